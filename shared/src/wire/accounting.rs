@@ -1,0 +1,43 @@
+//! Counters as they travel from isolate to `Region` to `Ledger`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::count::Count;
+
+/// The name under which tenants beyond the bound of names kept are counted together. The control character
+/// keeps it apart from every tenant name, none of which may contain one.
+pub const OTHERS: &str = "\u{1}others";
+
+/// The name under which requests without a tenant are counted.
+pub const ANONYMOUS: &str = "\u{1}anonymous";
+
+/// Admitted and denied calls and units. Every decided unit is in exactly one of the two.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tally {
+    /// Calls admitted.
+    pub admitted_calls: Count,
+    /// Units admitted.
+    pub admitted_units: Count,
+    /// Calls denied.
+    pub denied_calls: Count,
+    /// Units denied.
+    pub denied_units: Count,
+}
+
+/// What one tenant was counted for, by budget and by limit.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TenantCounters {
+    /// By budget name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub budgets: BTreeMap<String, Tally>,
+    /// By limit name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, Tally>,
+}
+
+/// Counters by tenant.
+pub type Counters = BTreeMap<String, TenantCounters>;

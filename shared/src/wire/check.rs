@@ -1,0 +1,103 @@
+//! `POST /v1/check`: the question and the decision.
+
+use serde::{Deserialize, Serialize};
+
+/// The question, short (one of `budget` and `limit` at the top) or as a list in `checks`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckRequest {
+    /// Who asks. Optional for a limit that is not per tenant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    /// The budget to charge (short form).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<String>,
+    /// The limit to charge (short form).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// The key within the limit (short form).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Units to charge (short form); 1 when absent, 0 looks without changing anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<u64>,
+    /// The long form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<Vec<CheckItem>>,
+    /// How `checks` combine; only `all`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub require: Option<Require>,
+}
+
+/// One entry of `checks`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckItem {
+    /// The budget to charge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<String>,
+    /// The limit to charge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// The key within the limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Units to charge; 1 when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<u64>,
+}
+
+/// How several checks combine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Require {
+    /// Every check must admit, or none is charged.
+    All,
+}
+
+/// Why a decision came out as it did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Admitted.
+    Admitted,
+    /// The tenant has used its share of the budget.
+    OverShare,
+    /// The budget's window is used up.
+    CapReached,
+    /// The limit's state does not permit the cost now.
+    LimitExceeded,
+    /// No slot is free.
+    Concurrency,
+    /// The resource is shedding load.
+    Overloaded,
+    /// A holder of the state was out of reach.
+    Unavailable,
+    /// No future state of this policy could admit the cost.
+    Never,
+}
+
+/// The decision. Times are epoch milliseconds; `retry_after_ms` is null only for `never`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecisionBody {
+    /// Whether the request may pass.
+    pub allowed: bool,
+    /// The ceiling that was compared with: of a budget this tenant's current ceiling, of a gcra limit its burst.
+    pub limit: u64,
+    /// Units that could still be admitted now, as far as the deciding holder knows.
+    pub remaining: u64,
+    /// When the state is back to full (a limit) or the window's expected end (a budget).
+    pub reset_at: u64,
+    /// Milliseconds after which the same request could be admitted; 0 when allowed, null for `never`.
+    pub retry_after_ms: Option<u64>,
+    /// The name of the budget or limit that decided.
+    pub binding: String,
+    /// Why.
+    pub reason: Reason,
+    /// The region that decided.
+    pub region: String,
+    /// The label of the window that was charged; null for a limit.
+    pub window: Option<u64>,
+    /// The policy revision that was applied.
+    pub policy_revision: u64,
+}

@@ -1,0 +1,11 @@
+//! What travels: plain serde types, one file a surface. Nothing here decides anything; domain types are built
+//! from these by `TryFrom`, so that the browser and the edge refuse the same input with the same error.
+
+pub mod accounting;
+pub mod check;
+pub mod count;
+pub mod exchange;
+pub mod operator;
+pub mod policy;
+pub mod problem;
+pub mod region;
