@@ -1,1 +1,16 @@
-//! x
+//! Weir's core: pure state machines, `(state, event, now) -> (state, effects)`.
+//!
+//! Nothing here reads a clock, a socket, storage or a random source. The same code runs in the Worker, in the
+//! Durable Objects, in the browser and in the native tests.
+
+pub mod accounting;
+pub mod algorithms;
+pub mod check;
+pub mod clock;
+pub mod decision;
+pub mod federation;
+pub mod invalid;
+pub mod limits;
+pub mod policy;
+pub mod units;
+pub mod wire;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::count::Count;
+use crate::units::{HolderId, Incarnation, Sequence};
 
 /// The name under which tenants beyond the bound of names kept are counted together. The control character
 /// keeps it apart from every tenant name, none of which may contain one.
@@ -41,3 +42,34 @@ pub struct TenantCounters {
 
 /// Counters by tenant.
 pub type Counters = BTreeMap<String, TenantCounters>;
+
+/// Counters on their way to the one that keeps them, counted exactly once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameBody {
+    /// Version of the form.
+    pub v: u16,
+    /// Who counted.
+    pub sender: HolderId,
+    /// Which life of it.
+    pub incarnation: Incarnation,
+    /// Which frame of that life.
+    pub sequence: Sequence,
+    /// The receiver's life that the sender last heard of; 0 when it has heard of none.
+    pub receiver: Incarnation,
+    /// Whether this frame was sent before.
+    pub again: bool,
+    /// What was counted since the last frame.
+    pub counters: Counters,
+}
+
+/// The answer to a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameReply {
+    /// The frame that this answers.
+    pub sequence: Sequence,
+    /// The receiver's life.
+    pub receiver: Incarnation,
+    /// False when it cannot be known whether an earlier life of the receiver has counted the frame: it is then
+    /// given up, as counting it twice would be worse.
+    pub counted: bool,
+}

@@ -9,3 +9,4 @@ pub mod operator;
 pub mod policy;
 pub mod problem;
 pub mod region;
+pub mod stored;

@@ -1,0 +1,195 @@
+//! A region's part of one budget: held of the coordinator, lent on to isolates.
+//!
+//! What was held and what was lent on are one stored row. It is written before a message that returns units or a
+//! reply that lends units leaves, so that a region that wakes can neither lend twice nor return what it lent.
+
+use super::holder::{Holder, Lease, Need, Outlook, Ticket};
+use super::lender::{Lender, Offer};
+use super::message::Message;
+use super::window::Window;
+use crate::units::{EpochMs, HolderId, Incarnation, Sequence, WindowLabel};
+use crate::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Terms};
+use crate::wire::stored::StoredEscrow;
+
+/// A region's part of one budget.
+#[derive(Debug, Clone)]
+pub struct Escrow {
+    above: Holder,
+    below: Lender,
+    durable: Option<StoredEscrow>,
+}
+
+impl Escrow {
+    /// Wakes with what was stored; with nothing stored, or nothing readable, it holds nothing.
+    #[must_use]
+    pub fn wake(
+        budget: String,
+        id: HolderId,
+        incarnation: Incarnation,
+        durable: Option<StoredEscrow>,
+    ) -> Self {
+        let above = Holder::new(
+            budget,
+            id,
+            incarnation,
+            durable.as_ref().and_then(|row| row.seen),
+        );
+        let Some(row) = durable else {
+            return Self {
+                above,
+                below: Lender::wake(WindowLabel(0), 0),
+                durable: None,
+            };
+        };
+        let lease = Lease {
+            label: row.label,
+            ends_at: row.ends_at,
+            limit: row.limit,
+            held: row.held,
+            used: row.watermark,
+            left: 0,
+            outage: false,
+        };
+        Self {
+            above: above.with_lease(lease),
+            below: Lender::wake(row.label, row.watermark),
+            durable: Some(row),
+        }
+    }
+
+    /// What is known of the requests that wait behind `message`. `Covered` too for a message that would be refused
+    /// or repeated: there is nothing to ask the coordinator for.
+    #[must_use]
+    pub fn outlook(&self, message: &Message, ticket: Option<Ticket>, now: EpochMs) -> Outlook {
+        let Some(lease) = self.above.open_lease(now) else {
+            return Outlook::Short;
+        };
+        if self.below.shortage(message, lease.held) == 0 {
+            return Outlook::Covered;
+        }
+        self.above.outlook(need(message), ticket, now)
+    }
+
+    /// Registers the requests behind `message` as waiting for the coordinator.
+    #[must_use]
+    pub fn wait(&mut self, message: &Message) -> Option<Ticket> {
+        self.above.wait(need(message))
+    }
+
+    /// Takes them off again.
+    pub fn unwait(&mut self, message: &Message) {
+        self.above.unwait(need(message));
+    }
+
+    /// Answers an isolate's message from what is held. `outage`: the coordinator did not answer.
+    ///
+    /// # Errors
+    /// As [`Lender::exchange`]; [`Refusal::NoWindow`] while no window is known to be open.
+    pub fn exchange(
+        &mut self,
+        message: &Message,
+        outage: bool,
+        now: EpochMs,
+    ) -> Result<ReplyBody, Refusal> {
+        let Some(lease) = self.above.open_lease(now).copied() else {
+            return Err(Refusal::NoWindow);
+        };
+        let offer = Offer {
+            window: Window {
+                label: lease.label,
+                ends_at: lease.ends_at,
+                window_ms: message.terms.window_ms,
+            },
+            limit: lease.limit,
+            capacity: lease.held,
+            left_above: lease.left,
+            outage: outage || lease.outage,
+            now,
+        };
+        self.below.roll(lease.label);
+        let lent_before = self.below.lent();
+        let answer = self.below.exchange(message, &offer);
+        let lent = self.below.lent();
+        self.above.lent_on(lent, lent.saturating_sub(lent_before));
+        if answer.is_ok() {
+            self.above.deny(message.denied);
+        }
+        answer
+    }
+
+    /// Makes the next message to the coordinator; see [`Holder::begin`]. [`Escrow::due`] must be durable before it
+    /// is sent.
+    pub fn begin(&mut self, terms: Terms, now: EpochMs) -> Option<ExchangeBody> {
+        self.above.begin(terms, now)
+    }
+
+    /// Credits the coordinator's reply; see [`Holder::finish`].
+    pub fn finish(&mut self, reply: &ReplyBody, now: EpochMs) -> bool {
+        let credited = self.above.finish(reply, now);
+        if let Some(lease) = self.above.lease() {
+            self.below.roll(lease.label);
+        }
+        credited
+    }
+
+    /// The coordinator did not answer; see [`Holder::fail`].
+    pub fn fail(&mut self, sequence: Sequence) {
+        self.above.fail(sequence);
+    }
+
+    /// The coordinator refused; see [`Holder::refused`].
+    pub fn refused(&mut self, sequence: Sequence, refusal: &Refusal) {
+        self.above.refused(sequence, refusal);
+    }
+
+    /// Whether a message to the coordinator is in flight.
+    #[must_use]
+    pub fn in_flight(&self, now: EpochMs) -> bool {
+        self.above.in_flight(now)
+    }
+
+    /// Whether the coordinator should be told something without a shortage; see [`Holder::wants_contact`].
+    #[must_use]
+    pub fn wants_contact(&self, now: EpochMs) -> bool {
+        self.above.wants_contact(now)
+    }
+
+    /// The row to make durable before anything leaves, if any.
+    #[must_use]
+    pub fn due(&self) -> Option<StoredEscrow> {
+        let lease = self.above.lease()?;
+        let watermark = self.below.watermark_due(lease.held);
+        let unchanged = |row: &StoredEscrow| row.label == lease.label && row.held == lease.held;
+        if watermark.is_none() && self.durable.as_ref().is_some_and(unchanged) {
+            return None;
+        }
+        // Without a new mark the old one stays, as far as the units are still held: what was lent on always is.
+        let watermark = watermark.unwrap_or(self.below.watermark().min(lease.held));
+        Some(StoredEscrow::new(
+            lease.label,
+            lease.ends_at,
+            lease.limit,
+            (lease.held, watermark),
+            self.above.seen(),
+        ))
+    }
+
+    /// Records that `row` is durable.
+    pub fn stored(&mut self, row: StoredEscrow) {
+        self.below.watermark_is(row.watermark);
+        self.durable = Some(row);
+    }
+
+    /// When an isolate shows itself again.
+    #[must_use]
+    pub fn next_contact_ms(&self) -> u64 {
+        self.below.next_contact_ms()
+    }
+}
+
+fn need(message: &Message) -> Need {
+    Need {
+        units: message.waiting(),
+        smallest: message.smallest(),
+    }
+}

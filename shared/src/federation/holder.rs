@@ -1,0 +1,431 @@
+//! The child's side of one budget: what it holds of the open window, and its one message in flight.
+//!
+//! A message that was not answered is sent again as it was, never replaced: the parent has either not seen it or
+//! answers it again. A reply to anything but the message in flight is never credited.
+
+use std::collections::BTreeMap;
+
+use super::lease_size::expected_units;
+use crate::limits::{CALL_MS_MAX, COST_MAX, JSON_INTEGER_MAX, WAITERS_MAX};
+use crate::units::{EpochMs, HolderId, Incarnation, Sequence, WindowLabel};
+use crate::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Return, Seen, Terms, VERSION, Want};
+
+/// The child's side of one budget.
+#[derive(Debug, Clone)]
+pub struct Holder {
+    budget: String,
+    id: HolderId,
+    incarnation: Incarnation,
+    sequence: Sequence,
+    seen: Option<Seen>,
+    unanswered: Option<Sent>,
+    lease: Option<Lease>,
+    waiting: Waiting,
+    denied: u64,
+    /// Units used since the last message was made, and when that was: the pace.
+    used_since: u64,
+    paced_at: EpochMs,
+    /// The time of next contact, once the parent has named one.
+    contact_at: EpochMs,
+    contact_ms: u64,
+}
+
+/// What is held of one window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// The window.
+    pub label: WindowLabel,
+    /// Its end on this holder's clock, never after its true end.
+    pub ends_at: EpochMs,
+    /// Units in the whole window, over the whole deployment.
+    pub limit: u64,
+    /// Units lent to this holder and not returned.
+    pub held: u64,
+    /// Units of those that were spent here, or lent on.
+    pub used: u64,
+    /// What the parent could still lend when it last spoke.
+    pub left: u64,
+    /// Whether the parent's parent was out of reach when it last spoke.
+    pub outage: bool,
+}
+
+impl Lease {
+    /// Units that may be used.
+    #[must_use]
+    pub fn balance(&self) -> u64 {
+        self.held.saturating_sub(self.used)
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Sent {
+    body: ExchangeBody,
+    sent_at: EpochMs,
+    in_flight: bool,
+}
+
+/// The needs that wait: how many there are of each smallest cost, and their sum.
+#[derive(Debug, Clone, Default)]
+struct Waiting {
+    by_smallest: BTreeMap<u64, usize>,
+    needs: usize,
+    units: u64,
+}
+
+/// A waiting request's ticket: the message that will carry its want.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ticket(Sequence);
+
+/// Units that somebody waits for, and the fewest of them that would serve anybody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Need {
+    /// All of them.
+    pub units: u64,
+    /// The smallest cost among them.
+    pub smallest: u64,
+}
+
+impl Need {
+    /// One request of `cost` units.
+    #[must_use]
+    pub fn one(cost: u64) -> Self {
+        Self {
+            units: cost,
+            smallest: cost,
+        }
+    }
+}
+
+/// What a holder can say of a need without asking its parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outlook {
+    /// The balance covers it.
+    Covered,
+    /// The window has no such units left, as far as the parent knew at its last word.
+    Exhausted,
+    /// Whether there are any is not known: the parent's own parent was out of reach.
+    Unknown,
+    /// The parent has to be asked.
+    Short,
+}
+
+impl Holder {
+    /// A holder that holds nothing. `seen` is the last reply that an earlier life of it credited durably.
+    #[must_use]
+    pub fn new(budget: String, id: HolderId, incarnation: Incarnation, seen: Option<Seen>) -> Self {
+        Self {
+            budget,
+            id,
+            incarnation,
+            sequence: Sequence(0),
+            seen,
+            unanswered: None,
+            lease: None,
+            waiting: Waiting::default(),
+            denied: 0,
+            used_since: 0,
+            paced_at: EpochMs(0),
+            contact_at: EpochMs(0),
+            contact_ms: 0,
+        }
+    }
+
+    /// Puts back what an earlier life held durably.
+    #[must_use]
+    pub fn with_lease(mut self, lease: Lease) -> Self {
+        self.lease = Some(lease);
+        self
+    }
+
+    /// What is held, whether or not its window is over.
+    #[must_use]
+    pub fn lease(&self) -> Option<&Lease> {
+        self.lease.as_ref()
+    }
+
+    /// What is held of a window that is still open.
+    #[must_use]
+    pub fn open_lease(&self, now: EpochMs) -> Option<&Lease> {
+        self.lease.as_ref().filter(|lease| now < lease.ends_at)
+    }
+
+    /// The last reply that was credited.
+    #[must_use]
+    pub fn seen(&self) -> Option<Seen> {
+        self.seen
+    }
+
+    /// What is known of `need` without asking the parent. A ticket is what [`Holder::wait`] gave to a request; with
+    /// one, only a reply to a message that carried its want tells anything.
+    #[must_use]
+    pub fn outlook(&self, need: Need, ticket: Option<Ticket>, now: EpochMs) -> Outlook {
+        let Some(lease) = self.open_lease(now) else {
+            return Outlook::Short;
+        };
+        if lease.balance() >= need.units {
+            return Outlook::Covered;
+        }
+        let told = ticket.map_or(now < self.contact_at, |ticket| self.answered(ticket));
+        if !told {
+            Outlook::Short
+        } else if lease.outage {
+            Outlook::Unknown
+        } else if lease.left == 0 || lease.left.saturating_add(lease.balance()) < need.smallest {
+            Outlook::Exhausted
+        } else {
+            Outlook::Short
+        }
+    }
+
+    /// Spends `cost` units from the balance and answers whether it covered them.
+    #[must_use]
+    pub fn spend(&mut self, cost: u64, now: EpochMs) -> bool {
+        let open = self.lease.as_mut().filter(|lease| now < lease.ends_at);
+        let Some(lease) = open.filter(|lease| lease.balance() >= cost) else {
+            return false;
+        };
+        lease.used += cost;
+        self.used_since = self.used_since.saturating_add(cost);
+        true
+    }
+
+    /// Counts units that were denied here, as demand.
+    pub fn deny(&mut self, cost: u64) {
+        self.denied = self.denied.saturating_add(cost).min(JSON_INTEGER_MAX);
+    }
+
+    /// Registers a need that waits. `None` when too many wait already.
+    #[must_use]
+    pub fn wait(&mut self, need: Need) -> Option<Ticket> {
+        self.waiting
+            .add(need)
+            .then_some(Ticket(Sequence(self.sequence.0 + 1)))
+    }
+
+    /// Takes a waiting need off again.
+    pub fn unwait(&mut self, need: Need) {
+        self.waiting.remove(need);
+    }
+
+    /// Whether a message that carried the ticket's want was answered.
+    #[must_use]
+    pub fn answered(&self, ticket: Ticket) -> bool {
+        let this_life = self
+            .seen
+            .filter(|seen| seen.incarnation == self.incarnation);
+        this_life.is_some_and(|seen| seen.sequence >= ticket.0)
+    }
+
+    /// Records that `units` are lent on in all (a region's lender), of which `more` since the last call.
+    pub fn lent_on(&mut self, units: u64, more: u64) {
+        if let Some(lease) = self.lease.as_mut() {
+            lease.used = units;
+        }
+        self.used_since = self.used_since.saturating_add(more);
+    }
+
+    /// Whether a message should be sent without waiting for a shortage: units are running low at the present pace,
+    /// or the time of next contact has come and there is something to tell.
+    #[must_use]
+    pub fn wants_contact(&self, now: EpochMs) -> bool {
+        let Some(lease) = self.open_lease(now) else {
+            return false;
+        };
+        let expected = self.expected(now);
+        let low = lease.balance() < expected / 2 && lease.left > 0;
+        let idle = now >= self.contact_at && (lease.balance() > expected || self.denied > 0);
+        low || idle
+    }
+
+    /// Makes the next message, or repeats the one that was not answered. `None` while one is in flight.
+    pub fn begin(&mut self, terms: Terms, now: EpochMs) -> Option<ExchangeBody> {
+        if let Some(sent) = self.unanswered.as_mut() {
+            if sent.in_flight && now.since(sent.sent_at) < CALL_MS_MAX {
+                return None;
+            }
+            sent.in_flight = true;
+            sent.sent_at = now;
+            return Some(sent.body.clone());
+        }
+        let body = self.compose(terms, now);
+        self.unanswered = Some(Sent {
+            body: body.clone(),
+            sent_at: now,
+            in_flight: true,
+        });
+        Some(body)
+    }
+
+    /// Whether a message is in flight that may still be answered.
+    #[must_use]
+    pub fn in_flight(&self, now: EpochMs) -> bool {
+        self.unanswered
+            .as_ref()
+            .is_some_and(|sent| sent.in_flight && now.since(sent.sent_at) < CALL_MS_MAX)
+    }
+
+    /// The message was not answered in time: it will be sent again as it was.
+    pub fn fail(&mut self, sequence: Sequence) {
+        if let Some(sent) = self.unanswered.as_mut()
+            && sent.body.sequence == sequence
+        {
+            sent.in_flight = false;
+        }
+    }
+
+    /// Credits the reply to the message in flight and answers whether it did; any other reply is ignored.
+    pub fn finish(&mut self, reply: &ReplyBody, now: EpochMs) -> bool {
+        let expected = |sent: &&Sent| {
+            sent.body.incarnation == reply.to.incarnation && sent.body.sequence == reply.to.sequence
+        };
+        let Some(sent) = self.unanswered.as_ref().filter(expected) else {
+            return false;
+        };
+        let ends_at = sent.sent_at.plus(reply.window.remaining_ms);
+        self.unanswered = None;
+        self.seen = Some(reply.to);
+        self.contact_ms = reply.next_contact_ms;
+        self.contact_at = now.plus(reply.next_contact_ms);
+        self.credit(reply, ends_at);
+        true
+    }
+
+    /// The parent refused the message. A stale sequence jumps past the parent's; anything else is dropped.
+    pub fn refused(&mut self, sequence: Sequence, refusal: &Refusal) {
+        let this = |sent: &&Sent| sent.body.sequence == sequence;
+        if self.unanswered.as_ref().filter(this).is_none() {
+            return;
+        }
+        self.unanswered = None;
+        if let Refusal::Stale { have, .. } = refusal {
+            self.sequence = self.sequence.max(*have);
+        }
+    }
+
+    /// When the parent wants to hear of this holder again; the epoch before it was ever heard.
+    #[must_use]
+    pub fn contact_at(&self) -> EpochMs {
+        self.contact_at
+    }
+
+    /// How long the parent wants between contacts.
+    #[must_use]
+    pub fn contact_ms(&self) -> u64 {
+        self.contact_ms
+    }
+
+    fn compose(&mut self, terms: Terms, now: EpochMs) -> ExchangeBody {
+        let expected = self.expected(now);
+        let returns = if self.waiting.units == 0 {
+            self.give_back(expected, now)
+        } else {
+            Vec::new()
+        };
+        let want = self.want(expected, now);
+        self.sequence = Sequence(self.sequence.0 + 1);
+        self.used_since = 0;
+        self.paced_at = now;
+        ExchangeBody {
+            v: VERSION,
+            budget: self.budget.clone(),
+            terms,
+            holder: self.id,
+            incarnation: self.incarnation,
+            sequence: self.sequence,
+            seen: self.seen,
+            window: self.lease.map(|lease| lease.label),
+            wants: vec![want],
+            returns,
+            denied: std::mem::take(&mut self.denied),
+        }
+    }
+
+    /// What is asked for beyond the balance.
+    fn want(&self, expected: u64, now: EpochMs) -> Want {
+        let balance = self.open_lease(now).map_or(0, Lease::balance);
+        let waiting = self.waiting.units.saturating_sub(balance);
+        let smallest = self.waiting.smallest().saturating_sub(balance).max(1);
+        Want {
+            tenant: None,
+            waiting,
+            smallest: smallest.min(waiting),
+            expected: expected.saturating_sub(balance),
+        }
+    }
+
+    /// Units expected to be used until the contact after the next, at the pace since the last message.
+    fn expected(&self, now: EpochMs) -> u64 {
+        let elapsed_ms = now.since(self.paced_at);
+        expected_units(self.used_since, elapsed_ms, self.contact_ms).min(COST_MAX)
+    }
+
+    /// Takes what is not expected to be used out of the balance: it is the parent's again as soon as it is sent.
+    fn give_back(&mut self, keep: u64, now: EpochMs) -> Vec<Return> {
+        let Some(lease) = self.lease.as_mut().filter(|lease| now < lease.ends_at) else {
+            return Vec::new();
+        };
+        let units = lease.balance().saturating_sub(keep).min(COST_MAX);
+        if units == 0 {
+            return Vec::new();
+        }
+        lease.held -= units;
+        vec![Return {
+            window: lease.label,
+            units,
+        }]
+    }
+
+    fn credit(&mut self, reply: &ReplyBody, ends_at: EpochMs) {
+        let granted: u64 = reply.grants.iter().map(|grant| grant.units).sum();
+        let window = reply.window;
+        match self.lease.as_mut() {
+            Some(lease) if window.label < lease.label => {}
+            Some(lease) if window.label == lease.label => {
+                lease.held += granted;
+                lease.ends_at = lease.ends_at.max(ends_at);
+                lease.limit = window.limit;
+                lease.left = reply.left;
+                lease.outage = reply.outage;
+            }
+            _ => {
+                self.lease = Some(Lease {
+                    label: window.label,
+                    ends_at,
+                    limit: window.limit,
+                    held: granted,
+                    used: 0,
+                    left: reply.left,
+                    outage: reply.outage,
+                });
+            }
+        }
+    }
+}
+
+impl Waiting {
+    fn add(&mut self, need: Need) -> bool {
+        if self.needs >= WAITERS_MAX || self.units.saturating_add(need.units) > COST_MAX {
+            return false;
+        }
+        *self.by_smallest.entry(need.smallest).or_insert(0) += 1;
+        self.needs += 1;
+        self.units += need.units;
+        true
+    }
+
+    fn remove(&mut self, need: Need) {
+        let Some(count) = self.by_smallest.get_mut(&need.smallest) else {
+            return;
+        };
+        *count -= 1;
+        if *count == 0 {
+            self.by_smallest.remove(&need.smallest);
+        }
+        self.needs -= 1;
+        self.units -= need.units;
+    }
+
+    fn smallest(&self) -> u64 {
+        self.by_smallest.keys().next().copied().unwrap_or(0)
+    }
+}

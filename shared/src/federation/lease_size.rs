@@ -1,0 +1,58 @@
+//! How many units a parent lends.
+
+/// What a holder asks for, and what the parent has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// Units that requests wait for.
+    pub waiting: u64,
+    /// The smallest cost among them.
+    pub smallest: u64,
+    /// Units expected beyond those before the next contact.
+    pub expected: u64,
+}
+
+/// The lease for one want, with `left` units unlent and `holders` seen in this window.
+///
+/// Requests that wait are served in full while units last, first come first served; what no request could use (less
+/// than the smallest cost) stays with the parent. Ahead of demand a holder gets at most what it expects to spend and
+/// at most `left / (2 x holders)`: the more holders or the less left, the smaller the lease, so that little is
+/// stranded where it is not needed when the window nears its end.
+///
+/// ```
+/// use weir_shared::federation::lease_size::{lease_units, Asked};
+/// // 10 waited for, 500 expected, 900 left, 3 holders: 10 + min(500, (900 - 10) / 6).
+/// let asked = Asked { waiting: 10, smallest: 1, expected: 500 };
+/// assert_eq!(lease_units(asked, 900, 3), 158);
+/// // One request of 8 with 7 left: nothing, and nothing is stranded.
+/// assert_eq!(lease_units(Asked { waiting: 8, smallest: 8, expected: 0 }, 7, 3), 0);
+/// ```
+#[must_use]
+pub fn lease_units(asked: Asked, left: u64, holders: usize) -> u64 {
+    let served = if left >= asked.smallest {
+        asked.waiting.min(left)
+    } else {
+        0
+    };
+    if served < asked.waiting {
+        return served;
+    }
+    let ahead_max = (left - served) / (2 * holders.max(1) as u64);
+    served + asked.expected.min(ahead_max)
+}
+
+/// Units expected to be spent in `horizon_ms`, at the pace of `spent` units in `elapsed_ms`. Paces measured over
+/// less than 20 ms are taken over 20 ms: a single burst is not a rate.
+///
+/// ```
+/// use weir_shared::federation::lease_size::expected_units;
+/// assert_eq!(expected_units(30, 1_000, 500), 15);
+/// assert_eq!(expected_units(1, 0, 500), 25); // one unit in at most 20 ms
+/// assert_eq!(expected_units(0, 1_000, 500), 0);
+/// ```
+#[must_use]
+pub fn expected_units(spent: u64, elapsed_ms: u64, horizon_ms: u64) -> u64 {
+    const ELAPSED_MS_MIN: u64 = 20;
+    let elapsed_ms = u128::from(elapsed_ms.max(ELAPSED_MS_MIN));
+    let expected = (u128::from(spent) * u128::from(horizon_ms)).div_ceil(elapsed_ms);
+    u64::try_from(expected).unwrap_or(u64::MAX)
+}

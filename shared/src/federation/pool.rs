@@ -1,0 +1,124 @@
+//! The root of a budget: the window's whole limit, lent to regions. What a `Coordinator` runs.
+
+use super::lender::{Lender, Offer};
+use super::message::Message;
+use super::window::Window;
+use crate::units::{EpochMs, WindowLabel};
+use crate::wire::exchange::{Refusal, ReplyBody, Terms};
+use crate::wire::stored::StoredPool;
+
+/// The whole limit of one budget.
+#[derive(Debug, Clone)]
+pub struct Pool {
+    window: Window,
+    terms: Terms,
+    lender: Lender,
+}
+
+impl Pool {
+    /// A pool that has never lent, opening its first window.
+    #[must_use]
+    pub fn open(terms: Terms, now: EpochMs) -> Self {
+        Self {
+            window: Window::open(WindowLabel(1), now, terms.window_ms),
+            terms,
+            lender: Lender::wake(WindowLabel(1), 0),
+        }
+    }
+
+    /// A pool that wakes: everything below the stored watermark counts as granted.
+    #[must_use]
+    pub fn wake(stored: &StoredPool) -> Self {
+        Self {
+            window: Window {
+                label: stored.label,
+                ends_at: stored.ends_at,
+                window_ms: stored.terms.window_ms,
+            },
+            terms: stored.terms,
+            lender: Lender::wake(stored.label, stored.watermark),
+        }
+    }
+
+    /// A pool whose stored row cannot be read. How much of the window was granted is not known, so nothing more is:
+    /// its label is closed and lending starts again with the next. Without a readable label the second of the clock
+    /// serves, which no count of windows of a second or more can have reached.
+    ///
+    /// ```
+    /// use weir_shared::federation::pool::Pool;
+    /// use weir_shared::units::{EpochMs, Revision, WindowLabel};
+    /// use weir_shared::wire::exchange::Terms;
+    /// let terms = Terms { limit: 100, window_ms: 60_000, revision: Revision(1) };
+    /// let pool = Pool::damaged(Some(WindowLabel(7)), terms, EpochMs(90_000));
+    /// assert_eq!(pool.unlent(), 0);
+    /// assert_eq!(pool.window().ends_at, EpochMs(120_000));
+    /// ```
+    #[must_use]
+    pub fn damaged(label: Option<WindowLabel>, terms: Terms, now: EpochMs) -> Self {
+        let label = label.unwrap_or(WindowLabel(now.0 / 1_000));
+        Self {
+            window: Window::open(label, now, terms.window_ms),
+            terms,
+            lender: Lender::wake(label, u64::MAX),
+        }
+    }
+
+    /// Takes a region's message and answers it.
+    ///
+    /// The newest terms seen hold: another limit at once (a lower one stops new grants, what was granted stays), a
+    /// new length of window from the next boundary.
+    ///
+    /// # Errors
+    /// As [`Lender::exchange`].
+    pub fn exchange(&mut self, message: &Message, now: EpochMs) -> Result<ReplyBody, Refusal> {
+        if message.terms.revision > self.terms.revision {
+            self.terms = message.terms;
+        }
+        self.window = self.window.at(now, self.terms.window_ms);
+        self.lender.roll(self.window.label);
+        let offer = Offer {
+            window: self.window,
+            limit: self.terms.limit,
+            capacity: self.terms.limit,
+            left_above: 0,
+            outage: false,
+            now,
+        };
+        self.lender.exchange(message, &offer)
+    }
+
+    /// The row to make durable before the next reply leaves, if any.
+    #[must_use]
+    pub fn due(&self) -> Option<StoredPool> {
+        let watermark = self.lender.watermark_due(self.terms.limit)?;
+        Some(StoredPool::new(
+            self.window.label,
+            self.window.ends_at,
+            self.terms,
+            watermark,
+        ))
+    }
+
+    /// Records that `row` is durable.
+    pub fn stored(&mut self, row: &StoredPool) {
+        self.lender.watermark_is(row.watermark);
+    }
+
+    /// The open window.
+    #[must_use]
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Units that may still be lent in it.
+    #[must_use]
+    pub fn unlent(&self) -> u64 {
+        self.lender.unlent(self.terms.limit)
+    }
+
+    /// When a region shows itself again.
+    #[must_use]
+    pub fn next_contact_ms(&self) -> u64 {
+        self.lender.next_contact_ms()
+    }
+}

@@ -1,0 +1,190 @@
+//! Why an input was refused: where (a JSON pointer) and what (the value and the bound). One type for the browser
+//! and the edge.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+
+/// A refused input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invalid {
+    /// JSON pointer (RFC 6901) to the value at fault; empty for the whole document.
+    pub field: String,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+/// What is wrong with a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// Not JSON, or not of the form expected here.
+    Form {
+        /// The reader's words.
+        message: String,
+    },
+    /// Needed and absent.
+    Missing,
+    /// Given, though another field that excludes it is given too.
+    Excluded {
+        /// The other field.
+        by: &'static str,
+    },
+    /// Outside its range.
+    OutOfRange {
+        /// The value.
+        got: String,
+        /// The least that is allowed.
+        min: String,
+        /// The most that is allowed.
+        max: String,
+    },
+    /// A list, map or text with too many entries or bytes.
+    TooMany {
+        /// How many there are.
+        got: usize,
+        /// How many there may be.
+        max: usize,
+        /// Of what.
+        what: &'static str,
+    },
+    /// A character that names may not contain.
+    Character {
+        /// The character.
+        got: char,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// More decimals than are kept.
+    Decimals {
+        /// The value.
+        got: String,
+        /// How many decimals are kept.
+        max: u32,
+    },
+    /// Refers to a name that does not exist.
+    Unknown {
+        /// The name.
+        name: String,
+        /// What it should name.
+        what: &'static str,
+    },
+    /// Given twice.
+    Duplicate {
+        /// The value.
+        got: String,
+    },
+    /// A legal value that is not served.
+    Unserved {
+        /// The value.
+        got: String,
+        /// What is served instead.
+        served: &'static str,
+    },
+}
+
+impl Invalid {
+    /// A fault at `field`.
+    #[must_use]
+    pub fn new(field: impl Into<String>, fault: Fault) -> Self {
+        Self {
+            field: field.into(),
+            fault,
+        }
+    }
+
+    /// The same fault, one level further out: `/limit` under `/budgets/tokens` becomes `/budgets/tokens/limit`.
+    #[must_use]
+    pub fn under(mut self, prefix: &str) -> Self {
+        self.field.insert_str(0, prefix);
+        self
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Form { message } => f.write_str(message),
+            Self::Missing => f.write_str("is required"),
+            Self::Excluded { by } => write!(f, "cannot be given together with {by}"),
+            Self::OutOfRange { got, min, max } => write!(f, "{got} is outside {min} to {max}"),
+            Self::TooMany { got, max, what } => {
+                write!(f, "{got} {what}, at most {max} are allowed")
+            }
+            Self::Character { got, allowed } => {
+                write!(f, "contains {got:?}; allowed are {allowed}")
+            }
+            Self::Decimals { got, max } => write!(f, "{got} has more than {max} decimals"),
+            Self::Unknown { name, what } => write!(f, "{name:?} is not a known {what}"),
+            Self::Duplicate { got } => write!(f, "{got:?} is given twice"),
+            Self::Unserved { got, served } => write!(f, "{got} is not served; served: {served}"),
+        }
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.field.is_empty() {
+            self.fault.fmt(f)
+        } else {
+            write!(f, "{}: {}", self.field, self.fault)
+        }
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// One more step of a JSON pointer: `name` with `~` and `/` escaped (RFC 6901, section 3).
+///
+/// ```
+/// assert_eq!(weir_shared::invalid::step("a/b~c"), "/a~1b~0c");
+/// ```
+#[must_use]
+pub fn step(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// Reads JSON, naming the field at fault.
+///
+/// # Errors
+/// [`Fault::Form`] with the reader's words, at the pointer of the value that could not be read.
+///
+/// ```
+/// use weir_shared::wire::check::CheckRequest;
+/// let refused = weir_shared::invalid::read_json::<CheckRequest>(br#"{"cost":1.5}"#).unwrap_err();
+/// assert_eq!(refused.field, "/cost");
+/// ```
+pub fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Invalid> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let field = pointer(error.path());
+        Invalid::new(
+            field,
+            Fault::Form {
+                message: error.into_inner().to_string(),
+            },
+        )
+    })?;
+    reader.end().map_err(|error| {
+        Invalid::new(
+            "",
+            Fault::Form {
+                message: error.to_string(),
+            },
+        )
+    })?;
+    Ok(value)
+}
+
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    let mut pointer = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
+            Segment::Map { key } => pointer.push_str(&step(key)),
+            Segment::Enum { variant } => pointer.push_str(&step(variant)),
+            Segment::Unknown => {}
+        }
+    }
+    pointer
+}

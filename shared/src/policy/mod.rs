@@ -1,0 +1,207 @@
+//! The rules in force: a policy document that was validated whole. Nothing out of range is found at check time.
+
+pub mod budget;
+pub mod limit;
+pub mod name;
+pub mod tenant;
+pub mod weight;
+
+use std::collections::BTreeMap;
+
+use crate::invalid::{Fault, Invalid, step};
+use crate::limits::{POLICY_ENTRIES_MAX, POLICY_TENANTS_MAX, REGIONS_MAX, TENANTS_MAX};
+use crate::wire::policy::PolicyDocument;
+use budget::Budget;
+use limit::Limit;
+use name::{label, tenant_name};
+use tenant::Tiers;
+use weight::Weight;
+
+/// A validated policy.
+///
+/// ```
+/// use weir_shared::invalid::read_json;
+/// use weir_shared::policy::Policy;
+/// use weir_shared::wire::policy::PolicyDocument;
+/// let document: PolicyDocument = read_json(br#"{
+///   "regions": ["weur"], "tiers": { "free": { "weight": 1 } }, "default_tier": "free",
+///   "budgets": { "tokens": { "limit": 0, "window_ms": 60000, "sharing": "first_come", "scope": "global" } }
+/// }"#).unwrap();
+/// let refused = Policy::try_from(&document).unwrap_err();
+/// assert_eq!(refused.field, "/budgets/tokens/limit");
+/// assert_eq!(refused.fault.to_string(), "0 is outside 1 to 9007199254740991");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    /// Whether decisions are enforced.
+    pub enforcing: bool,
+    /// The regions that decide; at least one.
+    pub regions: Vec<String>,
+    /// Where coordinators, registry and ledgers are first placed.
+    pub home: String,
+    /// Tiers, rules and named tenants.
+    pub tiers: Tiers,
+    /// Budgets by name.
+    pub budgets: BTreeMap<String, Budget>,
+    /// Limits by name.
+    pub limits: BTreeMap<String, Limit>,
+}
+
+impl TryFrom<&PolicyDocument> for Policy {
+    type Error = Invalid;
+
+    fn try_from(document: &PolicyDocument) -> Result<Self, Invalid> {
+        unserved(document)?;
+        let regions = regions(document)?;
+        let home = home(document, &regions)?;
+        let tiers = Tiers::try_from(document)?;
+        bounded("/tenants_max", document.tenants_max, TENANTS_MAX)?;
+        Weight::try_from(document.unknown_weight_max)
+            .map_err(|fault| Invalid::new("/unknown_weight_max", fault))?;
+        for name in document.tenants.keys() {
+            tenant_name(name)
+                .map_err(|fault| Invalid::new(format!("/tenants{}", step(name)), fault))?;
+        }
+        Ok(Self {
+            enforcing: document.enforcing,
+            regions,
+            home,
+            tiers,
+            budgets: entries("/budgets", &document.budgets, |body| Budget::try_from(body))?,
+            limits: entries("/limits", &document.limits, |body| Limit::try_from(body))?,
+        })
+    }
+}
+
+/// Builds a map's entries, each fault under its own pointer.
+pub(crate) fn entries<B, D>(
+    field: &'static str,
+    bodies: &BTreeMap<String, B>,
+    build: impl Fn(&B) -> Result<D, Invalid>,
+) -> Result<BTreeMap<String, D>, Invalid> {
+    count(field, "entries", bodies.len(), POLICY_ENTRIES_MAX)?;
+    let mut built = BTreeMap::new();
+    for (name, body) in bodies {
+        let at = format!("{field}{}", step(name));
+        label(name).map_err(|fault| Invalid::new(at.clone(), fault))?;
+        built.insert(
+            name.clone(),
+            build(body).map_err(|refused| refused.under(&at))?,
+        );
+    }
+    Ok(built)
+}
+
+/// The wire's own name of a value, for a refusal.
+pub(crate) fn wire_name(value: &impl serde::Serialize) -> String {
+    let text = serde_json::to_string(value).unwrap_or_default();
+    text.trim_matches('"').to_owned()
+}
+
+/// Refuses an integer outside 1 to `max`.
+pub(crate) fn bounded(field: &str, got: u64, max: u64) -> Result<u64, Invalid> {
+    between(field, got, 1, max)
+}
+
+/// Refuses an integer outside `min` to `max`.
+pub(crate) fn between(field: &str, got: u64, min: u64, max: u64) -> Result<u64, Invalid> {
+    if (min..=max).contains(&got) {
+        return Ok(got);
+    }
+    Err(Invalid::new(
+        field,
+        Fault::OutOfRange {
+            got: got.to_string(),
+            min: min.to_string(),
+            max: max.to_string(),
+        },
+    ))
+}
+
+/// The value, or [`Fault::Missing`].
+pub(crate) fn required<T: Copy>(field: &str, value: Option<T>) -> Result<T, Invalid> {
+    value.ok_or_else(|| Invalid::new(field, Fault::Missing))
+}
+
+/// Refuses a list or map of more than `max`.
+pub(crate) fn count(
+    field: &str,
+    what: &'static str,
+    got: usize,
+    max: usize,
+) -> Result<(), Invalid> {
+    if got <= max {
+        return Ok(());
+    }
+    Err(Invalid::new(field, Fault::TooMany { got, max, what }))
+}
+
+fn regions(document: &PolicyDocument) -> Result<Vec<String>, Invalid> {
+    count("/regions", "regions", document.regions.len(), REGIONS_MAX)?;
+    if document.regions.is_empty() {
+        return Err(Invalid::new("/regions", Fault::Missing));
+    }
+    for (index, region) in document.regions.iter().enumerate() {
+        let at = format!("/regions/{index}");
+        label(region).map_err(|fault| Invalid::new(at.clone(), fault))?;
+        if document.regions[..index].contains(region) {
+            return Err(Invalid::new(
+                at,
+                Fault::Duplicate {
+                    got: region.clone(),
+                },
+            ));
+        }
+    }
+    Ok(document.regions.clone())
+}
+
+fn home(document: &PolicyDocument, regions: &[String]) -> Result<String, Invalid> {
+    match &document.home {
+        None => Ok(regions[0].clone()),
+        Some(home) if regions.contains(home) => Ok(home.clone()),
+        Some(home) => Err(Invalid::new(
+            "/home",
+            Fault::Unknown {
+                name: home.clone(),
+                what: "region of this policy",
+            },
+        )),
+    }
+}
+
+/// What the document may name and this version does not serve is refused, never dropped.
+fn unserved(document: &PolicyDocument) -> Result<(), Invalid> {
+    count(
+        "/tenants",
+        "tenants",
+        document.tenants.len(),
+        POLICY_TENANTS_MAX,
+    )?;
+    let maps = [
+        ("/meters", &document.meters),
+        ("/guards", &document.guards),
+        ("/overload", &document.overload),
+    ];
+    for (field, map) in maps {
+        if let Some(name) = map.keys().next() {
+            return Err(Invalid::new(
+                format!("{field}{}", step(name)),
+                Fault::Unserved {
+                    got: field[1..].to_owned(),
+                    served: "budgets and limits",
+                },
+            ));
+        }
+    }
+    if !document.routes.is_empty() {
+        return Err(Invalid::new(
+            "/routes/0",
+            Fault::Unserved {
+                got: "routes".to_owned(),
+                served: "budgets and limits",
+            },
+        ));
+    }
+    Ok(())
+}

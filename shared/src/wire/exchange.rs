@@ -1,0 +1,179 @@
+//! The exchange between a holder and its parent, equal at both depths: isolate and `Region`, `Region` and
+//! `Coordinator`. Forms carry a version and ignore fields they do not know, as old and new code talk to each other
+//! during a deploy.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{HolderId, Incarnation, Revision, Sequence, WindowLabel};
+
+/// The version of every form between Weir's own parts. A reader accepts one more and one less.
+pub const VERSION: u16 = 1;
+
+/// Whether a form of version `v` is read.
+#[must_use]
+pub fn version_accepted(v: u16) -> bool {
+    v.abs_diff(VERSION) <= 1
+}
+
+/// What a holder tells and asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExchangeBody {
+    /// Version of the form.
+    pub v: u16,
+    /// The budget.
+    pub budget: String,
+    /// The budget's terms as the holder knows them; the parent keeps the newest it has seen.
+    pub terms: Terms,
+    /// Who speaks.
+    pub holder: HolderId,
+    /// Which life of it.
+    pub incarnation: Incarnation,
+    /// Which message of that life.
+    pub sequence: Sequence,
+    /// The last reply that was credited. `None`: not known, the parent cancels nothing.
+    pub seen: Option<Seen>,
+    /// The window that the holder believes to be open.
+    pub window: Option<WindowLabel>,
+    /// What it asks for.
+    pub wants: Vec<Want>,
+    /// What it gives back.
+    pub returns: Vec<Return>,
+    /// Units it denied since its last message: demand that no want shows.
+    pub denied: u64,
+}
+
+/// The terms of a budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terms {
+    /// Units per window, over the whole deployment.
+    pub limit: u64,
+    /// Length of a window.
+    pub window_ms: u64,
+    /// The policy revision that says so.
+    pub revision: Revision,
+}
+
+/// Names one reply of a parent to one holder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Seen {
+    /// The holder's life that the reply was for.
+    pub incarnation: Incarnation,
+    /// The message that it answered.
+    pub sequence: Sequence,
+}
+
+/// Units asked for. `tenant` is absent where all tenants draw from one pool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Want {
+    /// For whom.
+    pub tenant: Option<String>,
+    /// Units that requests wait for at this moment.
+    pub waiting: u64,
+    /// The smallest cost among them: fewer units than this would serve nobody. 0 when nobody waits.
+    pub smallest: u64,
+    /// Units expected to be spent before the next contact, beyond those waited for.
+    pub expected: u64,
+}
+
+/// Units given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Return {
+    /// The window that they belong to; those of a closed window are forfeited.
+    pub window: WindowLabel,
+    /// How many.
+    pub units: u64,
+}
+
+/// What a parent answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplyBody {
+    /// Version of the form.
+    pub v: u16,
+    /// The message that this answers.
+    pub to: Seen,
+    /// The window that the grants belong to.
+    pub window: WindowBody,
+    /// What is lent.
+    pub grants: Vec<Grant>,
+    /// Units that the parent could still have lent after this, as far as it knows.
+    pub left: u64,
+    /// True when the parent's own parent did not answer: what is missing may exist.
+    pub outage: bool,
+    /// When the holder shows itself again at the latest, if it has anything to tell.
+    pub next_contact_ms: u64,
+}
+
+/// A window as a parent describes it to a holder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowBody {
+    /// Its label.
+    pub label: WindowLabel,
+    /// What remains of it, counted by the holder from when it sent the message.
+    pub remaining_ms: u64,
+    /// Units in the whole window.
+    pub limit: u64,
+}
+
+/// Units lent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    /// To whom; absent where all tenants draw from one pool.
+    pub tenant: Option<String>,
+    /// How many.
+    pub units: u64,
+    /// The tenant's ceiling in this window.
+    pub ceiling: u64,
+}
+
+/// A parent's answer to a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExchangeAnswer {
+    /// It was taken.
+    Reply(ReplyBody),
+    /// It was refused and changed nothing.
+    Refused(Refusal),
+}
+
+/// Why a message was refused. The state is as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    /// The form's version is not read here.
+    Version {
+        /// The message's version.
+        got: u16,
+        /// The reader's.
+        have: u16,
+    },
+    /// A value outside its range.
+    Malformed {
+        /// Which.
+        field: String,
+    },
+    /// A later life of this holder has spoken.
+    Superseded {
+        /// The message's incarnation.
+        got: Incarnation,
+        /// The latest that spoke.
+        have: Incarnation,
+    },
+    /// A later message of this holder was answered.
+    Stale {
+        /// The message's sequence.
+        got: Sequence,
+        /// The last that was answered.
+        have: Sequence,
+    },
+    /// This parent serves no more holders in this window.
+    TooManyHolders {
+        /// How many it serves.
+        have: u64,
+    },
+    /// The budget is one pool; it has no share for a tenant.
+    TenantNamed,
+    /// No such budget in the policy.
+    UnknownBudget,
+    /// The parent has no window to lend from: its own parent has not answered yet.
+    NoWindow,
+}

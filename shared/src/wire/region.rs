@@ -1,0 +1,85 @@
+//! What isolates and the registry say to a `Region`, and what it answers.
+
+use serde::{Deserialize, Serialize};
+
+use super::accounting::{FrameBody, FrameReply};
+use super::check::Reason;
+use super::exchange::{ExchangeAnswer, ExchangeBody};
+use super::policy::PolicyDocument;
+use crate::units::{EpochMs, Revision};
+
+/// A saved policy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SavedPolicy {
+    /// Its revision.
+    pub revision: Revision,
+    /// The document.
+    pub document: PolicyDocument,
+}
+
+/// An isolate's contact: budgets to exchange, counters to hand over, and the policy it knows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContactBody {
+    /// The region that is meant: an object cannot see its own name on every runtime.
+    pub region: String,
+    /// The policy revision that the isolate applies; 0 for none.
+    pub revision: Revision,
+    /// One message a budget.
+    pub exchanges: Vec<ExchangeBody>,
+    /// Counters, if there are any.
+    pub frame: Option<FrameBody>,
+}
+
+/// The answer to a contact.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContactReply {
+    /// The policy, where the isolate's is older.
+    pub policy: Option<SavedPolicy>,
+    /// The answers, in the order of the messages.
+    pub exchanges: Vec<ExchangeAnswer>,
+    /// The answer to the frame.
+    pub frame: Option<FrameReply>,
+    /// When the isolate shows itself again before it decides.
+    pub next_contact_ms: u64,
+}
+
+/// A check of one limit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecideBody {
+    /// The region that is meant.
+    pub region: String,
+    /// The policy revision that the isolate applies.
+    pub revision: Revision,
+    /// The limit.
+    pub limit: String,
+    /// Who asks, if known.
+    pub tenant: Option<String>,
+    /// The key within the limit.
+    pub key: String,
+    /// Units to charge; 0 looks.
+    pub cost: u64,
+}
+
+/// The answer to a check of a limit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecideReply {
+    /// The policy revision that was applied.
+    pub revision: Revision,
+    /// The decision; absent when that revision has no such limit.
+    pub decision: Option<DecidedBody>,
+}
+
+/// A decision as it travels between objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecidedBody {
+    /// Why.
+    pub reason: Reason,
+    /// The ceiling that was compared with.
+    pub limit: u64,
+    /// Units that could still be admitted.
+    pub remaining: u64,
+    /// When the state is back to full.
+    pub reset_at: EpochMs,
+    /// Milliseconds until a retry could pass: 0 when admitted, null for never.
+    pub retry_after_ms: Option<u64>,
+}

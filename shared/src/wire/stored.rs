@@ -1,0 +1,172 @@
+//! The rows that objects keep, as JSON text. Each carries a version; a row of the version before or after is read,
+//! anything else is reported and taken for damaged.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::exchange::{Seen, Terms, VERSION, version_accepted};
+use crate::units::{EpochMs, WindowLabel};
+
+/// A row that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Damaged {
+    /// Not JSON of the expected form.
+    Form {
+        /// The reader's words.
+        message: String,
+    },
+    /// A version that is not read here.
+    Version {
+        /// The row's version.
+        got: u16,
+        /// The reader's.
+        have: u16,
+    },
+    /// Values that cannot be true together.
+    Contradiction {
+        /// Which.
+        what: &'static str,
+    },
+}
+
+impl fmt::Display for Damaged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Form { message } => f.write_str(message),
+            Self::Version { got, have } => write!(f, "version {got}, this code reads {have}"),
+            Self::Contradiction { what } => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for Damaged {}
+
+/// A stored form.
+pub trait Row: Serialize + DeserializeOwned {
+    /// The version that the row was written with.
+    fn version(&self) -> u16;
+
+    /// Whether the values can be true together.
+    ///
+    /// # Errors
+    /// [`Damaged::Contradiction`] naming what cannot be.
+    fn consistent(&self) -> Result<(), Damaged>;
+}
+
+/// Reads a row.
+///
+/// # Errors
+/// Why it cannot be read.
+pub fn read_row<R: Row>(text: &str) -> Result<R, Damaged> {
+    let row: R = serde_json::from_str(text).map_err(|error| Damaged::Form {
+        message: error.to_string(),
+    })?;
+    if !version_accepted(row.version()) {
+        return Err(Damaged::Version {
+            got: row.version(),
+            have: VERSION,
+        });
+    }
+    row.consistent()?;
+    Ok(row)
+}
+
+/// What a coordinator keeps of its budget.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredPool {
+    v: u16,
+    /// The window's label.
+    pub label: WindowLabel,
+    /// Its end.
+    pub ends_at: EpochMs,
+    /// The terms in force.
+    pub terms: Terms,
+    /// Units below which everything counts as granted.
+    pub watermark: u64,
+}
+
+impl StoredPool {
+    /// A row of the present version.
+    #[must_use]
+    pub fn new(label: WindowLabel, ends_at: EpochMs, terms: Terms, watermark: u64) -> Self {
+        Self {
+            v: VERSION,
+            label,
+            ends_at,
+            terms,
+            watermark,
+        }
+    }
+}
+
+impl Row for StoredPool {
+    fn version(&self) -> u16 {
+        self.v
+    }
+
+    fn consistent(&self) -> Result<(), Damaged> {
+        if self.label.0 == 0 || self.terms.limit == 0 || self.terms.window_ms == 0 {
+            return Err(Damaged::Contradiction {
+                what: "a window without label, limit or length",
+            });
+        }
+        Ok(())
+    }
+}
+
+/// What a region keeps of one budget.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredEscrow {
+    v: u16,
+    /// The window that the units belong to.
+    pub label: WindowLabel,
+    /// Its end on the region's clock.
+    pub ends_at: EpochMs,
+    /// Units in the whole window, over the whole deployment.
+    pub limit: u64,
+    /// Units held of the coordinator.
+    pub held: u64,
+    /// Units of those below which everything counts as lent on.
+    pub watermark: u64,
+    /// The coordinator's last reply that is in `held`.
+    pub seen: Option<Seen>,
+}
+
+impl StoredEscrow {
+    /// A row of the present version.
+    #[must_use]
+    pub fn new(
+        label: WindowLabel,
+        ends_at: EpochMs,
+        limit: u64,
+        (held, watermark): (u64, u64),
+        seen: Option<Seen>,
+    ) -> Self {
+        Self {
+            v: VERSION,
+            label,
+            ends_at,
+            limit,
+            held,
+            watermark,
+            seen,
+        }
+    }
+}
+
+impl Row for StoredEscrow {
+    fn version(&self) -> u16 {
+        self.v
+    }
+
+    fn consistent(&self) -> Result<(), Damaged> {
+        if self.watermark > self.held {
+            return Err(Damaged::Contradiction {
+                what: "more lent on than held",
+            });
+        }
+        Ok(())
+    }
+}
