@@ -83,6 +83,9 @@ pub const DECIDE_WAIT_MS_MAX: u64 = 2_000;
 /// The deadline of one call to another object.
 pub const CALL_MS_MAX: u64 = 1_500;
 
+/// The deadline of a region's call to the coordinator: shorter than what the isolate behind it waits.
+pub const COORDINATOR_CALL_MS_MAX: u64 = 1_000;
+
 /// The deadline of a call that only refreshes what is already known.
 pub const REFRESH_MS_MAX: u64 = 250;
 

@@ -46,6 +46,23 @@ number!(
     HolderId
 );
 
+impl HolderId {
+    /// The id of a holder that is known by its name: FNV-1a (Fowler, Noll, Vo; 64 bit).
+    ///
+    /// ```
+    /// use weir_shared::units::HolderId;
+    /// assert_eq!(HolderId::of_name("weur"), HolderId::of_name("weur"));
+    /// assert_ne!(HolderId::of_name("weur"), HolderId::of_name("eeur"));
+    /// ```
+    #[must_use]
+    pub fn of_name(name: &str) -> Self {
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        Self(hash)
+    }
+}
+
 impl EpochMs {
     /// This time plus `ms`, saturating.
     ///

@@ -151,6 +151,12 @@ impl Inbox {
         (add, reply)
     }
 
+    /// The last frame counted of each sender, for storage.
+    #[must_use]
+    pub fn counted(&self) -> &Counted {
+        &self.counted
+    }
+
     /// Remembers a sender, forgetting another when there are too many. One that was forgotten and lives on is
     /// remembered again with its next frame; only a frame that it repeats in between is given up.
     fn remember(&mut self, sender: HolderId, frame: (Incarnation, Sequence)) {

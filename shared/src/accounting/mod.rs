@@ -3,3 +3,4 @@
 pub mod counters;
 pub mod frame;
 pub mod ledger;
+pub mod report;

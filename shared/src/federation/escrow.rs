@@ -154,6 +154,23 @@ impl Escrow {
         self.above.wants_contact(now)
     }
 
+    /// Whether there is anything left to tell the coordinator; see [`Holder::restless`].
+    #[must_use]
+    pub fn restless(&self, now: EpochMs) -> bool {
+        self.above.restless(now)
+    }
+
+    /// Whether a message that carried the ticket's need was answered; see [`Holder::answered`].
+    #[must_use]
+    pub fn answered(&self, ticket: Ticket) -> bool {
+        self.above.answered(ticket)
+    }
+
+    /// Forgets how long to hold back; see [`Holder::ask_again`].
+    pub fn ask_again(&mut self) {
+        self.above.ask_again();
+    }
+
     /// The row to make durable before anything leaves, if any.
     #[must_use]
     pub fn due(&self) -> Option<StoredEscrow> {

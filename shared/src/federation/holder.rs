@@ -228,6 +228,9 @@ impl Holder {
     /// or the time of next contact has come and there is something to tell.
     #[must_use]
     pub fn wants_contact(&self, now: EpochMs) -> bool {
+        if let Some(sent) = &self.unanswered {
+            return !sent.in_flight && now >= self.contact_at;
+        }
         let Some(lease) = self.open_lease(now) else {
             return false;
         };
@@ -254,6 +257,13 @@ impl Holder {
             in_flight: true,
         });
         Some(body)
+    }
+
+    /// Whether there is anything left to tell: units to return, demand, or a message that was not answered.
+    #[must_use]
+    pub fn restless(&self, now: EpochMs) -> bool {
+        let untold = |lease: &Lease| lease.balance() > 0 || self.denied > 0;
+        self.unanswered.is_some() || self.open_lease(now).is_some_and(untold)
     }
 
     /// Whether a message is in flight that may still be answered.
@@ -300,6 +310,11 @@ impl Holder {
         if let Refusal::Stale { have, .. } = refusal {
             self.sequence = self.sequence.max(*have);
         }
+    }
+
+    /// Forgets how long to hold back: the policy has changed, what was exhausted may not be.
+    pub fn ask_again(&mut self) {
+        self.contact_at = EpochMs(0);
     }
 
     /// When the parent wants to hear of this holder again; the epoch before it was ever heard.

@@ -3,6 +3,7 @@
 pub mod budget;
 pub mod limit;
 pub mod name;
+pub mod region;
 pub mod tenant;
 pub mod weight;
 

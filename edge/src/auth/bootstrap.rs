@@ -1,0 +1,45 @@
+//! The first admin token: the secret `WEIR_BOOTSTRAP_TOKEN` of the deployment.
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use weir_shared::limits::BOOTSTRAP_TOKEN_BYTES_MIN;
+use worker::{Env, console_error};
+
+/// The variable that holds it.
+const VARIABLE: &str = "WEIR_BOOTSTRAP_TOKEN";
+
+/// The bootstrap token. It is never printed.
+pub struct BootstrapToken(String);
+
+impl BootstrapToken {
+    /// The deployment's token; `None` when there is none or it is too short to be a secret.
+    #[must_use]
+    pub fn from_env(env: &Env) -> Option<Self> {
+        let token = env.var(VARIABLE).ok()?.to_string();
+        if token.len() < BOOTSTRAP_TOKEN_BYTES_MIN {
+            console_error!(
+                "{VARIABLE} has {} bytes, at least {BOOTSTRAP_TOKEN_BYTES_MIN} are needed: it is refused",
+                token.len()
+            );
+            return None;
+        }
+        Some(Self(token))
+    }
+
+    /// Whether `given` is the token, in a time that does not depend on where they differ.
+    #[must_use]
+    pub fn is(&self, given: &str) -> bool {
+        Sha256::digest(&self.0).ct_eq(&Sha256::digest(given)).into()
+    }
+
+    /// A keyed MAC (HMAC-SHA256, RFC 2104) of `message`; `purpose` keeps one use apart from another.
+    #[must_use]
+    pub fn mac(&self, purpose: &str, message: &str) -> Option<[u8; 32]> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.as_bytes()).ok()?;
+        mac.update(purpose.as_bytes());
+        mac.update(&[0]);
+        mac.update(message.as_bytes());
+        Some(mac.finalize().into_bytes().into())
+    }
+}

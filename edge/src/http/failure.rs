@@ -1,0 +1,148 @@
+//! Every error answer, as `application/problem+json` (RFC 9457). Internal error text goes to the log, never out.
+
+use weir_shared::invalid::Invalid;
+use weir_shared::wire::problem::{MEDIA_TYPE, Problem};
+use worker::{Response, ResponseBuilder, console_error};
+
+/// Why a request was not answered as asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// Malformed or out of range.
+    Invalid(Invalid),
+    /// No token, or one that is not valid.
+    Unauthorized,
+    /// Authenticated by a cookie without the header that a cross-site page cannot send.
+    CrossSite,
+    /// Nothing by that name.
+    NotFound {
+        /// What was looked for.
+        what: &'static str,
+        /// Pointer to the name, if it came in a body.
+        field: Option<String>,
+    },
+    /// The route exists, the method does not.
+    Method {
+        /// The methods that do.
+        allow: &'static str,
+    },
+    /// The body is larger than allowed.
+    TooLarge {
+        /// The bound.
+        bytes_max: usize,
+    },
+    /// The body is not JSON by its content type.
+    MediaType,
+    /// `If-Match` is needed.
+    PreconditionRequired,
+    /// The document is not the one that the caller saw.
+    PreconditionFailed {
+        /// The revision in force.
+        current: u64,
+    },
+    /// A part of Weir did not answer in time.
+    Unavailable {
+        /// Which, for the log.
+        what: String,
+    },
+    /// A defect; the text is for the log.
+    Internal(String),
+}
+
+impl From<Invalid> for Failure {
+    fn from(refused: Invalid) -> Self {
+        Self::Invalid(refused)
+    }
+}
+
+impl From<worker::Error> for Failure {
+    fn from(error: worker::Error) -> Self {
+        Self::Internal(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Internal(error.to_string())
+    }
+}
+
+/// Seconds after which a caller may try again when a part of Weir did not answer.
+const RETRY_AFTER_S: &str = "1";
+
+impl Failure {
+    /// The answer.
+    ///
+    /// # Errors
+    /// When the platform refuses to build a response.
+    pub fn respond(self) -> worker::Result<Response> {
+        let problem = self.problem();
+        let mut builder = ResponseBuilder::new()
+            .with_status(problem.status)
+            .with_header("content-type", MEDIA_TYPE)?
+            .with_header("cache-control", "no-store")?;
+        match &self {
+            Self::Unauthorized => builder = builder.with_header("www-authenticate", "Bearer")?,
+            Self::Method { allow } => builder = builder.with_header("allow", allow)?,
+            Self::Unavailable { what } => {
+                console_error!("unavailable: {what}");
+                builder = builder.with_header("retry-after", RETRY_AFTER_S)?;
+            }
+            Self::Internal(text) => console_error!("internal: {text}"),
+            _ => {}
+        }
+        builder.ok(serde_json::to_string(&problem)?)
+    }
+
+    fn problem(&self) -> Problem {
+        let (status, kind, title) = self.kind();
+        let (detail, field) = self.detail();
+        Problem {
+            kind: format!("/problems/{kind}"),
+            title: title.to_owned(),
+            status,
+            detail,
+            field,
+        }
+    }
+
+    fn kind(&self) -> (u16, &'static str, &'static str) {
+        match self {
+            Self::Invalid(_) => (400, "invalid", "The request is not valid"),
+            Self::Unauthorized => (401, "unauthorized", "A valid token is required"),
+            Self::CrossSite => (403, "cross-site", "The request may come from another site"),
+            Self::NotFound { .. } => (404, "not-found", "There is nothing by that name"),
+            Self::Method { .. } => (405, "method", "The method is not served here"),
+            Self::PreconditionFailed { .. } => (412, "moved", "The document has changed"),
+            Self::TooLarge { .. } => (413, "too-large", "The body is too large"),
+            Self::MediaType => (415, "media-type", "The body must be JSON"),
+            Self::PreconditionRequired => (428, "if-match", "If-Match is required"),
+            Self::Internal(_) => (500, "internal", "Something went wrong"),
+            Self::Unavailable { .. } => (503, "unavailable", "Weir is not available right now"),
+        }
+    }
+
+    fn detail(&self) -> (String, Option<String>) {
+        match self {
+            Self::Invalid(refused) => (refused.to_string(), Some(refused.field.clone())),
+            Self::Unauthorized => ("Send `Authorization: Bearer TOKEN`.".to_owned(), None),
+            Self::CrossSite => (
+                "With a session cookie, send the header `weir-csrf: 1`.".to_owned(),
+                None,
+            ),
+            Self::NotFound { what, field } => (format!("No such {what}."), field.clone()),
+            Self::Method { allow } => (format!("Allowed: {allow}."), None),
+            Self::TooLarge { bytes_max } => (format!("At most {bytes_max} bytes are read."), None),
+            Self::MediaType => ("Send `Content-Type: application/json`.".to_owned(), None),
+            Self::PreconditionRequired => (
+                "Send the `ETag` of the document that you changed as `If-Match`.".to_owned(),
+                None,
+            ),
+            Self::PreconditionFailed { current } => (
+                format!("The document in force is revision {current}; nothing was changed."),
+                None,
+            ),
+            Self::Unavailable { .. } => ("Try again in a moment.".to_owned(), None),
+            Self::Internal(_) => ("The log of the Worker says more.".to_owned(), None),
+        }
+    }
+}

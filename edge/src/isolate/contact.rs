@@ -1,0 +1,218 @@
+//! Contacts with the region's object: exchanges, counters and the policy in one call.
+
+use futures_channel::oneshot;
+use weir_shared::limits::{CALL_MS_MAX, REFRESH_MS_MAX};
+use weir_shared::units::{EpochMs, Revision};
+use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody};
+use weir_shared::wire::region::{ContactBody, ContactReply};
+use worker::{Env, console_error};
+
+use super::region::{Loaded, RegionView};
+use super::request::RequestHandles;
+use super::{now, with};
+use crate::http::failure::Failure;
+use crate::objects::binding::{Address, call};
+use crate::objects::deadline::{sleep, within};
+use crate::objects::registry::shipped;
+
+/// A task that hands on what is left looks after it for this long; the platform ends it after 30 seconds.
+const TASK_MS_MAX: u64 = 20_000;
+
+/// The policy to apply. An isolate that was silent for longer than the region allows asks first, with a short
+/// deadline; the last policy seen applies while there is no answer, and the shipped one where none was ever seen.
+///
+/// # Errors
+/// When the isolate decides for too many regions.
+pub async fn policy(handles: &RequestHandles, region: &str) -> Result<Loaded, Failure> {
+    let started = now();
+    loop {
+        let now = now();
+        let (loaded, fresh) = with(region, |view| (view.loaded.clone(), now < view.contact_due))?;
+        let deadline_ms = if loaded.is_some() {
+            REFRESH_MS_MAX
+        } else {
+            CALL_MS_MAX
+        };
+        match loaded {
+            Some(loaded) if fresh || now.since(started) >= deadline_ms => return Ok(loaded),
+            None if now.since(started) >= deadline_ms => return fallback(),
+            _ => {}
+        }
+        if with(region, |view| claim_refresh(view, now))? {
+            let landing = start(handles, region, Vec::new())?;
+            let _late = within(deadline_ms, landing).await;
+        } else {
+            sleep(2).await;
+        }
+    }
+}
+
+/// What applies where no policy was ever seen.
+fn fallback() -> Result<Loaded, Failure> {
+    let shipped = shipped().map_err(|refused| Failure::Internal(refused.0))?;
+    let mut view = RegionView::new(Default::default());
+    view.adopt(&shipped);
+    view.loaded.ok_or(Failure::Unavailable {
+        what: "the shipped policy".to_owned(),
+    })
+}
+
+/// One refresh is under way at a time.
+fn claim_refresh(view: &mut RegionView, now: EpochMs) -> bool {
+    let claimed = now >= view.refreshing_until;
+    if claimed {
+        view.refreshing_until = now.plus(CALL_MS_MAX);
+    }
+    claimed
+}
+
+/// Starts a contact that runs to its end whatever becomes of the request. The receiver is for this request alone.
+///
+/// # Errors
+/// When the isolate decides for too many regions.
+pub fn start(
+    handles: &RequestHandles,
+    region: &str,
+    exchanges: Vec<ExchangeBody>,
+) -> Result<oneshot::Receiver<()>, Failure> {
+    let (landed, landing) = oneshot::channel();
+    let env = handles.env.clone();
+    let region = region.to_owned();
+    handles.detach(async move {
+        run(&env, &region, exchanges).await;
+        // The request may have stopped waiting.
+        let _gone = landed.send(());
+    });
+    Ok(landing)
+}
+
+/// One contact, and what its answer changes.
+async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>) {
+    let sent_at = now();
+    let sequences: Vec<_> = exchanges
+        .iter()
+        .map(|body| (body.budget.clone(), body.sequence))
+        .collect();
+    let composed = with(region, |view| ContactBody {
+        region: region.to_owned(),
+        revision: view
+            .loaded
+            .as_ref()
+            .map_or(Revision(0), |loaded| loaded.revision),
+        exchanges,
+        frame: view.outbox.begin(sent_at),
+    });
+    let Ok(body) = composed else {
+        return;
+    };
+    let frame = body.frame.as_ref().map(|frame| frame.sequence);
+    let answer = call(env, Address::region(region), &body, CALL_MS_MAX).await;
+    let applied = with(region, |view| {
+        view.refreshing_until = EpochMs(0);
+        match &answer {
+            Ok(reply) => apply(view, reply, &sequences, sent_at),
+            Err(error) => {
+                console_error!("region {region}: {error}");
+                for (budget, sequence) in &sequences {
+                    view.holder(budget).fail(*sequence);
+                }
+                if let Some(sequence) = frame {
+                    view.outbox.fail(sequence);
+                }
+            }
+        }
+    });
+    if let Err(failure) = applied {
+        console_error!("contact: {failure:?}");
+    }
+}
+
+fn apply(
+    view: &mut RegionView,
+    reply: &ContactReply,
+    sequences: &[(String, weir_shared::units::Sequence)],
+    sent_at: EpochMs,
+) {
+    let now = EpochMs(worker::Date::now().as_millis()).max(sent_at);
+    for ((budget, sequence), answer) in sequences.iter().zip(&reply.exchanges) {
+        let holder = view.holder(budget);
+        match answer {
+            ExchangeAnswer::Reply(reply) => {
+                holder.finish(reply, now);
+            }
+            ExchangeAnswer::Refused(refusal) => {
+                console_error!("exchange of {budget} refused: {refusal:?}");
+                holder.refused(*sequence, refusal);
+            }
+        }
+    }
+    if let Some(frame) = &reply.frame
+        && view.outbox.finish(frame) == Some(false)
+    {
+        console_error!("a frame was given up: the region has woken in between");
+    }
+    if let Some(saved) = &reply.policy {
+        view.adopt(saved);
+    }
+    view.contact_ms = reply.next_contact_ms;
+    view.heard(sent_at);
+}
+
+/// Makes sure that a task tells the region what is left: counters, units that are not needed, demand.
+///
+/// # Errors
+/// When the isolate decides for too many regions.
+pub fn tend(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
+    let now = now();
+    let claimed = with(region, |view| {
+        let claim = now >= view.tended_until && view.restless(now);
+        if claim {
+            view.tended_until = now.plus(TASK_MS_MAX + CALL_MS_MAX);
+        }
+        claim
+    })?;
+    if claimed {
+        let env = handles.env.clone();
+        let region = region.to_owned();
+        handles.detach(async move { rounds(&env, &region).await });
+    }
+    Ok(())
+}
+
+async fn rounds(env: &Env, region: &str) {
+    let started = now();
+    loop {
+        let pause_ms = with(region, |view| view.contact_ms).unwrap_or(CALL_MS_MAX);
+        sleep(pause_ms).await;
+        let now_ms = now();
+        let due = with(region, |view| exchanges_due(view, now_ms)).unwrap_or_default();
+        run(env, region, due).await;
+        let now = now();
+        let over = now.since(started) >= TASK_MS_MAX;
+        let done = with(region, |view| {
+            let done = over || !view.restless(now);
+            if done {
+                view.tended_until = EpochMs(0);
+            }
+            done
+        });
+        if done.unwrap_or(true) {
+            return;
+        }
+    }
+}
+
+/// The next message of each holder that has something to tell.
+fn exchanges_due(view: &mut RegionView, now: EpochMs) -> Vec<ExchangeBody> {
+    let Some(loaded) = view.loaded.clone() else {
+        return Vec::new();
+    };
+    let holders = view
+        .holders()
+        .filter(|(_, holder)| holder.wants_contact(now));
+    let bodies = holders.filter_map(|(name, holder)| {
+        let budget = loaded.policy.budgets.get(name)?;
+        holder.begin(budget.terms(loaded.revision), now)
+    });
+    bodies.collect()
+}

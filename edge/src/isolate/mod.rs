@@ -1,0 +1,67 @@
+//! The only state that an isolate keeps between requests: plain data, no handle of the platform.
+//!
+//! A request that waits never waits for another request's future: it sleeps on its own timer and looks again.
+
+pub mod budget;
+pub mod contact;
+pub mod limit;
+pub mod region;
+pub mod request;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use weir_shared::clock::MonotonicClock;
+use weir_shared::limits::{JSON_INTEGER_MAX, REGIONS_MAX};
+use weir_shared::units::{EpochMs, HolderId};
+use worker::{Date, js_sys::Math};
+
+use crate::http::failure::Failure;
+use region::RegionView;
+
+thread_local! {
+    static ISOLATE: RefCell<Isolate> = RefCell::default();
+}
+
+/// The isolate's memory: one view for each region it decides for (one, unless requests may name theirs).
+#[derive(Default)]
+struct Isolate {
+    clock: MonotonicClock,
+    regions: BTreeMap<String, RegionView>,
+}
+
+/// The present time, never before an earlier reading.
+pub fn now() -> EpochMs {
+    ISOLATE.with(|isolate| match isolate.try_borrow_mut() {
+        Ok(mut isolate) => isolate.clock.read(EpochMs(Date::now().as_millis())),
+        Err(_) => EpochMs(Date::now().as_millis()),
+    })
+}
+
+/// One step on the view of a region. Nothing in `step` may call back into this.
+///
+/// # Errors
+/// When the isolate decides for too many regions.
+pub fn with<R>(region: &str, step: impl FnOnce(&mut RegionView) -> R) -> Result<R, Failure> {
+    ISOLATE.with(|isolate| {
+        let mut isolate = isolate
+            .try_borrow_mut()
+            .map_err(|error| Failure::Internal(error.to_string()))?;
+        if !isolate.regions.contains_key(region) {
+            if isolate.regions.len() >= REGIONS_MAX {
+                return Err(Failure::Internal(format!("no room for region {region}")));
+            }
+            let view = RegionView::new(holder_id());
+            isolate.regions.insert(region.to_owned(), view);
+        }
+        match isolate.regions.get_mut(region) {
+            Some(view) => Ok(step(view)),
+            None => Err(Failure::Internal("no view".to_owned())),
+        }
+    })
+}
+
+/// A random id. Random values are refused while the module loads, so it is drawn in the first request.
+fn holder_id() -> HolderId {
+    HolderId((Math::random() * JSON_INTEGER_MAX as f64) as u64)
+}

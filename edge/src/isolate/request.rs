@@ -1,0 +1,26 @@
+//! One request's handles of the platform. They live as long as the request and what it leaves running.
+
+use std::future::Future;
+
+use worker::{Context, Env};
+
+/// The environment, and where work goes that outlives the reply: in production a client that disconnects cancels
+/// the request's own futures.
+pub struct RequestHandles {
+    /// Bindings.
+    pub env: Env,
+    context: Context,
+}
+
+impl RequestHandles {
+    /// The handles of one request.
+    #[must_use]
+    pub fn new(env: Env, context: Context) -> Self {
+        Self { env, context }
+    }
+
+    /// Runs `future` to its end, at most 30 seconds, whatever becomes of the request.
+    pub fn detach(&self, future: impl Future<Output = ()> + 'static) {
+        self.context.wait_until(future);
+    }
+}

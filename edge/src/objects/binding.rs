@@ -1,0 +1,194 @@
+//! Typed calls to objects: one definition of name, route, request and answer, used by caller and object alike.
+//! Every call has a deadline, as a stuck object would hang its caller.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use weir_shared::limits::CALL_BODY_BYTES_MAX;
+use worker::{Env, Method, Request, RequestInit};
+
+use super::deadline::within;
+
+/// Raised when objects have to be moved: another generation is another set of objects.
+const GENERATION: u32 = 1;
+
+/// Location hints that the platform knows; a region by another name is placed near its first caller.
+const HINTS: [&str; 9] = [
+    "wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me",
+];
+
+/// A class of objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// One for each budget.
+    Coordinator,
+    /// One for each region.
+    Region,
+    /// One.
+    Registry,
+    /// One for each region.
+    Ledger,
+}
+
+impl Class {
+    fn binding(self) -> &'static str {
+        match self {
+            Self::Coordinator => "COORDINATOR",
+            Self::Region => "REGION_ESCROW",
+            Self::Registry => "REGISTRY",
+            Self::Ledger => "LEDGER",
+        }
+    }
+}
+
+/// One object: its class, its name within the class, and where it is placed by its first call.
+#[derive(Debug, Clone, Copy)]
+pub struct Address<'a> {
+    class: Class,
+    name: &'a str,
+    place: &'a str,
+}
+
+impl<'a> Address<'a> {
+    /// The coordinator of a budget.
+    #[must_use]
+    pub fn coordinator(budget: &'a str, home: &'a str) -> Self {
+        Self {
+            class: Class::Coordinator,
+            name: budget,
+            place: home,
+        }
+    }
+
+    /// The escrow of a region.
+    #[must_use]
+    pub fn region(region: &'a str) -> Self {
+        Self {
+            class: Class::Region,
+            name: region,
+            place: region,
+        }
+    }
+
+    /// The registry.
+    #[must_use]
+    pub fn registry(home: &'a str) -> Self {
+        Self {
+            class: Class::Registry,
+            name: "registry",
+            place: home,
+        }
+    }
+
+    /// The ledger of a region.
+    #[must_use]
+    pub fn ledger(region: &'a str) -> Self {
+        Self {
+            class: Class::Ledger,
+            name: region,
+            place: region,
+        }
+    }
+}
+
+/// A call that objects of one class answer.
+pub trait Call: Serialize + DeserializeOwned {
+    /// The class that answers.
+    const CLASS: Class;
+    /// Its name on the wire.
+    const ROUTE: &'static str;
+    /// The answer.
+    type Reply: Serialize + DeserializeOwned;
+}
+
+/// Why a call has no answer. None of these is retried by itself: an object that is overloaded gets no second call.
+#[derive(Debug)]
+pub enum CallError {
+    /// Not within the deadline.
+    Late {
+        /// The call.
+        route: &'static str,
+        /// The deadline.
+        ms: u64,
+    },
+    /// The object answered with an error.
+    Status {
+        /// The call.
+        route: &'static str,
+        /// HTTP status.
+        status: u16,
+    },
+    /// The platform's or the reader's error.
+    Failed {
+        /// The call.
+        route: &'static str,
+        /// In the platform's words.
+        message: String,
+    },
+}
+
+impl std::fmt::Display for CallError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Late { route, ms } => write!(f, "{route}: no answer within {ms} ms"),
+            Self::Status { route, status } => write!(f, "{route}: answered {status}"),
+            Self::Failed { route, message } => write!(f, "{route}: {message}"),
+        }
+    }
+}
+
+/// Calls an object.
+///
+/// # Errors
+/// Why there is no answer.
+pub async fn call<C: Call>(
+    env: &Env,
+    address: Address<'_>,
+    call: &C,
+    deadline_ms: u64,
+) -> Result<C::Reply, CallError> {
+    debug_assert!(address.class == C::CLASS, "a call to another class");
+    match within(deadline_ms, exchange(env, address, call)).await {
+        Some(answer) => answer,
+        None => Err(CallError::Late {
+            route: C::ROUTE,
+            ms: deadline_ms,
+        }),
+    }
+}
+
+async fn exchange<C: Call>(
+    env: &Env,
+    address: Address<'_>,
+    call: &C,
+) -> Result<C::Reply, CallError> {
+    let failed = |message: String| CallError::Failed {
+        route: C::ROUTE,
+        message,
+    };
+    let platform = |error: worker::Error| failed(error.to_string());
+    let body = serde_json::to_string(call).map_err(|error| failed(error.to_string()))?;
+    let namespace = env.durable_object(C::CLASS.binding()).map_err(platform)?;
+    let name = format!("{}.g{GENERATION}", address.name);
+    let stub = if HINTS.contains(&address.place) {
+        namespace.get_by_name_with_location_hint(&name, address.place)
+    } else {
+        namespace.get_by_name(&name)
+    }
+    .map_err(platform)?;
+    let mut init = RequestInit::new();
+    init.with_method(Method::Post).with_body(Some(body.into()));
+    let url = format!("https://weir.internal/{}", C::ROUTE);
+    let request = Request::new_with_init(&url, &init).map_err(platform)?;
+    let mut response = stub.fetch_with_request(request).await.map_err(platform)?;
+    if response.status_code() != 200 {
+        return Err(CallError::Status {
+            route: C::ROUTE,
+            status: response.status_code(),
+        });
+    }
+    let text = response.text().await.map_err(platform)?;
+    if text.len() > CALL_BODY_BYTES_MAX {
+        return Err(failed(format!("an answer of {} bytes", text.len())));
+    }
+    serde_json::from_str(&text).map_err(|error| failed(error.to_string()))
+}

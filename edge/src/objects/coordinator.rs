@@ -1,0 +1,98 @@
+//! The coordinator of one budget: runs its [`Pool`] and keeps its one row.
+
+use std::cell::RefCell;
+
+use weir_shared::clock::MonotonicClock;
+use weir_shared::federation::message::Message;
+use weir_shared::federation::pool::Pool;
+use weir_shared::units::{EpochMs, WindowLabel};
+use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Terms};
+use weir_shared::wire::stored::{StoredPool, read_row};
+use worker::{Date, DurableObject, Env, Request, Response, State, durable_object};
+
+use super::server::{Arrived, Refused};
+use super::storage::{Database, integer, number, report_damaged, text, wrong_type};
+
+const SCHEMA: &[&str] =
+    &["CREATE TABLE IF NOT EXISTS pool (id INTEGER PRIMARY KEY, label INTEGER, body TEXT)"];
+
+/// One budget's coordinator.
+#[durable_object]
+pub struct Coordinator {
+    database: Database,
+    machine: RefCell<Machine>,
+}
+
+#[derive(Default)]
+struct Machine {
+    clock: MonotonicClock,
+    pool: Option<Pool>,
+}
+
+impl DurableObject for Coordinator {
+    fn new(state: State, _env: Env) -> Self {
+        Self {
+            database: Database::open(&state, SCHEMA),
+            machine: RefCell::default(),
+        }
+    }
+
+    async fn fetch(&self, request: Request) -> worker::Result<Response> {
+        let arrived = Arrived::read(request).await?;
+        if !arrived.is::<ExchangeBody>() {
+            return arrived.unknown();
+        }
+        arrived.answer(arrived.parse().and_then(|body| self.exchange(body)))
+    }
+}
+
+impl Coordinator {
+    /// One event: decide, make durable what the reply depends on, reply.
+    fn exchange(&self, body: ExchangeBody) -> Result<ExchangeAnswer, Refused> {
+        let message = match Message::try_from(body) {
+            Ok(message) => message,
+            Err(refusal) => return Ok(ExchangeAnswer::Refused(refusal)),
+        };
+        let mut machine = self.machine.try_borrow_mut()?;
+        let now = machine.clock.read(EpochMs(Date::now().as_millis()));
+        if machine.pool.is_none() {
+            machine.pool = Some(self.wake(message.terms, now)?);
+        }
+        let Some(pool) = machine.pool.as_mut() else {
+            return Err(Refused("no pool".to_owned()));
+        };
+        let answer = pool.exchange(&message, now);
+        if let Some(row) = pool.due() {
+            self.store(&row)?;
+            pool.stored(&row);
+        }
+        Ok(match answer {
+            Ok(reply) => ExchangeAnswer::Reply(reply),
+            Err(refusal) => ExchangeAnswer::Refused(refusal),
+        })
+    }
+
+    fn wake(&self, terms: Terms, now: EpochMs) -> Result<Pool, Refused> {
+        let query = "SELECT label, body FROM pool WHERE id = 1";
+        let Some(row) = self.database.first(query, vec![])? else {
+            return Ok(Pool::open(terms, now));
+        };
+        let stored = text(row.get(1))
+            .ok_or_else(|| wrong_type("body"))
+            .and_then(read_row::<StoredPool>);
+        Ok(match stored {
+            Ok(stored) => Pool::wake(&stored),
+            Err(damaged) => {
+                report_damaged("pool", &damaged);
+                Pool::damaged(integer(row.first()).map(WindowLabel), terms, now)
+            }
+        })
+    }
+
+    fn store(&self, row: &StoredPool) -> Result<(), Refused> {
+        let statement = "INSERT OR REPLACE INTO pool (id, label, body) VALUES (1, ?, ?)";
+        let body = serde_json::to_string(row)?;
+        self.database
+            .run(statement, vec![number(row.label.0), body.into()])
+    }
+}

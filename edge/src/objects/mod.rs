@@ -1,0 +1,11 @@
+//! The Durable Objects: each loads its state, calls a machine of `weir_shared`, persists, and replies.
+
+pub mod binding;
+pub mod calls;
+pub mod coordinator;
+pub mod deadline;
+pub mod ledger;
+pub mod region;
+pub mod registry;
+pub mod server;
+pub mod storage;

@@ -1,0 +1,253 @@
+//! Lending to isolates, and borrowing from coordinators when the region is short.
+
+use std::rc::Rc;
+
+use futures_util::future::join_all;
+use weir_shared::federation::escrow::Escrow;
+use weir_shared::federation::holder::{Outlook, Ticket};
+use weir_shared::federation::message::Message;
+use weir_shared::limits::{CALL_MS_MAX, CONTACT_MS_MIN, COORDINATOR_CALL_MS_MAX};
+use weir_shared::units::{EpochMs, HolderId, Sequence};
+use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, Terms};
+use weir_shared::wire::region::{ContactBody, ContactReply};
+use weir_shared::wire::stored::{StoredEscrow, read_row};
+use worker::console_error;
+
+use super::policy::Loaded;
+use super::{Core, Flight};
+use crate::objects::binding::{Address, call};
+use crate::objects::deadline::within;
+use crate::objects::server::Refused;
+use crate::objects::storage::{report_damaged, text, wrong_type};
+
+impl Core {
+    /// An isolate's contact.
+    pub(super) async fn contact(
+        self: &Rc<Self>,
+        call: ContactBody,
+    ) -> Result<ContactReply, Refused> {
+        let loaded = self.policy(&call.region).await?;
+        let frame = match &call.frame {
+            Some(frame) => Some(self.receive(frame)?),
+            None => None,
+        };
+        let lending = call
+            .exchanges
+            .into_iter()
+            .map(|body| self.lend(body, &loaded));
+        let exchanges: Result<Vec<_>, _> = join_all(lending).await.into_iter().collect();
+        let exchanges = exchanges?;
+        self.tend()?;
+        let next_contact_ms = self.with(|machine, _| {
+            let contacts = machine.escrows.values().map(Escrow::next_contact_ms);
+            contacts.max().unwrap_or(CONTACT_MS_MIN)
+        })?;
+        let older = call.revision < loaded.saved.revision;
+        Ok(ContactReply {
+            policy: older.then(|| loaded.saved.as_ref().clone()),
+            exchanges,
+            frame,
+            next_contact_ms,
+        })
+    }
+
+    /// One message: asks the coordinator while the region is short of what waits behind it, then answers from what
+    /// is held.
+    async fn lend(
+        self: &Rc<Self>,
+        body: ExchangeBody,
+        loaded: &Loaded,
+    ) -> Result<ExchangeAnswer, Refused> {
+        let message = match Message::try_from(body) {
+            Ok(message) => message,
+            Err(refusal) => return Ok(ExchangeAnswer::Refused(refusal)),
+        };
+        let Some(budget) = loaded.policy.budgets.get(&message.budget) else {
+            return Ok(ExchangeAnswer::Refused(Refusal::UnknownBudget));
+        };
+        let terms = budget.terms(loaded.saved.revision);
+        self.load_escrow(&message.budget)?;
+        let outage = !self.fill(&message, terms, &loaded.policy.home).await?;
+        let answer = self.with_escrow(&message.budget, |escrow, now| {
+            escrow.exchange(&message, outage, now)
+        })?;
+        self.store_escrow(&message.budget)?;
+        Ok(match answer {
+            Ok(reply) => ExchangeAnswer::Reply(reply),
+            Err(refusal) => ExchangeAnswer::Refused(refusal),
+        })
+    }
+
+    /// Borrows until the requests behind `message` are covered or the coordinator has no more. False when the
+    /// coordinator did not answer.
+    async fn fill(
+        self: &Rc<Self>,
+        message: &Message,
+        terms: Terms,
+        home: &str,
+    ) -> Result<bool, Refused> {
+        let budget = &message.budget;
+        let mut waiting = Waiting {
+            core: self,
+            message,
+            ticket: None,
+        };
+        let started = self.with(|_, now| now)?;
+        loop {
+            let (outlook, now) = self.with_escrow(budget, |escrow, now| {
+                (escrow.outlook(message, waiting.ticket, now), now)
+            })?;
+            if outlook != Outlook::Short {
+                return Ok(outlook != Outlook::Unknown);
+            }
+            if now.since(started) >= COORDINATOR_CALL_MS_MAX || !waiting.register()? {
+                return Ok(false);
+            }
+            let landing = self.borrow_more(budget, terms, home)?;
+            let landed = within(CALL_MS_MAX, landing).await;
+            if !matches!(landed, Some(Ok(true))) {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Sends the next message to the coordinator unless one is in flight; the flight lands with its answer.
+    pub(super) fn borrow_more(
+        self: &Rc<Self>,
+        budget: &str,
+        terms: Terms,
+        home: &str,
+    ) -> Result<futures_channel::oneshot::Receiver<bool>, Refused> {
+        let flight = Flight::Budget(budget.to_owned());
+        let landing = self.join(flight.clone())?;
+        let Some(body) = self.with_escrow(budget, |escrow, now| escrow.begin(terms, now))? else {
+            return Ok(landing);
+        };
+        // What the message returns must not be held any more when this object wakes again.
+        if let Err(refused) = self.store_escrow(budget) {
+            self.with_escrow(budget, |escrow, _| escrow.fail(body.sequence))?;
+            self.land(&flight, false);
+            return Err(refused);
+        }
+        let core = Rc::clone(self);
+        let home = home.to_owned();
+        self.state.wait_until(async move {
+            let well = core.exchange_above(&body, &home).await;
+            core.land(&flight, well);
+        });
+        Ok(landing)
+    }
+
+    async fn exchange_above(self: &Rc<Self>, body: &ExchangeBody, home: &str) -> bool {
+        let budget = &body.budget;
+        let address = Address::coordinator(budget, home);
+        let answer = call(&self.env, address, body, COORDINATOR_CALL_MS_MAX).await;
+        let credited = self.with_escrow(budget, |escrow, now| match &answer {
+            Ok(ExchangeAnswer::Reply(reply)) => escrow.finish(reply, now),
+            Ok(ExchangeAnswer::Refused(refusal)) => refuse(escrow, body.sequence, refusal),
+            Err(_) => {
+                escrow.fail(body.sequence);
+                false
+            }
+        });
+        if let Err(error) = &answer {
+            console_error!("coordinator of {budget}: {error}");
+        }
+        let stored = self.store_escrow(budget);
+        if let Err(refused) = &stored {
+            console_error!("escrow of {budget}: {}", refused.0);
+        }
+        stored.is_ok() && credited.unwrap_or(false)
+    }
+
+    fn with_escrow<R>(
+        &self,
+        budget: &str,
+        step: impl FnOnce(&mut Escrow, EpochMs) -> R,
+    ) -> Result<R, Refused> {
+        self.with(|machine, now| {
+            let escrow = machine.escrows.get_mut(budget);
+            escrow.map(|escrow| step(escrow, now))
+        })?
+        .ok_or_else(|| Refused(format!("no escrow of {budget}")))
+    }
+
+    /// Makes durable what a reply or a message depends on, before it leaves.
+    fn store_escrow(&self, budget: &str) -> Result<(), Refused> {
+        let Some(row) = self.with_escrow(budget, |escrow, _| escrow.due())? else {
+            return Ok(());
+        };
+        let statement = "INSERT OR REPLACE INTO escrow (budget, body) VALUES (?, ?)";
+        let body = serde_json::to_string(&row)?;
+        self.database
+            .run(statement, vec![budget.into(), body.into()])?;
+        self.with_escrow(budget, |escrow, _| escrow.stored(row))
+    }
+
+    /// Wakes the escrow of a budget of the policy, once a life.
+    fn load_escrow(&self, budget: &str) -> Result<(), Refused> {
+        if self.with(|machine, _| machine.escrows.contains_key(budget))? {
+            return Ok(());
+        }
+        let query = "SELECT body FROM escrow WHERE budget = ?";
+        let row = self.database.first(query, vec![budget.into()])?;
+        let stored = row.and_then(|row| {
+            let body = text(row.first()).ok_or_else(|| wrong_type("body"));
+            match body.and_then(read_row::<StoredEscrow>) {
+                Ok(stored) => Some(stored),
+                Err(damaged) => {
+                    report_damaged(&format!("escrow of {budget}"), &damaged);
+                    None
+                }
+            }
+        });
+        self.with(|machine, _| {
+            let id = HolderId::of_name(&machine.name);
+            let escrow = Escrow::wake(budget.to_owned(), id, machine.incarnation, stored);
+            machine.escrows.insert(budget.to_owned(), escrow);
+        })
+    }
+}
+
+fn refuse(escrow: &mut Escrow, sequence: Sequence, refusal: &Refusal) -> bool {
+    console_error!("the coordinator refused: {refusal:?}");
+    escrow.refused(sequence, refusal);
+    false
+}
+
+/// Requests that wait for the coordinator; taken off again when this goes out of scope, whatever ends the wait.
+struct Waiting<'a> {
+    core: &'a Core,
+    message: &'a Message,
+    ticket: Option<Ticket>,
+}
+
+impl Waiting<'_> {
+    /// Takes a ticket for the next message, unless the one in hand has not been answered yet.
+    fn register(&mut self) -> Result<bool, Refused> {
+        let message = self.message;
+        let ticket = self.ticket;
+        self.ticket = self
+            .core
+            .with_escrow(&message.budget, |escrow, _| match ticket {
+                Some(ticket) if !escrow.answered(ticket) => Some(ticket),
+                Some(_) => {
+                    escrow.unwait(message);
+                    escrow.wait(message)
+                }
+                None => escrow.wait(message),
+            })?;
+        Ok(self.ticket.is_some())
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if self.ticket.is_some() {
+            // An escrow that is gone has no waiters either.
+            let _gone = self.core.with_escrow(&self.message.budget, |escrow, _| {
+                escrow.unwait(self.message)
+            });
+        }
+    }
+}

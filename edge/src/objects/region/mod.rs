@@ -1,0 +1,164 @@
+//! The region's object: lends the region's part of each budget to isolates, decides limits, hands on counters, and
+//! holds the last policy that it has seen.
+
+mod counters;
+mod keys;
+mod lend;
+mod policy;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+use weir_shared::accounting::frame::{Counted, Inbox, Outbox};
+use weir_shared::clock::MonotonicClock;
+use weir_shared::federation::escrow::Escrow;
+use weir_shared::units::{EpochMs, HolderId, Incarnation};
+use weir_shared::wire::region::{ContactBody, DecideBody};
+use worker::{Date, DurableObject, Env, Request, Response, State, durable_object};
+
+use super::calls::PushPolicy;
+use super::server::{Arrived, Refused};
+use super::storage::{Database, integer, number};
+use keys::KeyCount;
+use policy::Loaded;
+
+const SCHEMA: &[&str] = &[
+    "CREATE TABLE IF NOT EXISTS life (id INTEGER PRIMARY KEY, incarnation INTEGER)",
+    "CREATE TABLE IF NOT EXISTS policy (id INTEGER PRIMARY KEY, revision INTEGER, document TEXT)",
+    "CREATE TABLE IF NOT EXISTS escrow (budget TEXT PRIMARY KEY, body TEXT)",
+    "CREATE TABLE IF NOT EXISTS keys (name TEXT, key TEXT, ms INTEGER, ticks INTEGER, \
+     ticks_per_ms INTEGER, PRIMARY KEY (name, key))",
+];
+
+/// One region's object.
+#[durable_object]
+pub struct Region {
+    core: Rc<Core>,
+}
+
+/// What outlives one event: shared with what runs on after the reply.
+struct Core {
+    state: State,
+    env: Env,
+    database: Database,
+    machine: RefCell<Option<Machine>>,
+}
+
+/// The region's memory.
+struct Machine {
+    name: String,
+    clock: MonotonicClock,
+    incarnation: Incarnation,
+    policy: Option<Loaded>,
+    asked_at: EpochMs,
+    escrows: BTreeMap<String, Escrow>,
+    keys: KeyCount,
+    inbox: Inbox,
+    outbox: Outbox,
+    tended_until: EpochMs,
+    flights: BTreeMap<Flight, Vec<oneshot::Sender<bool>>>,
+}
+
+/// Something under way that several events wait for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Flight {
+    Policy,
+    Budget(String),
+}
+
+impl DurableObject for Region {
+    fn new(state: State, env: Env) -> Self {
+        let database = Database::open(&state, SCHEMA);
+        Self {
+            core: Rc::new(Core {
+                state,
+                env,
+                database,
+                machine: RefCell::default(),
+            }),
+        }
+    }
+
+    async fn fetch(&self, request: Request) -> worker::Result<Response> {
+        let arrived = Arrived::read(request).await?;
+        let core = &self.core;
+        if arrived.is::<ContactBody>() {
+            let reply = match arrived.parse() {
+                Ok(call) => core.contact(call).await,
+                Err(refused) => Err(refused),
+            };
+            arrived.answer(reply)
+        } else if arrived.is::<DecideBody>() {
+            let reply = match arrived.parse() {
+                Ok(call) => core.decide(call).await,
+                Err(refused) => Err(refused),
+            };
+            arrived.answer(reply)
+        } else if arrived.is::<PushPolicy>() {
+            arrived.answer(arrived.parse().and_then(|call| core.pushed(call)))
+        } else {
+            arrived.unknown()
+        }
+    }
+}
+
+impl Core {
+    /// One step of the machine at the present time. Nothing in `step` may call back into this.
+    fn with<R>(&self, step: impl FnOnce(&mut Machine, EpochMs) -> R) -> Result<R, Refused> {
+        let mut machine = self.machine.try_borrow_mut()?;
+        let Some(machine) = machine.as_mut() else {
+            return Err(Refused("the region has no name yet".to_owned()));
+        };
+        let now = machine.clock.read(EpochMs(Date::now().as_millis()));
+        Ok(step(machine, now))
+    }
+
+    /// Starts a life of this object, once: the incarnation rises before anything is said.
+    fn wake(&self, name: &str) -> Result<(), Refused> {
+        if self.machine.try_borrow()?.is_some() {
+            return Ok(());
+        }
+        let now = EpochMs(Date::now().as_millis());
+        let stored = self
+            .database
+            .first("SELECT incarnation FROM life WHERE id = 1", vec![])?;
+        let before = stored.and_then(|row| integer(row.first())).unwrap_or(0);
+        // The clock stands in where the stored number cannot be read: it has outrun every count of lives.
+        let incarnation = Incarnation((before + 1).max(now.0));
+        let statement = "INSERT OR REPLACE INTO life (id, incarnation) VALUES (1, ?)";
+        self.database.run(statement, vec![number(incarnation.0)])?;
+        let id = HolderId::of_name(name);
+        *self.machine.try_borrow_mut()? = Some(Machine {
+            name: name.to_owned(),
+            clock: MonotonicClock::default(),
+            incarnation,
+            policy: None,
+            asked_at: EpochMs(0),
+            escrows: BTreeMap::new(),
+            keys: KeyCount::default(),
+            inbox: Inbox::new(incarnation, Counted::new()),
+            outbox: Outbox::new(id, incarnation),
+            tended_until: EpochMs(0),
+            flights: BTreeMap::new(),
+        });
+        Ok(())
+    }
+
+    /// Joins a flight; the answer comes when it lands.
+    fn join(&self, flight: Flight) -> Result<oneshot::Receiver<bool>, Refused> {
+        let (sender, receiver) = oneshot::channel();
+        self.with(|machine, _| machine.flights.entry(flight).or_default().push(sender))?;
+        Ok(receiver)
+    }
+
+    /// Lands a flight: everyone who joined is told whether it went well.
+    fn land(&self, flight: &Flight, well: bool) {
+        let waiting = self.with(|machine, _| machine.flights.remove(flight));
+        for sender in waiting.ok().flatten().unwrap_or_default() {
+            // A receiver that is gone has stopped waiting.
+            let _gone = sender.send(well);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The object's side of a call: reads it, writes the answer. An object never panics and never answers with its
+//! internal text.
+
+use std::fmt::Display;
+
+use serde::Serialize;
+use worker::{Request, Response, console_error};
+
+use super::binding::Call;
+
+/// A call as it arrived.
+pub struct Arrived {
+    route: String,
+    body: String,
+}
+
+/// Why an object did not answer as asked; the text is for the log.
+#[derive(Debug)]
+pub struct Refused(pub String);
+
+impl<E: Display> From<E> for Refused {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl Arrived {
+    /// Reads a request to an object.
+    ///
+    /// # Errors
+    /// When the body cannot be read.
+    pub async fn read(mut request: Request) -> worker::Result<Self> {
+        Ok(Self {
+            route: request.path().trim_start_matches('/').to_owned(),
+            body: request.text().await?,
+        })
+    }
+
+    /// Whether this is a call of type `C`.
+    #[must_use]
+    pub fn is<C: Call>(&self) -> bool {
+        self.route == C::ROUTE
+    }
+
+    /// The call itself.
+    ///
+    /// # Errors
+    /// When it is not of the form of `C`.
+    pub fn parse<C: Call>(&self) -> Result<C, Refused> {
+        Ok(serde_json::from_str(&self.body)?)
+    }
+
+    /// Writes the answer: 200 with the reply, or 500 with nothing and a line in the log.
+    ///
+    /// # Errors
+    /// When the platform refuses to build a response.
+    pub fn answer<R: Serialize>(&self, answer: Result<R, Refused>) -> worker::Result<Response> {
+        match answer {
+            Ok(reply) => Response::ok(serde_json::to_string(&reply)?),
+            Err(refused) => {
+                console_error!("{}: {}", self.route, refused.0);
+                Ok(Response::empty()?.with_status(500))
+            }
+        }
+    }
+
+    /// The answer to a call that this class does not know.
+    ///
+    /// # Errors
+    /// When the platform refuses to build a response.
+    pub fn unknown(&self) -> worker::Result<Response> {
+        console_error!("unknown call {}", self.route);
+        Ok(Response::empty()?.with_status(404))
+    }
+}

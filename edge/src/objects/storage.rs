@@ -1,0 +1,97 @@
+//! SQLite in an object: statements with bindings, rows as text, and the report of what cannot be read.
+//!
+//! `SqlCursor::one` is never used: with no row it hangs the caller. Integers stay below 2^53.
+
+use weir_shared::wire::stored::Damaged;
+use worker::{SqlStorage, SqlStorageValue, State, console_error};
+
+use super::server::Refused;
+
+/// An object's database.
+#[derive(Clone)]
+pub struct Database {
+    sql: SqlStorage,
+}
+
+/// A value of a row.
+pub type Value = SqlStorageValue;
+
+impl Database {
+    /// Opens the object's database and makes its tables. An object whose tables cannot be made still answers: each
+    /// statement then fails by itself.
+    #[must_use]
+    pub fn open(state: &State, schema: &[&str]) -> Self {
+        let sql = state.storage().sql();
+        for statement in schema {
+            if let Err(error) = sql.exec(statement, None) {
+                console_error!("schema: {error}");
+            }
+        }
+        Self { sql }
+    }
+
+    /// Runs one statement that returns nothing.
+    ///
+    /// # Errors
+    /// The database's words.
+    pub fn run(&self, statement: &str, values: Vec<Value>) -> Result<(), Refused> {
+        self.sql.exec(statement, values)?;
+        Ok(())
+    }
+
+    /// All rows of a query.
+    ///
+    /// # Errors
+    /// The database's words.
+    pub fn rows(&self, query: &str, values: Vec<Value>) -> Result<Vec<Vec<Value>>, Refused> {
+        let cursor = self.sql.exec(query, values)?;
+        let rows: Result<Vec<_>, _> = cursor.raw().collect();
+        Ok(rows?)
+    }
+
+    /// The first row of a query, if any.
+    ///
+    /// # Errors
+    /// The database's words.
+    pub fn first(&self, query: &str, values: Vec<Value>) -> Result<Option<Vec<Value>>, Refused> {
+        Ok(self.rows(query, values)?.into_iter().next())
+    }
+}
+
+/// A non-negative integer of a row.
+#[must_use]
+pub fn integer(value: Option<&Value>) -> Option<u64> {
+    match value {
+        Some(Value::Integer(number)) => u64::try_from(*number).ok(),
+        _ => None,
+    }
+}
+
+/// A text of a row.
+#[must_use]
+pub fn text(value: Option<&Value>) -> Option<&str> {
+    match value {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// A number as a value; numbers that SQLite's JavaScript side would round are kept at the largest exact one.
+#[must_use]
+pub fn number(number: u64) -> Value {
+    let bounded = number.min(weir_shared::limits::JSON_INTEGER_MAX);
+    Value::Integer(i64::try_from(bounded).unwrap_or(i64::MAX))
+}
+
+/// Reports a row that cannot be read. What the object does without it is the caller's rule.
+pub fn report_damaged(what: &str, damaged: &Damaged) {
+    console_error!("damaged row {what}: {damaged}");
+}
+
+/// The damage of a row whose column is not of the expected type.
+#[must_use]
+pub fn wrong_type(column: &'static str) -> Damaged {
+    Damaged::Form {
+        message: format!("column {column} is not of its type"),
+    }
+}

@@ -1,0 +1,243 @@
+//! `POST /v1/check`: one decision.
+
+use weir_shared::check::{Check, Target};
+use weir_shared::decision::{Decision, Reason};
+use weir_shared::invalid::{Fault, Invalid};
+use weir_shared::limits::CHECK_BODY_BYTES_MAX;
+use weir_shared::policy::name::label;
+use weir_shared::policy::region::{Arrival, choose, nearest};
+use weir_shared::units::WindowLabel;
+use weir_shared::wire::check::{CheckRequest, DecisionBody};
+use weir_shared::wire::policy::OnUnavailable;
+use weir_shared::wire::region::DecideBody;
+use worker::js_sys::Reflect;
+use worker::{Env, Request, Response};
+
+use crate::auth;
+use crate::http::failure::Failure;
+use crate::http::ratelimit::{Promise, headers};
+use crate::http::{body, reply};
+use crate::isolate::budget::BudgetCheck;
+use crate::isolate::contact::policy;
+use crate::isolate::region::Loaded;
+use crate::isolate::request::RequestHandles;
+use crate::isolate::{limit, now};
+
+/// The header that names the region of a request, where `ALLOW_REGION_HEADER` is 1.
+const REGION_HEADER: &str = "weir-region";
+
+/// Answers one check. A decision is always 200.
+///
+/// # Errors
+/// 400, 401, 404, 413 or 415, with the field at fault.
+pub async fn check(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
+    auth::bearer(request, &handles.env)?;
+    let question: CheckRequest = body::json(request, CHECK_BODY_BYTES_MAX).await?;
+    let check = Check::try_from(question)?;
+    let (region, loaded) = place(request, handles).await?;
+    let asked = Asked {
+        handles,
+        region: &region,
+        loaded: &loaded,
+        check: &check,
+    };
+    let (decided, promise) = asked.decide().await?;
+    let builder = reply::builder(200)?;
+    let builder = headers(builder, &decided, promise, now().0)?;
+    Ok(builder.ok(serde_json::to_string(&decided)?)?)
+}
+
+/// A checked question at the place that decides it.
+struct Asked<'a> {
+    handles: &'a RequestHandles,
+    region: &'a str,
+    loaded: &'a Loaded,
+    check: &'a Check,
+}
+
+/// What is done with a decision that the rules soften.
+struct Enforcement {
+    shadow: bool,
+    on_unavailable: OnUnavailable,
+}
+
+impl Asked<'_> {
+    async fn decide(&self) -> Result<(DecisionBody, Promise), Failure> {
+        match &self.check.target {
+            Target::Budget(name) => self.budget(name).await,
+            Target::Limit { name, key } => self.limit(name, key.as_deref()).await,
+        }
+    }
+
+    async fn budget(&self, name: &str) -> Result<(DecisionBody, Promise), Failure> {
+        let policy = &self.loaded.policy;
+        let budget = policy.budgets.get(name).ok_or(self.unknown("budget"))?;
+        let tenant = self.check.tenant.as_deref().unwrap_or_default();
+        if policy.tiers.resolve(tenant).is_none() {
+            return Err(Failure::NotFound {
+                what: "tenant",
+                field: Some("/tenant".to_owned()),
+            });
+        }
+        let check = BudgetCheck {
+            region: self.region,
+            loaded: self.loaded,
+            name,
+            budget,
+            tenant,
+            cost: self.check.cost,
+        };
+        let (decision, window) = check.decide(self.handles).await?;
+        let enforcement = Enforcement {
+            shadow: budget.shadow,
+            on_unavailable: budget.on_unavailable,
+        };
+        let promise = Promise {
+            quota: budget.limit,
+            window_ms: budget.window_ms,
+        };
+        Ok((self.body(name, &decision, window, &enforcement), promise))
+    }
+
+    async fn limit(
+        &self,
+        name: &str,
+        key: Option<&str>,
+    ) -> Result<(DecisionBody, Promise), Failure> {
+        let limits = &self.loaded.policy.limits;
+        let limit = limits.get(name).ok_or(self.unknown("limit"))?;
+        let missing = |field: String| Failure::Invalid(Invalid::new(field, Fault::Missing));
+        if limit.per_tenant && self.check.tenant.is_none() {
+            return Err(missing("/tenant".to_owned()));
+        }
+        let key = match key {
+            Some(key) => key,
+            None if limit.per_tenant => "",
+            None => return Err(missing(format!("{}/key", self.check.at))),
+        };
+        let question = DecideBody {
+            region: self.region.to_owned(),
+            revision: self.loaded.revision,
+            limit: name.to_owned(),
+            tenant: self.check.tenant.clone(),
+            key: key.to_owned(),
+            cost: self.check.cost,
+        };
+        let decision = limit::decide(self.handles, question, limit).await?;
+        let enforcement = Enforcement {
+            shadow: limit.shadow,
+            on_unavailable: limit.on_unavailable,
+        };
+        let promise = Promise {
+            quota: limit.quota,
+            window_ms: limit.period_ms,
+        };
+        Ok((self.body(name, &decision, None, &enforcement), promise))
+    }
+
+    fn unknown(&self, what: &'static str) -> Failure {
+        Failure::NotFound {
+            what,
+            field: Some(format!("{}/{what}", self.check.at)),
+        }
+    }
+
+    /// The decision as it is answered. What is not enforced passes, with its true reason.
+    fn body(
+        &self,
+        binding: &str,
+        decision: &Decision,
+        window: Option<WindowLabel>,
+        enforcement: &Enforcement,
+    ) -> DecisionBody {
+        let enforced = self.loaded.policy.enforcing && !enforcement.shadow;
+        let excused = decision.reason == Reason::Unavailable
+            && enforcement.on_unavailable == OnUnavailable::Allow;
+        let allowed = decision.admitted() || !enforced || excused;
+        DecisionBody {
+            allowed,
+            limit: decision.limit,
+            remaining: decision.remaining,
+            reset_at: decision.reset_at.0,
+            retry_after_ms: if allowed {
+                Some(0)
+            } else {
+                decision.retry.after_ms()
+            },
+            binding: binding.to_owned(),
+            reason: decision.reason,
+            region: self.region.to_owned(),
+            window: window.map(|label| label.0),
+            policy_revision: self.loaded.revision.0,
+        }
+    }
+}
+
+/// The region that decides, with its policy. A region that the deployment pins or a test names is taken as it is;
+/// otherwise the nearest that the policy has.
+async fn place(request: &Request, handles: &RequestHandles) -> Result<(String, Loaded), Failure> {
+    let named = named_region(request, &handles.env)?;
+    let origin = Origin::of(request);
+    let arrival = origin.arrival();
+    let first = match &named {
+        Some(region) => region.clone(),
+        None => nearest(arrival)[0].to_owned(),
+    };
+    let loaded = policy(handles, &first).await?;
+    if loaded.policy.regions.contains(&first) {
+        return Ok((first, loaded));
+    }
+    if named.is_some() {
+        return Err(Failure::Invalid(Invalid::new(
+            format!("/{REGION_HEADER}"),
+            Fault::Unknown {
+                name: first,
+                what: "region of the policy",
+            },
+        )));
+    }
+    let region = choose(arrival, &loaded.policy.regions, &loaded.policy.home).to_owned();
+    let loaded = policy(handles, &region).await?;
+    Ok((region, loaded))
+}
+
+fn named_region(request: &Request, env: &Env) -> Result<Option<String>, Failure> {
+    let variable = |name: &str| env.var(name).ok().map(|value| value.to_string());
+    let header = if variable("ALLOW_REGION_HEADER").as_deref() == Some("1") {
+        request.headers().get(REGION_HEADER)?
+    } else {
+        None
+    };
+    let Some(region) = header.or_else(|| variable("REGION")) else {
+        return Ok(None);
+    };
+    label(&region).map_err(|fault| Invalid::new(format!("/{REGION_HEADER}"), fault))?;
+    Ok(Some(region))
+}
+
+/// Where the platform says that a request arrived. Read field by field: a Worker that calls over a service binding
+/// may send anything.
+struct Origin {
+    continent: Option<String>,
+    longitude: Option<f64>,
+}
+
+impl Origin {
+    fn of(request: &Request) -> Self {
+        let field = |name: &str| {
+            let cf = Reflect::get(request.inner(), &"cf".into()).ok()?;
+            Reflect::get(&cf, &name.into()).ok()?.as_string()
+        };
+        Self {
+            continent: field("continent"),
+            longitude: field("longitude").and_then(|text| text.parse().ok()),
+        }
+    }
+
+    fn arrival(&self) -> Arrival<'_> {
+        Arrival {
+            continent: self.continent.as_deref(),
+            longitude: self.longitude,
+        }
+    }
+}
