@@ -4,7 +4,10 @@
 mod auth;
 mod http;
 mod isolate;
-#[allow(missing_docs, reason = "the methods that `durable_object` exports carry no documentation")]
+#[allow(
+    missing_docs,
+    reason = "the methods that `durable_object` exports carry no documentation"
+)]
 mod objects;
 mod routes;
 

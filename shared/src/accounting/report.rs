@@ -2,9 +2,11 @@
 
 use super::counters::merge;
 use crate::policy::Policy;
+use crate::policy::name::tenant_name;
 use crate::units::{EpochMs, Revision};
 use crate::wire::accounting::{Counters, Tally, TenantCounters};
 use crate::wire::count::Count;
+use crate::wire::decimal::Decimal;
 use crate::wire::operator::{BudgetReport, FairnessReply, RegionReport, TenantReport};
 
 /// The report over `regions`; a region without counters did not answer.
@@ -42,8 +44,12 @@ pub fn report(
 }
 
 fn tenant(policy: &Policy, name: &str, counters: &TenantCounters) -> TenantReport {
-    let resolved = policy.tiers.resolve(name);
-    let weight = resolved.map_or(0.0, |resolved| resolved.weight.as_f64());
+    // What is counted together, or without a tenant, has no tier; no tenant's name contains a control character.
+    let resolved = policy
+        .tiers
+        .resolve(name)
+        .filter(|_| tenant_name(name).is_ok());
+    let weight = Decimal(resolved.map_or(0.0, |resolved| resolved.weight.as_f64()));
     let budgets = counters.budgets.iter().map(|(name, total)| {
         let report = BudgetReport {
             weight,

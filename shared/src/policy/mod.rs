@@ -57,7 +57,7 @@ impl TryFrom<&PolicyDocument> for Policy {
         let home = home(document, &regions)?;
         let tiers = Tiers::try_from(document)?;
         bounded("/tenants_max", document.tenants_max, TENANTS_MAX)?;
-        Weight::try_from(document.unknown_weight_max)
+        Weight::try_from(document.unknown_weight_max.0)
             .map_err(|fault| Invalid::new("/unknown_weight_max", fault))?;
         for name in document.tenants.keys() {
             tenant_name(name)

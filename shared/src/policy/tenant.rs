@@ -113,7 +113,7 @@ fn rules(document: &PolicyDocument, tiers: &Tiers) -> Result<Vec<(String, String
 
 fn tier_weight(body: &TierBody) -> Result<Weight, Invalid> {
     let weight = super::required("/weight", body.weight)?;
-    Weight::try_from(weight).map_err(|fault| Invalid::new("/weight", fault))
+    Weight::try_from(weight.0).map_err(|fault| Invalid::new("/weight", fault))
 }
 
 fn named(body: &TenantBody) -> Result<Named, Invalid> {
@@ -134,7 +134,7 @@ fn named(body: &TenantBody) -> Result<Named, Invalid> {
     }
     let weight = match body.weight {
         Some(weight) => {
-            Some(Weight::try_from(weight).map_err(|fault| Invalid::new("/weight", fault))?)
+            Some(Weight::try_from(weight.0).map_err(|fault| Invalid::new("/weight", fault))?)
         }
         None => None,
     };

@@ -4,6 +4,7 @@
 pub mod accounting;
 pub mod check;
 pub mod count;
+pub mod decimal;
 pub mod exchange;
 pub mod operator;
 pub mod policy;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::accounting::Tally;
+use super::decimal::Decimal;
 
 /// `POST /operator/v1/session`: a token in exchange for a cookie.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +66,7 @@ pub struct TenantReport {
     /// The tier the policy puts it in; null when it resolves to none.
     pub tier: Option<String>,
     /// Its weight.
-    pub weight: f64,
+    pub weight: Decimal,
     /// The sum over budgets and limits.
     pub total: Tally,
     /// Per budget.
@@ -78,7 +79,7 @@ pub struct TenantReport {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BudgetReport {
     /// Its weight in this budget.
-    pub weight: f64,
+    pub weight: Decimal,
     /// Units guaranteed per window; 0 under `first_come`, which guarantees nothing.
     pub guarantee: u64,
     /// Units admitted since counting began.

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::decimal::Decimal;
+
 /// The whole document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -26,7 +28,7 @@ pub struct PolicyDocument {
     /// Tenants told apart; those beyond share one.
     pub tenants_max: u64,
     /// The weight that unnamed tenants have together, at most.
-    pub unknown_weight_max: f64,
+    pub unknown_weight_max: Decimal,
     /// Named tenants.
     pub tenants: BTreeMap<String, TenantBody>,
     /// Budgets by name.
@@ -53,7 +55,7 @@ impl Default for PolicyDocument {
             tier_rules: Vec::new(),
             default_tier: None,
             tenants_max: 100_000,
-            unknown_weight_max: 8.0,
+            unknown_weight_max: Decimal(8.0),
             tenants: BTreeMap::new(),
             budgets: BTreeMap::new(),
             limits: BTreeMap::new(),
@@ -70,7 +72,7 @@ impl Default for PolicyDocument {
 #[serde(deny_unknown_fields, default)]
 pub struct TierBody {
     /// The weight of each of its tenants; at most six decimals.
-    pub weight: Option<f64>,
+    pub weight: Option<Decimal>,
 }
 
 /// One rule that gives a tier by prefix.
@@ -90,7 +92,7 @@ pub struct TenantBody {
     /// Its tier; by rule when absent.
     pub tier: Option<String>,
     /// Its weight; the tier's when absent.
-    pub weight: Option<f64>,
+    pub weight: Option<Decimal>,
     /// The tenant above it.
     pub parent: Option<String>,
     /// What it may borrow at most.

@@ -67,11 +67,16 @@ impl Core {
     /// Asks the registry in the background; the flight lands when it has answered or not.
     fn ask_registry(self: &Rc<Self>) -> Result<futures_channel::oneshot::Receiver<bool>, Refused> {
         let landing = self.join(Flight::Policy)?;
-        let first = self.with(|machine, now| {
-            machine.asked_at = now;
-            machine.flights.get(&Flight::Policy).map_or(0, Vec::len) == 1
+        let start = self.with(|machine, now| {
+            // A flight that has not landed by now never will: what ran it was ended.
+            let lost = now.since(machine.asked_at) > OPERATOR_CALL_MS_MAX;
+            let alone = machine.flights.get(&Flight::Policy).map_or(0, Vec::len) == 1;
+            if alone || lost {
+                machine.asked_at = now;
+            }
+            alone || lost
         })?;
-        if first {
+        if start {
             let core = Rc::clone(self);
             self.state.wait_until(async move {
                 let well = core.fetch_policy().await;

@@ -1,0 +1,71 @@
+//! What happens when: an ordered queue of events in true time.
+
+use std::collections::BTreeMap;
+
+use weir_shared::units::Sequence;
+use weir_shared::wire::exchange::{ExchangeBody, Refusal, ReplyBody};
+
+/// An answer to a message.
+pub(crate) type Answer = Result<ReplyBody, Refusal>;
+
+/// What happens to one part. Indices name a life, not a place: what is sent to a dead one is lost.
+#[derive(Debug, Clone)]
+pub(crate) enum Event {
+    /// A request arrives at one of the isolates' places.
+    Asked { place: usize },
+    /// A request has waited for as long as it may.
+    RequestExpired { isolate: usize, request: u64 },
+    /// A message reaches a region, whichever life answers there.
+    AtRegion {
+        region: usize,
+        from: usize,
+        body: ExchangeBody,
+    },
+    /// A region's answer reaches an isolate.
+    AtIsolate {
+        isolate: usize,
+        sequence: Sequence,
+        answer: Answer,
+    },
+    /// An isolate's call has passed its deadline.
+    IsolateCallExpired { isolate: usize, sequence: Sequence },
+    /// A message reaches the coordinator, whichever life answers there.
+    AtCoordinator { from: usize, body: ExchangeBody },
+    /// The coordinator's answer reaches a region.
+    FromCoordinator {
+        life: usize,
+        sequence: Sequence,
+        answer: Answer,
+    },
+    /// A region's call has passed its deadline.
+    RegionCallExpired { life: usize, sequence: Sequence },
+    /// The timer of an isolate's place.
+    IsolateTimer { place: usize },
+    /// The timer of a region.
+    RegionTimer { region: usize },
+    /// Something goes wrong.
+    Fault,
+    /// A part hears of the policy in force.
+    PolicyHeard { region: usize },
+    /// From here on nothing goes wrong.
+    Healed,
+}
+
+/// Events in the order of their time, then of their making.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    events: BTreeMap<(u64, u64), Event>,
+    made: u64,
+}
+
+impl Queue {
+    pub(crate) fn push(&mut self, at_ms: u64, event: Event) {
+        self.made += 1;
+        self.events.insert((at_ms, self.made), event);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<(u64, Event)> {
+        let ((at_ms, _), event) = self.events.pop_first()?;
+        Some((at_ms, event))
+    }
+}

@@ -1,0 +1,243 @@
+//! What really happened, kept apart from the machines, and the invariants that are checked after every event.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use weir_shared::units::WindowLabel;
+use weir_shared::wire::exchange::Terms;
+use weir_shared::wire::stored::{StoredEscrow, StoredPool};
+
+/// A broken invariant, with the values that break it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Violation {
+    /// More was admitted in a window than its largest limit.
+    OverLimit { label: u64, admitted: u64, limit: u64 },
+    /// Isolates hold what, once spent, would be more than the limit.
+    SpendableOverLimit { label: u64, units: u64, limit: u64 },
+    /// A region's isolates hold more than the region's durable rows cover.
+    LentUncovered { region: usize, label: u64, units: u64, watermark: u64 },
+    /// Regions durably hold more than the coordinator's durable row covers.
+    HeldUncovered { label: u64, units: u64, watermark: u64 },
+    /// The coordinator's watermark is above the limit.
+    WatermarkOverLimit { label: u64, watermark: u64, limit: u64 },
+    /// Units were spent after their window.
+    SpentOutsideWindow { label: u64, at_ms: u64, ended_at_ms: u64 },
+    /// A reply that is not the answer to the message in flight was credited, or one that is was not.
+    WronglyCredited { credited: bool },
+    /// What a holder holds is not what it was granted, less what it returned.
+    Unaccounted { held: u64, used: u64, expected_held: u64, expected_used: u64 },
+    /// A denial changed what is held.
+    DenialConsumed,
+    /// Fewer units were lent than the smallest waiting request needs.
+    UselessGrant { units: u64, smallest: u64 },
+    /// A covered request could not be spent.
+    CoveredNotSpent,
+    /// A coordinator that woke knows older terms than it had answered by.
+    TermsForgotten { woke_with: u64, answered_by: u64 },
+    /// More than two limits within one window's length of true time.
+    OverTwoLimits { from_ms: u64, admitted: u64, limit: u64 },
+    /// Units granted are not all admitted, returned, held or stranded.
+    NotConserved { label: u64, granted: u64, accounted: u64 },
+    /// A window with demand above its limit was not used up.
+    Underused { label: u64, admitted: u64, least: u64 },
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// What is known of one window.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WindowTruth {
+    pub(crate) admitted: u64,
+    /// The largest limit that was in force.
+    pub(crate) limit: u64,
+    /// When it began and ended in true time.
+    pub(crate) begins_at_ms: u64,
+    pub(crate) ends_at_ms: u64,
+    pub(crate) granted: u64,
+    pub(crate) returned: u64,
+    pub(crate) stranded: u64,
+    /// The coordinator's durable watermark.
+    watermark: u64,
+}
+
+/// One region's part of one window.
+#[derive(Debug, Clone, Copy, Default)]
+struct RegionTruth {
+    admitted: u64,
+    /// Durably held, and durably covered as lent on.
+    held: u64,
+    watermark: u64,
+    /// The same of rows that became unreadable: it stays lent.
+    held_lost: u64,
+    watermark_lost: u64,
+}
+
+/// What really happened.
+#[derive(Debug, Default)]
+pub(crate) struct Truth {
+    pub(crate) windows: BTreeMap<u64, WindowTruth>,
+    regions: BTreeMap<(usize, u64), RegionTruth>,
+    admissions: Vec<(u64, u64)>,
+    answered_by: u64,
+    pub(crate) denied: u64,
+    pub(crate) unavailable: u64,
+    pub(crate) violation: Option<Violation>,
+}
+
+impl Truth {
+    pub(crate) fn fail(&mut self, violation: Violation) {
+        self.violation.get_or_insert(violation);
+    }
+
+    pub(crate) fn require(&mut self, holds: bool, violation: impl FnOnce() -> Violation) {
+        if !holds {
+            self.fail(violation());
+        }
+    }
+
+    pub(crate) fn window(&mut self, label: WindowLabel) -> &mut WindowTruth {
+        self.windows.entry(label.0).or_default()
+    }
+
+    /// The coordinator that may write has `label` open until `ends_at_ms`, under `limit`.
+    pub(crate) fn opened(&mut self, label: WindowLabel, now_ms: u64, ends_at_ms: u64, limit: u64) {
+        let window = self.window(label);
+        if window.limit == 0 {
+            window.begins_at_ms = now_ms;
+        }
+        window.limit = window.limit.max(limit);
+        window.ends_at_ms = window.ends_at_ms.max(ends_at_ms);
+    }
+
+    pub(crate) fn answered_by(&mut self, terms: Terms) {
+        self.answered_by = self.answered_by.max(terms.revision.0);
+    }
+
+    pub(crate) fn woke_with(&mut self, terms: Terms) {
+        let (woke_with, answered_by) = (terms.revision.0, self.answered_by);
+        self.require(woke_with >= answered_by, || Violation::TermsForgotten {
+            woke_with,
+            answered_by,
+        });
+    }
+
+    pub(crate) fn admitted(
+        &mut self,
+        region: usize,
+        label: WindowLabel,
+        cost: u64,
+        now_ms: u64,
+        ends_kept: bool,
+    ) {
+        let window = self.window(label);
+        window.admitted += cost;
+        let (admitted, limit, ended_at_ms) = (window.admitted, window.limit, window.ends_at_ms);
+        self.regions.entry((region, label.0)).or_default().admitted += cost;
+        self.admissions.push((now_ms, cost));
+        self.require(admitted <= limit, || Violation::OverLimit {
+            label: label.0,
+            admitted,
+            limit,
+        });
+        let inside = now_ms < ended_at_ms || !ends_kept || cost == 0;
+        self.require(inside, || Violation::SpentOutsideWindow {
+            label: label.0,
+            at_ms: now_ms,
+            ended_at_ms,
+        });
+    }
+
+    /// A region's row became durable.
+    pub(crate) fn escrow_stored(&mut self, region: usize, row: &StoredEscrow) {
+        let truth = self.regions.entry((region, row.label.0)).or_default();
+        truth.held = row.held;
+        truth.watermark = row.watermark;
+        self.check_held(row.label.0);
+    }
+
+    /// A region's durable row cannot be read any more.
+    pub(crate) fn escrow_damaged(&mut self, region: usize, row: &StoredEscrow) {
+        let truth = self.regions.entry((region, row.label.0)).or_default();
+        truth.held_lost += std::mem::take(&mut truth.held);
+        truth.watermark_lost += std::mem::take(&mut truth.watermark);
+    }
+
+    /// The coordinator's row became durable.
+    pub(crate) fn pool_stored(&mut self, row: &StoredPool) {
+        let window = self.window(row.label);
+        window.watermark = row.watermark;
+        let (watermark, limit) = (window.watermark, window.limit);
+        self.require(watermark <= limit, || Violation::WatermarkOverLimit {
+            label: row.label.0,
+            watermark,
+            limit,
+        });
+        self.check_held(row.label.0);
+    }
+
+    fn check_held(&mut self, label: u64) {
+        let rows = self.regions.iter().filter(|((_, of), _)| *of == label);
+        let units = rows.map(|(_, row)| row.held + row.held_lost).sum();
+        let watermark = self.windows.get(&label).map_or(0, |window| window.watermark);
+        self.require(units <= watermark, || Violation::HeldUncovered {
+            label,
+            units,
+            watermark,
+        });
+    }
+
+    /// Checks what isolates hold, given as region, label and balance.
+    pub(crate) fn check_spendable(&mut self, balances: &[(usize, u64, u64)]) {
+        for (index, &(region, label, _)) in balances.iter().enumerate() {
+            let first = !balances[..index].iter().any(|&(_, of, _)| of == label);
+            if first {
+                self.check_window(label, balances);
+            }
+            let here = balances.iter().filter(|&&(at, of, _)| (at, of) == (region, label));
+            let units: u64 = here.map(|&(_, _, balance)| balance).sum();
+            let row = self.regions.get(&(region, label)).copied().unwrap_or_default();
+            let units = units + row.admitted;
+            let watermark = row.watermark + row.watermark_lost;
+            self.require(units <= watermark, || Violation::LentUncovered {
+                region,
+                label,
+                units,
+                watermark,
+            });
+        }
+    }
+
+    fn check_window(&mut self, label: u64, balances: &[(usize, u64, u64)]) {
+        let held: u64 = balances.iter().filter(|&&(_, of, _)| of == label).map(|&(_, _, b)| b).sum();
+        let window = self.window(WindowLabel(label));
+        let (units, limit) = (window.admitted + held, window.limit);
+        self.require(units <= limit, || Violation::SpendableOverLimit {
+            label,
+            units,
+            limit,
+        });
+    }
+
+    /// Any interval of a window's length sees at most two limits.
+    pub(crate) fn check_intervals(&mut self, window_ms: u64, limit: u64) {
+        let (mut first, mut sum) = (0, 0);
+        for index in 0..self.admissions.len() {
+            let (at_ms, cost) = self.admissions[index];
+            sum += cost;
+            while self.admissions[first].0 + window_ms <= at_ms {
+                sum -= self.admissions[first].1;
+                first += 1;
+            }
+            let from_ms = self.admissions[first].0;
+            self.require(sum <= 2 * limit, || Violation::OverTwoLimits {
+                from_ms,
+                admitted: sum,
+                limit,
+            });
+        }
+    }
+}
