@@ -1,0 +1,182 @@
+//! Figures as text: equal widths for equal magnitudes, and never a digit dropped from a count.
+
+/// What stands where a figure is not known.
+pub const UNKNOWN: &str = "–";
+
+const MS_PER_S: u64 = 1_000;
+const S_PER_MIN: u64 = 60;
+const S_PER_H: u64 = 3_600;
+const S_PER_DAY: u64 = 86_400;
+
+/// A count with thousands separators, in full.
+///
+/// ```
+/// assert_eq!(weir_console::format::count(1_234_567), "1,234,567");
+/// ```
+pub fn count(value: u128) -> String {
+    group(&value.to_string())
+}
+
+/// A rate with one decimal, so that the decimal points of a column are under one another.
+pub fn rate(per_s: Option<f64>) -> String {
+    match per_s {
+        Some(value) if value.is_finite() => {
+            let text = format!("{value:.1}");
+            let (whole, decimals) = text.split_once('.').unwrap_or((&text, "0"));
+            format!("{}.{decimals}", group(whole))
+        }
+        _ => UNKNOWN.to_owned(),
+    }
+}
+
+/// A weight, with as many decimals as it has (at most six).
+pub fn weight(value: f64) -> String {
+    let text = format!("{value:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A share of one as a percentage with one decimal.
+pub fn percent(fraction: f64) -> String {
+    format!("{:.1}%", fraction * 100.0)
+}
+
+/// A length of time in its two largest units, the smaller one rounded down.
+pub fn duration(ms: u64) -> String {
+    let s = ms / MS_PER_S;
+    if s < S_PER_MIN {
+        format!("{s} s")
+    } else if s < S_PER_H {
+        format!("{} min {:02} s", s / S_PER_MIN, s % S_PER_MIN)
+    } else if s < S_PER_DAY {
+        format!("{} h {:02} min", s / S_PER_H, s % S_PER_H / S_PER_MIN)
+    } else {
+        format!("{} d {:02} h", s / S_PER_DAY, s % S_PER_DAY / S_PER_H)
+    }
+}
+
+/// The time of day of an epoch time. UTC, because the people in an incident sit in several zones.
+pub fn utc_time(epoch_ms: u64) -> String {
+    let s = epoch_ms / MS_PER_S % S_PER_DAY;
+    format!(
+        "{:02}:{:02}:{:02} UTC",
+        s / S_PER_H,
+        s % S_PER_H / S_PER_MIN,
+        s % S_PER_MIN
+    )
+}
+
+/// `1 tenant`, `2 tenants`, `1,000 tenants`.
+pub fn counted(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(number as u128))
+}
+
+fn group(digits: &str) -> String {
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_keep_every_digit() {
+        for (value, text) in [
+            (0, "0"),
+            (7, "7"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (12_345, "12,345"),
+            (9_007_199_254_740_993, "9,007,199,254,740,993"),
+            (
+                u128::MAX,
+                "340,282,366,920,938,463,463,374,607,431,768,211,455",
+            ),
+        ] {
+            assert_eq!(count(value), text);
+        }
+    }
+
+    #[test]
+    fn rates_have_one_decimal() {
+        for (per_s, text) in [
+            (None, "–"),
+            (Some(f64::NAN), "–"),
+            (Some(0.0), "0.0"),
+            (Some(0.04), "0.0"),
+            (Some(0.96), "1.0"),
+            (Some(12.34), "12.3"),
+            (Some(999.96), "1,000.0"),
+            (Some(1_234_567.89), "1,234,567.9"),
+        ] {
+            assert_eq!(rate(per_s), text, "{per_s:?}");
+        }
+    }
+
+    #[test]
+    fn weights_have_the_decimals_they_need() {
+        for (value, text) in [
+            (4.0, "4"),
+            (0.5, "0.5"),
+            (1.25, "1.25"),
+            (0.000_001, "0.000001"),
+            (100.0, "100"),
+        ] {
+            assert_eq!(weight(value), text);
+        }
+    }
+
+    #[test]
+    fn shares_are_percentages() {
+        for (fraction, text) in [(0.0, "0.0%"), (0.1234, "12.3%"), (1.0, "100.0%")] {
+            assert_eq!(percent(fraction), text);
+        }
+    }
+
+    #[test]
+    fn durations_have_two_units() {
+        for (ms, text) in [
+            (0, "0 s"),
+            (999, "0 s"),
+            (1_000, "1 s"),
+            (59_999, "59 s"),
+            (60_000, "1 min 00 s"),
+            (125_000, "2 min 05 s"),
+            (3_600_000, "1 h 00 min"),
+            (86_399_999, "23 h 59 min"),
+            (90_000_000, "1 d 01 h"),
+        ] {
+            assert_eq!(duration(ms), text);
+        }
+    }
+
+    #[test]
+    fn times_are_utc() {
+        for (epoch_ms, text) in [
+            (0, "00:00:00 UTC"),
+            (1_700_000_000_000, "22:13:20 UTC"),
+            (86_399_999, "23:59:59 UTC"),
+        ] {
+            assert_eq!(utc_time(epoch_ms), text);
+        }
+    }
+
+    #[test]
+    fn nouns_agree_with_numbers() {
+        for (number, text) in [
+            (0, "0 tenants"),
+            (1, "1 tenant"),
+            (2, "2 tenants"),
+            (1_500, "1,500 tenants"),
+        ] {
+            assert_eq!(counted(number, "tenant"), text);
+        }
+    }
+}

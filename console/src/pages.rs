@@ -1,0 +1,5 @@
+//! The pages, one file each.
+
+pub mod login;
+pub mod not_found;
+pub mod overview;

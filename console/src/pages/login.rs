@@ -1,0 +1,50 @@
+//! The login page.
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos_router::hooks::use_location;
+
+use crate::api::Client;
+use crate::app::{Console, use_goto};
+use crate::components::login_form::LoginForm;
+use crate::session::{LoginError, LoginRequest};
+
+/// Takes a token and leads to the page that was asked for.
+#[component]
+pub fn LoginPage() -> impl IntoView {
+    let console = expect_context::<Console>();
+    let goto = use_goto();
+    let heading = NodeRef::new();
+    console.arrive("Log in", heading);
+    let request = LoginRequest::parse(&use_location().search.get_untracked());
+    let error = RwSignal::new(None);
+    let busy = RwSignal::new(false);
+    let next = request.next.clone();
+    let log_in = Callback::new(move |token: String| {
+        let (goto, next) = (goto.clone(), next.clone());
+        busy.set(true);
+        error.set(None);
+        spawn_local(async move {
+            let answer = Client.log_in(&token).await;
+            busy.try_set(false);
+            match answer {
+                Ok(session) => {
+                    console.session.set(Some(session));
+                    goto(&next);
+                }
+                Err(failure) => {
+                    error.try_set(Some(LoginError::from(&failure)));
+                }
+            }
+        });
+    });
+    view! {
+        <main id="main" class="narrow" tabindex="-1">
+            <h1 node_ref=heading tabindex="-1">"Log in to Weir"</h1>
+            {request.reason.message().map(|message| view! {
+                <p id="login-reason" class="notice info" data-testid="login-reason">{message}</p>
+            })}
+            <LoginForm log_in=log_in error=error busy=busy/>
+        </main>
+    }
+}
