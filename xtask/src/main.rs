@@ -1,2 +1,46 @@
-//! x
-fn main() {}
+//! The commands of the README: set up, build, run and test Weir.
+//!
+//! Every command does the set-up it needs first; each part of it returns at once when there is nothing to do.
+
+mod args;
+mod browser;
+mod build;
+mod clock;
+mod dev;
+mod environment;
+mod node;
+mod paths;
+mod process;
+mod progress;
+mod rust;
+mod setup;
+mod stamp;
+mod test;
+mod tidy;
+mod tools;
+
+use std::process::ExitCode;
+
+use args::Command;
+
+fn main() -> ExitCode {
+    match args::parse(std::env::args_os().skip(1)).and_then(run) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Help => print!("{}", args::USAGE),
+        Command::Setup => drop(setup::everything()?),
+        Command::Env => print!("{}", setup::everything()?.exports()),
+        Command::Build(selection) => build::run(selection)?,
+        Command::Dev(options) => return dev::run(options),
+        Command::Test { only } => return test::run(only),
+    }
+    Ok(ExitCode::SUCCESS)
+}

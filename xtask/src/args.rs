@@ -1,0 +1,196 @@
+//! The command line.
+
+use std::ffi::OsString;
+
+use anyhow::{Result, bail};
+use lexopt::prelude::*;
+
+use crate::test::Step;
+
+/// What `--help` prints.
+pub(crate) const USAGE: &str = "\
+cargo xtask dev [--demo] [--port N]   build Weir and run it on this machine (--demo: with traffic)
+cargo xtask test [--only STEP]        everything that is checked: lints, tests, end-to-end, browser
+cargo xtask build [--edge|--console]  build the Worker and the console, only what changed
+cargo xtask setup                     the set-up that the other commands do by themselves
+cargo xtask env                       shell exports to run the tools by hand: eval \"$(cargo xtask env)\"
+";
+
+const DEFAULT_PORT: u16 = 8787;
+
+/// One command with its options.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Help,
+    Setup,
+    Env,
+    Build(Selection),
+    Dev(DevOptions),
+    Test { only: Option<Step> },
+}
+
+/// Which of the two wasm artefacts to build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Selection {
+    pub(crate) edge: bool,
+    pub(crate) console: bool,
+}
+
+impl Selection {
+    pub(crate) const BOTH: Self = Self {
+        edge: true,
+        console: true,
+    };
+}
+
+/// How `dev` runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DevOptions {
+    pub(crate) demo: bool,
+    pub(crate) port: u16,
+}
+
+/// Reads the arguments that follow `cargo xtask`.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command> {
+    let mut parser = lexopt::Parser::from_args(arguments);
+    match parser.next()? {
+        None | Some(Long("help") | Short('h')) => Ok(Command::Help),
+        Some(Value(name)) => match name.string()?.as_str() {
+            "help" => plain(parser, Command::Help),
+            "setup" => plain(parser, Command::Setup),
+            "env" => plain(parser, Command::Env),
+            "build" => build(parser),
+            "dev" => dev(parser),
+            "test" => test(parser),
+            other => bail!("unknown command `{other}`; the commands are:\n{USAGE}"),
+        },
+        Some(other) => Err(other.unexpected().into()),
+    }
+}
+
+fn plain(mut parser: lexopt::Parser, command: Command) -> Result<Command> {
+    match parser.next()? {
+        None => Ok(command),
+        Some(Long("help") | Short('h')) => Ok(Command::Help),
+        Some(other) => Err(other.unexpected().into()),
+    }
+}
+
+fn build(mut parser: lexopt::Parser) -> Result<Command> {
+    let (mut edge, mut console) = (false, false);
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("edge") => edge = true,
+            Long("console") => console = true,
+            Long("help") | Short('h') => return Ok(Command::Help),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let named = Selection { edge, console };
+    let selection = if edge || console {
+        named
+    } else {
+        Selection::BOTH
+    };
+    Ok(Command::Build(selection))
+}
+
+fn dev(mut parser: lexopt::Parser) -> Result<Command> {
+    let mut options = DevOptions {
+        demo: false,
+        port: DEFAULT_PORT,
+    };
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("demo") => options.demo = true,
+            Long("port") => options.port = port(&parser.value()?.string()?)?,
+            Long("help") | Short('h') => return Ok(Command::Help),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(Command::Dev(options))
+}
+
+fn port(text: &str) -> Result<u16> {
+    match text.parse() {
+        Ok(0) | Err(_) => bail!("--port takes a number from 1 to 65535, not `{text}`"),
+        Ok(port) => Ok(port),
+    }
+}
+
+fn test(mut parser: lexopt::Parser) -> Result<Command> {
+    let mut only = None;
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("only") => only = Some(Step::named(&parser.value()?.string()?)?),
+            Long("help") | Short('h') => return Ok(Command::Help),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(Command::Test { only })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, expected: Command) {
+        let arguments = line.split_whitespace().map(OsString::from);
+        assert_eq!(parse(arguments).unwrap(), expected, "{line}");
+    }
+
+    fn refused(line: &str, part: &str) {
+        let arguments = line.split_whitespace().map(OsString::from);
+        let message = parse(arguments).unwrap_err().to_string();
+        assert!(message.contains(part), "{line}: {message}");
+    }
+
+    #[test]
+    fn each_command_is_read() {
+        check("", Command::Help);
+        check("--help", Command::Help);
+        check("setup", Command::Setup);
+        check("env", Command::Env);
+        check("test", Command::Test { only: None });
+        check("test --help", Command::Help);
+    }
+
+    #[test]
+    fn build_means_both_unless_one_is_named() {
+        let only = |edge, console| Command::Build(Selection { edge, console });
+        check("build", only(true, true));
+        check("build --edge", only(true, false));
+        check("build --console", only(false, true));
+        check("build --edge --console", only(true, true));
+    }
+
+    #[test]
+    fn dev_has_a_port_and_a_demo() {
+        let dev = |demo, port| Command::Dev(DevOptions { demo, port });
+        check("dev", dev(false, 8787));
+        check("dev --demo", dev(true, 8787));
+        check("dev --port 9000 --demo", dev(true, 9000));
+        check("dev --port=9000", dev(false, 9000));
+    }
+
+    #[test]
+    fn test_takes_one_step() {
+        check(
+            "test --only fmt",
+            Command::Test {
+                only: Some(Step::Fmt),
+            },
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_is_named() {
+        refused("serve", "unknown command `serve`");
+        refused("build --fast", "--fast");
+        refused("setup now", "now");
+        refused("dev --port", "--port");
+        refused("dev --port 0", "not `0`");
+        refused("dev --port 65536", "not `65536`");
+        refused("test --only lint", "no step `lint`");
+    }
+}

@@ -1,0 +1,155 @@
+//! Builds the Worker and the console for release, only what changed.
+//!
+//! Both are compiled for wasm32 with the same profile into the same target folder, so they share what they both need.
+
+mod console;
+mod edge;
+mod headers;
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::args::Selection;
+use crate::environment::Environment;
+use crate::stamp::{Fingerprint, Stamp};
+use crate::{paths, progress, rust, setup, tools};
+
+/// Sets up and builds what is selected.
+pub(crate) fn run(selection: Selection) -> Result<()> {
+    build(selection, &setup::for_builds()?)
+}
+
+/// Builds what is selected.
+pub(crate) fn build(selection: Selection, environment: &Environment) -> Result<()> {
+    let _lock = lock()?;
+    let toolchain = rust::version()?;
+    if selection.edge {
+        edge::ARTIFACT.build(&toolchain, environment)?;
+    }
+    if selection.console {
+        console::ARTIFACT.build(&toolchain, environment)?;
+    }
+    Ok(())
+}
+
+/// One build at a time: a second one would see half of the first one's output.
+fn lock() -> Result<File> {
+    fs::create_dir_all(paths::local("")).context("creating the folder of local state")?;
+    let file = File::create(paths::local("build.lock")).context("creating the build lock")?;
+    file.lock().context("locking the build")?;
+    Ok(file)
+}
+
+/// Files and folders that both artefacts are made from.
+const COMMON_INPUTS: [&str; 8] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "package-lock.json",
+    "rust-toolchain.toml",
+    ".cargo/config.toml",
+    "shared/Cargo.toml",
+    "shared/src",
+    "xtask/src/build",
+];
+
+/// Variables by which a user changes what the compiler makes.
+const COMPILER_VARIABLES: [&str; 4] = [
+    "RUSTFLAGS",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_BUILD_RUSTFLAGS",
+    "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS",
+];
+
+/// One thing that is built.
+struct Artifact {
+    name: &'static str,
+    title: &'static str,
+    /// What it is made from, besides the common inputs.
+    inputs: &'static [&'static str],
+    /// Folders among the inputs that are no inputs.
+    skip: &'static [&'static str],
+    output: &'static str,
+    /// Files without which the output is not complete.
+    essential: &'static [&'static str],
+    tools: &'static [&'static tools::Tool],
+    make: fn(&Environment) -> Result<()>,
+}
+
+impl Artifact {
+    fn build(&self, toolchain: &str, environment: &Environment) -> Result<()> {
+        let stamp = Stamp::at(paths::local("stamps").join(self.name));
+        // Taken before the build: an edit during the build makes the next one run again.
+        let inputs = self.inputs_digest(toolchain)?;
+        if self.is_complete() && stamp.matches(&inputs, &self.output_digest()?) {
+            return Ok(());
+        }
+        progress::step(&format!("building {}", self.title), || {
+            (self.make)(environment)
+        })?;
+        if !self.is_complete() {
+            bail!(
+                "the build of {} left {} incomplete",
+                self.title,
+                self.output
+            );
+        }
+        stamp.write(&inputs, &self.output_digest()?)
+    }
+
+    fn inputs_digest(&self, toolchain: &str) -> Result<String> {
+        let mut fingerprint = Fingerprint::new();
+        fingerprint.text("rustc", toolchain);
+        for tool in self.tools {
+            fingerprint.text(tool.name, tool.version);
+        }
+        for name in COMPILER_VARIABLES {
+            let value = std::env::var_os(name).unwrap_or_default();
+            fingerprint.text(name, &value.to_string_lossy());
+        }
+        for path in COMMON_INPUTS.iter().chain(self.inputs) {
+            fingerprint.tree(paths::root(), path, self.skip)?;
+        }
+        Ok(fingerprint.finish())
+    }
+
+    fn output_digest(&self) -> Result<String> {
+        let mut fingerprint = Fingerprint::new();
+        fingerprint.tree(paths::root(), self.output, &[])?;
+        Ok(fingerprint.finish())
+    }
+
+    fn is_complete(&self) -> bool {
+        let output = paths::root().join(self.output);
+        self.essential
+            .iter()
+            .all(|file| is_filled(&output.join(file)))
+    }
+}
+
+fn is_filled(file: &Path) -> bool {
+    file.metadata()
+        .is_ok_and(|data| data.is_file() && data.len() > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_inputs_exist() {
+        for artifact in [&edge::ARTIFACT, &console::ARTIFACT] {
+            for path in COMMON_INPUTS.iter().chain(artifact.inputs) {
+                assert!(paths::root().join(path).exists(), "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn another_compiler_gives_another_digest() {
+        let digest = |version| edge::ARTIFACT.inputs_digest(version).unwrap();
+        assert_eq!(digest("rustc 1"), digest("rustc 1"));
+        assert_ne!(digest("rustc 1"), digest("rustc 2"));
+    }
+}

@@ -1,0 +1,142 @@
+//! `dev`: Weir on this machine, on the real runtime.
+
+mod group;
+mod health;
+mod traffic;
+mod variables;
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use self::group::Group;
+use crate::args::{DevOptions, Selection};
+use crate::clock::Stopwatch;
+use crate::environment::Environment;
+use crate::{build, paths, progress, setup};
+
+const POLL: Duration = Duration::from_millis(100);
+
+/// The first start builds nothing, but a busy machine may take its time.
+const START_SECONDS_MAX: u64 = 120;
+
+/// Sets up, builds, starts and waits for the end.
+pub(crate) fn run(options: DevOptions) -> Result<ExitCode> {
+    check_port(options.port)?;
+    let environment = setup::for_builds()?;
+    build::build(Selection::BOTH, &environment)?;
+    if options.demo {
+        traffic::build(&environment)?;
+    }
+    let token = variables::ensure(&paths::root().join(".dev.vars"))?;
+    let url = format!("http://{}:{}", Ipv4Addr::LOCALHOST, options.port);
+    let stop = on_stop_signal()?;
+    let mut wrangler = Group::spawn("wrangler", &mut wrangler(&environment, options.port)?)?;
+    if !wait_until_ready(&mut wrangler, options.port, &stop)? {
+        return Ok(ExitCode::SUCCESS);
+    }
+    announce(&url, &token);
+    let mut demo = options
+        .demo
+        .then(|| traffic::start(&environment, &url, &token))
+        .transpose()?;
+    watch(&mut wrangler, &mut demo, &stop)
+}
+
+/// Fails before the builds rather than after them.
+fn check_port(port: u16) -> Result<()> {
+    if let Err(error) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+        bail!("port {port} cannot be used ({error}): choose another one with --port N");
+    }
+    Ok(())
+}
+
+/// Set by Ctrl-C, a request to terminate, or a closed terminal.
+fn on_stop_signal() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&stop);
+    ctrlc::set_handler(move || seen.store(true, Ordering::Relaxed))
+        .context("watching for Ctrl-C")?;
+    Ok(stop)
+}
+
+fn wrangler(environment: &Environment, port: u16) -> Result<std::process::Command> {
+    let mut wrangler = environment.command("wrangler")?;
+    wrangler.args(["dev", "--local", "--ip", "127.0.0.1", "--port"]);
+    wrangler.arg(port.to_string());
+    wrangler.arg("--persist-to").arg(paths::local("state"));
+    wrangler.arg("--show-interactive-dev-session=false");
+    // A line for each request would bury the address and the token.
+    wrangler.args(["--log-level", "warn"]);
+    wrangler.env("WRANGLER_HIDE_BANNER", "true");
+    Ok(wrangler)
+}
+
+/// False when the user stopped it meanwhile.
+fn wait_until_ready(wrangler: &mut Group, port: u16, stop: &AtomicBool) -> Result<bool> {
+    let watch = Stopwatch::start();
+    progress::note("starting the Worker ...");
+    while !health::answers(port) {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        if let Some(status) = wrangler.exited()? {
+            bail!("wrangler ended before Weir was ready ({status})");
+        }
+        if watch.elapsed().0.as_secs() > START_SECONDS_MAX {
+            bail!("Weir did not answer /healthz within {START_SECONDS_MAX} s");
+        }
+        thread::sleep(POLL);
+    }
+    Ok(true)
+}
+
+fn announce(url: &str, token: &str) {
+    println!();
+    println!("  Weir runs at {url}");
+    println!();
+    println!("    console      {url}/console/");
+    println!("    admin token  {token}");
+    println!("    stop         Ctrl-C");
+    println!();
+}
+
+/// Returns when the user stops it or the server ends.
+fn watch(wrangler: &mut Group, demo: &mut Option<Group>, stop: &AtomicBool) -> Result<ExitCode> {
+    while !stop.load(Ordering::Relaxed) {
+        if let Some(status) = wrangler.exited()? {
+            bail!("wrangler ended ({status})");
+        }
+        if let Some(running) = demo
+            && let Some(status) = running.exited()?
+        {
+            progress::note(&format!("the demo traffic ended ({status}); Weir goes on"));
+            *demo = None;
+        }
+        thread::sleep(POLL);
+    }
+    progress::note("stopping");
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_port_is_told_in_one_line() {
+        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = taken.local_addr().unwrap().port();
+        let message = check_port(port).unwrap_err().to_string();
+        assert!(message.contains(&port.to_string()), "{message}");
+        assert!(message.contains("--port"), "{message}");
+        assert_eq!(message.lines().count(), 1);
+        drop(taken);
+        assert!(check_port(port).is_ok());
+    }
+}

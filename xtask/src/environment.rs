@@ -1,0 +1,162 @@
+//! The environment in which the tools run: PATH, and the variables by which they find each other.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::browser::Browser;
+use crate::tools::{TRUNK, Tool, WASM_BINDGEN, WASM_PACK, WORKER_BUILD};
+use crate::{node, paths, process};
+
+/// A test that runs in a browser may take this long; a debug build on a busy machine needs more than the default.
+const BROWSER_TEST_SECONDS: &str = "300";
+const BROWSER_START_SECONDS: &str = "60";
+
+/// Variables for the tools that a command starts.
+#[derive(Debug)]
+pub(crate) struct Environment {
+    variables: Vec<(&'static str, OsString)>,
+    folders: Vec<PathBuf>,
+    /// The names of `variables` that a person's shell needs as well.
+    exported: Vec<&'static str>,
+}
+
+impl Environment {
+    /// What builds need.
+    pub(crate) fn new() -> Result<Self> {
+        let mut environment = Self {
+            variables: Vec::new(),
+            folders: Vec::new(),
+            exported: Vec::new(),
+        };
+        for tool in [&WASM_BINDGEN, &WORKER_BUILD, &TRUNK, &WASM_PACK] {
+            environment.folders.push(Tool::bin(tool)?);
+        }
+        environment.folders.push(paths::node_modules().join(".bin"));
+        environment.set("WRANGLER_SEND_METRICS", "false");
+        // wrangler would fetch a sample of request metadata from the network; nothing here uses it.
+        environment.set("CLOUDFLARE_CF_FETCH_ENABLED", "false");
+        Ok(environment)
+    }
+
+    /// Lets worker-build use the pinned tools; it would fetch its own otherwise.
+    pub(crate) fn with_packages(mut self) -> Result<Self> {
+        let bindgen = WASM_BINDGEN.bin()?.join("wasm-bindgen");
+        self.set("WASM_BINDGEN_BIN", bindgen);
+        self.set("WASM_OPT_BIN", node::program("wasm-opt")?);
+        self.set("ESBUILD_BIN", node::program("esbuild")?);
+        Ok(self)
+    }
+
+    /// Lets the browser tests find the browser.
+    pub(crate) fn with_browser(mut self, browser: &Browser) -> Result<Self> {
+        // wasm-pack looks on PATH only; a driver elsewhere would be fetched.
+        let on_path = process::find("chromedriver");
+        if on_path.as_ref() != Some(&browser.driver) {
+            let folder = browser.driver.parent().unwrap_or(Path::new("/"));
+            self.folders.push(folder.to_owned());
+        }
+        self.export("CHROMEDRIVER", &browser.driver);
+        self.export("WASM_BINDGEN_TEST_TIMEOUT", BROWSER_TEST_SECONDS);
+        self.export("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", BROWSER_START_SECONDS);
+        if let Some(config) = browser.webdriver_config()? {
+            self.export("WASM_BINDGEN_TEST_WEBDRIVER_JSON", config);
+        }
+        self.set("WEIR_CHROMEDRIVER", &browser.driver);
+        self.set("WEIR_CHROME", &browser.browser);
+        Ok(self)
+    }
+
+    fn set(&mut self, name: &'static str, value: impl AsRef<OsStr>) {
+        self.variables.push((name, value.as_ref().to_owned()));
+    }
+
+    fn export(&mut self, name: &'static str, value: impl AsRef<OsStr>) {
+        self.set(name, value);
+        self.exported.push(name);
+    }
+
+    /// A command at the root of the repository.
+    pub(crate) fn command(&self, program: &str) -> Result<Command> {
+        // Looked up here: the system looks on the PATH of this process, not on the child's.
+        let path = self.path()?;
+        let file = env::split_paths(&path)
+            .map(|folder| folder.join(program))
+            .find(|file| process::is_executable(file))
+            .with_context(|| format!("`{program}` is not on PATH"))?;
+        let mut command = Command::new(file);
+        command.current_dir(paths::root()).env("PATH", path);
+        for (name, value) in &self.variables {
+            command.env(name, value);
+        }
+        Ok(command)
+    }
+
+    fn path(&self) -> Result<OsString> {
+        let inherited = env::var_os("PATH").unwrap_or_default();
+        let folders = self.folders.iter().cloned();
+        env::join_paths(folders.chain(env::split_paths(&inherited)))
+            .context("a tool's folder cannot be put on PATH")
+    }
+
+    /// Lines for a POSIX shell.
+    pub(crate) fn exports(&self) -> String {
+        let folders: String = self
+            .folders
+            .iter()
+            .map(|folder| quoted(folder.as_os_str()) + ":")
+            .collect();
+        let mut lines = format!("export PATH={folders}\"$PATH\"\n");
+        for (name, value) in &self.variables {
+            if self.exported.contains(name) {
+                lines += &format!("export {name}={}\n", quoted(value));
+            }
+        }
+        lines
+    }
+}
+
+/// The text in single quotes, as a POSIX shell reads it back.
+fn quoted(text: &OsStr) -> String {
+    format!("'{}'", text.to_string_lossy().replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment() -> Environment {
+        Environment {
+            variables: vec![("SHOWN", "it's".into()), ("HIDDEN", "x".into())],
+            folders: vec!["/a b".into(), "/c".into()],
+            exported: vec!["SHOWN"],
+        }
+    }
+
+    #[test]
+    fn a_shell_reads_the_exports_back() {
+        let script = format!(
+            "PATH=/usr/bin:/bin; {} printf '%s|%s|%s' \"$PATH\" \"$SHOWN\" \"${{HIDDEN-}}\"",
+            environment().exports()
+        );
+        let text = process::capture(Command::new("sh").args(["-c", &script])).unwrap();
+        assert_eq!(text, "/a b:/c:/usr/bin:/bin|it's|");
+    }
+
+    #[test]
+    fn a_command_sees_the_variables_and_the_folders_first() {
+        let mut command = environment().command("sh").unwrap();
+        let text = process::capture(command.args(["-c", "echo $PATH; echo $HIDDEN"])).unwrap();
+        assert!(text.starts_with("/a b:/c:"), "{text}");
+        assert!(text.ends_with("\nx"), "{text}");
+    }
+
+    #[test]
+    fn a_missing_program_is_named() {
+        let error = environment().command("no-such-program").unwrap_err();
+        assert!(error.to_string().contains("no-such-program"));
+    }
+}

@@ -1,0 +1,72 @@
+//! Where things are: in the repository, and in the cache of the user.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+/// The root of the repository: the folder above this crate.
+pub(crate) fn root() -> &'static Path {
+    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_dir.parent().unwrap_or(crate_dir)
+}
+
+/// Local state that git ignores: stamps, the state of `dev`.
+pub(crate) fn local(name: &str) -> PathBuf {
+    root().join(".weir").join(name)
+}
+
+/// The installed npm packages.
+pub(crate) fn node_modules() -> PathBuf {
+    root().join("node_modules")
+}
+
+/// The cache of pinned tools, shared by all clones of one user.
+pub(crate) fn tools() -> Result<PathBuf> {
+    let cache = cache_from(
+        variable("WEIR_CACHE"),
+        variable("XDG_CACHE_HOME"),
+        variable("HOME"),
+    )?;
+    let tools = cache.join("tools");
+    std::path::absolute(&tools).with_context(|| format!("the cache {}", tools.display()))
+}
+
+fn cache_from(
+    weir: Option<PathBuf>,
+    xdg: Option<PathBuf>,
+    home: Option<PathBuf>,
+) -> Result<PathBuf> {
+    match (weir, xdg, home) {
+        (Some(cache), _, _) => Ok(cache),
+        (None, Some(base), _) => Ok(base.join("weir")),
+        (None, None, Some(home)) => Ok(home.join(".cache").join("weir")),
+        (None, None, None) => bail!("set WEIR_CACHE: there is no home folder to cache tools in"),
+    }
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    env::var_os(name)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_setting_names_the_cache() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        let cache = |weir, xdg, home| cache_from(weir, xdg, home).unwrap();
+        assert_eq!(cache(path("w"), path("x"), path("h")), Path::new("w"));
+        assert_eq!(cache(None, path("x"), path("h")), Path::new("x/weir"));
+        assert_eq!(cache(None, None, path("h")), Path::new("h/.cache/weir"));
+        assert!(cache_from(None, None, None).is_err());
+    }
+
+    #[test]
+    fn the_root_holds_the_workspace() {
+        assert!(root().join("wrangler.toml").is_file());
+    }
+}

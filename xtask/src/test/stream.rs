@@ -1,0 +1,88 @@
+//! Runs a test program, shows its output as it comes, and counts its tests.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use super::totals::Totals;
+use crate::process;
+
+/// What became of the program, and the tests that it reported even when it failed.
+pub(super) fn run(command: &mut Command, to: impl Write) -> (Totals, Result<()>) {
+    let mut totals = Totals::default();
+    let result = run_counted(command, to, &mut totals);
+    (totals, result)
+}
+
+fn run_counted(command: &mut Command, to: impl Write, totals: &mut Totals) -> Result<()> {
+    let name = process::describe(command);
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("`{name}` could not be started"))?;
+    if let Some(output) = child.stdout.take() {
+        *totals = copy(output, to).context("passing the output on")?;
+    }
+    let status = child
+        .wait()
+        .with_context(|| format!("waiting for `{name}`"))?;
+    if !status.success() {
+        bail!("`{name}` failed ({status})");
+    }
+    Ok(())
+}
+
+/// Copies line by line; what is no text is passed on as it is.
+fn copy(from: impl Read, mut to: impl Write) -> io::Result<Totals> {
+    let mut from = BufReader::new(from);
+    let mut totals = Totals::default();
+    let mut line = Vec::new();
+    while from.read_until(b'\n', &mut line)? > 0 {
+        to.write_all(&line)?;
+        to.flush()?;
+        if let Some(more) = Totals::parse(&String::from_utf8_lossy(&line)) {
+            totals += more;
+        }
+        line.clear();
+    }
+    Ok(totals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &[u8] =
+        b"running 2 tests\n\xff\ntest result: ok. 2 passed; 0 failed; 0 ignored\n\
+        test result: FAILED. 1 passed; 3 failed; 0 ignored";
+
+    #[test]
+    fn all_output_passes_and_is_counted() {
+        let mut copied = Vec::new();
+        let totals = copy(OUTPUT, &mut copied).unwrap();
+        assert_eq!(copied, OUTPUT);
+        assert_eq!(
+            totals,
+            Totals {
+                passed: 3,
+                failed: 3
+            }
+        );
+    }
+
+    #[test]
+    fn a_failing_program_keeps_its_counts() {
+        let script = "echo 'test result: FAILED. 4 passed; 1 failed; 0 ignored'; exit 101";
+        let (totals, result) = run(Command::new("sh").args(["-c", script]), io::sink());
+        assert_eq!(
+            totals,
+            Totals {
+                passed: 4,
+                failed: 1
+            }
+        );
+        assert!(result.unwrap_err().to_string().contains("101"));
+    }
+}

@@ -1,0 +1,99 @@
+//! How many tests ran: read from the closing lines of the test runners.
+
+use std::ops::AddAssign;
+
+/// Tests that passed and failed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+}
+
+impl AddAssign for Totals {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+    }
+}
+
+impl Totals {
+    /// Reads `test result: ok. 5 passed; 0 failed; ...`, as cargo's and wasm-bindgen's runners print it.
+    pub(crate) fn parse(line: &str) -> Option<Self> {
+        let (_, rest) = line
+            .trim()
+            .strip_prefix("test result: ")?
+            .split_once(". ")?;
+        let count = |unit: &str| {
+            rest.split("; ")
+                .find_map(|part| part.strip_suffix(unit)?.trim().parse().ok())
+        };
+        Some(Self {
+            passed: count("passed")?,
+            failed: count("failed")?,
+        })
+    }
+
+    pub(crate) fn count(self) -> u64 {
+        self.passed + self.failed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, expected: Option<(u64, u64)>) {
+        let expected = expected.map(|(passed, failed)| Totals { passed, failed });
+        assert_eq!(Totals::parse(line), expected, "{line}");
+    }
+
+    #[test]
+    fn cargos_line_is_read() {
+        let rest = "0 ignored; 0 measured; 3 filtered out; finished in 1.50s";
+        check(
+            &format!("test result: ok. 12 passed; 0 failed; {rest}"),
+            Some((12, 0)),
+        );
+        check(
+            &format!("test result: FAILED. 2 passed; 10 failed; {rest}"),
+            Some((2, 10)),
+        );
+    }
+
+    #[test]
+    fn the_browser_runners_line_is_read() {
+        let line =
+            "test result: ok. 3 passed; 0 failed; 0 ignored; 0 filtered out; finished in 0.2s\n";
+        check(line, Some((3, 0)));
+    }
+
+    #[test]
+    fn other_lines_are_not() {
+        check("running 3 tests", None);
+        check("test a ... ok", None);
+        check("test result: ok.", None);
+        check("test result: ok. many passed; 0 failed", None);
+        check("note: test result: ok. 1 passed; 0 failed", None);
+    }
+
+    #[test]
+    fn totals_add_up() {
+        let mut sum = Totals::default();
+        sum += Totals {
+            passed: 2,
+            failed: 1,
+        };
+        sum += Totals {
+            passed: 3,
+            failed: 0,
+        };
+        assert_eq!(
+            sum,
+            Totals {
+                passed: 5,
+                failed: 1
+            }
+        );
+        assert_eq!(sum.count(), 6);
+    }
+}

@@ -1,0 +1,178 @@
+//! Rules about the text of the repository that no compiler checks.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{paths, process};
+
+const LINES_MAX: usize = 500;
+
+/// A rule that a line of a file may break.
+struct Rule {
+    /// Whether the file is under the rule.
+    covers: fn(&str) -> bool,
+    /// What the line must not hold. In two parts, so that this file does not break its own rules.
+    parts: [&'static str; 2],
+    /// Whether the text counts only where a path or a word starts.
+    at_start: bool,
+    reason: &'static str,
+}
+
+const RULES: [Rule; 8] = [
+    folder(["/home", "/"]),
+    folder(["/root", "/"]),
+    folder(["/work", "/"]),
+    folder(["/Users", "/"]),
+    unfinished(["todo", "!("]),
+    unfinished(["unimplemented", "!("]),
+    unfinished(["#[", "ignore"]),
+    Rule {
+        covers: |path| path == "package-lock.json",
+        parts: ["\"resolved\": ", "\"http"],
+        at_start: false,
+        reason: "the lock file holds a download address: make it with omit-lockfile-registry-resolved",
+    },
+];
+
+const fn folder(parts: [&'static str; 2]) -> Rule {
+    Rule {
+        covers: |_| true,
+        parts,
+        at_start: true,
+        reason: "a path of one machine",
+    }
+}
+
+const fn unfinished(parts: [&'static str; 2]) -> Rule {
+    Rule {
+        covers: is_rust,
+        parts,
+        at_start: true,
+        reason: "unfinished or switched off",
+    }
+}
+
+/// Checks each file that is or would be committed.
+pub(crate) fn run() -> Result<()> {
+    let mut offences = Vec::new();
+    for path in files()? {
+        // What is no text, or listed and removed, has no lines.
+        if let Ok(text) = fs::read_to_string(paths::root().join(&path)) {
+            offences.extend(check(&path, &text));
+        }
+    }
+    if !offences.is_empty() {
+        bail!(
+            "{} lines break a rule:\n{}",
+            offences.len(),
+            offences.join("\n")
+        );
+    }
+    Ok(())
+}
+
+fn files() -> Result<Vec<String>> {
+    let mut git = Command::new("git");
+    git.current_dir(paths::root());
+    git.args([
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ]);
+    let list = process::capture(&mut git).context("the rules need the list of files from git")?;
+    Ok(list.split_terminator('\0').map(str::to_owned).collect())
+}
+
+fn check(path: &str, text: &str) -> Vec<String> {
+    let mut offences = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        for rule in RULES.iter().filter(|rule| (rule.covers)(path)) {
+            if breaks(rule, line) {
+                offences.push(format!("{path}:{}: {}", index + 1, rule.reason));
+            }
+        }
+    }
+    if is_rust(path) && text.lines().count() > LINES_MAX {
+        offences.push(format!("{path}: longer than {LINES_MAX} lines"));
+    }
+    offences
+}
+
+fn breaks(rule: &Rule, line: &str) -> bool {
+    let pattern = rule.parts.concat();
+    line.match_indices(&pattern).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        !rule.at_start || before.is_none_or(|before| !continues(before))
+    })
+}
+
+/// Whether a word or path that holds this character goes on after it.
+fn continues(character: char) -> bool {
+    character.is_alphanumeric() || "._-~/}".contains(character)
+}
+
+fn is_rust(path: &str) -> bool {
+    path.ends_with(".rs")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offends(path: &str, parts: [&str; 2]) {
+        let text = format!("fine\n{}", parts.concat());
+        let offences = check(path, &text);
+        assert_eq!(offences.len(), 1, "{path}: {text}: {offences:?}");
+        assert!(offences[0].starts_with(path), "{offences:?}");
+    }
+
+    fn passes(path: &str, text: &str) {
+        assert_eq!(check(path, text), Vec::<String>::new(), "{path}: {text}");
+    }
+
+    #[test]
+    fn paths_of_a_machine_are_found_in_any_text() {
+        offends("README.md", ["see `/home", "/me/weir`"]);
+        offends("a.toml", ["dir = \"/root", "/weir\""]);
+        offends(".ci/run", ["cd /work", "/weir"]);
+        offends("a.rs", ["// /Users", "/me"]);
+    }
+
+    #[test]
+    fn parts_of_other_paths_are_no_machine_paths() {
+        passes(
+            "README.md",
+            "https://example.org/home/page and src/root/mod.rs",
+        );
+        passes("a.ts", "`${base}/work/list` ../work/x");
+    }
+
+    #[test]
+    fn unfinished_code_is_found() {
+        offends("a.rs", ["    todo", "!()"]);
+        offends("a.rs", ["unimplemented", "!(\"later\")"]);
+        offends("a.rs", ["    #[", "ignore]"]);
+        offends("a.rs", ["#[", "ignore = \"slow\"]"]);
+        passes("a.md", &["todo", "!()"].concat());
+    }
+
+    #[test]
+    fn download_addresses_are_found_in_the_npm_lock() {
+        offends(
+            "package-lock.json",
+            ["  \"resolved\": ", "\"https://registry.example\""],
+        );
+        passes("package-lock.json", "  \"version\": \"1.0.0\"");
+    }
+
+    #[test]
+    fn long_sources_are_found() {
+        passes("a.rs", &"\n".repeat(LINES_MAX));
+        assert_eq!(check("a.rs", &"\n".repeat(LINES_MAX + 1)).len(), 1);
+        passes("a.json", &"\n".repeat(LINES_MAX + 1));
+    }
+}
