@@ -48,8 +48,9 @@ pub const WINDOW_MS_MAX: u64 = 400 * 24 * 3_600_000;
 /// The longest time in which a limit's whole burst may refill: ten years. Keeps every arrival time under 2^53 ms.
 pub const REFILL_MS_MAX: u64 = 3_650 * 24 * 3_600_000;
 
-/// Holders that one parent serves in a window. At the 200 calls a second that an object is meant to carry and a
-/// contact every `5 ms x holders`, more would only be refused later.
+/// Holders that one parent remembers. At the 200 calls a second that an object is meant to carry and a contact every
+/// `5 ms x holders`, more are not heard of at a time. The one that was silent for longest makes room: what it still
+/// held counts as granted until the window ends.
 pub const HOLDERS_MAX: usize = 2_048;
 
 /// Wants and returns in one exchange message.
@@ -96,8 +97,12 @@ pub const OPERATOR_CALL_MS_MAX: u64 = 3_000;
 /// saved change is in force when the push of it was lost.
 pub const POLICY_POLL_MS: u64 = 5_000;
 
-/// Windows after which a holder that was not heard of is forgotten. Its row only refuses old sequences by then.
-pub const HOLDER_WINDOWS_KEPT: u64 = 4;
+/// The largest step back of a clock that is read as standing still.
+pub const CLOCK_STEP_MS_MAX: u64 = 60_000;
+
+/// How long a holder may be silent and still count as one that shares what is left. Many contacts long, so that a
+/// slow holder stays counted; short beside a day, in which isolates come and go.
+pub const HOLDER_SILENT_MS_MAX: u64 = 30_000;
 
 /// Regions of one policy: the location hints that the platform knows, with room.
 pub const REGIONS_MAX: usize = 16;

@@ -7,7 +7,8 @@ use weir_shared::federation::holder::{Holder, Need, Outlook};
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
-use weir_shared::wire::exchange::{ExchangeBody, Terms};
+use weir_shared::wire::exchange::{ExchangeBody, ReplyBody, Terms};
+use weir_shared::wire::stored::StoredPool;
 
 fn terms(limit: u64) -> Terms {
     Terms {
@@ -104,4 +105,130 @@ fn a_return_that_reached_two_lives_of_a_region_is_lent_again_once() {
     let held = [first, second, third].map(|holder| holder.lease().map_or(0, |lease| lease.held));
     let sum: u64 = held.iter().sum();
     assert!(sum <= 40, "isolates may spend {held:?} of 40");
+}
+
+fn ask(holder: &mut Holder, units: u64, terms: Terms, now: EpochMs) -> Message {
+    let _ticket = holder.wait(Need::one(units)).unwrap();
+    message(&holder.begin(terms, now).unwrap())
+}
+
+fn granted(reply: &ReplyBody) -> u64 {
+    reply.grants.iter().map(|grant| grant.units).sum()
+}
+
+/// Lends from `pool` and makes durable what it asks for; answers the row last written.
+fn lend_durably(pool: &mut Pool, asked: &Message, now: EpochMs) -> (ReplyBody, StoredPool) {
+    let reply = pool.exchange(asked, now).unwrap();
+    let row = pool.due().unwrap();
+    pool.stored(&row);
+    (reply, row)
+}
+
+#[test]
+fn a_grant_whose_write_failed_does_not_leave_in_the_next_window() {
+    let mut pool = Pool::open(terms(100), EpochMs(0));
+    let asked = ask(&mut holder(1), 10, terms(100), EpochMs(0));
+    pool.exchange(&asked, EpochMs(0)).unwrap();
+    assert!(
+        pool.due().is_some(),
+        "this write fails, and the reply stays"
+    );
+    let again = pool.exchange(&asked, EpochMs(1_000)).unwrap();
+    let durable = pool.due().filter(|row| row.label == again.window.label);
+    let covered = durable.map_or(0, |row| row.watermark);
+    assert!(
+        granted(&again) <= covered,
+        "{} units of window {} leave, {covered} are durable",
+        granted(&again),
+        again.window.label
+    );
+}
+
+#[test]
+fn terms_that_were_answered_by_are_known_after_waking() {
+    let mut pool = Pool::open(terms(100), EpochMs(0));
+    let asked = ask(&mut holder(1), 10, terms(100), EpochMs(0));
+    let (_, mut row) = lend_durably(&mut pool, &asked, EpochMs(0));
+    let lower = Terms {
+        limit: 90,
+        revision: Revision(2),
+        ..terms(100)
+    };
+    let told = message(&holder(2).begin(lower, EpochMs(10)).unwrap());
+    pool.exchange(&told, EpochMs(10)).unwrap();
+    if let Some(due) = pool.due() {
+        row = due;
+    }
+    // The coordinator dies. The first to speak has not heard of the lower limit.
+    let mut woken = Pool::wake(&row);
+    let asked = ask(&mut holder(3), 95, terms(100), EpochMs(1_000));
+    let reply = woken.exchange(&asked, EpochMs(1_000)).unwrap();
+    assert!(granted(&reply) <= 90, "{} of 90 are lent", granted(&reply));
+}
+
+#[test]
+fn a_window_that_was_told_is_known_after_waking() {
+    let mut pool = Pool::open(terms(100), EpochMs(0));
+    let mut first = holder(1);
+    let asked = ask(&mut first, 10, terms(100), EpochMs(0));
+    let (_, mut row) = lend_durably(&mut pool, &asked, EpochMs(0));
+    let mut second = holder(2);
+    for now in [EpochMs(1_000), EpochMs(2_000)] {
+        let reply = pool
+            .exchange(&message(&second.begin(terms(100), now).unwrap()), now)
+            .unwrap();
+        if let Some(due) = pool.due() {
+            pool.stored(&due);
+            row = due;
+        }
+        assert!(second.finish(&reply, now));
+    }
+    let told = second.lease().unwrap().label;
+    let mut woken = Pool::wake(&row);
+    let asked = ask(&mut second, 10, terms(100), EpochMs(2_500));
+    let reply = woken.exchange(&asked, EpochMs(2_500)).unwrap();
+    assert!(second.finish(&reply, EpochMs(2_500)));
+    assert!(
+        second.lease().unwrap().balance() >= 10,
+        "window {told} was told, {} is lent from",
+        reply.window.label
+    );
+}
+
+#[test]
+fn a_label_is_not_lent_from_again_after_the_row_was_unreadable_twice() {
+    let at = |ms: u64| EpochMs(1_700_000_000_000 + ms);
+    let short = Terms {
+        window_ms: 1_500,
+        ..terms(100)
+    };
+    // Windows of this length end at 2_500 and 4_000: both rows are lost within one second of the clock.
+    let mut labels = Vec::new();
+    for (damaged, lent) in [(at(2_100), at(2_600)), (at(2_900), at(4_000))] {
+        let mut pool = Pool::damaged(None, short, damaged);
+        let asked = ask(&mut holder(damaged.0), 60, short, lent);
+        let reply = pool.exchange(&asked, lent).unwrap();
+        assert_eq!(granted(&reply), 60);
+        labels.push(reply.window.label);
+    }
+    assert_ne!(
+        labels[0], labels[1],
+        "120 of 100 units are lent in one window"
+    );
+}
+
+#[test]
+fn a_repeated_message_tells_its_denied_units_once() {
+    let now = EpochMs(0);
+    let mut pool = Pool::open(terms(40), now);
+    let mut escrow = Escrow::wake("tokens".to_owned(), HolderId(7), Incarnation(1), None);
+    let mut child = holder(100);
+    lend(&mut child, &mut escrow, &mut pool, 10, now);
+    child.deny(5);
+    let asked = message(&child.begin(terms(40), EpochMs(1)).unwrap());
+    assert_eq!(asked.denied, 5);
+    escrow.exchange(&asked, false, EpochMs(2)).unwrap();
+    escrow.exchange(&asked, false, EpochMs(3)).unwrap();
+    let up = escrow.begin(terms(40), EpochMs(4)).unwrap();
+    assert_eq!(up.denied, 5);
 }

@@ -90,7 +90,7 @@ impl Failure {
             Self::Internal(text) => console_error!("internal: {text}"),
             _ => {}
         }
-        builder.ok(serde_json::to_string(&problem)?)
+        Ok(builder.fixed(serde_json::to_string(&problem)?.into_bytes()))
     }
 
     fn problem(&self) -> Problem {

@@ -10,7 +10,7 @@ use super::failure::Failure;
 /// # Errors
 /// When the platform refuses to build it.
 pub fn json(status: u16, body: &impl Serialize) -> Result<Response, Failure> {
-    Ok(builder(status)?.ok(serde_json::to_string(body)?)?)
+    Ok(builder(status)?.fixed(serde_json::to_string(body)?.into_bytes()))
 }
 
 /// The head of a JSON answer, for more headers.

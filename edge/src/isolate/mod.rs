@@ -10,9 +10,11 @@ pub mod request;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use weir_shared::clock::MonotonicClock;
 use weir_shared::limits::{JSON_INTEGER_MAX, REGIONS_MAX};
+use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId};
 use worker::{Date, js_sys::Math};
 
@@ -59,6 +61,27 @@ pub fn with<R>(region: &str, step: impl FnOnce(&mut RegionView) -> R) -> Result<
             None => Err(Failure::Internal("no view".to_owned())),
         }
     })
+}
+
+/// A policy that the isolate knows, of whatever region: all have the same, give or take a second.
+pub fn any_policy() -> Option<Rc<Policy>> {
+    ISOLATE.with(|isolate| {
+        let isolate = isolate.try_borrow().ok()?;
+        let mut loaded = isolate
+            .regions
+            .values()
+            .filter_map(|view| view.loaded.as_ref());
+        loaded.next().map(|loaded| Rc::clone(&loaded.policy))
+    })
+}
+
+/// Drops the view of a region that the policy does not have.
+pub fn forget(region: &str) {
+    ISOLATE.with(|isolate| {
+        if let Ok(mut isolate) = isolate.try_borrow_mut() {
+            isolate.regions.remove(region);
+        }
+    });
 }
 
 /// A random id. Random values are refused while the module loads, so it is drawn in the first request.

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 
-use weir_shared::clock::MonotonicClock;
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
 use weir_shared::units::{EpochMs, WindowLabel};
@@ -20,20 +19,14 @@ const SCHEMA: &[&str] =
 #[durable_object]
 pub struct Coordinator {
     database: Database,
-    machine: RefCell<Machine>,
-}
-
-#[derive(Default)]
-struct Machine {
-    clock: MonotonicClock,
-    pool: Option<Pool>,
+    pool: RefCell<Option<Pool>>,
 }
 
 impl DurableObject for Coordinator {
     fn new(state: State, _env: Env) -> Self {
         Self {
             database: Database::open(&state, SCHEMA),
-            machine: RefCell::default(),
+            pool: RefCell::default(),
         }
     }
 
@@ -53,13 +46,12 @@ impl Coordinator {
             Ok(message) => message,
             Err(refusal) => return Ok(ExchangeAnswer::Refused(refusal)),
         };
-        let mut machine = self.machine.try_borrow_mut()?;
-        let now = machine.clock.read(EpochMs(Date::now().as_millis()));
-        if machine.pool.is_none() {
-            machine.pool = Some(self.wake(message.terms, now)?);
-        }
-        let Some(pool) = machine.pool.as_mut() else {
-            return Err(Refused("no pool".to_owned()));
+        let mut pool = self.pool.try_borrow_mut()?;
+        // The clock as it is: a step back is the window's own rule.
+        let now = EpochMs(Date::now().as_millis());
+        let pool = match pool.as_mut() {
+            Some(pool) => pool,
+            None => pool.insert(self.wake(message.terms, now)?),
         };
         let answer = pool.exchange(&message, now);
         if let Some(row) = pool.due() {

@@ -58,7 +58,8 @@ impl DurableObject for Registry {
 }
 
 impl Registry {
-    /// The newest revision that can be read; an empty registry saves the initial policy first.
+    /// The newest revision that can be read; an empty registry saves the initial policy first. When none can be read
+    /// the regions go on with the last policy they saw, until `If-Match: *` saves another.
     fn read(&self) -> Result<SavedPolicy, Refused> {
         let query = "SELECT revision, document FROM policies ORDER BY revision DESC";
         let rows = self.database.rows(query, vec![])?;
@@ -72,15 +73,18 @@ impl Registry {
                 Err(damaged) => report_damaged("policies", &damaged),
             }
         }
-        let document: PolicyDocument = read_json(INITIAL.as_bytes())?;
-        self.insert(self.next_revision()?, document, DEPLOYMENT)
+        Err(Refused("no saved policy can be read".to_owned()))
     }
 
     async fn save(&self, call: SavePolicy) -> Result<Saved, Refused> {
-        let current = self.read()?;
-        if call.expected.is_some_and(|seen| seen != current.revision) {
-            return Ok(Saved::Moved(current.revision));
-        }
+        let current = match (self.read(), call.expected) {
+            (Ok(current), Some(seen)) if seen != current.revision => {
+                return Ok(Saved::Moved(current.revision));
+            }
+            (Ok(current), _) => current,
+            (Err(_), None) => shipped()?,
+            (Err(refused), Some(_)) => return Err(refused),
+        };
         let revision = self.next_revision()?;
         let saved = self.insert(revision, call.document, &call.actor)?;
         let oldest = number(revision.0.saturating_sub(POLICY_REVISIONS_MAX));

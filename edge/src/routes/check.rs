@@ -4,6 +4,7 @@ use weir_shared::check::{Check, Target};
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::invalid::{Fault, Invalid};
 use weir_shared::limits::CHECK_BODY_BYTES_MAX;
+use weir_shared::policy::Policy;
 use weir_shared::policy::name::label;
 use weir_shared::policy::region::{Arrival, choose, nearest};
 use weir_shared::units::WindowLabel;
@@ -21,7 +22,7 @@ use crate::isolate::budget::BudgetCheck;
 use crate::isolate::contact::policy;
 use crate::isolate::region::Loaded;
 use crate::isolate::request::RequestHandles;
-use crate::isolate::{limit, now};
+use crate::isolate::{any_policy, forget, limit, now};
 
 /// The header that names the region of a request, where `ALLOW_REGION_HEADER` is 1.
 const REGION_HEADER: &str = "weir-region";
@@ -44,7 +45,7 @@ pub async fn check(request: &mut Request, handles: &RequestHandles) -> Result<Re
     let (decided, promise) = asked.decide().await?;
     let builder = reply::builder(200)?;
     let builder = headers(builder, &decided, promise, now().0)?;
-    Ok(builder.ok(serde_json::to_string(&decided)?)?)
+    Ok(builder.fixed(serde_json::to_string(&decided)?.into_bytes()))
 }
 
 /// A checked question at the place that decides it.
@@ -173,30 +174,33 @@ impl Asked<'_> {
     }
 }
 
-/// The region that decides, with its policy. A region that the deployment pins or a test names is taken as it is;
-/// otherwise the nearest that the policy has.
+/// The region that decides, with its policy. A region that the deployment pins or a test names is taken as it is, if
+/// the policy has it; otherwise the nearest that the policy has. An isolate that knows no policy yet asks the nearest
+/// of all.
 async fn place(request: &Request, handles: &RequestHandles) -> Result<(String, Loaded), Failure> {
-    let named = named_region(request, &handles.env)?;
-    let origin = Origin::of(request);
-    let arrival = origin.arrival();
-    let first = match &named {
-        Some(region) => region.clone(),
-        None => nearest(arrival)[0].to_owned(),
-    };
-    let loaded = policy(handles, &first).await?;
-    if loaded.policy.regions.contains(&first) {
-        return Ok((first, loaded));
-    }
-    if named.is_some() {
+    if let Some(region) = named_region(request, &handles.env)? {
+        let loaded = policy(handles, &region).await?;
+        if loaded.policy.regions.contains(&region) {
+            return Ok((region, loaded));
+        }
+        forget(&region);
         return Err(Failure::Invalid(Invalid::new(
             format!("/{REGION_HEADER}"),
             Fault::Unknown {
-                name: first,
+                name: region,
                 what: "region of the policy",
             },
         )));
     }
-    let region = choose(arrival, &loaded.policy.regions, &loaded.policy.home).to_owned();
+    let origin = Origin::of(request);
+    let arrival = origin.arrival();
+    let choose = |policy: &Policy| choose(arrival, &policy.regions, &policy.home).to_owned();
+    let first = any_policy().map_or_else(|| nearest(arrival)[0].to_owned(), |known| choose(&known));
+    let loaded = policy(handles, &first).await?;
+    let region = choose(&loaded.policy);
+    if region == first {
+        return Ok((region, loaded));
+    }
     let loaded = policy(handles, &region).await?;
     Ok((region, loaded))
 }

@@ -1,6 +1,5 @@
 //! `/operator/v1/policy`: the document in force, and its replacement.
 
-use weir_shared::invalid::{Fault, Invalid};
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, POLICY_BODY_BYTES_MAX};
 use weir_shared::policy::Policy;
 use weir_shared::units::Revision;
@@ -93,7 +92,7 @@ fn registry() -> Result<Home, Failure> {
 
 fn answer(saved: &SavedPolicy) -> Result<Response, Failure> {
     let builder = reply::builder(200)?.with_header("etag", &format!("\"{}\"", saved.revision))?;
-    Ok(builder.ok(serde_json::to_string(&saved.document)?)?)
+    Ok(builder.fixed(serde_json::to_string(&saved.document)?.into_bytes()))
 }
 
 /// The revision of `If-Match`; `None` for `*` (RFC 9110, section 13.1.1).
@@ -107,10 +106,7 @@ fn if_match(request: &Request) -> Result<Option<Revision>, Failure> {
     let tag = value
         .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix('"'));
-    let revision = tag.and_then(|tag| tag.parse().ok());
-    let form = || {
-        let message = format!("{value:?} is not an ETag of this document");
-        Invalid::new("/if-match", Fault::Form { message })
-    };
-    Ok(Some(Revision(revision.ok_or_else(form)?)))
+    // Any other tag names a document that is not in force: no revision has that number.
+    let revision = tag.and_then(|tag| tag.parse().ok()).unwrap_or(u64::MAX);
+    Ok(Some(Revision(revision)))
 }

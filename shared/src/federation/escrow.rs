@@ -108,10 +108,11 @@ impl Escrow {
         };
         self.below.roll(lease.label);
         let lent_before = self.below.lent();
+        let repeated = self.below.answered(message);
         let answer = self.below.exchange(message, &offer);
         let lent = self.below.lent();
         self.above.lent_on(lent, lent.saturating_sub(lent_before));
-        if answer.is_ok() {
+        if answer.is_ok() && !repeated {
             self.above.deny(message.denied);
         }
         answer
@@ -199,8 +200,8 @@ impl Escrow {
 
     /// When an isolate shows itself again.
     #[must_use]
-    pub fn next_contact_ms(&self) -> u64 {
-        self.below.next_contact_ms()
+    pub fn next_contact_ms(&self, now: EpochMs) -> u64 {
+        self.below.next_contact_ms(now)
     }
 }
 

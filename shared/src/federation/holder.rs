@@ -60,6 +60,7 @@ impl Lease {
 #[derive(Debug, Clone)]
 struct Sent {
     body: ExchangeBody,
+    first_at: EpochMs,
     sent_at: EpochMs,
     in_flight: bool,
 }
@@ -165,7 +166,7 @@ impl Holder {
         if lease.balance() >= need.units {
             return Outlook::Covered;
         }
-        let told = ticket.map_or(now < self.contact_at, |ticket| self.answered(ticket));
+        let told = ticket.map_or(self.recent(now), |ticket| self.answered(ticket));
         if !told {
             Outlook::Short
         } else if lease.outage {
@@ -253,6 +254,7 @@ impl Holder {
         let body = self.compose(terms, now);
         self.unanswered = Some(Sent {
             body: body.clone(),
+            first_at: now,
             sent_at: now,
             in_flight: true,
         });
@@ -291,7 +293,7 @@ impl Holder {
         let Some(sent) = self.unanswered.as_ref().filter(expected) else {
             return false;
         };
-        let ends_at = sent.sent_at.plus(reply.window.remaining_ms);
+        let ends_at = sent.first_at.min(now).plus(reply.window.remaining_ms);
         self.unanswered = None;
         self.seen = Some(reply.to);
         self.contact_ms = reply.next_contact_ms;
@@ -368,6 +370,12 @@ impl Holder {
         }
     }
 
+    /// Whether the parent's last word is recent. A contact time further off than the parent's pace comes from a clock
+    /// that has stepped back since.
+    fn recent(&self, now: EpochMs) -> bool {
+        now < self.contact_at && self.contact_at.since(now) <= self.contact_ms
+    }
+
     /// Units expected to be used until the contact after the next, at the pace since the last message.
     fn expected(&self, now: EpochMs) -> u64 {
         let elapsed_ms = now.since(self.paced_at);
@@ -436,8 +444,8 @@ impl Waiting {
         if *count == 0 {
             self.by_smallest.remove(&need.smallest);
         }
-        self.needs -= 1;
-        self.units -= need.units;
+        self.needs = self.needs.saturating_sub(1);
+        self.units = self.units.saturating_sub(need.units);
     }
 
     fn smallest(&self) -> u64 {

@@ -47,12 +47,12 @@ pub fn lease_units(asked: Asked, left: u64, holders: usize) -> u64 {
 /// use weir_shared::federation::lease_size::expected_units;
 /// assert_eq!(expected_units(30, 1_000, 500), 15);
 /// assert_eq!(expected_units(1, 0, 500), 25); // one unit in at most 20 ms
-/// assert_eq!(expected_units(0, 1_000, 500), 0);
+/// assert_eq!(expected_units(1, 1_000, 500), 0); // less than one: a rare request does not keep a lease
 /// ```
 #[must_use]
 pub fn expected_units(spent: u64, elapsed_ms: u64, horizon_ms: u64) -> u64 {
     const ELAPSED_MS_MIN: u64 = 20;
     let elapsed_ms = u128::from(elapsed_ms.max(ELAPSED_MS_MIN));
-    let expected = (u128::from(spent) * u128::from(horizon_ms)).div_ceil(elapsed_ms);
+    let expected = u128::from(spent) * u128::from(horizon_ms) / elapsed_ms;
     u64::try_from(expected).unwrap_or(u64::MAX)
 }

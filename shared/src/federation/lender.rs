@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::lease_size::{Asked, lease_units};
 use super::message::Message;
 use super::window::Window;
-use crate::limits::{CONTACT_MS_MIN, CONTACT_MS_PER_HOLDER, HOLDER_WINDOWS_KEPT, HOLDERS_MAX};
+use crate::limits::{CONTACT_MS_MIN, CONTACT_MS_PER_HOLDER, HOLDER_SILENT_MS_MAX, HOLDERS_MAX};
 use crate::units::{EpochMs, HolderId, WindowLabel};
 use crate::wire::exchange::{Grant, Refusal, ReplyBody, Seen, VERSION, WindowBody};
 
@@ -40,11 +40,13 @@ pub struct Lender {
     window: WindowLabel,
     lent: u64,
     watermark: u64,
+    /// Came back since the watermark was written: not lent again from memory, as another life may have taken it too.
+    returned: u64,
     rows: BTreeMap<HolderId, Row>,
 }
 
 /// What the lender knows of one holder.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Row {
     last: Seen,
     grants: Vec<Grant>,
@@ -53,7 +55,7 @@ struct Row {
     unseen: u64,
     /// Units of the open window that the holder has been lent and has not returned.
     held: u64,
-    heard_in: WindowLabel,
+    heard_at: EpochMs,
 }
 
 impl Lender {
@@ -64,6 +66,7 @@ impl Lender {
             window,
             lent: watermark,
             watermark,
+            returned: 0,
             rows: BTreeMap::new(),
         }
     }
@@ -85,6 +88,7 @@ impl Lender {
         if replay {
             return Ok(self.replay(message, offer));
         }
+        self.hear(message.holder, offer.now);
         self.settle(message);
         let grants = self.grant(message, offer);
         let row = self.row(message.holder);
@@ -102,6 +106,12 @@ impl Lender {
             Ok(false) => message.waiting().saturating_sub(self.unlent(capacity)),
             _ => 0,
         }
+    }
+
+    /// Whether the message is the last one again.
+    #[must_use]
+    pub fn answered(&self, message: &Message) -> bool {
+        self.admit(message) == Ok(true)
     }
 
     /// Units that may still be lent.
@@ -128,7 +138,8 @@ impl Lender {
     pub fn watermark_due(&self, capacity: u64) -> Option<u64> {
         let block = (capacity / BLOCKS_PER_WINDOW).max(1);
         let target = self.lent.saturating_add(block).min(capacity.max(self.lent));
-        let raise = self.lent > self.watermark;
+        let raise =
+            self.lent.saturating_add(self.returned) > self.watermark && self.lent != u64::MAX;
         let lower = self.watermark > self.lent.saturating_add(2 * block);
         (raise || lower).then_some(target)
     }
@@ -136,6 +147,7 @@ impl Lender {
     /// Records that `watermark` is durable.
     pub fn watermark_is(&mut self, watermark: u64) {
         self.watermark = watermark;
+        self.returned = 0;
     }
 
     /// Moves to a later window: what was lent in an earlier one is over.
@@ -146,38 +158,28 @@ impl Lender {
         self.window = label;
         self.lent = 0;
         self.watermark = 0;
-        self.rows
-            .retain(|_, row| row.heard_in.0 + HOLDER_WINDOWS_KEPT >= label.0);
+        self.returned = 0;
         for row in self.rows.values_mut() {
             row.held = 0;
             row.unseen = 0;
         }
     }
 
-    /// Holders heard of in this window or the last.
-    #[must_use]
-    pub fn holders(&self) -> usize {
-        let recent = self
-            .rows
-            .values()
-            .filter(|row| row.heard_in.0 + 1 >= self.window.0);
-        recent.count()
-    }
-
     /// When a holder of this lender shows itself again: so late that all together stay under 200 calls a second.
     #[must_use]
-    pub fn next_contact_ms(&self) -> u64 {
-        CONTACT_MS_MIN.max(CONTACT_MS_PER_HOLDER * self.holders() as u64)
+    pub fn next_contact_ms(&self, now: EpochMs) -> u64 {
+        CONTACT_MS_MIN.max(CONTACT_MS_PER_HOLDER * self.holders(now) as u64)
+    }
+
+    /// Holders that were heard of lately.
+    fn holders(&self, now: EpochMs) -> usize {
+        let lately = |row: &&Row| now.since(row.heard_at) <= HOLDER_SILENT_MS_MAX;
+        self.rows.values().filter(lately).count()
     }
 
     /// Whether the message is the last one again (`true`), new (`false`), or refused.
     fn admit(&self, message: &Message) -> Result<bool, Refusal> {
         let Some(row) = self.rows.get(&message.holder) else {
-            if self.rows.len() >= HOLDERS_MAX {
-                return Err(Refusal::TooManyHolders {
-                    have: self.rows.len() as u64,
-                });
-            }
             return Ok(false);
         };
         let (got, have) = (message.reply_name(), row.last);
@@ -198,8 +200,10 @@ impl Lender {
 
     fn replay(&self, message: &Message, offer: &Offer) -> ReplyBody {
         let (grants, granted_in) = match self.rows.get(&message.holder) {
-            Some(row) => (row.grants.clone(), row.granted_in),
-            None => (Vec::new(), offer.window.label),
+            Some(row) if row.granted_in == offer.window.label => {
+                (row.grants.clone(), row.granted_in)
+            }
+            _ => (Vec::new(), offer.window.label),
         };
         self.reply(message, offer, granted_in, grants)
     }
@@ -223,10 +227,11 @@ impl Lender {
         let taken = returned.min(row.held);
         row.held -= taken;
         self.lent = self.lent.saturating_sub(cancelled + taken);
+        self.returned += cancelled + taken;
     }
 
     fn grant(&mut self, message: &Message, offer: &Offer) -> Vec<Grant> {
-        let holders = self.holders();
+        let holders = self.holders(offer.now);
         let mut grants = Vec::new();
         for want in &message.wants {
             let asked = Asked {
@@ -272,26 +277,26 @@ impl Lender {
             grants,
             left: self.unlent(offer.capacity).saturating_add(offer.left_above),
             outage: offer.outage,
-            next_contact_ms: self.next_contact_ms(),
+            next_contact_ms: self.next_contact_ms(offer.now),
         }
     }
 
-    /// The holder's row, marked as heard of in this window.
-    fn row(&mut self, holder: HolderId) -> &mut Row {
+    /// The holder's row, marked as heard of. A new holder takes the place of the one that was silent for longest when
+    /// there are too many; what that one held stays granted until the window ends.
+    fn hear(&mut self, holder: HolderId, now: EpochMs) {
+        if self.rows.len() >= HOLDERS_MAX && !self.rows.contains_key(&holder) {
+            let silent = self.rows.iter().min_by_key(|(_, row)| row.heard_at);
+            if let Some(silent) = silent.map(|(id, _)| *id) {
+                self.rows.remove(&silent);
+            }
+        }
         let label = self.window;
-        let row = self.rows.entry(holder).or_insert_with(|| Row {
-            last: Seen {
-                incarnation: Default::default(),
-                sequence: Default::default(),
-            },
-            grants: Vec::new(),
-            granted_in: label,
-            unseen: 0,
-            held: 0,
-            heard_in: label,
-        });
-        row.heard_in = label;
+        let row = self.row(holder);
+        row.heard_at = now;
         row.granted_in = label;
-        row
+    }
+
+    fn row(&mut self, holder: HolderId) -> &mut Row {
+        self.rows.entry(holder).or_default()
     }
 }

@@ -62,6 +62,7 @@ impl TryFrom<ExchangeBody> for Message {
         let bounds = [
             ("incarnation", body.incarnation.0, 1, JSON_INTEGER_MAX),
             ("sequence", body.sequence.0, 1, JSON_INTEGER_MAX),
+            ("terms/revision", body.terms.revision.0, 0, JSON_INTEGER_MAX),
             ("terms/limit", body.terms.limit, 1, JSON_INTEGER_MAX),
             (
                 "terms/window_ms",

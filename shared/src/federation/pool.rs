@@ -13,6 +13,7 @@ pub struct Pool {
     window: Window,
     terms: Terms,
     lender: Lender,
+    durable: Option<StoredPool>,
 }
 
 impl Pool {
@@ -23,6 +24,7 @@ impl Pool {
             window: Window::open(WindowLabel(1), now, terms.window_ms),
             terms,
             lender: Lender::wake(WindowLabel(1), 0),
+            durable: None,
         }
     }
 
@@ -37,6 +39,7 @@ impl Pool {
             },
             terms: stored.terms,
             lender: Lender::wake(stored.label, stored.watermark),
+            durable: Some(stored.clone()),
         }
     }
 
@@ -55,11 +58,12 @@ impl Pool {
     /// ```
     #[must_use]
     pub fn damaged(label: Option<WindowLabel>, terms: Terms, now: EpochMs) -> Self {
-        let label = label.unwrap_or(WindowLabel(now.0 / 1_000));
+        let label = label.unwrap_or(WindowLabel(now.0));
         Self {
             window: Window::open(label, now, terms.window_ms),
             terms,
             lender: Lender::wake(label, u64::MAX),
+            durable: None,
         }
     }
 
@@ -73,6 +77,12 @@ impl Pool {
     pub fn exchange(&mut self, message: &Message, now: EpochMs) -> Result<ReplyBody, Refusal> {
         if message.terms.revision > self.terms.revision {
             self.terms = message.terms;
+        }
+        if let Some(label) = message.window
+            && label > self.window.label
+        {
+            self.window.label = label;
+            self.lender = Lender::wake(label, u64::MAX);
         }
         self.window = self.window.at(now, self.terms.window_ms);
         self.lender.roll(self.window.label);
@@ -90,7 +100,15 @@ impl Pool {
     /// The row to make durable before the next reply leaves, if any.
     #[must_use]
     pub fn due(&self) -> Option<StoredPool> {
-        let watermark = self.lender.watermark_due(self.terms.limit)?;
+        let same = self.durable.as_ref().is_some_and(|row| {
+            (row.label, row.ends_at, row.terms)
+                == (self.window.label, self.window.ends_at, self.terms)
+        });
+        let watermark = self.lender.watermark_due(self.terms.limit);
+        if watermark.is_none() && same {
+            return None;
+        }
+        let watermark = watermark.unwrap_or(self.lender.watermark());
         Some(StoredPool::new(
             self.window.label,
             self.window.ends_at,
@@ -102,6 +120,7 @@ impl Pool {
     /// Records that `row` is durable.
     pub fn stored(&mut self, row: &StoredPool) {
         self.lender.watermark_is(row.watermark);
+        self.durable = Some(row.clone());
     }
 
     /// The open window.
@@ -114,11 +133,5 @@ impl Pool {
     #[must_use]
     pub fn unlent(&self) -> u64 {
         self.lender.unlent(self.terms.limit)
-    }
-
-    /// When a region shows itself again.
-    #[must_use]
-    pub fn next_contact_ms(&self) -> u64 {
-        self.lender.next_contact_ms()
     }
 }

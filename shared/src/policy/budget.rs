@@ -7,7 +7,7 @@ use crate::invalid::{Fault, Invalid};
 use crate::limits::{BUDGET_WINDOW_MS_MIN, JSON_INTEGER_MAX, WINDOW_MS_MAX};
 use crate::units::Revision;
 use crate::wire::exchange::Terms;
-use crate::wire::policy::{BudgetBody, OnUnavailable, Outage, Scope, Sharing};
+use crate::wire::policy::{BudgetBody, OnUnavailable, Outage, Reserve, Scope, Sharing};
 
 /// A global budget that goes to whoever comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +54,9 @@ impl TryFrom<&BudgetBody> for Budget {
             "first_come",
         )?;
         serve("/scope", &scope, scope == Scope::Global, "global")?;
+        if let Some(reserve) = &body.reserve {
+            serve("/reserve", reserve, *reserve == Reserve::Pinned, "pinned")?;
+        }
         if let Some(outage) = &body.outage {
             serve(
                 "/outage",

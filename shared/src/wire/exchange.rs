@@ -54,7 +54,7 @@ pub struct Terms {
 }
 
 /// Names one reply of a parent to one holder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Seen {
     /// The holder's life that the reply was for.
     pub incarnation: Incarnation,
@@ -164,11 +164,6 @@ pub enum Refusal {
         got: Sequence,
         /// The last that was answered.
         have: Sequence,
-    },
-    /// This parent serves no more holders in this window.
-    TooManyHolders {
-        /// How many it serves.
-        have: u64,
     },
     /// The budget is one pool; it has no share for a tenant.
     TenantNamed,

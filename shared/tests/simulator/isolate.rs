@@ -110,7 +110,7 @@ impl World {
         };
         let request = isolate.requests.remove(index);
         if request.ticket.is_some() {
-            isolate.holder.unwait(Need::one(request.cost));
+            isolate.holder.unwait(Need::one(request.cost.max(1)));
         }
         self.truth.unavailable += 1;
     }
@@ -121,14 +121,21 @@ impl World {
         let requests = std::mem::take(&mut self.isolates[life].requests);
         let mut short = false;
         for mut request in requests {
-            let need = Need::one(request.cost);
-            let outlook = self.isolates[life].holder.outlook(need, request.ticket, now);
+            let need = Need::one(request.cost.max(1));
+            let outlook = self.isolates[life]
+                .holder
+                .outlook(need, request.ticket, now);
             match outlook {
                 Outlook::Covered => self.spend(life, request.cost),
                 Outlook::Exhausted => self.deny(life, request.cost),
                 Outlook::Unknown => self.truth.unavailable += 1,
                 Outlook::Short => {
                     let holder = &mut self.isolates[life].holder;
+                    let told = request.ticket.filter(|ticket| holder.answered(*ticket));
+                    if told.is_some() {
+                        holder.unwait(need);
+                        request.ticket = None;
+                    }
                     request.ticket = request.ticket.or_else(|| holder.wait(need));
                     if request.ticket.is_some() {
                         short = true;
@@ -151,7 +158,10 @@ impl World {
     fn spend(&mut self, life: usize, cost: u64) {
         let (now, now_ms, ends_kept) = (self.isolate_now(life), self.now_ms, self.ends_kept());
         let isolate = &mut self.isolates[life];
-        let label = isolate.holder.lease().map_or(WindowLabel(0), |lease| lease.label);
+        let label = isolate
+            .holder
+            .lease()
+            .map_or(WindowLabel(0), |lease| lease.label);
         if !isolate.holder.spend(cost, now) {
             self.truth.fail(Violation::CoveredNotSpent);
             return;
@@ -168,7 +178,8 @@ impl World {
         holder.deny(cost);
         let after = holder.lease().copied();
         self.truth.denied += 1;
-        self.truth.require(before == after, || Violation::DenialConsumed);
+        self.truth
+            .require(before == after, || Violation::DenialConsumed);
     }
 
     /// Makes or repeats the isolate's message and sends it.
@@ -180,7 +191,10 @@ impl World {
         let Some(mut body) = isolate.holder.begin(terms, now) else {
             return;
         };
-        let repeated = isolate.asked.as_ref().is_some_and(|asked| asked.sequence == body.sequence);
+        let repeated = isolate
+            .asked
+            .as_ref()
+            .is_some_and(|asked| asked.sequence == body.sequence);
         if !repeated {
             let returned: u64 = body.returns.iter().map(|back| back.units).sum();
             isolate.account.held -= returned;
@@ -253,7 +267,8 @@ impl World {
         let credited = isolate.holder.finish(reply, now);
         let after = isolate.holder.lease().copied();
         let right = credited == expected.is_some() && (credited || before == after);
-        self.truth.require(right, || Violation::WronglyCredited { credited });
+        self.truth
+            .require(right, || Violation::WronglyCredited { credited });
         let Some(asked) = expected else {
             return;
         };

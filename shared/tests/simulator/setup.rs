@@ -18,6 +18,8 @@ pub(crate) struct Setup {
     pub(crate) demand: Demand,
     pub(crate) faults: Faults,
     pub(crate) broken: Option<Broken>,
+    /// Whether every event is printed.
+    pub(crate) traced: bool,
 }
 
 /// What is asked for.
@@ -118,7 +120,7 @@ impl Setup {
             limit: unit * random.between(1, requests_per_window),
             window_ms,
             windows: random.between(4, 7),
-            windows_healed: if random.chance(250) { 6 } else { 0 },
+            windows_healed: if random.chance(250) { 8 } else { 0 },
             demand: Demand {
                 unit,
                 multiple_max: random.one_of(&[1, 1, 3, 10]),
@@ -128,6 +130,7 @@ impl Setup {
             },
             faults,
             broken: None,
+            traced: false,
         }
     }
 
@@ -158,6 +161,7 @@ impl Setup {
                 ..Faults::default()
             },
             broken: None,
+            traced: false,
         }
     }
 

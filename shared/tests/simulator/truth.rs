@@ -11,21 +11,47 @@ use weir_shared::wire::stored::{StoredEscrow, StoredPool};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Violation {
     /// More was admitted in a window than its largest limit.
-    OverLimit { label: u64, admitted: u64, limit: u64 },
+    OverLimit {
+        label: u64,
+        admitted: u64,
+        limit: u64,
+    },
     /// Isolates hold what, once spent, would be more than the limit.
     SpendableOverLimit { label: u64, units: u64, limit: u64 },
     /// A region's isolates hold more than the region's durable rows cover.
-    LentUncovered { region: usize, label: u64, units: u64, watermark: u64 },
+    LentUncovered {
+        region: usize,
+        label: u64,
+        units: u64,
+        watermark: u64,
+    },
     /// Regions durably hold more than the coordinator's durable row covers.
-    HeldUncovered { label: u64, units: u64, watermark: u64 },
+    HeldUncovered {
+        label: u64,
+        units: u64,
+        watermark: u64,
+    },
     /// The coordinator's watermark is above the limit.
-    WatermarkOverLimit { label: u64, watermark: u64, limit: u64 },
+    WatermarkOverLimit {
+        label: u64,
+        watermark: u64,
+        limit: u64,
+    },
     /// Units were spent after their window.
-    SpentOutsideWindow { label: u64, at_ms: u64, ended_at_ms: u64 },
+    SpentOutsideWindow {
+        label: u64,
+        at_ms: u64,
+        ended_at_ms: u64,
+    },
     /// A reply that is not the answer to the message in flight was credited, or one that is was not.
     WronglyCredited { credited: bool },
     /// What a holder holds is not what it was granted, less what it returned.
-    Unaccounted { held: u64, used: u64, expected_held: u64, expected_used: u64 },
+    Unaccounted {
+        held: u64,
+        used: u64,
+        expected_held: u64,
+        expected_used: u64,
+    },
     /// A denial changed what is held.
     DenialConsumed,
     /// Fewer units were lent than the smallest waiting request needs.
@@ -35,11 +61,23 @@ pub(crate) enum Violation {
     /// A coordinator that woke knows older terms than it had answered by.
     TermsForgotten { woke_with: u64, answered_by: u64 },
     /// More than two limits within one window's length of true time.
-    OverTwoLimits { from_ms: u64, admitted: u64, limit: u64 },
+    OverTwoLimits {
+        from_ms: u64,
+        admitted: u64,
+        limit: u64,
+    },
     /// Units granted are not all admitted, returned, held or stranded.
-    NotConserved { label: u64, granted: u64, accounted: u64 },
+    NotConserved {
+        label: u64,
+        granted: u64,
+        accounted: u64,
+    },
     /// A window with demand above its limit was not used up.
-    Underused { label: u64, admitted: u64, least: u64 },
+    Underused {
+        label: u64,
+        admitted: u64,
+        least: u64,
+    },
 }
 
 impl fmt::Display for Violation {
@@ -81,6 +119,8 @@ struct RegionTruth {
 pub(crate) struct Truth {
     pub(crate) windows: BTreeMap<u64, WindowTruth>,
     regions: BTreeMap<(usize, u64), RegionTruth>,
+    /// The window of each region's durable row.
+    region_labels: BTreeMap<usize, u64>,
     admissions: Vec<(u64, u64)>,
     answered_by: u64,
     pub(crate) denied: u64,
@@ -113,8 +153,17 @@ impl Truth {
         window.ends_at_ms = window.ends_at_ms.max(ends_at_ms);
     }
 
+    pub(crate) fn admitted_calls(&self) -> u64 {
+        self.admissions.len() as u64
+    }
+
     pub(crate) fn answered_by(&mut self, terms: Terms) {
         self.answered_by = self.answered_by.max(terms.revision.0);
+    }
+
+    /// What the coordinator knew of its terms is lost with its row.
+    pub(crate) fn pool_damaged(&mut self) {
+        self.answered_by = 0;
     }
 
     pub(crate) fn woke_with(&mut self, terms: Terms) {
@@ -153,15 +202,19 @@ impl Truth {
 
     /// A region's row became durable.
     pub(crate) fn escrow_stored(&mut self, region: usize, row: &StoredEscrow) {
+        let before = self.region_labels.insert(region, row.label.0);
+        if let Some(before) = before.filter(|before| *before != row.label.0) {
+            self.escrow_gone(region, before);
+        }
         let truth = self.regions.entry((region, row.label.0)).or_default();
         truth.held = row.held;
         truth.watermark = row.watermark;
         self.check_held(row.label.0);
     }
 
-    /// A region's durable row cannot be read any more.
-    pub(crate) fn escrow_damaged(&mut self, region: usize, row: &StoredEscrow) {
-        let truth = self.regions.entry((region, row.label.0)).or_default();
+    /// A region's durable row cannot be read any more, or is of another window.
+    pub(crate) fn escrow_gone(&mut self, region: usize, label: u64) {
+        let truth = self.regions.entry((region, label)).or_default();
         truth.held_lost += std::mem::take(&mut truth.held);
         truth.watermark_lost += std::mem::take(&mut truth.watermark);
     }
@@ -171,10 +224,13 @@ impl Truth {
         let window = self.window(row.label);
         window.watermark = row.watermark;
         let (watermark, limit) = (window.watermark, window.limit);
-        self.require(watermark <= limit, || Violation::WatermarkOverLimit {
-            label: row.label.0,
-            watermark,
-            limit,
+        let closed = watermark == u64::MAX;
+        self.require(closed || watermark <= limit, || {
+            Violation::WatermarkOverLimit {
+                label: row.label.0,
+                watermark,
+                limit,
+            }
         });
         self.check_held(row.label.0);
     }
@@ -182,7 +238,10 @@ impl Truth {
     fn check_held(&mut self, label: u64) {
         let rows = self.regions.iter().filter(|((_, of), _)| *of == label);
         let units = rows.map(|(_, row)| row.held + row.held_lost).sum();
-        let watermark = self.windows.get(&label).map_or(0, |window| window.watermark);
+        let watermark = self
+            .windows
+            .get(&label)
+            .map_or(0, |window| window.watermark);
         self.require(units <= watermark, || Violation::HeldUncovered {
             label,
             units,
@@ -197,9 +256,15 @@ impl Truth {
             if first {
                 self.check_window(label, balances);
             }
-            let here = balances.iter().filter(|&&(at, of, _)| (at, of) == (region, label));
+            let here = balances
+                .iter()
+                .filter(|&&(at, of, _)| (at, of) == (region, label));
             let units: u64 = here.map(|&(_, _, balance)| balance).sum();
-            let row = self.regions.get(&(region, label)).copied().unwrap_or_default();
+            let row = self
+                .regions
+                .get(&(region, label))
+                .copied()
+                .unwrap_or_default();
             let units = units + row.admitted;
             let watermark = row.watermark + row.watermark_lost;
             self.require(units <= watermark, || Violation::LentUncovered {
@@ -212,7 +277,11 @@ impl Truth {
     }
 
     fn check_window(&mut self, label: u64, balances: &[(usize, u64, u64)]) {
-        let held: u64 = balances.iter().filter(|&&(_, of, _)| of == label).map(|&(_, _, b)| b).sum();
+        let held: u64 = balances
+            .iter()
+            .filter(|&&(_, of, _)| of == label)
+            .map(|&(_, _, b)| b)
+            .sum();
         let window = self.window(WindowLabel(label));
         let (units, limit) = (window.admitted + held, window.limit);
         self.require(units <= limit, || Violation::SpendableOverLimit {

@@ -38,8 +38,9 @@ impl Core {
         let exchanges: Result<Vec<_>, _> = join_all(lending).await.into_iter().collect();
         let exchanges = exchanges?;
         self.tend()?;
-        let next_contact_ms = self.with(|machine, _| {
-            let contacts = machine.escrows.values().map(Escrow::next_contact_ms);
+        let next_contact_ms = self.with(|machine, now| {
+            let escrows = machine.escrows.values();
+            let contacts = escrows.map(|escrow| escrow.next_contact_ms(now));
             contacts.max().unwrap_or(CONTACT_MS_MIN)
         })?;
         let older = call.revision < loaded.saved.revision;

@@ -1,0 +1,208 @@
+//! The coordinator: the pool, and the row that outlives each life.
+
+use weir_shared::federation::message::Message;
+use weir_shared::federation::pool::Pool;
+use weir_shared::units::{EpochMs, WindowLabel};
+use weir_shared::wire::exchange::{ExchangeBody, Terms};
+use weir_shared::wire::stored::{StoredPool, read_row};
+
+use super::World;
+use super::broken::Broken;
+use super::clock::Clock;
+use super::network::{Answer, Event};
+
+/// The coordinator: what is durable, and which life may write it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Coordinator {
+    pub(crate) offset_ms: i64,
+    pub(crate) current: Option<usize>,
+    row: Option<String>,
+}
+
+impl Coordinator {
+    pub(crate) fn new(offset_ms: i64) -> Self {
+        Self {
+            offset_ms,
+            ..Self::default()
+        }
+    }
+}
+
+/// One life of the coordinator.
+#[derive(Debug, Clone)]
+pub(crate) struct CoordinatorLife {
+    pub(crate) alive: bool,
+    pub(crate) superseded: bool,
+    pub(crate) clock: Clock,
+    pool: Pool,
+    /// The newest terms that it has heard of.
+    terms: Terms,
+}
+
+impl World {
+    fn coordinator_reached(&mut self, terms: Terms) -> usize {
+        let beside = |life: &CoordinatorLife| life.alive && life.superseded;
+        let lives = &self.coordinator_lives;
+        let old: Vec<usize> = (0..lives.len())
+            .filter(|&life| beside(&lives[life]))
+            .collect();
+        if !old.is_empty() && self.random.chance(500) {
+            return self.random.one_of(&old);
+        }
+        match self.coordinator.current {
+            Some(life) => life,
+            None => self.coordinator_wakes(terms),
+        }
+    }
+
+    fn coordinator_wakes(&mut self, terms: Terms) -> usize {
+        let mut clock = Clock::new(self.coordinator.offset_ms, self.clamped);
+        let now = clock.read(self.now_ms);
+        let (pool, terms) = match self.coordinator.row.clone() {
+            None => (Pool::open(terms, now), terms),
+            Some(text) => match read_row::<StoredPool>(&text) {
+                Ok(row) => {
+                    self.truth.woke_with(row.terms);
+                    (self.pool_of(&row), row.terms)
+                }
+                Err(_) => (self.pool_of_damaged(&text, terms, now), terms),
+            },
+        };
+        self.coordinator_lives.push(CoordinatorLife {
+            alive: true,
+            superseded: false,
+            clock,
+            pool,
+            terms,
+        });
+        let life = self.coordinator_lives.len() - 1;
+        self.coordinator.current = Some(life);
+        life
+    }
+
+    fn pool_of(&self, row: &StoredPool) -> Pool {
+        let mut row = row.clone();
+        if self.setup.broken == Some(Broken::CoordinatorWakesUnlent) {
+            row.watermark = 0;
+        }
+        Pool::wake(&row)
+    }
+
+    fn pool_of_damaged(&self, text: &str, terms: Terms, now: EpochMs) -> Pool {
+        let json: Option<serde_json::Value> = serde_json::from_str(text).ok();
+        let label = json
+            .and_then(|row| row.get("label")?.as_u64())
+            .map(WindowLabel);
+        if self.setup.broken == Some(Broken::DamagedWindowLentAgain) {
+            let label = label.unwrap_or(self.last_label);
+            return Pool::wake(&StoredPool::new(label, now.plus(terms.window_ms), terms, 0));
+        }
+        Pool::damaged(label, terms, now)
+    }
+
+    pub(crate) fn coordinator_dies(&mut self, life: usize) {
+        self.coordinator_lives[life].alive = false;
+        self.coordinator.current.take_if(|current| *current == life);
+    }
+
+    pub(crate) fn coordinator_superseded(&mut self) {
+        if let Some(life) = self.coordinator.current.take() {
+            self.coordinator_lives[life].superseded = true;
+        }
+    }
+
+    pub(crate) fn coordinator_row_damaged(&mut self) {
+        if let Some(life) = self.coordinator.current {
+            self.coordinator_dies(life);
+        }
+        if let Some(text) = self.coordinator.row.clone() {
+            self.coordinator.row = Some(self.damaged(&text));
+            self.truth.pool_damaged();
+        }
+    }
+
+    /// Makes what changed durable. False when nothing may leave.
+    fn coordinator_persists(&mut self, life: usize) -> bool {
+        let Some(mut row) = self.coordinator_lives[life].pool.due() else {
+            return !self.halts(|world| world.coordinator_dies(life));
+        };
+        if self.is_broken(Broken::CoordinatorRepliesBeforeWrite) {
+            self.coordinator_lives[life].pool.stored(&row);
+            return true;
+        }
+        if self.halts(|world| world.coordinator_dies(life)) {
+            return false;
+        }
+        if self.coordinator_lives[life].superseded {
+            if self.is_broken(Broken::FailedWriteIgnored) {
+                self.coordinator_lives[life].pool.stored(&row);
+                return true;
+            }
+            return false;
+        }
+        if self.is_broken(Broken::WatermarkOneShort) {
+            row.watermark = row.watermark.saturating_sub(1);
+        }
+        self.coordinator.row = Some(serde_json::to_string(&row).expect("a row is always JSON"));
+        if self.setup.traced {
+            println!("    coordinator {life} writes {row:?}");
+        }
+        self.truth.pool_stored(&row);
+        self.last_label = row.label;
+        self.coordinator_lives[life].pool.stored(&row);
+        !self.halts(|world| world.coordinator_dies(life))
+    }
+
+    pub(crate) fn at_coordinator(&mut self, from: usize, body: ExchangeBody) {
+        let sequence = body.sequence;
+        let life = self.coordinator_reached(body.terms);
+        let now = self.coordinator_now(life);
+        let message = match Message::try_from(body) {
+            Ok(message) => message,
+            Err(refusal) => return self.answer_region(from, sequence, Err(refusal)),
+        };
+        self.label_again(life, now);
+        let coordinator = &mut self.coordinator_lives[life];
+        if message.terms.revision > coordinator.terms.revision {
+            coordinator.terms = message.terms;
+        }
+        let answer = coordinator.pool.exchange(&message, now);
+        let (window, terms) = (coordinator.pool.window(), coordinator.terms);
+        if !coordinator.superseded {
+            let ends_at_ms = self.now_ms + window.remaining_ms(now);
+            self.truth
+                .opened(window.label, self.now_ms, ends_at_ms, terms.limit);
+        }
+        if !self.coordinator_persists(life) {
+            return;
+        }
+        if !self.coordinator_lives[life].superseded {
+            self.truth.answered_by(terms);
+        }
+        self.answer_region(from, sequence, answer);
+    }
+
+    fn answer_region(
+        &mut self,
+        life: usize,
+        sequence: weir_shared::units::Sequence,
+        answer: Answer,
+    ) {
+        self.send(Event::FromCoordinator {
+            life,
+            sequence,
+            answer,
+        });
+    }
+
+    /// Under the rule that uses a label twice: a window that is over begins again under its own name.
+    fn label_again(&mut self, life: usize, now: EpochMs) {
+        let coordinator = &mut self.coordinator_lives[life];
+        let window = coordinator.pool.window();
+        if self.setup.broken == Some(Broken::LabelUsedTwice) && now >= window.ends_at {
+            let ends_at = now.plus(window.window_ms);
+            let again = StoredPool::new(window.label, ends_at, coordinator.terms, 0);
+            coordinator.pool = Pool::wake(&again);
+        }
+    }
+}

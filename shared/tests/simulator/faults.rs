@@ -1,0 +1,157 @@
+//! What goes wrong, and when.
+
+use weir_shared::limits::JSON_INTEGER_MAX;
+
+use super::World;
+use super::network::Event;
+
+/// Delays of a healthy network, one way.
+const DELAY_MS_MAX: u64 = 40;
+
+impl World {
+    /// Sends over the network, which may lose, repeat, delay and reorder.
+    pub(crate) fn send(&mut self, event: Event) {
+        let faults = &self.setup.faults;
+        let (lost, repeated) = (faults.lost, faults.repeated);
+        if !self.healed && self.random.chance(lost) {
+            return;
+        }
+        if !self.healed && self.random.chance(repeated) {
+            let delay_ms = self.delay_ms();
+            self.queue.push(self.now_ms + delay_ms, event.clone());
+        }
+        let delay_ms = self.delay_ms();
+        self.queue.push(self.now_ms + delay_ms, event);
+    }
+
+    fn delay_ms(&mut self) -> u64 {
+        if !self.healed && self.random.chance(self.setup.faults.late) {
+            return self.random.below(2 * self.setup.window_ms);
+        }
+        self.random.between(1, DELAY_MS_MAX)
+    }
+
+    /// Whether a part halts at this very point, after `dies` was done to it.
+    pub(crate) fn halts(&mut self, dies: impl FnOnce(&mut Self)) -> bool {
+        let halts = !self.healed && self.random.chance(self.setup.faults.halts);
+        if halts {
+            dies(self);
+        }
+        halts
+    }
+
+    /// A row's text, made unreadable in one of the ways that a reader has to notice.
+    pub(crate) fn damaged(&mut self, text: &str) -> String {
+        match self.random.below(4) {
+            0 => String::new(),
+            1 => text[..text.len() / 2].to_owned(),
+            2 => text.replace("\"v\":1", "\"v\":9"),
+            _ => text.replace("\"watermark\":", "\"watermark\":-"),
+        }
+    }
+
+    /// One fault of the kinds that this run has.
+    pub(crate) fn fault(&mut self) {
+        if self.healed {
+            return;
+        }
+        let next_ms = self.now_ms + self.random.between(1, self.setup.window_ms / 2);
+        self.queue.push(next_ms, Event::Fault);
+        let faults = self.setup.faults.clone();
+        match self.random.below(9) {
+            0 if faults.isolates_die => {
+                let place = self.random.below(self.places.len() as u64) as usize;
+                self.isolate_dies(place);
+            }
+            1 if faults.objects_die => {
+                let region = self.any_region();
+                if let Some(life) = self.regions[region].current {
+                    self.region_dies(life);
+                }
+            }
+            2 if faults.objects_die => {
+                if let Some(life) = self.coordinator.current {
+                    self.coordinator_dies(life);
+                }
+            }
+            3 if faults.superseded => {
+                let region = self.any_region();
+                self.region_superseded(region);
+            }
+            4 if faults.superseded => self.coordinator_superseded(),
+            5 if faults.superseded => self.superseded_die(),
+            6 if faults.damage => {
+                if self.random.chance(500) {
+                    let region = self.any_region();
+                    self.region_row_damaged(region);
+                } else {
+                    self.coordinator_row_damaged();
+                }
+            }
+            7 if faults.steps => self.clock_steps(),
+            8 if faults.edits => self.policy_edited(),
+            _ => {}
+        }
+    }
+
+    fn any_region(&mut self) -> usize {
+        self.random.below(self.regions.len() as u64) as usize
+    }
+
+    /// Instances that lived on beside their successors are gone.
+    pub(crate) fn superseded_die(&mut self) {
+        for life in self.lives.iter_mut().filter(|life| life.superseded) {
+            life.alive = false;
+        }
+        for life in self
+            .coordinator_lives
+            .iter_mut()
+            .filter(|life| life.superseded)
+        {
+            life.alive = false;
+        }
+    }
+
+    fn clock_steps(&mut self) {
+        let most_ms = 3 * self.setup.window_ms;
+        let step_ms = self.random.below(2 * most_ms) as i64 - most_ms as i64;
+        match self.random.below(3) {
+            0 => {
+                let place = self.random.below(self.places.len() as u64) as usize;
+                self.place_offsets[place] += step_ms;
+                let life = self.places[place];
+                self.isolates[life].clock.offset_ms += step_ms;
+            }
+            1 => {
+                let region = self.any_region();
+                self.regions[region].offset_ms += step_ms;
+                for life in self.lives.iter_mut().filter(|life| life.region == region) {
+                    life.clock.offset_ms += step_ms;
+                }
+            }
+            _ => {
+                self.coordinator.offset_ms += step_ms;
+                for life in &mut self.coordinator_lives {
+                    life.clock.offset_ms += step_ms;
+                }
+            }
+        }
+    }
+
+    /// Another limit, and at times another length of window, which every region hears of in its own time.
+    fn policy_edited(&mut self) {
+        let mut terms = self.policy[self.policy.len() - 1];
+        terms.revision.0 += 1;
+        let unit = self.setup.demand.unit;
+        let most = (2 * self.setup.limit).min(JSON_INTEGER_MAX);
+        terms.limit = unit * self.random.between(1, most / unit);
+        if self.random.chance(300) {
+            terms.window_ms = self.random.one_of(&[1_000, 1_500, 2_500]);
+        }
+        self.policy.push(terms);
+        for region in 0..self.regions.len() {
+            let heard_ms = self.now_ms + self.random.below(2 * self.setup.window_ms);
+            self.queue.push(heard_ms, Event::PolicyHeard { region });
+        }
+    }
+}

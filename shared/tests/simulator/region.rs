@@ -1,0 +1,355 @@
+//! Regions: messages of isolates that wait for the coordinator, and the row that outlives each life.
+
+use std::collections::BTreeMap;
+
+use weir_shared::federation::escrow::Escrow;
+use weir_shared::federation::holder::{Outlook, Ticket};
+use weir_shared::federation::message::Message;
+use weir_shared::limits::COORDINATOR_CALL_MS_MAX;
+use weir_shared::units::{HolderId, Incarnation, Sequence};
+use weir_shared::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Seen};
+use weir_shared::wire::stored::{StoredEscrow, read_row};
+
+use super::World;
+use super::broken::Broken;
+use super::clock::Clock;
+use super::network::{Answer, Event};
+use super::truth::Violation;
+
+/// One region: what is durable, and which life may write it.
+#[derive(Debug, Clone)]
+pub(crate) struct Region {
+    pub(crate) offset_ms: i64,
+    /// The policy revision that its parts know.
+    pub(crate) revision: usize,
+    pub(crate) current: Option<usize>,
+    incarnation: u64,
+    row: Option<String>,
+}
+
+/// One life of a region.
+#[derive(Debug, Clone)]
+pub(crate) struct RegionLife {
+    pub(crate) region: usize,
+    pub(crate) alive: bool,
+    /// Another life has taken its place: it can write no more.
+    pub(crate) superseded: bool,
+    pub(crate) clock: Clock,
+    escrow: Escrow,
+    waiting: Vec<Waiting>,
+    /// The message to the coordinator that was not answered yet.
+    asked: Option<Seen>,
+    /// Arrivals of each isolate's messages, for the rule that answers each as a new one.
+    arrivals: BTreeMap<u64, u64>,
+}
+
+#[derive(Debug, Clone)]
+struct Waiting {
+    from: usize,
+    /// The sequence as the isolate sent it.
+    sequence: Sequence,
+    message: Message,
+    ticket: Option<Ticket>,
+}
+
+impl Region {
+    pub(crate) fn new(offset_ms: i64) -> Self {
+        Self {
+            offset_ms,
+            revision: 0,
+            current: None,
+            incarnation: 0,
+            row: None,
+        }
+    }
+}
+
+impl World {
+    /// The life that a message reaches: the one that may write, or one that lives on beside it.
+    fn region_reached(&mut self, region: usize) -> usize {
+        let beside = |life: &RegionLife| life.region == region && life.alive && life.superseded;
+        let old: Vec<usize> = (0..self.lives.len())
+            .filter(|&life| beside(&self.lives[life]))
+            .collect();
+        if !old.is_empty() && self.random.chance(500) {
+            return self.random.one_of(&old);
+        }
+        match self.regions[region].current {
+            Some(life) => life,
+            None => self.region_wakes(region),
+        }
+    }
+
+    fn region_wakes(&mut self, region: usize) -> usize {
+        let place = &mut self.regions[region];
+        place.incarnation += 1;
+        let incarnation = Incarnation(place.incarnation);
+        let mut row = place
+            .row
+            .as_ref()
+            .and_then(|text| read_row::<StoredEscrow>(text).ok());
+        if self.setup.broken == Some(Broken::RegionWakesUnlent)
+            && let Some(row) = row.as_mut()
+        {
+            row.watermark = 0;
+        }
+        let clock = Clock::new(place.offset_ms, self.clamped);
+        let id = HolderId(1 + region as u64);
+        self.lives.push(RegionLife {
+            region,
+            alive: true,
+            superseded: false,
+            clock,
+            escrow: Escrow::wake("tokens".to_owned(), id, incarnation, row),
+            waiting: Vec::new(),
+            asked: None,
+            arrivals: BTreeMap::new(),
+        });
+        let life = self.lives.len() - 1;
+        self.regions[region].current = Some(life);
+        life
+    }
+
+    pub(crate) fn region_dies(&mut self, life: usize) {
+        self.lives[life].alive = false;
+        let region = &mut self.regions[self.lives[life].region];
+        region.current.take_if(|current| *current == life);
+    }
+
+    pub(crate) fn region_superseded(&mut self, region: usize) {
+        if let Some(life) = self.regions[region].current.take() {
+            self.lives[life].superseded = true;
+        }
+    }
+
+    /// The row becomes unreadable; whoever could still write it is gone.
+    pub(crate) fn region_row_damaged(&mut self, region: usize) {
+        if let Some(life) = self.regions[region].current {
+            self.region_dies(life);
+        }
+        let Some(text) = self.regions[region].row.clone() else {
+            return;
+        };
+        if let Ok(row) = read_row::<StoredEscrow>(&text) {
+            self.truth.escrow_gone(region, row.label.0);
+        }
+        let damaged = self.damaged(&text);
+        self.regions[region].row = Some(damaged);
+    }
+
+    /// Makes what changed durable. False when the life did not survive it or may not write: nothing may leave then.
+    fn region_persists(&mut self, life: usize, skip: bool) -> bool {
+        let Some(mut row) = self.lives[life].escrow.due() else {
+            return !self.halts(|world| world.region_dies(life));
+        };
+        if skip {
+            self.lives[life].escrow.stored(row);
+            return true;
+        }
+        if self.halts(|world| world.region_dies(life)) {
+            return false;
+        }
+        if self.lives[life].superseded {
+            if self.is_broken(Broken::FailedWriteIgnored) {
+                self.lives[life].escrow.stored(row);
+                return true;
+            }
+            return false;
+        }
+        if self.is_broken(Broken::WatermarkOneShort) {
+            row.watermark = row.watermark.saturating_sub(1);
+        }
+        let region = self.lives[life].region;
+        let text = serde_json::to_string(&row).expect("a row is always JSON");
+        self.regions[region].row = Some(text);
+        if self.setup.traced {
+            println!("    region {region} life {life} writes {row:?}");
+        }
+        self.truth.escrow_stored(region, &row);
+        self.lives[life].escrow.stored(row);
+        !self.halts(|world| world.region_dies(life))
+    }
+
+    pub(crate) fn at_region(&mut self, region: usize, from: usize, body: ExchangeBody) {
+        let life = self.region_reached(region);
+        let sequence = body.sequence;
+        let body = self.as_new(life, from, body);
+        match Message::try_from(body) {
+            Ok(message) => {
+                self.lives[life].waiting.push(Waiting {
+                    from,
+                    sequence,
+                    message,
+                    ticket: None,
+                });
+                self.region_looks(life);
+            }
+            Err(refusal) => self.answer_isolate(from, sequence, Err(refusal)),
+        }
+    }
+
+    /// Looks at the region's balance on behalf of every message that waits.
+    fn region_looks(&mut self, life: usize) {
+        let now = self.region_now(life);
+        let waiting = std::mem::take(&mut self.lives[life].waiting);
+        let mut short = false;
+        for mut waiter in waiting {
+            if !self.lives[life].alive {
+                return;
+            }
+            let escrow = &mut self.lives[life].escrow;
+            let outage = match escrow.outlook(&waiter.message, waiter.ticket, now) {
+                Outlook::Covered | Outlook::Exhausted => false,
+                Outlook::Unknown => true,
+                Outlook::Short => {
+                    if waiter.ticket.is_some_and(|ticket| escrow.answered(ticket)) {
+                        escrow.unwait(&waiter.message);
+                        waiter.ticket = None;
+                    }
+                    waiter.ticket = waiter.ticket.or_else(|| escrow.wait(&waiter.message));
+                    if waiter.ticket.is_some() {
+                        short = true;
+                        self.lives[life].waiting.push(waiter);
+                        continue;
+                    }
+                    true
+                }
+            };
+            self.region_answers(life, waiter, outage);
+        }
+        if short {
+            self.region_sends(life);
+        }
+    }
+
+    fn region_answers(&mut self, life: usize, waiter: Waiting, outage: bool) {
+        let now = self.region_now(life);
+        let escrow = &mut self.lives[life].escrow;
+        if waiter.ticket.is_some() {
+            escrow.unwait(&waiter.message);
+        }
+        let mut answer = escrow.exchange(&waiter.message, outage, now);
+        if let Ok(reply) = answer.as_mut() {
+            reply.to.sequence = waiter.sequence;
+        }
+        let skip = self.is_broken(Broken::RegionRepliesBeforeWrite);
+        if self.region_persists(life, skip) {
+            self.answer_isolate(waiter.from, waiter.sequence, answer);
+        }
+    }
+
+    fn answer_isolate(&mut self, isolate: usize, sequence: Sequence, answer: Answer) {
+        self.send(Event::AtIsolate {
+            isolate,
+            sequence,
+            answer,
+        });
+    }
+
+    /// Makes or repeats the region's message, writes, and sends it.
+    fn region_sends(&mut self, life: usize) {
+        if !self.lives[life].alive {
+            return;
+        }
+        let now = self.region_now(life);
+        let terms = self.terms_at(self.lives[life].region);
+        let Some(body) = self.lives[life].escrow.begin(terms, now) else {
+            return;
+        };
+        self.lives[life].asked = Some(Seen {
+            incarnation: body.incarnation,
+            sequence: body.sequence,
+        });
+        let expired = Event::RegionCallExpired {
+            life,
+            sequence: body.sequence,
+        };
+        self.queue
+            .push(self.now_ms + COORDINATOR_CALL_MS_MAX, expired);
+        let skip = self.is_broken(Broken::ReturnSentBeforeWrite);
+        if self.region_persists(life, skip) {
+            self.send(Event::AtCoordinator { from: life, body });
+        }
+    }
+
+    pub(crate) fn region_timer(&mut self, region: usize) {
+        let all = 0..self.lives.len();
+        for life in all
+            .filter(|&life| self.lives[life].region == region)
+            .collect::<Vec<_>>()
+        {
+            if !self.lives[life].alive {
+                continue;
+            }
+            let now = self.region_now(life);
+            if self.lives[life].escrow.wants_contact(now) {
+                self.region_sends(life);
+            }
+        }
+    }
+
+    /// The coordinator did not answer in time: what waits is answered from what is held.
+    pub(crate) fn region_call_expired(&mut self, life: usize, sequence: Sequence) {
+        let region = &mut self.lives[life];
+        if !region.alive || region.asked.is_none_or(|asked| asked.sequence != sequence) {
+            return;
+        }
+        region.escrow.fail(sequence);
+        self.region_gives_up(life);
+    }
+
+    fn region_gives_up(&mut self, life: usize) {
+        for waiter in std::mem::take(&mut self.lives[life].waiting) {
+            if self.lives[life].alive {
+                self.region_answers(life, waiter, true);
+            }
+        }
+    }
+
+    pub(crate) fn answered_above(&mut self, life: usize, sequence: Sequence, answer: Answer) {
+        if !self.lives[life].alive {
+            return;
+        }
+        match answer {
+            Ok(reply) => {
+                self.region_credits(life, &reply);
+                if self.region_persists(life, false) {
+                    self.region_looks(life);
+                }
+            }
+            Err(refusal) => {
+                let region = &mut self.lives[life];
+                region.escrow.refused(sequence, &refusal);
+                let asked = region.asked.take_if(|asked| asked.sequence == sequence);
+                match refusal {
+                    Refusal::Stale { .. } => self.region_looks(life),
+                    _ if asked.is_some() => self.region_gives_up(life),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn region_credits(&mut self, life: usize, reply: &ReplyBody) {
+        let now = self.region_now(life);
+        let region = &mut self.lives[life];
+        let expected = region.asked.take_if(|asked| *asked == reply.to);
+        let credited = region.escrow.finish(reply, now);
+        self.truth.require(credited == expected.is_some(), || {
+            Violation::WronglyCredited { credited }
+        });
+    }
+
+    /// Under the rule that answers repeated messages as new ones: the message under a fresh number.
+    fn as_new(&mut self, life: usize, from: usize, mut body: ExchangeBody) -> ExchangeBody {
+        if self.setup.broken == Some(Broken::ReplayAnsweredAsNew) {
+            let arrivals = self.lives[life].arrivals.entry(from as u64).or_insert(0);
+            *arrivals += 1;
+            body.sequence = Sequence(body.sequence.0 * 1_000 + *arrivals);
+            if let Some(seen) = body.seen.as_mut() {
+                seen.sequence = Sequence(seen.sequence.0 * 1_000 + 999);
+            }
+        }
+        body
+    }
+}
