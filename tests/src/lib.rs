@@ -1,1 +1,27 @@
-//! x
+//! The harness: the real workerd on the built Worker, a real browser on `wrangler dev`, a typed client, and
+//! checkers that judge what a client saw.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`paths`], [`ports`], [`clock`], [`process`] | where the programs are, a free port, the time, a process tree that ends with its owner |
+//! | [`workerd`], [`wrangler`], [`browser`] | the real programs, started and stopped |
+//! | [`client`], [`reply`], [`ratelimit`] | typed calls, raw calls, the answer and its headers |
+//! | [`fixtures`] | policies and names |
+//! | [`workload`], [`history`], [`checker`] | concurrent checks, what they saw, whether the promises held |
+//! | [`storage`] | the SQLite files of a stopped workerd |
+
+pub mod browser;
+pub mod checker;
+pub mod client;
+pub mod clock;
+pub mod fixtures;
+pub mod history;
+pub mod paths;
+pub mod ports;
+pub mod process;
+pub mod ratelimit;
+pub mod reply;
+pub mod storage;
+pub mod workerd;
+pub mod workload;
+pub mod wrangler;

@@ -124,7 +124,7 @@ impl Failure {
     fn detail(&self) -> (String, Option<String>) {
         match self {
             Self::Invalid(refused) => (refused.to_string(), Some(refused.field.clone())),
-            Self::Unauthorized => ("Send `Authorization: Bearer TOKEN`.".to_owned(), None),
+            Self::Unauthorized => ("The token is missing or not valid.".to_owned(), None),
             Self::CrossSite => (
                 "With a session cookie, send the header `weir-csrf: 1`.".to_owned(),
                 None,

@@ -1,0 +1,114 @@
+//! Where the programs and the build under test are.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+/// The folder of the workspace.
+pub fn workspace() -> PathBuf {
+    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_dir.parent().unwrap_or(crate_dir).to_path_buf()
+}
+
+/// The built Worker: `WEIR_EDGE_BUILD`, else `edge/build`.
+pub fn edge_build() -> Result<PathBuf> {
+    let dir = from_env("WEIR_EDGE_BUILD").unwrap_or_else(|| workspace().join("edge/build"));
+    for name in ["index.js", "index_bg.wasm"] {
+        ensure!(
+            dir.join(name).is_file(),
+            "{} has no {name}; run `cargo xtask build`",
+            dir.display()
+        );
+    }
+    Ok(dir)
+}
+
+/// The native workerd: `WEIR_WORKERD`, else the one that npm installed for this platform.
+pub fn workerd() -> Result<PathBuf> {
+    let platform = match (env::consts::OS, env::consts::ARCH) {
+        ("macos", "aarch64") => "darwin-arm64",
+        ("macos", _) => "darwin-64",
+        (_, "aarch64") => "linux-arm64",
+        _ => "linux-64",
+    };
+    let installed = workspace().join(format!(
+        "node_modules/@cloudflare/workerd-{platform}/bin/workerd"
+    ));
+    existing(
+        from_env("WEIR_WORKERD").unwrap_or(installed),
+        "run `npm ci`",
+    )
+}
+
+/// The wrangler that npm installed.
+pub fn wrangler() -> Result<PathBuf> {
+    existing(
+        workspace().join("node_modules/.bin/wrangler"),
+        "run `npm ci`",
+    )
+}
+
+/// The driver of the browser: `WEIR_CHROMEDRIVER`, else from `PATH`.
+pub fn chromedriver() -> Result<PathBuf> {
+    program("WEIR_CHROMEDRIVER", &["chromedriver"])
+}
+
+/// The browser: `WEIR_CHROME`, else from `PATH`.
+pub fn chrome() -> Result<PathBuf> {
+    program(
+        "WEIR_CHROME",
+        &["chromium", "chromium-browser", "google-chrome"],
+    )
+}
+
+/// The folder for screenshots, made when it is missing.
+pub fn screenshots() -> Result<PathBuf> {
+    let dir = workspace().join("screenshots");
+    std::fs::create_dir_all(&dir).with_context(|| format!("make {}", dir.display()))?;
+    Ok(dir)
+}
+
+/// What `wrangler.toml` says about the runtime: the tests run under the same.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Compatibility {
+    /// The date whose behaviour the Worker is built for.
+    #[serde(rename = "compatibility_date")]
+    pub date: String,
+    /// Flags beside the date.
+    #[serde(rename = "compatibility_flags", default)]
+    pub flags: Vec<String>,
+}
+
+/// Reads the compatibility settings of `wrangler.toml`.
+pub fn compatibility() -> Result<Compatibility> {
+    let path = workspace().join("wrangler.toml");
+    let text =
+        std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    toml::from_str(&text).with_context(|| format!("parse {}", path.display()))
+}
+
+fn from_env(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
+}
+
+fn existing(path: PathBuf, remedy: &str) -> Result<PathBuf> {
+    ensure!(path.is_file(), "{} is missing; {remedy}", path.display());
+    Ok(path)
+}
+
+fn program(variable: &str, names: &[&str]) -> Result<PathBuf> {
+    if let Some(path) = from_env(variable) {
+        return existing(path, &format!("{variable} names it"));
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = env::split_paths(&path).collect();
+    names
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
+        .find(|candidate| candidate.is_file())
+        .with_context(|| format!("none of {names:?} is on PATH; install it or set {variable}"))
+}

@@ -1,0 +1,371 @@
+//! The built Worker on the real workerd: several isolates, each on a port of its own, that share the four objects.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::client::{Client, Policy};
+use crate::process::ProcessTree;
+use crate::{clock, paths, ports};
+
+/// The admin token that the tests start a deployment with: 36 bytes.
+pub const TOKEN: &str = "bootstrap-token-of-the-tests-1234567";
+
+/// The regions of [`Setup::three_regions`].
+pub const REGIONS: [&str; 3] = ["wnam", "weur", "apac"];
+
+/// Each class with the binding that the Worker finds it under.
+const OBJECTS: [(&str, &str); 4] = [
+    ("Coordinator", "COORDINATOR"),
+    ("Region", "REGION_ESCROW"),
+    ("Registry", "REGISTRY"),
+    ("Ledger", "LEDGER"),
+];
+
+const READY_DEADLINE: Duration = Duration::from_secs(30);
+
+/// A saved policy is meant to be in force within a second; a test that measures that measures it itself.
+const POLICY_DEADLINE: Duration = Duration::from_secs(5);
+
+/// A module that is served instead of the Worker's entry, beside the Worker's own modules.
+#[derive(Debug, Clone)]
+struct Probe {
+    script: String,
+}
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    build: Option<PathBuf>,
+    isolates: Vec<Option<String>>,
+    token: Option<String>,
+    region_header: bool,
+    probe: Option<Probe>,
+}
+
+impl Setup {
+    /// One isolate in each of [`REGIONS`].
+    pub fn three_regions() -> Self {
+        Self::isolates(&REGIONS)
+    }
+
+    /// One isolate for each entry, pinned to the region that it names. A region may be named more than once.
+    pub fn isolates(regions: &[&str]) -> Self {
+        let isolates = regions
+            .iter()
+            .map(|region| Some((*region).to_owned()))
+            .collect();
+        Self {
+            isolates,
+            region_header: true,
+            ..Self::bare()
+        }
+    }
+
+    /// One isolate without the optional variables: no pinned region, no region header.
+    pub fn bare() -> Self {
+        Self {
+            build: None,
+            isolates: vec![None],
+            token: Some(TOKEN.to_owned()),
+            region_header: false,
+            probe: None,
+        }
+    }
+
+    /// One isolate without a pinned region, where requests may name theirs.
+    pub fn region_by_header() -> Self {
+        Self {
+            region_header: true,
+            ..Self::bare()
+        }
+    }
+
+    /// Another admin token, or none at all.
+    pub fn token(self, token: Option<&str>) -> Self {
+        Self {
+            token: token.map(str::to_owned),
+            ..self
+        }
+    }
+
+    /// Another Worker than the one under test.
+    pub fn build(self, folder: &Path) -> Self {
+        Self {
+            build: Some(folder.to_path_buf()),
+            ..self
+        }
+    }
+
+    /// Adds a service whose entry is `script`; the Worker's entry is `./index.js` beside it, and the first isolate
+    /// is bound as `WEIR`.
+    pub fn probe(self, script: &str) -> Self {
+        Self {
+            probe: Some(Probe {
+                script: script.to_owned(),
+            }),
+            ..self
+        }
+    }
+
+    /// Starts workerd on an empty storage and waits until every isolate answers.
+    pub async fn start(self) -> Result<Workerd> {
+        Workerd::start(self).await
+    }
+}
+
+/// A deployment on one machine. Killed when it is dropped; its storage goes with it.
+pub struct Workerd {
+    process: Option<ProcessTree>,
+    services: Vec<Service>,
+    token: Option<String>,
+    folder: TempDir,
+}
+
+struct Service {
+    name: String,
+    region: Option<String>,
+    port: u16,
+    is_probe: bool,
+}
+
+impl Workerd {
+    async fn start(setup: Setup) -> Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("weir-workerd-")
+            .tempdir()
+            .context("make a folder")?;
+        let build = setup.build.clone().map_or_else(paths::edge_build, Ok)?;
+        for module in ["index.js", "index_bg.wasm"] {
+            std::fs::copy(build.join(module), folder.path().join(module))
+                .with_context(|| format!("copy {module}"))?;
+        }
+        std::fs::create_dir(folder.path().join("disk")).context("make the storage folder")?;
+        let mut services = Vec::new();
+        for (index, region) in setup.isolates.iter().enumerate() {
+            let name = if index == 0 {
+                "main".to_owned()
+            } else {
+                format!("isolate{index}")
+            };
+            services.push(Service {
+                name,
+                region: region.clone(),
+                port: ports::free()?,
+                is_probe: false,
+            });
+        }
+        if let Some(probe) = &setup.probe {
+            std::fs::write(folder.path().join("probe.js"), &probe.script)
+                .context("write the probe")?;
+            services.push(Service {
+                name: "probe".to_owned(),
+                region: None,
+                port: ports::free()?,
+                is_probe: true,
+            });
+        }
+        let config = config(&setup, &services, folder.path())?;
+        std::fs::write(folder.path().join("workerd.capnp"), config)
+            .context("write the configuration")?;
+        let mut workerd = Self {
+            process: None,
+            services,
+            token: setup.token,
+            folder,
+        };
+        workerd.launch().await?;
+        Ok(workerd)
+    }
+
+    /// A client with the admin token, of the isolate with this index.
+    pub fn client(&self, isolate: usize) -> Result<Client> {
+        let service = self
+            .services
+            .get(isolate)
+            .with_context(|| format!("no isolate {isolate}"))?;
+        let client = Client::new(format!("http://127.0.0.1:{}", service.port))?;
+        Ok(match &self.token {
+            Some(token) => client.with_token(token),
+            None => client,
+        })
+    }
+
+    /// A client of every isolate, in order.
+    pub fn clients(&self) -> Result<Vec<Client>> {
+        (0..self
+            .services
+            .iter()
+            .filter(|service| !service.is_probe)
+            .count())
+            .map(|isolate| self.client(isolate))
+            .collect()
+    }
+
+    /// Saves a policy and waits until every isolate decides by it.
+    pub async fn apply(&self, document: &Value) -> Result<Policy> {
+        let clients = self.clients()?;
+        let first = clients.first().context("no isolate")?;
+        let policy = first.save_policy(document).await?;
+        for client in &clients {
+            client
+                .await_revision(policy.revision()?, POLICY_DEADLINE)
+                .await?;
+        }
+        Ok(policy)
+    }
+
+    /// A client of the probe.
+    pub fn probe(&self) -> Result<Client> {
+        let service = self
+            .services
+            .iter()
+            .find(|service| service.is_probe)
+            .context("this setup has no probe")?;
+        Client::new(format!("http://127.0.0.1:{}", service.port))
+    }
+
+    /// The folder with one subfolder of SQLite files for each class.
+    pub fn disk(&self) -> PathBuf {
+        self.folder.path().join("disk")
+    }
+
+    /// Everything that workerd and the Worker have written, restarts included.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.log_path()).unwrap_or_default()
+    }
+
+    /// SIGKILL, in the middle of whatever it does.
+    pub fn kill_hard(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill_hard();
+        }
+    }
+
+    /// Starts again on the same storage and the same ports.
+    pub async fn restart(&mut self) -> Result<()> {
+        self.kill_hard();
+        self.launch().await
+    }
+
+    async fn launch(&mut self) -> Result<()> {
+        let mut command = Command::new(paths::workerd()?);
+        command
+            .arg("serve")
+            .arg("workerd.capnp")
+            .current_dir(self.folder.path());
+        self.process = Some(ProcessTree::spawn(&command, &self.log_path())?);
+        let deadline = clock::now() + READY_DEADLINE;
+        for isolate in 0..self.services.len() {
+            self.wait_ready(isolate, deadline).await?;
+        }
+        Ok(())
+    }
+
+    async fn wait_ready(&mut self, isolate: usize, deadline: Instant) -> Result<()> {
+        let client = self.client(isolate)?.anonymous();
+        loop {
+            if client
+                .get("/healthz")
+                .await
+                .is_ok_and(|reply| reply.status == 200)
+            {
+                return Ok(());
+            }
+            let running = self.process.as_mut().is_some_and(ProcessTree::is_running);
+            if !running || clock::now() > deadline {
+                bail!("workerd is not ready (running: {running}):\n{}", self.log());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.folder.path().join("workerd.log")
+    }
+}
+
+fn config(setup: &Setup, services: &[Service], folder: &Path) -> Result<String> {
+    let compatibility = paths::compatibility()?;
+    let flags = compatibility
+        .flags
+        .iter()
+        .map(|flag| format!("{flag:?}"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let common = format!(
+        "compatibilityDate = {:?},\n  compatibilityFlags = [{flags}],\n",
+        compatibility.date
+    );
+    let mut listed = format!(
+        "    (name = \"disk\", disk = (path = {:?}, writable = true)),\n",
+        folder.join("disk")
+    );
+    let (mut sockets, mut workers) = (String::new(), String::new());
+    for Service { name, port, .. } in services {
+        writeln!(listed, "    (name = {name:?}, worker = .{name}),")?;
+        writeln!(
+            sockets,
+            "    (name = {name:?}, address = \"127.0.0.1:{port}\", http = (), service = {name:?}),"
+        )?;
+    }
+    for service in services {
+        writeln!(
+            workers,
+            "const {} :Workerd.Worker = (\n  {common}{});\n",
+            service.name,
+            worker(setup, service)?
+        )?;
+    }
+    Ok(format!(
+        "using Workerd = import \"/workerd/workerd.capnp\";\n\n\
+         const config :Workerd.Config = (\n  services = [\n{listed}  ],\n  sockets = [\n{sockets}  ],\n);\n\n{workers}"
+    ))
+}
+
+fn worker(setup: &Setup, service: &Service) -> Result<String> {
+    let mut modules = String::new();
+    if service.is_probe {
+        modules.push_str("    (name = \"probe.js\", esModule = embed \"probe.js\"),\n");
+    }
+    modules.push_str("    (name = \"index.js\", esModule = embed \"index.js\"),\n");
+    modules.push_str("    (name = \"./index_bg.wasm\", wasm = embed \"index_bg.wasm\"),\n");
+    let mut bindings = String::new();
+    if service.is_probe {
+        bindings.push_str("    (name = \"WEIR\", service = \"main\"),\n");
+    } else {
+        for (class, binding) in OBJECTS {
+            writeln!(
+                bindings,
+                "    (name = {binding:?}, durableObjectNamespace = (className = {class:?}, serviceName = \"main\")),"
+            )?;
+        }
+    }
+    let variables = [
+        ("REGION", service.region.as_deref()),
+        ("WEIR_BOOTSTRAP_TOKEN", setup.token.as_deref()),
+        ("ALLOW_REGION_HEADER", setup.region_header.then_some("1")),
+    ];
+    for (name, value) in variables {
+        if let (Some(value), false) = (value, service.is_probe) {
+            writeln!(bindings, "    (name = {name:?}, text = {value:?}),")?;
+        }
+    }
+    let mut text = format!("modules = [\n{modules}  ],\n  bindings = [\n{bindings}  ],\n");
+    if service.name == "main" {
+        text.push_str("  durableObjectNamespaces = [\n");
+        for (class, _) in OBJECTS {
+            writeln!(
+                text,
+                "    (className = {class:?}, uniqueKey = {class:?}, enableSql = true),"
+            )?;
+        }
+        text.push_str("  ],\n  durableObjectStorage = (localDisk = \"disk\"),\n");
+    }
+    Ok(text)
+}

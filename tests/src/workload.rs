@@ -1,0 +1,158 @@
+//! Checks sent concurrently by several clients until they are told to stop.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use tokio::task::JoinSet;
+use weir_shared::wire::check::CheckRequest;
+
+use crate::client::{Client, budget_check};
+use crate::clock;
+use crate::history::{History, Operation, Outcome};
+
+/// After a lost request: long enough not to spin while the server is down.
+const RETRY_PAUSE: Duration = Duration::from_millis(25);
+
+/// What to send. Every client runs `workers` loops; each sends, waits for the answer, pauses, and goes on with the
+/// next tenant and cost of its lists.
+#[derive(Debug, Clone)]
+pub struct Workload {
+    /// Who sends.
+    pub clients: Vec<Client>,
+    /// The budget that is charged.
+    pub budget: String,
+    /// For whom, in turn.
+    pub tenants: Vec<String>,
+    /// How much, in turn.
+    pub costs: Vec<u64>,
+    /// Loops for each client.
+    pub workers: usize,
+    /// The pause of each loop between an answer and the next request.
+    pub pause: Duration,
+}
+
+impl Workload {
+    /// Unit costs of one tenant on a budget, from every client.
+    pub fn new(clients: Vec<Client>, budget: &str) -> Self {
+        Self {
+            clients,
+            budget: budget.to_owned(),
+            tenants: vec!["pro:load".to_owned()],
+            costs: vec![1],
+            workers: 4,
+            pause: Duration::from_millis(10),
+        }
+    }
+
+    /// Starts sending.
+    pub fn start(self) -> Running {
+        let (history, stop, origin) = (
+            History::default(),
+            Arc::new(AtomicBool::new(false)),
+            clock::now(),
+        );
+        let mut tasks = JoinSet::new();
+        for (index, client) in self.clients.iter().enumerate() {
+            for worker in 0..self.workers {
+                let sender = Sender {
+                    index,
+                    client: client.clone(),
+                    history: history.clone(),
+                    stop: stop.clone(),
+                    origin,
+                };
+                tasks.spawn(sender.run(self.clone(), worker));
+            }
+        }
+        Running {
+            history,
+            stop,
+            tasks,
+        }
+    }
+
+    /// Sends for a time and returns what was seen.
+    pub async fn run(self, time: Duration) -> Result<Vec<Operation>> {
+        let running = self.start();
+        tokio::time::sleep(time).await;
+        running.stop().await
+    }
+}
+
+/// A workload under way.
+pub struct Running {
+    history: History,
+    stop: Arc<AtomicBool>,
+    tasks: JoinSet<()>,
+}
+
+impl Running {
+    /// What was seen so far.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Stops sending, waits for the answers that are due, and returns everything that was seen.
+    pub async fn stop(mut self) -> Result<Vec<Operation>> {
+        self.stop.store(true, Ordering::Relaxed);
+        while let Some(ended) = self.tasks.join_next().await {
+            ended.context("a sender of the workload failed")?;
+        }
+        Ok(self.history.operations())
+    }
+}
+
+struct Sender {
+    index: usize,
+    client: Client,
+    history: History,
+    stop: Arc<AtomicBool>,
+    origin: Instant,
+}
+
+impl Sender {
+    async fn run(self, workload: Workload, worker: usize) {
+        for step in 0.. {
+            if self.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let tenant = &workload.tenants[(worker + step) % workload.tenants.len()];
+            let cost = workload.costs[(worker * 7 + step) % workload.costs.len()];
+            let lost = self
+                .send(budget_check(tenant, &workload.budget, cost), tenant, cost)
+                .await;
+            tokio::time::sleep(if lost { RETRY_PAUSE } else { workload.pause }).await;
+        }
+    }
+
+    async fn send(&self, request: CheckRequest, tenant: &str, cost: u64) -> bool {
+        let sent = self.origin.elapsed();
+        let outcome = outcome(&self.client, &request).await;
+        let lost = matches!(outcome, Outcome::Lost(_));
+        let received = self.origin.elapsed();
+        self.history.push(Operation {
+            client: self.index,
+            tenant: tenant.to_owned(),
+            cost,
+            sent,
+            received,
+            outcome,
+        });
+        lost
+    }
+}
+
+async fn outcome(client: &Client, request: &CheckRequest) -> Outcome {
+    match client.post("/v1/check", request).await {
+        Err(error) => Outcome::Lost(format!("{error:#}")),
+        Ok(reply) => match reply.ok() {
+            Ok(decision) => Outcome::Decided(decision),
+            Err(_) => Outcome::Refused {
+                status: reply.status,
+                body: reply.text(),
+            },
+        },
+    }
+}

@@ -1,0 +1,97 @@
+//! The Worker with the console's assets, as `wrangler dev` serves them.
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
+
+use crate::client::Client;
+use crate::process::ProcessTree;
+use crate::workerd::TOKEN;
+use crate::{clock, paths, ports};
+
+/// Wrangler runs the build first, which is short when nothing changed.
+const READY_DEADLINE: Duration = Duration::from_secs(240);
+
+/// A running `wrangler dev` on an empty storage. Killed when it is dropped.
+pub struct Wrangler {
+    // Fields are dropped in this order: the process ends before its folder goes.
+    process: ProcessTree,
+    port: u16,
+    folder: TempDir,
+}
+
+impl Wrangler {
+    /// Starts it and waits until it answers.
+    pub async fn start() -> Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("weir-wrangler-")
+            .tempdir()
+            .context("make a folder")?;
+        // A file of variables instead of `.dev.vars`: a developer's own token stays out of the tests.
+        let variables = folder.path().join("variables.env");
+        let text = format!("WEIR_BOOTSTRAP_TOKEN={TOKEN}\nALLOW_REGION_HEADER=1\n");
+        std::fs::write(&variables, text).context("write the variables")?;
+        let port = ports::free()?;
+        let mut command = Command::new(paths::wrangler()?);
+        command.args([
+            "dev",
+            "--local",
+            "--ip",
+            "127.0.0.1",
+            "--show-interactive-dev-session=false",
+        ]);
+        command.arg("--port").arg(port.to_string());
+        command
+            .arg("--inspector-port")
+            .arg(ports::free()?.to_string());
+        command.arg("--persist-to").arg(folder.path().join("state"));
+        command.arg("--env-file").arg(&variables);
+        command.current_dir(paths::workspace());
+        command.env("WRANGLER_SEND_METRICS", "false").env("CI", "1");
+        let process = ProcessTree::spawn(&command, &folder.path().join("wrangler.log"))?;
+        let mut wrangler = Self {
+            process,
+            port,
+            folder,
+        };
+        wrangler.wait_ready().await?;
+        Ok(wrangler)
+    }
+
+    /// The address.
+    pub fn origin(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// A client with the admin token.
+    pub fn client(&self) -> Result<Client> {
+        Ok(Client::new(self.origin())?.with_token(TOKEN))
+    }
+
+    /// Everything that wrangler, its build and the Worker have written.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("wrangler.log")).unwrap_or_default()
+    }
+
+    async fn wait_ready(&mut self) -> Result<()> {
+        let client = Client::new(self.origin())?;
+        let deadline = clock::now() + READY_DEADLINE;
+        while !client
+            .get("/healthz")
+            .await
+            .is_ok_and(|reply| reply.status == 200)
+        {
+            let running = self.process.is_running();
+            if !running || clock::now() > deadline {
+                bail!(
+                    "wrangler dev is not ready (running: {running}):\n{}",
+                    self.log()
+                );
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Ok(())
+    }
+}

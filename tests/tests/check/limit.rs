@@ -1,0 +1,117 @@
+//! Limits.
+
+use std::time::Duration;
+
+use weir_shared::wire::check::Reason;
+use weir_tests::client::{Checked, Client};
+use weir_tests::clock::now;
+use weir_tests::fixtures::{LIMIT, gcra, policy, with};
+use weir_tests::workerd::{REGIONS, Setup};
+
+use crate::headers::{assert_rate_limit, assert_retry_after};
+use crate::{HOUR_MS, LONG_MS, deployment, still};
+
+#[tokio::test]
+async fn a_cold_key_admits_exactly_its_burst() {
+    let (workerd, revision) = deployment(Setup::three_regions(), still()).await;
+    let client = workerd.client(1).unwrap();
+    for remaining in (0..20).rev() {
+        let Checked { decision, reply } =
+            client.check_limit(LIMIT, "203.0.113.9", 1).await.unwrap();
+        assert!(decision.allowed, "with {remaining} left: {decision:?}");
+        assert_eq!(
+            (decision.limit, decision.remaining, decision.window),
+            (20, remaining, None)
+        );
+        assert_eq!(
+            (decision.binding.as_str(), decision.region.as_str()),
+            (LIMIT, REGIONS[1])
+        );
+        assert_eq!(decision.policy_revision, revision);
+        assert_rate_limit(&reply, &decision, 6, HOUR_MS / 1_000);
+    }
+    let Checked { decision, reply } = client.check_limit(LIMIT, "203.0.113.9", 1).await.unwrap();
+    assert!(!decision.allowed);
+    assert_eq!(
+        (decision.reason, decision.remaining),
+        (Reason::LimitExceeded, 0)
+    );
+    assert_retry_after(&reply, decision.retry_after_ms.unwrap());
+    let other_key = client
+        .check_limit(LIMIT, "203.0.113.10", 20)
+        .await
+        .unwrap()
+        .decision;
+    assert!(other_key.allowed, "keys are apart: {other_key:?}");
+    let other_region = workerd
+        .client(2)
+        .unwrap()
+        .check_limit(LIMIT, "203.0.113.9", 20)
+        .await
+        .unwrap()
+        .decision;
+    assert!(other_region.allowed, "regions are apart: {other_region:?}");
+}
+
+#[tokio::test]
+async fn concurrent_checks_of_one_key_admit_exactly_its_burst() {
+    let (workerd, _) = deployment(Setup::isolates(&["weur", "weur"]), still()).await;
+    let clients = workerd.clients().unwrap();
+    let checks = (0..60).map(|index| clients[index % 2].check_limit(LIMIT, "shared", 1));
+    let answers = futures_util::future::join_all(checks).await;
+    let admitted = answers
+        .into_iter()
+        .filter(|answer| answer.as_ref().unwrap().decision.allowed)
+        .count();
+    assert_eq!(admitted, 20, "two isolates of one region share the key");
+}
+
+/// One unit in two seconds: denied shortly before the hint, admitted at it.
+#[tokio::test]
+async fn a_retry_at_the_hint_is_admitted_and_before_it_is_not() {
+    const SLACK: Duration = Duration::from_millis(400);
+    let document = with(
+        policy(1_000, LONG_MS),
+        "/limits/per_ip",
+        gcra(30, 60_000, 3),
+    );
+    let (workerd, _) = deployment(Setup::isolates(&["weur"]), document).await;
+    let client = workerd.client(0).unwrap();
+    assert!(
+        client
+            .check_limit(LIMIT, "k", 3)
+            .await
+            .unwrap()
+            .decision
+            .allowed
+    );
+    let (hint, received) = denied_hint(&client).await;
+    assert!(
+        hint <= Duration::from_secs(2),
+        "one unit is due every two seconds: {hint:?}"
+    );
+    tokio::time::sleep(hint.saturating_sub(SLACK + received.elapsed())).await;
+    let (shorter, received) = denied_hint(&client).await;
+    assert!(shorter <= SLACK, "{shorter:?} was left");
+    tokio::time::sleep(shorter.saturating_sub(received.elapsed())).await;
+    let retried = client.check_limit(LIMIT, "k", 1).await.unwrap().decision;
+    assert!(retried.allowed, "{retried:?}");
+    assert!(
+        !client
+            .check_limit(LIMIT, "k", 1)
+            .await
+            .unwrap()
+            .decision
+            .allowed,
+        "only one unit was due"
+    );
+}
+
+async fn denied_hint(client: &Client) -> (Duration, std::time::Instant) {
+    let decision = client.check_limit(LIMIT, "k", 1).await.unwrap().decision;
+    assert!(!decision.allowed, "{decision:?}");
+    (
+        Duration::from_millis(decision.retry_after_ms.unwrap()),
+        now(),
+    )
+}

@@ -1,0 +1,193 @@
+//! SIGKILL under load: what was promised before is kept after.
+
+use std::time::Duration;
+
+use weir_shared::wire::accounting::Tally;
+use weir_shared::wire::operator::FairnessReply;
+use weir_tests::checker::{admitted_by_window, full_windows, violations};
+use weir_tests::client::{Client, PROBE_TENANT};
+use weir_tests::fixtures::{BUDGET, LIMIT, gcra, policy, with};
+use weir_tests::history::{Operation, Outcome, outcomes};
+use weir_tests::workerd::Setup;
+use weir_tests::workload::Workload;
+
+const CAP: u64 = 300;
+const WINDOW: Duration = Duration::from_secs(3);
+
+/// Times from the first request, or from the restart before, to the kill: at all places of a window, once twice in one.
+const KILL_AFTER_MS: [u64; 6] = [1_700, 2_300, 700, 400, 3_100, 1_100];
+
+/// The load after the last restart: at least three full windows.
+const RECOVERED: Duration = Duration::from_secs(14);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_window_is_overdrawn_across_kills() {
+    let mut workerd = Setup::three_regions().start().await.unwrap();
+    workerd
+        .apply(&policy(CAP, WINDOW.as_millis() as u64))
+        .await
+        .unwrap();
+    let running = Workload::new(workerd.clients().unwrap(), BUDGET).start();
+    for after_ms in KILL_AFTER_MS {
+        tokio::time::sleep(Duration::from_millis(after_ms)).await;
+        workerd.restart().await.expect("workerd comes back");
+    }
+    let before = running.history().operations().len();
+    tokio::time::sleep(RECOVERED).await;
+    let operations = running.stop().await.unwrap();
+    println!(
+        "admitted by window {:?}, {:?}",
+        admitted_by_window(&operations),
+        outcomes(&operations)
+    );
+    assert!(
+        operations
+            .iter()
+            .any(|operation| matches!(operation.outcome, Outcome::Lost(_))),
+        "no request was cut off: the kills did not fall into the load"
+    );
+    assert_eq!(violations(&operations, CAP, WINDOW), []);
+    assert_used_again(&operations[before..]);
+}
+
+#[track_caller]
+fn assert_used_again(operations: &[Operation]) {
+    let full = full_windows(operations);
+    assert!(
+        full.len() >= 3,
+        "only {} full windows in {RECOVERED:?}",
+        full.len()
+    );
+    for (window, admitted) in full {
+        assert!(
+            admitted * 100 >= CAP * 95,
+            "after the kills window {window} was used to {admitted} of {CAP}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_policy_and_totals_survive_a_kill() {
+    // One unit in ten minutes: what the burst has lost does not come back within the test.
+    let slow = gcra(6, 3_600_000, 5);
+    let document = with(policy(1_000, 60_000), "/limits/per_ip", slow);
+    let mut workerd = Setup::three_regions().start().await.unwrap();
+    let saved = workerd.apply(&document).await.unwrap();
+    let client = workerd.client(1).unwrap();
+    for _ in 0..5 {
+        assert!(
+            client
+                .check_limit(LIMIT, "spent", 1)
+                .await
+                .unwrap()
+                .decision
+                .allowed
+        );
+        assert!(
+            client
+                .check_budget("pro:kept", BUDGET, 3)
+                .await
+                .unwrap()
+                .decision
+                .allowed
+        );
+    }
+    assert!(
+        !client
+            .check_limit(LIMIT, "spent", 1)
+            .await
+            .unwrap()
+            .decision
+            .allowed
+    );
+    let counted = fairness_of(&client, "pro:kept", 15).await;
+
+    workerd.kill_hard();
+    workerd.restart().await.unwrap();
+
+    assert_eq!(workerd.client(2).unwrap().policy().await.unwrap(), saved);
+    let spent = client
+        .check_limit(LIMIT, "spent", 1)
+        .await
+        .unwrap()
+        .decision;
+    assert!(
+        !spent.allowed,
+        "the burst came back with the restart: {spent:?}"
+    );
+    assert!(
+        spent
+            .retry_after_ms
+            .is_some_and(|hint| hint > 500_000 && hint <= 600_000),
+        "{spent:?}"
+    );
+    assert!(
+        client
+            .check_limit(LIMIT, "fresh", 1)
+            .await
+            .unwrap()
+            .decision
+            .allowed
+    );
+    let kept = client.fairness().await.unwrap();
+    assert_totals_kept(&counted, &kept);
+    assert!(
+        client
+            .check_budget("pro:kept", BUDGET, 1)
+            .await
+            .unwrap()
+            .decision
+            .allowed
+    );
+    let counted_again = fairness_of(&client, "pro:kept", 16).await;
+    assert_totals_kept(&kept, &counted_again);
+}
+
+/// The fairness view once it has counted the units of a tenant.
+async fn fairness_of(client: &Client, tenant: &str, units: u128) -> FairnessReply {
+    for _ in 0..100 {
+        let view = client.fairness().await.unwrap();
+        if view
+            .tenants
+            .iter()
+            .any(|report| report.tenant == tenant && report.total.admitted_units.0 >= units)
+        {
+            return view;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!(
+        "{tenant} was not counted to {units}: {:?}",
+        client.fairness().await
+    );
+}
+
+/// Every total of `before` is in `after`, at least as large.
+#[track_caller]
+fn assert_totals_kept(before: &FairnessReply, after: &FairnessReply) {
+    let named = before
+        .tenants
+        .iter()
+        .filter(|report| report.tenant != PROBE_TENANT);
+    for report in named {
+        let kept = after
+            .tenants
+            .iter()
+            .find(|candidate| candidate.tenant == report.tenant);
+        let kept = kept.unwrap_or_else(|| panic!("{} is gone", report.tenant));
+        assert!(
+            is_at_least(&kept.total, &report.total),
+            "{}: {:?} became {:?}",
+            report.tenant,
+            report.total,
+            kept.total
+        );
+    }
+}
+
+fn is_at_least(after: &Tally, before: &Tally) -> bool {
+    after.admitted_calls >= before.admitted_calls
+        && after.admitted_units >= before.admitted_units
+        && after.denied_calls >= before.denied_calls
+        && after.denied_units >= before.denied_units
+}
