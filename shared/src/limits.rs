@@ -21,9 +21,6 @@ pub const POLICY_BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes of any other operator request.
 pub const OPERATOR_BODY_BYTES_MAX: usize = 16 * 1024;
 
-/// Bytes of a message between Weir's own objects: a policy document and its envelope.
-pub const CALL_BODY_BYTES_MAX: usize = 2 * POLICY_BODY_BYTES_MAX;
-
 /// Budgets, limits, tiers and tier rules of one policy, each. An isolate holds a machine for every budget.
 pub const POLICY_ENTRIES_MAX: usize = 256;
 
@@ -62,11 +59,14 @@ pub const FRAME_TENANTS_MAX: usize = 1_000;
 /// Tenants that one ledger counts by name; those beyond are counted together.
 pub const LEDGER_TENANTS_MAX: usize = 10_000;
 
-/// Rows over which a ledger spreads its tenants. At 10,000 tenants and four counters for each of two names a row
-/// is about 100 KB, far below the 2 MB that a row may have.
+/// Budgets, and limits, that one tenant is counted for by name; those beyond are counted together.
+pub const TENANT_NAMES_MAX: usize = 12;
+
+/// Rows over which a ledger spreads its tenants. At 10,000 tenants, each with 12 budgets and 12 limits of 220 bytes,
+/// a row has 1.7 MB of the 2 MB that it may have; with two names, 150 KB.
 pub const LEDGER_ROWS: u32 = 32;
 
-/// Keys of limits that one region object keeps. 100 bytes each in memory: 10 MB of an isolate's 128 MB.
+/// Keys of limits that one region object keeps, each a row of some 200 bytes: 20 MB of an object's storage.
 pub const LIMIT_KEYS_MAX: usize = 100_000;
 
 /// Policy revisions that the registry keeps.
@@ -86,6 +86,10 @@ pub const CALL_MS_MAX: u64 = 1_500;
 
 /// The deadline of a region's call to the coordinator: shorter than what the isolate behind it waits.
 pub const COORDINATOR_CALL_MS_MAX: u64 = 1_000;
+
+/// How long a region that has never seen a policy waits for the registry: so short that the isolate behind it still
+/// gets the shipped one.
+pub const REGISTRY_WAIT_MS_MAX: u64 = 700;
 
 /// The deadline of a call that only refreshes what is already known.
 pub const REFRESH_MS_MAX: u64 = 250;

@@ -3,11 +3,12 @@
 #![cfg(not(target_arch = "wasm32"))]
 
 use weir_shared::federation::escrow::Escrow;
-use weir_shared::federation::holder::{Holder, Need, Outlook};
+use weir_shared::federation::holder::{Holder, Outlook};
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
-use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
-use weir_shared::wire::exchange::{ExchangeBody, ReplyBody, Terms};
+use weir_shared::federation::waiting::Need;
+use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision, WindowLabel};
+use weir_shared::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Terms};
 use weir_shared::wire::stored::StoredPool;
 
 fn terms(limit: u64) -> Terms {
@@ -29,28 +30,28 @@ fn message(body: &ExchangeBody) -> Message {
 /// Asks `escrow`, and behind it `pool`, for `units` on behalf of `holder`.
 fn lend(holder: &mut Holder, escrow: &mut Escrow, pool: &mut Pool, units: u64, now: EpochMs) {
     let terms = terms(40);
-    let _ticket = holder.wait(Need::one(units)).unwrap();
+    let waiting = holder.wait(Need::one(units), now).unwrap();
     let asked = message(&holder.begin(terms, now).unwrap());
     if escrow.outlook(&asked, None, now) == Outlook::Short {
-        let _ticket = escrow.wait(&asked).unwrap();
+        let behind = escrow.wait(&asked, now).unwrap();
         let up = escrow.begin(terms, now).unwrap();
         let reply = pool.exchange(&message(&up), now).unwrap();
         if let Some(row) = pool.due() {
             pool.stored(&row);
         }
         assert!(escrow.finish(&reply, now));
-        escrow.unwait(&asked);
+        escrow.unwait(behind);
     }
     let reply = escrow.exchange(&asked, false, now).unwrap();
     assert!(holder.finish(&reply, now));
-    holder.unwait(Need::one(units));
+    holder.unwait(waiting);
 }
 
 #[test]
 fn a_reply_to_the_first_sending_does_not_lengthen_the_lease_by_the_second() {
     let mut holder = holder(1);
     let mut pool = Pool::open(terms(100), EpochMs(0));
-    let _ticket = holder.wait(Need::one(10)).unwrap();
+    let _ticket = holder.wait(Need::one(10), EpochMs(0)).unwrap();
     let body = holder.begin(terms(100), EpochMs(0)).unwrap();
     let reply = pool.exchange(&message(&body), EpochMs(10)).unwrap();
     holder.fail(body.sequence);
@@ -94,7 +95,7 @@ fn a_return_that_reached_two_lives_of_a_region_is_lent_again_once() {
 
     let (mut second, mut third) = (holder(101), holder(102));
     lend(&mut third, &mut new, &mut pool, returned, at(460));
-    let _ticket = second.wait(Need::one(returned)).unwrap();
+    let _ticket = second.wait(Need::one(returned), at(460)).unwrap();
     let asked = message(&second.begin(terms(40), at(460)).unwrap());
     let answer = old.exchange(&asked, false, at(460));
     if let Ok(reply) = answer
@@ -108,7 +109,7 @@ fn a_return_that_reached_two_lives_of_a_region_is_lent_again_once() {
 }
 
 fn ask(holder: &mut Holder, units: u64, terms: Terms, now: EpochMs) -> Message {
-    let _ticket = holder.wait(Need::one(units)).unwrap();
+    let _ticket = holder.wait(Need::one(units), now).unwrap();
     message(&holder.begin(terms, now).unwrap())
 }
 
@@ -231,4 +232,73 @@ fn a_repeated_message_tells_its_denied_units_once() {
     escrow.exchange(&asked, false, EpochMs(3)).unwrap();
     let up = escrow.begin(terms(40), EpochMs(4)).unwrap();
     assert_eq!(up.denied, 5);
+}
+
+#[test]
+fn a_holder_that_is_made_anew_is_not_given_the_grant_of_the_one_before() {
+    let mut pool = Pool::open(terms(100), EpochMs(0));
+    let mut admitted = 0;
+    for life in [1, 2] {
+        let mut holder = Holder::new("tokens".to_owned(), HolderId(1), Incarnation(life), None);
+        let asked = ask(&mut holder, 100, terms(100), EpochMs(10));
+        if let Ok(reply) = pool.exchange(&asked, EpochMs(10)) {
+            assert!(holder.finish(&reply, EpochMs(20)));
+        }
+        admitted += u64::from(holder.spend(100, EpochMs(20))) * 100;
+    }
+    assert_eq!(admitted, 100);
+}
+
+#[test]
+fn a_pool_that_wakes_ends_its_window_when_it_was_told_to_end() {
+    let short = |revision| Terms {
+        limit: 100,
+        window_ms: 1_000,
+        revision: Revision(revision),
+    };
+    let hour = Terms {
+        window_ms: 3_600_000,
+        ..short(1)
+    };
+    let mut pool = Pool::open(hour, EpochMs(0));
+    let asked = ask(&mut holder(1), 1, short(2), EpochMs(10));
+    let first = pool.exchange(&asked, EpochMs(10)).unwrap();
+    let mut woken = Pool::wake(&pool.due().unwrap());
+    let asked = ask(&mut holder(2), 1, short(2), EpochMs(5_000));
+    let later = woken.exchange(&asked, EpochMs(5_000)).unwrap();
+    assert_eq!(later.window.label, first.window.label);
+    assert_eq!(later.window.remaining_ms, 3_595_000);
+}
+
+#[test]
+fn a_clock_that_steps_back_does_not_lengthen_a_lease() {
+    let mut holder = holder(1);
+    let mut pool = Pool::open(terms(100), EpochMs(3_600_000));
+    let asked = ask(&mut holder, 10, terms(100), EpochMs(3_600_100));
+    let reply = pool.exchange(&asked, EpochMs(3_600_100)).unwrap();
+    assert!(holder.finish(&reply, EpochMs(3_600_110)));
+    assert!(holder.open_lease(EpochMs(3_600_110)).is_some());
+    assert_eq!(holder.open_lease(EpochMs(110)), None);
+}
+
+#[test]
+fn a_label_beyond_its_range_is_refused() {
+    let body = ask(&mut holder(1), 10, terms(100), EpochMs(0));
+    let far = ExchangeBody {
+        window: Some(WindowLabel(u64::MAX)),
+        ..(*body).clone()
+    };
+    let field = "window".to_owned();
+    assert_eq!(Message::try_from(far), Err(Refusal::Malformed { field }));
+}
+
+#[test]
+fn a_refused_message_ends_the_wait_for_it() {
+    let mut holder = holder(1);
+    let ticket = holder.wait(Need::one(1), EpochMs(0)).unwrap();
+    let body = holder.begin(terms(100), EpochMs(0)).unwrap();
+    let outlook = |holder: &Holder| holder.outlook(Need::one(1), Some(ticket), EpochMs(5));
+    assert_eq!(outlook(&holder), Outlook::Short);
+    holder.refused(body.sequence, &Refusal::NoWindow);
+    assert_eq!(outlook(&holder), Outlook::Unknown);
 }

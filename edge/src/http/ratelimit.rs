@@ -4,6 +4,9 @@
 use weir_shared::wire::check::DecisionBody;
 use worker::ResponseBuilder;
 
+/// The largest integer of a structured field: 15 digits (RFC 9651, section 3.3.1).
+const INTEGER_MAX: u64 = 999_999_999_999_999;
+
 /// What the policy promises: `quota` units per `window_ms`.
 #[derive(Debug, Clone, Copy)]
 pub struct Promise {
@@ -29,11 +32,17 @@ pub fn headers(
     let mut builder = builder
         .with_header(
             "ratelimit-policy",
-            &format!("\"{name}\";q={};w={window_s}", promise.quota),
+            &format!(
+                "\"{name}\";q={};w={window_s}",
+                promise.quota.min(INTEGER_MAX)
+            ),
         )?
         .with_header(
             "ratelimit",
-            &format!("\"{name}\";r={};t={reset_s}", decision.remaining),
+            &format!(
+                "\"{name}\";r={};t={reset_s}",
+                decision.remaining.min(INTEGER_MAX)
+            ),
         )?;
     if let (false, Some(retry_ms)) = (decision.allowed, decision.retry_after_ms) {
         let retry_s = retry_ms.div_ceil(1_000).max(1);

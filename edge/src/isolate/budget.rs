@@ -1,14 +1,14 @@
 //! A check of a budget: from the balance without waiting, else by one exchange with the region.
 
 use futures_channel::oneshot;
-use weir_shared::accounting::counters::Charged;
 use weir_shared::decision::{Decision, Reason, Retry};
-use weir_shared::federation::holder::{Need, Outlook, Ticket};
+use weir_shared::federation::holder::{Lease, Outlook};
+use weir_shared::federation::waiting::{Need, Ticket};
 use weir_shared::limits::DECIDE_WAIT_MS_MAX;
 use weir_shared::policy::budget::Budget;
 use weir_shared::units::{EpochMs, WindowLabel};
 
-use super::contact::{start, tend};
+use super::contact::start;
 use super::region::{Loaded, RegionView};
 use super::request::RequestHandles;
 use super::{now, with};
@@ -29,20 +29,20 @@ pub struct BudgetCheck<'a> {
     pub name: &'a str,
     /// Its terms.
     pub budget: &'a Budget,
-    /// Who asks.
-    pub tenant: &'a str,
     /// Units to charge; 0 looks.
     pub cost: u64,
+    /// Pointer to the fields of the check.
+    pub at: &'a str,
 }
 
 /// A decision, and the window it was charged to.
 pub type Decided = (Decision, Option<WindowLabel>);
 
 impl BudgetCheck<'_> {
-    /// Decides, counts, and leaves behind what has to be told to the region.
+    /// Decides, and asks for more in the background where units run low.
     ///
     /// # Errors
-    /// When the isolate decides for too many regions.
+    /// [`Failure::NotFound`] when a newer policy has no such budget any more.
     pub async fn decide(&self, handles: &RequestHandles) -> Result<Decided, Failure> {
         let decided = if self.cost > self.budget.limit {
             let now = now();
@@ -50,11 +50,7 @@ impl BudgetCheck<'_> {
         } else {
             self.settle(handles).await?
         };
-        if self.cost > 0 {
-            with(self.region, |view| self.count(view, &decided.0))?;
-        }
         self.refill(handles)?;
-        tend(handles, self.region)?;
         Ok(decided)
     }
 
@@ -74,56 +70,87 @@ impl BudgetCheck<'_> {
                 return Ok(decided);
             }
             let left_ms = DECIDE_WAIT_MS_MAX.saturating_sub(now.since(started));
-            if left_ms == 0 || !wait.register()? {
-                let after_ms = with(self.region, |view| view.contact_ms)?;
-                return Ok((
-                    Decision::unavailable(self.budget.limit, now, after_ms),
-                    None,
-                ));
+            if left_ms == 0 || !wait.register(now)? {
+                return with(self.region, |view| self.unavailable(view, now));
             }
-            match self.ask(handles, now)? {
-                Some(landing) => {
-                    let _late = within(left_ms, landing).await;
-                }
-                None => {
-                    sleep(look_ms.min(left_ms)).await;
-                    look_ms = (look_ms * 2).min(LOOK_MS_MAX);
-                }
+            if let Some(landing) = self.ask(handles, now)? {
+                let _late = within(left_ms, landing).await;
+                self.still_known()?;
+            } else {
+                sleep(look_ms.min(left_ms)).await;
+                look_ms = (look_ms * 2).min(LOOK_MS_MAX);
             }
         }
     }
 
     /// What can be decided without asking.
     fn look(&self, view: &mut RegionView, ticket: Option<Ticket>, now: EpochMs) -> Option<Decided> {
-        let contact_ms = view.contact_ms;
         let holder = view.holder(self.name);
-        let reason = match holder.outlook(Need::one(self.cost.max(1)), ticket, now) {
-            Outlook::Short => return None,
-            Outlook::Covered if self.cost == 0 || holder.spend(self.cost, now) => Reason::Admitted,
-            Outlook::Covered => return None,
-            Outlook::Exhausted => Reason::CapReached,
-            Outlook::Unknown => Reason::Unavailable,
-        };
-        let lease = holder.open_lease(now).copied()?;
-        if reason != Reason::Admitted {
-            holder.deny(self.cost);
+        match holder.outlook(self.need(), ticket, now) {
+            Outlook::Short => None,
+            Outlook::Unknown => Some(self.unavailable(view, now)),
+            Outlook::Covered => {
+                let lease = *holder.open_lease(now)?;
+                let empty = self.cost == 0 && lease.balance().saturating_add(lease.left) == 0;
+                if !empty && !holder.spend(self.cost, now) {
+                    return None;
+                }
+                Some(self.told(holder.open_lease(now)?, !empty, now))
+            }
+            Outlook::Exhausted => {
+                holder.deny(self.cost);
+                Some(self.told(holder.open_lease(now)?, false, now))
+            }
         }
-        let retry = match reason {
-            Reason::Admitted => Retry::Now,
-            Reason::CapReached => Retry::AfterMs(lease.ends_at.since(now).max(1)),
-            _ => Retry::AfterMs(contact_ms.max(1)),
+    }
+
+    /// A cost of 0 only looks: it needs an open window, and no unit of it.
+    fn need(&self) -> Need {
+        match self.cost {
+            0 => Need::look(),
+            cost => Need::one(cost),
+        }
+    }
+
+    fn told(&self, lease: &Lease, admitted: bool, now: EpochMs) -> Decided {
+        let left = lease.balance().saturating_add(lease.left);
+        let (reason, retry) = if admitted {
+            (Reason::Admitted, Retry::Now)
+        } else {
+            let ends_in_ms = lease.ends_at.since(now).max(1);
+            (Reason::CapReached, Retry::AfterMs(ends_in_ms))
         };
         let decision = Decision {
             reason,
             limit: self.budget.limit,
-            remaining: lease
-                .balance()
-                .saturating_add(lease.left)
-                .min(self.budget.limit),
+            remaining: left.min(self.budget.limit),
             reset_at: lease.ends_at,
             retry,
         };
-        Some((decision, Some(lease.label)))
+        (decision, Some(lease.label))
+    }
+
+    /// Who could tell is out of reach.
+    fn unavailable(&self, view: &mut RegionView, now: EpochMs) -> Decided {
+        let after_ms = view.contact_ms;
+        view.holder(self.name).deny(self.cost);
+        let decision = Decision::unavailable(self.budget.limit, now, after_ms);
+        (decision, None)
+    }
+
+    /// A policy that arrived meanwhile may not have the budget any more.
+    fn still_known(&self) -> Result<(), Failure> {
+        let known = with(self.region, |view| {
+            let loaded = view.loaded.as_ref();
+            loaded.is_none_or(|loaded| loaded.policy.budgets.contains_key(self.name))
+        })?;
+        if known {
+            return Ok(());
+        }
+        Err(Failure::NotFound {
+            what: "budget",
+            field: Some(format!("{}/budget", self.at)),
+        })
     }
 
     /// A cost above the limit: refused before anything is leased.
@@ -133,12 +160,6 @@ impl BudgetCheck<'_> {
         let reset_at = lease.map_or(now, |lease| lease.ends_at);
         let decision = Decision::never(self.budget.limit, remaining, reset_at);
         (decision, lease.map(|lease| lease.label))
-    }
-
-    fn count(&self, view: &mut RegionView, decision: &Decision) {
-        let charged = Charged::Budget(self.name);
-        view.outbox
-            .count(self.tenant, charged, decision.admitted(), self.cost);
     }
 
     /// Sends the next message unless one is in flight.
@@ -177,18 +198,18 @@ struct Wait<'a> {
 impl Wait<'_> {
     /// Takes a ticket for the next message, unless the one in hand has not been answered yet. False when too many
     /// requests wait.
-    fn register(&mut self) -> Result<bool, Failure> {
-        let need = Need::one(self.check.cost.max(1));
+    fn register(&mut self, now: EpochMs) -> Result<bool, Failure> {
+        let need = self.check.need();
         let ticket = self.ticket;
         self.ticket = with(self.check.region, |view| {
             let holder = view.holder(self.check.name);
             match ticket {
                 Some(ticket) if !holder.answered(ticket) => Some(ticket),
-                Some(_) => {
-                    holder.unwait(need);
-                    holder.wait(need)
+                Some(ticket) => {
+                    holder.unwait(ticket);
+                    holder.wait(need, now)
                 }
-                None => holder.wait(need),
+                None => holder.wait(need, now),
             }
         })?;
         Ok(self.ticket.is_some())
@@ -197,11 +218,10 @@ impl Wait<'_> {
 
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
-        if self.ticket.is_some() {
-            let need = Need::one(self.check.cost.max(1));
+        if let Some(ticket) = self.ticket {
             // A view that cannot be reached has no waiters either.
             let _gone = with(self.check.region, |view| {
-                view.holder(self.check.name).unwait(need);
+                view.holder(self.check.name).unwait(ticket);
             });
         }
     }

@@ -1,8 +1,9 @@
 //! Contacts with the region's object: exchanges, counters and the policy in one call.
 
 use futures_channel::oneshot;
+use weir_shared::accounting::counters::Charged;
 use weir_shared::limits::{CALL_MS_MAX, REFRESH_MS_MAX};
-use weir_shared::units::{EpochMs, Revision};
+use weir_shared::units::{EpochMs, Revision, Sequence};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody};
 use weir_shared::wire::region::{ContactBody, ContactReply};
 use worker::{Env, console_error};
@@ -107,10 +108,14 @@ async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>) {
     };
     let frame = body.frame.as_ref().map(|frame| frame.sequence);
     let answer = call(env, Address::region(region), &body, CALL_MS_MAX).await;
+    let answered_at = now();
     let applied = with(region, |view| {
         view.refreshing_until = EpochMs(0);
         match &answer {
-            Ok(reply) => apply(view, reply, &sequences, sent_at),
+            Ok(reply) => {
+                apply(view, reply, &sequences, answered_at);
+                view.heard(sent_at);
+            }
             Err(error) => {
                 console_error!("region {region}: {error}");
                 for (budget, sequence) in &sequences {
@@ -130,10 +135,9 @@ async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>) {
 fn apply(
     view: &mut RegionView,
     reply: &ContactReply,
-    sequences: &[(String, weir_shared::units::Sequence)],
-    sent_at: EpochMs,
+    sequences: &[(String, Sequence)],
+    now: EpochMs,
 ) {
-    let now = EpochMs(worker::Date::now().as_millis()).max(sent_at);
     for ((budget, sequence), answer) in sequences.iter().zip(&reply.exchanges) {
         let holder = view.holder(budget);
         match answer {
@@ -155,14 +159,31 @@ fn apply(
         view.adopt(saved);
     }
     view.contact_ms = reply.next_contact_ms;
-    view.heard(sent_at);
+}
+
+/// Counts one decision, unless it only looked, and makes sure that the region is told.
+///
+/// # Errors
+/// When the isolate decides for too many regions.
+pub fn count(
+    handles: &RequestHandles,
+    region: &str,
+    tenant: &str,
+    (charged, admitted, cost): (Charged<'_>, bool, u64),
+) -> Result<(), Failure> {
+    if cost > 0 {
+        with(region, |view| {
+            view.outbox.count(tenant, charged, admitted, cost)
+        })?;
+    }
+    tend(handles, region)
 }
 
 /// Makes sure that a task tells the region what is left: counters, units that are not needed, demand.
 ///
 /// # Errors
 /// When the isolate decides for too many regions.
-pub fn tend(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
+fn tend(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
     let now = now();
     let claimed = with(region, |view| {
         let claim = now >= view.tended_until && view.restless(now);
@@ -184,9 +205,16 @@ async fn rounds(env: &Env, region: &str) {
     loop {
         let pause_ms = with(region, |view| view.contact_ms).unwrap_or(CALL_MS_MAX);
         sleep(pause_ms).await;
-        let now_ms = now();
-        let due = with(region, |view| exchanges_due(view, now_ms)).unwrap_or_default();
-        run(env, region, due).await;
+        let at = now();
+        let due = with(region, |view| {
+            (exchanges_due(view, at), view.outbox.is_empty())
+        });
+        match due {
+            Ok((exchanges, counted)) if !exchanges.is_empty() || !counted => {
+                run(env, region, exchanges).await;
+            }
+            _ => {}
+        }
         let now = now();
         let over = now.since(started) >= TASK_MS_MAX;
         let done = with(region, |view| {

@@ -75,11 +75,15 @@ pub fn any_policy() -> Option<Rc<Policy>> {
     })
 }
 
-/// Drops the view of a region that the policy does not have.
+/// Drops the view of a region that the policy does not have, unless it still has something to tell.
 pub fn forget(region: &str) {
+    let now = now();
     ISOLATE.with(|isolate| {
         if let Ok(mut isolate) = isolate.try_borrow_mut() {
-            isolate.regions.remove(region);
+            let idle = |view: &RegionView| !view.restless(now);
+            if isolate.regions.get(region).is_some_and(idle) {
+                isolate.regions.remove(region);
+            }
         }
     });
 }

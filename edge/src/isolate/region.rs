@@ -11,7 +11,7 @@ use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
 use weir_shared::wire::region::SavedPolicy;
 use worker::console_error;
 
-/// An isolate lives once: another one has another id.
+/// The isolate lives once: another one has another id.
 const INCARNATION: Incarnation = Incarnation(1);
 
 /// A policy in force.
@@ -26,6 +26,9 @@ pub struct Loaded {
 /// What an isolate knows of one region.
 pub struct RegionView {
     id: HolderId,
+    /// Holders made so far. Each is a life of its own: one of a budget that was removed and came back must not be
+    /// taken for the one before.
+    holders_made: u64,
     /// The policy in force, once one is known.
     pub loaded: Option<Loaded>,
     /// When the region has to be heard of again before the next decision.
@@ -47,6 +50,7 @@ impl RegionView {
     pub fn new(id: HolderId) -> Self {
         Self {
             id,
+            holders_made: 0,
             loaded: None,
             contact_due: EpochMs(0),
             contact_ms: CONTACT_MS_MIN,
@@ -59,10 +63,11 @@ impl RegionView {
 
     /// The holder of a budget of the policy.
     pub fn holder(&mut self, budget: &str) -> &mut Holder {
-        let id = self.id;
-        self.holders
-            .entry(budget.to_owned())
-            .or_insert_with(|| Holder::new(budget.to_owned(), id, INCARNATION, None))
+        let (id, made) = (self.id, &mut self.holders_made);
+        self.holders.entry(budget.to_owned()).or_insert_with(|| {
+            *made += 1;
+            Holder::new(budget.to_owned(), id, Incarnation(*made), None)
+        })
     }
 
     /// All holders.

@@ -3,7 +3,6 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use weir_shared::limits::CALL_BODY_BYTES_MAX;
 use worker::{Env, Method, Request, RequestInit};
 
 use super::deadline::within;
@@ -187,8 +186,5 @@ async fn exchange<C: Call>(
         });
     }
     let text = response.text().await.map_err(platform)?;
-    if text.len() > CALL_BODY_BYTES_MAX {
-        return Err(failed(format!("an answer of {} bytes", text.len())));
-    }
     serde_json::from_str(&text).map_err(|error| failed(error.to_string()))
 }

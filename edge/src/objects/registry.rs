@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use futures_util::future::join_all;
 use weir_shared::invalid::read_json;
-use weir_shared::limits::{POLICY_REVISIONS_MAX, REFRESH_MS_MAX};
+use weir_shared::limits::{JSON_INTEGER_MAX, POLICY_REVISIONS_MAX, REFRESH_MS_MAX};
 use weir_shared::policy::Policy;
 use weir_shared::units::Revision;
 use weir_shared::wire::policy::PolicyDocument;
@@ -61,17 +61,19 @@ impl Registry {
     /// The newest revision that can be read; an empty registry saves the initial policy first. When none can be read
     /// the regions go on with the last policy they saw, until `If-Match: *` saves another.
     fn read(&self) -> Result<SavedPolicy, Refused> {
-        let query = "SELECT revision, document FROM policies ORDER BY revision DESC";
-        let rows = self.database.rows(query, vec![])?;
-        if rows.is_empty() {
-            let document: PolicyDocument = read_json(INITIAL.as_bytes())?;
-            return self.insert(Revision(1), document, DEPLOYMENT);
-        }
-        for row in &rows {
-            match saved(row) {
+        let mut below = JSON_INTEGER_MAX;
+        let query = "SELECT revision, document FROM policies WHERE revision < ? \
+                     ORDER BY revision DESC LIMIT 1";
+        while let Some(row) = self.database.first(query, vec![number(below)])? {
+            match saved(&row) {
                 Ok(saved) => return Ok(saved),
                 Err(damaged) => report_damaged("policies", &damaged),
             }
+            below = integer(row.first()).unwrap_or(0);
+        }
+        if below == JSON_INTEGER_MAX {
+            let document: PolicyDocument = read_json(INITIAL.as_bytes())?;
+            return self.insert(Revision(1), document, DEPLOYMENT);
         }
         Err(Refused("no saved policy can be read".to_owned()))
     }

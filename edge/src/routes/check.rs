@@ -1,5 +1,6 @@
 //! `POST /v1/check`: one decision.
 
+use weir_shared::accounting::counters::Charged;
 use weir_shared::check::{Check, Target};
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::invalid::{Fault, Invalid};
@@ -7,7 +8,8 @@ use weir_shared::limits::CHECK_BODY_BYTES_MAX;
 use weir_shared::policy::Policy;
 use weir_shared::policy::name::label;
 use weir_shared::policy::region::{Arrival, choose, nearest};
-use weir_shared::units::WindowLabel;
+use weir_shared::units::{Revision, WindowLabel};
+use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::check::{CheckRequest, DecisionBody};
 use weir_shared::wire::policy::OnUnavailable;
 use weir_shared::wire::region::DecideBody;
@@ -19,7 +21,7 @@ use crate::http::failure::Failure;
 use crate::http::ratelimit::{Promise, headers};
 use crate::http::{body, reply};
 use crate::isolate::budget::BudgetCheck;
-use crate::isolate::contact::policy;
+use crate::isolate::contact::{count, policy};
 use crate::isolate::region::Loaded;
 use crate::isolate::request::RequestHandles;
 use crate::isolate::{any_policy, forget, limit, now};
@@ -56,61 +58,80 @@ struct Asked<'a> {
     check: &'a Check,
 }
 
-/// What is done with a decision that the rules soften.
-struct Enforcement {
+/// A decision of a budget or limit, with what its rules say of it.
+struct Ruled<'a> {
+    charged: Charged<'a>,
+    decision: Decision,
+    window: Option<WindowLabel>,
+    revision: Revision,
+    promise: Promise,
     shadow: bool,
     on_unavailable: OnUnavailable,
 }
 
 impl Asked<'_> {
     async fn decide(&self) -> Result<(DecisionBody, Promise), Failure> {
-        match &self.check.target {
-            Target::Budget(name) => self.budget(name).await,
-            Target::Limit { name, key } => self.limit(name, key.as_deref()).await,
-        }
-    }
-
-    async fn budget(&self, name: &str) -> Result<(DecisionBody, Promise), Failure> {
-        let policy = &self.loaded.policy;
-        let budget = policy.budgets.get(name).ok_or(self.unknown("budget"))?;
-        let tenant = self.check.tenant.as_deref().unwrap_or_default();
-        if policy.tiers.resolve(tenant).is_none() {
+        let tenant = self.check.tenant.as_deref();
+        if tenant.is_some_and(|tenant| self.loaded.policy.tiers.resolve(tenant).is_none()) {
             return Err(Failure::NotFound {
                 what: "tenant",
                 field: Some("/tenant".to_owned()),
             });
         }
+        let ruled = match &self.check.target {
+            Target::Budget(name) => self.budget(name).await?,
+            Target::Limit { name, key } => self.limit(name, key.as_deref()).await?,
+        };
+        let excused = ruled.decision.reason == Reason::Unavailable
+            && ruled.on_unavailable == OnUnavailable::Allow;
+        let admitted = ruled.decision.admitted() || excused;
+        let tenant = tenant.unwrap_or(ANONYMOUS);
+        count(
+            self.handles,
+            self.region,
+            tenant,
+            (ruled.charged, admitted, self.check.cost),
+        )?;
+        let enforced = self.loaded.policy.enforcing && !ruled.shadow;
+        let promise = ruled.promise;
+        Ok((self.body(ruled, admitted || !enforced), promise))
+    }
+
+    async fn budget<'a>(&'a self, name: &'a str) -> Result<Ruled<'a>, Failure> {
+        let budgets = &self.loaded.policy.budgets;
+        let budget = budgets.get(name).ok_or_else(|| self.unknown("budget"))?;
         let check = BudgetCheck {
             region: self.region,
             loaded: self.loaded,
             name,
             budget,
-            tenant,
             cost: self.check.cost,
+            at: self.check.at,
         };
         let (decision, window) = check.decide(self.handles).await?;
-        let enforcement = Enforcement {
+        Ok(Ruled {
+            charged: Charged::Budget(name),
+            decision,
+            window,
+            revision: self.loaded.revision,
+            promise: Promise {
+                quota: budget.limit,
+                window_ms: budget.window_ms,
+            },
             shadow: budget.shadow,
             on_unavailable: budget.on_unavailable,
-        };
-        let promise = Promise {
-            quota: budget.limit,
-            window_ms: budget.window_ms,
-        };
-        Ok((self.body(name, &decision, window, &enforcement), promise))
+        })
     }
 
-    async fn limit(
-        &self,
-        name: &str,
-        key: Option<&str>,
-    ) -> Result<(DecisionBody, Promise), Failure> {
+    async fn limit<'a>(&'a self, name: &'a str, key: Option<&str>) -> Result<Ruled<'a>, Failure> {
         let limits = &self.loaded.policy.limits;
-        let limit = limits.get(name).ok_or(self.unknown("limit"))?;
+        let limit = limits.get(name).ok_or_else(|| self.unknown("limit"))?;
         let missing = |field: String| Failure::Invalid(Invalid::new(field, Fault::Missing));
-        if limit.per_tenant && self.check.tenant.is_none() {
-            return Err(missing("/tenant".to_owned()));
-        }
+        let tenant = match (limit.per_tenant, &self.check.tenant) {
+            (true, None) => return Err(missing("/tenant".to_owned())),
+            (true, Some(tenant)) => Some(tenant.clone()),
+            (false, _) => None,
+        };
         let key = match key {
             Some(key) => key,
             None if limit.per_tenant => "",
@@ -118,22 +139,25 @@ impl Asked<'_> {
         };
         let question = DecideBody {
             region: self.region.to_owned(),
-            revision: self.loaded.revision,
             limit: name.to_owned(),
-            tenant: self.check.tenant.clone(),
+            tenant,
             key: key.to_owned(),
             cost: self.check.cost,
         };
-        let decision = limit::decide(self.handles, question, limit).await?;
-        let enforcement = Enforcement {
+        let decided = limit::decide(self.handles, &question, limit, self.loaded.revision).await?;
+        let (decision, revision) = decided;
+        Ok(Ruled {
+            charged: Charged::Limit(name),
+            decision: decision.ok_or_else(|| self.unknown("limit"))?,
+            window: None,
+            revision,
+            promise: Promise {
+                quota: limit.quota,
+                window_ms: limit.period_ms,
+            },
             shadow: limit.shadow,
             on_unavailable: limit.on_unavailable,
-        };
-        let promise = Promise {
-            quota: limit.quota,
-            window_ms: limit.period_ms,
-        };
-        Ok((self.body(name, &decision, None, &enforcement), promise))
+        })
     }
 
     fn unknown(&self, what: &'static str) -> Failure {
@@ -144,17 +168,9 @@ impl Asked<'_> {
     }
 
     /// The decision as it is answered. What is not enforced passes, with its true reason.
-    fn body(
-        &self,
-        binding: &str,
-        decision: &Decision,
-        window: Option<WindowLabel>,
-        enforcement: &Enforcement,
-    ) -> DecisionBody {
-        let enforced = self.loaded.policy.enforcing && !enforcement.shadow;
-        let excused = decision.reason == Reason::Unavailable
-            && enforcement.on_unavailable == OnUnavailable::Allow;
-        let allowed = decision.admitted() || !enforced || excused;
+    fn body(&self, ruled: Ruled<'_>, allowed: bool) -> DecisionBody {
+        let Ruled { decision, .. } = ruled;
+        let (Charged::Budget(binding) | Charged::Limit(binding)) = ruled.charged;
         DecisionBody {
             allowed,
             limit: decision.limit,
@@ -168,8 +184,8 @@ impl Asked<'_> {
             binding: binding.to_owned(),
             reason: decision.reason,
             region: self.region.to_owned(),
-            window: window.map(|label| label.0),
-            policy_revision: self.loaded.revision.0,
+            window: ruled.window.map(|label| label.0),
+            policy_revision: ruled.revision.0,
         }
     }
 }

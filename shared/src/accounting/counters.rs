@@ -1,5 +1,8 @@
 //! Adding decisions to counters, with a bound on the tenants that are told apart.
 
+use std::collections::BTreeMap;
+
+use crate::limits::TENANT_NAMES_MAX;
 use crate::wire::accounting::{Counters, OTHERS, Tally, TenantCounters};
 
 /// What was charged.
@@ -43,12 +46,7 @@ pub fn count(
         Charged::Budget(name) => (&mut entry.budgets, name),
         Charged::Limit(name) => (&mut entry.limits, name),
     };
-    match map.get_mut(name) {
-        Some(tally) => tally.add(&one),
-        None => {
-            map.insert(name.to_owned(), one);
-        }
-    }
+    tally(map, name).add(&one);
 }
 
 /// Adds `more` to `counters`, of which at most `tenants_max` tenants are kept by name.
@@ -68,6 +66,12 @@ fn entry<'a>(
     counters.entry(name.to_owned()).or_default()
 }
 
+fn tally<'a>(tallies: &'a mut BTreeMap<String, Tally>, name: &str) -> &'a mut Tally {
+    let known = tallies.contains_key(name) || tallies.len() < TENANT_NAMES_MAX;
+    let name = if known { name } else { OTHERS };
+    tallies.entry(name.to_owned()).or_default()
+}
+
 impl Tally {
     /// Adds another tally to this one.
     pub fn add(&mut self, other: &Self) {
@@ -81,11 +85,11 @@ impl Tally {
 impl TenantCounters {
     /// Adds another tenant's counters to this one's.
     pub fn add(&mut self, other: &Self) {
-        for (name, tally) in &other.budgets {
-            self.budgets.entry(name.clone()).or_default().add(tally);
+        for (name, added) in &other.budgets {
+            tally(&mut self.budgets, name).add(added);
         }
-        for (name, tally) in &other.limits {
-            self.limits.entry(name.clone()).or_default().add(tally);
+        for (name, added) in &other.limits {
+            tally(&mut self.limits, name).add(added);
         }
     }
 

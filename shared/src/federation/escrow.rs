@@ -3,9 +3,10 @@
 //! What was held and what was lent on are one stored row. It is written before a message that returns units or a
 //! reply that lends units leaves, so that a region that wakes can neither lend twice nor return what it lent.
 
-use super::holder::{Holder, Lease, Need, Outlook, Ticket};
+use super::holder::{Holder, Lease, Outlook};
 use super::lender::{Lender, Offer};
 use super::message::Message;
+use super::waiting::{Need, Ticket};
 use super::window::Window;
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence, WindowLabel};
 use crate::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Terms};
@@ -44,6 +45,7 @@ impl Escrow {
         let lease = Lease {
             label: row.label,
             ends_at: row.ends_at,
+            span_ms: row.span_ms,
             limit: row.limit,
             held: row.held,
             used: row.watermark,
@@ -72,13 +74,13 @@ impl Escrow {
 
     /// Registers the requests behind `message` as waiting for the coordinator.
     #[must_use]
-    pub fn wait(&mut self, message: &Message) -> Option<Ticket> {
-        self.above.wait(need(message))
+    pub fn wait(&mut self, message: &Message, now: EpochMs) -> Option<Ticket> {
+        self.above.wait(need(message), now)
     }
 
     /// Takes them off again.
-    pub fn unwait(&mut self, message: &Message) {
-        self.above.unwait(need(message));
+    pub fn unwait(&mut self, ticket: Ticket) {
+        self.above.unwait(ticket);
     }
 
     /// Answers an isolate's message from what is held. `outage`: the coordinator did not answer.
@@ -185,7 +187,7 @@ impl Escrow {
         let watermark = watermark.unwrap_or(self.below.watermark().min(lease.held));
         Some(StoredEscrow::new(
             lease.label,
-            lease.ends_at,
+            (lease.ends_at, lease.span_ms),
             lease.limit,
             (lease.held, watermark),
             self.above.seen(),

@@ -3,10 +3,9 @@
 //! A message that was not answered is sent again as it was, never replaced: the parent has either not seen it or
 //! answers it again. A reply to anything but the message in flight is never credited.
 
-use std::collections::BTreeMap;
-
 use super::lease_size::expected_units;
-use crate::limits::{CALL_MS_MAX, COST_MAX, JSON_INTEGER_MAX, WAITERS_MAX};
+use super::waiting::{Need, Ticket, Waiting};
+use crate::limits::{CALL_MS_MAX, COST_MAX, JSON_INTEGER_MAX};
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence, WindowLabel};
 use crate::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Return, Seen, Terms, VERSION, Want};
 
@@ -18,6 +17,7 @@ pub struct Holder {
     incarnation: Incarnation,
     sequence: Sequence,
     seen: Option<Seen>,
+    refused: Option<Seen>,
     unanswered: Option<Sent>,
     lease: Option<Lease>,
     waiting: Waiting,
@@ -37,6 +37,8 @@ pub struct Lease {
     pub label: WindowLabel,
     /// Its end on this holder's clock, never after its true end.
     pub ends_at: EpochMs,
+    /// What remained of it when the parent last told: it is never further off, whatever the clock does.
+    pub span_ms: u64,
     /// Units in the whole window, over the whole deployment.
     pub limit: u64,
     /// Units lent to this holder and not returned.
@@ -55,6 +57,13 @@ impl Lease {
     pub fn balance(&self) -> u64 {
         self.held.saturating_sub(self.used)
     }
+
+    /// Whether the window is open: before its end, and not further from it than it can be, which it is only on a
+    /// clock that has stepped back.
+    #[must_use]
+    pub fn open(&self, now: EpochMs) -> bool {
+        now < self.ends_at && self.ends_at.since(now) <= self.span_ms
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -65,38 +74,6 @@ struct Sent {
     in_flight: bool,
 }
 
-/// The needs that wait: how many there are of each smallest cost, and their sum.
-#[derive(Debug, Clone, Default)]
-struct Waiting {
-    by_smallest: BTreeMap<u64, usize>,
-    needs: usize,
-    units: u64,
-}
-
-/// A waiting request's ticket: the message that will carry its want.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ticket(Sequence);
-
-/// Units that somebody waits for, and the fewest of them that would serve anybody.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Need {
-    /// All of them.
-    pub units: u64,
-    /// The smallest cost among them.
-    pub smallest: u64,
-}
-
-impl Need {
-    /// One request of `cost` units.
-    #[must_use]
-    pub fn one(cost: u64) -> Self {
-        Self {
-            units: cost,
-            smallest: cost,
-        }
-    }
-}
-
 /// What a holder can say of a need without asking its parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outlook {
@@ -104,7 +81,7 @@ pub enum Outlook {
     Covered,
     /// The window has no such units left, as far as the parent knew at its last word.
     Exhausted,
-    /// Whether there are any is not known: the parent's own parent was out of reach.
+    /// Whether there are any is not known: the parent's own parent was out of reach, or the message was refused.
     Unknown,
     /// The parent has to be asked.
     Short,
@@ -120,6 +97,7 @@ impl Holder {
             incarnation,
             sequence: Sequence(0),
             seen,
+            refused: None,
             unanswered: None,
             lease: None,
             waiting: Waiting::default(),
@@ -147,7 +125,7 @@ impl Holder {
     /// What is held of a window that is still open.
     #[must_use]
     pub fn open_lease(&self, now: EpochMs) -> Option<&Lease> {
-        self.lease.as_ref().filter(|lease| now < lease.ends_at)
+        self.lease.as_ref().filter(|lease| lease.open(now))
     }
 
     /// The last reply that was credited.
@@ -160,6 +138,9 @@ impl Holder {
     /// one, only a reply to a message that carried its want tells anything.
     #[must_use]
     pub fn outlook(&self, need: Need, ticket: Option<Ticket>, now: EpochMs) -> Outlook {
+        if ticket.is_some_and(|ticket| self.refused >= Some(ticket.message())) {
+            return Outlook::Unknown;
+        }
         let Some(lease) = self.open_lease(now) else {
             return Outlook::Short;
         };
@@ -181,7 +162,7 @@ impl Holder {
     /// Spends `cost` units from the balance and answers whether it covered them.
     #[must_use]
     pub fn spend(&mut self, cost: u64, now: EpochMs) -> bool {
-        let open = self.lease.as_mut().filter(|lease| now < lease.ends_at);
+        let open = self.lease.as_mut().filter(|lease| lease.open(now));
         let Some(lease) = open.filter(|lease| lease.balance() >= cost) else {
             return false;
         };
@@ -197,24 +178,27 @@ impl Holder {
 
     /// Registers a need that waits. `None` when too many wait already.
     #[must_use]
-    pub fn wait(&mut self, need: Need) -> Option<Ticket> {
-        self.waiting
-            .add(need)
-            .then_some(Ticket(Sequence(self.sequence.0 + 1)))
+    pub fn wait(&mut self, need: Need, now: EpochMs) -> Option<Ticket> {
+        let next = self.message(Sequence(self.sequence.0 + 1));
+        self.waiting.add(need, next, now)
     }
 
     /// Takes a waiting need off again.
-    pub fn unwait(&mut self, need: Need) {
-        self.waiting.remove(need);
+    pub fn unwait(&mut self, ticket: Ticket) {
+        self.waiting.remove(ticket);
     }
 
-    /// Whether a message that carried the ticket's want was answered.
+    /// Whether a message that carried the ticket's want was answered or refused.
     #[must_use]
     pub fn answered(&self, ticket: Ticket) -> bool {
-        let this_life = self
-            .seen
-            .filter(|seen| seen.incarnation == self.incarnation);
-        this_life.is_some_and(|seen| seen.sequence >= ticket.0)
+        self.seen.max(self.refused) >= Some(ticket.message())
+    }
+
+    fn message(&self, sequence: Sequence) -> Seen {
+        Seen {
+            incarnation: self.incarnation,
+            sequence,
+        }
     }
 
     /// Records that `units` are lent on in all (a region's lender), of which `more` since the last call.
@@ -293,12 +277,12 @@ impl Holder {
         let Some(sent) = self.unanswered.as_ref().filter(expected) else {
             return false;
         };
-        let ends_at = sent.first_at.min(now).plus(reply.window.remaining_ms);
+        let sent_at = sent.first_at.min(now);
         self.unanswered = None;
         self.seen = Some(reply.to);
         self.contact_ms = reply.next_contact_ms;
         self.contact_at = now.plus(reply.next_contact_ms);
-        self.credit(reply, ends_at);
+        self.credit(reply, sent_at, now);
         true
     }
 
@@ -309,8 +293,9 @@ impl Holder {
             return;
         }
         self.unanswered = None;
-        if let Refusal::Stale { have, .. } = refusal {
-            self.sequence = self.sequence.max(*have);
+        match refusal {
+            Refusal::Stale { have, .. } => self.sequence = self.sequence.max(*have),
+            _ => self.refused = Some(self.message(sequence)),
         }
     }
 
@@ -319,21 +304,10 @@ impl Holder {
         self.contact_at = EpochMs(0);
     }
 
-    /// When the parent wants to hear of this holder again; the epoch before it was ever heard.
-    #[must_use]
-    pub fn contact_at(&self) -> EpochMs {
-        self.contact_at
-    }
-
-    /// How long the parent wants between contacts.
-    #[must_use]
-    pub fn contact_ms(&self) -> u64 {
-        self.contact_ms
-    }
-
     fn compose(&mut self, terms: Terms, now: EpochMs) -> ExchangeBody {
+        self.waiting.expire(now);
         let expected = self.expected(now);
-        let returns = if self.waiting.units == 0 {
+        let returns = if self.waiting.units() == 0 {
             self.give_back(expected, now)
         } else {
             Vec::new()
@@ -360,7 +334,7 @@ impl Holder {
     /// What is asked for beyond the balance.
     fn want(&self, expected: u64, now: EpochMs) -> Want {
         let balance = self.open_lease(now).map_or(0, Lease::balance);
-        let waiting = self.waiting.units.saturating_sub(balance);
+        let waiting = self.waiting.units().saturating_sub(balance);
         let smallest = self.waiting.smallest().saturating_sub(balance).max(1);
         Want {
             tenant: None,
@@ -384,7 +358,7 @@ impl Holder {
 
     /// Takes what is not expected to be used out of the balance: it is the parent's again as soon as it is sent.
     fn give_back(&mut self, keep: u64, now: EpochMs) -> Vec<Return> {
-        let Some(lease) = self.lease.as_mut().filter(|lease| now < lease.ends_at) else {
+        let Some(lease) = self.lease.as_mut().filter(|lease| lease.open(now)) else {
             return Vec::new();
         };
         let units = lease.balance().saturating_sub(keep).min(COST_MAX);
@@ -398,14 +372,18 @@ impl Holder {
         }]
     }
 
-    fn credit(&mut self, reply: &ReplyBody, ends_at: EpochMs) {
+    fn credit(&mut self, reply: &ReplyBody, sent_at: EpochMs, now: EpochMs) {
         let granted: u64 = reply.grants.iter().map(|grant| grant.units).sum();
         let window = reply.window;
+        let (ends_at, span_ms) = (sent_at.plus(window.remaining_ms), window.remaining_ms);
         match self.lease.as_mut() {
             Some(lease) if window.label < lease.label => {}
             Some(lease) if window.label == lease.label => {
                 lease.held += granted;
-                lease.ends_at = lease.ends_at.max(ends_at);
+                if ends_at > lease.ends_at || !lease.open(now) {
+                    lease.ends_at = ends_at;
+                    lease.span_ms = span_ms;
+                }
                 lease.limit = window.limit;
                 lease.left = reply.left;
                 lease.outage = reply.outage;
@@ -414,6 +392,7 @@ impl Holder {
                 self.lease = Some(Lease {
                     label: window.label,
                     ends_at,
+                    span_ms,
                     limit: window.limit,
                     held: granted,
                     used: 0,
@@ -422,33 +401,5 @@ impl Holder {
                 });
             }
         }
-    }
-}
-
-impl Waiting {
-    fn add(&mut self, need: Need) -> bool {
-        if self.needs >= WAITERS_MAX || self.units.saturating_add(need.units) > COST_MAX {
-            return false;
-        }
-        *self.by_smallest.entry(need.smallest).or_insert(0) += 1;
-        self.needs += 1;
-        self.units += need.units;
-        true
-    }
-
-    fn remove(&mut self, need: Need) {
-        let Some(count) = self.by_smallest.get_mut(&need.smallest) else {
-            return;
-        };
-        *count -= 1;
-        if *count == 0 {
-            self.by_smallest.remove(&need.smallest);
-        }
-        self.needs = self.needs.saturating_sub(1);
-        self.units = self.units.saturating_sub(need.units);
-    }
-
-    fn smallest(&self) -> u64 {
-        self.by_smallest.keys().next().copied().unwrap_or(0)
     }
 }

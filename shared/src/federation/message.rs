@@ -88,6 +88,13 @@ impl TryFrom<ExchangeBody> for Message {
                 return Err(malformed(field));
             }
         }
+        let labels = body.returns.iter().map(|back| back.window);
+        if labels
+            .chain(body.window)
+            .any(|label| label.0 > JSON_INTEGER_MAX)
+        {
+            return Err(malformed("window"));
+        }
         // Sums of these stay below 64 x 2^53, far from overflow.
         for want in &body.wants {
             if want.waiting > COST_MAX || want.expected > COST_MAX || want.smallest > want.waiting {

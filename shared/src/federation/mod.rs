@@ -14,4 +14,5 @@ pub mod lease_size;
 pub mod lender;
 pub mod message;
 pub mod pool;
+pub mod waiting;
 pub mod window;

@@ -35,7 +35,7 @@ impl Pool {
             window: Window {
                 label: stored.label,
                 ends_at: stored.ends_at,
-                window_ms: stored.terms.window_ms,
+                window_ms: stored.window_ms,
             },
             terms: stored.terms,
             lender: Lender::wake(stored.label, stored.watermark),
@@ -44,8 +44,8 @@ impl Pool {
     }
 
     /// A pool whose stored row cannot be read. How much of the window was granted is not known, so nothing more is:
-    /// its label is closed and lending starts again with the next. Without a readable label the second of the clock
-    /// serves, which no count of windows of a second or more can have reached.
+    /// its label is closed and lending starts again with the next. Without a readable label the millisecond of the
+    /// clock serves, which no count of windows of a second or more can have reached.
     ///
     /// ```
     /// use weir_shared::federation::pool::Pool;
@@ -109,12 +109,7 @@ impl Pool {
             return None;
         }
         let watermark = watermark.unwrap_or(self.lender.watermark());
-        Some(StoredPool::new(
-            self.window.label,
-            self.window.ends_at,
-            self.terms,
-            watermark,
-        ))
+        Some(StoredPool::new(self.window, self.terms, watermark))
     }
 
     /// Records that `row` is durable.

@@ -44,7 +44,11 @@ impl Window {
     #[must_use]
     pub fn at(self, now: EpochMs, window_ms_next: u64) -> Self {
         if now >= self.ends_at {
-            return Self::open(WindowLabel(self.label.0 + 1), now, window_ms_next);
+            return Self::open(
+                WindowLabel(self.label.0.saturating_add(1)),
+                now,
+                window_ms_next,
+            );
         }
         if self.remaining_ms(now) > self.window_ms {
             return Self {

@@ -48,11 +48,9 @@ pub struct ContactReply {
 pub struct DecideBody {
     /// The region that is meant.
     pub region: String,
-    /// The policy revision that the isolate applies.
-    pub revision: Revision,
     /// The limit.
     pub limit: String,
-    /// Who asks, if known.
+    /// Whose keys, where each tenant has its own.
     pub tenant: Option<String>,
     /// The key within the limit.
     pub key: String,

@@ -7,6 +7,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::exchange::{Seen, Terms, VERSION, version_accepted};
+use crate::federation::window::Window;
+use crate::limits::JSON_INTEGER_MAX;
 use crate::units::{EpochMs, WindowLabel};
 
 /// A row that cannot be read.
@@ -73,6 +75,16 @@ pub fn read_row<R: Row>(text: &str) -> Result<R, Damaged> {
     Ok(row)
 }
 
+/// Labels are counted from 1 and stay exact in JSON.
+fn labelled(label: WindowLabel) -> Result<(), Damaged> {
+    if (1..=JSON_INTEGER_MAX).contains(&label.0) {
+        return Ok(());
+    }
+    Err(Damaged::Contradiction {
+        what: "a label outside its range",
+    })
+}
+
 /// What a coordinator keeps of its budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredPool {
@@ -81,6 +93,8 @@ pub struct StoredPool {
     pub label: WindowLabel,
     /// Its end.
     pub ends_at: EpochMs,
+    /// Its length, which the terms in force may no longer say.
+    pub window_ms: u64,
     /// The terms in force.
     pub terms: Terms,
     /// Units below which everything counts as granted.
@@ -90,11 +104,12 @@ pub struct StoredPool {
 impl StoredPool {
     /// A row of the present version.
     #[must_use]
-    pub fn new(label: WindowLabel, ends_at: EpochMs, terms: Terms, watermark: u64) -> Self {
+    pub fn new(window: Window, terms: Terms, watermark: u64) -> Self {
         Self {
             v: VERSION,
-            label,
-            ends_at,
+            label: window.label,
+            ends_at: window.ends_at,
+            window_ms: window.window_ms,
             terms,
             watermark,
         }
@@ -107,12 +122,12 @@ impl Row for StoredPool {
     }
 
     fn consistent(&self) -> Result<(), Damaged> {
-        if self.label.0 == 0 || self.terms.limit == 0 || self.terms.window_ms == 0 {
+        if self.window_ms == 0 || self.terms.limit == 0 || self.terms.window_ms == 0 {
             return Err(Damaged::Contradiction {
-                what: "a window without label, limit or length",
+                what: "a window without limit or length",
             });
         }
-        Ok(())
+        labelled(self.label)
     }
 }
 
@@ -124,6 +139,8 @@ pub struct StoredEscrow {
     pub label: WindowLabel,
     /// Its end on the region's clock.
     pub ends_at: EpochMs,
+    /// What remained of it when the coordinator last told.
+    pub span_ms: u64,
     /// Units in the whole window, over the whole deployment.
     pub limit: u64,
     /// Units held of the coordinator.
@@ -139,7 +156,7 @@ impl StoredEscrow {
     #[must_use]
     pub fn new(
         label: WindowLabel,
-        ends_at: EpochMs,
+        (ends_at, span_ms): (EpochMs, u64),
         limit: u64,
         (held, watermark): (u64, u64),
         seen: Option<Seen>,
@@ -148,6 +165,7 @@ impl StoredEscrow {
             v: VERSION,
             label,
             ends_at,
+            span_ms,
             limit,
             held,
             watermark,
@@ -167,6 +185,6 @@ impl Row for StoredEscrow {
                 what: "more lent on than held",
             });
         }
-        Ok(())
+        labelled(self.label)
     }
 }

@@ -2,6 +2,7 @@
 
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
+use weir_shared::federation::window::Window;
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeBody, Terms};
 use weir_shared::wire::stored::{StoredPool, read_row};
@@ -95,7 +96,12 @@ impl World {
             .map(WindowLabel);
         if self.setup.broken == Some(Broken::DamagedWindowLentAgain) {
             let label = label.unwrap_or(self.last_label);
-            return Pool::wake(&StoredPool::new(label, now.plus(terms.window_ms), terms, 0));
+            let window = Window {
+                label,
+                ends_at: now.plus(terms.window_ms),
+                window_ms: terms.window_ms,
+            };
+            return Pool::wake(&StoredPool::new(window, terms, 0));
         }
         Pool::damaged(label, terms, now)
     }
@@ -200,8 +206,11 @@ impl World {
         let coordinator = &mut self.coordinator_lives[life];
         let window = coordinator.pool.window();
         if self.setup.broken == Some(Broken::LabelUsedTwice) && now >= window.ends_at {
-            let ends_at = now.plus(window.window_ms);
-            let again = StoredPool::new(window.label, ends_at, coordinator.terms, 0);
+            let again = Window {
+                ends_at: now.plus(window.window_ms),
+                ..window
+            };
+            let again = StoredPool::new(again, coordinator.terms, 0);
             coordinator.pool = Pool::wake(&again);
         }
     }

@@ -1,6 +1,7 @@
 //! Isolates: requests that wait for budget, one message in flight to their region.
 
-use weir_shared::federation::holder::{Holder, Lease, Need, Outlook, Ticket};
+use weir_shared::federation::holder::{Holder, Lease, Outlook};
+use weir_shared::federation::waiting::{Need, Ticket};
 use weir_shared::limits::{CALL_MS_MAX, DECIDE_WAIT_MS_MAX};
 use weir_shared::units::{HolderId, Incarnation, Sequence, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeBody, Grant, ReplyBody};
@@ -109,8 +110,8 @@ impl World {
             return;
         };
         let request = isolate.requests.remove(index);
-        if request.ticket.is_some() {
-            isolate.holder.unwait(Need::one(request.cost.max(1)));
+        if let Some(ticket) = request.ticket {
+            isolate.holder.unwait(ticket);
         }
         self.truth.unavailable += 1;
     }
@@ -132,11 +133,11 @@ impl World {
                 Outlook::Short => {
                     let holder = &mut self.isolates[life].holder;
                     let told = request.ticket.filter(|ticket| holder.answered(*ticket));
-                    if told.is_some() {
-                        holder.unwait(need);
+                    if let Some(ticket) = told {
+                        holder.unwait(ticket);
                         request.ticket = None;
                     }
-                    request.ticket = request.ticket.or_else(|| holder.wait(need));
+                    request.ticket = request.ticket.or_else(|| holder.wait(need, now));
                     if request.ticket.is_some() {
                         short = true;
                         self.isolates[life].requests.push(request);
@@ -146,8 +147,8 @@ impl World {
                     continue;
                 }
             }
-            if request.ticket.is_some() {
-                self.isolates[life].holder.unwait(need);
+            if let Some(ticket) = request.ticket {
+                self.isolates[life].holder.unwait(ticket);
             }
         }
         if short {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use weir_shared::federation::escrow::Escrow;
-use weir_shared::federation::holder::{Outlook, Ticket};
+use weir_shared::federation::holder::Outlook;
 use weir_shared::federation::message::Message;
+use weir_shared::federation::waiting::Ticket;
 use weir_shared::limits::COORDINATOR_CALL_MS_MAX;
 use weir_shared::units::{HolderId, Incarnation, Sequence};
 use weir_shared::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Seen};
@@ -202,11 +203,13 @@ impl World {
                 Outlook::Covered | Outlook::Exhausted => false,
                 Outlook::Unknown => true,
                 Outlook::Short => {
-                    if waiter.ticket.is_some_and(|ticket| escrow.answered(ticket)) {
-                        escrow.unwait(&waiter.message);
+                    let told = waiter.ticket.filter(|ticket| escrow.answered(*ticket));
+                    if let Some(ticket) = told {
+                        escrow.unwait(ticket);
                         waiter.ticket = None;
                     }
-                    waiter.ticket = waiter.ticket.or_else(|| escrow.wait(&waiter.message));
+                    let wait = || escrow.wait(&waiter.message, now);
+                    waiter.ticket = waiter.ticket.or_else(wait);
                     if waiter.ticket.is_some() {
                         short = true;
                         self.lives[life].waiting.push(waiter);
@@ -225,8 +228,8 @@ impl World {
     fn region_answers(&mut self, life: usize, waiter: Waiting, outage: bool) {
         let now = self.region_now(life);
         let escrow = &mut self.lives[life].escrow;
-        if waiter.ticket.is_some() {
-            escrow.unwait(&waiter.message);
+        if let Some(ticket) = waiter.ticket {
+            escrow.unwait(ticket);
         }
         let mut answer = escrow.exchange(&waiter.message, outage, now);
         if let Ok(reply) = answer.as_mut() {

@@ -56,8 +56,13 @@ impl Core {
             self.flush().await?;
             self.return_unneeded()?;
             let done = self.with(|machine, now| {
-                let done = machine.outbox.is_empty()
-                    && !machine.escrows.values().any(|escrow| escrow.restless(now));
+                let served = |budget: &String| {
+                    let loaded = machine.policy.as_ref();
+                    loaded.is_some_and(|loaded| loaded.policy.budgets.contains_key(budget))
+                };
+                let mut escrows = machine.escrows.iter();
+                let restless = escrows.any(|(name, escrow)| served(name) && escrow.restless(now));
+                let done = machine.outbox.is_empty() && !restless;
                 machine.tended_until = if done { now } else { now.plus(TASK_MS_MAX) };
                 done
             })?;

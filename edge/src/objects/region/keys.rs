@@ -2,13 +2,10 @@
 
 use std::rc::Rc;
 
-use weir_shared::accounting::counters::Charged;
 use weir_shared::algorithms::gcra::{Gcra, GcraState};
 use weir_shared::limits::LIMIT_KEYS_MAX;
 use weir_shared::policy::limit::Limit;
 use weir_shared::units::EpochMs;
-use weir_shared::wire::accounting::ANONYMOUS;
-use weir_shared::wire::check::Reason;
 use weir_shared::wire::region::{DecideBody, DecideReply, DecidedBody};
 
 use super::Core;
@@ -42,15 +39,6 @@ impl Core {
         };
         let now = self.with(|_, now| now)?;
         let decision = self.charge(&call, limit, now)?;
-        let tenant = call.tenant.as_deref().unwrap_or(ANONYMOUS);
-        if call.cost > 0 {
-            self.with(|machine, _| {
-                let charged = Charged::Limit(&call.limit);
-                let admitted = decision.reason == Reason::Admitted;
-                machine.outbox.count(tenant, charged, admitted, call.cost);
-            })?;
-            self.tend()?;
-        }
         Ok(DecideReply {
             revision,
             decision: Some(decision),
@@ -63,9 +51,9 @@ impl Core {
         limit: &Limit,
         now: EpochMs,
     ) -> Result<DecidedBody, Refused> {
-        let own = match (&call.tenant, limit.per_tenant) {
-            (Some(tenant), true) => format!("{tenant}{SEPARATOR}{}", call.key),
-            _ => call.key.clone(),
+        let own = match &call.tenant {
+            Some(tenant) => format!("{tenant}{SEPARATOR}{}", call.key),
+            None => call.key.clone(),
         };
         let (key, state) = match self.load_key(&call.limit, &own, &limit.gcra, now)? {
             Some(state) => (own, Some(state)),

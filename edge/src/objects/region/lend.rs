@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use futures_util::future::join_all;
 use weir_shared::federation::escrow::Escrow;
-use weir_shared::federation::holder::{Outlook, Ticket};
+use weir_shared::federation::holder::Outlook;
 use weir_shared::federation::message::Message;
+use weir_shared::federation::waiting::Ticket;
 use weir_shared::limits::{CALL_MS_MAX, CONTACT_MS_MIN, COORDINATOR_CALL_MS_MAX};
 use weir_shared::units::{EpochMs, HolderId, Sequence};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, Terms};
@@ -230,13 +231,13 @@ impl Waiting<'_> {
         let ticket = self.ticket;
         self.ticket = self
             .core
-            .with_escrow(&message.budget, |escrow, _| match ticket {
+            .with_escrow(&message.budget, |escrow, now| match ticket {
                 Some(ticket) if !escrow.answered(ticket) => Some(ticket),
-                Some(_) => {
-                    escrow.unwait(message);
-                    escrow.wait(message)
+                Some(ticket) => {
+                    escrow.unwait(ticket);
+                    escrow.wait(message, now)
                 }
-                None => escrow.wait(message),
+                None => escrow.wait(message, now),
             })?;
         Ok(self.ticket.is_some())
     }
@@ -244,11 +245,10 @@ impl Waiting<'_> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if self.ticket.is_some() {
+        if let Some(ticket) = self.ticket {
+            let unwait = |escrow: &mut Escrow, _| escrow.unwait(ticket);
             // An escrow that is gone has no waiters either.
-            let _gone = self.core.with_escrow(&self.message.budget, |escrow, _| {
-                escrow.unwait(self.message)
-            });
+            let _gone = self.core.with_escrow(&self.message.budget, unwait);
         }
     }
 }

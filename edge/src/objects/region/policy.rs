@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use weir_shared::limits::{CALL_MS_MAX, OPERATOR_CALL_MS_MAX, POLICY_POLL_MS};
+use weir_shared::limits::{OPERATOR_CALL_MS_MAX, POLICY_POLL_MS, REGISTRY_WAIT_MS_MAX};
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::region::SavedPolicy;
@@ -43,7 +43,7 @@ impl Core {
         }
         if self.with(|machine, _| machine.policy.is_none())? {
             let landed = self.ask_registry()?;
-            let _late = within(CALL_MS_MAX, landed).await;
+            let _late = within(REGISTRY_WAIT_MS_MAX, landed).await;
         } else if self.with(|machine, now| now.since(machine.asked_at) >= POLICY_POLL_MS)? {
             // Nobody waits for this: the last policy seen applies meanwhile.
             let _landed = self.ask_registry()?;
