@@ -154,6 +154,11 @@ pub fn step(name: &str) -> String {
 /// assert_eq!(refused.field, "/cost");
 /// ```
 pub fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Invalid> {
+    // A list in the place of an object would be read by position.
+    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+        let message = "must be an object".to_owned();
+        return Err(Invalid::new("", Fault::Form { message }));
+    }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let field = pointer(error.path());

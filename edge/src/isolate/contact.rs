@@ -1,11 +1,12 @@
 //! Contacts with the region's object: exchanges, counters and the policy in one call.
 
 use futures_channel::oneshot;
+use serde::Deserialize;
 use weir_shared::accounting::counters::Charged;
 use weir_shared::limits::{CALL_MS_MAX, REFRESH_MS_MAX};
 use weir_shared::units::{EpochMs, Revision, Sequence};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody};
-use weir_shared::wire::region::{ContactBody, ContactReply};
+use weir_shared::wire::region::{ContactBody, ContactReply, SavedPolicy};
 use worker::{Env, console_error};
 
 use super::region::{Loaded, RegionView};
@@ -155,8 +156,12 @@ fn apply(
     {
         console_error!("a frame was given up: the region has woken in between");
     }
-    if let Some(saved) = &reply.policy {
-        view.adopt(saved);
+    if let Some(policy) = &reply.policy {
+        // Read alone: a policy that is too new to be read must not cost the rest of the answer.
+        match SavedPolicy::deserialize(policy) {
+            Ok(saved) => view.adopt(&saved),
+            Err(error) => console_error!("policy: {error}"),
+        }
     }
     view.contact_ms = reply.next_contact_ms;
 }

@@ -16,7 +16,7 @@ pub const ANONYMOUS: &str = "\u{1}anonymous";
 
 /// Admitted and denied calls and units. Every decided unit is in exactly one of the two.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Tally {
     /// Calls admitted.
     pub admitted_calls: Count,
@@ -30,7 +30,7 @@ pub struct Tally {
 
 /// What one tenant was counted for, by budget and by limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct TenantCounters {
     /// By budget name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

@@ -11,3 +11,4 @@ pub mod policy;
 pub mod problem;
 pub mod region;
 pub mod stored;
+pub mod unique_map;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::decimal::Decimal;
+use super::unique_map;
 
 /// The whole document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,6 +21,7 @@ pub struct PolicyDocument {
     /// Where coordinators, registry and ledgers are first placed; the first of `regions` when absent.
     pub home: Option<String>,
     /// Tiers by name.
+    #[serde(deserialize_with = "unique_map::deserialize")]
     pub tiers: BTreeMap<String, TierBody>,
     /// A tenant's tier by the prefix of its name; the first match counts.
     pub tier_rules: Vec<TierRuleBody>,
@@ -30,16 +32,22 @@ pub struct PolicyDocument {
     /// The weight that unnamed tenants have together, at most.
     pub unknown_weight_max: Decimal,
     /// Named tenants.
+    #[serde(deserialize_with = "unique_map::deserialize")]
     pub tenants: BTreeMap<String, TenantBody>,
     /// Budgets by name.
+    #[serde(deserialize_with = "unique_map::deserialize")]
     pub budgets: BTreeMap<String, BudgetBody>,
     /// Limits by name.
+    #[serde(deserialize_with = "unique_map::deserialize")]
     pub limits: BTreeMap<String, LimitBody>,
     /// Meters by name.
+    #[serde(deserialize_with = "unique_map::deserialize")]
     pub meters: BTreeMap<String, serde_json::Value>,
     /// Guards by name.
+    #[serde(deserialize_with = "unique_map::deserialize")]
     pub guards: BTreeMap<String, serde_json::Value>,
     /// Overload resources by name.
+    #[serde(deserialize_with = "unique_map::deserialize")]
     pub overload: BTreeMap<String, serde_json::Value>,
     /// Gateway routes.
     pub routes: Vec<serde_json::Value>,

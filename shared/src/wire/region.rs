@@ -33,8 +33,9 @@ pub struct ContactBody {
 /// The answer to a contact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContactReply {
-    /// The policy, where the isolate's is older.
-    pub policy: Option<SavedPolicy>,
+    /// The policy, where the isolate's is older: a [`SavedPolicy`]. Not read together with the rest, so that an
+    /// isolate which is older than a new key of the policy still gets its answers.
+    pub policy: Option<serde_json::Value>,
     /// The answers, in the order of the messages.
     pub exchanges: Vec<ExchangeAnswer>,
     /// The answer to the frame.

@@ -45,8 +45,9 @@ impl Core {
             contacts.max().unwrap_or(CONTACT_MS_MIN)
         })?;
         let older = call.revision < loaded.saved.revision;
+        let policy = older.then(|| serde_json::to_value(loaded.saved.as_ref()));
         Ok(ContactReply {
-            policy: older.then(|| loaded.saved.as_ref().clone()),
+            policy: policy.transpose()?,
             exchanges,
             frame,
             next_contact_ms,

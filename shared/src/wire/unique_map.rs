@@ -1,0 +1,50 @@
+//! A JSON object whose keys are all different. Most readers let the last of two equal keys win, and the first would
+//! be dropped unseen.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+
+/// Reads a map, refusing a key that was there before.
+///
+/// # Errors
+/// The reader's, and one that names the key given twice.
+///
+/// ```
+/// use weir_shared::invalid::read_json;
+/// use weir_shared::wire::policy::PolicyDocument;
+/// let twice = br#"{"tiers":{"free":{"weight":1},"free":{"weight":2}}}"#;
+/// let refused = read_json::<PolicyDocument>(twice).unwrap_err();
+/// assert!(refused.to_string().contains("\"free\" is given twice"));
+/// ```
+pub fn deserialize<'de, D, V>(deserializer: D) -> Result<BTreeMap<String, V>, D::Error>
+where
+    D: Deserializer<'de>,
+    V: Deserialize<'de>,
+{
+    struct Unique<V>(PhantomData<V>);
+
+    impl<'de, V: Deserialize<'de>> Visitor<'de> for Unique<V> {
+        type Value = BTreeMap<String, V>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+            let mut map = BTreeMap::new();
+            while let Some(key) = entries.next_key::<String>()? {
+                let value = entries.next_value()?;
+                if map.contains_key(&key) {
+                    return Err(A::Error::custom(format_args!("{key:?} is given twice")));
+                }
+                map.insert(key, value);
+            }
+            Ok(map)
+        }
+    }
+
+    deserializer.deserialize_map(Unique(PhantomData))
+}

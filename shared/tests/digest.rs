@@ -1,0 +1,192 @@
+//! The same decisions, bit for bit, on the native target and in a browser's wasm: a digest over 10,000 seeded
+//! decisions of each state machine equals one constant on both.
+//!
+//! A digest that moves means that decisions moved. Where that is intended, the failing test prints the new one.
+
+#[cfg(target_arch = "wasm32")]
+wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
+
+#[path = "digest/exchange.rs"]
+mod exchange;
+#[path = "digest/frames.rs"]
+mod frames;
+#[path = "digest/log.rs"]
+mod log;
+#[path = "simulator/random.rs"]
+mod random;
+
+use log::Log;
+use random::Random;
+use weir_shared::algorithms::gcra::{Gcra, GcraState};
+use weir_shared::clock::MonotonicClock;
+use weir_shared::federation::lease_size::{Asked, expected_units, lease_units};
+use weir_shared::federation::window::Window;
+use weir_shared::limits::{COST_MAX, JSON_INTEGER_MAX};
+use weir_shared::policy::weight::Weight;
+use weir_shared::units::{EpochMs, WindowLabel};
+use weir_shared::wire::decimal::Decimal;
+
+/// Decisions of each machine.
+const DECISIONS: usize = 10_000;
+
+/// When the schedules start.
+const START_MS: u64 = 1_700_000_000_000;
+
+/// A number from 1 to `most`, with small ones as frequent as large ones.
+fn of_any_size(random: &mut Random, most: u64) -> u64 {
+    1 + (random.below(most) >> random.below(u64::from(u64::BITS - most.leading_zeros())))
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn gcra_decides_the_same() {
+    const KEYS: usize = 8;
+    let mut random = Random::new(1);
+    let limits = [
+        Gcra::new(100, 60_000, 20).unwrap(),
+        Gcra::new(7, 1_000, 3).unwrap(),
+        Gcra::new(10_000_000, 1_000, 250_000).unwrap(),
+        Gcra::new(JSON_INTEGER_MAX, 1, JSON_INTEGER_MAX).unwrap(),
+    ];
+    let mut states: [Option<GcraState>; KEYS] = [None; KEYS];
+    let mut now = EpochMs(START_MS);
+    let mut log = Log::default();
+    for _ in 0..DECISIONS {
+        now = now.plus(random.below(400));
+        let key = random.below(KEYS as u64) as usize;
+        // A key changes its limit now and then.
+        let limit = if random.chance(900) {
+            key % limits.len()
+        } else {
+            random.below(4) as usize
+        };
+        let burst = limits[limit].burst();
+        let cost = match random.below(4) {
+            0 => random.below(4),
+            1 => 1 + random.below(burst),
+            _ => of_any_size(&mut random, burst + 1),
+        };
+        let checked = limits[limit].check(states[key], cost, now);
+        states[key] = checked.next.or(states[key]);
+        let decision = checked.decision;
+        log.decision(
+            decision.admitted(),
+            &[
+                limit as u64,
+                cost,
+                decision.limit,
+                decision.remaining,
+                decision.reset_at.0,
+            ],
+        );
+        log.number(decision.retry.after_ms());
+        log.number(checked.next.map(|next| next.ms));
+        log.number(checked.next.map(|next| next.ticks));
+    }
+    log.is(8_802, 0xabc1_cb91_d3d4_6c05);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn windows_roll_the_same() {
+    let mut random = Random::new(2);
+    let mut clock = MonotonicClock::default();
+    let mut window = Window::open(WindowLabel(1), EpochMs(START_MS), 1_000);
+    let mut raw_ms = START_MS;
+    let mut log = Log::default();
+    for _ in 0..DECISIONS {
+        raw_ms = match random.below(20) {
+            0 => raw_ms.saturating_sub(random.below(200_000)),
+            1 => raw_ms + random.below(200_000),
+            _ => raw_ms + random.below(300),
+        };
+        let clamped = clock.read(EpochMs(raw_ms));
+        let now = random.one_of(&[clamped, EpochMs(raw_ms)]);
+        let next = window.at(now, random.one_of(&[1_000, 60_000, 7_777]));
+        log.decision(
+            next.label == window.label,
+            &[
+                now.0,
+                next.label.0,
+                next.ends_at.0,
+                next.window_ms,
+                next.remaining_ms(now),
+            ],
+        );
+        window = next;
+    }
+    log.is(9_290, 0xd77e_0b17_71f6_e138);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn leases_are_sized_the_same() {
+    let mut random = Random::new(3);
+    let mut log = Log::default();
+    for _ in 0..DECISIONS {
+        let most = random.one_of(&[20, 1_000, COST_MAX]);
+        let waiting = random.below(most);
+        let spent = of_any_size(&mut random, most);
+        let asked = Asked {
+            waiting,
+            smallest: waiting.min(1 + random.below(most)),
+            expected: expected_units(spent, random.below(2_000), random.between(500, 10_240)),
+        };
+        let left = 2 * of_any_size(&mut random, most);
+        let holders = random.between(0, 2_048) as usize;
+        let units = lease_units(asked, left, holders);
+        log.decision(
+            units > 0,
+            &[
+                asked.waiting,
+                asked.smallest,
+                asked.expected,
+                left,
+                holders as u64,
+                units,
+            ],
+        );
+    }
+    log.is(2_572, 0xd12b_c6d9_e95e_52fe);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn weights_are_read_the_same() {
+    let mut random = Random::new(4);
+    let mut log = Log::default();
+    for _ in 0..DECISIONS {
+        let whole = random.one_of(&[0, 1, 12, 123_456, 999_999, 1_000_000]);
+        let decimals = random.between(0, 7) as usize;
+        let rest = random.below(10_u64.pow(7));
+        let text = format!(
+            "{whole}.{:0<width$}",
+            rest % 10_u64.pow(decimals as u32),
+            width = decimals.max(1)
+        );
+        let value: f64 = text.parse().unwrap();
+        match Weight::try_from(value) {
+            Ok(weight) => {
+                log.decision(true, &[weight.micros(), weight.as_f64().to_bits()]);
+                log.text(&serde_json::to_string(&Decimal(weight.as_f64())).unwrap());
+            }
+            Err(fault) => {
+                log.decision(false, &[value.to_bits()]);
+                log.text(&fault.to_string());
+            }
+        }
+    }
+    log.is(7_470, 0xa80c_f5df_cd2e_dc67);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn frames_are_counted_the_same() {
+    frames::run(5, DECISIONS).is(6_949, 0x862d_2df4_d848_5a46);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn the_exchange_decides_the_same() {
+    exchange::run(6, DECISIONS).is(8_248, 0x1c97_ad54_6e94_bcc4);
+}

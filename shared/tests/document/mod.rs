@@ -1,0 +1,70 @@
+//! A policy document to bend, and what comes of it.
+
+use serde_json::{Value, json};
+use weir_shared::invalid::{Fault, read_json};
+use weir_shared::policy::Policy;
+use weir_shared::wire::policy::PolicyDocument;
+
+/// Stands for the literal under test until the document is text: JSON values hold neither `NaN` nor `1e999`.
+const MARK: &str = "@literal@";
+
+/// A valid document with one of everything.
+pub(crate) fn whole() -> Value {
+    json!({
+        "enforcing": false,
+        "regions": ["weur", "enam"],
+        "home": "enam",
+        "tiers": { "gold": { "weight": 2.5 }, "free": { "weight": 1 } },
+        "tier_rules": [ { "prefix": "gold:", "tier": "gold" }, { "prefix": "gold:trial:", "tier": "free" } ],
+        "default_tier": "free",
+        "tenants_max": 5000,
+        "unknown_weight_max": 3.25,
+        "tenants": {
+            "acme": { "tier": "gold", "weight": 6 },
+            "gold:late": { "tier": "free" },
+            "heavy": { "weight": 0.000001 }
+        },
+        "budgets": { "tokens": {
+            "limit": 100, "window_ms": 1000, "sharing": "first_come", "scope": "global", "reserve": "pinned",
+            "outage": "fail_closed", "lease": "auto", "shadow": true, "on_unavailable": "allow"
+        } },
+        "limits": { "per_ip": {
+            "algorithm": "gcra", "limit": 100, "period_ms": 60000, "burst": 20, "scope": "region",
+            "per_tenant": true, "shadow": false, "on_unavailable": "deny"
+        } },
+        "meters": {}, "guards": {}, "overload": {}, "routes": []
+    })
+}
+
+/// The whole document with `literal` at `pointer`; without what is there when the literal is empty.
+pub(crate) fn with(pointer: &str, literal: &str) -> String {
+    let mut document = whole();
+    let (parent, name) = pointer.rsplit_once('/').unwrap();
+    let parent = document.pointer_mut(parent).unwrap();
+    match parent {
+        Value::Object(map) if literal.is_empty() => {
+            map.remove(name).unwrap();
+        }
+        Value::Object(map) => {
+            map.insert(name.to_owned(), json!(MARK));
+        }
+        other => other[name.parse::<usize>().unwrap()] = json!(MARK),
+    }
+    document
+        .to_string()
+        .replace(&format!("\"{MARK}\""), literal)
+}
+
+/// The policy that the text comes to, or the pointer and the message of its refusal.
+pub(crate) fn policy(text: &str) -> Result<Policy, (String, String)> {
+    let read = read_json::<PolicyDocument>(text.as_bytes());
+    let built = read.and_then(|document| Policy::try_from(&document));
+    built.map_err(|refused| {
+        let message = match refused.fault {
+            // Where in the text is the pointer's business.
+            Fault::Form { message } => message.split(" at line ").next().unwrap().to_owned(),
+            fault => fault.to_string(),
+        };
+        (refused.field, message)
+    })
+}

@@ -1,0 +1,138 @@
+//! The policy document: what it resolves to, what may be left out, and that it survives a round trip.
+
+#![cfg(not(target_arch = "wasm32"))]
+
+mod document;
+
+use document::{policy, whole, with};
+use serde_json::{Value, json};
+use weir_shared::invalid::read_json;
+use weir_shared::policy::Policy;
+use weir_shared::units::Revision;
+use weir_shared::wire::policy::PolicyDocument;
+
+const SHIPPED: &str = include_str!("../../policy.json");
+
+#[test]
+fn the_shipped_policy_is_valid() {
+    let policy = policy(SHIPPED).unwrap();
+    assert_eq!(policy.home, "enam");
+    assert_eq!(policy.regions.len(), 6);
+    let terms = policy.budgets["tokens"].terms(Revision(3));
+    assert_eq!(
+        (terms.limit, terms.window_ms, terms.revision),
+        (30_000, 60_000, Revision(3))
+    );
+    assert_eq!(policy.limits["per_ip"].gcra.burst(), 20);
+    let tiers = [
+        ("enterprise:a", 4.0),
+        ("pro:a", 2.0),
+        ("free:a", 1.0),
+        ("a", 1.0),
+    ];
+    for (tenant, weight) in tiers {
+        let resolved = policy.tiers.resolve(tenant).unwrap();
+        assert_eq!(resolved.weight.as_f64(), weight, "{tenant}");
+    }
+}
+
+#[test]
+fn what_may_be_left_out_has_a_default() {
+    let document: PolicyDocument = read_json(br#"{"regions":["weur","enam"]}"#).unwrap();
+    let policy = Policy::try_from(&document).unwrap();
+    assert!(policy.enforcing);
+    assert_eq!(policy.home, "weur");
+    assert_eq!(policy.tiers.resolve("acme"), None);
+    let unsaid = policy_of("/limits/per_ip/burst", "").limits["per_ip"]
+        .gcra
+        .burst();
+    assert_eq!(unsaid, 100, "a burst is the limit unless it is said");
+    assert!(!policy_of("/budgets/tokens/shadow", "").budgets["tokens"].shadow);
+}
+
+fn policy_of(pointer: &str, literal: &str) -> Policy {
+    policy(&with(pointer, literal)).unwrap()
+}
+
+#[test]
+fn a_tenant_resolves_by_its_own_word_then_by_rule_then_by_default() {
+    let mut document = whole();
+    document["tenants"]["gold:own"] = json!({ "weight": 9 });
+    let resolves = |document: &Value, tenant: &str| {
+        let policy = policy(&document.to_string()).unwrap();
+        let resolved = policy.tiers.resolve(tenant);
+        resolved.map(|resolved| (resolved.tier.to_owned(), resolved.weight.micros()))
+    };
+    let cases = [
+        ("acme", "gold", 6_000_000),         // its own tier and weight
+        ("gold:late", "free", 1_000_000),    // its own tier before the rule's
+        ("gold:own", "gold", 9_000_000),     // its own weight, the rule's tier
+        ("heavy", "free", 1),                // its own weight, the default tier
+        ("gold:new", "gold", 2_500_000),     // by rule
+        ("gold:trial:x", "gold", 2_500_000), // by the first rule that matches
+        ("gold", "free", 1_000_000),         // no prefix, so by default
+        ("Gold:new", "free", 1_000_000),     // case counts
+    ];
+    for (tenant, tier, micros) in cases {
+        assert_eq!(
+            resolves(&document, tenant),
+            Some((tier.to_owned(), micros)),
+            "{tenant}"
+        );
+    }
+    document["default_tier"] = Value::Null;
+    assert_eq!(resolves(&document, "stranger"), None);
+    assert_eq!(
+        resolves(&document, "heavy"),
+        None,
+        "a weight alone is no tier"
+    );
+    assert!(resolves(&document, "acme").is_some() && resolves(&document, "gold:new").is_some());
+}
+
+#[test]
+fn a_document_survives_serialising_and_parsing() {
+    for text in [SHIPPED.to_owned(), whole().to_string(), "{}".to_owned()] {
+        let document: PolicyDocument = read_json(text.as_bytes()).unwrap();
+        let written = serde_json::to_string(&document).unwrap();
+        assert_eq!(
+            read_json::<PolicyDocument>(written.as_bytes()),
+            Ok(document)
+        );
+    }
+    // What was written out comes back as it was written, whole weights without decimals.
+    let document: PolicyDocument = read_json(whole().to_string().as_bytes()).unwrap();
+    let mut written = serde_json::to_value(&document).unwrap();
+    for (name, tenant) in written["tenants"].as_object_mut().unwrap() {
+        let given = whole()["tenants"][name].clone();
+        tenant
+            .as_object_mut()
+            .unwrap()
+            .retain(|field, _| given.get(field).is_some());
+    }
+    assert_eq!(written, whole());
+}
+
+#[test]
+fn the_answered_form_has_every_top_level_key() {
+    let empty = serde_json::to_value(PolicyDocument::default()).unwrap();
+    let keys: Vec<&String> = empty.as_object().unwrap().keys().collect();
+    let expected = [
+        "budgets",
+        "default_tier",
+        "enforcing",
+        "guards",
+        "home",
+        "limits",
+        "meters",
+        "overload",
+        "regions",
+        "routes",
+        "tenants",
+        "tenants_max",
+        "tier_rules",
+        "tiers",
+        "unknown_weight_max",
+    ];
+    assert_eq!(keys, expected);
+}

@@ -1,0 +1,297 @@
+//! The exact text of every form of the public interface: what is written, and that it is read back.
+
+#![cfg(not(target_arch = "wasm32"))]
+
+#[path = "wire/pinned.rs"]
+mod pinned;
+
+use std::collections::BTreeMap;
+
+use pinned::is_written_as;
+use weir_shared::wire::accounting::Tally;
+use weir_shared::wire::check::{CheckItem, CheckRequest, DecisionBody, Reason, Require};
+use weir_shared::wire::count::Count;
+use weir_shared::wire::decimal::Decimal;
+use weir_shared::wire::operator::{
+    BudgetReport, FairnessReply, RegionReport, Role, SessionReply, SessionRequest, TenantReport,
+};
+use weir_shared::wire::policy::{
+    Algorithm, BudgetBody, LimitBody, OnUnavailable, Outage, PolicyDocument, Reserve, Scope,
+    Sharing, TenantBody, TierBody, TierRuleBody,
+};
+use weir_shared::wire::problem::Problem;
+
+fn text(value: &str) -> Option<String> {
+    Some(value.to_owned())
+}
+
+#[test]
+fn the_question() {
+    let short = CheckRequest {
+        tenant: text("acme"),
+        limit: text("per_ip"),
+        key: text("203.0.113.9"),
+        cost: Some(3),
+        ..CheckRequest::default()
+    };
+    is_written_as(
+        &short,
+        r#"{"tenant":"acme","limit":"per_ip","key":"203.0.113.9","cost":3}"#,
+    );
+    let long = CheckRequest {
+        tenant: text("acme"),
+        checks: Some(vec![CheckItem {
+            budget: text("tokens"),
+            cost: Some(1500),
+            ..CheckItem::default()
+        }]),
+        require: Some(Require::All),
+        ..CheckRequest::default()
+    };
+    is_written_as(
+        &long,
+        r#"{"tenant":"acme","checks":[{"budget":"tokens","cost":1500}],"require":"all"}"#,
+    );
+}
+
+#[test]
+fn the_decision() {
+    let admitted = DecisionBody {
+        allowed: true,
+        limit: 20_000,
+        remaining: 18_500,
+        reset_at: 1_700_000_060_000,
+        retry_after_ms: Some(0),
+        binding: "tokens".to_owned(),
+        reason: Reason::Admitted,
+        region: "weur".to_owned(),
+        window: Some(4_711),
+        policy_revision: 7,
+    };
+    is_written_as(
+        &admitted,
+        r#"{"allowed":true,"limit":20000,"remaining":18500,"reset_at":1700000060000,"retry_after_ms":0,"binding":"tokens","reason":"admitted","region":"weur","window":4711,"policy_revision":7}"#,
+    );
+    let never = DecisionBody {
+        allowed: false,
+        retry_after_ms: None,
+        reason: Reason::Never,
+        window: None,
+        ..admitted
+    };
+    is_written_as(
+        &never,
+        r#"{"allowed":false,"limit":20000,"remaining":18500,"reset_at":1700000060000,"retry_after_ms":null,"binding":"tokens","reason":"never","region":"weur","window":null,"policy_revision":7}"#,
+    );
+    let reasons = [
+        (Reason::Admitted, "admitted"),
+        (Reason::OverShare, "over_share"),
+        (Reason::CapReached, "cap_reached"),
+        (Reason::LimitExceeded, "limit_exceeded"),
+        (Reason::Concurrency, "concurrency"),
+        (Reason::Overloaded, "overloaded"),
+        (Reason::Unavailable, "unavailable"),
+        (Reason::Never, "never"),
+    ];
+    for (reason, name) in reasons {
+        is_written_as(&reason, &format!("\"{name}\""));
+    }
+}
+
+#[test]
+fn counts_are_strings_above_2_to_the_53() {
+    is_written_as(&Count(0), "0");
+    is_written_as(&Count((1 << 53) - 1), "9007199254740991");
+    is_written_as(&Count(1 << 53), "\"9007199254740992\"");
+    is_written_as(
+        &Count(u128::MAX),
+        "\"340282366920938463463374607431768211455\"",
+    );
+    for text in [
+        "-1",
+        "1.5",
+        "\"\"",
+        "\"-1\"",
+        "\"x\"",
+        "null",
+        "\"340282366920938463463374607431768211456\"",
+    ] {
+        assert!(serde_json::from_str::<Count>(text).is_err(), "{text}");
+    }
+    assert_eq!(serde_json::from_str::<Count>("\"5\"").unwrap(), Count(5));
+}
+
+#[test]
+fn decimals_are_whole_where_they_can_be() {
+    is_written_as(&Decimal(4.0), "4");
+    is_written_as(&Decimal(0.0), "0");
+    is_written_as(&Decimal(2.675), "2.675");
+    is_written_as(&Decimal(-1.5), "-1.5");
+    is_written_as(&Decimal(1_000_000.0), "1000000");
+}
+
+#[test]
+fn the_session() {
+    let request = SessionRequest {
+        token: "secret".to_owned(),
+    };
+    is_written_as(&request, r#"{"token":"secret"}"#);
+    let reply = SessionReply {
+        role: Role::Admin,
+        expires_at: 1_700_043_200_000,
+    };
+    is_written_as(&reply, r#"{"role":"admin","expires_at":1700043200000}"#);
+}
+
+#[test]
+fn the_fairness_view() {
+    let total = Tally {
+        admitted_calls: Count(1),
+        admitted_units: Count(2),
+        denied_calls: Count(3),
+        denied_units: Count(1 << 53),
+    };
+    let tally = r#"{"admitted_calls":1,"admitted_units":2,"denied_calls":3,"denied_units":"9007199254740992"}"#;
+    let budget = BudgetReport {
+        weight: Decimal(4.0),
+        guarantee: 0,
+        used: Count(2),
+        borrowed: Count(0),
+        denied: Count(3),
+        total,
+    };
+    let reply = FairnessReply {
+        at: 1_700_000_000_000,
+        policy_revision: 7,
+        enforcing: true,
+        regions: vec![RegionReport {
+            region: "weur".to_owned(),
+            reachable: false,
+            total,
+        }],
+        tenants: vec![TenantReport {
+            tenant: "acme".to_owned(),
+            tier: text("enterprise"),
+            weight: Decimal(4.0),
+            total,
+            budgets: BTreeMap::from([("tokens".to_owned(), budget)]),
+            limits: BTreeMap::from([("per_ip".to_owned(), total)]),
+        }],
+    };
+    is_written_as(
+        &reply,
+        &format!(
+            r#"{{"at":1700000000000,"policy_revision":7,"enforcing":true,"regions":[{{"region":"weur","reachable":false,"total":{tally}}}],"tenants":[{{"tenant":"acme","tier":"enterprise","weight":4,"total":{tally},"budgets":{{"tokens":{{"weight":4,"guarantee":0,"used":2,"borrowed":0,"denied":3,"total":{tally}}}}},"limits":{{"per_ip":{tally}}}}}]}}"#
+        ),
+    );
+}
+
+#[test]
+fn the_problem() {
+    let mut problem = Problem {
+        kind: "/problems/out-of-range".to_owned(),
+        title: "out of range".to_owned(),
+        status: 400,
+        detail: "0 is outside 1 to 5".to_owned(),
+        field: text("/cost"),
+    };
+    is_written_as(
+        &problem,
+        r#"{"type":"/problems/out-of-range","title":"out of range","status":400,"detail":"0 is outside 1 to 5","field":"/cost"}"#,
+    );
+    problem.field = None;
+    is_written_as(
+        &problem,
+        r#"{"type":"/problems/out-of-range","title":"out of range","status":400,"detail":"0 is outside 1 to 5"}"#,
+    );
+}
+
+#[test]
+fn the_policy_document() {
+    is_written_as(
+        &PolicyDocument::default(),
+        r#"{"enforcing":true,"regions":[],"home":null,"tiers":{},"tier_rules":[],"default_tier":null,"tenants_max":100000,"unknown_weight_max":8,"tenants":{},"budgets":{},"limits":{},"meters":{},"guards":{},"overload":{},"routes":[]}"#,
+    );
+    is_written_as(
+        &TierBody {
+            weight: Some(Decimal(4.0)),
+        },
+        r#"{"weight":4}"#,
+    );
+    let rule = TierRuleBody {
+        prefix: text("pro:"),
+        tier: text("pro"),
+    };
+    is_written_as(&rule, r#"{"prefix":"pro:","tier":"pro"}"#);
+    is_written_as(
+        &TenantBody {
+            tier: text("pro"),
+            ..TenantBody::default()
+        },
+        r#"{"tier":"pro","weight":null,"parent":null,"borrow_max":null,"lend_max":null,"overrides":[]}"#,
+    );
+    let budget = BudgetBody {
+        limit: Some(100),
+        window_ms: Some(1_000),
+        sharing: Some(Sharing::FirstCome),
+        scope: Some(Scope::Global),
+        reserve: Some(Reserve::Pinned),
+        outage: Some(Outage::FailClosed),
+        lease: Some("auto".into()),
+        shadow: Some(true),
+        on_unavailable: Some(OnUnavailable::Deny),
+    };
+    is_written_as(
+        &budget,
+        r#"{"limit":100,"window_ms":1000,"sharing":"first_come","scope":"global","reserve":"pinned","outage":"fail_closed","lease":"auto","shadow":true,"on_unavailable":"deny"}"#,
+    );
+    let limit = LimitBody {
+        algorithm: Some(Algorithm::Gcra),
+        limit: Some(100),
+        period_ms: Some(60_000),
+        burst: Some(20),
+        scope: Some(Scope::Region),
+        per_tenant: Some(false),
+        shadow: None,
+        on_unavailable: Some(OnUnavailable::Allow),
+    };
+    is_written_as(
+        &limit,
+        r#"{"algorithm":"gcra","limit":100,"period_ms":60000,"burst":20,"scope":"region","per_tenant":false,"on_unavailable":"allow"}"#,
+    );
+}
+
+#[test]
+fn the_values_that_a_policy_names() {
+    let sharings = [
+        (Sharing::WeightedFairEscrow, "weighted_fair_escrow"),
+        (Sharing::FairShare, "fair_share"),
+        (Sharing::WeightedFairShare, "weighted_fair_share"),
+        (Sharing::FirstCome, "first_come"),
+        (Sharing::StaticPartition, "static_partition"),
+    ];
+    for (sharing, name) in sharings {
+        is_written_as(&sharing, &format!("\"{name}\""));
+    }
+    let algorithms = [
+        (Algorithm::Gcra, "gcra"),
+        (Algorithm::TokenBucket, "token_bucket"),
+        (Algorithm::FixedWindow, "fixed_window"),
+        (Algorithm::SlidingWindow, "sliding_window"),
+        (Algorithm::SlidingLog, "sliding_log"),
+        (Algorithm::Quota, "quota"),
+        (Algorithm::LeakyBucket, "leaky_bucket"),
+    ];
+    for (algorithm, name) in algorithms {
+        is_written_as(&algorithm, &format!("\"{name}\""));
+    }
+    for (scope, name) in [
+        (Scope::Isolate, "isolate"),
+        (Scope::Region, "region"),
+        (Scope::Global, "global"),
+    ] {
+        is_written_as(&scope, &format!("\"{name}\""));
+    }
+    is_written_as(&Reserve::Paced, "\"paced\"");
+    is_written_as(&Outage::RegionalOnly, "\"regional_only\"");
+}

@@ -1,0 +1,15 @@
+//! Compares a form with its text, both ways.
+
+use std::fmt::Debug;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Fails unless `value` is written as `text` and `text` is read as `value`.
+pub(crate) fn is_written_as<T>(value: &T, text: &str)
+where
+    T: Serialize + DeserializeOwned + PartialEq + Debug,
+{
+    assert_eq!(serde_json::to_string(value).unwrap(), text);
+    assert_eq!(&serde_json::from_str::<T>(text).unwrap(), value, "{text}");
+}

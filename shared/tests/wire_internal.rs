@@ -1,0 +1,201 @@
+//! The exact text of every form between Weir's own parts and of every stored row.
+
+#![cfg(not(target_arch = "wasm32"))]
+
+#[path = "wire/pinned.rs"]
+mod pinned;
+#[path = "wire/samples.rs"]
+mod samples;
+
+use std::collections::BTreeMap;
+
+use pinned::is_written_as;
+use samples::{ESCROW, FRAME, MESSAGE, POOL, REPLY, SEEN, TERMS, frame, message, reply};
+use weir_shared::federation::window::Window;
+use weir_shared::units::{EpochMs, Incarnation, Revision, Sequence, WindowLabel};
+use weir_shared::wire::accounting::{ANONYMOUS, FrameReply, OTHERS, Tally, TenantCounters};
+use weir_shared::wire::check::Reason;
+use weir_shared::wire::exchange::{ExchangeAnswer, Refusal, Want};
+use weir_shared::wire::policy::PolicyDocument;
+use weir_shared::wire::region::{
+    ContactBody, ContactReply, DecideBody, DecideReply, DecidedBody, SavedPolicy,
+};
+use weir_shared::wire::stored::{StoredEscrow, StoredPool, read_row};
+
+fn frame_reply() -> FrameReply {
+    FrameReply {
+        sequence: Sequence(9),
+        receiver: Incarnation(3),
+        counted: true,
+    }
+}
+
+fn pool() -> StoredPool {
+    let window = Window {
+        label: WindowLabel(4_711),
+        ends_at: EpochMs(1_700_000_060_000),
+        window_ms: 30_000,
+    };
+    StoredPool::new(window, TERMS, 40)
+}
+
+fn escrow() -> StoredEscrow {
+    let end = (EpochMs(1_700_000_060_000), 41_000);
+    StoredEscrow::new(WindowLabel(4_711), end, 100, (40, 30), Some(SEEN))
+}
+
+#[test]
+fn the_exchange() {
+    is_written_as(&message(), MESSAGE);
+    is_written_as(&reply(), REPLY);
+    is_written_as(
+        &ExchangeAnswer::Reply(reply()),
+        &format!(r#"{{"reply":{REPLY}}}"#),
+    );
+    let named = Want {
+        tenant: Some("acme".to_owned()),
+        waiting: 0,
+        smallest: 0,
+        expected: 1,
+    };
+    is_written_as(
+        &named,
+        r#"{"tenant":"acme","waiting":0,"smallest":0,"expected":1}"#,
+    );
+}
+
+#[test]
+fn the_refusals() {
+    let (got, have) = (Incarnation(1), Incarnation(2));
+    let refusals = [
+        (
+            Refusal::Version { got: 3, have: 1 },
+            r#"{"version":{"got":3,"have":1}}"#,
+        ),
+        (
+            Refusal::Malformed {
+                field: "wants".to_owned(),
+            },
+            r#"{"malformed":{"field":"wants"}}"#,
+        ),
+        (
+            Refusal::Superseded { got, have },
+            r#"{"superseded":{"got":1,"have":2}}"#,
+        ),
+        (
+            Refusal::Stale {
+                got: Sequence(8),
+                have: Sequence(9),
+            },
+            r#"{"stale":{"got":8,"have":9}}"#,
+        ),
+        (Refusal::TenantNamed, r#""tenant_named""#),
+        (Refusal::UnknownBudget, r#""unknown_budget""#),
+        (Refusal::NoWindow, r#""no_window""#),
+    ];
+    for (refusal, text) in refusals {
+        is_written_as(
+            &ExchangeAnswer::Refused(refusal),
+            &format!(r#"{{"refused":{text}}}"#),
+        );
+    }
+}
+
+#[test]
+fn the_frame() {
+    is_written_as(&frame(), FRAME);
+    is_written_as(
+        &frame_reply(),
+        r#"{"sequence":9,"receiver":3,"counted":true}"#,
+    );
+    is_written_as(
+        &TenantCounters {
+            limits: BTreeMap::from([("per_ip".to_owned(), Tally::default())]),
+            ..TenantCounters::default()
+        },
+        r#"{"limits":{"per_ip":{"admitted_calls":0,"admitted_units":0,"denied_calls":0,"denied_units":0}}}"#,
+    );
+    is_written_as(&OTHERS.to_owned(), r#""\u0001others""#);
+    is_written_as(&ANONYMOUS.to_owned(), r#""\u0001anonymous""#);
+}
+
+#[test]
+fn the_contact() {
+    let contact = ContactBody {
+        region: "weur".to_owned(),
+        revision: Revision(7),
+        exchanges: vec![message()],
+        frame: Some(frame()),
+    };
+    is_written_as(
+        &contact,
+        &format!(r#"{{"region":"weur","revision":7,"exchanges":[{MESSAGE}],"frame":{FRAME}}}"#),
+    );
+    let saved = SavedPolicy {
+        revision: Revision(8),
+        document: PolicyDocument::default(),
+    };
+    is_written_as(
+        &saved,
+        &format!(
+            r#"{{"revision":8,"document":{}}}"#,
+            serde_json::to_string(&saved.document).unwrap()
+        ),
+    );
+    let saved = serde_json::to_value(&saved).unwrap();
+    let written = saved.to_string();
+    let answer = ContactReply {
+        policy: Some(saved),
+        exchanges: vec![ExchangeAnswer::Reply(reply())],
+        frame: Some(frame_reply()),
+        next_contact_ms: 500,
+    };
+    is_written_as(
+        &answer,
+        &format!(
+            r#"{{"policy":{written},"exchanges":[{{"reply":{REPLY}}}],"frame":{{"sequence":9,"receiver":3,"counted":true}},"next_contact_ms":500}}"#
+        ),
+    );
+}
+
+#[test]
+fn the_check_of_a_limit() {
+    let asked = DecideBody {
+        region: "weur".to_owned(),
+        limit: "per_ip".to_owned(),
+        tenant: None,
+        key: "203.0.113.9".to_owned(),
+        cost: 3,
+    };
+    is_written_as(
+        &asked,
+        r#"{"region":"weur","limit":"per_ip","tenant":null,"key":"203.0.113.9","cost":3}"#,
+    );
+    let decided = DecideReply {
+        revision: Revision(7),
+        decision: Some(DecidedBody {
+            reason: Reason::LimitExceeded,
+            limit: 20,
+            remaining: 1,
+            reset_at: EpochMs(1_700_000_060_000),
+            retry_after_ms: Some(600),
+        }),
+    };
+    is_written_as(
+        &decided,
+        r#"{"revision":7,"decision":{"reason":"limit_exceeded","limit":20,"remaining":1,"reset_at":1700000060000,"retry_after_ms":600}}"#,
+    );
+    let unknown = DecideReply {
+        revision: Revision(7),
+        decision: None,
+    };
+    is_written_as(&unknown, r#"{"revision":7,"decision":null}"#);
+}
+
+#[test]
+fn the_stored_rows() {
+    is_written_as(&pool(), POOL);
+    is_written_as(&escrow(), ESCROW);
+    assert_eq!(read_row::<StoredPool>(POOL), Ok(pool()));
+    assert_eq!(read_row::<StoredEscrow>(ESCROW), Ok(escrow()));
+}
