@@ -30,10 +30,10 @@ fn message(body: &ExchangeBody) -> Message {
 /// Asks `escrow`, and behind it `pool`, for `units` on behalf of `holder`.
 fn lend(holder: &mut Holder, escrow: &mut Escrow, pool: &mut Pool, units: u64, now: EpochMs) {
     let terms = terms(40);
-    let waiting = holder.wait(Need::one(units), now).unwrap();
+    let waiting = holder.wait_on(None, Need::one(units), now).unwrap();
     let asked = message(&holder.begin(terms, now).unwrap());
     if escrow.outlook(&asked, None, now) == Outlook::Short {
-        let behind = escrow.wait(&asked, now).unwrap();
+        let behind = escrow.wait_on(None, &asked, now).unwrap();
         let up = escrow.begin(terms, now).unwrap();
         let reply = pool.exchange(&message(&up), now).unwrap();
         if let Some(row) = pool.due() {
@@ -51,7 +51,7 @@ fn lend(holder: &mut Holder, escrow: &mut Escrow, pool: &mut Pool, units: u64, n
 fn a_reply_to_the_first_sending_does_not_lengthen_the_lease_by_the_second() {
     let mut holder = holder(1);
     let mut pool = Pool::open(terms(100), EpochMs(0));
-    let _ticket = holder.wait(Need::one(10), EpochMs(0)).unwrap();
+    let _ticket = holder.wait_on(None, Need::one(10), EpochMs(0)).unwrap();
     let body = holder.begin(terms(100), EpochMs(0)).unwrap();
     let reply = pool.exchange(&message(&body), EpochMs(10)).unwrap();
     holder.fail(body.sequence);
@@ -95,7 +95,7 @@ fn a_return_that_reached_two_lives_of_a_region_is_lent_again_once() {
 
     let (mut second, mut third) = (holder(101), holder(102));
     lend(&mut third, &mut new, &mut pool, returned, at(460));
-    let _ticket = second.wait(Need::one(returned), at(460)).unwrap();
+    let _ticket = second.wait_on(None, Need::one(returned), at(460)).unwrap();
     let asked = message(&second.begin(terms(40), at(460)).unwrap());
     let answer = old.exchange(&asked, false, at(460));
     if let Ok(reply) = answer
@@ -109,7 +109,7 @@ fn a_return_that_reached_two_lives_of_a_region_is_lent_again_once() {
 }
 
 fn ask(holder: &mut Holder, units: u64, terms: Terms, now: EpochMs) -> Message {
-    let _ticket = holder.wait(Need::one(units), now).unwrap();
+    let _ticket = holder.wait_on(None, Need::one(units), now).unwrap();
     message(&holder.begin(terms, now).unwrap())
 }
 
@@ -295,7 +295,7 @@ fn a_label_beyond_its_range_is_refused() {
 #[test]
 fn a_refused_message_ends_the_wait_for_it() {
     let mut holder = holder(1);
-    let ticket = holder.wait(Need::one(1), EpochMs(0)).unwrap();
+    let ticket = holder.wait_on(None, Need::one(1), EpochMs(0)).unwrap();
     let body = holder.begin(terms(100), EpochMs(0)).unwrap();
     let outlook = |holder: &Holder| holder.outlook(Need::one(1), Some(ticket), EpochMs(5));
     assert_eq!(outlook(&holder), Outlook::Short);

@@ -199,18 +199,9 @@ impl Wait<'_> {
     /// Takes a ticket for the next message, unless the one in hand has not been answered yet. False when too many
     /// requests wait.
     fn register(&mut self, now: EpochMs) -> Result<bool, Failure> {
-        let need = self.check.need();
-        let ticket = self.ticket;
+        let (need, ticket) = (self.check.need(), self.ticket);
         self.ticket = with(self.check.region, |view| {
-            let holder = view.holder(self.check.name);
-            match ticket {
-                Some(ticket) if !holder.answered(ticket) => Some(ticket),
-                Some(ticket) => {
-                    holder.unwait(ticket);
-                    holder.wait(need, now)
-                }
-                None => holder.wait(need, now),
-            }
+            view.holder(self.check.name).wait_on(ticket, need, now)
         })?;
         Ok(self.ticket.is_some())
     }

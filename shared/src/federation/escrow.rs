@@ -72,10 +72,15 @@ impl Escrow {
         self.above.outlook(need(message), ticket, now)
     }
 
-    /// Registers the requests behind `message` as waiting for the coordinator.
+    /// Registers the requests behind `message` as waiting for the coordinator; see [`Holder::wait_on`].
     #[must_use]
-    pub fn wait(&mut self, message: &Message, now: EpochMs) -> Option<Ticket> {
-        self.above.wait(need(message), now)
+    pub fn wait_on(
+        &mut self,
+        ticket: Option<Ticket>,
+        message: &Message,
+        now: EpochMs,
+    ) -> Option<Ticket> {
+        self.above.wait_on(ticket, need(message), now)
     }
 
     /// Takes them off again.

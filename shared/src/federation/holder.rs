@@ -176,9 +176,20 @@ impl Holder {
         self.denied = self.denied.saturating_add(cost).min(JSON_INTEGER_MAX);
     }
 
-    /// Registers a need that waits. `None` when too many wait already.
+    /// Registers a need that waits, or keeps the ticket in hand while the message that carries it is not answered.
+    /// `None` when too many wait already.
     #[must_use]
-    pub fn wait(&mut self, need: Need, now: EpochMs) -> Option<Ticket> {
+    pub fn wait_on(&mut self, ticket: Option<Ticket>, need: Need, now: EpochMs) -> Option<Ticket> {
+        match ticket {
+            Some(ticket) if !self.answered(ticket) => return Some(ticket),
+            Some(ticket) => self.unwait(ticket),
+            None => {}
+        }
+        self.wait(need, now)
+    }
+
+    /// Registers a need that waits. `None` when too many wait already.
+    fn wait(&mut self, need: Need, now: EpochMs) -> Option<Ticket> {
         let next = self.message(Sequence(self.sequence.0 + 1));
         self.waiting.add(need, next, now)
     }

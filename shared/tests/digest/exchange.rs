@@ -151,7 +151,7 @@ impl World {
 
     /// Waits for one answer at most.
     fn wait(&mut self, place: usize, need: Need) -> Outlook {
-        let Some(ticket) = self.isolates[place].wait(need, self.now) else {
+        let Some(ticket) = self.isolates[place].wait_on(None, need, self.now) else {
             return Outlook::Unknown;
         };
         self.isolate_asks(place);
@@ -197,7 +197,7 @@ impl World {
     fn ticket(&mut self, at: usize, message: &Message) -> Option<Ticket> {
         let region = &mut self.regions[at];
         match region.outlook(message, None, self.now) {
-            Outlook::Short => region.wait(message, self.now),
+            Outlook::Short => region.wait_on(None, message, self.now),
             _ => None,
         }
     }

@@ -132,12 +132,7 @@ impl World {
                 Outlook::Unknown => self.truth.unavailable += 1,
                 Outlook::Short => {
                     let holder = &mut self.isolates[life].holder;
-                    let told = request.ticket.filter(|ticket| holder.answered(*ticket));
-                    if let Some(ticket) = told {
-                        holder.unwait(ticket);
-                        request.ticket = None;
-                    }
-                    request.ticket = request.ticket.or_else(|| holder.wait(need, now));
+                    request.ticket = holder.wait_on(request.ticket, need, now);
                     if request.ticket.is_some() {
                         short = true;
                         self.isolates[life].requests.push(request);

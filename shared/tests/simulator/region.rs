@@ -203,13 +203,7 @@ impl World {
                 Outlook::Covered | Outlook::Exhausted => false,
                 Outlook::Unknown => true,
                 Outlook::Short => {
-                    let told = waiter.ticket.filter(|ticket| escrow.answered(*ticket));
-                    if let Some(ticket) = told {
-                        escrow.unwait(ticket);
-                        waiter.ticket = None;
-                    }
-                    let wait = || escrow.wait(&waiter.message, now);
-                    waiter.ticket = waiter.ticket.or_else(wait);
+                    waiter.ticket = escrow.wait_on(waiter.ticket, &waiter.message, now);
                     if waiter.ticket.is_some() {
                         short = true;
                         self.lives[life].waiting.push(waiter);

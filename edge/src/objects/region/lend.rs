@@ -228,18 +228,9 @@ struct Waiting<'a> {
 impl Waiting<'_> {
     /// Takes a ticket for the next message, unless the one in hand has not been answered yet.
     fn register(&mut self) -> Result<bool, Refused> {
-        let message = self.message;
-        let ticket = self.ticket;
-        self.ticket = self
-            .core
-            .with_escrow(&message.budget, |escrow, now| match ticket {
-                Some(ticket) if !escrow.answered(ticket) => Some(ticket),
-                Some(ticket) => {
-                    escrow.unwait(ticket);
-                    escrow.wait(message, now)
-                }
-                None => escrow.wait(message, now),
-            })?;
+        let (message, ticket) = (self.message, self.ticket);
+        let wait = |escrow: &mut Escrow, now| escrow.wait_on(ticket, message, now);
+        self.ticket = self.core.with_escrow(&message.budget, wait)?;
         Ok(self.ticket.is_some())
     }
 }
