@@ -162,12 +162,6 @@ impl Escrow {
         self.above.wants_contact(now)
     }
 
-    /// Whether units run low at the present pace; see [`Holder::runs_low`].
-    #[must_use]
-    pub fn runs_low(&self, now: EpochMs) -> bool {
-        self.above.runs_low(now)
-    }
-
     /// Whether there is anything left to tell the coordinator; see [`Holder::restless`].
     #[must_use]
     pub fn restless(&self, now: EpochMs) -> bool {

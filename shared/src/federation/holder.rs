@@ -230,16 +230,10 @@ impl Holder {
         let Some(lease) = self.open_lease(now) else {
             return false;
         };
-        let unneeded = lease.balance() > self.expected(now);
-        self.runs_low(now) || (now >= self.contact_at && (unneeded || self.denied > 0))
-    }
-
-    /// Whether less is left than half of what is expected to be used until the next contact, and the parent has more.
-    /// False while a message is under way.
-    #[must_use]
-    pub fn runs_low(&self, now: EpochMs) -> bool {
-        let low = |lease: &Lease| lease.balance() < self.expected(now) / 2 && lease.left > 0;
-        self.unanswered.is_none() && self.open_lease(now).is_some_and(low)
+        let expected = self.expected(now);
+        let low = lease.balance() < expected / 2 && lease.left > 0;
+        let idle = now >= self.contact_at && (lease.balance() > expected || self.denied > 0);
+        low || idle
     }
 
     /// Makes the next message, or repeats the one that was not answered. `None` while one is in flight.

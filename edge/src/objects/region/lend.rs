@@ -75,10 +75,6 @@ impl Core {
             escrow.exchange(&message, outage, now)
         })?;
         self.store_escrow(&message.budget)?;
-        // What runs low is asked for ahead, so that the next message finds it. Nobody waits for the answer.
-        if self.with_escrow(&message.budget, |escrow, now| escrow.runs_low(now))? {
-            let _landing = self.borrow_more(&message.budget, terms, &loaded.policy.home)?;
-        }
         Ok(match answer {
             Ok(reply) => ExchangeAnswer::Reply(reply),
             Err(refusal) => ExchangeAnswer::Refused(refusal),
