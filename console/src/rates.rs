@@ -128,39 +128,31 @@ pub struct Rates<'a> {
 impl Rates<'_> {
     /// One tenant's, over all it was counted for. A tenant that was not seen before counts from zero.
     pub fn tenant(&self, newest: &TenantReport) -> Option<TallyRate> {
-        let before = self
-            .tenants
-            .get(newest.tenant.as_str())
-            .map(|report| report.total)
-            .unwrap_or_default();
-        TallyRate::between(&before, &newest.total, self.elapsed_ms)
+        self.of(newest, |report| report.total)
     }
 
     /// One tenant's, in one budget.
     pub fn budget(&self, newest: &TenantReport, budget: &str) -> Option<TallyRate> {
-        let total = |report: &TenantReport| {
-            report
-                .budgets
-                .get(budget)
-                .map(|b| b.total)
-                .unwrap_or_default()
-        };
-        let before = self
-            .tenants
-            .get(newest.tenant.as_str())
-            .map(|report| total(report))
-            .unwrap_or_default();
-        TallyRate::between(&before, &total(newest), self.elapsed_ms)
+        self.of(newest, |report| {
+            let report = report.budgets.get(budget);
+            report.map(|report| report.total).unwrap_or_default()
+        })
     }
 
     /// One tenant's, in one limit.
     pub fn limit(&self, newest: &TenantReport, limit: &str) -> Option<TallyRate> {
-        let total = |report: &TenantReport| report.limits.get(limit).copied().unwrap_or_default();
-        let before = self
-            .tenants
-            .get(newest.tenant.as_str())
-            .map(|report| total(report))
-            .unwrap_or_default();
+        self.of(newest, |report| {
+            report.limits.get(limit).copied().unwrap_or_default()
+        })
+    }
+
+    fn of(
+        &self,
+        newest: &TenantReport,
+        total: impl Fn(&TenantReport) -> Tally,
+    ) -> Option<TallyRate> {
+        let before = self.tenants.get(newest.tenant.as_str());
+        let before = before.map(|report| total(report)).unwrap_or_default();
         TallyRate::between(&before, &total(newest), self.elapsed_ms)
     }
 

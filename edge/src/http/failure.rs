@@ -70,6 +70,14 @@ impl From<serde_json::Error> for Failure {
 const RETRY_AFTER_S: &str = "1";
 
 impl Failure {
+    /// The policy has no `what` (a budget, a limit) by the name that the check gives in the fields at `at`.
+    pub fn unknown(what: &'static str, at: &str) -> Self {
+        Self::NotFound {
+            what,
+            field: Some(format!("{at}/{what}")),
+        }
+    }
+
     /// The answer.
     ///
     /// # Errors

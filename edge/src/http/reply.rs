@@ -10,7 +10,15 @@ use super::failure::Failure;
 /// # Errors
 /// When the platform refuses to build it.
 pub fn json(status: u16, body: &impl Serialize) -> Result<Response, Failure> {
-    Ok(builder(status)?.fixed(serde_json::to_string(body)?.into_bytes()))
+    with_body(builder(status)?, body)
+}
+
+/// A JSON answer whose head was made by [`builder`].
+///
+/// # Errors
+/// When the body cannot be written.
+pub fn with_body(head: ResponseBuilder, body: &impl Serialize) -> Result<Response, Failure> {
+    Ok(head.fixed(serde_json::to_string(body)?.into_bytes()))
 }
 
 /// The head of a JSON answer, for more headers.

@@ -147,10 +147,7 @@ impl BudgetCheck<'_> {
         if known {
             return Ok(());
         }
-        Err(Failure::NotFound {
-            what: "budget",
-            field: Some(format!("{}/budget", self.at)),
-        })
+        Err(Failure::unknown("budget", self.at))
     }
 
     /// A cost above the limit: refused before anything is leased.

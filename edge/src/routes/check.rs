@@ -47,7 +47,7 @@ pub async fn check(request: &mut Request, handles: &RequestHandles) -> Result<Re
     let (decided, promise) = asked.decide().await?;
     let builder = reply::builder(200)?;
     let builder = headers(builder, &decided, promise, now().0)?;
-    Ok(builder.fixed(serde_json::to_string(&decided)?.into_bytes()))
+    reply::with_body(builder, &decided)
 }
 
 /// A checked question at the place that decides it.
@@ -73,10 +73,7 @@ impl Asked<'_> {
     async fn decide(&self) -> Result<(DecisionBody, Promise), Failure> {
         let tenant = self.check.tenant.as_deref();
         if tenant.is_some_and(|tenant| self.loaded.policy.tiers.resolve(tenant).is_none()) {
-            return Err(Failure::NotFound {
-                what: "tenant",
-                field: Some("/tenant".to_owned()),
-            });
+            return Err(Failure::unknown("tenant", ""));
         }
         let ruled = match &self.check.target {
             Target::Budget(name) => self.budget(name).await?,
@@ -161,10 +158,7 @@ impl Asked<'_> {
     }
 
     fn unknown(&self, what: &'static str) -> Failure {
-        Failure::NotFound {
-            what,
-            field: Some(format!("{}/{what}", self.check.at)),
-        }
+        Failure::unknown(what, self.check.at)
     }
 
     /// The decision as it is answered. What is not enforced passes, with its true reason.

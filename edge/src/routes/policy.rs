@@ -92,7 +92,7 @@ fn registry() -> Result<Home, Failure> {
 
 fn answer(saved: &SavedPolicy) -> Result<Response, Failure> {
     let builder = reply::builder(200)?.with_header("etag", &format!("\"{}\"", saved.revision))?;
-    Ok(builder.fixed(serde_json::to_string(&saved.document)?.into_bytes()))
+    reply::with_body(builder, &saved.document)
 }
 
 /// The revision of `If-Match`; `None` for `*` (RFC 9110, section 13.1.1).

@@ -24,7 +24,7 @@ pub async fn open(request: &mut Request, handles: &RequestHandles) -> Result<Res
     let opened = session::open(&token, now());
     let (cookie, session) = opened.ok_or(Failure::Internal("no session".to_owned()))?;
     let builder = reply::builder(200)?.with_header("set-cookie", &cookie)?;
-    Ok(builder.fixed(serde_json::to_string(&session)?.into_bytes()))
+    reply::with_body(builder, &session)
 }
 
 /// The session of the request.

@@ -150,12 +150,6 @@ impl Escrow {
         self.above.refused(sequence, refusal);
     }
 
-    /// Whether a message to the coordinator is in flight.
-    #[must_use]
-    pub fn in_flight(&self, now: EpochMs) -> bool {
-        self.above.in_flight(now)
-    }
-
     /// Whether the coordinator should be told something without a shortage; see [`Holder::wants_contact`].
     #[must_use]
     pub fn wants_contact(&self, now: EpochMs) -> bool {

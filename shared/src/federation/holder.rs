@@ -134,7 +134,7 @@ impl Holder {
         self.seen
     }
 
-    /// What is known of `need` without asking the parent. A ticket is what [`Holder::wait`] gave to a request; with
+    /// What is known of `need` without asking the parent. A ticket is what [`Holder::wait_on`] gave to a request; with
     /// one, only a reply to a message that carried its want tells anything.
     #[must_use]
     pub fn outlook(&self, need: Need, ticket: Option<Ticket>, now: EpochMs) -> Outlook {
@@ -261,14 +261,6 @@ impl Holder {
     pub fn restless(&self, now: EpochMs) -> bool {
         let untold = |lease: &Lease| lease.balance() > 0 || self.denied > 0;
         self.unanswered.is_some() || self.open_lease(now).is_some_and(untold)
-    }
-
-    /// Whether a message is in flight that may still be answered.
-    #[must_use]
-    pub fn in_flight(&self, now: EpochMs) -> bool {
-        self.unanswered
-            .as_ref()
-            .is_some_and(|sent| sent.in_flight && now.since(sent.sent_at) < CALL_MS_MAX)
     }
 
     /// The message was not answered in time: it will be sent again as it was.
