@@ -18,6 +18,8 @@ use crate::session::{LoginReason, LoginRequest};
 pub struct Console {
     /// Who is logged in; none before it is known.
     pub session: RwSignal<Option<SessionReply>>,
+    /// Whether the session is being ended: what asks for it now would be refused, and look like an expired one.
+    pub leaving: RwSignal<bool>,
     /// Speaks to who does not see the page.
     pub announcer: Announcer,
     /// Whether this page was reached from another one of the console.
@@ -29,6 +31,7 @@ impl Console {
     pub fn provide() -> Self {
         let console = Self {
             session: RwSignal::new(None),
+            leaving: RwSignal::new(false),
             announcer: Announcer::new(),
             moved: StoredValue::new(false),
         };

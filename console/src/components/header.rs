@@ -7,7 +7,7 @@ use weir_shared::wire::operator::{Role, SessionReply};
 use super::notice::{Notice, Severity};
 use crate::api::Client;
 use crate::api::error::ApiError;
-use crate::app::use_leave;
+use crate::app::{Console, use_leave};
 use crate::format;
 use crate::session::{BASE, LoginReason};
 
@@ -17,13 +17,16 @@ pub fn Header(
     /// Who is logged in.
     session: SessionReply,
 ) -> impl IntoView {
+    let console = expect_context::<Console>();
     let leave = use_leave();
     let failure = RwSignal::new(None::<ApiError>);
     let log_out = move |_| {
         let leave = leave.clone();
+        console.leaving.set(true);
         spawn_local(async move {
             match Client.log_out().await {
                 Err(error) if !error.is_unauthenticated() => {
+                    console.leaving.set(false);
                     failure.try_set(Some(error));
                 }
                 _ => leave(LoginReason::LoggedOut),

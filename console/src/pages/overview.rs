@@ -168,6 +168,16 @@ fn failure_or_loading(failure: Option<ApiError>, retry: Callback<()>) -> impl In
 /// Says changes aloud, and goes to the login page when the session ends.
 fn follow(feed: Feed, console: Console) {
     let leave = use_leave();
+    console.leaving.set(false);
+    Effect::new(move |before: Option<bool>| {
+        let leaving = console.leaving.get();
+        if leaving {
+            feed.pause();
+        } else if before == Some(true) {
+            feed.resume();
+        }
+        leaving
+    });
     let phase = Memo::new(move |_| feed.state.get().phase);
     Effect::new(move |before: Option<Phase>| {
         let after = phase.get();
