@@ -2,8 +2,11 @@
 //! and the edge.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// A refused input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +31,11 @@ pub enum Fault {
     Excluded {
         /// The other field.
         by: &'static str,
+    },
+    /// Given where it means nothing.
+    Foreign {
+        /// To what it does not belong.
+        to: String,
     },
     /// Outside its range.
     OutOfRange {
@@ -60,6 +68,15 @@ pub enum Fault {
         got: String,
         /// How many decimals are kept.
         max: u32,
+    },
+    /// More decimals than the numbers of the limit that it counts have room for.
+    TooFine {
+        /// The value.
+        got: String,
+        /// For how many decimals there is room.
+        max: u32,
+        /// The limit.
+        limit: String,
     },
     /// Refers to a name that does not exist.
     Unknown {
@@ -106,6 +123,7 @@ impl fmt::Display for Fault {
             Self::Form { message } => f.write_str(message),
             Self::Missing => f.write_str("is required"),
             Self::Excluded { by } => write!(f, "cannot be given together with {by}"),
+            Self::Foreign { to } => write!(f, "does not belong to {to}"),
             Self::OutOfRange { got, min, max } => write!(f, "{got} is outside {min} to {max}"),
             Self::TooMany { got, max, what } => {
                 write!(f, "{got} {what}, at most {max} are allowed")
@@ -114,6 +132,12 @@ impl fmt::Display for Fault {
                 write!(f, "contains {got:?}; allowed are {allowed}")
             }
             Self::Decimals { got, max } => write!(f, "{got} has more than {max} decimals"),
+            Self::TooFine { got, max, limit } => {
+                write!(
+                    f,
+                    "{got} has more than {max} decimals; the numbers of {limit:?} have no room for more"
+                )
+            }
             Self::Unknown { name, what } => write!(f, "{name:?} is not a known {what}"),
             Self::Duplicate { got } => write!(f, "{got:?} is given twice"),
             Self::Unserved { got, served } => write!(f, "{got} is not served; served: {served}"),
@@ -133,6 +157,33 @@ impl fmt::Display for Invalid {
 
 impl std::error::Error for Invalid {}
 
+/// `got`, if it lies in `range`.
+///
+/// # Errors
+/// [`Fault::OutOfRange`] at `field`, with the value and both bounds.
+///
+/// ```
+/// use weir_shared::invalid::within;
+/// assert_eq!(within("/limit", 5, 1..=10), Ok(5));
+/// let refused = within("/limit", 0, 1..=10).unwrap_err();
+/// assert_eq!(refused.to_string(), "/limit: 0 is outside 1 to 10");
+/// ```
+pub fn within<T: PartialOrd + fmt::Display>(
+    field: &str,
+    got: T,
+    range: RangeInclusive<T>,
+) -> Result<T, Invalid> {
+    if range.contains(&got) {
+        return Ok(got);
+    }
+    let fault = Fault::OutOfRange {
+        got: got.to_string(),
+        min: range.start().to_string(),
+        max: range.end().to_string(),
+    };
+    Err(Invalid::new(field, fault))
+}
+
 /// One more step of a JSON pointer: `name` with `~` and `/` escaped (RFC 6901, section 3).
 ///
 /// ```
@@ -143,7 +194,7 @@ pub fn step(name: &str) -> String {
     format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-/// Reads JSON, naming the field at fault.
+/// Reads JSON, naming the field at fault. A list that stands for an object is refused.
 ///
 /// # Errors
 /// [`Fault::Form`] with the reader's words, at the pointer of the value that could not be read.
@@ -153,11 +204,10 @@ pub fn step(name: &str) -> String {
 /// let refused = weir_shared::invalid::read_json::<CheckRequest>(br#"{"cost":1.5}"#).unwrap_err();
 /// assert_eq!(refused.field, "/cost");
 /// ```
-pub fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Invalid> {
+pub fn read_json<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<T, Invalid> {
     // A list in the place of an object would be read by position.
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
-        let message = "must be an object".to_owned();
-        return Err(Invalid::new("", Fault::Form { message }));
+        return Err(not_an_object(String::new()));
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
@@ -177,7 +227,37 @@ pub fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Invalid> {
             },
         )
     })?;
+    // Nor may one stand further in; without a bracket there is none.
+    if bytes.contains(&b'[')
+        && let (Ok(given), Ok(read)) = (serde_json::from_slice(bytes), serde_json::to_value(&value))
+        && let Some(field) = list_for_object(&given, &read)
+    {
+        return Err(not_an_object(field));
+    }
     Ok(value)
+}
+
+fn not_an_object(field: String) -> Invalid {
+    let message = "must be an object".to_owned();
+    Invalid::new(field, Fault::Form { message })
+}
+
+/// Where a list was given and an object was read from it.
+fn list_for_object(given: &Value, read: &Value) -> Option<String> {
+    match (given, read) {
+        (Value::Array(_), Value::Object(_)) => Some(String::new()),
+        (Value::Array(given), Value::Array(read)) => {
+            let mut pairs = given.iter().zip(read).enumerate();
+            pairs.find_map(|(index, (given, read))| {
+                list_for_object(given, read).map(|inner| format!("/{index}{inner}"))
+            })
+        }
+        (Value::Object(given), Value::Object(read)) => given.iter().find_map(|(name, given)| {
+            let inner = list_for_object(given, read.get(name)?)?;
+            Some(format!("{}{inner}", step(name)))
+        }),
+        _ => None,
+    }
 }
 
 fn pointer(path: &serde_path_to_error::Path) -> String {

@@ -15,6 +15,15 @@ pub const LABEL_BYTES_MAX: usize = 64;
 /// Bytes of a request to decide. A batch is bounded by the same number.
 pub const CHECK_BODY_BYTES_MAX: usize = 64 * 1024;
 
+/// Things that one request charges, all or nothing. Each may be another holder to ask.
+pub const CHECKS_MAX: usize = 16;
+
+/// Requests of one batch: as many as fit the body at 65 bytes each.
+pub const BATCH_REQUESTS_MAX: usize = 1_000;
+
+/// Bytes of a reservation's text: what it charged, for each of the dimensions of each of its checks.
+pub const RESERVATION_BYTES_MAX: usize = 4_096;
+
 /// Bytes of a policy document: it travels whole and is stored as one row, of which SQLite objects allow 2 MB.
 pub const POLICY_BODY_BYTES_MAX: usize = 1024 * 1024;
 
@@ -23,6 +32,9 @@ pub const OPERATOR_BODY_BYTES_MAX: usize = 16 * 1024;
 
 /// Budgets, limits, tiers and tier rules of one policy, each. An isolate holds a machine for every budget.
 pub const POLICY_ENTRIES_MAX: usize = 256;
+
+/// Dimensions of one composite limit, each a state to read and to write.
+pub const COMPOSITE_DIMENSIONS_MAX: usize = 8;
 
 /// Tenants that one policy names; all others resolve by rule or default.
 pub const POLICY_TENANTS_MAX: usize = 10_000;
@@ -36,14 +48,33 @@ pub const WEIGHT_MAX: u64 = 1_000_000;
 /// Decimals of a weight: weights are kept as integers of one millionth.
 pub const WEIGHT_DECIMALS_MAX: u32 = 6;
 
-/// The shortest window of a global budget. Below a second the leases' round trips outlast the window.
+/// The shortest window of a global budget or limit. Below a second the leases' round trips outlast the window.
 pub const BUDGET_WINDOW_MS_MIN: u64 = 1_000;
+
+/// The shortest part of a global sliding window. Leases are of one part, and below a tenth of a second it has passed
+/// before a lease from the other side of the world arrives.
+pub const GLOBAL_BUCKET_MS_MIN: u64 = 100;
+
+/// Parts of a global sliding window, for each key of which a coordinator keeps and writes one number a part.
+pub const GLOBAL_BUCKETS_MAX: u64 = 100;
 
 /// The longest window or period: 400 days, a year with room.
 pub const WINDOW_MS_MAX: u64 = 400 * 24 * 3_600_000;
 
 /// The longest time in which a limit's whole burst may refill: ten years. Keeps every arrival time under 2^53 ms.
 pub const REFILL_MS_MAX: u64 = 3_650 * 24 * 3_600_000;
+
+/// Decimals of a rate, a capacity or a wait: a double keeps 15 digits of any decimal, so they are read as written.
+pub const DECIMALS_MAX: u32 = 15;
+
+/// The highest rate that is given per second, a hundred times the highest that is meant to be served.
+pub const RATE_PER_SEC_MAX: u64 = 1_000_000_000;
+
+/// The longest wait in the queue of a shaper: as long as the longest window.
+pub const QUEUE_MS_MAX: u64 = WINDOW_MS_MAX;
+
+/// The longest delay that a timer takes: 2^31 - 1 ms, 24.8 days. One with a longer delay fires at once.
+pub const TIMER_MS_MAX: u64 = (1 << 31) - 1;
 
 /// Holders that one parent remembers. At the 200 calls a second that an object is meant to carry and a contact every
 /// `5 ms x holders`, more are not heard of at a time. The one that was silent for longest makes room: what it still
@@ -68,6 +99,52 @@ pub const LEDGER_ROWS: u32 = 32;
 
 /// Keys of limits that one region object keeps, each a row of some 200 bytes: 20 MB of an object's storage.
 pub const LIMIT_KEYS_MAX: usize = 100_000;
+
+/// Shards over which a region spreads the keys of its limits, each an object of its own: four carry 800 questions a
+/// second at the 200 that each is meant to carry, and drawn units and standing denials answer most others.
+pub const KEY_SHARDS: u32 = 4;
+
+/// Bytes of all states that one shard keeps, at worst: an object may have 10 GB, a hundredth is read at ease.
+pub const KEY_STATE_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// Between two searches for what has expired, which read every row.
+pub const PURGE_MS: u64 = 60_000;
+
+/// How long a charge is held for a question that several shards decide, before it lapses: two calls at their deadline.
+pub const HOLD_MS: u64 = 3_000;
+
+/// Questions that one shard holds at a time. Each lapses within `HOLD_MS`, so they are refused only above 1,000 a
+/// second, five times what an object is meant to carry.
+pub const HOLDS_MAX: usize = 3_000;
+
+/// Questions that a shard remembers in case they have to be undone, some 200 bytes each.
+pub const RECENT_QUESTIONS_MAX: usize = 4_096;
+
+/// How often the end of a question is told to a shard that does not answer, at growing intervals, within the 30
+/// seconds that a task may run.
+pub const UNDO_ATTEMPTS_MAX: u32 = 4;
+
+/// Keys of shards that one isolate keeps apart, some 300 bytes each.
+pub const TAPS_MAX: usize = 10_000;
+
+/// Draws that came back to one key and were not returned yet. More are left charged.
+pub const STRAYS_MAX: usize = 16;
+
+/// Keys that one isolate keeps for limits of its own scope, some 300 bytes each.
+pub const ISOLATE_KEYS_MAX: usize = 20_000;
+
+/// Pools (budgets, and keys of global limits) that one isolate holds leases of, some 500 bytes each.
+pub const HOLDERS_ISOLATE_MAX: usize = 10_000;
+
+/// Pools that one region or coordinator object keeps, some kilobyte each. Beyond, a new key is out of reach until the
+/// window of another has ended.
+pub const POOLS_MAX: usize = 20_000;
+
+/// Messages of one contact. What is left goes with the next.
+pub const EXCHANGES_PER_CONTACT_MAX: usize = 256;
+
+/// How long a reservation may be settled: longer than any answer of a language model takes.
+pub const RESERVATION_MS: u64 = 15 * 60_000;
 
 /// Policy revisions that the registry keeps.
 pub const POLICY_REVISIONS_MAX: u64 = 1_000;
@@ -119,3 +196,16 @@ pub const SESSION_MS: u64 = 12 * 3_600_000;
 
 /// Bytes of the bootstrap token, at least: 32 bytes of even poor text hold more than 128 bits.
 pub const BOOTSTRAP_TOKEN_BYTES_MIN: usize = 32;
+
+/// Minutes that a fixed offset may be ahead of or behind UTC: 14 hours, as in the Line Islands.
+pub const OFFSET_MINUTES_MAX: i64 = 840;
+
+/// Bytes of a time zone's name. The longest of the IANA database has 32.
+pub const TIME_ZONE_BYTES_MAX: usize = 64;
+
+/// Parts of a sliding window. With more, one state would pass the 2 MB that a row may have.
+pub const SLIDING_BUCKETS_MAX: u64 = 100_000;
+
+/// The limit of a sliding log. It keeps every instant at which it charged: 100,000 of them are 1.3 MB, and a row may
+/// have 2 MB.
+pub const SLIDING_LOG_LIMIT_MAX: u64 = 100_000;

@@ -1,24 +1,38 @@
 //! The generic cell rate algorithm (ITU-T I.371, annex A, virtual scheduling form), exact.
 //!
-//! One unit is due every `T = period / limit` milliseconds, with `burst` units of tolerance. The state is one
+//! One unit is due every `T = period / limit` milliseconds, with `burst` units of tolerance. What decides is one
 //! theoretical arrival time. `T` is a ratio, so time is kept in ticks of `1 / ticks_per_ms` milliseconds and every
 //! comparison is between integers: a cold key admits exactly `burst`, at any rate.
 
+use serde::{Deserialize, Serialize};
+
+use super::fine_ms::FineMs;
+use super::meter::{Asked, Meter, divided, rescaled, saturated};
+use super::tally::{Tally, TallyMark};
+use super::{Checked, Promise};
 use crate::decision::{Decision, Reason, Retry};
-use crate::invalid::{Fault, Invalid};
+use crate::invalid::{Fault, Invalid, within};
 use crate::limits::{JSON_INTEGER_MAX, REFILL_MS_MAX, WINDOW_MS_MAX};
 use crate::units::EpochMs;
+
+/// The longest JSON of a [`State`](super::State) of this kind: every number at 20 digits.
+const STATE_BYTES_MAX: u64 = 245;
 
 /// A limit of `limit` units per `period_ms`, of which `burst` may come at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gcra {
-    ticks_per_ms: u64,
-    ticks_per_unit: u64,
+    limit: u64,
+    period_ms: u64,
     burst: u64,
+    meter: Meter,
+    /// From one unit to the next: `T`.
+    interval: FineMs,
+    /// How far ahead of its time a unit may be due once it is charged: `T * burst`.
+    tolerance: FineMs,
 }
 
 /// The theoretical arrival time of the next unit: `ms` and `ticks` of `1 / ticks_per_ms` milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GcraState {
     /// Whole milliseconds since the epoch.
     pub ms: u64,
@@ -26,15 +40,12 @@ pub struct GcraState {
     pub ticks: u64,
     /// Ticks in one millisecond when this was written, so that a changed limit reads it exactly.
     pub ticks_per_ms: u64,
-}
-
-/// What a check came to. `next` is the state to keep, absent when nothing changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Checked {
-    /// The decision.
-    pub decision: Decision,
-    /// The state after it; `None` when it is as before.
-    pub next: Option<GcraState>,
+    /// Ticks of one unit when this was written.
+    pub ticks_per_unit: u64,
+    /// When this was written: nothing that happens to the key is earlier.
+    pub latest_ms: u64,
+    /// What was charged since the key was cold.
+    pub tally: Tally,
 }
 
 impl Gcra {
@@ -51,15 +62,15 @@ impl Gcra {
     /// let now = EpochMs(50_000);
     /// let one = gcra.check(None, 1, now);
     /// assert_eq!(one.decision.remaining, 1);
-    /// let two = gcra.check(one.next, 1, now);
+    /// let two = gcra.check(one.next.as_ref(), 1, now);
     /// assert_eq!(two.decision.remaining, 0);
-    /// let three = gcra.check(two.next, 1, now);
+    /// let three = gcra.check(two.next.as_ref(), 1, now);
     /// assert_eq!(three.decision.retry.after_ms(), Some(100)); // the third is due one T later
     /// ```
     pub fn new(limit: u64, period_ms: u64, burst: u64) -> Result<Self, Invalid> {
-        within("/limit", limit, JSON_INTEGER_MAX)?;
-        within("/period_ms", period_ms, WINDOW_MS_MAX)?;
-        within("/burst", burst, JSON_INTEGER_MAX)?;
+        within("/limit", limit, 1..=JSON_INTEGER_MAX)?;
+        within("/period_ms", period_ms, 1..=WINDOW_MS_MAX)?;
+        within("/burst", burst, 1..=JSON_INTEGER_MAX)?;
         let refill_ms = u128::from(burst) * u128::from(period_ms) / u128::from(limit);
         if refill_ms > u128::from(REFILL_MS_MAX) {
             return Err(Invalid::new(
@@ -71,56 +82,143 @@ impl Gcra {
                 },
             ));
         }
-        let common = gcd(limit, period_ms);
-        Ok(Self {
-            ticks_per_ms: limit / common,
-            ticks_per_unit: period_ms / common,
+        Ok(Self::of(limit, period_ms, burst))
+    }
+
+    fn of(limit: u64, period_ms: u64, burst: u64) -> Self {
+        let meter = Meter::new(limit, period_ms);
+        Self {
+            limit,
+            period_ms,
             burst,
-        })
+            meter: meter.with_size(meter.ticks(burst)),
+            interval: meter.drains_in(meter.ticks(1)),
+            tolerance: meter.drains_in(meter.ticks(burst)),
+        }
     }
 
     /// Decides `cost` units at `now`. A cost of 0 looks: it tells what one unit would meet and changes nothing.
+    // The state is returned by value: to copy it out of a call takes longer than to decide.
+    #[inline(always)]
     #[must_use]
-    pub fn check(&self, state: Option<GcraState>, cost: u64, now: EpochMs) -> Checked {
-        let now_ticks = self.ticks(now.0, 0);
-        let due = state
-            .map_or(now_ticks, |state| self.read(state))
-            .max(now_ticks);
-        let tolerance = u128::from(self.burst) * u128::from(self.ticks_per_unit);
-        let used = due - now_ticks;
-        let room = tolerance.saturating_sub(used);
-        let remaining = (room / u128::from(self.ticks_per_unit)) as u64;
-        let asked = u128::from(cost.max(1)) * u128::from(self.ticks_per_unit);
-
-        let (reason, retry) = if cost.max(1) > self.burst {
-            (Reason::Never, Retry::Never)
-        } else if asked > room {
-            let short = used + asked - tolerance;
-            let after_ms = short.div_ceil(u128::from(self.ticks_per_ms)) as u64;
-            (Reason::LimitExceeded, Retry::AfterMs(after_ms))
+    pub fn check(&self, state: Option<&GcraState>, cost: u64, now: EpochMs) -> Checked<GcraState> {
+        let asked = Asked::clamped(now, state.map(|state| state.latest_ms));
+        let due = self.due(state, asked.at);
+        let latest = self.after(FineMs::whole(asked.at), self.tolerance);
+        let next = self.after(due, self.span(cost.max(1)));
+        if cost > self.burst {
+            self.told(due, latest, Reason::Never, Retry::Never)
+        } else if next.is_after(latest) {
+            let retry_at = asked.at.plus(next.ms_since(latest));
+            let retry = Retry::AfterMs(retry_at.since(asked.now));
+            self.told(due, latest, Reason::LimitExceeded, retry)
+        } else if cost == 0 {
+            self.told(due, latest, Reason::Admitted, Retry::Now)
         } else {
-            (Reason::Admitted, Retry::Now)
-        };
-        let charged = reason == Reason::Admitted && cost > 0;
-        let due_after = if charged { due + asked } else { due };
-        let decision = Decision {
-            reason,
-            limit: self.burst,
-            remaining: if charged { remaining - cost } else { remaining },
-            reset_at: EpochMs(due_after.div_ceil(u128::from(self.ticks_per_ms)) as u64),
-            retry,
-        };
-        Checked {
-            decision,
-            next: charged.then(|| self.write(due_after)),
+            let tally = self.tally(state, due, cost, asked.at);
+            Checked {
+                next: Some(self.write(next, tally, asked.at)),
+                ..self.told(next, latest, Reason::Admitted, Retry::Now)
+            }
         }
+    }
+
+    /// What names the charge that led to `after`, the state right after it.
+    #[must_use]
+    pub fn receipt(&self, after: &GcraState) -> TallyMark {
+        after.tally.mark()
+    }
+
+    /// Gives back `units` of the charge that `receipt` names; `None` when there is nothing to give back. What was
+    /// charged under another limit is not given back.
+    ///
+    /// ```
+    /// use weir_shared::algorithms::gcra::Gcra;
+    /// use weir_shared::units::EpochMs;
+    /// let gcra = Gcra::new(10, 1_000, 5).unwrap(); // T = 100 ms
+    /// let charged = gcra.check(None, 4, EpochMs(50_000)).next.unwrap(); // due at 50 400
+    /// let receipt = gcra.receipt(&charged);
+    /// // 100 ms later one of the four has drained anyway: three are left to give back.
+    /// let refunded = gcra.refund(&charged, &receipt, 4, EpochMs(50_100)).unwrap();
+    /// assert_eq!(gcra.check(Some(&refunded), 0, EpochMs(50_100)).decision.remaining, 5);
+    /// assert_eq!(gcra.refund(&charged, &receipt, 4, EpochMs(50_400)), None); // all have drained
+    /// ```
+    #[must_use]
+    pub fn refund(
+        &self,
+        state: &GcraState,
+        receipt: &TallyMark,
+        units: u64,
+        now: EpochMs,
+    ) -> Option<GcraState> {
+        if !self.wrote(state) {
+            return None;
+        }
+        let at = Asked::clamped(now, Some(state.latest_ms)).at;
+        let due = self.due(Some(state), at);
+        let level = Some(self.level(due, at)).filter(|level| *level > 0)?;
+        let refunded = state.tally.refund(*receipt, units)?;
+        let lowered = self.meter.give_back(level, units, refunded.floor_units);
+        let due = self.after(FineMs::whole(at), self.meter.drains_in(lowered));
+        Some(self.write(due, refunded.tally, at))
     }
 
     /// The state of a key that has used its whole burst at `now`: what a state that cannot be read is taken for.
     #[must_use]
     pub fn exhausted(&self, now: EpochMs) -> GcraState {
-        let tolerance = u128::from(self.burst) * u128::from(self.ticks_per_unit);
-        self.write(self.ticks(now.0, 0) + tolerance)
+        let due = self.after(FineMs::whole(now), self.tolerance);
+        self.write(due, Tally::start(now, self.burst), now)
+    }
+
+    /// The first millisecond at which `state` is no different from a cold key.
+    #[must_use]
+    pub fn expires_at(&self, state: &GcraState) -> EpochMs {
+        state.cold_at()
+    }
+
+    /// Units that were charged may be spent at any later time: the schedule has moved by them for good.
+    #[must_use]
+    pub fn spendable_until(&self, _after: &GcraState, _now: EpochMs) -> EpochMs {
+        EpochMs(u64::MAX)
+    }
+
+    /// The largest cost that a cold key admits: the burst.
+    #[must_use]
+    pub fn ceiling(&self) -> u64 {
+        self.burst
+    }
+
+    /// `limit` units in `period_ms`.
+    #[must_use]
+    pub fn promise(&self) -> Promise {
+        Promise {
+            quota: self.limit,
+            window_ms: self.period_ms,
+        }
+    }
+
+    /// Bytes of one stored state, as JSON, at most: eight numbers of 20 digits and their names.
+    #[must_use]
+    pub fn state_bytes_max(&self) -> u64 {
+        STATE_BYTES_MAX
+    }
+
+    /// The same limit counted in units of `1 / scale`; `None` for a scale of 0 and where a number passes 64 bits.
+    ///
+    /// ```
+    /// use weir_shared::algorithms::gcra::Gcra;
+    /// use weir_shared::units::EpochMs;
+    /// let halves = Gcra::new(10, 1_000, 2).unwrap().scaled(2).unwrap();
+    /// assert_eq!(halves.ceiling(), 4); // four halves
+    /// ```
+    #[must_use]
+    pub fn scaled(&self, scale: u64) -> Option<Self> {
+        let limit = self.limit.checked_mul(scale).filter(|limit| *limit > 0)?;
+        Some(Self::of(
+            limit,
+            self.period_ms,
+            self.burst.checked_mul(scale)?,
+        ))
     }
 
     /// The most units at once.
@@ -129,26 +227,103 @@ impl Gcra {
         self.burst
     }
 
-    fn ticks(&self, ms: u64, ticks: u64) -> u128 {
-        u128::from(ms) * u128::from(self.ticks_per_ms) + u128::from(ticks)
+    /// Whether the numbers of `state` are those of this limit.
+    fn wrote(&self, state: &GcraState) -> bool {
+        (state.ticks_per_ms, state.ticks_per_unit)
+            == (self.meter.ticks_per_ms, self.meter.ticks_per_unit)
     }
 
-    /// Ticks of the stored time, rounded up where the limit has changed: a change never refunds.
-    fn read(&self, state: GcraState) -> u128 {
-        if state.ticks_per_ms == self.ticks_per_ms {
-            return self.ticks(state.ms, state.ticks);
+    /// When the next unit is due, not before `at`.
+    #[inline]
+    fn due(&self, state: Option<&GcraState>, at: EpochMs) -> FineMs {
+        match state {
+            Some(state) if state.ms >= at.0 => {
+                let (ms, ticks) = (state.ms, state.ticks);
+                let per_ms = self.meter.ticks_per_ms;
+                if state.ticks_per_ms == per_ms && ticks < per_ms {
+                    FineMs { ms, ticks }
+                } else {
+                    self.converted(state)
+                }
+            }
+            _ => FineMs::whole(at),
         }
-        let rest = (u128::from(state.ticks) * u128::from(self.ticks_per_ms))
-            .div_ceil(u128::from(state.ticks_per_ms.max(1)));
-        self.ticks(state.ms, 0) + rest.min(u128::from(self.ticks_per_ms))
     }
 
-    fn write(&self, due: u128) -> GcraState {
-        let per_ms = u128::from(self.ticks_per_ms);
+    /// When the next unit is due by a state of another limit, rounded up: a change never refunds.
+    #[cold]
+    fn converted(&self, state: &GcraState) -> FineMs {
+        let per_ms = self.meter.ticks_per_ms;
+        let ticks = saturated(rescaled(state.ticks, state.ticks_per_ms, per_ms)).min(per_ms);
+        self.after(FineMs::whole(EpochMs(state.ms)), FineMs { ms: 0, ticks })
+    }
+
+    /// Ticks from `at` until `due`.
+    fn level(&self, due: FineMs, at: EpochMs) -> u128 {
+        due.ticks_since(FineMs::whole(at), self.meter.ticks_per_ms)
+    }
+
+    /// The time of `units`, at most the burst.
+    #[inline]
+    fn span(&self, units: u64) -> FineMs {
+        if units == 1 {
+            return self.interval;
+        }
+        self.meter.drains_in(self.meter.ticks(units))
+    }
+
+    #[inline]
+    fn after(&self, time: FineMs, span: FineMs) -> FineMs {
+        time.plus(span, self.meter.ticks_per_ms)
+    }
+
+    /// What is told where the next unit is due at `due` and may be at `latest`.
+    #[inline]
+    fn told(
+        &self,
+        due: FineMs,
+        latest: FineMs,
+        reason: Reason,
+        retry: Retry,
+    ) -> Checked<GcraState> {
+        let room = latest.ticks_since(due, self.meter.ticks_per_ms);
+        let decision = Decision {
+            reason,
+            limit: self.burst,
+            remaining: divided(room, self.meter.ticks_per_unit).0,
+            reset_at: due.ceil(),
+            retry,
+        };
+        Checked {
+            decision,
+            next: None,
+        }
+    }
+
+    /// What was charged since the key was cold, after `cost` on top of what is due at `due`.
+    #[inline]
+    fn tally(&self, state: Option<&GcraState>, due: FineMs, cost: u64, at: EpochMs) -> Tally {
+        let level_units = || self.meter.units(self.level(due, at));
+        let warm = state.filter(|_| due != FineMs::whole(at));
+        let before = warm.map(|state| {
+            if self.wrote(state) {
+                state.tally
+            } else {
+                state.tally.restarted(level_units(), at)
+            }
+        });
+        Tally::charged(before, level_units, cost, at)
+    }
+
+    #[inline]
+    fn write(&self, due: FineMs, tally: Tally, at: EpochMs) -> GcraState {
         GcraState {
-            ms: (due / per_ms) as u64,
-            ticks: (due % per_ms) as u64,
-            ticks_per_ms: self.ticks_per_ms,
+            ms: due.ms,
+            ticks: due.ticks,
+            ticks_per_ms: self.meter.ticks_per_ms,
+            ticks_per_unit: self.meter.ticks_per_unit,
+            latest_ms: at.0,
+            tally,
         }
     }
 }
@@ -159,22 +334,4 @@ impl GcraState {
     pub fn cold_at(&self) -> EpochMs {
         EpochMs(self.ms.saturating_add(u64::from(self.ticks > 0)))
     }
-}
-
-fn within(field: &str, got: u64, max: u64) -> Result<(), Invalid> {
-    if (1..=max).contains(&got) {
-        return Ok(());
-    }
-    Err(Invalid::new(
-        field,
-        Fault::OutOfRange {
-            got: got.to_string(),
-            min: "1".to_owned(),
-            max: max.to_string(),
-        },
-    ))
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -1,0 +1,255 @@
+//! The token bucket (RFC 2215, section 3.6), exact: in any time `t` it admits at most `capacity + refill_per_sec * t`.
+//!
+//! A bucket starts with `capacity` tokens, `refill_per_sec` flow in up to it, and each unit takes one. What is kept is
+//! how many are missing, as whole tokens and ticks of one: with a rate of `p / q` tokens a millisecond in lowest terms,
+//! a token is `q` ticks and every millisecond brings `p`. So capacity and rate may be any decimals and nothing rounds.
+
+use serde::{Deserialize, Serialize};
+
+use super::meter::{Asked, Meter, divided, rescaled, saturated};
+use super::rational::{Rational, rate_per_sec};
+use super::tally::{Tally, TallyMark};
+use super::{Checked, Promise};
+use crate::invalid::{Fault, Invalid};
+use crate::limits::{DECIMALS_MAX, JSON_INTEGER_MAX, REFILL_MS_MAX};
+use crate::units::EpochMs;
+use crate::wire::decimal::Decimal;
+
+/// The longest JSON of a [`State`](super::State) of this kind: every number at 20 digits.
+const STATE_BYTES_MAX: u64 = 223;
+
+/// A bucket of `capacity` tokens into which `refill_per_sec` flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenBucket {
+    capacity: Rational,
+    refill_per_sec: Rational,
+    meter: Meter,
+}
+
+/// The tokens that are missing in a bucket: whole ones, and `ticks` of `1 / ticks_per_token`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenBucketState {
+    /// Whole tokens that are missing.
+    pub missing: u64,
+    /// The rest, in ticks; below `ticks_per_token`.
+    pub ticks: u64,
+    /// Ticks in one token when this was written, so that a changed rate reads it exactly.
+    pub ticks_per_token: u64,
+    /// When they were missing: nothing that happens to the key is earlier.
+    pub latest_ms: u64,
+    /// What was charged since the bucket was full.
+    pub tally: Tally,
+}
+
+impl TokenBucket {
+    /// `capacity` (at most 2^53 - 1) and `refill_per_sec` (at most 10^9), both above 0 with at most 15 decimals.
+    ///
+    /// # Errors
+    /// A number out of its range, or with more decimals, and a capacity that takes over ten years to refill, each with
+    /// its field.
+    ///
+    /// ```
+    /// use weir_shared::algorithms::token_bucket::TokenBucket;
+    /// use weir_shared::units::EpochMs;
+    /// use weir_shared::wire::decimal::Decimal;
+    /// let bucket = TokenBucket::new(Decimal(7.5), Decimal(2.25)).unwrap();
+    /// let now = EpochMs(50_000);
+    /// let taken = bucket.check(None, 5, now);
+    /// assert_eq!(taken.decision.remaining, 2); // 7.5 - 5 = 2.5
+    /// assert_eq!(taken.decision.reset_at, EpochMs(52_223)); // 5 / 2.25 s = 2222.2 ms
+    /// let denied = bucket.check(taken.next.as_ref(), 3, now);
+    /// assert_eq!(denied.decision.retry.after_ms(), Some(223)); // 0.5 / 2.25 s = 222.2 ms
+    /// ```
+    pub fn new(capacity: Decimal, refill_per_sec: Decimal) -> Result<Self, Invalid> {
+        let capacity_tokens = Rational::above_zero(capacity.0, JSON_INTEGER_MAX, DECIMALS_MAX)
+            .map_err(|fault| Invalid::new("/capacity", fault))?;
+        let refill_per_sec = rate_per_sec("/refill_per_sec", refill_per_sec)?;
+        let refill_ms = refill_ms(capacity_tokens, refill_per_sec);
+        Self::of(capacity_tokens, refill_per_sec)
+            .filter(|_| refill_ms <= u128::from(REFILL_MS_MAX))
+            .ok_or_else(|| {
+                let fault = Fault::OutOfRange {
+                    got: format!("{} (refills in {refill_ms} ms)", capacity.0),
+                    min: "what is above 0".to_owned(),
+                    max: format!("what refills in {REFILL_MS_MAX} ms"),
+                };
+                Invalid::new("/capacity", fault)
+            })
+    }
+
+    /// `None` when a number passes its bits.
+    fn of(capacity: Rational, refill_per_sec: Rational) -> Option<Self> {
+        let meter = Meter::per_second(refill_per_sec)?;
+        let size = meter.ticks(capacity.numerator()) / u128::from(capacity.denominator());
+        Some(Self {
+            capacity,
+            refill_per_sec,
+            meter: meter.with_size(size),
+        })
+    }
+
+    /// Decides `cost` tokens at `now`. A cost of 0 looks: it tells what one token would meet and changes nothing.
+    #[must_use]
+    pub fn check(
+        &self,
+        state: Option<&TokenBucketState>,
+        cost: u64,
+        now: EpochMs,
+    ) -> Checked<TokenBucketState> {
+        let asked = Asked::clamped(now, state.map(|state| state.latest_ms));
+        let level = state.map_or(0, |state| self.level(state, asked.at));
+        let checked = self.meter.check(level, cost, asked);
+        checked.map(|level_after| {
+            let before = state.filter(|_| level > 0).map(|state| state.tally);
+            let level_units = || self.meter.units(level);
+            let tally = Tally::charged(before, level_units, cost, asked.at);
+            self.write(level_after, tally, asked.at)
+        })
+    }
+
+    /// What names the charge that led to `after`, the state right after it.
+    #[must_use]
+    pub fn receipt(&self, after: &TokenBucketState) -> TallyMark {
+        after.tally.mark()
+    }
+
+    /// Puts back `units` of the charge that `receipt` names, also those taken under another capacity or rate; `None`
+    /// when there is nothing to put back.
+    ///
+    /// ```
+    /// use weir_shared::algorithms::token_bucket::TokenBucket;
+    /// use weir_shared::units::EpochMs;
+    /// use weir_shared::wire::decimal::Decimal;
+    /// let bucket = TokenBucket::new(Decimal(10.0), Decimal(1.0)).unwrap();
+    /// let taken = bucket.check(None, 8, EpochMs(50_000)).next.unwrap();
+    /// let receipt = bucket.receipt(&taken);
+    /// // 2 are left, 3 have flowed in after 3 s, and 4 are put back.
+    /// let refunded = bucket.refund(&taken, &receipt, 4, EpochMs(53_000)).unwrap();
+    /// assert_eq!(bucket.check(Some(&refunded), 0, EpochMs(53_000)).decision.remaining, 9);
+    /// ```
+    #[must_use]
+    pub fn refund(
+        &self,
+        state: &TokenBucketState,
+        receipt: &TallyMark,
+        units: u64,
+        now: EpochMs,
+    ) -> Option<TokenBucketState> {
+        let at = Asked::clamped(now, Some(state.latest_ms)).at;
+        let level = Some(self.level(state, at)).filter(|level| *level > 0)?;
+        let refunded = state.tally.refund(*receipt, units)?;
+        let lowered = self.meter.give_back(level, units, refunded.floor_units);
+        Some(self.write(lowered, refunded.tally, at))
+    }
+
+    /// The state of a bucket that is empty at `now`: what a state that cannot be read is taken for.
+    #[must_use]
+    pub fn exhausted(&self, now: EpochMs) -> TokenBucketState {
+        let missing = self.meter.units(self.meter.size);
+        self.write(self.meter.size, Tally::start(now, missing), now)
+    }
+
+    /// The first millisecond at which the bucket is full.
+    #[must_use]
+    pub fn expires_at(&self, state: &TokenBucketState) -> EpochMs {
+        let latest = EpochMs(state.latest_ms);
+        latest.plus(self.meter.drained_ms(self.level(state, latest)))
+    }
+
+    /// Tokens that were taken may be spent at any later time: they are out of the bucket for good.
+    #[must_use]
+    pub fn spendable_until(&self, _after: &TokenBucketState, _now: EpochMs) -> EpochMs {
+        EpochMs(u64::MAX)
+    }
+
+    /// The largest cost that a full bucket admits: its whole tokens.
+    #[must_use]
+    pub fn ceiling(&self) -> u64 {
+        self.meter.ceiling
+    }
+
+    /// The whole tokens of a full bucket, in the time in which it fills.
+    #[must_use]
+    pub fn promise(&self) -> Promise {
+        let refill_ms = refill_ms(self.capacity, self.refill_per_sec);
+        Promise {
+            quota: self.meter.ceiling,
+            window_ms: saturated(refill_ms),
+        }
+    }
+
+    /// Bytes of one stored state, as JSON, at most: seven numbers of 20 digits and their names.
+    #[must_use]
+    pub fn state_bytes_max(&self) -> u64 {
+        STATE_BYTES_MAX
+    }
+
+    /// The same bucket counted in parts of `1 / scale` of a token; `None` for a scale of 0 and where a number passes
+    /// 64 bits.
+    ///
+    /// ```
+    /// use weir_shared::algorithms::token_bucket::TokenBucket;
+    /// use weir_shared::wire::decimal::Decimal;
+    /// let halves = TokenBucket::new(Decimal(2.5), Decimal(1.0)).unwrap().scaled(2).unwrap();
+    /// assert_eq!(halves.ceiling(), 5); // five halves
+    /// ```
+    #[must_use]
+    pub fn scaled(&self, scale: u64) -> Option<Self> {
+        if scale == 0 {
+            return None;
+        }
+        Self::of(
+            self.capacity.times(scale)?,
+            self.refill_per_sec.times(scale)?,
+        )
+    }
+
+    /// Ticks that are missing at `at`. They are rounded up where the rate has changed: a change never refunds.
+    fn level(&self, state: &TokenBucketState, at: EpochMs) -> u128 {
+        let per_token = self.meter.ticks_per_unit;
+        let rest = rescaled(state.ticks, state.ticks_per_token, per_token);
+        let missing = self.meter.ticks(state.missing) + rest.min(u128::from(per_token));
+        let elapsed_ms = at.since(EpochMs(state.latest_ms));
+        missing.saturating_sub(u128::from(elapsed_ms) * u128::from(self.meter.ticks_per_ms))
+    }
+
+    fn write(&self, level: u128, tally: Tally, at: EpochMs) -> TokenBucketState {
+        let (missing, ticks) = divided(level, self.meter.ticks_per_unit);
+        TokenBucketState {
+            missing,
+            ticks,
+            ticks_per_token: self.meter.ticks_per_unit,
+            latest_ms: at.0,
+            tally,
+        }
+    }
+}
+
+impl TokenBucketState {
+    /// The same bucket in parts of `1 / to` of a token instead of `1 / from`, rounded up. What was charged before is
+    /// not given back any more.
+    pub(super) fn rescaled(&self, from: u64, to: u64) -> Self {
+        let (from, to) = (u128::from(from.max(1)), u128::from(to));
+        let per_token = u128::from(self.ticks_per_token.max(1));
+        let missing = u128::from(self.missing) * to;
+        let rest = (missing % from * per_token)
+            .saturating_add(u128::from(self.ticks) * to)
+            .div_ceil(from);
+        let missing = saturated((missing / from).saturating_add(rest / per_token));
+        let ticks = saturated(rest % per_token);
+        let level_units = missing.saturating_add(u64::from(ticks > 0));
+        Self {
+            missing,
+            ticks,
+            tally: self.tally.restarted(level_units, EpochMs(self.latest_ms)),
+            ..*self
+        }
+    }
+}
+
+/// The milliseconds in which `capacity` flows in, rounded up.
+fn refill_ms(capacity: Rational, refill_per_sec: Rational) -> u128 {
+    let ms = u128::from(capacity.numerator()) * u128::from(refill_per_sec.denominator()) * 1_000;
+    let rate = u128::from(capacity.denominator()) * u128::from(refill_per_sec.numerator());
+    ms.div_ceil(rate)
+}
