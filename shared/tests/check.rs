@@ -2,8 +2,13 @@
 
 #![cfg(not(target_arch = "wasm32"))]
 
-use weir_shared::check::{Check, Target};
-use weir_shared::invalid::{Fault, Invalid, read_json};
+mod refusal;
+
+use std::collections::BTreeMap;
+
+use refusal::refusal;
+use weir_shared::check::{Check, Item, Keys, Target};
+use weir_shared::invalid::{Invalid, read_json};
 use weir_shared::wire::check::CheckRequest;
 
 fn check(text: &str) -> Result<Check, Invalid> {
@@ -11,17 +16,8 @@ fn check(text: &str) -> Result<Check, Invalid> {
 }
 
 fn is_refused(text: &str, field: &str, message: &str) {
-    let refused = check(text).expect_err(text);
-    let got = match refused.fault {
-        // Where in the text is the pointer's business.
-        Fault::Form { message } => message.split(" at line ").next().unwrap().to_owned(),
-        fault => fault.to_string(),
-    };
-    assert_eq!(
-        (refused.field.as_str(), got.as_str()),
-        (field, message),
-        "{text}"
-    );
+    let expected = (field.to_owned(), message.to_owned());
+    assert_eq!(refusal(check(text)), expected, "{text}");
 }
 
 fn budget(name: &str) -> Target {
@@ -31,13 +27,30 @@ fn budget(name: &str) -> Target {
 fn limit(name: &str, key: Option<&str>) -> Target {
     Target::Limit {
         name: name.to_owned(),
-        key: key.map(str::to_owned),
+        keys: key.map_or(Keys::None, |key| Keys::One(key.to_owned())),
+    }
+}
+
+fn login(keys: &[(&str, &str)]) -> Target {
+    let owned = |(name, key): &(&str, &str)| ((*name).to_owned(), (*key).to_owned());
+    Target::Limit {
+        name: "login".to_owned(),
+        keys: Keys::Named(BTreeMap::from_iter(keys.iter().map(owned))),
+    }
+}
+
+fn item(target: Target, cost: u64, at: &str) -> Item {
+    Item {
+        target,
+        cost,
+        at: at.to_owned(),
     }
 }
 
 #[test]
 fn both_forms_come_to_the_same_check() {
     let longest = "x".repeat(128);
+    let keys = [("ip", "203.0.113.9"), ("resets", "bob")];
     let cases = [
         (r#"{"tenant":"acme","budget":"tokens","cost":3}"#.to_owned(), Some("acme"), budget("tokens"), 3, ""),
         (r#"{"tenant":"acme","budget":"tokens"}"#.to_owned(), Some("acme"), budget("tokens"), 1, ""),
@@ -45,22 +58,134 @@ fn both_forms_come_to_the_same_check() {
         (r#"{"tenant":"acme","budget":"tokens","cost":9007199254740991}"#.to_owned(), Some("acme"), budget("tokens"), 9_007_199_254_740_991, ""),
         (r#"{"limit":"per_ip","key":"203.0.113.9"}"#.to_owned(), None, limit("per_ip", Some("203.0.113.9")), 1, ""),
         (r#"{"limit":"per_ip"}"#.to_owned(), None, limit("per_ip", None), 1, ""),
+        (r#"{"limit":"login","keys":{"ip":"203.0.113.9","resets":"bob"}}"#.to_owned(), None, login(&keys), 1, ""),
         (r#"{"tenant":"acme","limit":"per_ip","key":"k"}"#.to_owned(), Some("acme"), limit("per_ip", Some("k")), 1, ""),
         (r#"{"tenant":"acme","checks":[{"budget":"tokens","cost":7}],"require":"all"}"#.to_owned(), Some("acme"), budget("tokens"), 7, "/checks/0"),
         (r#"{"checks":[{"limit":"per_ip","key":"k"}]}"#.to_owned(), None, limit("per_ip", Some("k")), 1, "/checks/0"),
+        (r#"{"checks":[{"limit":"login","keys":{"resets":"bob","ip":"203.0.113.9"}}]}"#.to_owned(), None, login(&keys), 1, "/checks/0"),
         (r#"{"budget":"tokens","tenant":"Zoë 🦀/~"}"#.to_owned(), Some("Zoë 🦀/~"), budget("tokens"), 1, ""),
         (format!(r#"{{"budget":"tokens","tenant":"{longest}"}}"#), Some(longest.as_str()), budget("tokens"), 1, ""),
-        (r#"{"tenant":null,"limit":"per_ip","key":null,"cost":null,"checks":null,"require":null}"#.to_owned(), None, limit("per_ip", None), 1, ""),
+        (r#"{"tenant":null,"limit":"per_ip","key":null,"keys":null,"cost":null,"checks":null,"require":null,"reserve":null}"#.to_owned(), None, limit("per_ip", None), 1, ""),
     ];
     for (text, tenant, target, cost, at) in cases {
         let expected = Check {
             tenant: tenant.map(str::to_owned),
-            target,
-            cost,
-            at,
+            items: vec![item(target, cost, at)],
+            reserve: false,
         };
         assert_eq!(check(&text), Ok(expected), "{text}");
     }
+}
+
+#[test]
+fn several_checks_keep_their_order_and_their_places() {
+    let text = r#"{"tenant":"acme","checks":[{"budget":"tokens","cost":1500},{"limit":"per_ip","key":"k","cost":0},
+        {"budget":"rows"},{"limit":"per_ip","key":"k"}],"require":"all","reserve":true}"#;
+    let expected = Check {
+        tenant: Some("acme".to_owned()),
+        items: vec![
+            item(budget("tokens"), 1_500, "/checks/0"),
+            item(limit("per_ip", Some("k")), 0, "/checks/1"),
+            item(budget("rows"), 1, "/checks/2"),
+            item(limit("per_ip", Some("k")), 1, "/checks/3"),
+        ],
+        reserve: true,
+    };
+    assert_eq!(check(text), Ok(expected));
+}
+
+#[test]
+fn a_request_charges_at_most_16_things() {
+    let checks = |count| {
+        let items = vec![r#"{"limit":"per_ip","key":"k"}"#; count];
+        format!(r#"{{"checks":[{}]}}"#, items.join(","))
+    };
+    assert_eq!(check(&checks(16)).unwrap().items.len(), 16);
+    let message = "17 checks, at most 16 are allowed";
+    is_refused(&checks(17), "/checks", message);
+}
+
+#[test]
+fn a_reservation_is_of_something() {
+    let checked = |text: &str| check(text).unwrap().reserve;
+    assert!(checked(
+        r#"{"tenant":"acme","budget":"tokens","reserve":true}"#
+    ));
+    assert!(!checked(
+        r#"{"tenant":"acme","budget":"tokens","cost":0,"reserve":false}"#
+    ));
+    let message = "cannot be given together with a cost of 0";
+    for text in [
+        r#"{"limit":"per_ip","key":"k","cost":0,"reserve":true}"#,
+        r#"{"checks":[{"limit":"a","cost":0},{"limit":"b","cost":0}],"reserve":true}"#,
+    ] {
+        is_refused(text, "/reserve", message);
+    }
+    is_refused(
+        r#"{"limit":"per_ip","reserve":"yes"}"#,
+        "/reserve",
+        "invalid type: string \"yes\", expected a boolean",
+    );
+}
+
+#[test]
+fn the_keys_of_dimensions_are_1_to_8_each_by_its_dimension() {
+    let keys = |count: usize| {
+        let keys: Vec<String> = (0..count).map(|n| format!(r#""d{n}":"k""#)).collect();
+        format!("{{{}}}", keys.join(","))
+    };
+    let long = "x".repeat(129);
+    let allowed = "allowed are all but control characters";
+    let cases = [
+        (keys(0), "/keys", "is required".to_owned()),
+        (keys(9), "/keys", "9 keys, at most 8 are allowed".to_owned()),
+        (
+            r#"{"ip":""}"#.to_owned(),
+            "/keys/ip",
+            "is required".to_owned(),
+        ),
+        (
+            r#"{"ip":"a\nb"}"#.to_owned(),
+            "/keys/ip",
+            format!("contains '\\n'; {allowed}"),
+        ),
+        (
+            format!(r#"{{"ip":"{long}"}}"#),
+            "/keys/ip",
+            "129 bytes, at most 128 are allowed".to_owned(),
+        ),
+        (
+            r#"{"an/ip":"k"}"#.to_owned(),
+            "/keys/an~1ip",
+            "contains '/'; allowed are a-z, 0-9, _ and -".to_owned(),
+        ),
+        (
+            r#"{"ip":7}"#.to_owned(),
+            "/keys/ip",
+            "invalid type: integer `7`, expected a string".to_owned(),
+        ),
+        (
+            r#"["k"]"#.to_owned(),
+            "/keys",
+            "invalid type: sequence, expected an object".to_owned(),
+        ),
+        (
+            r#"{"ip":"a","ip":"b"}"#.to_owned(),
+            "/keys",
+            "\"ip\" is given twice".to_owned(),
+        ),
+    ];
+    for (keys, field, message) in cases {
+        is_refused(
+            &format!(r#"{{"limit":"login","keys":{keys}}}"#),
+            field,
+            &message,
+        );
+        let long = format!(r#"{{"checks":[{{"limit":"a"}},{{"limit":"login","keys":{keys}}}]}}"#);
+        is_refused(&long, &format!("/checks/1{field}"), &message);
+    }
+    let most = format!(r#"{{"limit":"login","keys":{}}}"#, keys(8));
+    assert!(check(&most).is_ok());
 }
 
 #[test]
@@ -181,9 +306,29 @@ fn a_question_names_one_thing_in_one_form() {
             "cannot be given together with budget",
         ),
         (
-            r#"{"tenant":"acme","checks":[{"budget":"tokens"},{"limit":"per_ip"}]}"#,
+            r#"{"tenant":"acme","budget":"tokens","keys":{"ip":"k"}}"#,
+            "/keys",
+            "cannot be given together with budget",
+        ),
+        (
+            r#"{"limit":"login","key":"k","keys":{"ip":"k"}}"#,
+            "/keys",
+            "cannot be given together with key",
+        ),
+        (
+            r#"{"limit":"login","keys":{"ip":"k"},"checks":[{"limit":"a"}]}"#,
             "/checks",
-            "2 checks, at most 1 are allowed",
+            "cannot be given together with the short form",
+        ),
+        (
+            r#"{"tenant":"acme","checks":[{"budget":"tokens"},{"limit":"per_ip"},{"budget":"tokens"}]}"#,
+            "/checks/2/budget",
+            "\"tokens\" is given twice",
+        ),
+        (
+            r#"{"checks":[{"limit":"per_ip"},{"budget":"tokens"}]}"#,
+            "/tenant",
+            "is required",
         ),
         (
             r#"{"tenant":"acme","budget":"tokens","checks":[{"budget":"tokens"}]}"#,
@@ -242,12 +387,27 @@ fn what_is_not_of_the_form_is_refused_where_it_stands() {
         (
             r#"{"tenant":"acme","budget":"tokens","price":3}"#,
             "/price",
-            "unknown field `price`, expected one of `tenant`, `budget`, `limit`, `key`, `cost`, `checks`, `require`",
+            "unknown field `price`, expected one of `tenant`, `budget`, `limit`, `key`, `keys`, `cost`, `checks`, `require`, `reserve`",
+        ),
+        (
+            r#"{"tenant":"acme","meter":"rows","cost":20}"#,
+            "/meter",
+            "unknown field `meter`, expected one of `tenant`, `budget`, `limit`, `key`, `keys`, `cost`, `checks`, `require`, `reserve`",
+        ),
+        (
+            r#"{"tenant":"acme","meters":{"rows":2}}"#,
+            "/meters",
+            "unknown field `meters`, expected one of `tenant`, `budget`, `limit`, `key`, `keys`, `cost`, `checks`, `require`, `reserve`",
+        ),
+        (
+            r#"{"tenant":"acme","overload":"origin"}"#,
+            "/overload",
+            "unknown field `overload`, expected one of `tenant`, `budget`, `limit`, `key`, `keys`, `cost`, `checks`, `require`, `reserve`",
         ),
         (
             r#"{"checks":[{"guard":"queries"}]}"#,
             "/checks/0/guard",
-            "unknown field `guard`, expected one of `budget`, `limit`, `key`, `cost`",
+            "unknown field `guard`, expected one of `budget`, `limit`, `key`, `keys`, `cost`",
         ),
     ];
     for (text, field, message) in cases {

@@ -6,10 +6,14 @@ mod document;
 
 use document::{policy, whole, with};
 use serde_json::{Value, json};
+use weir_shared::algorithms::Algorithm;
+use weir_shared::algorithms::gcra::Gcra;
+use weir_shared::algorithms::scale::Scaled;
 use weir_shared::invalid::read_json;
 use weir_shared::policy::Policy;
+use weir_shared::policy::limit::{Rule, Single};
 use weir_shared::units::Revision;
-use weir_shared::wire::policy::PolicyDocument;
+use weir_shared::wire::policy::{HeaderDialect, PolicyDocument, Scope};
 
 const SHIPPED: &str = include_str!("../../policy.json");
 
@@ -23,7 +27,8 @@ fn the_shipped_policy_is_valid() {
         (terms.limit, terms.window_ms, terms.revision),
         (30_000, 60_000, Revision(3))
     );
-    assert_eq!(policy.limits["per_ip"].gcra.burst(), 20);
+    assert_eq!(policy.limits["per_ip"].rule, shipped_rule());
+    assert_eq!(policy.headers, HeaderDialect::Ietf);
     let tiers = [
         ("enterprise:a", 4.0),
         ("pro:a", 2.0),
@@ -36,6 +41,15 @@ fn the_shipped_policy_is_valid() {
     }
 }
 
+/// 100 a minute, 20 at once.
+fn shipped_rule() -> Rule {
+    let gcra = Algorithm::Gcra(Gcra::new(100, 60_000, 20).unwrap());
+    Rule::Single(Single {
+        machine: Scaled::new(&gcra, 1).unwrap(),
+        scope: Scope::Region,
+    })
+}
+
 #[test]
 fn what_may_be_left_out_has_a_default() {
     let document: PolicyDocument = read_json(br#"{"regions":["weur","enam"]}"#).unwrap();
@@ -43,10 +57,11 @@ fn what_may_be_left_out_has_a_default() {
     assert!(policy.enforcing);
     assert_eq!(policy.home, "weur");
     assert_eq!(policy.tiers.resolve("acme"), None);
-    let unsaid = policy_of("/limits/per_ip/burst", "").limits["per_ip"]
-        .gcra
-        .burst();
-    assert_eq!(unsaid, 100, "a burst is the limit unless it is said");
+    assert_eq!(policy.headers, HeaderDialect::Ietf);
+    assert_eq!(
+        policy_of("/enforcing", "true").headers,
+        HeaderDialect::XRatelimit
+    );
     assert!(!policy_of("/budgets/tokens/shadow", "").budgets["tokens"].shadow);
 }
 
@@ -126,6 +141,7 @@ fn the_answered_form_has_every_top_level_key() {
         "limits",
         "meters",
         "overload",
+        "rate_limit_headers",
         "regions",
         "routes",
         "tenants",

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use pinned::is_written_as;
 use weir_shared::wire::accounting::Tally;
+use weir_shared::wire::batch::{BatchReply, BatchRequest};
 use weir_shared::wire::check::{CheckItem, CheckRequest, DecisionBody, Reason, Require};
 use weir_shared::wire::count::Count;
 use weir_shared::wire::decimal::Decimal;
@@ -16,10 +17,13 @@ use weir_shared::wire::operator::{
     BudgetReport, FairnessReply, RegionReport, Role, SessionReply, SessionRequest, TenantReport,
 };
 use weir_shared::wire::policy::{
-    Algorithm, BudgetBody, LimitBody, OnUnavailable, Outage, PolicyDocument, Reserve, Scope,
-    Sharing, TenantBody, TierBody, TierRuleBody,
+    Algorithm, BudgetBody, Cadence, DimensionBody, HeaderDialect, LimitBody, NamedDimensionBody,
+    OnUnavailable, Outage, PolicyDocument, Reserve, Scope, Sharing, TenantBody, TierBody,
+    TierRuleBody,
 };
 use weir_shared::wire::problem::Problem;
+use weir_shared::wire::reserve::{ReservationBody, ReserveRequest};
+use weir_shared::wire::settle::{SettleRequest, SettledBody};
 
 fn text(value: &str) -> Option<String> {
     Some(value.to_owned())
@@ -52,11 +56,103 @@ fn the_question() {
         &long,
         r#"{"tenant":"acme","checks":[{"budget":"tokens","cost":1500}],"require":"all"}"#,
     );
+    let keys = BTreeMap::from([
+        ("ip".to_owned(), "203.0.113.9".to_owned()),
+        ("resets".to_owned(), "bob".to_owned()),
+    ]);
+    let keyed = CheckRequest {
+        limit: text("login"),
+        keys: Some(keys.clone()),
+        reserve: Some(true),
+        ..CheckRequest::default()
+    };
+    is_written_as(
+        &keyed,
+        r#"{"limit":"login","keys":{"ip":"203.0.113.9","resets":"bob"},"reserve":true}"#,
+    );
+    let item = CheckItem {
+        limit: text("login"),
+        keys: Some(keys),
+        ..CheckItem::default()
+    };
+    is_written_as(
+        &item,
+        r#"{"limit":"login","keys":{"ip":"203.0.113.9","resets":"bob"}}"#,
+    );
 }
 
 #[test]
-fn the_decision() {
-    let admitted = DecisionBody {
+fn the_batch() {
+    let request = BatchRequest {
+        requests: vec![
+            CheckRequest {
+                limit: text("per_ip"),
+                ..CheckRequest::default()
+            },
+            CheckRequest::default(),
+        ],
+    };
+    is_written_as(&request, r#"{"requests":[{"limit":"per_ip"},{}]}"#);
+    let reply = BatchReply {
+        decisions: vec![decision()],
+    };
+    is_written_as(&reply, &format!(r#"{{"decisions":[{DECISION}]}}"#));
+}
+
+#[test]
+fn the_place_in_a_queue() {
+    let request = ReserveRequest {
+        tenant: text("acme"),
+        limit: text("shape"),
+        key: text("k"),
+        cost: Some(1),
+    };
+    is_written_as(
+        &request,
+        r#"{"tenant":"acme","limit":"shape","key":"k","cost":1}"#,
+    );
+    let place = |accepted, delay_ms, retry_after_ms| ReservationBody {
+        accepted,
+        delay_ms,
+        retry_after_ms,
+    };
+    is_written_as(
+        &place(true, 120, Some(0)),
+        r#"{"accepted":true,"delay_ms":120,"retry_after_ms":0}"#,
+    );
+    is_written_as(
+        &place(false, 0, Some(900)),
+        r#"{"accepted":false,"delay_ms":0,"retry_after_ms":900}"#,
+    );
+    is_written_as(
+        &place(false, 0, None),
+        r#"{"accepted":false,"delay_ms":0,"retry_after_ms":null}"#,
+    );
+}
+
+#[test]
+fn the_settlement() {
+    let request = SettleRequest {
+        reservation: text("abc"),
+        actual: Some(900),
+    };
+    is_written_as(&request, r#"{"reservation":"abc","actual":900}"#);
+    let reply = SettledBody {
+        reserved: 1_500,
+        actual: 900,
+        refunded: 600,
+        debt: 0,
+    };
+    is_written_as(
+        &reply,
+        r#"{"reserved":1500,"actual":900,"refunded":600,"debt":0}"#,
+    );
+}
+
+const DECISION: &str = r#"{"allowed":true,"limit":20000,"remaining":18500,"reset_at":1700000060000,"retry_after_ms":0,"binding":"tokens","reason":"admitted","region":"weur","window":4711,"policy_revision":7}"#;
+
+fn decision() -> DecisionBody {
+    DecisionBody {
         allowed: true,
         limit: 20_000,
         remaining: 18_500,
@@ -67,17 +163,25 @@ fn the_decision() {
         region: "weur".to_owned(),
         window: Some(4_711),
         policy_revision: 7,
+        reservation: None,
+    }
+}
+
+#[test]
+fn the_decision() {
+    is_written_as(&decision(), DECISION);
+    let reserved = DecisionBody {
+        reservation: text("abc"),
+        ..decision()
     };
-    is_written_as(
-        &admitted,
-        r#"{"allowed":true,"limit":20000,"remaining":18500,"reset_at":1700000060000,"retry_after_ms":0,"binding":"tokens","reason":"admitted","region":"weur","window":4711,"policy_revision":7}"#,
-    );
+    let (fields, _) = DECISION.rsplit_once('}').unwrap();
+    is_written_as(&reserved, &format!(r#"{fields},"reservation":"abc"}}"#));
     let never = DecisionBody {
         allowed: false,
         retry_after_ms: None,
         reason: Reason::Never,
         window: None,
-        ..admitted
+        ..decision()
     };
     is_written_as(
         &never,
@@ -210,7 +314,7 @@ fn the_problem() {
 fn the_policy_document() {
     is_written_as(
         &PolicyDocument::default(),
-        r#"{"enforcing":true,"regions":[],"home":null,"tiers":{},"tier_rules":[],"default_tier":null,"tenants_max":100000,"unknown_weight_max":8,"tenants":{},"budgets":{},"limits":{},"meters":{},"guards":{},"overload":{},"routes":[]}"#,
+        r#"{"enforcing":true,"regions":[],"home":null,"tiers":{},"tier_rules":[],"default_tier":null,"tenants_max":100000,"unknown_weight_max":8,"tenants":{},"budgets":{},"limits":{},"meters":{},"guards":{},"overload":{},"routes":[],"rate_limit_headers":"ietf"}"#,
     );
     is_written_as(
         &TierBody {
@@ -252,12 +356,47 @@ fn the_policy_document() {
         burst: Some(20),
         scope: Some(Scope::Region),
         per_tenant: Some(false),
-        shadow: None,
         on_unavailable: Some(OnUnavailable::Allow),
+        ..LimitBody::default()
     };
     is_written_as(
         &limit,
         r#"{"algorithm":"gcra","limit":100,"period_ms":60000,"burst":20,"scope":"region","per_tenant":false,"on_unavailable":"allow"}"#,
+    );
+}
+
+#[test]
+fn every_field_of_a_limit() {
+    let limit = LimitBody {
+        algorithm: Some(Algorithm::Quota),
+        limit: Some(1),
+        period_ms: Some(2),
+        burst: Some(3),
+        capacity: Some(Decimal(4.5)),
+        refill_per_sec: Some(Decimal(5.0)),
+        window_ms: Some(6),
+        buckets: Some(7),
+        cadence: Some(Cadence::CalendarWeek),
+        offset_minutes: Some(-840),
+        time_zone: text("Europe/Berlin"),
+        week_starts_on: Some(0),
+        anchor: Some(-1),
+        rate_per_sec: Some(Decimal(0.1)),
+        max_queue_ms: Some(8),
+        all: Some(vec![DimensionBody::Plain("resets".to_owned())]),
+        any: Some(vec![DimensionBody::Named(NamedDimensionBody {
+            name: text("ip"),
+            limit: text("per_ip"),
+            weight: Some(Decimal(2.0)),
+        })]),
+        scope: Some(Scope::Isolate),
+        per_tenant: Some(true),
+        shadow: Some(true),
+        on_unavailable: Some(OnUnavailable::Deny),
+    };
+    is_written_as(
+        &limit,
+        r#"{"algorithm":"quota","limit":1,"period_ms":2,"burst":3,"capacity":4.5,"refill_per_sec":5,"window_ms":6,"buckets":7,"cadence":"calendar_week","offset_minutes":-840,"time_zone":"Europe/Berlin","week_starts_on":0,"anchor":-1,"rate_per_sec":0.1,"max_queue_ms":8,"all":["resets"],"any":[{"name":"ip","limit":"per_ip","weight":2}],"scope":"isolate","per_tenant":true,"shadow":true,"on_unavailable":"deny"}"#,
     );
 }
 
@@ -284,6 +423,24 @@ fn the_values_that_a_policy_names() {
     ];
     for (algorithm, name) in algorithms {
         is_written_as(&algorithm, &format!("\"{name}\""));
+    }
+    let cadences = [
+        (Cadence::CalendarMonth, "calendar_month"),
+        (Cadence::CalendarWeek, "calendar_week"),
+        (Cadence::CalendarDay, "calendar_day"),
+        (Cadence::Fixed, "fixed"),
+        (Cadence::Rolling, "rolling"),
+    ];
+    for (cadence, name) in cadences {
+        is_written_as(&cadence, &format!("\"{name}\""));
+    }
+    let dialects = [
+        (HeaderDialect::Ietf, "ietf"),
+        (HeaderDialect::XRatelimit, "x_ratelimit"),
+        (HeaderDialect::None, "none"),
+    ];
+    for (dialect, name) in dialects {
+        is_written_as(&dialect, &format!("\"{name}\""));
     }
     for (scope, name) in [
         (Scope::Isolate, "isolate"),

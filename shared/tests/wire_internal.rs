@@ -14,12 +14,9 @@ use samples::{ESCROW, FRAME, MESSAGE, POOL, REPLY, SEEN, TERMS, frame, message, 
 use weir_shared::federation::window::Window;
 use weir_shared::units::{EpochMs, Incarnation, Revision, Sequence, WindowLabel};
 use weir_shared::wire::accounting::{ANONYMOUS, FrameReply, OTHERS, Tally, TenantCounters};
-use weir_shared::wire::check::Reason;
 use weir_shared::wire::exchange::{ExchangeAnswer, Refusal, Want};
 use weir_shared::wire::policy::PolicyDocument;
-use weir_shared::wire::region::{
-    ContactBody, ContactReply, DecideBody, DecideReply, DecidedBody, SavedPolicy,
-};
+use weir_shared::wire::region::{ContactBody, ContactReply, SavedPolicy};
 use weir_shared::wire::stored::{StoredEscrow, StoredPool, read_row};
 
 fn frame_reply() -> FrameReply {
@@ -92,6 +89,7 @@ fn the_refusals() {
         (Refusal::TenantNamed, r#""tenant_named""#),
         (Refusal::UnknownBudget, r#""unknown_budget""#),
         (Refusal::NoWindow, r#""no_window""#),
+        (Refusal::NoRoom, r#""no_room""#),
     ];
     for (refusal, text) in refusals {
         is_written_as(
@@ -156,40 +154,6 @@ fn the_contact() {
             r#"{{"policy":{written},"exchanges":[{{"reply":{REPLY}}}],"frame":{{"sequence":9,"receiver":3,"counted":true}},"next_contact_ms":500}}"#
         ),
     );
-}
-
-#[test]
-fn the_check_of_a_limit() {
-    let asked = DecideBody {
-        region: "weur".to_owned(),
-        limit: "per_ip".to_owned(),
-        tenant: None,
-        key: "203.0.113.9".to_owned(),
-        cost: 3,
-    };
-    is_written_as(
-        &asked,
-        r#"{"region":"weur","limit":"per_ip","tenant":null,"key":"203.0.113.9","cost":3}"#,
-    );
-    let decided = DecideReply {
-        revision: Revision(7),
-        decision: Some(DecidedBody {
-            reason: Reason::LimitExceeded,
-            limit: 20,
-            remaining: 1,
-            reset_at: EpochMs(1_700_000_060_000),
-            retry_after_ms: Some(600),
-        }),
-    };
-    is_written_as(
-        &decided,
-        r#"{"revision":7,"decision":{"reason":"limit_exceeded","limit":20,"remaining":1,"reset_at":1700000060000,"retry_after_ms":600}}"#,
-    );
-    let unknown = DecideReply {
-        revision: Revision(7),
-        decision: None,
-    };
-    is_written_as(&unknown, r#"{"revision":7,"decision":null}"#);
 }
 
 #[test]

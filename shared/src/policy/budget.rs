@@ -30,6 +30,7 @@ impl Budget {
             limit: self.limit,
             window_ms: self.window_ms,
             revision,
+            cycle: None,
         }
     }
 }

@@ -1,20 +1,23 @@
 //! A validated limit.
 
-use super::{required, wire_name};
-use crate::algorithms::gcra::Gcra;
+use super::algorithm::{Machine, machine};
+pub use super::composite::{Composite, Dimension};
+use super::fields::only_own;
+use super::weight::{ONE, Weight};
+use super::{between, global, required};
+use crate::algorithms::leaky_bucket::LeakyBucket;
+use crate::algorithms::scale::Scaled;
 use crate::invalid::{Fault, Invalid};
 use crate::wire::policy::{Algorithm, LimitBody, OnUnavailable, Scope};
 
-/// A limit per key, kept in each region.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A limit of the policy.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Limit {
-    /// The algorithm with its numbers.
-    pub gcra: Gcra,
-    /// Units per period, for the rate-limit headers.
-    pub quota: u64,
-    /// The period.
-    pub period_ms: u64,
-    /// Whether each tenant has its own keys.
+    /// What decides.
+    pub rule: Rule,
+    /// The same as the document says it, for those who keep its states and have no policy of their own.
+    pub body: LimitBody,
+    /// Whether each tenant has its own keys; of a composite limit, its dimensions say that.
     pub per_tenant: bool,
     /// Whether it is only decided and counted.
     pub shadow: bool,
@@ -22,41 +25,113 @@ pub struct Limit {
     pub on_unavailable: OnUnavailable,
 }
 
-impl TryFrom<&LimitBody> for Limit {
-    type Error = Invalid;
+/// What decides a limit.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Rule {
+    /// An algorithm that admits or denies.
+    Single(Single),
+    /// Other limits, together.
+    Composite(Composite),
+    /// A queue that delays.
+    Shaper(Shaper),
+}
 
-    fn try_from(body: &LimitBody) -> Result<Self, Invalid> {
-        let algorithm = required("/algorithm", body.algorithm)?;
-        if algorithm != Algorithm::Gcra {
-            let got = wire_name(&algorithm);
-            return Err(Invalid::new(
-                "/algorithm",
-                Fault::Unserved {
-                    got,
-                    served: "gcra",
-                },
-            ));
-        }
-        let scope = required("/scope", body.scope)?;
-        if scope != Scope::Region {
-            let got = format!("gcra at scope {}", wire_name(&scope));
-            return Err(Invalid::new(
-                "/scope",
-                Fault::Unserved {
-                    got,
-                    served: "region",
-                },
-            ));
-        }
-        let quota = required("/limit", body.limit)?;
-        let period_ms = required("/period_ms", body.period_ms)?;
+/// A limit of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Single {
+    /// The algorithm, counted in parts of a unit so that every weight that the policy gives it costs a whole number.
+    pub machine: Scaled,
+    /// Where its states are kept.
+    pub scope: Scope,
+}
+
+/// A queue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shaper {
+    /// The queue's rate and length.
+    pub bucket: LeakyBucket,
+    /// Where its states are kept.
+    pub scope: Scope,
+}
+
+impl Limit {
+    /// The limit of a document, counted in `1 / scale` units. What a composite limit refers to is not looked at.
+    ///
+    /// # Errors
+    /// As [`rule_of`].
+    pub fn read(body: &LimitBody, scale: u64) -> Result<Self, Invalid> {
         Ok(Self {
-            gcra: Gcra::new(quota, period_ms, body.burst.unwrap_or(quota))?,
-            quota,
-            period_ms,
+            rule: rule_of(body, scale)?,
+            body: body.clone(),
             per_tenant: body.per_tenant.unwrap_or(false),
             shadow: body.shadow.unwrap_or(false),
             on_unavailable: body.on_unavailable.unwrap_or(OnUnavailable::Deny),
         })
     }
+}
+
+impl Single {
+    /// What `cost` units cost here, in the machine's parts of a unit: exact where the weight is one that the policy
+    /// gives this limit, else rounded up. What exceeds 64 bits becomes the largest number, which is above every
+    /// ceiling.
+    ///
+    /// ```
+    /// use weir_shared::invalid::read_json;
+    /// use weir_shared::policy::limit::{Rule, rule_of};
+    /// use weir_shared::policy::weight::Weight;
+    /// let text = br#"{"algorithm":"gcra","limit":10,"period_ms":1000,"scope":"region"}"#;
+    /// // Counted in tenths, a unit is 10, and 3 units at the weight 2.5 are 75.
+    /// let Rule::Single(single) = rule_of(&read_json(text).unwrap(), 10).unwrap() else { panic!() };
+    /// assert_eq!(single.cost(None, 3), 30);
+    /// assert_eq!(single.cost(Some(&Weight::try_from(2.5).unwrap()), 3), 75);
+    /// ```
+    #[must_use]
+    pub fn cost(&self, weight: Option<&Weight>, cost: u64) -> u64 {
+        // Below 2^64 x 2^20 x 2^40.
+        let micros = weight.map_or(ONE, |weight| weight.micros());
+        let parts = u128::from(cost) * u128::from(self.machine.scale()) * u128::from(micros);
+        u64::try_from(parts.div_ceil(u128::from(ONE))).unwrap_or(u64::MAX)
+    }
+}
+
+/// The rule of one limit, counted in `1 / scale` units, with a scale of 1 to 10^6. What a composite limit refers to is
+/// not looked at.
+///
+/// # Errors
+/// The first field that is missing, out of range or of another algorithm, with its pointer in the limit; `/scale` when
+/// the numbers have no room for that scale.
+pub fn rule_of(body: &LimitBody, scale: u64) -> Result<Rule, Invalid> {
+    between("/scale", scale, 1, ONE)?;
+    let Some(name) = body.algorithm else {
+        return Composite::try_from(body).map(Rule::Composite);
+    };
+    let others = [("/all", body.all.is_some()), ("/any", body.any.is_some())];
+    if let Some((field, _)) = others.into_iter().find(|(_, given)| *given) {
+        let by = "algorithm";
+        return Err(Invalid::new(field, Fault::Excluded { by }));
+    }
+    only_own(body)?;
+    let scope = scope(name, body)?;
+    let algorithm = match machine(name, body)? {
+        Machine::Delays(bucket) => return Ok(Rule::Shaper(Shaper { bucket, scope })),
+        Machine::Admits(algorithm) => algorithm,
+    };
+    let scaled = Scaled::new(&algorithm, scale);
+    let machine = scaled.filter(|_| scope != Scope::Global || global::lendable(body, scale));
+    let no_room = || Fault::OutOfRange {
+        got: scale.to_string(),
+        min: "1".to_owned(),
+        max: "what the limit's numbers have room for".to_owned(),
+    };
+    let machine = machine.ok_or_else(|| Invalid::new("/scale", no_room()))?;
+    Ok(Rule::Single(Single { machine, scope }))
+}
+
+/// The scope, and what it asks of a limit.
+fn scope(name: Algorithm, body: &LimitBody) -> Result<Scope, Invalid> {
+    let scope = required("/scope", body.scope)?;
+    if scope == Scope::Global {
+        global::bounded(name, body)?;
+    }
+    Ok(scope)
 }

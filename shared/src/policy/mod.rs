@@ -1,6 +1,10 @@
 //! The rules in force: a policy document that was validated whole. Nothing out of range is found at check time.
 
+mod algorithm;
 pub mod budget;
+pub mod composite;
+mod fields;
+mod global;
 pub mod limit;
 pub mod name;
 pub mod region;
@@ -9,9 +13,12 @@ pub mod weight;
 
 use std::collections::BTreeMap;
 
+use crate::federation::pool_name::PoolName;
 use crate::invalid::{Fault, Invalid, step};
 use crate::limits::{POLICY_ENTRIES_MAX, POLICY_TENANTS_MAX, REGIONS_MAX, TENANTS_MAX};
-use crate::wire::policy::PolicyDocument;
+use crate::units::Revision;
+use crate::wire::exchange::Terms;
+use crate::wire::policy::{HeaderDialect, PolicyDocument};
 use budget::Budget;
 use limit::Limit;
 use name::{label, tenant_name};
@@ -44,8 +51,22 @@ pub struct Policy {
     pub tiers: Tiers,
     /// Budgets by name.
     pub budgets: BTreeMap<String, Budget>,
-    /// Limits by name.
+    /// Limits by name. What composite limits refer to is among them.
     pub limits: BTreeMap<String, Limit>,
+    /// The rate-limit headers of a decision.
+    pub headers: HeaderDialect,
+}
+
+impl Policy {
+    /// The terms of a pool by its name: those of a budget, or of a global limit for whichever key; `None` for what this
+    /// policy does not lend.
+    #[must_use]
+    pub fn terms(&self, pool: &str, revision: Revision) -> Option<Terms> {
+        match PoolName::try_from(pool).ok()? {
+            PoolName::Budget(name) => Some(self.budgets.get(&name)?.terms(revision)),
+            PoolName::Limit { limit, .. } => self.limits.get(&limit)?.terms(revision),
+        }
+    }
 }
 
 impl TryFrom<&PolicyDocument> for Policy {
@@ -69,9 +90,21 @@ impl TryFrom<&PolicyDocument> for Policy {
             home,
             tiers,
             budgets: entries("/budgets", &document.budgets, |body| Budget::try_from(body))?,
-            limits: entries("/limits", &document.limits, |body| Limit::try_from(body))?,
+            limits: limits(document)?,
+            headers: document.rate_limit_headers,
         })
     }
+}
+
+/// The limits, each counted so finely that whatever a composite limit charges it is whole.
+fn limits(document: &PolicyDocument) -> Result<BTreeMap<String, Limit>, Invalid> {
+    let mut limits = entries("/limits", &document.limits, |body| Limit::read(body, 1))?;
+    for (name, scale) in composite::scales(&limits)? {
+        if let Some(body) = document.limits.get(&name) {
+            limits.insert(name, Limit::read(body, scale)?);
+        }
+    }
+    Ok(limits)
 }
 
 /// Builds a map's entries, each fault under its own pointer.

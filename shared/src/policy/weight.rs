@@ -1,20 +1,36 @@
 //! Weights, in integers of one millionth.
 
+use crate::algorithms::rational::gcd;
 use crate::invalid::Fault;
 use crate::limits::{WEIGHT_DECIMALS_MAX, WEIGHT_MAX};
 
 /// Micro-units of one.
-const ONE: u64 = 10_u64.pow(WEIGHT_DECIMALS_MAX);
+pub(crate) const ONE: u64 = 10_u64.pow(WEIGHT_DECIMALS_MAX);
 
 /// A weight above 0 and at most 10^6, with at most six decimals, kept exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Weight(u64);
 
 impl Weight {
+    /// The weight of what has none of its own: 1.
+    pub const WHOLE: Self = Self(ONE);
+
     /// In millionths.
     #[must_use]
     pub fn micros(self) -> u64 {
         self.0
+    }
+
+    /// The least number of equal parts of a unit of which this weight is a whole multiple: 2 for 0.5, 1 for 3, 8 for
+    /// 0.125; a divisor of 10^6.
+    ///
+    /// ```
+    /// use weir_shared::policy::weight::Weight;
+    /// assert_eq!(Weight::try_from(0.125).unwrap().denominator(), 8);
+    /// ```
+    #[must_use]
+    pub fn denominator(self) -> u64 {
+        ONE / gcd(self.0, ONE)
     }
 
     /// As a JSON number: exact, as it has at most 13 digits.

@@ -1,6 +1,10 @@
 //! `POST /v1/check`: the question and the decision.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+
+use super::unique_map;
 
 /// The question, short (one of `budget` and `limit` at the top) or as a list in `checks`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +22,13 @@ pub struct CheckRequest {
     /// The key within the limit (short form).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// The key of each dimension, by name, within a limit that is made of others (short form).
+    #[serde(
+        default,
+        deserialize_with = "unique_map::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub keys: Option<BTreeMap<String, String>>,
     /// Units to charge (short form); 1 when absent, 0 looks without changing anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<u64>,
@@ -27,6 +38,9 @@ pub struct CheckRequest {
     /// How `checks` combine; only `all`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub require: Option<Require>,
+    /// Whether what is charged may be settled later; the decision then names a reservation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<bool>,
 }
 
 /// One entry of `checks`.
@@ -42,6 +56,13 @@ pub struct CheckItem {
     /// The key within the limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// The key of each dimension, by name, within a limit that is made of others.
+    #[serde(
+        default,
+        deserialize_with = "unique_map::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub keys: Option<BTreeMap<String, String>>,
     /// Units to charge; 1 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<u64>,
@@ -100,4 +121,7 @@ pub struct DecisionBody {
     pub window: Option<u64>,
     /// The policy revision that was applied.
     pub policy_revision: u64,
+    /// What settles the charge, where that was asked for and the charge was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reservation: Option<String>,
 }

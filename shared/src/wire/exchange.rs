@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::policy::Cadence;
 use crate::units::{HolderId, Incarnation, Revision, Sequence, WindowLabel};
 
 /// The version of every form between Weir's own parts. A reader accepts one more and one less.
@@ -20,9 +21,9 @@ pub fn version_accepted(v: u16) -> bool {
 pub struct ExchangeBody {
     /// Version of the form.
     pub v: u16,
-    /// The budget.
+    /// The pool's name: see [`PoolName`](crate::federation::pool_name::PoolName).
     pub budget: String,
-    /// The budget's terms as the holder knows them; the parent keeps the newest it has seen.
+    /// The pool's terms as the holder knows them; the parent keeps the newest it has seen.
     pub terms: Terms,
     /// Who speaks.
     pub holder: HolderId,
@@ -42,15 +43,53 @@ pub struct ExchangeBody {
     pub denied: u64,
 }
 
-/// The terms of a budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The terms of a pool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terms {
     /// Units per window, over the whole deployment.
     pub limit: u64,
-    /// Length of a window.
+    /// Length of a window; of the longest where they differ.
     pub window_ms: u64,
     /// The policy revision that says so.
     pub revision: Revision,
+    /// How windows follow each other. Absent: each ends on a multiple of `window_ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<Cycle>,
+}
+
+/// How the windows of a pool follow each other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cycle {
+    /// The last `window_ms` count, in equal parts, each of which is leased as a window of its own.
+    Sliding {
+        /// How many parts; they divide `window_ms`.
+        buckets: u64,
+    },
+    /// The periods of a quota.
+    Calendar(PeriodBody),
+}
+
+/// The periods of a quota, as the policy names them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeriodBody {
+    /// When a period starts; not `rolling`, which is a [`Cycle::Sliding`].
+    pub cadence: Cadence,
+    /// Length of a period of the cadence `fixed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period_ms: Option<u64>,
+    /// An instant at which a period of the cadence `fixed` starts, in epoch milliseconds; 0 when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<i64>,
+    /// Minutes that the calendar is ahead of UTC; 0 when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset_minutes: Option<i64>,
+    /// The IANA time zone of the calendar, in the place of `offset_minutes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+    /// The day on which a week starts: 0 is Sunday, 1, when absent, Monday.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub week_starts_on: Option<u64>,
 }
 
 /// Names one reply of a parent to one holder.
@@ -101,6 +140,10 @@ pub struct ReplyBody {
     pub outage: bool,
     /// When the holder shows itself again at the latest, if it has anything to tell.
     pub next_contact_ms: u64,
+    /// Where not all that was waited for is lent: in how many milliseconds the smallest of it could be, if nothing
+    /// else is lent meanwhile. Absent: not before the next window, as far as the parent knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_ms: Option<u64>,
 }
 
 /// A window as a parent describes it to a holder.
@@ -171,4 +214,6 @@ pub enum Refusal {
     UnknownBudget,
     /// The parent has no window to lend from: its own parent has not answered yet.
     NoWindow,
+    /// The parent keeps as many pools as it may.
+    NoRoom,
 }

@@ -4,8 +4,11 @@
 //! (`weir_shared::policy::Policy::try_from`). Every top-level key is answered, empty maps included.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::decimal::Decimal;
 use super::unique_map;
@@ -51,6 +54,8 @@ pub struct PolicyDocument {
     pub overload: BTreeMap<String, serde_json::Value>,
     /// Gateway routes.
     pub routes: Vec<serde_json::Value>,
+    /// The rate-limit headers of a decision.
+    pub rate_limit_headers: HeaderDialect,
 }
 
 impl Default for PolicyDocument {
@@ -71,6 +76,7 @@ impl Default for PolicyDocument {
             guards: BTreeMap::new(),
             overload: BTreeMap::new(),
             routes: Vec::new(),
+            rate_limit_headers: HeaderDialect::Ietf,
         }
     }
 }
@@ -214,21 +220,79 @@ pub enum Algorithm {
     LeakyBucket,
 }
 
-/// One limit.
+/// When the budget of a `quota` starts anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cadence {
+    /// On the first day of each month.
+    CalendarMonth,
+    /// On one day of each week.
+    CalendarWeek,
+    /// At each midnight.
+    CalendarDay,
+    /// Every `period_ms`, counted from `anchor`.
+    Fixed,
+    /// Never at once: the units of the last `period_ms` count.
+    Rolling,
+}
+
+/// One limit: an `algorithm` with its numbers, or `all` or `any` of other limits.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitBody {
     /// The algorithm.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<Algorithm>,
-    /// Units per period.
+    /// Units per period, window or cadence.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// The period.
+    /// The period (gcra; quota with the cadence `fixed` or `rolling`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period_ms: Option<u64>,
-    /// Units at once; `limit` when absent.
+    /// Units at once (gcra); `limit` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<u64>,
+    /// Tokens in a full bucket (token_bucket).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Decimal>,
+    /// Tokens that flow in (token_bucket).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refill_per_sec: Option<Decimal>,
+    /// Length of the window (fixed_window, sliding_window, sliding_log).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_ms: Option<u64>,
+    /// Parts of the window (sliding_window, quota with the cadence `rolling`); 10 when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<u64>,
+    /// When a quota starts anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cadence: Option<Cadence>,
+    /// Minutes that the calendar of a quota is ahead of UTC: -840 to 840; 0 when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset_minutes: Option<i64>,
+    /// The IANA time zone of a quota's calendar, in the place of `offset_minutes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+    /// The day on which a quota's week starts: 0 is Sunday, 1, when absent, Monday.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub week_starts_on: Option<u64>,
+    /// An instant at which a period of the cadence `fixed` starts, in epoch milliseconds; 0 when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<i64>,
+    /// Units that leave (leaky_bucket).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_per_sec: Option<Decimal>,
+    /// The longest wait (leaky_bucket).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_queue_ms: Option<u64>,
+    /// Limits that all have to admit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub all: Option<Vec<DimensionBody>>,
+    /// Limits of which one has to admit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub any: Option<Vec<DimensionBody>>,
     /// Where it is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<Scope>,
     /// Whether each tenant has its own keys.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -239,4 +303,67 @@ pub struct LimitBody {
     /// What is answered when the holder is out of reach.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_unavailable: Option<OnUnavailable>,
+}
+
+/// One dimension of a composite limit: the limit's name, or an object.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum DimensionBody {
+    /// A limit by its own name, with the weight 1.
+    Plain(String),
+    /// A limit by another name, or with a weight.
+    Named(NamedDimensionBody),
+}
+
+impl<'de> Deserialize<'de> for DimensionBody {
+    /// By what it is, and not by trial, so that a fault within is found where it stands.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Dimension;
+
+        impl<'de> Visitor<'de> for Dimension {
+            type Value = DimensionBody;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a limit or an object")
+            }
+
+            fn visit_str<E: Error>(self, name: &str) -> Result<DimensionBody, E> {
+                Ok(DimensionBody::Plain(name.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<DimensionBody, A::Error> {
+                let body = NamedDimensionBody::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(DimensionBody::Named(body))
+            }
+        }
+
+        deserializer.deserialize_any(Dimension)
+    }
+}
+
+/// A dimension that is spelled out.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NamedDimensionBody {
+    /// The dimension's name; the limit's when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The limit.
+    pub limit: Option<String>,
+    /// What a unit of the check costs here; 1 when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<Decimal>,
+}
+
+/// The rate-limit headers of a decision.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeaderDialect {
+    /// `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers.
+    #[default]
+    Ietf,
+    /// `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`.
+    XRatelimit,
+    /// None; `Retry-After` alone.
+    None,
 }

@@ -3,10 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::accounting::{FrameBody, FrameReply};
-use super::check::Reason;
 use super::exchange::{ExchangeAnswer, ExchangeBody};
 use super::policy::PolicyDocument;
-use crate::units::{EpochMs, Revision};
+use crate::units::Revision;
 
 /// A saved policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,43 +41,4 @@ pub struct ContactReply {
     pub frame: Option<FrameReply>,
     /// When the isolate shows itself again before it decides.
     pub next_contact_ms: u64,
-}
-
-/// A check of one limit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DecideBody {
-    /// The region that is meant.
-    pub region: String,
-    /// The limit.
-    pub limit: String,
-    /// Whose keys, where each tenant has its own.
-    pub tenant: Option<String>,
-    /// The key within the limit.
-    pub key: String,
-    /// Units to charge; 0 looks.
-    pub cost: u64,
-}
-
-/// The answer to a check of a limit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DecideReply {
-    /// The policy revision that was applied.
-    pub revision: Revision,
-    /// The decision; absent when that revision has no such limit.
-    pub decision: Option<DecidedBody>,
-}
-
-/// A decision as it travels between objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DecidedBody {
-    /// Why.
-    pub reason: Reason,
-    /// The ceiling that was compared with.
-    pub limit: u64,
-    /// Units that could still be admitted.
-    pub remaining: u64,
-    /// When the state is back to full.
-    pub reset_at: EpochMs,
-    /// Milliseconds until a retry could pass: 0 when admitted, null for never.
-    pub retry_after_ms: Option<u64>,
 }

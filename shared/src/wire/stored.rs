@@ -6,9 +6,13 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::exchange::{Seen, Terms, VERSION, version_accepted};
+use super::exchange::{Cycle, Seen, Terms, VERSION, version_accepted};
+use super::keys::{LimitTerms, ReturnBody};
+use crate::algorithms::scale::ScaledState;
+use crate::federation::schedule::Schedule;
 use crate::federation::window::Window;
-use crate::limits::JSON_INTEGER_MAX;
+use crate::limiting::hold::Charge;
+use crate::limits::{GLOBAL_BUCKETS_MAX, JSON_INTEGER_MAX};
 use crate::units::{EpochMs, WindowLabel};
 
 /// A row that cannot be read.
@@ -99,10 +103,14 @@ pub struct StoredPool {
     pub terms: Terms,
     /// Units below which everything counts as granted.
     pub watermark: u64,
+    /// Where the window is a part of a rolling one: what was lent in the parts before it, newest first, each
+    /// `window_ms` long. Empty for any other window.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<u64>,
 }
 
 impl StoredPool {
-    /// A row of the present version.
+    /// A row of the present version, without history.
     #[must_use]
     pub fn new(window: Window, terms: Terms, watermark: u64) -> Self {
         Self {
@@ -112,7 +120,24 @@ impl StoredPool {
             window_ms: window.window_ms,
             terms,
             watermark,
+            history: Vec::new(),
         }
+    }
+
+    /// When it may be forgotten: the window is over, and of a rolling one all that was lent.
+    #[must_use]
+    pub fn expires_at(&self) -> EpochMs {
+        match self.terms.cycle {
+            Some(Cycle::Sliding { .. }) => self.ends_at.plus(self.terms.window_ms),
+            _ => self.ends_at,
+        }
+    }
+
+    /// The row with what was lent in earlier parts of a rolling window.
+    #[must_use]
+    pub fn with_history(mut self, history: Vec<u64>) -> Self {
+        self.history = history;
+        self
     }
 }
 
@@ -125,6 +150,16 @@ impl Row for StoredPool {
         if self.window_ms == 0 || self.terms.limit == 0 || self.terms.window_ms == 0 {
             return Err(Damaged::Contradiction {
                 what: "a window without limit or length",
+            });
+        }
+        if self.history.len() as u64 > GLOBAL_BUCKETS_MAX {
+            return Err(Damaged::Contradiction {
+                what: "more parts than a rolling window has",
+            });
+        }
+        if self.terms.cycle.is_some() && Schedule::try_from(&self.terms).is_err() {
+            return Err(Damaged::Contradiction {
+                what: "a cycle that cannot be",
             });
         }
         labelled(self.label)
@@ -186,5 +221,105 @@ impl Row for StoredEscrow {
             });
         }
         labelled(self.label)
+    }
+}
+
+/// What a shard keeps of one key.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoredState {
+    v: u16,
+    /// The state.
+    pub state: ScaledState,
+}
+
+impl StoredState {
+    /// A row of the present version.
+    #[must_use]
+    pub fn new(state: ScaledState) -> Self {
+        Self { v: VERSION, state }
+    }
+}
+
+impl Row for StoredState {
+    fn version(&self) -> u16 {
+        self.v
+    }
+
+    fn consistent(&self) -> Result<(), Damaged> {
+        Ok(())
+    }
+}
+
+/// What a shard keeps of a question that is not ended yet.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoredHold {
+    v: u16,
+    /// The rules of the limits that it charged.
+    pub limits: Vec<LimitTerms>,
+    /// What it charged.
+    pub charges: Vec<ReturnBody>,
+    /// When it lapses: what is not committed by then is given back.
+    pub lapses_at: EpochMs,
+    /// Whether it is committed, and kept only in case another shard could not.
+    pub committed: bool,
+}
+
+impl StoredHold {
+    /// A hold that lapses at `lapses_at`.
+    #[must_use]
+    pub fn new(limits: &[LimitTerms], charges: &[Charge], lapses_at: EpochMs) -> Self {
+        Self {
+            v: VERSION,
+            limits: limits.to_vec(),
+            charges: charges.iter().map(ReturnBody::from).collect(),
+            lapses_at,
+            committed: false,
+        }
+    }
+
+    /// The same, committed, kept until `forgotten_at`.
+    #[must_use]
+    pub fn committed(self, forgotten_at: EpochMs) -> Self {
+        Self {
+            lapses_at: forgotten_at,
+            committed: true,
+            ..self
+        }
+    }
+}
+
+impl Row for StoredHold {
+    fn version(&self) -> u16 {
+        self.v
+    }
+
+    fn consistent(&self) -> Result<(), Damaged> {
+        Ok(())
+    }
+}
+
+/// What is kept of a settlement: what came of it, to be answered again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredSettlement<T> {
+    v: u16,
+    /// The result.
+    pub result: T,
+}
+
+impl<T> StoredSettlement<T> {
+    /// A row of the present version.
+    #[must_use]
+    pub fn new(result: T) -> Self {
+        Self { v: VERSION, result }
+    }
+}
+
+impl<T: Serialize + DeserializeOwned> Row for StoredSettlement<T> {
+    fn version(&self) -> u16 {
+        self.v
+    }
+
+    fn consistent(&self) -> Result<(), Damaged> {
+        Ok(())
     }
 }

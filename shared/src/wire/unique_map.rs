@@ -48,3 +48,32 @@ where
 
     deserializer.deserialize_map(Unique(PhantomData))
 }
+
+/// Reads a map that may be null, refusing a key that was there before.
+///
+/// # Errors
+/// As [`deserialize`].
+///
+/// ```
+/// use weir_shared::invalid::read_json;
+/// use weir_shared::wire::check::CheckRequest;
+/// let twice = br#"{"limit":"login","keys":{"ip":"a","ip":"b"}}"#;
+/// let refused = read_json::<CheckRequest>(twice).unwrap_err();
+/// assert_eq!(refused.field, "/keys");
+/// ```
+pub fn optional<'de, D, V>(deserializer: D) -> Result<Option<BTreeMap<String, V>>, D::Error>
+where
+    D: Deserializer<'de>,
+    V: Deserialize<'de>,
+{
+    struct Unique<V>(BTreeMap<String, V>);
+
+    impl<'de, V: Deserialize<'de>> Deserialize<'de> for Unique<V> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserialize(deserializer).map(Self)
+        }
+    }
+
+    let map = Option::<Unique<V>>::deserialize(deserializer)?;
+    Ok(map.map(|map| map.0))
+}

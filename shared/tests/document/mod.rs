@@ -28,11 +28,40 @@ pub(crate) fn whole() -> Value {
             "limit": 100, "window_ms": 1000, "sharing": "first_come", "scope": "global", "reserve": "pinned",
             "outage": "fail_closed", "lease": "auto", "shadow": true, "on_unavailable": "allow"
         } },
-        "limits": { "per_ip": {
-            "algorithm": "gcra", "limit": 100, "period_ms": 60000, "burst": 20, "scope": "region",
-            "per_tenant": true, "shadow": false, "on_unavailable": "deny"
-        } },
-        "meters": {}, "guards": {}, "overload": {}, "routes": []
+        "limits": {
+            "per_ip": {
+                "algorithm": "gcra", "limit": 100, "period_ms": 60000, "burst": 20, "scope": "region",
+                "per_tenant": true, "shadow": false, "on_unavailable": "deny"
+            },
+            "bucket": { "algorithm": "token_bucket", "capacity": 50, "refill_per_sec": 0.5, "scope": "isolate" },
+            "hourly": { "algorithm": "fixed_window", "limit": 1000, "window_ms": 3600000, "scope": "global" },
+            "smooth": { "algorithm": "sliding_window", "limit": 100, "window_ms": 60000, "buckets": 20, "scope": "global" },
+            "resets": { "algorithm": "sliding_log", "limit": 5, "window_ms": 3600000, "scope": "region" },
+            "weekly": {
+                "algorithm": "quota", "limit": 100, "cadence": "calendar_week", "offset_minutes": -90,
+                "week_starts_on": 0, "scope": "global"
+            },
+            "zoned": {
+                "algorithm": "quota", "limit": 100, "cadence": "calendar_month", "time_zone": "Europe/Berlin",
+                "scope": "region"
+            },
+            "cycle": {
+                "algorithm": "quota", "limit": 500, "cadence": "fixed", "period_ms": 86400000, "anchor": -1,
+                "scope": "region"
+            },
+            "rolling": {
+                "algorithm": "quota", "limit": 500, "cadence": "rolling", "period_ms": 86400000, "buckets": 24,
+                "scope": "region"
+            },
+            "shape": { "algorithm": "leaky_bucket", "rate_per_sec": 2.5, "max_queue_ms": 2000, "scope": "region" },
+            "login": {
+                "all": [ { "name": "ip", "limit": "per_ip", "weight": 2.5 }, "resets", { "limit": "hourly", "weight": 2 } ],
+                "shadow": true, "on_unavailable": "allow"
+            },
+            "either": { "any": [ { "name": "cents", "limit": "hourly", "weight": 0.01 }, "per_ip" ] }
+        },
+        "meters": {}, "guards": {}, "overload": {}, "routes": [],
+        "rate_limit_headers": "x_ratelimit"
     })
 }
 

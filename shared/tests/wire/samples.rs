@@ -13,6 +13,7 @@ pub(crate) const TERMS: Terms = Terms {
     limit: 100,
     window_ms: 60_000,
     revision: Revision(7),
+    cycle: None,
 };
 
 pub(crate) const SEEN: Seen = Seen {
@@ -71,6 +72,7 @@ pub(crate) fn reply() -> ReplyBody {
         left: 50,
         outage: false,
         next_contact_ms: 500,
+        retry_ms: None,
     }
 }
 
