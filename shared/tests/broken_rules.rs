@@ -10,9 +10,9 @@ use simulator::setup::Setup;
 
 const SEEDS: u64 = 2_000;
 
-fn caught(rule: Broken) {
+fn caught(rule: Broken, drawn: fn(u64) -> Setup) {
     for seed in 0..SEEDS {
-        let report = run(&Setup::drawn(seed).broken(rule));
+        let report = run(&drawn(seed).broken(rule));
         if let Some(violation) = report.truth.violation {
             println!("{rule:?} is caught by seed {seed}: {violation:?}");
             return;
@@ -22,33 +22,44 @@ fn caught(rule: Broken) {
 }
 
 macro_rules! caught {
-    ($($name:ident: $rule:ident,)*) => {
+    ($($name:ident: $rule:ident in $drawn:ident,)*) => {
         $(
             #[test]
             fn $name() {
-                caught(Broken::$rule);
+                caught(Broken::$rule, Setup::$drawn);
             }
         )*
     };
 }
 
 caught! {
-    a_region_that_replies_before_it_writes: RegionRepliesBeforeWrite,
-    a_coordinator_that_replies_before_it_writes: CoordinatorRepliesBeforeWrite,
-    a_region_that_wakes_with_nothing_lent: RegionWakesUnlent,
-    a_coordinator_that_wakes_with_nothing_granted: CoordinatorWakesUnlent,
-    a_damaged_window_that_is_lent_again: DamagedWindowLentAgain,
-    a_watermark_that_is_one_unit_short: WatermarkOneShort,
-    a_failed_write_that_is_ignored: FailedWriteIgnored,
-    a_return_that_is_sent_before_it_is_written: ReturnSentBeforeWrite,
-    a_return_that_is_kept: ReturnKept,
-    a_reply_that_is_credited_twice: ReplyCreditedTwice,
-    a_reply_to_an_older_message_that_is_credited: OlderReplyCredited,
-    a_repeated_message_that_is_answered_as_new: ReplayAnsweredAsNew,
-    a_stale_name_of_the_last_reply_seen: StaleSeen,
-    an_end_that_is_counted_from_the_receipt: EndCountedFromReceipt,
-    an_end_that_is_read_off_the_holders_clock: EndReadOffOwnClock,
-    a_leftover_that_is_carried_into_the_next_window: LeftoverCarriedOver,
-    a_label_that_is_used_twice: LabelUsedTwice,
-    an_isolate_that_goes_on_beside_its_copy: IsolateForked,
+    a_region_that_replies_before_it_writes: RegionRepliesBeforeWrite in drawn,
+    a_coordinator_that_replies_before_it_writes: CoordinatorRepliesBeforeWrite in drawn,
+    a_region_that_wakes_with_nothing_lent: RegionWakesUnlent in drawn,
+    a_coordinator_that_wakes_with_nothing_granted: CoordinatorWakesUnlent in drawn,
+    a_damaged_window_that_is_lent_again: DamagedWindowLentAgain in drawn,
+    a_watermark_that_is_one_unit_short: WatermarkOneShort in drawn,
+    a_failed_write_that_is_ignored: FailedWriteIgnored in drawn,
+    a_return_that_is_sent_before_it_is_written: ReturnSentBeforeWrite in drawn,
+    a_return_that_is_kept: ReturnKept in drawn,
+    a_reply_that_is_credited_twice: ReplyCreditedTwice in drawn,
+    a_reply_to_an_older_message_that_is_credited: OlderReplyCredited in drawn,
+    a_repeated_message_that_is_answered_as_new: ReplayAnsweredAsNew in drawn,
+    a_stale_name_of_the_last_reply_seen: StaleSeen in drawn,
+    an_end_that_is_counted_from_the_receipt: EndCountedFromReceipt in drawn,
+    an_end_that_is_read_off_the_holders_clock: EndReadOffOwnClock in drawn,
+    a_leftover_that_is_carried_into_the_next_window: LeftoverCarriedOver in drawn,
+    a_label_that_is_used_twice: LabelUsedTwice in drawn,
+    an_isolate_that_goes_on_beside_its_copy: IsolateForked in drawn,
+    a_part_of_a_rolling_window_that_is_forgotten: HistoryForgotten in rolling,
+    a_part_of_a_rolling_window_that_is_not_stored: HistoryNotStored in rolling,
+    a_rolling_window_that_is_dropped_while_it_counts: HistoryDropped in rolling,
+    a_coordinator_of_a_rolling_window_that_replies_before_it_writes: CoordinatorRepliesBeforeWrite in rolling,
+    a_coordinator_of_a_rolling_window_that_wakes_with_nothing_granted: CoordinatorWakesUnlent in rolling,
+    a_damaged_rolling_window_that_is_lent_again: DamagedWindowLentAgain in rolling,
+    a_pool_that_opens_again_under_a_label_that_was_used: FloorForgotten in windows,
+    a_part_that_is_made_again_with_its_old_incarnation: IncarnationKept in windows,
+    a_refund_that_is_taken_into_a_later_window: RefundIntoLaterWindow in windows,
+    a_refund_that_is_taken_twice: RefundTakenTwice in windows,
+    a_refund_that_counts_as_written_when_it_is_not: RefundCountedAsWritten in windows,
 }

@@ -21,36 +21,73 @@ fn number(name: &str) -> Option<u64> {
     )
 }
 
-#[test]
-fn no_run_breaks_an_invariant() {
+/// Runs what `drawn` makes of many seeds and prints what came of it.
+fn runs(name: &str, drawn: impl Fn(u64) -> Setup) {
     let one = number("WEIR_SEED");
     let seeds = one.map_or(0..number("WEIR_SEEDS").unwrap_or(SEEDS), |seed| {
         seed..seed + 1
     });
     let (mut events, mut admitted, mut denied, mut unavailable) = (0, 0, 0, 0);
+    let (mut dropped, mut given_back) = ([0; 3], [0; 2]);
     let mut failed = Vec::new();
     for seed in seeds.clone() {
-        let mut setup = Setup::drawn(seed);
+        let mut setup = drawn(seed);
         setup.traced = one.is_some();
         let report = run(&setup);
+        let truth = report.truth;
         events += report.events;
-        denied += report.truth.denied;
-        unavailable += report.truth.unavailable;
-        admitted += report.truth.admitted_calls();
-        if let Some(violation) = report.truth.violation {
-            println!("WEIR_SEED={seed}: {violation:?} under {:?}", setup.faults);
+        denied += truth.denied;
+        unavailable += truth.unavailable;
+        admitted += truth.admitted_calls();
+        let parts = [
+            truth.holders_dropped,
+            truth.escrows_dropped,
+            truth.pools_dropped,
+        ];
+        for (sum, dropped) in dropped.iter_mut().zip(parts) {
+            *sum += dropped;
+        }
+        for (sum, back) in given_back.iter_mut().zip([truth.unspends, truth.refunds]) {
+            *sum += back;
+        }
+        if let Some(violation) = truth.violation {
+            println!(
+                "{name} WEIR_SEED={seed}: {violation:?} of {} in {} ms {:?} under {:?}",
+                setup.limit, setup.window_ms, setup.cycle, setup.faults
+            );
             failed.push(seed);
         }
     }
     println!(
-        "{} runs, {events} events: {admitted} calls admitted, {denied} denied, {unavailable} unavailable",
-        seeds.end - seeds.start
+        "{name}: {} runs, {events} events: {admitted} calls admitted, {denied} denied, {unavailable} unavailable; \
+         dropped {} holders, {} escrows, {} pools; given back {} in the isolate, {} in the region",
+        seeds.end - seeds.start,
+        dropped[0],
+        dropped[1],
+        dropped[2],
+        given_back[0],
+        given_back[1],
     );
     assert!(
         failed.is_empty(),
         "{} runs failed: {failed:?}",
         failed.len()
     );
+}
+
+#[test]
+fn no_run_breaks_an_invariant() {
+    runs("budget", Setup::drawn);
+}
+
+#[test]
+fn no_run_of_a_key_that_comes_and_goes_breaks_an_invariant() {
+    runs("key", Setup::windows);
+}
+
+#[test]
+fn no_run_of_a_rolling_window_breaks_an_invariant() {
+    runs("rolling", Setup::rolling);
 }
 
 /// Without faults and with demand above the limit every whole window is used to the last unit, by costs of one.
@@ -72,5 +109,43 @@ fn steady_demand_above_the_limit_uses_windows_to_the_last_unit() {
         }
         println!("limit {limit}, demand {permille} permille: all of {windows} windows used whole");
         assert!(windows >= 20 * 3, "{windows} windows were measured");
+    }
+}
+
+#[test]
+fn utilization() {
+    for (window_ms, parts) in [
+        (1_000, 10),
+        (2_000, 10),
+        (5_000, 10),
+        (10_000, 10),
+        (60_000, 10),
+        (30_000, 5),
+    ] {
+        for (limit, permille) in [
+            (60, 2_000),
+            (300, 1_300),
+            (1_000, 1_200),
+            (300, 1_000),
+            (300, 900),
+        ] {
+            let (mut admitted, mut could) = (0, 0);
+            for seed in 0..4 {
+                let mut setup = Setup::steady(seed, limit, permille).rolled(parts);
+                let w = setup.window_ms;
+                setup.demand.gap_ms = (setup.demand.gap_ms * window_ms / w).max(1);
+                setup.window_ms = window_ms;
+                setup.windows = 6;
+                let report = run(&setup);
+                assert_eq!(report.truth.violation, None, "seed {seed}");
+                let from = report.ended_ms - 5 * window_ms;
+                admitted += report.truth.admitted_between(from, report.ended_ms);
+                could += 5 * limit;
+            }
+            println!(
+                "{window_ms} in {parts}, limit {limit}, demand {permille}: {:.3}",
+                admitted as f64 / could as f64
+            );
+        }
     }
 }

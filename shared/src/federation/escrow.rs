@@ -1,4 +1,4 @@
-//! A region's part of one budget: held of the coordinator, lent on to isolates.
+//! A region's part of one pool: held of the coordinator, lent on to isolates.
 //!
 //! What was held and what was lent on are one stored row. It is written before a message that returns units or a
 //! reply that lends units leaves, so that a region that wakes can neither lend twice nor return what it lent.
@@ -8,11 +8,15 @@ use super::lender::{Lender, Offer};
 use super::message::Message;
 use super::waiting::{Need, Ticket};
 use super::window::Window;
+use crate::limits::CALL_MS_MAX;
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence, WindowLabel};
 use crate::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Terms};
 use crate::wire::stored::StoredEscrow;
 
-/// A region's part of one budget.
+/// A region's part of one pool.
+///
+/// One that is [idle](Escrow::idle) may be dropped together with its row, and be woken again with nothing stored when
+/// it is needed. It must then be a later life: see [`Escrow::wake`].
 #[derive(Debug, Clone)]
 pub struct Escrow {
     above: Holder,
@@ -22,15 +26,21 @@ pub struct Escrow {
 
 impl Escrow {
     /// Wakes with what was stored; with nothing stored, or nothing readable, it holds nothing.
+    ///
+    /// The caller guarantees that `incarnation` is higher than that of every earlier escrow of this holder for this
+    /// pool, whether that one died or was dropped: the parent answers an equal message as it did before, and a reply
+    /// that is under way is known by incarnation and sequence alone. As an object's own life is too coarse for escrows
+    /// that are dropped within it, each that is made takes the next number, and the last number taken is durable no
+    /// later than the row of a dropped escrow is deleted.
     #[must_use]
     pub fn wake(
-        budget: String,
+        pool: String,
         id: HolderId,
         incarnation: Incarnation,
         durable: Option<StoredEscrow>,
     ) -> Self {
         let above = Holder::new(
-            budget,
+            pool,
             id,
             incarnation,
             durable.as_ref().and_then(|row| row.seen),
@@ -45,12 +55,15 @@ impl Escrow {
         let lease = Lease {
             label: row.label,
             ends_at: row.ends_at,
+            // What told the end took at most a call.
+            over_at: row.ends_at.plus(CALL_MS_MAX),
             span_ms: row.span_ms,
             limit: row.limit,
             held: row.held,
             used: row.watermark,
             left: 0,
             outage: false,
+            again: None,
         };
         Self {
             above: above.with_lease(lease),
@@ -122,7 +135,27 @@ impl Escrow {
         if answer.is_ok() && !repeated {
             self.above.deny(message.denied);
         }
-        answer
+        answer.map(|mut reply| {
+            if message.unserved(&reply) {
+                reply.retry_ms = lease.again.map(|again| again.at.since(now));
+            }
+            reply
+        })
+    }
+
+    /// Takes back up to `units` that isolates of this region spent in the window `label`, and that are given back: a
+    /// settled reservation. Answers how many were taken: none when that window is not open any more. They are lent
+    /// again once [`Escrow::due`] is durable. The caller takes each settlement once: what says that it was taken is
+    /// durable no later than that row.
+    pub fn refund(&mut self, label: WindowLabel, units: u64, now: EpochMs) -> u64 {
+        let open = self.above.open_lease(now);
+        if open.is_none_or(|lease| lease.label != label) {
+            return 0;
+        }
+        self.below.roll(label);
+        let taken = self.below.refund(units);
+        self.above.lent_on(self.below.lent(), 0);
+        taken
     }
 
     /// Makes the next message to the coordinator; see [`Holder::begin`]. [`Escrow::due`] must be durable before it
@@ -162,6 +195,12 @@ impl Escrow {
         self.above.restless(now)
     }
 
+    /// Whether it may be dropped without changing any promise; see [`Holder::idle`].
+    #[must_use]
+    pub fn idle(&self, now: EpochMs) -> bool {
+        self.above.idle(now)
+    }
+
     /// Whether a message that carried the ticket's need was answered; see [`Holder::answered`].
     #[must_use]
     pub fn answered(&self, ticket: Ticket) -> bool {
@@ -177,7 +216,7 @@ impl Escrow {
     #[must_use]
     pub fn due(&self) -> Option<StoredEscrow> {
         let lease = self.above.lease()?;
-        let watermark = self.below.watermark_due(lease.held);
+        let watermark = self.below.watermark_due(lease.held, lease.held);
         let unchanged = |row: &StoredEscrow| row.label == lease.label && row.held == lease.held;
         if watermark.is_none() && self.durable.as_ref().is_some_and(unchanged) {
             return None;

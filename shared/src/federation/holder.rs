@@ -1,4 +1,4 @@
-//! The child's side of one budget: what it holds of the open window, and its one message in flight.
+//! The child's side of one pool: what it holds of the open window, and its one message in flight.
 //!
 //! A message that was not answered is sent again as it was, never replaced: the parent has either not seen it or
 //! answers it again. A reply to anything but the message in flight is never credited.
@@ -9,10 +9,14 @@ use crate::limits::{CALL_MS_MAX, COST_MAX, JSON_INTEGER_MAX};
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence, WindowLabel};
 use crate::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Return, Seen, Terms, VERSION, Want};
 
-/// The child's side of one budget.
+/// The child's side of one pool.
+///
+/// One that is [idle](Holder::idle) may be dropped and made again. The new one must have a higher incarnation: the
+/// parent answers an equal message as it did before, and a reply that is under way is known by incarnation and sequence
+/// alone.
 #[derive(Debug, Clone)]
 pub struct Holder {
-    budget: String,
+    pool: String,
     id: HolderId,
     incarnation: Incarnation,
     sequence: Sequence,
@@ -37,6 +41,8 @@ pub struct Lease {
     pub label: WindowLabel,
     /// Its end on this holder's clock, never after its true end.
     pub ends_at: EpochMs,
+    /// Its end on this holder's clock, never before its true end.
+    pub over_at: EpochMs,
     /// What remained of it when the parent last told: it is never further off, whatever the clock does.
     pub span_ms: u64,
     /// Units in the whole window, over the whole deployment.
@@ -49,6 +55,19 @@ pub struct Lease {
     pub left: u64,
     /// Whether the parent's parent was out of reach when it last spoke.
     pub outage: bool,
+    /// When more may be lent, if the parent said so when it last spoke.
+    pub again: Option<Again>,
+}
+
+/// When a parent that lent less than was waited for expects to lend more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Again {
+    /// When `units` can be lent, if nothing else is lent before.
+    pub at: EpochMs,
+    /// When the parent is asked again: not before `at`.
+    pub asked_at: EpochMs,
+    /// The fewest units that a request waited for.
+    pub units: u64,
 }
 
 impl Lease {
@@ -63,6 +82,21 @@ impl Lease {
     #[must_use]
     pub fn open(&self, now: EpochMs) -> bool {
         now < self.ends_at && self.ends_at.since(now) <= self.span_ms
+    }
+
+    /// Whether the window is over, for the parent too.
+    #[must_use]
+    pub fn over(&self, now: EpochMs) -> bool {
+        !self.open(now) && (now < self.ends_at || now >= self.over_at)
+    }
+
+    /// After how many milliseconds, at least 1, a request that was denied may ask again: when the parent expects to
+    /// lend more, else at the end of the window.
+    #[must_use]
+    pub fn retry_ms(&self, now: EpochMs) -> u64 {
+        let again = self.again.map(|again| again.asked_at);
+        let at = again.filter(|at| now < *at).unwrap_or(self.ends_at);
+        at.since(now).max(1)
     }
 }
 
@@ -79,7 +113,8 @@ struct Sent {
 pub enum Outlook {
     /// The balance covers it.
     Covered,
-    /// The window has no such units left, as far as the parent knew at its last word.
+    /// The window has no such units left, as far as the parent knew at its last word. Of a rolling window that may
+    /// be so when the lease is over: no sooner than [`Lease::retry_ms`] says will there be any.
     Exhausted,
     /// Whether there are any is not known: the parent's own parent was out of reach, or the message was refused.
     Unknown,
@@ -88,11 +123,11 @@ pub enum Outlook {
 }
 
 impl Holder {
-    /// A holder that holds nothing. `seen` is the last reply that an earlier life of it credited durably.
+    /// A holder of the pool of that name ([`PoolName`](super::pool_name::PoolName)) that holds nothing. `seen` is the last reply that an earlier life of it credited durably.
     #[must_use]
-    pub fn new(budget: String, id: HolderId, incarnation: Incarnation, seen: Option<Seen>) -> Self {
+    pub fn new(pool: String, id: HolderId, incarnation: Incarnation, seen: Option<Seen>) -> Self {
         Self {
-            budget,
+            pool,
             id,
             incarnation,
             sequence: Sequence(0),
@@ -141,13 +176,17 @@ impl Holder {
         if ticket.is_some_and(|ticket| self.refused >= Some(ticket.message())) {
             return Outlook::Unknown;
         }
+        let told = ticket.map_or(self.recent(now), |ticket| self.answered(ticket));
         let Some(lease) = self.open_lease(now) else {
-            return Outlook::Short;
+            return if told && self.held_off(need, now) {
+                Outlook::Exhausted
+            } else {
+                Outlook::Short
+            };
         };
         if lease.balance() >= need.units {
             return Outlook::Covered;
         }
-        let told = ticket.map_or(self.recent(now), |ticket| self.answered(ticket));
         if !told {
             Outlook::Short
         } else if lease.outage {
@@ -168,6 +207,19 @@ impl Holder {
         };
         lease.used += cost;
         self.used_since = self.used_since.saturating_add(cost);
+        true
+    }
+
+    /// Puts `units` that were spent here in the window `label` back into the balance, as the request that spent them
+    /// was denied elsewhere. Answers whether it did: not when another window is held by now.
+    #[must_use]
+    pub fn unspend(&mut self, label: WindowLabel, units: u64) -> bool {
+        let lease = self.lease.as_mut().filter(|lease| lease.label == label);
+        let Some(lease) = lease.filter(|lease| lease.used >= units) else {
+            return false;
+        };
+        lease.used -= units;
+        self.used_since = self.used_since.saturating_sub(units);
         true
     }
 
@@ -263,6 +315,15 @@ impl Holder {
         self.unanswered.is_some() || self.open_lease(now).is_some_and(untold)
     }
 
+    /// Whether the holder may be dropped without changing any promise: every message was answered or refused, no
+    /// request waits, and the window is over, for the parent too. To drop it before wastes what it holds and nothing
+    /// else.
+    #[must_use]
+    pub fn idle(&self, now: EpochMs) -> bool {
+        let over = self.lease.as_ref().is_none_or(|lease| lease.over(now));
+        over && self.unanswered.is_none() && !self.waiting.any(now)
+    }
+
     /// The message was not answered in time: it will be sent again as it was.
     pub fn fail(&mut self, sequence: Sequence) {
         if let Some(sent) = self.unanswered.as_mut()
@@ -281,11 +342,13 @@ impl Holder {
             return false;
         };
         let sent_at = sent.first_at.min(now);
+        let waiting = sent.body.wants.iter().filter(|want| want.waiting > 0);
+        let smallest = waiting.map(|want| want.smallest).min().unwrap_or(0);
         self.unanswered = None;
         self.seen = Some(reply.to);
         self.contact_ms = reply.next_contact_ms;
         self.contact_at = now.plus(reply.next_contact_ms);
-        self.credit(reply, sent_at, now);
+        self.credit(reply, smallest, sent_at, now);
         true
     }
 
@@ -321,7 +384,7 @@ impl Holder {
         self.paced_at = now;
         ExchangeBody {
             v: VERSION,
-            budget: self.budget.clone(),
+            budget: self.pool.clone(),
             terms,
             holder: self.id,
             incarnation: self.incarnation,
@@ -353,10 +416,14 @@ impl Holder {
         now < self.contact_at && self.contact_at.since(now) <= self.contact_ms
     }
 
-    /// Units expected to be used until the contact after the next, at the pace since the last message.
+    /// Units expected to be used until the contact after the next or the end of the window, at the pace since the last
+    /// message.
     fn expected(&self, now: EpochMs) -> u64 {
         let elapsed_ms = now.since(self.paced_at);
-        expected_units(self.used_since, elapsed_ms, self.contact_ms).min(COST_MAX)
+        let lease = self.open_lease(now);
+        let left_ms = lease.map_or(self.contact_ms, |lease| lease.ends_at.since(now));
+        let horizon_ms = self.contact_ms.min(left_ms);
+        expected_units(self.used_since, elapsed_ms, horizon_ms).min(COST_MAX)
     }
 
     /// Takes what is not expected to be used out of the balance: it is the parent's again as soon as it is sent.
@@ -375,10 +442,23 @@ impl Holder {
         }]
     }
 
-    fn credit(&mut self, reply: &ReplyBody, sent_at: EpochMs, now: EpochMs) {
+    /// Whether the parent said that no units like `need` can be lent before a time that is still to come.
+    fn held_off(&self, need: Need, now: EpochMs) -> bool {
+        let again = self.lease.and_then(|lease| lease.again);
+        again.is_some_and(|again| now < again.at && need.units > 0 && need.smallest >= again.units)
+    }
+
+    fn credit(&mut self, reply: &ReplyBody, smallest: u64, sent_at: EpochMs, now: EpochMs) {
         let granted: u64 = reply.grants.iter().map(|grant| grant.units).sum();
         let window = reply.window;
         let (ends_at, span_ms) = (sent_at.plus(window.remaining_ms), window.remaining_ms);
+        let over_at = now.plus(window.remaining_ms);
+        let again = reply.retry_ms.map(|ms| Again {
+            at: now.plus(ms),
+            // Until the time of contact, or the end of the lease, what the parent said counts.
+            asked_at: now.plus(ms.max(reply.next_contact_ms.min(window.remaining_ms))),
+            units: smallest,
+        });
         match self.lease.as_mut() {
             Some(lease) if window.label < lease.label => {}
             Some(lease) if window.label == lease.label => {
@@ -387,20 +467,24 @@ impl Holder {
                     lease.ends_at = ends_at;
                     lease.span_ms = span_ms;
                 }
+                lease.over_at = over_at;
                 lease.limit = window.limit;
                 lease.left = reply.left;
                 lease.outage = reply.outage;
+                lease.again = again;
             }
             _ => {
                 self.lease = Some(Lease {
                     label: window.label,
                     ends_at,
+                    over_at,
                     span_ms,
                     limit: window.limit,
                     held: granted,
                     used: 0,
                     left: reply.left,
                     outage: reply.outage,
+                    again,
                 });
             }
         }

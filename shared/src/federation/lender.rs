@@ -1,4 +1,4 @@
-//! The parent's side of one budget: who holds how much of the window, and the watermark below which everything
+//! The parent's side of one pool: who holds how much of the window, and the watermark below which everything
 //! counts as granted.
 //!
 //! A lender hands out below the watermark from memory. The caller makes the watermark durable before a reply that
@@ -34,7 +34,7 @@ pub struct Offer {
     pub now: EpochMs,
 }
 
-/// The parent's side of one budget.
+/// The parent's side of one pool.
 #[derive(Debug, Clone)]
 pub struct Lender {
     window: WindowLabel,
@@ -133,15 +133,25 @@ impl Lender {
     }
 
     /// The watermark to make durable before the next reply leaves, if any: raised when something above it was lent,
-    /// lowered when so much came back that a crash would strand more than two blocks.
+    /// lowered when so much came back that a crash would strand more than two blocks. A block is a part of `whole`,
+    /// the units of the whole window, of which `capacity` may be lent now.
     #[must_use]
-    pub fn watermark_due(&self, capacity: u64) -> Option<u64> {
-        let block = (capacity / BLOCKS_PER_WINDOW).max(1);
+    pub fn watermark_due(&self, capacity: u64, whole: u64) -> Option<u64> {
+        let block = (whole / BLOCKS_PER_WINDOW).max(1);
         let target = self.lent.saturating_add(block).min(capacity.max(self.lent));
         let raise =
             self.lent.saturating_add(self.returned) > self.watermark && self.lent != u64::MAX;
         let lower = self.watermark > self.lent.saturating_add(2 * block);
         (raise || lower).then_some(target)
+    }
+
+    /// Takes back up to `units` that were spent below and are given back; answers how many. As with what holders
+    /// return, they are lent again only after a write.
+    pub fn refund(&mut self, units: u64) -> u64 {
+        let taken = units.min(self.lent);
+        self.lent -= taken;
+        self.returned = self.returned.saturating_add(taken);
+        taken
     }
 
     /// Records that `watermark` is durable.
@@ -278,6 +288,7 @@ impl Lender {
             left: self.unlent(offer.capacity).saturating_add(offer.left_above),
             outage: offer.outage,
             next_contact_ms: self.next_contact_ms(offer.now),
+            retry_ms: None,
         }
     }
 

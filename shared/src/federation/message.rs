@@ -2,42 +2,65 @@
 
 use std::ops::Deref;
 
-use crate::limits::{
-    BUDGET_WINDOW_MS_MIN, COST_MAX, EXCHANGE_ENTRIES_MAX, JSON_INTEGER_MAX, WINDOW_MS_MAX,
-};
-use crate::wire::exchange::{ExchangeBody, Refusal, Seen, VERSION, version_accepted};
+use super::pool_name::PoolName;
+use super::schedule::Schedule;
+use crate::limits::{COST_MAX, EXCHANGE_ENTRIES_MAX, JSON_INTEGER_MAX};
+use crate::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Seen, VERSION, version_accepted};
 
 /// A checked message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message(ExchangeBody);
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    body: ExchangeBody,
+    pool: PoolName,
+    schedule: Schedule,
+}
 
 impl Message {
+    /// The pool that it is about.
+    #[must_use]
+    pub fn pool(&self) -> &PoolName {
+        &self.pool
+    }
+
+    /// How the pool's windows follow each other, by the message's terms.
+    #[must_use]
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// Whether `reply` leaves some of the requests that wait without units.
+    #[must_use]
+    pub fn unserved(&self, reply: &ReplyBody) -> bool {
+        let granted: u64 = reply.grants.iter().map(|grant| grant.units).sum();
+        granted < self.waiting()
+    }
+
     /// The name of the reply to this message.
     #[must_use]
     pub fn reply_name(&self) -> Seen {
         Seen {
-            incarnation: self.0.incarnation,
-            sequence: self.0.sequence,
+            incarnation: self.body.incarnation,
+            sequence: self.body.sequence,
         }
     }
 
     /// Units that requests wait for, over all wants.
     #[must_use]
     pub fn waiting(&self) -> u64 {
-        self.0.wants.iter().map(|want| want.waiting).sum()
+        self.body.wants.iter().map(|want| want.waiting).sum()
     }
 
     /// The smallest cost among the waiting requests; 0 when none waits.
     #[must_use]
     pub fn smallest(&self) -> u64 {
-        let waiting = self.0.wants.iter().filter(|want| want.waiting > 0);
+        let waiting = self.body.wants.iter().filter(|want| want.waiting > 0);
         waiting.map(|want| want.smallest).min().unwrap_or(0)
     }
 
     /// Units expected beyond those waited for, over all wants.
     #[must_use]
     pub fn expected(&self) -> u64 {
-        self.0.wants.iter().map(|want| want.expected).sum()
+        self.body.wants.iter().map(|want| want.expected).sum()
     }
 }
 
@@ -45,7 +68,7 @@ impl Deref for Message {
     type Target = ExchangeBody;
 
     fn deref(&self) -> &ExchangeBody {
-        &self.0
+        &self.body
     }
 }
 
@@ -65,12 +88,6 @@ impl TryFrom<ExchangeBody> for Message {
             ("terms/revision", body.terms.revision.0, 0, JSON_INTEGER_MAX),
             ("terms/limit", body.terms.limit, 1, JSON_INTEGER_MAX),
             (
-                "terms/window_ms",
-                body.terms.window_ms,
-                BUDGET_WINDOW_MS_MIN,
-                WINDOW_MS_MAX,
-            ),
-            (
                 "wants",
                 body.wants.len() as u64,
                 0,
@@ -88,6 +105,9 @@ impl TryFrom<ExchangeBody> for Message {
                 return Err(malformed(field));
             }
         }
+        let pool = PoolName::try_from(body.budget.as_str()).map_err(|_| malformed("budget"))?;
+        let schedule = Schedule::try_from(&body.terms)
+            .map_err(|refused| malformed(&format!("terms{}", refused.field)))?;
         let labels = body.returns.iter().map(|back| back.window);
         if labels
             .chain(body.window)
@@ -107,7 +127,11 @@ impl TryFrom<ExchangeBody> for Message {
         if body.returns.iter().any(|back| back.units > COST_MAX) {
             return Err(malformed("returns"));
         }
-        Ok(Self(body))
+        Ok(Self {
+            body,
+            pool,
+            schedule,
+        })
     }
 }
 

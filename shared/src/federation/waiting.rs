@@ -94,6 +94,13 @@ impl Waiting {
         }
     }
 
+    /// Whether a request can still wait.
+    #[must_use]
+    pub fn any(&self, now: EpochMs) -> bool {
+        let mut needs = self.needs.values();
+        needs.any(|(_, since)| now.since(*since) <= DECIDE_WAIT_MS_MAX)
+    }
+
     /// The sum of all needs.
     #[must_use]
     pub fn units(&self) -> u64 {

@@ -1,11 +1,12 @@
-//! The window of a budget: a label and an end.
+//! The window of a pool: a label and an end.
 
 use crate::units::{EpochMs, WindowLabel};
 
-/// One window. Ends lie on multiples of the window's length, so that an idle budget opens where a busy one would.
+/// One window. Where the calendar does not say otherwise, ends lie on multiples of the window's length, so that an
+/// idle pool opens where a busy one would.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// Rises by one with each window opened.
+    /// Rises with each window opened.
     pub label: WindowLabel,
     /// The first millisecond after it.
     pub ends_at: EpochMs,
@@ -43,20 +44,25 @@ impl Window {
     /// more length; no clock opens a window before this one's end.
     #[must_use]
     pub fn at(self, now: EpochMs, window_ms_next: u64) -> Self {
+        let label = WindowLabel(self.label.0.saturating_add(1));
+        self.held(now)
+            .unwrap_or_else(|| Self::open(label, now, window_ms_next))
+    }
+
+    /// This window after the event at `now`, with the end that a clock that stepped back leaves it; `None` when it is
+    /// over.
+    #[must_use]
+    pub fn held(self, now: EpochMs) -> Option<Self> {
         if now >= self.ends_at {
-            return Self::open(
-                WindowLabel(self.label.0.saturating_add(1)),
-                now,
-                window_ms_next,
-            );
+            return None;
         }
         if self.remaining_ms(now) > self.window_ms {
-            return Self {
+            return Some(Self {
                 ends_at: now.plus(self.window_ms),
                 ..self
-            };
+            });
         }
-        self
+        Some(self)
     }
 
     /// Milliseconds until the end; 0 when it is over.

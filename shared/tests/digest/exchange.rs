@@ -39,16 +39,17 @@ pub(crate) fn run(seed: u64, decisions: usize) -> Log {
         limit: 250,
         window_ms: 2_000,
         revision: Revision(1),
+        cycle: None,
     };
     let now = EpochMs(START_MS);
     let mut world = World {
         random: Random::new(seed),
         now,
-        terms,
         isolates: (0..ISOLATES).map(|place| isolate(place, 1)).collect(),
         regions: (0..REGIONS).map(|place| region(place, 1, None)).collect(),
         region_rows: vec![None; REGIONS],
-        pool: Pool::open(terms, now),
+        pool: Pool::open(terms.clone(), now),
+        terms,
         pool_row: None,
         lives: 1,
         log: Log::default(),
@@ -162,7 +163,7 @@ impl World {
     }
 
     fn isolate_asks(&mut self, place: usize) {
-        let Some(body) = self.isolates[place].begin(self.terms, self.now) else {
+        let Some(body) = self.isolates[place].begin(self.terms.clone(), self.now) else {
             return;
         };
         let answer = self.at_region(place % REGIONS, body.clone());
@@ -203,7 +204,7 @@ impl World {
     }
 
     fn region_asks(&mut self, at: usize) {
-        let Some(body) = self.regions[at].begin(self.terms, self.now) else {
+        let Some(body) = self.regions[at].begin(self.terms.clone(), self.now) else {
             return;
         };
         self.region_stores(at);

@@ -40,4 +40,20 @@ pub(crate) enum Broken {
     LabelUsedTwice,
     /// An isolate that restarts goes on with its old memory while the first still runs.
     IsolateForked,
+    /// A part of a rolling window that is over is forgotten.
+    HistoryForgotten,
+    /// What parts of a rolling window lent is not in the row.
+    HistoryNotStored,
+    /// A pool is dropped when its window is over, though what was lent still counts.
+    HistoryDropped,
+    /// A pool that was dropped opens again under any label.
+    FloorForgotten,
+    /// A part that is made again after it was dropped goes on with its incarnation.
+    IncarnationKept,
+    /// What is given back is taken into whatever window is open.
+    RefundIntoLaterWindow,
+    /// A settlement that arrives twice is taken twice.
+    RefundTakenTwice,
+    /// What is given back counts as written when it is not.
+    RefundCountedAsWritten,
 }

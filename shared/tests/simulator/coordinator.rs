@@ -18,6 +18,10 @@ pub(crate) struct Coordinator {
     pub(crate) offset_ms: i64,
     pub(crate) current: Option<usize>,
     row: Option<String>,
+    /// The label that a pool opens under at least, as durable as the row.
+    floor: WindowLabel,
+    /// When a pool was last opened on its clock.
+    opened_at: EpochMs,
 }
 
 impl Coordinator {
@@ -35,8 +39,9 @@ pub(crate) struct CoordinatorLife {
     pub(crate) alive: bool,
     pub(crate) superseded: bool,
     pub(crate) clock: Clock,
-    pool: Pool,
-    /// The newest terms that it has heard of.
+    /// `None` after it was dropped.
+    pool: Option<Pool>,
+    /// The newest terms that the pool has heard of.
     terms: Terms,
 }
 
@@ -60,15 +65,16 @@ impl World {
         let mut clock = Clock::new(self.coordinator.offset_ms, self.clamped);
         let now = clock.read(self.now_ms);
         let (pool, terms) = match self.coordinator.row.clone() {
-            None => (Pool::open(terms, now), terms),
+            None => (self.pool_opened(terms.clone(), now), terms),
             Some(text) => match read_row::<StoredPool>(&text) {
                 Ok(row) => {
-                    self.truth.woke_with(row.terms);
+                    self.truth.woke_with(&row.terms);
                     (self.pool_of(&row), row.terms)
                 }
-                Err(_) => (self.pool_of_damaged(&text, terms, now), terms),
+                Err(_) => (self.pool_of_damaged(&text, terms.clone(), now), terms),
             },
         };
+        let pool = Some(pool);
         self.coordinator_lives.push(CoordinatorLife {
             alive: true,
             superseded: false,
@@ -81,6 +87,50 @@ impl World {
         life
     }
 
+    fn pool_opened(&mut self, terms: Terms, now: EpochMs) -> Pool {
+        self.coordinator.opened_at = now;
+        let floor = match self.setup.broken {
+            Some(Broken::FloorForgotten) => WindowLabel(0),
+            _ => self.coordinator.floor,
+        };
+        if self.setup.keyed {
+            Pool::open_keyed(terms, floor, now)
+        } else {
+            Pool::open(terms, now)
+        }
+    }
+
+    /// The pool of a life, opened again if it was dropped.
+    fn pool(&mut self, life: usize, terms: &Terms, now: EpochMs) -> &mut Pool {
+        if self.coordinator_lives[life].pool.is_none() {
+            let pool = self.pool_opened(terms.clone(), now);
+            self.coordinator_lives[life].pool = Some(pool);
+            self.coordinator_lives[life].terms = terms.clone();
+        }
+        let pool = self.coordinator_lives[life].pool.as_mut();
+        pool.expect("it was made above")
+    }
+
+    /// Drops the pool if it is idle: its row is gone in the same write that raises the floor.
+    pub(crate) fn pool_swept(&mut self) {
+        let Some(life) = self.coordinator.current else {
+            return;
+        };
+        let now = self.coordinator_now(life);
+        let Some(pool) = self.coordinator_lives[life].pool.as_ref() else {
+            return;
+        };
+        let early = self.setup.broken == Some(Broken::HistoryDropped);
+        let idle = pool.idle(now) || early && pool.window().held(now).is_none();
+        if idle && self.random.chance(500) {
+            self.coordinator.floor = self.coordinator.floor.max(pool.floor());
+            self.coordinator.row = None;
+            self.coordinator_lives[life].pool = None;
+            self.truth.pool_gone();
+            self.truth.pools_dropped += 1;
+        }
+    }
+
     fn pool_of(&self, row: &StoredPool) -> Pool {
         let mut row = row.clone();
         if self.setup.broken == Some(Broken::CoordinatorWakesUnlent) {
@@ -89,7 +139,7 @@ impl World {
         Pool::wake(&row)
     }
 
-    fn pool_of_damaged(&self, text: &str, terms: Terms, now: EpochMs) -> Pool {
+    fn pool_of_damaged(&mut self, text: &str, terms: Terms, now: EpochMs) -> Pool {
         let json: Option<serde_json::Value> = serde_json::from_str(text).ok();
         let label = json
             .and_then(|row| row.get("label")?.as_u64())
@@ -101,9 +151,15 @@ impl World {
                 ends_at: now.plus(terms.window_ms),
                 window_ms: terms.window_ms,
             };
-            return Pool::wake(&StoredPool::new(window, terms, 0));
+            let row = StoredPool::new(window, terms, 0);
+            return Pool::wake(&row.with_history(vec![0; self.setup.parts() as usize]));
         }
-        Pool::damaged(label, terms, now)
+        if !self.setup.keyed {
+            return Pool::damaged(label, terms, now);
+        }
+        let pool = Pool::damaged_keyed(label, self.coordinator.floor, terms, now);
+        self.coordinator.floor = self.coordinator.floor.max(pool.floor());
+        pool
     }
 
     pub(crate) fn coordinator_dies(&mut self, life: usize) {
@@ -123,17 +179,18 @@ impl World {
         }
         if let Some(text) = self.coordinator.row.clone() {
             self.coordinator.row = Some(self.damaged(&text));
-            self.truth.pool_damaged();
+            self.truth.pool_gone();
         }
     }
 
     /// Makes what changed durable. False when nothing may leave.
     fn coordinator_persists(&mut self, life: usize) -> bool {
-        let Some(mut row) = self.coordinator_lives[life].pool.due() else {
+        let due = self.coordinator_lives[life].pool.as_ref();
+        let Some(mut row) = due.and_then(Pool::due) else {
             return !self.halts(|world| world.coordinator_dies(life));
         };
         if self.is_broken(Broken::CoordinatorRepliesBeforeWrite) {
-            self.coordinator_lives[life].pool.stored(&row);
+            self.pool_stored(life, &row);
             return true;
         }
         if self.halts(|world| world.coordinator_dies(life)) {
@@ -141,7 +198,7 @@ impl World {
         }
         if self.coordinator_lives[life].superseded {
             if self.is_broken(Broken::FailedWriteIgnored) {
-                self.coordinator_lives[life].pool.stored(&row);
+                self.pool_stored(life, &row);
                 return true;
             }
             return false;
@@ -149,31 +206,47 @@ impl World {
         if self.is_broken(Broken::WatermarkOneShort) {
             row.watermark = row.watermark.saturating_sub(1);
         }
+        if self.is_broken(Broken::HistoryNotStored) {
+            row.history.fill(0);
+        }
         self.coordinator.row = Some(serde_json::to_string(&row).expect("a row is always JSON"));
         if self.setup.traced {
             println!("    coordinator {life} writes {row:?}");
         }
         self.truth.pool_stored(&row);
         self.last_label = row.label;
-        self.coordinator_lives[life].pool.stored(&row);
+        self.pool_stored(life, &row);
         !self.halts(|world| world.coordinator_dies(life))
+    }
+
+    fn pool_stored(&mut self, life: usize, row: &StoredPool) {
+        if let Some(pool) = self.coordinator_lives[life].pool.as_mut() {
+            pool.stored(row);
+        }
     }
 
     pub(crate) fn at_coordinator(&mut self, from: usize, body: ExchangeBody) {
         let sequence = body.sequence;
-        let life = self.coordinator_reached(body.terms);
+        let life = self.coordinator_reached(body.terms.clone());
+        if self.coordinator_lives[life].pool.is_none() {
+            self.clock_steps_back_to_labels(self.coordinator.opened_at);
+        }
         let now = self.coordinator_now(life);
         let message = match Message::try_from(body) {
             Ok(message) => message,
             Err(refusal) => return self.answer_region(from, sequence, Err(refusal)),
         };
+        self.pool(life, &message.terms, now);
         self.label_again(life, now);
+        self.forget_history(life, now);
+        let pool = self.pool(life, &message.terms, now);
+        let answer = pool.exchange(&message, now);
+        let window = pool.window();
         let coordinator = &mut self.coordinator_lives[life];
         if message.terms.revision > coordinator.terms.revision {
-            coordinator.terms = message.terms;
+            coordinator.terms = message.terms.clone();
         }
-        let answer = coordinator.pool.exchange(&message, now);
-        let (window, terms) = (coordinator.pool.window(), coordinator.terms);
+        let terms = coordinator.terms.clone();
         if !coordinator.superseded {
             let ends_at_ms = self.now_ms + window.remaining_ms(now);
             self.truth
@@ -183,7 +256,7 @@ impl World {
             return;
         }
         if !self.coordinator_lives[life].superseded {
-            self.truth.answered_by(terms);
+            self.truth.answered_by(&terms);
         }
         self.answer_region(from, sequence, answer);
     }
@@ -204,14 +277,29 @@ impl World {
     /// Under the rule that uses a label twice: a window that is over begins again under its own name.
     fn label_again(&mut self, life: usize, now: EpochMs) {
         let coordinator = &mut self.coordinator_lives[life];
-        let window = coordinator.pool.window();
+        let Some(window) = coordinator.pool.as_ref().map(Pool::window) else {
+            return;
+        };
         if self.setup.broken == Some(Broken::LabelUsedTwice) && now >= window.ends_at {
             let again = Window {
                 ends_at: now.plus(window.window_ms),
                 ..window
             };
-            let again = StoredPool::new(again, coordinator.terms, 0);
-            coordinator.pool = Pool::wake(&again);
+            let again = StoredPool::new(again, coordinator.terms.clone(), 0);
+            coordinator.pool = Some(Pool::wake(&again));
+        }
+    }
+
+    /// Under the rule that forgets history: a part that is over counts as empty.
+    fn forget_history(&mut self, life: usize, now: EpochMs) {
+        let coordinator = &mut self.coordinator_lives[life];
+        let Some(window) = coordinator.pool.as_ref().map(Pool::window) else {
+            return;
+        };
+        if self.setup.broken == Some(Broken::HistoryForgotten) && window.held(now).is_none() {
+            let row = StoredPool::new(window, coordinator.terms.clone(), 0);
+            let history = vec![0; self.setup.parts() as usize];
+            coordinator.pool = Some(Pool::wake(&row.with_history(history)));
         }
     }
 }

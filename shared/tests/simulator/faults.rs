@@ -1,9 +1,12 @@
 //! What goes wrong, and when.
 
 use weir_shared::limits::JSON_INTEGER_MAX;
+use weir_shared::units::EpochMs;
+use weir_shared::wire::exchange::Cycle;
 
 use super::World;
 use super::network::Event;
+use super::setup::{ROLLING, period};
 
 /// Delays of a healthy network, one way.
 const DELAY_MS_MAX: u64 = 40;
@@ -130,23 +133,47 @@ impl World {
                 }
             }
             _ => {
-                self.coordinator.offset_ms += step_ms;
-                for life in &mut self.coordinator_lives {
-                    life.clock.offset_ms += step_ms;
-                }
+                self.coordinator_steps(step_ms);
             }
+        }
+    }
+
+    fn coordinator_steps(&mut self, step_ms: i64) {
+        self.coordinator.offset_ms += step_ms;
+        for life in &mut self.coordinator_lives {
+            life.clock.offset_ms += step_ms;
+        }
+    }
+
+    /// The worst step of the coordinator's clock: back to where a pool took its first label from it.
+    pub(crate) fn clock_steps_back_to_labels(&mut self, opened_at: EpochMs) {
+        if self.setup.faults.steps && !self.healed && self.random.chance(300) {
+            let now_ms = self.now_ms as i64 + self.coordinator.offset_ms;
+            let early_ms = self.random.below(4) as i64;
+            self.coordinator_steps(opened_at.0 as i64 - early_ms - now_ms);
         }
     }
 
     /// Another limit, and at times another length of window, which every region hears of in its own time.
     fn policy_edited(&mut self) {
-        let mut terms = self.policy[self.policy.len() - 1];
+        let mut terms = self.policy[self.policy.len() - 1].clone();
         terms.revision.0 += 1;
         let unit = self.setup.demand.unit;
         let most = (2 * self.setup.limit).min(JSON_INTEGER_MAX);
         terms.limit = unit * self.random.between(1, most / unit);
         if self.random.chance(300) {
-            terms.window_ms = self.random.one_of(&[1_000, 1_500, 2_500]);
+            match terms.cycle {
+                None => terms.window_ms = self.random.one_of(&[1_000, 1_500, 2_500]),
+                Some(Cycle::Calendar(_)) => {
+                    terms.window_ms = self.random.one_of(&[1_000, 1_500, 2_500]);
+                    terms.cycle = Some(period(&mut self.random, terms.window_ms));
+                }
+                Some(Cycle::Sliding { .. }) => {
+                    let (window_ms, buckets) = self.random.one_of(&ROLLING);
+                    terms.window_ms = window_ms;
+                    terms.cycle = Some(Cycle::Sliding { buckets });
+                }
+            }
         }
         self.policy.push(terms);
         for region in 0..self.regions.len() {

@@ -9,7 +9,7 @@ use weir_shared::wire::exchange::{ExchangeBody, Grant, ReplyBody};
 use super::World;
 use super::broken::Broken;
 use super::clock::Clock;
-use super::network::{Answer, Event};
+use super::network::{Answer, Back, Event};
 use super::truth::Violation;
 
 /// One life of an isolate.
@@ -19,6 +19,8 @@ pub(crate) struct Isolate {
     pub(crate) place: usize,
     pub(crate) alive: bool,
     pub(crate) holder: Holder,
+    /// Holders that this isolate has made.
+    made: u64,
     pub(crate) clock: Clock,
     requests: Vec<Request>,
     requests_made: u64,
@@ -50,12 +52,13 @@ impl World {
         let region = place / self.setup.isolates_per_region;
         let life = self.isolates.len();
         let id = HolderId(1_000 + life as u64);
-        let holder = Holder::new("tokens".to_owned(), id, Incarnation(1), None);
+        let holder = Holder::new(self.pool_name(), id, Incarnation(1), None);
         self.isolates.push(Isolate {
             region,
             place,
             alive: true,
             holder,
+            made: 1,
             clock: Clock::new(self.place_offsets[place], self.clamped),
             requests: Vec::new(),
             requests_made: 0,
@@ -80,6 +83,27 @@ impl World {
             self.truth.window(lease.label).stranded += lease.balance();
         }
         self.isolate_born(place);
+    }
+
+    /// Drops the holder if it is idle and makes it anew.
+    pub(crate) fn holder_swept(&mut self, place: usize) {
+        let life = self.places[place];
+        let now = self.isolate_now(life);
+        if !self.isolates[life].holder.idle(now) || !self.random.chance(500) {
+            return;
+        }
+        let (name, kept) = (self.pool_name(), self.is_broken(Broken::IncarnationKept));
+        let isolate = &mut self.isolates[life];
+        if let Some(lease) = isolate.holder.lease() {
+            self.truth.window(lease.label).stranded += lease.balance();
+        }
+        isolate.made += u64::from(!kept);
+        let id = HolderId(1_000 + life as u64);
+        isolate.holder = Holder::new(name, id, Incarnation(isolate.made), None);
+        isolate.asked = None;
+        isolate.account = Account::default();
+        isolate.credited_last = None;
+        self.truth.holders_dropped += 1;
     }
 
     pub(crate) fn asked(&mut self, place: usize, cost: u64) {
@@ -164,8 +188,48 @@ impl World {
         }
         isolate.account.used += cost;
         let region = isolate.region;
-        self.truth.admitted(region, label, cost, now_ms, ends_kept);
+        let admission = self.truth.admitted(region, label, cost, now_ms, ends_kept);
         self.check_account(life);
+        let given_back = self.setup.gives_back;
+        if cost > 0 && given_back > 0 && self.random.chance(given_back) {
+            self.gives_back(life, admission);
+        }
+    }
+
+    /// An admitted request turns out not to use its units: another of its checks denies it, or its reservation is
+    /// settled later, in the region that it was charged in.
+    fn gives_back(&mut self, life: usize, admission: usize) {
+        if self.random.chance(500) {
+            let event = Event::DeniedElsewhere {
+                isolate: life,
+                admission,
+            };
+            self.later(60, event);
+            return;
+        }
+        let region = self.isolates[life].region;
+        let (label, units) = self.truth.refundable(admission);
+        let id = admission as u64;
+        let back = Back { id, label, units };
+        let within_ms = self.setup.window_ms / 2;
+        self.later(within_ms, Event::Settled { region, back });
+        // It may be told twice, with any time between.
+        if self.random.chance(500) {
+            self.later(2 * within_ms, Event::Settled { region, back });
+        }
+    }
+
+    pub(crate) fn denied_elsewhere(&mut self, life: usize, admission: usize) {
+        if !self.isolates[life].alive {
+            return;
+        }
+        let (label, units) = self.truth.admission(admission);
+        let isolate = &mut self.isolates[life];
+        if isolate.holder.unspend(label, units) {
+            isolate.account.used -= units;
+            self.truth.unspent(admission);
+            self.check_account(life);
+        }
     }
 
     fn deny(&mut self, life: usize, cost: u64) {

@@ -31,7 +31,7 @@ use isolate::Isolate;
 use network::{Event, Queue};
 use random::Random;
 use region::{Region, RegionLife};
-use setup::Setup;
+use setup::{Setup, parts};
 use truth::{Truth, Violation};
 
 /// True time at the start: far enough from zero that no clock is before the epoch.
@@ -116,12 +116,13 @@ impl World {
             limit: setup.limit,
             window_ms: setup.window_ms,
             revision: Revision(1),
+            cycle: setup.cycle.clone(),
         };
         let mut world = Self {
             setup: setup.clone(),
             now_ms: START_MS,
             queue: Queue::default(),
-            truth: Truth::default(),
+            truth: Truth::new(setup.parts_min()),
             clamped: false,
             healed: false,
             policy: vec![terms],
@@ -154,6 +155,9 @@ impl World {
         }
         if self.setup.faults.any() {
             self.later(self.setup.window_ms, Event::Fault);
+        }
+        if self.setup.keyed {
+            self.later(self.setup.window_ms, Event::Swept);
         }
         let healed_ms = START_MS + self.setup.windows * self.setup.window_ms;
         self.queue.push(healed_ms, Event::Healed);
@@ -193,6 +197,11 @@ impl World {
                 self.region_timer(region);
                 self.later(200, Event::RegionTimer { region });
             }
+            Event::DeniedElsewhere { isolate, admission } => {
+                self.denied_elsewhere(isolate, admission);
+            }
+            Event::Settled { region, back } => self.settled(region, back),
+            Event::Swept => self.sweep(),
             Event::Fault => self.fault(),
             Event::PolicyHeard { region } => self.regions[region].revision = self.policy.len() - 1,
             Event::Healed => self.heal(),
@@ -226,12 +235,24 @@ impl World {
 
     /// Unit costs at three times the limit.
     fn demand_healed(&mut self, place: usize) {
-        let terms = self.policy[self.policy.len() - 1];
+        let terms = self.policy[self.policy.len() - 1].clone();
         let unit = self.setup.demand.unit;
         let asks_per_window = 3 * (terms.limit / unit);
         let gap_ms = terms.window_ms * self.places.len() as u64 / asks_per_window.max(1);
         self.later((2 * gap_ms).min(terms.window_ms), Event::Asked { place });
         self.asked(place, unit);
+    }
+
+    /// Drops what is idle.
+    fn sweep(&mut self) {
+        for place in 0..self.places.len() {
+            self.holder_swept(place);
+        }
+        for region in 0..self.regions.len() {
+            self.escrow_swept(region);
+        }
+        self.pool_swept();
+        self.later(self.setup.window_ms / 2, Event::Swept);
     }
 
     fn heal(&mut self) {
@@ -256,8 +277,11 @@ impl World {
     /// The invariants over a whole run.
     fn check_end(&mut self) {
         if self.ends_kept() && !self.setup.faults.edits {
-            self.truth
-                .check_intervals(self.setup.window_ms, self.setup.limit);
+            let (window_ms, limit) = (self.setup.window_ms, self.setup.limit);
+            match self.setup.parts() {
+                0 => self.truth.check_intervals(window_ms, limit),
+                parts => self.truth.check_rolling(window_ms, parts, limit),
+            }
         }
         if self.setup.windows_healed > 0 {
             self.check_recovered();
@@ -271,7 +295,8 @@ impl World {
         let windows: Vec<_> = self.truth.windows.clone().into_iter().collect();
         for (label, window) in windows {
             let held = held.get(&label).copied().unwrap_or(0);
-            let accounted = window.admitted + window.returned + held + window.stranded;
+            let used = window.admitted + window.refundable;
+            let accounted = used + window.returned + held + window.stranded;
             self.truth
                 .require(window.granted == accounted, || Violation::NotConserved {
                     label,
@@ -283,12 +308,23 @@ impl World {
 
     /// The last whole window after the last fault was used up.
     fn check_recovered(&mut self) {
-        let ends_ms =
-            START_MS + (self.setup.windows + self.setup.windows_healed) * self.setup.window_ms;
+        let healed_ms = self.setup.windows_healed * self.setup.window_ms;
+        let ends_ms = START_MS + self.setup.windows * self.setup.window_ms + healed_ms;
+        // What is given back late is not used by others: of a few units that may be all.
+        let terms = self.policy[self.policy.len() - 1].clone();
+        if self.setup.keyed && terms.limit < 4 * self.setup.demand.unit {
+            return;
+        }
+        if self.setup.parts() > 0 {
+            return self.check_recovered_rolling(&terms, ends_ms, healed_ms);
+        }
         let windows = self.truth.windows.iter().rev();
-        let mut whole = windows.filter(|(_, window)| window.ends_at_ms <= ends_ms);
+        let mut whole = windows.filter(|(_, window)| {
+            // A pool that was dropped opens again within a window.
+            window.ends_at_ms <= ends_ms && window.ends_at_ms - window.begins_at_ms >= 900
+        });
         if let Some((&label, window)) = whole.next() {
-            let (admitted, least) = (window.admitted, window.limit / 2);
+            let (admitted, least) = (window.admitted + window.refundable, window.limit / 2);
             self.truth
                 .require(admitted >= least, || Violation::Underused {
                     label,
@@ -296,6 +332,26 @@ impl World {
                     least,
                 });
         }
+    }
+
+    /// In the last two lengths of a rolling window a quarter of it was used.
+    fn check_recovered_rolling(&mut self, terms: &Terms, ends_ms: u64, healed_ms: u64) {
+        let part_ms = terms.window_ms / parts(terms.cycle.as_ref()).max(1);
+        let short = 4 * terms.window_ms > healed_ms || part_ms < 500;
+        let few = terms.limit < 10 * self.setup.demand.unit;
+        // A clock that is clamped stands still after a step back, and its window stays open.
+        if short || few || self.setup.faults.steps {
+            return;
+        }
+        let from_ms = ends_ms - 2 * terms.window_ms;
+        let admitted = self.truth.admitted_between(from_ms, ends_ms);
+        let least = terms.limit / 2;
+        self.truth
+            .require(admitted >= least, || Violation::Underused {
+                label: 0,
+                admitted,
+                least,
+            });
     }
 
     fn is_broken(&self, rule: Broken) -> bool {
@@ -308,7 +364,16 @@ impl World {
     }
 
     fn terms_at(&self, region: usize) -> Terms {
-        self.policy[self.regions[region].revision]
+        self.policy[self.regions[region].revision].clone()
+    }
+
+    fn pool_name(&self) -> String {
+        let name = if self.setup.keyed {
+            "hourly\u{1}acme"
+        } else {
+            "tokens"
+        };
+        name.to_owned()
     }
 
     fn coordinator_offset_ms(&self) -> u64 {

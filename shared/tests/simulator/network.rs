@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use weir_shared::units::Sequence;
+use weir_shared::units::{Sequence, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeBody, Refusal, ReplyBody};
 
 /// An answer to a message.
@@ -43,12 +43,28 @@ pub(crate) enum Event {
     IsolateTimer { place: usize },
     /// The timer of a region.
     RegionTimer { region: usize },
+    /// An isolate learns that a request which it admitted is denied elsewhere.
+    DeniedElsewhere { isolate: usize, admission: usize },
+    /// What a settled reservation gives back reaches a region.
+    Settled { region: usize, back: Back },
+    /// Idle parts are dropped.
+    Swept,
     /// Something goes wrong.
     Fault,
     /// A part hears of the policy in force.
     PolicyHeard { region: usize },
     /// From here on nothing goes wrong.
     Healed,
+}
+
+/// Units that a reservation gives back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Back {
+    /// Which reservation.
+    pub(crate) id: u64,
+    /// The window that it was charged to.
+    pub(crate) label: WindowLabel,
+    pub(crate) units: u64,
 }
 
 /// Events in the order of their time, then of their making.

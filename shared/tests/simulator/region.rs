@@ -1,6 +1,6 @@
 //! Regions: messages of isolates that wait for the coordinator, and the row that outlives each life.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use weir_shared::federation::escrow::Escrow;
 use weir_shared::federation::holder::Outlook;
@@ -14,8 +14,11 @@ use weir_shared::wire::stored::{StoredEscrow, read_row};
 use super::World;
 use super::broken::Broken;
 use super::clock::Clock;
-use super::network::{Answer, Event};
+use super::network::{Answer, Back, Event};
 use super::truth::Violation;
+
+/// Numbers that a life of a region may give to the escrows that it makes.
+const INCARNATIONS: u64 = 1_000;
 
 /// One region: what is durable, and which life may write it.
 #[derive(Debug, Clone)]
@@ -26,6 +29,8 @@ pub(crate) struct Region {
     pub(crate) current: Option<usize>,
     incarnation: u64,
     row: Option<String>,
+    /// Settlements that were taken, as durable as the row.
+    settled: BTreeSet<u64>,
 }
 
 /// One life of a region.
@@ -36,7 +41,13 @@ pub(crate) struct RegionLife {
     /// Another life has taken its place: it can write no more.
     pub(crate) superseded: bool,
     pub(crate) clock: Clock,
-    escrow: Escrow,
+    /// `None` after it was dropped.
+    escrow: Option<Escrow>,
+    incarnation: u64,
+    /// Escrows that this life has made.
+    made: u64,
+    /// The row that this life last wrote, or woke with.
+    written: Option<StoredEscrow>,
     waiting: Vec<Waiting>,
     /// The message to the coordinator that was not answered yet.
     asked: Option<Seen>,
@@ -61,6 +72,7 @@ impl Region {
             current: None,
             incarnation: 0,
             row: None,
+            settled: BTreeSet::new(),
         }
     }
 }
@@ -83,8 +95,9 @@ impl World {
 
     fn region_wakes(&mut self, region: usize) -> usize {
         let place = &mut self.regions[region];
-        place.incarnation += 1;
-        let incarnation = Incarnation(place.incarnation);
+        // One write reserves the numbers of all escrows that this life makes.
+        place.incarnation += INCARNATIONS;
+        let incarnation = place.incarnation;
         let mut row = place
             .row
             .as_ref()
@@ -96,12 +109,17 @@ impl World {
         }
         let clock = Clock::new(place.offset_ms, self.clamped);
         let id = HolderId(1 + region as u64);
+        let written = row.clone();
+        let escrow = Escrow::wake(self.pool_name(), id, Incarnation(incarnation), row);
         self.lives.push(RegionLife {
             region,
             alive: true,
             superseded: false,
             clock,
-            escrow: Escrow::wake("tokens".to_owned(), id, incarnation, row),
+            escrow: Some(escrow),
+            incarnation,
+            made: 0,
+            written,
             waiting: Vec::new(),
             asked: None,
             arrivals: BTreeMap::new(),
@@ -109,6 +127,71 @@ impl World {
         let life = self.lives.len() - 1;
         self.regions[region].current = Some(life);
         life
+    }
+
+    /// The escrow of a life, made anew if it was dropped.
+    fn escrow(&mut self, life: usize) -> &mut Escrow {
+        let (name, kept) = (self.pool_name(), self.is_broken(Broken::IncarnationKept));
+        let lives = &mut self.lives[life];
+        let id = HolderId(1 + lives.region as u64);
+        if lives.escrow.is_none() {
+            lives.made += u64::from(!kept);
+        }
+        let incarnation = Incarnation(lives.incarnation + lives.made);
+        let make = || Escrow::wake(name, id, incarnation, None);
+        lives.escrow.get_or_insert_with(make)
+    }
+
+    /// Drops the escrow of a region if it is idle, with its row.
+    pub(crate) fn escrow_swept(&mut self, region: usize) {
+        let Some(life) = self.regions[region].current else {
+            return;
+        };
+        let now = self.region_now(life);
+        let idle = self.lives[life].escrow.as_ref();
+        let idle = idle.is_some_and(|escrow| escrow.idle(now));
+        if !idle || !self.lives[life].waiting.is_empty() || !self.random.chance(500) {
+            return;
+        }
+        let row = self.regions[region].row.take();
+        if let Some(row) = row.and_then(|text| read_row::<StoredEscrow>(&text).ok()) {
+            self.truth.escrow_gone(region, row.label.0);
+        }
+        self.lives[life].escrow = None;
+        self.lives[life].asked = None;
+        self.truth.escrows_dropped += 1;
+    }
+
+    /// A settled reservation gives units back. What says that it was taken is written first.
+    pub(crate) fn settled(&mut self, region: usize, back: Back) {
+        let life = self.region_reached(region);
+        let now = self.region_now(life);
+        if self.regions[region].settled.contains(&back.id) {
+            return;
+        }
+        let later = self.is_broken(Broken::RefundIntoLaterWindow);
+        let counted = self.is_broken(Broken::RefundCountedAsWritten);
+        let may_write = !self.lives[life].superseded;
+        if may_write && !self.is_broken(Broken::RefundTakenTwice) {
+            self.regions[region].settled.insert(back.id);
+        }
+        if self.halts(|world| world.region_dies(life)) {
+            return;
+        }
+        let written = self.lives[life].written.clone();
+        let escrow = self.escrow(life);
+        let label = match &written {
+            Some(row) if later => row.label,
+            _ => back.label,
+        };
+        let taken = escrow.refund(label, back.units, now);
+        if let Some(row) = written.filter(|row| counted && row.label == label) {
+            escrow.stored(row);
+        }
+        self.truth.refunds += u64::from(taken > 0);
+        if self.region_persists(life, false) {
+            self.region_looks(life);
+        }
     }
 
     pub(crate) fn region_dies(&mut self, life: usize) {
@@ -140,11 +223,11 @@ impl World {
 
     /// Makes what changed durable. False when the life did not survive it or may not write: nothing may leave then.
     fn region_persists(&mut self, life: usize, skip: bool) -> bool {
-        let Some(mut row) = self.lives[life].escrow.due() else {
+        let Some(mut row) = self.escrow(life).due() else {
             return !self.halts(|world| world.region_dies(life));
         };
         if skip {
-            self.lives[life].escrow.stored(row);
+            self.escrow(life).stored(row);
             return true;
         }
         if self.halts(|world| world.region_dies(life)) {
@@ -152,7 +235,7 @@ impl World {
         }
         if self.lives[life].superseded {
             if self.is_broken(Broken::FailedWriteIgnored) {
-                self.lives[life].escrow.stored(row);
+                self.escrow(life).stored(row);
                 return true;
             }
             return false;
@@ -167,7 +250,8 @@ impl World {
             println!("    region {region} life {life} writes {row:?}");
         }
         self.truth.escrow_stored(region, &row);
-        self.lives[life].escrow.stored(row);
+        self.lives[life].written = Some(row.clone());
+        self.escrow(life).stored(row);
         !self.halts(|world| world.region_dies(life))
     }
 
@@ -198,7 +282,7 @@ impl World {
             if !self.lives[life].alive {
                 return;
             }
-            let escrow = &mut self.lives[life].escrow;
+            let escrow = self.escrow(life);
             let outage = match escrow.outlook(&waiter.message, waiter.ticket, now) {
                 Outlook::Covered | Outlook::Exhausted => false,
                 Outlook::Unknown => true,
@@ -221,7 +305,7 @@ impl World {
 
     fn region_answers(&mut self, life: usize, waiter: Waiting, outage: bool) {
         let now = self.region_now(life);
-        let escrow = &mut self.lives[life].escrow;
+        let escrow = self.escrow(life);
         if let Some(ticket) = waiter.ticket {
             escrow.unwait(ticket);
         }
@@ -250,7 +334,7 @@ impl World {
         }
         let now = self.region_now(life);
         let terms = self.terms_at(self.lives[life].region);
-        let Some(body) = self.lives[life].escrow.begin(terms, now) else {
+        let Some(body) = self.escrow(life).begin(terms, now) else {
             return;
         };
         self.lives[life].asked = Some(Seen {
@@ -279,7 +363,8 @@ impl World {
                 continue;
             }
             let now = self.region_now(life);
-            if self.lives[life].escrow.wants_contact(now) {
+            let escrow = self.lives[life].escrow.as_ref();
+            if escrow.is_some_and(|escrow| escrow.wants_contact(now)) {
                 self.region_sends(life);
             }
         }
@@ -287,11 +372,11 @@ impl World {
 
     /// The coordinator did not answer in time: what waits is answered from what is held.
     pub(crate) fn region_call_expired(&mut self, life: usize, sequence: Sequence) {
-        let region = &mut self.lives[life];
+        let region = &self.lives[life];
         if !region.alive || region.asked.is_none_or(|asked| asked.sequence != sequence) {
             return;
         }
-        region.escrow.fail(sequence);
+        self.escrow(life).fail(sequence);
         self.region_gives_up(life);
     }
 
@@ -315,8 +400,8 @@ impl World {
                 }
             }
             Err(refusal) => {
+                self.escrow(life).refused(sequence, &refusal);
                 let region = &mut self.lives[life];
-                region.escrow.refused(sequence, &refusal);
                 let asked = region.asked.take_if(|asked| asked.sequence == sequence);
                 match refusal {
                     Refusal::Stale { .. } => self.region_looks(life),
@@ -329,9 +414,9 @@ impl World {
 
     fn region_credits(&mut self, life: usize, reply: &ReplyBody) {
         let now = self.region_now(life);
-        let region = &mut self.lives[life];
-        let expected = region.asked.take_if(|asked| *asked == reply.to);
-        let credited = region.escrow.finish(reply, now);
+        let asked = &mut self.lives[life].asked;
+        let expected = asked.take_if(|asked| *asked == reply.to);
+        let credited = self.escrow(life).finish(reply, now);
         self.truth.require(credited == expected.is_some(), || {
             Violation::WronglyCredited { credited }
         });

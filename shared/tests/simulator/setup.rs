@@ -1,7 +1,42 @@
 //! What a run is made of: the parts, the policy, the demand and the faults.
 
+use weir_shared::wire::exchange::{Cycle, PeriodBody};
+use weir_shared::wire::policy::Cadence;
+
 use super::broken::Broken;
 use super::random::Random;
+
+/// Rolling windows: their length, and how many parts they have.
+pub(crate) const ROLLING: [(u64, u64); 8] = [
+    (1_000, 1),
+    (1_000, 2),
+    (1_000, 5),
+    (1_000, 10),
+    (2_000, 4),
+    (3_000, 3),
+    (5_000, 10),
+    (6_000, 1),
+];
+
+/// Parts of a rolling window; none where windows do not roll.
+pub(crate) fn parts(cycle: Option<&Cycle>) -> u64 {
+    match cycle {
+        Some(Cycle::Sliding { buckets }) => *buckets,
+        _ => 0,
+    }
+}
+
+/// Periods of a given length, from a drawn anchor on.
+pub(crate) fn period(random: &mut Random, period_ms: u64) -> Cycle {
+    Cycle::Calendar(PeriodBody {
+        cadence: Cadence::Fixed,
+        period_ms: Some(period_ms),
+        anchor: Some(random.below(20_000) as i64 - 10_000),
+        offset_minutes: None,
+        time_zone: None,
+        week_starts_on: None,
+    })
+}
 
 /// One run.
 #[derive(Debug, Clone)]
@@ -11,6 +46,12 @@ pub(crate) struct Setup {
     pub(crate) isolates_per_region: usize,
     pub(crate) limit: u64,
     pub(crate) window_ms: u64,
+    /// How windows follow each other.
+    pub(crate) cycle: Option<Cycle>,
+    /// Requests in a thousand whose units are given back unused.
+    pub(crate) gives_back: u64,
+    /// Whether the pool is one of many that come and go: what is idle is dropped and made again.
+    pub(crate) keyed: bool,
     /// Windows with faults.
     pub(crate) windows: u64,
     /// Windows after the last fault, in which everything is to recover. Demand is then above the limit.
@@ -119,6 +160,9 @@ impl Setup {
             isolates_per_region,
             limit: unit * random.between(1, requests_per_window),
             window_ms,
+            cycle: None,
+            gives_back: 0,
+            keyed: false,
             windows: random.between(4, 7),
             windows_healed: if random.chance(250) { 8 } else { 0 },
             demand: Demand {
@@ -147,6 +191,9 @@ impl Setup {
             isolates_per_region,
             limit,
             window_ms,
+            cycle: None,
+            gives_back: 0,
+            keyed: false,
             windows: 5,
             windows_healed: 0,
             demand: Demand {
@@ -163,6 +210,55 @@ impl Setup {
             broken: None,
             traced: false,
         }
+    }
+
+    /// A run drawn from `seed`, of one key of a limit: its parts come and go, and units are given back.
+    fn keyed(seed: u64) -> (Self, Random) {
+        let mut random = Random::new(seed ^ 0x6b65_u64.rotate_left(32));
+        let mut setup = Self::drawn(seed);
+        setup.keyed = true;
+        setup.gives_back = random.one_of(&[0, 50, 200]);
+        setup.demand.pauses = random.chance(600);
+        (setup, random)
+    }
+
+    /// One key of a limit with a rolling window.
+    pub(crate) fn rolling(seed: u64) -> Self {
+        let (mut setup, mut random) = Self::keyed(seed);
+        let (window_ms, buckets) = random.one_of(&ROLLING);
+        setup.window_ms = window_ms;
+        setup.cycle = Some(Cycle::Sliding { buckets });
+        setup
+    }
+
+    /// One key of a limit with fixed windows, or of a quota with periods that start at an anchor.
+    pub(crate) fn windows(seed: u64) -> Self {
+        let (mut setup, mut random) = Self::keyed(seed);
+        if random.chance(500) {
+            setup.cycle = Some(period(&mut random, setup.window_ms));
+        }
+        setup
+    }
+
+    /// The same with a rolling window.
+    pub(crate) fn rolled(mut self, buckets: u64) -> Self {
+        self.cycle = Some(Cycle::Sliding { buckets });
+        self.keyed = true;
+        self
+    }
+
+    /// The fewest parts that the rolling window can come to have.
+    pub(crate) fn parts_min(&self) -> u64 {
+        let all = ROLLING.map(|(_, parts)| parts);
+        match self.parts() {
+            parts if self.faults.edits => parts.min(all.into_iter().min().unwrap_or(0)),
+            parts => parts,
+        }
+    }
+
+    /// Parts of the rolling window; none where windows do not roll.
+    pub(crate) fn parts(&self) -> u64 {
+        parts(self.cycle.as_ref())
     }
 
     pub(crate) fn broken(mut self, rule: Broken) -> Self {

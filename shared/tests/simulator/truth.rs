@@ -66,6 +66,14 @@ pub(crate) enum Violation {
         admitted: u64,
         limit: u64,
     },
+    /// More than the limit in consecutive parts of a rolling window.
+    RollingOverLimit { label: u64, units: u64, limit: u64 },
+    /// More than the limit, and what one part lent, within the length of a rolling window.
+    RollingIntervalOverLimit {
+        at_ms: u64,
+        admitted: u64,
+        most: u64,
+    },
     /// Units granted are not all admitted, returned, held or stranded.
     NotConserved {
         label: u64,
@@ -96,6 +104,8 @@ pub(crate) struct WindowTruth {
     pub(crate) begins_at_ms: u64,
     pub(crate) ends_at_ms: u64,
     pub(crate) granted: u64,
+    /// Units that were spent and that a settlement gives back.
+    pub(crate) refundable: u64,
     pub(crate) returned: u64,
     pub(crate) stranded: u64,
     /// The coordinator's durable watermark.
@@ -114,14 +124,30 @@ struct RegionTruth {
     watermark_lost: u64,
 }
 
+/// One admitted request. Its units are 0 once it is known that it does not use them.
+#[derive(Debug, Clone, Copy)]
+struct Admission {
+    at_ms: u64,
+    region: usize,
+    label: u64,
+    units: u64,
+}
+
 /// What really happened.
 #[derive(Debug, Default)]
 pub(crate) struct Truth {
+    /// The fewest parts that the rolling window has; 0 where windows do not roll.
+    parts: u64,
     pub(crate) windows: BTreeMap<u64, WindowTruth>,
     regions: BTreeMap<(usize, u64), RegionTruth>,
     /// The window of each region's durable row.
     region_labels: BTreeMap<usize, u64>,
-    admissions: Vec<(u64, u64)>,
+    admissions: Vec<Admission>,
+    pub(crate) holders_dropped: u64,
+    pub(crate) escrows_dropped: u64,
+    pub(crate) pools_dropped: u64,
+    pub(crate) refunds: u64,
+    pub(crate) unspends: u64,
     answered_by: u64,
     pub(crate) denied: u64,
     pub(crate) unavailable: u64,
@@ -129,6 +155,13 @@ pub(crate) struct Truth {
 }
 
 impl Truth {
+    pub(crate) fn new(parts: u64) -> Self {
+        Self {
+            parts,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn fail(&mut self, violation: Violation) {
         self.violation.get_or_insert(violation);
     }
@@ -157,16 +190,16 @@ impl Truth {
         self.admissions.len() as u64
     }
 
-    pub(crate) fn answered_by(&mut self, terms: Terms) {
+    pub(crate) fn answered_by(&mut self, terms: &Terms) {
         self.answered_by = self.answered_by.max(terms.revision.0);
     }
 
     /// What the coordinator knew of its terms is lost with its row.
-    pub(crate) fn pool_damaged(&mut self) {
+    pub(crate) fn pool_gone(&mut self) {
         self.answered_by = 0;
     }
 
-    pub(crate) fn woke_with(&mut self, terms: Terms) {
+    pub(crate) fn woke_with(&mut self, terms: &Terms) {
         let (woke_with, answered_by) = (terms.revision.0, self.answered_by);
         self.require(woke_with >= answered_by, || Violation::TermsForgotten {
             woke_with,
@@ -181,12 +214,17 @@ impl Truth {
         cost: u64,
         now_ms: u64,
         ends_kept: bool,
-    ) {
+    ) -> usize {
         let window = self.window(label);
         window.admitted += cost;
         let (admitted, limit, ended_at_ms) = (window.admitted, window.limit, window.ends_at_ms);
         self.regions.entry((region, label.0)).or_default().admitted += cost;
-        self.admissions.push((now_ms, cost));
+        self.admissions.push(Admission {
+            at_ms: now_ms,
+            region,
+            label: label.0,
+            units: cost,
+        });
         self.require(admitted <= limit, || Violation::OverLimit {
             label: label.0,
             admitted,
@@ -198,6 +236,54 @@ impl Truth {
             at_ms: now_ms,
             ended_at_ms,
         });
+        for last in label.0..label.0 + self.parts {
+            self.check_parts(last, 0);
+        }
+        self.admissions.len() - 1
+    }
+
+    /// The parts of a rolling window up to `last` admitted at most the limit, `held` more units of the last included.
+    fn check_parts(&mut self, last: u64, held: u64) {
+        if self.parts == 0 || !self.windows.contains_key(&last) {
+            return;
+        }
+        let (mut units, mut limit) = (held, 0);
+        for (_, part) in self
+            .windows
+            .range((last + 1).saturating_sub(self.parts)..=last)
+        {
+            units += part.admitted;
+            limit = limit.max(part.limit);
+        }
+        self.require(units <= limit, || Violation::RollingOverLimit {
+            label: last,
+            units,
+            limit,
+        });
+    }
+
+    /// The window and the units of an admitted request.
+    pub(crate) fn admission(&self, index: usize) -> (WindowLabel, u64) {
+        let admission = self.admissions[index];
+        (WindowLabel(admission.label), admission.units)
+    }
+
+    /// An admitted request does not use its units: they are back where they were spent.
+    pub(crate) fn unspent(&mut self, index: usize) {
+        let admission = self.admissions[index];
+        self.admissions[index].units = 0;
+        self.window(WindowLabel(admission.label)).admitted -= admission.units;
+        let region = self.regions.entry((admission.region, admission.label));
+        region.or_default().admitted -= admission.units;
+        self.unspends += 1;
+    }
+
+    /// An admitted request does not use its units: a settlement gives them back. Answers the window and how many.
+    pub(crate) fn refundable(&mut self, index: usize) -> (WindowLabel, u64) {
+        let (label, units) = self.admission(index);
+        self.unspent(index);
+        self.window(label).refundable += units;
+        (label, units)
     }
 
     /// A region's row became durable.
@@ -282,6 +368,7 @@ impl Truth {
             .filter(|&&(_, of, _)| of == label)
             .map(|&(_, _, b)| b)
             .sum();
+        self.check_parts(label, held);
         let window = self.window(WindowLabel(label));
         let (units, limit) = (window.admitted + held, window.limit);
         self.require(units <= limit, || Violation::SpendableOverLimit {
@@ -295,18 +382,51 @@ impl Truth {
     pub(crate) fn check_intervals(&mut self, window_ms: u64, limit: u64) {
         let (mut first, mut sum) = (0, 0);
         for index in 0..self.admissions.len() {
-            let (at_ms, cost) = self.admissions[index];
-            sum += cost;
-            while self.admissions[first].0 + window_ms <= at_ms {
-                sum -= self.admissions[first].1;
+            let Admission { at_ms, units, .. } = self.admissions[index];
+            sum += units;
+            while self.admissions[first].at_ms + window_ms <= at_ms {
+                sum -= self.admissions[first].units;
                 first += 1;
             }
-            let from_ms = self.admissions[first].0;
+            let from_ms = self.admissions[first].at_ms;
             self.require(sum <= 2 * limit, || Violation::OverTwoLimits {
                 from_ms,
                 admitted: sum,
                 limit,
             });
         }
+    }
+
+    /// Any interval of a rolling window's length sees at most the limit, and what was admitted in the one part of
+    /// which it covers the end.
+    pub(crate) fn check_rolling(&mut self, window_ms: u64, parts: u64, limit: u64) {
+        let (mut first, mut sum) = (0, 0);
+        for index in 0..self.admissions.len() {
+            let Admission {
+                at_ms,
+                label,
+                units,
+                ..
+            } = self.admissions[index];
+            sum += units;
+            while self.admissions[first].at_ms + window_ms <= at_ms {
+                sum -= self.admissions[first].units;
+                first += 1;
+            }
+            let oldest = self.windows.get(&label.saturating_sub(parts));
+            let most = limit + oldest.map_or(0, |part| part.admitted);
+            self.require(sum <= most, || Violation::RollingIntervalOverLimit {
+                at_ms,
+                admitted: sum,
+                most,
+            });
+        }
+    }
+
+    /// Units admitted from `from_ms` on, up to `to_ms`.
+    pub(crate) fn admitted_between(&self, from_ms: u64, to_ms: u64) -> u64 {
+        let inside = |admission: &&Admission| (from_ms..to_ms).contains(&admission.at_ms);
+        let admissions = self.admissions.iter().filter(inside);
+        admissions.map(|admission| admission.units).sum()
     }
 }
