@@ -10,6 +10,7 @@ pub mod clock;
 pub mod decision;
 pub mod federation;
 pub mod invalid;
+pub mod limiting;
 pub mod limits;
 pub mod policy;
 pub mod units;

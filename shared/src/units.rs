@@ -42,6 +42,10 @@ number!(
     Sequence
 );
 number!(
+    /// Names one question to the keys of a region: a random number.
+    OpId
+);
+number!(
     /// Who holds a lease: a random number for an isolate, a hash of its name for a region.
     HolderId
 );

@@ -1,0 +1,10 @@
+//! Limits at work: what an isolate keeps of hot keys, what a shard of a region's keys decides, holds and settles, and
+//! what a reservation remembers.
+
+pub mod hold;
+pub mod key;
+pub mod reservation;
+pub mod shard;
+pub mod store;
+pub mod tap;
+pub mod verdict;

@@ -1,0 +1,126 @@
+//! What a reservation remembers of its charges, and how a settlement divides what was used among them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::algorithms::scale::ScaledReceipt;
+use crate::units::{EpochMs, OpId, WindowLabel};
+
+/// The charges of one request that is settled afterwards. It travels as text with a MAC, so that any isolate can
+/// settle it and nobody can make one up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reservation {
+    /// Names it.
+    pub op: OpId,
+    /// The region that charged it.
+    pub region: String,
+    /// Until when it can be settled; unsettled, it stays charged in full.
+    pub expires_at: EpochMs,
+    /// What was charged.
+    pub charges: Vec<Reserved>,
+}
+
+/// One charge of a reservation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reserved {
+    /// The cost that the request named for it.
+    pub cost: u64,
+    /// Units that were charged for that cost: a multiple of it where a weight applies.
+    pub units: u64,
+    /// Where.
+    pub place: Place,
+}
+
+/// Where a charge lies.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// In a window of a pool: a budget, or a key of a global limit.
+    Pool {
+        /// The pool's name.
+        pool: String,
+        /// The window.
+        label: WindowLabel,
+    },
+    /// In the state of a key that the region keeps.
+    Key {
+        /// The limit.
+        limit: String,
+        /// The key.
+        key: String,
+        /// What gives it back.
+        receipt: ScaledReceipt,
+    },
+}
+
+/// What a settlement changes of one charge: one of the two is 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Units to give back.
+    pub back: u64,
+    /// Units to charge beyond.
+    pub debt: u64,
+}
+
+impl Reservation {
+    /// The cost that was reserved: the largest of its charges.
+    #[must_use]
+    pub fn cost(&self) -> u64 {
+        self.charges
+            .iter()
+            .map(|charge| charge.cost)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// What `actual` units change of each charge. Where a request charged several costs, each is used in the same
+    /// proportion, rounded up; what goes beyond the reservation is charged to those of the largest cost.
+    ///
+    /// ```
+    /// use weir_shared::limiting::reservation::{Change, Place, Reservation, Reserved};
+    /// use weir_shared::units::{EpochMs, OpId, WindowLabel};
+    /// let charge = |cost, units| Reserved {
+    ///     cost, units,
+    ///     place: Place::Pool { pool: "tokens".to_owned(), label: WindowLabel(1) },
+    /// };
+    /// let reservation = Reservation {
+    ///     op: OpId(1), region: "weur".to_owned(), expires_at: EpochMs(0),
+    ///     charges: vec![charge(1_500, 1_500), charge(1, 2)],
+    /// };
+    /// let changes = |actual| reservation.settle(actual).iter().map(|c| (c.back, c.debt)).collect::<Vec<_>>();
+    /// assert_eq!(changes(900), [(600, 0), (0, 0)]); // one request is used, whatever it cost
+    /// assert_eq!(changes(0), [(1_500, 0), (2, 0)]); // released
+    /// assert_eq!(changes(2_000), [(0, 500), (0, 0)]);
+    /// ```
+    #[must_use]
+    pub fn settle(&self, actual: u64) -> Vec<Change> {
+        let reserved = self.cost();
+        self.charges
+            .iter()
+            .map(|charge| charge.settle(actual, reserved))
+            .collect()
+    }
+}
+
+impl Reserved {
+    fn settle(&self, actual: u64, reserved: u64) -> Change {
+        if self.cost == 0 || reserved == 0 {
+            return Change::default();
+        }
+        let weighted = |cost: u128| {
+            let units = u128::from(self.units) * cost / u128::from(self.cost);
+            u64::try_from(units).unwrap_or(u64::MAX)
+        };
+        if actual > reserved {
+            let beyond = u128::from(actual - reserved);
+            let debt = if self.cost == reserved {
+                weighted(beyond)
+            } else {
+                0
+            };
+            return Change { back: 0, debt };
+        }
+        let used = (u128::from(self.cost) * u128::from(actual)).div_ceil(u128::from(reserved));
+        let back = self.units.saturating_sub(weighted(used));
+        Change { back, debt: 0 }
+    }
+}

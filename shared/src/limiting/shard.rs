@@ -1,0 +1,609 @@
+//! A shard of a region's keys: decides questions, holds what is not committed yet, settles reservations.
+//!
+//! Every event gives the rows to write, at once and before the answer leaves.
+
+use std::collections::BTreeMap;
+
+use super::hold::{Charge, Holds, Recent};
+use crate::algorithms::State;
+use crate::algorithms::composite::{Dimension, Group, Source, StateKey, Verdict, evaluate};
+use crate::algorithms::leaky_bucket::LeakyBucket;
+use crate::algorithms::scale::{Scaled, ScaledState};
+use crate::algorithms::state::rescaled_up;
+use crate::decision::Decision;
+use crate::invalid::{Fault, Invalid};
+use crate::limits::{CALL_MS_MAX, HOLD_MS, POLICY_ENTRIES_MAX};
+use crate::policy::limit::{Rule, rule_of};
+use crate::units::{EpochMs, OpId, Revision};
+use crate::wire::exchange::VERSION;
+use crate::wire::keys::{
+    AnsweredBody, AskedBody, DebtBody, DecideBody, DecideReply, DrawnBody, FinishBody, FinishReply,
+    LimitTerms, ReturnBody, SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
+};
+use crate::wire::stored::StoredHold;
+
+/// The rows that a shard reads.
+pub trait Rows {
+    /// Where the state of a key is kept: under its own key, or under the one that all share for which there is no
+    /// room.
+    fn place(&mut self, key: StateKey) -> StateKey;
+
+    /// The state of a key.
+    fn state(&mut self, key: &StateKey) -> Row;
+
+    /// What came of the settlement of a reservation, if it was settled.
+    fn settled(&mut self, op: OpId) -> Option<SettledKeys>;
+}
+
+/// A row, as far as it can be read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Row {
+    /// There is none.
+    Cold,
+    /// The state.
+    Warm(ScaledState),
+    /// It cannot be read: the key counts as used up.
+    Damaged,
+}
+
+/// A row to write.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Put {
+    /// The state of a key.
+    State {
+        /// The key.
+        key: StateKey,
+        /// Its state.
+        state: ScaledState,
+        /// When it may be forgotten.
+        expires_at: EpochMs,
+    },
+    /// A hold.
+    Hold {
+        /// The question.
+        op: OpId,
+        /// The hold; `None` when it is over.
+        row: Option<StoredHold>,
+    },
+    /// The result of a settlement.
+    Settled {
+        /// The reservation.
+        op: OpId,
+        /// The result.
+        result: SettledKeys,
+        /// When it may be forgotten.
+        expires_at: EpochMs,
+    },
+}
+
+/// The rules of one limit, as a shard last heard them.
+#[derive(Debug, Clone)]
+enum Machine {
+    Decides(Scaled),
+    Shapes(LeakyBucket),
+}
+
+/// A shard.
+#[derive(Debug, Clone, Default)]
+pub struct Shard {
+    known: BTreeMap<String, (Revision, u64, Machine)>,
+    holds: Holds,
+    recent: Recent,
+}
+
+/// States as they will be, over the rows as they are.
+struct Draft<'a, R> {
+    rows: &'a mut R,
+    touched: BTreeMap<StateKey, ScaledState>,
+    puts: Vec<Put>,
+}
+
+impl<R: Rows> Draft<'_, R> {
+    fn state(&mut self, machine: &Scaled, key: &StateKey, now: EpochMs) -> Option<ScaledState> {
+        if let Some(state) = self.touched.get(key) {
+            return Some(state.clone());
+        }
+        match self.rows.state(key) {
+            Row::Cold => None,
+            Row::Warm(state) => Some(state),
+            Row::Damaged => {
+                // Written, so that it comes to an end.
+                let state = machine.exhausted(now);
+                self.touched.insert(key.clone(), state.clone());
+                Some(state)
+            }
+        }
+    }
+}
+
+impl Shard {
+    /// A shard that wakes with the holds that were stored.
+    #[must_use]
+    pub fn wake(holds: impl IntoIterator<Item = (OpId, StoredHold)>) -> Self {
+        Self {
+            holds: Holds::wake(holds),
+            ..Self::default()
+        }
+    }
+
+    /// Decides a question.
+    ///
+    /// # Errors
+    /// When its rules are not valid, or it names a limit without its rules; nothing is changed.
+    pub fn decide(
+        &mut self,
+        body: &DecideBody,
+        rows: &mut impl Rows,
+        now: EpochMs,
+    ) -> Result<(DecideReply, Vec<Put>), Invalid> {
+        self.learn(&body.limits)?;
+        let mut draft = draft(rows);
+        self.lapse(&mut draft, now);
+        for back in &body.returns {
+            self.give_back(&mut draft, back, now)?;
+        }
+        let refused = self.recent.was_undone(body.op) || (body.hold && !self.holds.has_room());
+        if refused {
+            return Ok((nothing(), self.finish_draft(draft)));
+        }
+        let groups = self.groups(body, draft.rows)?;
+        let machines = &self.known;
+        let verdict = evaluate(
+            &groups,
+            |key| match machines.get(&key.limit) {
+                Some((_, _, Machine::Decides(machine))) => draft.state(machine, key, now),
+                _ => None,
+            },
+            now,
+        );
+        let mut charges = charges(&groups, &verdict);
+        let mut reply = reply(&verdict);
+        draft.touched.extend(verdict.writes);
+        if let Some((drawn, charge)) = self.draw(body, &groups, &mut draft, &reply, now) {
+            charges.push(charge);
+            reply.drawn = Some(drawn);
+        }
+        if body.hold && reply.admitted {
+            let row = StoredHold::new(&body.limits, &charges, now.plus(HOLD_MS));
+            self.holds.put(body.op, row.clone());
+            draft.puts.push(Put::Hold {
+                op: body.op,
+                row: Some(row),
+            });
+        } else {
+            self.recent.charged(body.op, charges, now);
+        }
+        Ok((reply, self.finish_draft(draft)))
+    }
+
+    /// Ends a question: its charges stand, or are undone. One that has not arrived yet is undone when it does.
+    pub fn finish(
+        &mut self,
+        body: FinishBody,
+        rows: &mut impl Rows,
+        now: EpochMs,
+    ) -> (FinishReply, Vec<Put>) {
+        let mut draft = draft(rows);
+        self.lapse(&mut draft, now);
+        let op = body.op;
+        let standing = match (body.commit, self.holds.take(op)) {
+            (true, Some(row)) => {
+                // Kept for a while longer: another shard may still fail to commit.
+                let row = row.committed(now.plus(HOLD_MS + 2 * CALL_MS_MAX));
+                self.holds.put(op, row.clone());
+                let row = Some(row);
+                draft.puts.push(Put::Hold { op, row });
+                true
+            }
+            (true, None) => false,
+            (false, held) => {
+                if let Some(row) = held {
+                    self.undo_hold(&mut draft, &row, now);
+                    draft.puts.push(Put::Hold { op, row: None });
+                }
+                for charge in self.recent.undo(op, now) {
+                    // A limit that is not known any more has no state either.
+                    let _taken = self.give_back(&mut draft, &ReturnBody::from(&charge), now);
+                }
+                false
+            }
+        };
+        (FinishReply { standing }, self.finish_draft(draft))
+    }
+
+    /// Settles what a reservation charged here, once: a second settlement answers the first result.
+    ///
+    /// # Errors
+    /// As [`Shard::decide`].
+    pub fn settle(
+        &mut self,
+        body: &SettleKeysBody,
+        rows: &mut impl Rows,
+        now: EpochMs,
+    ) -> Result<(SettledKeys, Vec<Put>), Invalid> {
+        self.learn(&body.limits)?;
+        if let Some(result) = rows.settled(body.op) {
+            return Ok((result, Vec::new()));
+        }
+        let mut draft = draft(rows);
+        self.lapse(&mut draft, now);
+        let mut result = SettledKeys::default();
+        for back in &body.returns {
+            let taken = self.give_back(&mut draft, back, now)?;
+            result.returned.push(taken);
+        }
+        for debt in &body.debts {
+            let charged = self.charge_debt(&mut draft, debt, &body.limits, now)?;
+            result.charged.push(charged);
+        }
+        draft.puts.push(Put::Settled {
+            op: body.op,
+            result: result.clone(),
+            expires_at: body.expires_at,
+        });
+        Ok((result, self.finish_draft(draft)))
+    }
+
+    /// Gives a place in the queue of a leaky bucket.
+    ///
+    /// # Errors
+    /// As [`Shard::decide`].
+    pub fn shape(
+        &mut self,
+        body: &ShapeBody,
+        rows: &mut impl Rows,
+        now: EpochMs,
+    ) -> Result<(ShapeReply, Vec<Put>), Invalid> {
+        self.learn(std::slice::from_ref(&body.limit))?;
+        let Some((_, _, Machine::Shapes(bucket))) = self.known.get(&body.limit.name) else {
+            return Err(unknown(&body.limit.name));
+        };
+        let key = rows.place(StateKey {
+            limit: body.limit.name.clone(),
+            key: body.key.clone(),
+        });
+        let row = rows.state(&key);
+        let damaged = row == Row::Damaged;
+        let state = match row {
+            Row::Warm(ScaledState {
+                state: State::LeakyBucket(state),
+                ..
+            }) => Some(state),
+            Row::Damaged => Some(bucket.exhausted(now)),
+            _ => None,
+        };
+        let reserved = bucket.reserve(state.as_ref(), body.cost, now);
+        // A row that cannot be read is written as a full queue, so that it comes to an end.
+        let kept = reserved.next.or(state.filter(|_| damaged));
+        let puts = kept.map(|next| Put::State {
+            key,
+            expires_at: bucket.expires_at(&next),
+            state: ScaledState::whole(State::LeakyBucket(next)),
+        });
+        let outcome = reserved.outcome;
+        let reply = ShapeReply {
+            accepted: outcome.accepted,
+            delay_ms: outcome.delay_ms,
+            retry_after_ms: outcome.retry.after_ms(),
+        };
+        Ok((reply, puts.into_iter().collect()))
+    }
+
+    /// Gives back what was held too long; the rows to write.
+    pub fn expire(&mut self, rows: &mut impl Rows, now: EpochMs) -> Vec<Put> {
+        let mut draft = draft(rows);
+        self.lapse(&mut draft, now);
+        self.finish_draft(draft)
+    }
+
+    /// Takes the rules of limits that are newer than those known.
+    fn learn(&mut self, limits: &[LimitTerms]) -> Result<(), Invalid> {
+        for terms in limits {
+            let newer = |known: &(Revision, u64, Machine)| {
+                (known.0, known.1) < (terms.revision, terms.scale)
+            };
+            if !self.known.get(&terms.name).is_none_or(newer) {
+                continue;
+            }
+            let machine = match rule_of(&terms.body, terms.scale)? {
+                Rule::Single(single) => Machine::Decides(single.machine),
+                Rule::Shaper(shaper) => Machine::Shapes(shaper.bucket),
+                Rule::Composite(_) => return Err(unknown(&terms.name)),
+            };
+            if self.known.len() >= POLICY_ENTRIES_MAX && !self.known.contains_key(&terms.name) {
+                // Rules come again with every question: the oldest revision makes room.
+                let oldest = self.known.iter().min_by_key(|(_, known)| known.0);
+                if let Some(name) = oldest.map(|(name, _)| name.clone()) {
+                    self.known.remove(&name);
+                }
+            }
+            let known = (terms.revision, terms.scale, machine);
+            self.known.insert(terms.name.clone(), known);
+        }
+        Ok(())
+    }
+
+    fn machine(&self, limit: &str) -> Result<&Scaled, Invalid> {
+        match self.known.get(limit) {
+            Some((_, _, Machine::Decides(machine))) => Ok(machine),
+            _ => Err(unknown(limit)),
+        }
+    }
+
+    fn groups(&self, body: &DecideBody, rows: &mut impl Rows) -> Result<Vec<Group<'_>>, Invalid> {
+        let mut groups = Vec::with_capacity(body.groups.len());
+        for group in &body.groups {
+            let mut dimensions = Vec::with_capacity(group.dimensions.len());
+            for asked in &group.dimensions {
+                dimensions.push(self.dimension(asked, &body.limits, rows)?);
+            }
+            groups.push(Group {
+                mode: group.mode,
+                dimensions,
+            });
+        }
+        Ok(groups)
+    }
+
+    fn dimension(
+        &self,
+        asked: &AskedBody,
+        limits: &[LimitTerms],
+        rows: &mut impl Rows,
+    ) -> Result<Dimension<'_>, Invalid> {
+        Ok(match asked {
+            AskedBody::Decided { decision, shadow } => Dimension {
+                source: Source::Elsewhere(Decision::from(*decision)),
+                shadow: *shadow,
+            },
+            AskedBody::Key {
+                limit,
+                key,
+                cost,
+                look,
+                shadow,
+                ..
+            } => {
+                let machine = self.machine(limit)?;
+                let parts = in_scale(*cost, limit, limits, machine);
+                let key = rows.place(StateKey {
+                    limit: limit.clone(),
+                    key: key.clone(),
+                });
+                let source = if *look {
+                    Source::Look {
+                        machine,
+                        key,
+                        parts,
+                    }
+                } else {
+                    Source::Here {
+                        machine,
+                        key,
+                        cost: parts,
+                    }
+                };
+                Dimension {
+                    source,
+                    shadow: *shadow,
+                }
+            }
+        })
+    }
+
+    /// Charges what the asker wants ahead, as far as it lasts. Only for a question of one dimension, counted in whole
+    /// units.
+    fn draw<R: Rows>(
+        &self,
+        body: &DecideBody,
+        groups: &[Group<'_>],
+        draft: &mut Draft<'_, R>,
+        reply: &DecideReply,
+        now: EpochMs,
+    ) -> Option<(DrawnBody, Charge)> {
+        let ([asked], [group]) = (body.groups.as_slice(), groups) else {
+            return None;
+        };
+        let ([AskedBody::Key { ahead, .. }], [dimension]) =
+            (asked.dimensions.as_slice(), group.dimensions.as_slice())
+        else {
+            return None;
+        };
+        let Source::Here { machine, key, cost } = &dimension.source else {
+            return None;
+        };
+        let decision = reply.groups.first()?.first()?.decision;
+        let units = (*ahead).min(decision.remaining);
+        if !reply.admitted || units == 0 || *cost == 0 || machine.scale() != 1 {
+            return None;
+        }
+        let state = draft.state(machine, key, now);
+        let checked = machine.check(state.as_ref(), units, now);
+        let next = checked.next?;
+        let receipt = machine.receipt(&next);
+        let until = machine.spendable_until(&next, now);
+        draft.touched.insert(key.clone(), next);
+        let spendable_ms = (until != EpochMs(u64::MAX)).then(|| until.since(now));
+        let charge = Charge {
+            key: key.clone(),
+            units,
+            receipt: receipt.clone(),
+        };
+        let drawn = DrawnBody {
+            units,
+            spendable_ms,
+            receipt,
+        };
+        Some((drawn, charge))
+    }
+
+    /// Units taken back; 0 when their window is over.
+    fn give_back<R: Rows>(
+        &self,
+        draft: &mut Draft<'_, R>,
+        back: &ReturnBody,
+        now: EpochMs,
+    ) -> Result<u64, Invalid> {
+        let machine = self.machine(&back.limit)?;
+        let key = draft.rows.place(StateKey {
+            limit: back.limit.clone(),
+            key: back.key.clone(),
+        });
+        let Some(state) = draft.state(machine, &key, now) else {
+            return Ok(0);
+        };
+        let Some(next) = machine.refund(&state, &back.receipt, back.units, now) else {
+            return Ok(0);
+        };
+        draft.touched.insert(key, next);
+        Ok(back.units)
+    }
+
+    /// Units charged of a debt: what the state admits at this instant, and never more.
+    fn charge_debt<R: Rows>(
+        &self,
+        draft: &mut Draft<'_, R>,
+        debt: &DebtBody,
+        limits: &[LimitTerms],
+        now: EpochMs,
+    ) -> Result<u64, Invalid> {
+        let machine = self.machine(&debt.limit)?;
+        let key = draft.rows.place(StateKey {
+            limit: debt.limit.clone(),
+            key: debt.key.clone(),
+        });
+        let state = draft.state(machine, &key, now);
+        let open = machine.remaining(state.as_ref(), now);
+        let wanted = in_scale(debt.units, &debt.limit, limits, machine);
+        let parts = wanted.min(open);
+        if parts == 0 {
+            return Ok(0);
+        }
+        let checked = machine.check(state.as_ref(), parts, now);
+        let Some(next) = checked.next else {
+            return Ok(0);
+        };
+        draft.touched.insert(key, next);
+        let all = parts == wanted;
+        Ok(if all {
+            debt.units
+        } else {
+            out_of_scale(parts, &debt.limit, limits, machine)
+        })
+    }
+
+    fn lapse<R: Rows>(&mut self, draft: &mut Draft<'_, R>, now: EpochMs) {
+        for (op, row) in self.holds.lapsed(now) {
+            if !row.committed {
+                self.undo_hold(draft, &row, now);
+            }
+            draft.puts.push(Put::Hold { op, row: None });
+        }
+    }
+
+    /// Gives back what a hold charged. Its rules came with it: the shard may have woken since.
+    fn undo_hold<R: Rows>(&mut self, draft: &mut Draft<'_, R>, row: &StoredHold, now: EpochMs) {
+        // Rules that were valid when they were stored are valid still.
+        let _known = self.learn(&row.limits);
+        for back in &row.charges {
+            let _taken = self.give_back(draft, back, now);
+        }
+    }
+
+    fn finish_draft<R>(&self, draft: Draft<'_, R>) -> Vec<Put> {
+        let mut puts = draft.puts;
+        for (key, state) in draft.touched {
+            // A limit that was touched is known.
+            let Ok(machine) = self.machine(&key.limit) else {
+                continue;
+            };
+            puts.push(Put::State {
+                expires_at: machine.expires_at(&state),
+                key,
+                state,
+            });
+        }
+        puts
+    }
+}
+
+fn draft<R: Rows>(rows: &mut R) -> Draft<'_, R> {
+    Draft {
+        rows,
+        touched: BTreeMap::new(),
+        puts: Vec::new(),
+    }
+}
+
+/// Units in the scale that the asker knows, in the scale that the shard applies: another revision may have another.
+/// Rounded up: a cost is never less for it.
+fn in_scale(units: u64, limit: &str, limits: &[LimitTerms], machine: &Scaled) -> u64 {
+    rescaled_up(units, asked_scale(limit, limits, machine), machine.scale())
+}
+
+/// The other way round, rounded up too: what was charged is told in full.
+fn out_of_scale(units: u64, limit: &str, limits: &[LimitTerms], machine: &Scaled) -> u64 {
+    rescaled_up(units, machine.scale(), asked_scale(limit, limits, machine))
+}
+
+fn asked_scale(limit: &str, limits: &[LimitTerms], machine: &Scaled) -> u64 {
+    let terms = limits.iter().find(|terms| terms.name == limit);
+    terms.map_or(machine.scale(), |terms| terms.scale)
+}
+
+fn unknown(limit: &str) -> Invalid {
+    Invalid::new(
+        "/limits",
+        Fault::Unknown {
+            name: limit.to_owned(),
+            what: "limit of this question",
+        },
+    )
+}
+
+fn nothing() -> DecideReply {
+    DecideReply {
+        v: VERSION,
+        taken: false,
+        admitted: false,
+        groups: Vec::new(),
+        drawn: None,
+    }
+}
+
+fn reply(verdict: &Verdict) -> DecideReply {
+    let groups = verdict.decisions.iter().zip(&verdict.receipts);
+    let groups = groups.map(|(decisions, receipts)| {
+        let answers = decisions.iter().zip(receipts);
+        answers
+            .map(|(decision, receipt)| AnsweredBody {
+                decision: (*decision).into(),
+                receipt: receipt.clone(),
+            })
+            .collect()
+    });
+    DecideReply {
+        v: VERSION,
+        taken: true,
+        admitted: verdict.admitted,
+        groups: groups.collect(),
+        drawn: None,
+    }
+}
+
+/// What was charged here, to be given back if the question is undone.
+fn charges(groups: &[Group<'_>], verdict: &Verdict) -> Vec<Charge> {
+    let mut charges = Vec::new();
+    for (group, receipts) in groups.iter().zip(&verdict.receipts) {
+        for (dimension, receipt) in group.dimensions.iter().zip(receipts) {
+            if let (Source::Here { key, cost, .. }, Some(receipt)) = (&dimension.source, receipt) {
+                charges.push(Charge {
+                    key: key.clone(),
+                    units: *cost,
+                    receipt: receipt.clone(),
+                });
+            }
+        }
+    }
+    charges
+}

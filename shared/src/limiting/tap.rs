@@ -1,0 +1,436 @@
+//! What an isolate knows of one key that a region's shard keeps: units drawn ahead, and a denial that still stands.
+//!
+//! A draw is a spend: the shard has charged the units when they arrive. What is not used goes back with the next
+//! question, or when its time is over. A denial that stands answers every request that costs as much or more.
+
+use crate::algorithms::scale::ScaledReceipt;
+use crate::decision::{Decision, Reason, Retry};
+use crate::federation::lease_size::expected_units;
+use crate::federation::waiting::{Need, Ticket, Waiting};
+use crate::limits::{CALL_MS_MAX, CONTACT_MS_MIN, COST_MAX, STRAYS_MAX};
+use crate::units::EpochMs;
+use crate::wire::exchange::Seen;
+
+/// One key, as an isolate sees it.
+#[derive(Debug, Clone, Default)]
+pub struct Tap {
+    drawn: Option<Drawn>,
+    denied: Option<Denied>,
+    asked_at: Option<EpochMs>,
+    waiting: Waiting,
+    /// Units of earlier draws that came back unspent, on their way to the shard.
+    strays: Vec<(u64, ScaledReceipt)>,
+    /// Units used since `paced_at`: the isolate's own rate.
+    used: u64,
+    paced_at: EpochMs,
+}
+
+/// Units that may be spent without asking.
+#[derive(Debug, Clone)]
+struct Drawn {
+    units: u64,
+    until: EpochMs,
+    receipt: ScaledReceipt,
+    /// What the shard decided when it charged them, without them.
+    told: Decision,
+}
+
+/// A denial that still stands.
+#[derive(Debug, Clone, Copy)]
+struct Denied {
+    cost: u64,
+    decision: Decision,
+    at: EpochMs,
+    until: EpochMs,
+}
+
+/// What a tap says to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// It is decided.
+    Decided(Decision),
+    /// Another request has asked; its answer may be for this one too.
+    Wait,
+    /// The shard has to be asked.
+    Ask,
+}
+
+/// What to ask the shard.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// Units beyond the request's own: those of the requests that wait, and what this isolate uses in one interval.
+    pub ahead: u64,
+    /// Units to give back first.
+    pub back: Option<(u64, ScaledReceipt)>,
+}
+
+/// What the shard charged ahead.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draw {
+    /// Units.
+    pub units: u64,
+    /// For how long they may be used; `None` for as long as a tap keeps units.
+    pub spendable_ms: Option<u64>,
+    /// What gives them back.
+    pub receipt: ScaledReceipt,
+}
+
+impl Tap {
+    /// What is known of a request of `cost` units without asking, of a limit that admits at most `ceiling` at once. With
+    /// `look` it only looks: nothing is spent.
+    pub fn look(&mut self, (cost, ceiling): (u64, u64), look: bool, now: EpochMs) -> Look {
+        if let Some(decision) = self.standing_denial(cost, ceiling, now) {
+            return Look::Decided(decision);
+        }
+        if let Some(drawn) = self.drawn.as_mut()
+            && now < drawn.until
+            && drawn.units >= cost
+        {
+            let spent = if look { 0 } else { cost };
+            drawn.units -= spent;
+            let remaining = drawn.told.remaining.saturating_add(drawn.units);
+            self.used = self.used.saturating_add(spent);
+            return Look::Decided(Decision {
+                remaining,
+                ..drawn.told
+            });
+        }
+        match self.asked_at {
+            Some(asked_at) if now.since(asked_at) <= CALL_MS_MAX => Look::Wait,
+            _ => Look::Ask,
+        }
+    }
+
+    /// The denial that stands for a request of that cost. One above `ceiling`, which no state admits, has to be asked for.
+    #[must_use]
+    pub fn standing_denial(&self, cost: u64, ceiling: u64, now: EpochMs) -> Option<Decision> {
+        let never = |denied: &&Denied| denied.decision.retry == Retry::Never;
+        let finite = |denied: &&Denied| cost <= ceiling || never(denied);
+        let denied = self.denied.as_ref().filter(finite)?;
+        let stands = denied.at <= now && now < denied.until && cost >= denied.cost;
+        let retry = match denied.decision.retry {
+            Retry::AfterMs(ms) => Retry::AfterMs(ms.saturating_sub(now.since(denied.at)).max(1)),
+            other => other,
+        };
+        stands.then_some(Decision {
+            retry,
+            ..denied.decision
+        })
+    }
+
+    /// What gives the units back that are drawn.
+    #[must_use]
+    pub fn receipt(&self) -> Option<ScaledReceipt> {
+        self.drawn.as_ref().map(|drawn| drawn.receipt.clone())
+    }
+
+    /// Makes the question of a request; the answer comes by [`Tap::finish`] or [`Tap::fail`]. A request that only looks
+    /// moves nothing.
+    pub fn ask(&mut self, look: bool, now: EpochMs) -> Question {
+        self.waiting.expire(now);
+        if look {
+            self.asked_at = Some(now);
+            return Question {
+                ahead: 0,
+                back: None,
+            };
+        }
+        let interval = expected_units(self.used, now.since(self.paced_at), CONTACT_MS_MIN);
+        self.used = 0;
+        self.paced_at = now;
+        self.asked_at = Some(now);
+        Question {
+            ahead: self.waiting.units().saturating_add(interval).min(COST_MAX),
+            back: self.take_back(),
+        }
+    }
+
+    /// The shard decided `cost` units of a question, of which it charged `spent`, that was sent at `sent_at`;
+    /// `contact_at` is when the region is heard of again.
+    pub fn finish(
+        &mut self,
+        (cost, spent, decision): (u64, u64, Decision),
+        draw: Option<Draw>,
+        (sent_at, contact_at): (EpochMs, EpochMs),
+    ) {
+        self.asked_at = None;
+        self.denied = None;
+        if decision.admitted() {
+            self.used = self.used.saturating_add(spent);
+        } else {
+            self.deny(cost, decision, sent_at, contact_at);
+        }
+        if let Some(draw) = draw {
+            let span_ms = draw
+                .spendable_ms
+                .map_or(CONTACT_MS_MIN, |ms| ms.min(CONTACT_MS_MIN));
+            // What the shard has left beyond what it charged ahead.
+            let remaining = decision.remaining.saturating_sub(draw.units);
+            self.drawn = Some(Drawn {
+                units: draw.units,
+                until: sent_at.plus(span_ms),
+                receipt: draw.receipt,
+                told: Decision {
+                    remaining,
+                    ..decision
+                },
+            });
+        }
+    }
+
+    /// The shard denied `cost` units of a question that was sent at `sent_at`. A denial stands until its retry time,
+    /// counted from then so that it never outlasts it, and at most until `contact_at`, when the region is heard of
+    /// again.
+    pub fn deny(&mut self, cost: u64, decision: Decision, sent_at: EpochMs, contact_at: EpochMs) {
+        if decision.reason == Reason::Unavailable {
+            return;
+        }
+        let until = match decision.retry {
+            Retry::AfterMs(ms) => sent_at.plus(ms).min(contact_at),
+            _ => contact_at,
+        };
+        self.denied = Some(Denied {
+            cost,
+            decision,
+            at: sent_at,
+            until,
+        });
+    }
+
+    /// Units that were spent of a draw come back: the request was denied elsewhere.
+    pub fn unspend(&mut self, units: u64, receipt: &ScaledReceipt, now: EpochMs) {
+        let same = |drawn: &&mut Drawn| drawn.receipt == *receipt && now < drawn.until;
+        if let Some(drawn) = self.drawn.as_mut().filter(same) {
+            drawn.units = drawn.units.saturating_add(units);
+        } else if self.strays.len() < STRAYS_MAX {
+            self.strays.push((units, receipt.clone()));
+        }
+    }
+
+    /// The shard did not answer.
+    pub fn fail(&mut self) {
+        self.asked_at = None;
+    }
+
+    /// A request that waits for another's answer. `None` when too many wait.
+    #[must_use]
+    pub fn wait(&mut self, cost: u64, now: EpochMs) -> Option<Ticket> {
+        self.waiting.add(Need::one(cost), Seen::default(), now)
+    }
+
+    /// It waits no longer.
+    pub fn unwait(&mut self, ticket: Ticket) {
+        self.waiting.remove(ticket);
+    }
+
+    /// Units whose time is over, to give back.
+    pub fn unspent(&mut self, now: EpochMs) -> Option<(u64, ScaledReceipt)> {
+        if let Some(stray) = self.strays.pop() {
+            return Some(stray);
+        }
+        let over = |drawn: &Drawn| now >= drawn.until;
+        if self.asked_at.is_none() && self.drawn.as_ref().is_some_and(over) {
+            return self.take_back();
+        }
+        None
+    }
+
+    /// Whether units are held that have to go back some time.
+    #[must_use]
+    pub fn restless(&self) -> bool {
+        !self.strays.is_empty() || self.drawn.as_ref().is_some_and(|drawn| drawn.units > 0)
+    }
+
+    /// Whether nothing would be lost by forgetting this key.
+    #[must_use]
+    pub fn idle(&self, now: EpochMs) -> bool {
+        let denies = self
+            .denied
+            .as_ref()
+            .is_some_and(|denied| now < denied.until);
+        let asked = self
+            .asked_at
+            .is_some_and(|asked_at| now.since(asked_at) <= CALL_MS_MAX);
+        let paced = self.used > 0 && now.since(self.paced_at) <= CONTACT_MS_MIN;
+        !self.restless() && !denies && !asked && !paced && self.waiting.units() == 0
+    }
+
+    /// The policy has changed: what was denied may not be.
+    pub fn ask_again(&mut self) {
+        self.denied = None;
+    }
+
+    /// Takes what is drawn, to give it back.
+    pub fn take_back(&mut self) -> Option<(u64, ScaledReceipt)> {
+        let drawn = self.drawn.take()?;
+        (drawn.units > 0).then_some((drawn.units, drawn.receipt))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::Receipt;
+
+    fn receipt() -> ScaledReceipt {
+        ScaledReceipt::whole(Receipt::Nothing)
+    }
+
+    fn decision(reason: Reason, remaining: u64, retry: Retry) -> Decision {
+        Decision {
+            reason,
+            limit: 10,
+            remaining,
+            reset_at: EpochMs(9_000),
+            retry,
+        }
+    }
+
+    fn draw(units: u64, spendable_ms: Option<u64>) -> Option<Draw> {
+        Some(Draw {
+            units,
+            spendable_ms,
+            receipt: receipt(),
+        })
+    }
+
+    const ADMITTED: Decision = Decision {
+        reason: Reason::Admitted,
+        limit: 10,
+        remaining: 7,
+        reset_at: EpochMs(9_000),
+        retry: Retry::Now,
+    };
+
+    #[test]
+    fn a_denial_answers_what_costs_as_much_until_its_retry_time_or_the_next_contact() {
+        let mut tap = Tap::default();
+        assert_eq!(tap.look((5, 10), false, EpochMs(0)), Look::Ask);
+        let _question = tap.ask(false, EpochMs(0));
+        let denial = decision(Reason::LimitExceeded, 3, Retry::AfterMs(300));
+        tap.finish((5, 0, denial), None, (EpochMs(0), EpochMs(500)));
+        let at = |tap: &mut Tap, cost, now| tap.look((cost, 10), false, EpochMs(now));
+        assert_eq!(
+            at(&mut tap, 5, 110),
+            Look::Decided(decision(Reason::LimitExceeded, 3, Retry::AfterMs(190)))
+        );
+        assert!(matches!(at(&mut tap, 9, 299), Look::Decided(_)));
+        assert_eq!(at(&mut tap, 4, 110), Look::Ask, "a smaller cost may pass");
+        assert_eq!(at(&mut tap, 11, 110), Look::Ask, "it could never pass");
+        assert_eq!(at(&mut tap, 5, 300), Look::Ask, "its time has come");
+
+        let denial = decision(Reason::LimitExceeded, 3, Retry::AfterMs(9_000));
+        tap.finish((5, 0, denial), None, (EpochMs(310), EpochMs(500)));
+        assert!(matches!(at(&mut tap, 5, 499), Look::Decided(_)));
+        assert_eq!(
+            at(&mut tap, 5, 500),
+            Look::Ask,
+            "the region is to be heard of"
+        );
+        tap.finish((5, 0, denial), None, (EpochMs(500), EpochMs(900)));
+        tap.ask_again();
+        assert_eq!(at(&mut tap, 5, 502), Look::Ask, "a new revision");
+    }
+
+    #[test]
+    fn drawn_units_are_spent_once_and_what_is_left_goes_back_with_the_next_question() {
+        let mut tap = Tap::default();
+        let _question = tap.ask(false, EpochMs(0));
+        tap.finish((1, 1, ADMITTED), draw(5, None), (EpochMs(0), EpochMs(500)));
+        // The shard had 7 left, of which it charged 5 ahead.
+        let spent = Decision {
+            remaining: 4,
+            ..ADMITTED
+        };
+        assert_eq!(tap.look((3, 10), false, EpochMs(20)), Look::Decided(spent));
+        assert_eq!(
+            tap.look((3, 10), false, EpochMs(20)),
+            Look::Ask,
+            "two are left"
+        );
+        let question = tap.ask(false, EpochMs(20));
+        assert_eq!(question.back, Some((2, receipt())));
+        assert_eq!(
+            tap.look((1, 10), false, EpochMs(21)),
+            Look::Wait,
+            "they went back"
+        );
+    }
+
+    #[test]
+    fn drawn_units_are_not_spent_after_the_window_they_were_charged_in() {
+        let mut tap = Tap::default();
+        let _question = tap.ask(false, EpochMs(100));
+        tap.finish(
+            (1, 1, ADMITTED),
+            draw(5, Some(40)),
+            (EpochMs(100), EpochMs(600)),
+        );
+        assert!(matches!(
+            tap.look((1, 10), false, EpochMs(139)),
+            Look::Decided(_)
+        ));
+        assert_eq!(tap.unspent(EpochMs(139)), None);
+        assert_eq!(tap.look((1, 10), false, EpochMs(140)), Look::Ask);
+        assert_eq!(tap.unspent(EpochMs(140)), Some((4, receipt())));
+        assert_eq!(tap.unspent(EpochMs(140)), None, "once");
+    }
+
+    #[test]
+    fn no_more_is_drawn_than_what_waits_and_one_interval_of_the_isolates_own_rate() {
+        let mut tap = Tap::default();
+        let _cold = tap.ask(false, EpochMs(1_000));
+        let waits: Vec<_> = (0..3).map(|_| tap.wait(2, EpochMs(1_001))).collect();
+        tap.finish((1, 1, ADMITTED), None, (EpochMs(1_000), EpochMs(1_500)));
+        // 6 units wait; 1 unit in 100 ms is 5 in an interval of 500 ms.
+        assert_eq!(tap.ask(false, EpochMs(1_100)).ahead, 11);
+        for ticket in waits.into_iter().flatten() {
+            tap.unwait(ticket);
+        }
+        tap.fail();
+        assert_eq!(
+            tap.ask(false, EpochMs(9_000)).ahead,
+            0,
+            "nothing was used since"
+        );
+    }
+
+    #[test]
+    fn units_that_a_denied_request_gives_back_are_spent_again_or_returned() {
+        let mut tap = Tap::default();
+        let _question = tap.ask(false, EpochMs(0));
+        let times = (EpochMs(0), EpochMs(500));
+        tap.finish((1, 1, ADMITTED), draw(3, None), times);
+        assert!(matches!(
+            tap.look((3, 10), false, EpochMs(1)),
+            Look::Decided(_)
+        ));
+        tap.unspend(3, &receipt(), EpochMs(2));
+        assert!(matches!(
+            tap.look((3, 10), false, EpochMs(3)),
+            Look::Decided(_)
+        ));
+        let _question = tap.ask(false, EpochMs(4));
+        tap.unspend(3, &receipt(), EpochMs(5));
+        assert!(tap.restless());
+        assert_eq!(tap.unspent(EpochMs(6)), Some((3, receipt())));
+    }
+
+    #[test]
+    fn a_look_takes_nothing() {
+        let mut tap = Tap::default();
+        let _question = tap.ask(false, EpochMs(0));
+        tap.finish((1, 1, ADMITTED), draw(1, None), (EpochMs(0), EpochMs(500)));
+        for _ in 0..3 {
+            assert!(matches!(
+                tap.look((1, 10), true, EpochMs(1)),
+                Look::Decided(_)
+            ));
+        }
+        assert!(matches!(
+            tap.look((1, 10), false, EpochMs(1)),
+            Look::Decided(_)
+        ));
+        assert_eq!(tap.look((1, 10), true, EpochMs(1)), Look::Ask);
+    }
+}

@@ -1,0 +1,173 @@
+//! A shard with its rows in memory: what it writes is there after a crash, and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use weir_shared::algorithms::composite::{Mode, StateKey};
+use weir_shared::algorithms::scale::ScaledState;
+use weir_shared::invalid::Invalid;
+use weir_shared::limiting::shard::{Put, Row, Rows, Shard};
+use weir_shared::units::{EpochMs, OpId, Revision};
+use weir_shared::wire::decimal::Decimal;
+use weir_shared::wire::exchange::VERSION;
+use weir_shared::wire::keys::{
+    AskedBody, DecideBody, DecideReply, FinishBody, FinishReply, GroupBody, LimitTerms,
+    SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
+};
+use weir_shared::wire::policy::{Algorithm, LimitBody, Scope};
+use weir_shared::wire::stored::StoredHold;
+
+#[derive(Default)]
+pub struct Store {
+    shard: Shard,
+    table: Table,
+}
+
+#[derive(Default)]
+struct Table {
+    states: BTreeMap<StateKey, ScaledState>,
+    damaged: BTreeSet<StateKey>,
+    holds: BTreeMap<OpId, StoredHold>,
+    settled: BTreeMap<OpId, SettledKeys>,
+}
+
+impl Rows for Table {
+    fn place(&mut self, key: StateKey) -> StateKey {
+        key
+    }
+
+    fn state(&mut self, key: &StateKey) -> Row {
+        if self.damaged.contains(key) {
+            return Row::Damaged;
+        }
+        self.states.get(key).cloned().map_or(Row::Cold, Row::Warm)
+    }
+
+    fn settled(&mut self, op: OpId) -> Option<SettledKeys> {
+        self.settled.get(&op).cloned()
+    }
+}
+
+impl Table {
+    fn write(&mut self, puts: Vec<Put>) {
+        for put in puts {
+            match put {
+                Put::State { key, state, .. } => {
+                    self.damaged.remove(&key);
+                    self.states.insert(key, state);
+                }
+                Put::Hold { op, row: Some(row) } => {
+                    self.holds.insert(op, row);
+                }
+                Put::Hold { op, row: None } => {
+                    self.holds.remove(&op);
+                }
+                Put::Settled { op, result, .. } => {
+                    self.settled.insert(op, result);
+                }
+            }
+        }
+    }
+}
+
+impl Store {
+    pub fn try_decide(&mut self, body: &DecideBody, now: EpochMs) -> Result<DecideReply, Invalid> {
+        let (reply, puts) = self.shard.decide(body, &mut self.table, now)?;
+        self.table.write(puts);
+        Ok(reply)
+    }
+
+    pub fn decide(&mut self, body: &DecideBody, now: EpochMs) -> DecideReply {
+        self.try_decide(body, now).unwrap()
+    }
+
+    pub fn finish(&mut self, body: FinishBody, now: EpochMs) -> FinishReply {
+        let (reply, puts) = self.shard.finish(body, &mut self.table, now);
+        self.table.write(puts);
+        reply
+    }
+
+    pub fn settle(&mut self, body: &SettleKeysBody, now: EpochMs) -> SettledKeys {
+        let (reply, puts) = self.shard.settle(body, &mut self.table, now).unwrap();
+        self.table.write(puts);
+        reply
+    }
+
+    pub fn shape(&mut self, body: &ShapeBody, now: EpochMs) -> ShapeReply {
+        let (reply, puts) = self.shard.shape(body, &mut self.table, now).unwrap();
+        self.table.write(puts);
+        reply
+    }
+
+    /// What a look sees.
+    pub fn left(&mut self, limit: &str, key: &str, now: EpochMs) -> u64 {
+        let look = decide(u64::MAX, Mode::All, &[(limit, key, 0)], false);
+        self.decide(&look, now).groups[0][0].decision.remaining
+    }
+
+    /// The memory is gone; the rows are not.
+    pub fn crash(&mut self) {
+        let holds = self.table.holds.iter();
+        self.shard = Shard::wake(holds.map(|(op, row)| (*op, row.clone())));
+    }
+
+    pub fn damage(&mut self, key: StateKey) {
+        self.table.damaged.insert(key);
+    }
+}
+
+pub fn key(limit: &str, key: &str) -> StateKey {
+    StateKey {
+        limit: limit.to_owned(),
+        key: key.to_owned(),
+    }
+}
+
+/// `ten`: 10 in each hour. `queue`: a leaky bucket of 10 a second that holds 250 ms.
+pub fn terms(name: &str) -> LimitTerms {
+    let body = if name == "queue" {
+        LimitBody {
+            algorithm: Some(Algorithm::LeakyBucket),
+            rate_per_sec: Some(Decimal(10.0)),
+            max_queue_ms: Some(250),
+            scope: Some(Scope::Region),
+            ..LimitBody::default()
+        }
+    } else {
+        LimitBody {
+            algorithm: Some(Algorithm::FixedWindow),
+            limit: Some(10),
+            window_ms: Some(3_600_000),
+            scope: Some(Scope::Region),
+            ..LimitBody::default()
+        }
+    };
+    LimitTerms {
+        name: name.to_owned(),
+        revision: Revision(1),
+        scale: 1,
+        body,
+    }
+}
+
+pub fn decide(op: u64, mode: Mode, keys: &[(&str, &str, u64)], hold: bool) -> DecideBody {
+    let names: BTreeSet<_> = keys.iter().map(|(limit, _, _)| *limit).collect();
+    let dimensions = keys.iter().map(|(limit, key, cost)| AskedBody::Key {
+        limit: (*limit).to_owned(),
+        key: (*key).to_owned(),
+        cost: (*cost).max(1),
+        look: *cost == 0,
+        ahead: 0,
+        shadow: false,
+    });
+    DecideBody {
+        v: VERSION,
+        op: OpId(op),
+        limits: names.into_iter().map(terms).collect(),
+        returns: Vec::new(),
+        groups: vec![GroupBody {
+            mode,
+            dimensions: dimensions.collect(),
+        }],
+        hold,
+    }
+}
