@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use lexopt::prelude::*;
@@ -12,6 +13,7 @@ pub(crate) const USAGE: &str = "\
 cargo xtask dev [--demo] [--port N]   build Weir and run it on this machine (--demo: with traffic)
 cargo xtask test [--only STEP]        everything that is checked: lints, tests, end-to-end, browser
 cargo xtask build [--edge|--console]  build the Worker and the console, only what changed
+cargo xtask vectors DIR               replay a folder of golden vectors: passed, failed, not compared and why
 cargo xtask setup                     the set-up that the other commands do by themselves
 cargo xtask env                       shell exports to run the tools by hand: eval \"$(cargo xtask env)\"
 ";
@@ -27,6 +29,7 @@ pub(crate) enum Command {
     Build(Selection),
     Dev(DevOptions),
     Test { only: Option<Step> },
+    Vectors { folder: PathBuf },
 }
 
 /// Which of the two wasm artefacts to build.
@@ -62,6 +65,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             "build" => build(parser),
             "dev" => dev(parser),
             "test" => test(parser),
+            "vectors" => vectors(parser),
             other => bail!("unknown command `{other}`; the commands are:\n{USAGE}"),
         },
         Some(other) => Err(other.unexpected().into()),
@@ -130,6 +134,21 @@ fn test(mut parser: lexopt::Parser) -> Result<Command> {
     Ok(Command::Test { only })
 }
 
+fn vectors(mut parser: lexopt::Parser) -> Result<Command> {
+    let mut folder = None;
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Value(path) if folder.is_none() => folder = Some(PathBuf::from(path)),
+            Long("help") | Short('h') => return Ok(Command::Help),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    match folder {
+        Some(folder) => Ok(Command::Vectors { folder }),
+        None => bail!("vectors takes the folder to replay: cargo xtask vectors DIR"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,6 +200,15 @@ mod tests {
                 only: Some(Step::Fmt),
             },
         );
+    }
+
+    #[test]
+    fn vectors_takes_one_folder() {
+        let folder = PathBuf::from("../some/folder");
+        check("vectors ../some/folder", Command::Vectors { folder });
+        check("vectors --help", Command::Help);
+        refused("vectors", "the folder to replay");
+        refused("vectors one two", "two");
     }
 
     #[test]

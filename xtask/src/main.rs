@@ -18,6 +18,7 @@ mod stamp;
 mod test;
 mod tidy;
 mod tools;
+mod vectors;
 
 use std::process::ExitCode;
 
@@ -41,6 +42,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Build(selection) => build::run(selection)?,
         Command::Dev(options) => return dev::run(options),
         Command::Test { only } => return test::run(only),
+        Command::Vectors { folder } => return vectors::run(&folder),
     }
     Ok(ExitCode::SUCCESS)
 }

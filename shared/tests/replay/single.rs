@@ -1,0 +1,225 @@
+//! One strategy: a limit, and the states of its keys.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use weir_shared::algorithms::scale::{Scaled, ScaledState};
+use weir_shared::decision::{Decision, Reason, Retry};
+use weir_shared::units::EpochMs;
+
+use super::Replay;
+use super::config;
+use super::decision::{Fields, Told};
+use super::float::{At, FloatMachine, FloatState};
+use super::line::{Cost, Op, Sequence};
+use super::report::{Outcome, Why};
+
+const HINT: &str = "the retry hint of a sliding window, which is not exact there";
+const NEVER: &str = "the retry hint of a cost above the ceiling, which is never in Weir";
+
+struct Single {
+    limit: Scaled,
+    states: BTreeMap<String, ScaledState>,
+    /// Whether hints are those of a sliding window.
+    slides: bool,
+    /// Whether ThrottleKit broke its own bound somewhere.
+    is_defect: bool,
+    float: Option<Float>,
+}
+
+/// The same keys in floats, for configurations with decimals.
+struct Float {
+    machine: FloatMachine,
+    states: BTreeMap<String, FloatState>,
+}
+
+pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
+    let limit = config::limit(&sequence.config, 1).map_err(config::Unfit::why)?;
+    let machine = FloatMachine::of(&sequence.config);
+    Ok(Box::new(Single {
+        slides: config::slides(&sequence.config),
+        limit: limit.machine,
+        states: BTreeMap::new(),
+        is_defect: sequence.tag("defect:").is_some(),
+        float: machine
+            .filter(|_| config::is_decimal(&sequence.config))
+            .map(|machine| Float {
+                machine,
+                states: BTreeMap::new(),
+            }),
+    }))
+}
+
+impl Replay for Single {
+    fn apply(&mut self, op: &Op, now: EpochMs) -> Outcome {
+        let key = op.text("key").unwrap_or_default();
+        match op.op.as_str() {
+            "construct" => self.constructed(op),
+            "forecast" => Outcome::Skipped("a forecast, which is no decision".into()),
+            "peek" => self.compared(op.expected(), op, key, 0, now),
+            "check" => match cost(op) {
+                Ok(cost) => self.compared(op.expected(), op, key, cost, now),
+                Err(outcome) => outcome,
+            },
+            "checkMany" => match cost(op) {
+                Ok(cost) => self.check_many(op, cost, now),
+                Err(outcome) => outcome,
+            },
+            "reset" => {
+                self.states.remove(key);
+                if let Some(float) = &mut self.float {
+                    float.states.remove(key);
+                }
+                if op.result.is_null() {
+                    Outcome::Passed
+                } else {
+                    Outcome::failed(&op.result, ())
+                }
+            }
+            other => Outcome::failed("a known operation", other),
+        }
+    }
+}
+
+/// The cost of an operation, or what comes of one that cannot be compared.
+pub fn cost(op: &Op) -> Result<u64, Outcome> {
+    match (op.cost(), op.threw()) {
+        (Cost::Whole(cost), false) => Ok(cost),
+        (Cost::Whole(_), true) => Err(Outcome::failed(&op.result, "a cost that Weir takes")),
+        (Cost::Refused, true) => Err(Outcome::Skipped(
+            "a cost that ThrottleKit refuses: below 1 or above 2^53 - 1".into(),
+        )),
+        (Cost::Refused, false) => Err(Outcome::failed("a refusal", &op.result)),
+        (Cost::NotWhole, _) => Err(Outcome::SkippedFromHere(
+            "a cost that is no integer, and what follows".into(),
+        )),
+    }
+}
+
+/// A vector that is off by the rounding of floats. While it admits what Weir admits, what follows is compared.
+pub fn rounding(is_number_alone: bool) -> Outcome {
+    if is_number_alone {
+        Outcome::Skipped("a number that f64 rounding has moved in the vector".into())
+    } else {
+        Outcome::SkippedFromHere(
+            "an admission that f64 rounding has moved in the vector, and what follows".into(),
+        )
+    }
+}
+
+impl Single {
+    fn constructed(&self, op: &Op) -> Outcome {
+        let limit = op.result.get("limit").and_then(Value::as_f64);
+        let ceiling = self.limit.ceiling();
+        match limit {
+            Some(limit) if limit.floor() == ceiling as f64 => Outcome::Passed,
+            _ => Outcome::failed(&op.result, format!("a ceiling of {ceiling}")),
+        }
+    }
+
+    fn check_many(&mut self, op: &Op, cost: u64, now: EpochMs) -> Outcome {
+        let keys = op.args.get("keys").and_then(Value::as_array);
+        let (Some(keys), Some(expected)) = (keys, op.expected().as_array()) else {
+            return Outcome::failed("a list of keys and one of decisions", &op.args);
+        };
+        if keys.len() != expected.len() {
+            return Outcome::failed("a decision for each key", &op.args);
+        }
+        let mut outcome = Outcome::Passed;
+        for (key, expected) in keys.iter().zip(expected) {
+            let key = key.as_str().unwrap_or_default();
+            // Every key is charged, also behind one that differs.
+            let next = self.compared(expected, op, key, cost, now);
+            if !matches!(
+                outcome,
+                Outcome::Failed { .. } | Outcome::SkippedFromHere(_)
+            ) && next != Outcome::Passed
+            {
+                outcome = next;
+            }
+        }
+        outcome
+    }
+
+    fn compared(
+        &mut self,
+        expected: &Value,
+        op: &Op,
+        key: &str,
+        cost: u64,
+        now: EpochMs,
+    ) -> Outcome {
+        let before = self.states.get(key).cloned();
+        let checked = self.limit.check(before.as_ref(), cost, now);
+        let float = self.float.as_mut().map(|float| float.check(key, cost, now));
+        let got = checked.decision;
+        if let Some(next) = checked.next {
+            self.states.insert(key.to_owned(), next);
+        }
+        let told = match Told::read(expected) {
+            Ok(told) => told,
+            Err(outcome) => return outcome,
+        };
+        let above = cost.max(1) > self.limit.ceiling();
+        if above != (got.reason == Reason::Never)
+            || !self.is_hint_exact(before.as_ref(), cost, now, &got)
+        {
+            return Outcome::failed("a retry hint that holds", got);
+        }
+        let fields = if above {
+            Fields::ExceptRetry(NEVER)
+        } else if self.slides && !got.admitted() {
+            Fields::ExceptRetry(HINT)
+        } else {
+            Fields::All
+        };
+        match told.compare(&got, fields) {
+            Outcome::Failed { .. } if op.result_exact.is_none() && float == Some(told) => {
+                rounding(told.allowed == got.admitted())
+            }
+            Outcome::Failed { .. } if self.is_defect => Outcome::SkippedFromHere(
+                "a sequence in which ThrottleKit broke its own bound, from where Weir differs"
+                    .into(),
+            ),
+            outcome => outcome,
+        }
+    }
+
+    /// Whether a denial's hint is the first millisecond at which the cost is admitted.
+    fn is_hint_exact(
+        &self,
+        before: Option<&ScaledState>,
+        cost: u64,
+        now: EpochMs,
+        got: &Decision,
+    ) -> bool {
+        let at = |now| {
+            self.limit
+                .check(before, cost.max(1), now)
+                .decision
+                .admitted()
+        };
+        match got.retry {
+            Retry::Now => got.admitted(),
+            Retry::AfterMs(ms) => {
+                !got.admitted() && ms > 0 && at(now.plus(ms)) && !at(now.plus(ms - 1))
+            }
+            Retry::Never => got.reason == Reason::Never,
+        }
+    }
+}
+
+impl Float {
+    fn check(&mut self, key: &str, cost: u64, now: EpochMs) -> Told {
+        let state = self.states.get(key).copied();
+        let at = At::time(now);
+        if cost == 0 {
+            return self.machine.peek(state, at);
+        }
+        let (told, next) = self.machine.check(state, cost as f64, at);
+        if let Some(next) = next {
+            self.states.insert(key.to_owned(), next);
+        }
+        told
+    }
+}

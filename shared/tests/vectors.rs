@@ -1,0 +1,58 @@
+//! Golden vectors: what another limiter decided, in exact arithmetic. See `vectors/README.md`.
+
+#![cfg(not(target_arch = "wasm32"))]
+
+mod replay;
+
+use std::path::{Path, PathBuf};
+
+use replay::{Counts, Report};
+
+/// Names a folder to replay in the place of the project's own.
+const FOLDER: &str = "WEIR_VECTORS_DIR";
+
+/// What the project's own vectors come to: sequences, and operations that pass and that are not compared.
+const OWN: [(&str, u64, u64, u64); 11] = [
+    ("calendar.jsonl", 4, 288, 12),
+    ("combine_decisions.jsonl", 8, 248, 0),
+    ("fixed_window.jsonl", 4, 198, 69),
+    ("gcra.jsonl", 6, 167, 70),
+    ("leaky_bucket.jsonl", 8, 221, 184),
+    ("multi.jsonl", 6, 92, 237),
+    ("quota.jsonl", 6, 65, 129),
+    ("sliding_window.jsonl", 4, 125, 44),
+    ("sliding_window_log.jsonl", 7, 177, 140),
+    ("token_bucket.jsonl", 1, 33, 3),
+    ("validation.jsonl", 7, 7, 0),
+];
+
+/// Replays the project's own vectors, or those of the folder that the variable names, and prints for each file what
+/// passed, failed and was not compared, with every reason.
+#[test]
+fn decisions_equal_the_golden_vectors() {
+    let named = std::env::var_os(FOLDER).map(PathBuf::from);
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors");
+    let report = replay::folder(named.as_deref().unwrap_or(&own));
+    println!("{report}");
+    assert!(report.is_clean(), "not every vector passed");
+    if named.is_none() {
+        assert_eq!(counted(&report), OWN.map(expected));
+    }
+}
+
+fn counted(report: &Report) -> Vec<(&str, Counts)> {
+    let files = report.files.iter();
+    files
+        .map(|file| (file.name.as_str(), file.counts.clone()))
+        .collect()
+}
+
+fn expected((name, sequences, passed, skipped): (&str, u64, u64, u64)) -> (&str, Counts) {
+    let counts = Counts {
+        sequences,
+        passed,
+        failed: 0,
+        skipped,
+    };
+    (name, counts)
+}

@@ -1,0 +1,80 @@
+//! `vectors`: replays a folder of golden vectors through the state machines.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{paths, process};
+
+/// The test that replays, and the variable that names the folder to it.
+const TEST: &str = "decisions_equal_the_golden_vectors";
+const FOLDER: &str = "WEIR_VECTORS_DIR";
+
+/// Replays `folder`, relative to where the command was started, and prints what came of each file. Fails if a vector
+/// differs or a line is broken.
+pub(crate) fn run(folder: &Path) -> Result<ExitCode> {
+    let mut cargo = command(&existing(folder)?);
+    let name = process::describe(&cargo);
+    let status = cargo
+        .status()
+        .with_context(|| format!("`{name}` could not be started"))?;
+    Ok(if status.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn existing(folder: &Path) -> Result<PathBuf> {
+    let found = folder
+        .canonicalize()
+        .with_context(|| format!("the folder {} cannot be read", folder.display()))?;
+    if !found.is_dir() {
+        bail!("{} is no folder", folder.display());
+    }
+    Ok(found)
+}
+
+fn command(folder: &Path) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(paths::root()).env(FOLDER, folder);
+    // A vector that differs is told in the report: where the test stopped says no more.
+    cargo.env("RUST_BACKTRACE", "0");
+    cargo.args(["test", "--quiet", "--package", "weir-shared"]);
+    cargo.args(["--test", "vectors", "--", "--nocapture", "--exact", TEST]);
+    cargo
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_is_named_by_its_whole_path() {
+        let folder = existing(Path::new("src")).unwrap();
+        assert!(folder.is_absolute() && folder.ends_with("xtask/src"));
+        let cargo = command(&folder);
+        let named = cargo.get_envs().find(|(name, _)| *name == FOLDER);
+        assert_eq!(named, Some((FOLDER.as_ref(), Some(folder.as_os_str()))));
+    }
+
+    #[test]
+    fn what_is_no_folder_is_refused() {
+        for (path, why) in [
+            ("no/such", "cannot be read"),
+            ("Cargo.toml", "is no folder"),
+        ] {
+            let message = existing(Path::new(path)).unwrap_err().to_string();
+            assert!(message.contains(path) && message.contains(why), "{message}");
+        }
+    }
+
+    #[test]
+    fn the_test_that_replays_is_there() {
+        let test = fs::read_to_string(paths::root().join("shared/tests/vectors.rs")).unwrap();
+        assert!(test.contains(&format!("fn {TEST}(")) && test.contains(FOLDER));
+    }
+}
