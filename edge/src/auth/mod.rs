@@ -1,6 +1,7 @@
 //! Who is asking: a bearer token, or the session cookie that was given for one.
 
 pub mod bootstrap;
+pub mod reservation;
 pub mod session;
 
 use weir_shared::units::EpochMs;

@@ -39,6 +39,8 @@ pub enum Failure {
         /// The revision in force.
         current: u64,
     },
+    /// The reservation's time is over: it stays charged in full.
+    Expired,
     /// A part of Weir did not answer in time.
     Unavailable {
         /// Which, for the log.
@@ -120,6 +122,7 @@ impl Failure {
             Self::CrossSite => (403, "cross-site", "The request may come from another site"),
             Self::NotFound { .. } => (404, "not-found", "There is nothing by that name"),
             Self::Method { .. } => (405, "method", "The method is not served here"),
+            Self::Expired => (409, "expired", "The reservation has expired"),
             Self::PreconditionFailed { .. } => (412, "moved", "The document has changed"),
             Self::TooLarge { .. } => (413, "too-large", "The body is too large"),
             Self::MediaType => (415, "media-type", "The body must be JSON"),
@@ -144,6 +147,10 @@ impl Failure {
             Self::PreconditionRequired => (
                 "Send the `ETag` of the document that you changed as `If-Match`.".to_owned(),
                 None,
+            ),
+            Self::Expired => (
+                "It was not settled in time and stays charged in full.".to_owned(),
+                Some("/reservation".to_owned()),
             ),
             Self::PreconditionFailed { current } => (
                 format!("The document in force is revision {current}; nothing was changed."),

@@ -1,19 +1,28 @@
 //! Contacts with the region's object: exchanges, counters and the policy in one call.
 
+use std::collections::BTreeMap;
+
 use futures_channel::oneshot;
+use futures_util::future::join_all;
 use serde::Deserialize;
 use weir_shared::accounting::counters::Charged;
-use weir_shared::limits::{CALL_MS_MAX, REFRESH_MS_MAX};
+use weir_shared::algorithms::composite::StateKey;
+use weir_shared::algorithms::scale::ScaledReceipt;
+use weir_shared::limiting::key::shard;
+use weir_shared::limits::{CALL_MS_MAX, EXCHANGES_PER_CONTACT_MAX, REFRESH_MS_MAX};
 use weir_shared::units::{EpochMs, Revision, Sequence};
-use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody};
+use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, VERSION};
+use weir_shared::wire::keys::{DecideBody, ReturnBody};
 use weir_shared::wire::region::{ContactBody, ContactReply, SavedPolicy};
 use worker::{Env, console_error};
 
+use super::plan::limit_terms;
 use super::region::{Loaded, RegionView};
 use super::request::RequestHandles;
+use super::shard::question_id;
 use super::{now, with};
 use crate::http::failure::Failure;
-use crate::objects::binding::{Address, call};
+use crate::objects::binding::{Address, KeyShard, call};
 use crate::objects::deadline::{sleep, within};
 use crate::objects::registry::shipped;
 
@@ -208,8 +217,10 @@ fn tend(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
 async fn rounds(env: &Env, region: &str) {
     let started = now();
     loop {
-        let pause_ms = with(region, |view| view.contact_ms).unwrap_or(CALL_MS_MAX);
-        sleep(pause_ms).await;
+        let contact_ms = with(region, |view| view.contact_ms).unwrap_or(CALL_MS_MAX);
+        // A little before it is due, so that no request finds the region unheard of.
+        sleep(contact_ms - contact_ms / 8).await;
+        return_unspent(env, region).await;
         let at = now();
         let due = with(region, |view| {
             (exchanges_due(view, at), view.outbox.is_empty())
@@ -244,8 +255,59 @@ fn exchanges_due(view: &mut RegionView, now: EpochMs) -> Vec<ExchangeBody> {
         .holders()
         .filter(|(_, holder)| holder.wants_contact(now));
     let bodies = holders.filter_map(|(name, holder)| {
-        let budget = loaded.policy.budgets.get(name)?;
-        holder.begin(budget.terms(loaded.revision), now)
+        let terms = loaded.policy.terms(name, loaded.revision)?;
+        holder.begin(terms, now)
     });
-    bodies.collect()
+    bodies.take(EXCHANGES_PER_CONTACT_MAX).collect()
+}
+
+/// Gives back units that were drawn from keys of shards and are not needed.
+async fn return_unspent(env: &Env, region: &str) {
+    let at = now();
+    let bodies = with(region, |view| {
+        let unspent = view.unspent(at);
+        match &view.loaded {
+            Some(loaded) => return_bodies(loaded, unspent),
+            None => BTreeMap::new(),
+        }
+    });
+    let bodies = bodies.unwrap_or_default();
+    let calls = bodies.into_iter().map(|(number, body)| async move {
+        let name = KeyShard::new(region, number);
+        // What is not taken back in time stays spent.
+        if let Err(error) = call(env, Address::keys(&name), &body, CALL_MS_MAX).await {
+            console_error!("return to {name}: {error}");
+        }
+    });
+    join_all(calls).await;
+}
+
+fn return_bodies(
+    loaded: &Loaded,
+    unspent: Vec<(StateKey, u64, ScaledReceipt)>,
+) -> BTreeMap<u32, DecideBody> {
+    let mut bodies: BTreeMap<u32, DecideBody> = BTreeMap::new();
+    for (key, units, receipt) in unspent {
+        let Some(terms) = limit_terms(loaded, &key.limit, receipt.scale) else {
+            continue;
+        };
+        let body = bodies.entry(shard(&key.key)).or_insert_with(|| DecideBody {
+            v: VERSION,
+            op: question_id(),
+            limits: Vec::new(),
+            returns: Vec::new(),
+            groups: Vec::new(),
+            hold: false,
+        });
+        if !body.limits.contains(&terms) {
+            body.limits.push(terms);
+        }
+        body.returns.push(ReturnBody {
+            limit: key.limit,
+            key: key.key,
+            units,
+            receipt,
+        });
+    }
+    bodies
 }

@@ -1,63 +1,207 @@
-//! A check of a limit: decided by the region's object.
+//! A check of one key that a shard of the region keeps: from units drawn ahead, from a denial that still stands, else by
+//! one question, which one request asks for all that wait.
 
-use weir_shared::decision::{Decision, Retry};
-use weir_shared::limits::CALL_MS_MAX;
-use weir_shared::policy::limit::Limit;
-use weir_shared::units::{EpochMs, Revision};
-use weir_shared::wire::region::{DecideBody, DecidedBody};
-use worker::console_error;
+use weir_shared::algorithms::composite::{Mode, StateKey};
+use weir_shared::algorithms::scale::ScaledReceipt;
+use weir_shared::decision::Decision;
+use weir_shared::federation::waiting::Ticket;
+use weir_shared::limiting::tap::{Draw, Look};
+use weir_shared::limits::DECIDE_WAIT_MS_MAX;
+use weir_shared::units::EpochMs;
+use weir_shared::wire::exchange::VERSION;
+use weir_shared::wire::keys::{
+    AskedBody, DecideBody, DecideReply, GroupBody, LimitTerms, ReturnBody,
+};
 
+use super::question::{Answer, Charge};
 use super::request::RequestHandles;
+use super::shard::{ask, question_id};
 use super::{now, with};
 use crate::http::failure::Failure;
-use crate::objects::binding::{Address, call};
+use crate::objects::deadline::sleep;
 
-/// Decides a check of a limit of the policy, and says by which revision. `known` is the isolate's.
-///
-/// A region that answers too late may have charged what is answered as `unavailable`: the caller was not let through,
-/// and the key has less left than it could.
-///
-/// The decision is absent when the region's newer policy has no such limit any more.
-///
-/// # Errors
-/// When the isolate decides for too many regions.
-pub async fn decide(
-    handles: &RequestHandles,
-    question: &DecideBody,
-    limit: &Limit,
-    known: Revision,
-) -> Result<(Option<Decision>, Revision), Failure> {
-    let sent_at = now();
-    let region = &question.region;
-    match call(&handles.env, Address::region(region), question, CALL_MS_MAX).await {
-        Ok(reply) => {
-            with(region, |view| {
-                view.heard(sent_at);
-                if reply.revision > known {
-                    view.contact_due = EpochMs(0);
-                }
+/// How long a request sleeps before it looks again, while another request's question is under way.
+const LOOK_MS_FIRST: u64 = 1;
+const LOOK_MS_MAX: u64 = 16;
+
+/// One check of one key.
+pub struct KeyCheck<'a> {
+    /// The region that decides.
+    pub region: &'a str,
+    /// The shard that keeps the key.
+    pub shard: u32,
+    /// The key.
+    pub key: &'a StateKey,
+    /// The limit's rules.
+    pub terms: &'a LimitTerms,
+    /// Units to charge, in the limit's scale.
+    pub units: u64,
+    /// The most that the limit admits at once, in its scale.
+    pub ceiling: u64,
+    /// Whether it only looks.
+    pub look: bool,
+}
+
+impl KeyCheck<'_> {
+    /// Decides.
+    ///
+    /// # Errors
+    /// When the isolate decides for too many regions.
+    pub async fn decide(&self, handles: &RequestHandles) -> Result<Answer, Failure> {
+        let started = now();
+        let mut look_ms = LOOK_MS_FIRST;
+        loop {
+            let at = now();
+            let (look, receipt) = with(self.region, |view| {
+                let tap = view.tap(self.key, at);
+                let receipt = tap.receipt();
+                let look = tap.look((self.units, self.ceiling), self.look, at);
+                (look, receipt)
             })?;
-            Ok((reply.decision.map(decision), reply.revision))
+            match look {
+                Look::Decided(decision) => {
+                    return Ok(self.answer(decision, receipt, Charge::Drawn));
+                }
+                Look::Ask => return self.ask(handles, at).await,
+                Look::Wait if now().since(started) >= DECIDE_WAIT_MS_MAX => {
+                    return self.unavailable();
+                }
+                Look::Wait => {
+                    let Some(_wait) = Wait::register(self, at)? else {
+                        return self.unavailable();
+                    };
+                    sleep(look_ms).await;
+                    look_ms = (look_ms * 2).min(LOOK_MS_MAX);
+                }
+            }
         }
-        Err(error) => {
-            console_error!("limit {}: {error}", question.limit);
-            let after_ms = with(region, |view| view.contact_ms)?;
-            let unavailable = Decision::unavailable(limit.gcra.burst(), now(), after_ms);
-            Ok((Some(unavailable), known))
+    }
+
+    async fn ask(&self, handles: &RequestHandles, sent_at: EpochMs) -> Result<Answer, Failure> {
+        let question = with(self.region, |view| {
+            view.tap(self.key, sent_at).ask(self.look, sent_at)
+        })?;
+        let back = question.back.map(|(units, receipt)| ReturnBody {
+            limit: self.key.limit.clone(),
+            key: self.key.key.clone(),
+            units,
+            receipt,
+        });
+        let body = DecideBody {
+            v: VERSION,
+            op: question_id(),
+            limits: vec![self.terms.clone()],
+            returns: back.into_iter().collect(),
+            groups: vec![GroupBody {
+                mode: Mode::All,
+                dimensions: vec![AskedBody::Key {
+                    limit: self.key.limit.clone(),
+                    key: self.key.key.clone(),
+                    cost: self.units,
+                    look: self.look,
+                    ahead: question.ahead,
+                    shadow: false,
+                }],
+            }],
+            hold: false,
+        };
+        let landing = ask(handles, self.region, self.shard, body);
+        let asked = Asked { check: self };
+        let reply = landing.await.ok().flatten();
+        let answer = asked.finish(reply, sent_at);
+        std::mem::forget(asked);
+        answer
+    }
+
+    fn answer(
+        &self,
+        decision: Decision,
+        receipt: Option<ScaledReceipt>,
+        charge: impl FnOnce(ScaledReceipt) -> Charge,
+    ) -> Answer {
+        let charged = decision.admitted() && !self.look;
+        Answer {
+            decision,
+            window: None,
+            charge: match receipt {
+                Some(receipt) if charged => charge(receipt),
+                _ => Charge::Nothing,
+            },
         }
+    }
+
+    fn unavailable(&self) -> Result<Answer, Failure> {
+        let after_ms = with(self.region, |view| view.contact_ms)?;
+        let decision = Decision::unavailable(0, now(), after_ms);
+        Ok(self.answer(decision, None, Charge::Shard))
     }
 }
 
-fn decision(decided: DecidedBody) -> Decision {
-    Decision {
-        reason: decided.reason,
-        limit: decided.limit,
-        remaining: decided.remaining,
-        reset_at: decided.reset_at,
-        retry: match decided.retry_after_ms {
-            Some(0) => Retry::Now,
-            Some(ms) => Retry::AfterMs(ms),
-            None => Retry::Never,
-        },
+/// A question under way. When the request ends before its answer comes, others may ask at once.
+struct Asked<'a> {
+    check: &'a KeyCheck<'a>,
+}
+
+impl Asked<'_> {
+    fn finish(&self, reply: Option<DecideReply>, sent_at: EpochMs) -> Result<Answer, Failure> {
+        let check = self.check;
+        let at = now();
+        let answered = reply.and_then(|reply| {
+            let answer = reply.groups.first()?.first()?.clone();
+            Some((answer, reply.drawn))
+        });
+        let Some((answer, drawn)) = answered else {
+            with(check.region, |view| view.tap(check.key, at).fail())?;
+            return check.unavailable();
+        };
+        let decision = Decision::from(answer.decision);
+        let draw = drawn.map(|drawn| Draw {
+            units: drawn.units,
+            spendable_ms: drawn.spendable_ms,
+            receipt: drawn.receipt,
+        });
+        with(check.region, |view| {
+            let contact_at = view.contact_due;
+            let tap = view.tap(check.key, at);
+            let spent = if check.look { 0 } else { check.units };
+            tap.finish((check.units, spent, decision), draw, (sent_at, contact_at));
+        })?;
+        Ok(check.answer(decision, answer.receipt, Charge::Shard))
+    }
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        let at = now();
+        // A view that cannot be reached has no tap either.
+        let _gone = with(self.check.region, |view| {
+            view.tap(self.check.key, at).fail()
+        });
+    }
+}
+
+/// A request that waits for another's question; taken off again when this goes out of scope.
+struct Wait<'a> {
+    check: &'a KeyCheck<'a>,
+    ticket: Ticket,
+}
+
+impl<'a> Wait<'a> {
+    fn register(check: &'a KeyCheck<'a>, at: EpochMs) -> Result<Option<Self>, Failure> {
+        let ticket = with(check.region, |view| {
+            let units = if check.look { 0 } else { check.units };
+            view.tap(check.key, at).wait(units, at)
+        })?;
+        Ok(ticket.map(|ticket| Self { check, ticket }))
+    }
+}
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        let at = now();
+        // A view that cannot be reached has no waiters either.
+        let _gone = with(self.check.region, |view| {
+            view.tap(self.check.key, at).unwait(self.ticket);
+        });
     }
 }

@@ -1,15 +1,16 @@
-//! A check of a budget: from the balance without waiting, else by one exchange with the region.
+//! A check of a pool, a budget or a key of a global limit: from the balance without waiting, else by one exchange with
+//! the region.
 
 use futures_channel::oneshot;
 use weir_shared::decision::{Decision, Reason, Retry};
 use weir_shared::federation::holder::{Lease, Outlook};
 use weir_shared::federation::waiting::{Need, Ticket};
 use weir_shared::limits::DECIDE_WAIT_MS_MAX;
-use weir_shared::policy::budget::Budget;
 use weir_shared::units::{EpochMs, WindowLabel};
+use weir_shared::wire::exchange::Terms;
 
 use super::contact::start;
-use super::region::{Loaded, RegionView};
+use super::region::RegionView;
 use super::request::RequestHandles;
 use super::{now, with};
 use crate::http::failure::Failure;
@@ -19,43 +20,60 @@ use crate::objects::deadline::{sleep, within};
 const LOOK_MS_FIRST: u64 = 1;
 const LOOK_MS_MAX: u64 = 16;
 
-/// One check of one budget.
-pub struct BudgetCheck<'a> {
+/// One check of one pool.
+pub struct LeaseCheck<'a> {
     /// The region that decides.
     pub region: &'a str,
-    /// The policy in force.
-    pub loaded: &'a Loaded,
-    /// The budget's name.
-    pub name: &'a str,
+    /// The pool's name.
+    pub pool: &'a str,
     /// Its terms.
-    pub budget: &'a Budget,
-    /// Units to charge; 0 looks.
+    pub terms: &'a Terms,
+    /// Units to charge, in the terms' scale; 0 looks.
     pub cost: u64,
-    /// Pointer to the fields of the check.
-    pub at: &'a str,
+    /// Why it is denied when the window is used up.
+    pub denial: Reason,
 }
 
 /// A decision, and the window it was charged to.
 pub type Decided = (Decision, Option<WindowLabel>);
 
-impl BudgetCheck<'_> {
-    /// Decides, and asks for more in the background where units run low.
+impl LeaseCheck<'_> {
+    /// Decides, and asks for more in the background where units run low. `None` when a newer policy has no such pool
+    /// any more.
     ///
     /// # Errors
-    /// [`Failure::NotFound`] when a newer policy has no such budget any more.
-    pub async fn decide(&self, handles: &RequestHandles) -> Result<Decided, Failure> {
-        let decided = if self.cost > self.budget.limit {
-            let now = now();
-            with(self.region, |view| self.never(view, now))?
-        } else {
-            self.settle(handles).await?
-        };
-        self.refill(handles)?;
+    /// When the isolate decides for too many regions.
+    pub async fn decide(&self, handles: &RequestHandles) -> Result<Option<Decided>, Failure> {
+        let at = now();
+        if !with(self.region, |view| view.has_room(self.pool, at))? {
+            let after_ms = with(self.region, |view| view.contact_ms)?;
+            let decision = Decision::unavailable(self.terms.limit, at, after_ms);
+            return Ok(Some((decision, None)));
+        }
+        if self.cost > self.terms.limit {
+            return with(self.region, |view| self.never(view, at)).map(Some);
+        }
+        let decided = self.settle(handles).await?;
+        if decided.is_some() {
+            self.refill(handles)?;
+        }
         Ok(decided)
     }
 
+    /// Gives back what a decision charged, as the request is denied elsewhere.
+    ///
+    /// # Errors
+    /// When the isolate decides for too many regions.
+    pub fn undo(&self, label: WindowLabel) -> Result<(), Failure> {
+        // Units of a window that is over are nobody's any more.
+        let _back = with(self.region, |view| {
+            view.holder(self.pool).unspend(label, self.cost)
+        })?;
+        Ok(())
+    }
+
     /// Looks until the balance covers the cost, or the region has said that nothing can.
-    async fn settle(&self, handles: &RequestHandles) -> Result<Decided, Failure> {
+    async fn settle(&self, handles: &RequestHandles) -> Result<Option<Decided>, Failure> {
         let mut wait = Wait {
             check: self,
             ticket: None,
@@ -67,15 +85,17 @@ impl BudgetCheck<'_> {
             let ticket = wait.ticket;
             let decided = with(self.region, |view| self.look(view, ticket, now))?;
             if let Some(decided) = decided {
-                return Ok(decided);
+                return Ok(Some(decided));
             }
             let left_ms = DECIDE_WAIT_MS_MAX.saturating_sub(now.since(started));
             if left_ms == 0 || !wait.register(now)? {
-                return with(self.region, |view| self.unavailable(view, now));
+                return with(self.region, |view| self.unavailable(view, now)).map(Some);
             }
             if let Some(landing) = self.ask(handles, now)? {
                 let _late = within(left_ms, landing).await;
-                self.still_known()?;
+                if !self.still_known()? {
+                    return Ok(None);
+                }
             } else {
                 sleep(look_ms.min(left_ms)).await;
                 look_ms = (look_ms * 2).min(LOOK_MS_MAX);
@@ -85,7 +105,7 @@ impl BudgetCheck<'_> {
 
     /// What can be decided without asking.
     fn look(&self, view: &mut RegionView, ticket: Option<Ticket>, now: EpochMs) -> Option<Decided> {
-        let holder = view.holder(self.name);
+        let holder = view.holder(self.pool);
         match holder.outlook(self.need(), ticket, now) {
             Outlook::Short => None,
             Outlook::Unknown => Some(self.unavailable(view, now)),
@@ -117,13 +137,12 @@ impl BudgetCheck<'_> {
         let (reason, retry) = if admitted {
             (Reason::Admitted, Retry::Now)
         } else {
-            let ends_in_ms = lease.ends_at.since(now).max(1);
-            (Reason::CapReached, Retry::AfterMs(ends_in_ms))
+            (self.denial, Retry::AfterMs(lease.retry_ms(now).max(1)))
         };
         let decision = Decision {
             reason,
-            limit: self.budget.limit,
-            remaining: left.min(self.budget.limit),
+            limit: self.terms.limit,
+            remaining: left.min(self.terms.limit),
             reset_at: lease.ends_at,
             retry,
         };
@@ -133,29 +152,25 @@ impl BudgetCheck<'_> {
     /// Who could tell is out of reach.
     fn unavailable(&self, view: &mut RegionView, now: EpochMs) -> Decided {
         let after_ms = view.contact_ms;
-        view.holder(self.name).deny(self.cost);
-        let decision = Decision::unavailable(self.budget.limit, now, after_ms);
+        view.holder(self.pool).deny(self.cost);
+        let decision = Decision::unavailable(self.terms.limit, now, after_ms);
         (decision, None)
     }
 
-    /// A policy that arrived meanwhile may not have the budget any more.
-    fn still_known(&self) -> Result<(), Failure> {
-        let known = with(self.region, |view| {
+    /// A policy that arrived meanwhile may not have the pool any more.
+    fn still_known(&self) -> Result<bool, Failure> {
+        with(self.region, |view| {
             let loaded = view.loaded.as_ref();
-            loaded.is_none_or(|loaded| loaded.policy.budgets.contains_key(self.name))
-        })?;
-        if known {
-            return Ok(());
-        }
-        Err(Failure::unknown("budget", self.at))
+            loaded.is_none_or(|loaded| loaded.policy.terms(self.pool, loaded.revision).is_some())
+        })
     }
 
     /// A cost above the limit: refused before anything is leased.
     fn never(&self, view: &mut RegionView, now: EpochMs) -> Decided {
-        let lease = view.holder(self.name).open_lease(now).copied();
+        let lease = view.holder(self.pool).open_lease(now).copied();
         let remaining = lease.map_or(0, |lease| lease.balance().saturating_add(lease.left));
         let reset_at = lease.map_or(now, |lease| lease.ends_at);
-        let decision = Decision::never(self.budget.limit, remaining, reset_at);
+        let decision = Decision::never(self.terms.limit, remaining, reset_at);
         (decision, lease.map(|lease| lease.label))
     }
 
@@ -165,8 +180,9 @@ impl BudgetCheck<'_> {
         handles: &RequestHandles,
         now: EpochMs,
     ) -> Result<Option<oneshot::Receiver<()>>, Failure> {
-        let terms = self.budget.terms(self.loaded.revision);
-        let body = with(self.region, |view| view.holder(self.name).begin(terms, now))?;
+        let body = with(self.region, |view| {
+            view.holder(self.pool).begin(self.terms.clone(), now)
+        })?;
         match body {
             Some(body) => Ok(Some(start(handles, self.region, vec![body])?)),
             None => Ok(None),
@@ -177,7 +193,7 @@ impl BudgetCheck<'_> {
     fn refill(&self, handles: &RequestHandles) -> Result<(), Failure> {
         let now = now();
         let wanted = with(self.region, |view| {
-            view.holder(self.name).wants_contact(now)
+            view.holder(self.pool).wants_contact(now)
         })?;
         if wanted {
             let _landing = self.ask(handles, now)?;
@@ -188,7 +204,7 @@ impl BudgetCheck<'_> {
 
 /// A request that waits; taken off again when this goes out of scope, whatever ends the wait.
 struct Wait<'a> {
-    check: &'a BudgetCheck<'a>,
+    check: &'a LeaseCheck<'a>,
     ticket: Option<Ticket>,
 }
 
@@ -198,7 +214,7 @@ impl Wait<'_> {
     fn register(&mut self, now: EpochMs) -> Result<bool, Failure> {
         let (need, ticket) = (self.check.need(), self.ticket);
         self.ticket = with(self.check.region, |view| {
-            view.holder(self.check.name).wait_on(ticket, need, now)
+            view.holder(self.check.pool).wait_on(ticket, need, now)
         })?;
         Ok(self.ticket.is_some())
     }
@@ -209,7 +225,7 @@ impl Drop for Wait<'_> {
         if let Some(ticket) = self.ticket {
             // A view that cannot be reached has no waiters either.
             let _gone = with(self.check.region, |view| {
-                view.holder(self.check.name).unwait(ticket);
+                view.holder(self.check.pool).unwait(ticket);
             });
         }
     }

@@ -2,11 +2,18 @@
 //!
 //! A request that waits never waits for another request's future: it sleeps on its own timer and looks again.
 
-pub mod budget;
+pub mod answer;
 pub mod contact;
-pub mod limit;
+pub mod key;
+pub mod lease;
+pub mod local;
+pub mod plan;
+pub mod question;
 pub mod region;
 pub mod request;
+pub mod settle;
+pub mod shape;
+pub mod shard;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,6 +23,7 @@ use weir_shared::clock::MonotonicClock;
 use weir_shared::limits::{JSON_INTEGER_MAX, REGIONS_MAX};
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId};
+use weir_shared::wire::region::SavedPolicy;
 use worker::{Date, js_sys::Math};
 
 use crate::http::failure::Failure;
@@ -73,6 +81,16 @@ pub fn any_policy() -> Option<Rc<Policy>> {
             .filter_map(|view| view.loaded.as_ref());
         loaded.next().map(|loaded| Rc::clone(&loaded.policy))
     })
+}
+
+/// Takes a policy that was just saved into every view: who saved it sees it at once.
+pub fn adopt_everywhere(saved: &SavedPolicy) {
+    ISOLATE.with(|isolate| {
+        if let Ok(mut isolate) = isolate.try_borrow_mut() {
+            let views = isolate.regions.values_mut();
+            views.for_each(|view| view.adopt(saved));
+        }
+    });
 }
 
 /// Drops the view of a region that the policy does not have, unless it still has something to tell.

@@ -1,11 +1,16 @@
-//! What an isolate knows of one region: its policy, its holder of each budget, its counters.
+//! What an isolate knows of one region: its policy, its holder of each pool, the keys it keeps or has drawn from, its
+//! counters.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use weir_shared::accounting::frame::Outbox;
+use weir_shared::algorithms::composite::StateKey;
+use weir_shared::algorithms::scale::ScaledReceipt;
 use weir_shared::federation::holder::Holder;
-use weir_shared::limits::CONTACT_MS_MIN;
+use weir_shared::limiting::store::Store;
+use weir_shared::limiting::tap::Tap;
+use weir_shared::limits::{CONTACT_MS_MIN, HOLDERS_ISOLATE_MAX, PURGE_MS, TAPS_MAX};
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
 use weir_shared::wire::region::SavedPolicy;
@@ -41,7 +46,11 @@ pub struct RegionView {
     pub tended_until: EpochMs,
     /// Counters on their way to the region.
     pub outbox: Outbox,
+    /// The keys of limits that this isolate keeps for itself.
+    pub store: Store,
     holders: BTreeMap<String, Holder>,
+    taps: BTreeMap<StateKey, Tap>,
+    purged_at: EpochMs,
 }
 
 impl RegionView {
@@ -57,17 +66,61 @@ impl RegionView {
             refreshing_until: EpochMs(0),
             tended_until: EpochMs(0),
             outbox: Outbox::new(id, INCARNATION),
+            store: Store::default(),
             holders: BTreeMap::new(),
+            taps: BTreeMap::new(),
+            purged_at: EpochMs(0),
         }
     }
 
-    /// The holder of a budget of the policy.
-    pub fn holder(&mut self, budget: &str) -> &mut Holder {
+    /// The holder of a pool of the policy.
+    pub fn holder(&mut self, pool: &str) -> &mut Holder {
         let (id, made) = (self.id, &mut self.holders_made);
-        self.holders.entry(budget.to_owned()).or_insert_with(|| {
+        self.holders.entry(pool.to_owned()).or_insert_with(|| {
             *made += 1;
-            Holder::new(budget.to_owned(), id, Incarnation(*made), None)
+            Holder::new(pool.to_owned(), id, Incarnation(*made), None)
         })
+    }
+
+    /// Whether there is a holder of the pool, or room for one.
+    pub fn has_room(&mut self, pool: &str, now: EpochMs) -> bool {
+        if self.holders.len() < HOLDERS_ISOLATE_MAX || self.holders.contains_key(pool) {
+            return true;
+        }
+        let purge = now.since(self.purged_at) >= PURGE_MS || now < self.purged_at;
+        if purge {
+            self.purged_at = now;
+            self.holders.retain(|_, holder| !holder.idle(now));
+        }
+        self.holders.len() < HOLDERS_ISOLATE_MAX
+    }
+
+    /// What is known of a key that a shard of the region keeps. When there are too many, what is idle is forgotten;
+    /// then any other, which costs no more than a question to the shard.
+    pub fn tap(&mut self, key: &StateKey, now: EpochMs) -> &mut Tap {
+        if self.taps.len() >= TAPS_MAX && !self.taps.contains_key(key) {
+            self.taps.retain(|_, tap| !tap.idle(now));
+            if self.taps.len() >= TAPS_MAX {
+                self.taps.pop_first();
+            }
+        }
+        self.taps.entry(key.clone()).or_default()
+    }
+
+    /// Units drawn from keys whose time is over.
+    pub fn unspent(&mut self, now: EpochMs) -> Vec<(StateKey, u64, ScaledReceipt)> {
+        let taps = self.taps.iter_mut();
+        let over = taps.filter_map(|(key, tap)| {
+            let (units, receipt) = tap.unspent(now)?;
+            Some((key.clone(), units, receipt))
+        });
+        over.collect()
+    }
+
+    /// The holder of a pool, if it holds a lease of a window that is open.
+    pub fn leased(&mut self, pool: &str, now: EpochMs) -> Option<&mut Holder> {
+        let holder = self.holders.get_mut(pool)?;
+        holder.open_lease(now).is_some().then_some(holder)
     }
 
     /// All holders.
@@ -78,7 +131,9 @@ impl RegionView {
     /// Whether there is anything left to tell the region.
     #[must_use]
     pub fn restless(&self, now: EpochMs) -> bool {
-        !self.outbox.is_empty() || self.holders.values().any(|holder| holder.restless(now))
+        !self.outbox.is_empty()
+            || self.holders.values().any(|holder| holder.restless(now))
+            || self.taps.values().any(Tap::restless)
     }
 
     /// The region was heard of: a call sent at `sent_at` was answered.
@@ -96,9 +151,15 @@ impl RegionView {
         match Policy::try_from(&saved.document) {
             Ok(policy) => {
                 self.holders
-                    .retain(|name, _| policy.budgets.contains_key(name));
+                    .retain(|pool, _| policy.terms(pool, saved.revision).is_some());
                 for holder in self.holders.values_mut() {
                     holder.ask_again();
+                }
+                let served = |limit: &str| policy.limits.contains_key(limit);
+                self.store.retain(served);
+                self.taps.retain(|key, _| served(&key.limit));
+                for tap in self.taps.values_mut() {
+                    tap.ask_again();
                 }
                 self.loaded = Some(Loaded {
                     revision: saved.revision,

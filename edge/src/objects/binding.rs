@@ -48,13 +48,23 @@ pub struct Address<'a> {
 }
 
 impl<'a> Address<'a> {
-    /// The coordinator of a budget.
+    /// The coordinator of a budget, or of one shard of a global limit's keys.
     #[must_use]
-    pub fn coordinator(budget: &'a str, home: &'a str) -> Self {
+    pub fn coordinator(name: &'a str, home: &'a str) -> Self {
         Self {
             class: Class::Coordinator,
-            name: budget,
+            name,
             place: home,
+        }
+    }
+
+    /// A shard of a region's keys, by its name.
+    #[must_use]
+    pub fn keys(name: &'a KeyShard) -> Self {
+        Self {
+            class: Class::Region,
+            name: &name.name,
+            place: &name.region,
         }
     }
 
@@ -86,6 +96,30 @@ impl<'a> Address<'a> {
             name: region,
             place: region,
         }
+    }
+}
+
+/// The name of a shard of a region's keys.
+#[derive(Debug, Clone)]
+pub struct KeyShard {
+    name: String,
+    region: String,
+}
+
+impl KeyShard {
+    /// The shard of that number. Regions' names contain no slash.
+    #[must_use]
+    pub fn new(region: &str, shard: u32) -> Self {
+        Self {
+            name: format!("{region}/keys/{shard}"),
+            region: region.to_owned(),
+        }
+    }
+}
+
+impl std::fmt::Display for KeyShard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)
     }
 }
 

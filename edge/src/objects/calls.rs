@@ -4,8 +4,13 @@ use serde::{Deserialize, Serialize};
 use weir_shared::units::Revision;
 use weir_shared::wire::accounting::{Counters, FrameBody, FrameReply};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody};
+use weir_shared::wire::keys::{
+    DecideBody, DecideReply, FinishBody, FinishReply, SettleKeysBody, SettledKeys, ShapeBody,
+    ShapeReply,
+};
 use weir_shared::wire::policy::PolicyDocument;
-use weir_shared::wire::region::{ContactBody, ContactReply, DecideBody, DecideReply, SavedPolicy};
+use weir_shared::wire::region::{ContactBody, ContactReply, SavedPolicy};
+use weir_shared::wire::settlement::{SettleBody, SettleReply};
 
 use super::binding::{Call, Class};
 
@@ -22,7 +27,11 @@ macro_rules! calls {
 calls! {
     ExchangeBody => Coordinator "exchange" -> ExchangeAnswer;
     ContactBody => Region "contact" -> ContactReply;
+    SettleBody => Region "settle" -> SettleReply;
     DecideBody => Region "decide" -> DecideReply;
+    FinishBody => Region "finish" -> FinishReply;
+    SettleKeysBody => Region "settle-keys" -> SettledKeys;
+    ShapeBody => Region "shape" -> ShapeReply;
     PushPolicy => Region "push" -> Revision;
     ReadPolicy => Registry "read" -> SavedPolicy;
     SavePolicy => Registry "save" -> Saved;

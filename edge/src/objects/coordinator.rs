@@ -1,32 +1,47 @@
-//! The coordinator of one budget: runs its [`Pool`] and keeps its one row.
+//! A coordinator: runs the [`Pool`] of one budget, or those of one shard of a global limit's keys, each a row.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
+use weir_shared::federation::pool_name::PoolName;
+use weir_shared::limits::{POOLS_MAX, PURGE_MS, SLIDING_BUCKETS_MAX};
 use weir_shared::units::{EpochMs, WindowLabel};
-use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Terms};
+use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, Terms};
 use weir_shared::wire::stored::{StoredPool, read_row};
 use worker::{Date, DurableObject, Env, Request, Response, State, durable_object};
 
 use super::server::{Arrived, Refused};
-use super::storage::{Database, integer, number, report_damaged, text, wrong_type};
+use super::storage::{Database, Value, integer, number, report_damaged, text, wrong_type};
 
-const SCHEMA: &[&str] =
-    &["CREATE TABLE IF NOT EXISTS pool (id INTEGER PRIMARY KEY, label INTEGER, body TEXT)"];
+const SCHEMA: &[&str] = &[
+    "CREATE TABLE IF NOT EXISTS pools (name TEXT PRIMARY KEY, label INTEGER, \
+     expires_at INTEGER, body TEXT)",
+    "CREATE TABLE IF NOT EXISTS floor (id INTEGER PRIMARY KEY, label INTEGER)",
+];
 
-/// One budget's coordinator.
+/// A coordinator.
 #[durable_object]
 pub struct Coordinator {
     database: Database,
-    pool: RefCell<Option<Pool>>,
+    memory: RefCell<Memory>,
+}
+
+#[derive(Default)]
+struct Memory {
+    pools: BTreeMap<String, Pool>,
+    purged_at: EpochMs,
+    /// Above the labels of all pools that were dropped: none opens below it.
+    floor: WindowLabel,
+    rows: Option<u64>,
 }
 
 impl DurableObject for Coordinator {
     fn new(state: State, _env: Env) -> Self {
         Self {
             database: Database::open(&state, SCHEMA),
-            pool: RefCell::default(),
+            memory: RefCell::default(),
         }
     }
 
@@ -46,16 +61,22 @@ impl Coordinator {
             Ok(message) => message,
             Err(refusal) => return Ok(ExchangeAnswer::Refused(refusal)),
         };
-        let mut pool = self.pool.try_borrow_mut()?;
+        let mut memory = self.memory.try_borrow_mut()?;
         // The clock as it is: a step back is the window's own rule.
         let now = EpochMs(Date::now().as_millis());
-        let pool = match pool.as_mut() {
-            Some(pool) => pool,
-            None => pool.insert(self.wake(message.terms, now)?),
+        let name = &message.budget;
+        if !memory.pools.contains_key(name) {
+            let Some(pool) = self.load(&mut memory, name, &message.terms, now)? else {
+                return Ok(ExchangeAnswer::Refused(Refusal::NoRoom));
+            };
+            memory.pools.insert(name.clone(), pool);
+        }
+        let Some(pool) = memory.pools.get_mut(name) else {
+            return Err(Refused(format!("no pool {name}")));
         };
         let answer = pool.exchange(&message, now);
         if let Some(row) = pool.due() {
-            self.store(&row)?;
+            self.store(name, &row)?;
             pool.stored(&row);
         }
         Ok(match answer {
@@ -64,27 +85,111 @@ impl Coordinator {
         })
     }
 
-    fn wake(&self, terms: Terms, now: EpochMs) -> Result<Pool, Refused> {
-        let query = "SELECT label, body FROM pool WHERE id = 1";
-        let Some(row) = self.database.first(query, vec![])? else {
-            return Ok(Pool::open(terms, now));
-        };
-        let stored = text(row.get(1))
-            .ok_or_else(|| wrong_type("body"))
-            .and_then(read_row::<StoredPool>);
-        Ok(match stored {
-            Ok(stored) => Pool::wake(&stored),
-            Err(damaged) => {
-                report_damaged("pool", &damaged);
-                Pool::damaged(integer(row.first()).map(WindowLabel), terms, now)
-            }
-        })
+    /// The pool as it was stored, or a new one. `None` when there is no room for another.
+    fn load(
+        &self,
+        memory: &mut Memory,
+        name: &str,
+        terms: &Terms,
+        now: EpochMs,
+    ) -> Result<Option<Pool>, Refused> {
+        self.purge(memory, now)?;
+        let query = "SELECT label, body FROM pools WHERE name = ?";
+        if let Some(row) = self.database.first(query, vec![name.into()])? {
+            let stored = text(row.get(1))
+                .ok_or_else(|| wrong_type("body"))
+                .and_then(read_row::<StoredPool>);
+            return Ok(Some(match stored {
+                Ok(stored) => Pool::wake(&stored),
+                Err(damaged) => {
+                    report_damaged(&format!("pool {name}"), &damaged);
+                    let label = integer(row.first()).map(WindowLabel);
+                    self.damaged(memory, name, label, terms, now)?
+                }
+            }));
+        }
+        if is_budget(name) {
+            return Ok(Some(Pool::open(terms.clone(), now)));
+        }
+        let rows = memory.rows.unwrap_or(0);
+        if rows >= POOLS_MAX as u64 {
+            return Ok(None);
+        }
+        memory.rows = Some(rows + 1);
+        Ok(Some(Pool::open_keyed(terms.clone(), memory.floor, now)))
     }
 
-    fn store(&self, row: &StoredPool) -> Result<(), Refused> {
-        let statement = "INSERT OR REPLACE INTO pool (id, label, body) VALUES (1, ?, ?)";
-        let body = serde_json::to_string(row)?;
-        self.database
-            .run(statement, vec![number(row.label.0), body.into()])
+    /// The pool of a row that cannot be read: nothing more is lent in its window. A key's pool goes on far beyond every
+    /// label that it may have used, which is durable before anything is told.
+    fn damaged(
+        &self,
+        memory: &mut Memory,
+        name: &str,
+        label: Option<WindowLabel>,
+        terms: &Terms,
+        now: EpochMs,
+    ) -> Result<Pool, Refused> {
+        if is_budget(name) {
+            return Ok(Pool::damaged(label, terms.clone(), now));
+        }
+        let pool = Pool::damaged_keyed(label, memory.floor, terms.clone(), now);
+        memory.floor = memory.floor.max(pool.floor());
+        self.keep_floor(memory.floor)?;
+        Ok(pool)
     }
+
+    fn keep_floor(&self, floor: WindowLabel) -> Result<(), Refused> {
+        let statement = "INSERT OR REPLACE INTO floor (id, label) VALUES (1, ?)";
+        self.database.run(statement, vec![number(floor.0)])
+    }
+
+    /// Drops the pools whose time is over, once a minute at most. Their labels are durable before a pool opens again,
+    /// so that a clock which steps back opens no window twice.
+    fn purge(&self, memory: &mut Memory, now: EpochMs) -> Result<(), Refused> {
+        let first = memory.rows.is_none();
+        let early = now >= memory.purged_at && now.since(memory.purged_at) < PURGE_MS;
+        if early && !first {
+            return Ok(());
+        }
+        let label = |row: Option<Vec<Value>>| row.and_then(|row| integer(row.first()));
+        let row = self
+            .database
+            .first("SELECT label FROM floor WHERE id = 1", vec![])?;
+        let known = label(row).unwrap_or(0);
+        let over = vec![number(now.0)];
+        let query = "SELECT MAX(label) FROM pools WHERE expires_at <= ? AND instr(name, char(1))";
+        let dropped = label(self.database.first(query, over.clone())?);
+        if let Some(dropped) = dropped {
+            let floor = known.max(dropped.saturating_add(SLIDING_BUCKETS_MAX));
+            memory.floor = WindowLabel(floor);
+            self.keep_floor(memory.floor)?;
+            let statement = "DELETE FROM pools WHERE expires_at <= ? AND instr(name, char(1))";
+            self.database.run(statement, over)?;
+        } else {
+            memory.floor = WindowLabel(known);
+        }
+        memory
+            .pools
+            .retain(|name, pool| is_budget(name) || !pool.idle(now));
+        memory.purged_at = now;
+        memory.rows = label(self.database.first("SELECT COUNT(*) FROM pools", vec![])?);
+        Ok(())
+    }
+
+    fn store(&self, name: &str, row: &StoredPool) -> Result<(), Refused> {
+        let statement =
+            "INSERT OR REPLACE INTO pools (name, label, expires_at, body) VALUES (?, ?, ?, ?)";
+        let body = serde_json::to_string(row)?;
+        let values = vec![
+            name.into(),
+            number(row.label.0),
+            number(row.expires_at().0),
+            body.into(),
+        ];
+        self.database.run(statement, values)
+    }
+}
+
+fn is_budget(name: &str) -> bool {
+    matches!(PoolName::try_from(name), Ok(PoolName::Budget(_)))
 }

@@ -2,8 +2,11 @@
 
 mod check;
 mod fairness;
+mod place;
 mod policy;
+mod reserve;
 mod session;
+mod settle;
 
 use worker::{Context, Env, Method, Request, Response, ResponseBuilder};
 
@@ -28,7 +31,12 @@ async fn route(request: &mut Request, handles: &RequestHandles) -> Result<Respon
     let path = request.path();
     match (path.as_str(), request.method()) {
         ("/v1/check", Post) => check::check(request, handles).await,
-        ("/v1/check", _) => Err(Failure::Method { allow: "POST" }),
+        ("/v1/check/batch", Post) => check::batch(request, handles).await,
+        ("/v1/reserve", Post) => reserve::reserve(request, handles).await,
+        ("/v1/settle", Post) => settle::settle(request, handles).await,
+        ("/v1/check" | "/v1/check/batch" | "/v1/reserve" | "/v1/settle", _) => {
+            Err(Failure::Method { allow: "POST" })
+        }
         ("/operator/v1/policy", Get) => policy::read(request, handles).await,
         ("/operator/v1/policy", Put) => policy::save(request, handles).await,
         ("/operator/v1/policy", _) => Err(Failure::Method { allow: "GET, PUT" }),

@@ -10,6 +10,7 @@ use worker::{Request, Response};
 use crate::auth;
 use crate::http::failure::Failure;
 use crate::http::{body, reply};
+use crate::isolate::adopt_everywhere;
 use crate::isolate::now;
 use crate::isolate::request::RequestHandles;
 use crate::objects::binding::{Address, CallError, call};
@@ -50,7 +51,11 @@ pub async fn save(request: &mut Request, handles: &RequestHandles) -> Result<Res
     )
     .await;
     match saved.map_err(unavailable)? {
-        Saved::Done(revision) => answer(&SavedPolicy { revision, document }),
+        Saved::Done(revision) => {
+            let saved = SavedPolicy { revision, document };
+            adopt_everywhere(&saved);
+            answer(&saved)
+        }
         Saved::Moved(current) => Err(Failure::PreconditionFailed { current: current.0 }),
     }
 }

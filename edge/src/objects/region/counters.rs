@@ -56,9 +56,12 @@ impl Core {
             self.flush().await?;
             self.return_unneeded()?;
             let done = self.with(|machine, now| {
-                let served = |budget: &String| {
+                let served = |pool: &String| {
                     let loaded = machine.policy.as_ref();
-                    loaded.is_some_and(|loaded| loaded.policy.budgets.contains_key(budget))
+                    loaded.is_some_and(|loaded| {
+                        let revision = loaded.saved.revision;
+                        loaded.policy.terms(pool, revision).is_some()
+                    })
                 };
                 let mut escrows = machine.escrows.iter();
                 let restless = escrows.any(|(name, escrow)| served(name) && escrow.restless(now));
@@ -108,17 +111,13 @@ impl Core {
                 .iter()
                 .filter(|(_, escrow)| escrow.wants_contact(now));
             let known = wanting.filter_map(|(name, _)| {
-                let budget = loaded.policy.budgets.get(name)?;
-                Some((
-                    name.clone(),
-                    budget.terms(revision),
-                    loaded.policy.home.clone(),
-                ))
+                let terms = loaded.policy.terms(name, revision)?;
+                Some((name.clone(), terms, loaded.policy.home.clone()))
             });
             known.collect::<Vec<_>>()
         })?;
-        for (budget, terms, home) in due {
-            let _landing = self.borrow_more(&budget, terms, &home)?;
+        for (pool, terms, home) in due {
+            let _landing = self.borrow_more(&pool, &terms, &home)?;
         }
         Ok(())
     }

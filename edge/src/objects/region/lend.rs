@@ -6,9 +6,13 @@ use futures_util::future::join_all;
 use weir_shared::federation::escrow::Escrow;
 use weir_shared::federation::holder::Outlook;
 use weir_shared::federation::message::Message;
+use weir_shared::federation::pool_name::PoolName;
 use weir_shared::federation::waiting::Ticket;
-use weir_shared::limits::{CALL_MS_MAX, CONTACT_MS_MIN, COORDINATOR_CALL_MS_MAX};
-use weir_shared::units::{EpochMs, HolderId, Sequence};
+use weir_shared::limiting::key::shard;
+use weir_shared::limits::{
+    CALL_MS_MAX, CLOCK_STEP_MS_MAX, CONTACT_MS_MIN, COORDINATOR_CALL_MS_MAX, POOLS_MAX, PURGE_MS,
+};
+use weir_shared::units::{EpochMs, HolderId, Incarnation, Sequence};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, Terms};
 use weir_shared::wire::region::{ContactBody, ContactReply};
 use weir_shared::wire::stored::{StoredEscrow, read_row};
@@ -19,7 +23,7 @@ use super::{Core, Flight};
 use crate::objects::binding::{Address, call};
 use crate::objects::deadline::within;
 use crate::objects::server::Refused;
-use crate::objects::storage::{report_damaged, text, wrong_type};
+use crate::objects::storage::{number, report_damaged, text, wrong_type};
 
 impl Core {
     /// An isolate's contact.
@@ -56,7 +60,7 @@ impl Core {
 
     /// One message: asks the coordinator while the region is short of what waits behind it, then answers from what
     /// is held.
-    async fn lend(
+    pub(super) async fn lend(
         self: &Rc<Self>,
         body: ExchangeBody,
         loaded: &Loaded,
@@ -65,12 +69,14 @@ impl Core {
             Ok(message) => message,
             Err(refusal) => return Ok(ExchangeAnswer::Refused(refusal)),
         };
-        let Some(budget) = loaded.policy.budgets.get(&message.budget) else {
+        let revision = loaded.saved.revision;
+        let Some(terms) = loaded.policy.terms(&message.budget, revision) else {
             return Ok(ExchangeAnswer::Refused(Refusal::UnknownBudget));
         };
-        let terms = budget.terms(loaded.saved.revision);
-        self.load_escrow(&message.budget)?;
-        let outage = !self.fill(&message, terms, &loaded.policy.home).await?;
+        if !self.load_escrow(&message.budget)? {
+            return Ok(ExchangeAnswer::Refused(Refusal::NoRoom));
+        }
+        let outage = !self.fill(&message, &terms, &loaded.policy.home).await?;
         let answer = self.with_escrow(&message.budget, |escrow, now| {
             escrow.exchange(&message, outage, now)
         })?;
@@ -86,7 +92,7 @@ impl Core {
     async fn fill(
         self: &Rc<Self>,
         message: &Message,
-        terms: Terms,
+        terms: &Terms,
         home: &str,
     ) -> Result<bool, Refused> {
         let budget = &message.budget;
@@ -118,12 +124,14 @@ impl Core {
     pub(super) fn borrow_more(
         self: &Rc<Self>,
         budget: &str,
-        terms: Terms,
+        terms: &Terms,
         home: &str,
     ) -> Result<futures_channel::oneshot::Receiver<bool>, Refused> {
-        let flight = Flight::Budget(budget.to_owned());
+        let flight = Flight::Pool(budget.to_owned());
         let landing = self.join(flight.clone())?;
-        let Some(body) = self.with_escrow(budget, |escrow, now| escrow.begin(terms, now))? else {
+        let Some(body) =
+            self.with_escrow(budget, |escrow, now| escrow.begin(terms.clone(), now))?
+        else {
             return Ok(landing);
         };
         // What the message returns must not be held any more when this object wakes again.
@@ -143,7 +151,8 @@ impl Core {
 
     async fn exchange_above(self: &Rc<Self>, body: &ExchangeBody, home: &str) -> bool {
         let budget = &body.budget;
-        let address = Address::coordinator(budget, home);
+        let coordinator = coordinator_name(budget);
+        let address = Address::coordinator(&coordinator, home);
         let answer = call(&self.env, address, body, COORDINATOR_CALL_MS_MAX).await;
         let credited = self.with_escrow(budget, |escrow, now| match &answer {
             Ok(ExchangeAnswer::Reply(reply)) => escrow.finish(reply, now),
@@ -163,7 +172,7 @@ impl Core {
         stored.is_ok() && credited.unwrap_or(false)
     }
 
-    fn with_escrow<R>(
+    pub(super) fn with_escrow<R>(
         &self,
         budget: &str,
         step: impl FnOnce(&mut Escrow, EpochMs) -> R,
@@ -176,23 +185,27 @@ impl Core {
     }
 
     /// Makes durable what a reply or a message depends on, before it leaves.
-    fn store_escrow(&self, budget: &str) -> Result<(), Refused> {
+    pub(super) fn store_escrow(&self, budget: &str) -> Result<(), Refused> {
         let Some(row) = self.with_escrow(budget, |escrow, _| escrow.due())? else {
             return Ok(());
         };
-        let statement = "INSERT OR REPLACE INTO escrow (budget, body) VALUES (?, ?)";
+        let statement = "INSERT OR REPLACE INTO escrows (pool, ends_at, body) VALUES (?, ?, ?)";
         let body = serde_json::to_string(&row)?;
-        self.database
-            .run(statement, vec![budget.into(), body.into()])?;
+        let values = vec![budget.into(), number(row.ends_at.0), body.into()];
+        self.database.run(statement, values)?;
         self.with_escrow(budget, |escrow, _| escrow.stored(row))
     }
 
-    /// Wakes the escrow of a budget of the policy, once a life.
-    fn load_escrow(&self, budget: &str) -> Result<(), Refused> {
+    /// Wakes the escrow of a pool of the policy, once a life. False when there is no room for another.
+    pub(super) fn load_escrow(&self, budget: &str) -> Result<bool, Refused> {
         if self.with(|machine, _| machine.escrows.contains_key(budget))? {
-            return Ok(());
+            return Ok(true);
         }
-        let query = "SELECT body FROM escrow WHERE budget = ?";
+        self.drop_idle()?;
+        if self.with(|machine, _| machine.escrows.len() >= POOLS_MAX)? {
+            return Ok(false);
+        }
+        let query = "SELECT body FROM escrows WHERE pool = ?";
         let row = self.database.first(query, vec![budget.into()])?;
         let stored = row.and_then(|row| {
             let body = text(row.first()).ok_or_else(|| wrong_type("body"));
@@ -206,9 +219,44 @@ impl Core {
         });
         self.with(|machine, _| {
             let id = HolderId::of_name(&machine.name);
-            let escrow = Escrow::wake(budget.to_owned(), id, machine.incarnation, stored);
+            let escrow = Escrow::wake(budget.to_owned(), id, machine.escrow_life, stored);
             machine.escrows.insert(budget.to_owned(), escrow);
+            true
         })
+    }
+
+    /// Drops the escrows of keys that nobody asks for any more, once a minute at most. One that comes back is another
+    /// life: its first message must not be taken for one of the life before.
+    fn drop_idle(&self) -> Result<(), Refused> {
+        let dropped_at = self.with(|machine, now| {
+            if now.since(machine.purged_at) < PURGE_MS {
+                return None;
+            }
+            machine.purged_at = now;
+            machine.escrow_life = Incarnation(machine.escrow_life.0 + 1);
+            machine.escrows.retain(|_, escrow| !escrow.idle(now));
+            Some(now)
+        })?;
+        let Some(now) = dropped_at else {
+            return Ok(());
+        };
+        // A row of a window that is long over says nothing that a wake would need.
+        let over = now.0.saturating_sub(CLOCK_STEP_MS_MAX);
+        let values = vec![number(over)];
+        self.database
+            .run("DELETE FROM escrows WHERE ends_at <= ?", values)?;
+        self.database.run(
+            "DELETE FROM settlements WHERE expires_at <= ?",
+            vec![number(now.0)],
+        )
+    }
+}
+
+/// The coordinator that has a pool: a budget's own, or one of the shards over which a global limit spreads its keys.
+fn coordinator_name(pool: &str) -> String {
+    match PoolName::try_from(pool) {
+        Ok(PoolName::Limit { limit, key }) => format!("{limit}/{}", shard(&key)),
+        _ => pool.to_owned(),
     }
 }
 

@@ -1,10 +1,11 @@
-//! The region's object: lends the region's part of each budget to isolates, decides limits, hands on counters, and
-//! holds the last policy that it has seen.
+//! The region's object: lends the region's part of each pool to isolates, settles reservations, hands on counters, and
+//! holds the last policy that it has seen. The keys of limits are kept by further objects of the same class, its shards.
 
 mod counters;
 mod keys;
 mod lend;
 mod policy;
+mod settle;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,33 +15,34 @@ use futures_channel::oneshot;
 use weir_shared::accounting::frame::{Counted, Inbox, Outbox};
 use weir_shared::clock::MonotonicClock;
 use weir_shared::federation::escrow::Escrow;
-use weir_shared::units::{EpochMs, HolderId, Incarnation};
-use weir_shared::wire::region::{ContactBody, DecideBody};
+use weir_shared::units::{EpochMs, HolderId, Incarnation, OpId};
+use weir_shared::wire::region::ContactBody;
+use weir_shared::wire::settlement::SettleBody;
 use worker::{Date, DurableObject, Env, Request, Response, State, durable_object};
 
 use super::calls::PushPolicy;
 use super::server::{Arrived, Refused};
 use super::storage::{Database, integer, number};
-use keys::KeyCount;
+use keys::Keys;
 use policy::Loaded;
 
 const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS life (id INTEGER PRIMARY KEY, incarnation INTEGER)",
     "CREATE TABLE IF NOT EXISTS policy (id INTEGER PRIMARY KEY, revision INTEGER, document TEXT)",
-    "CREATE TABLE IF NOT EXISTS escrow (budget TEXT PRIMARY KEY, body TEXT)",
-    "CREATE TABLE IF NOT EXISTS keys (name TEXT, key TEXT, ms INTEGER, ticks INTEGER, \
-     ticks_per_ms INTEGER, PRIMARY KEY (name, key))",
+    "CREATE TABLE IF NOT EXISTS escrows (pool TEXT PRIMARY KEY, ends_at INTEGER, body TEXT)",
+    "CREATE TABLE IF NOT EXISTS settlements (op TEXT PRIMARY KEY, expires_at INTEGER, body TEXT)",
 ];
 
 /// One region's object.
 #[durable_object]
 pub struct Region {
     core: Rc<Core>,
+    keys: Keys,
 }
 
 /// What outlives one event: shared with what runs on after the reply.
 struct Core {
-    state: State,
+    state: Rc<State>,
     env: Env,
     database: Database,
     machine: RefCell<Option<Machine>>,
@@ -50,11 +52,13 @@ struct Core {
 struct Machine {
     name: String,
     clock: MonotonicClock,
-    incarnation: Incarnation,
     policy: Option<Loaded>,
     asked_at: EpochMs,
     escrows: BTreeMap<String, Escrow>,
-    keys: KeyCount,
+    /// Raised when escrows are dropped: one that comes back is another life.
+    escrow_life: Incarnation,
+    purged_at: EpochMs,
+    settlements: u64,
     inbox: Inbox,
     outbox: Outbox,
     tended_until: EpochMs,
@@ -65,13 +69,16 @@ struct Machine {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Flight {
     Policy,
-    Budget(String),
+    Pool(String),
+    Settlement(OpId),
 }
 
 impl DurableObject for Region {
     fn new(state: State, env: Env) -> Self {
-        let database = Database::open(&state, SCHEMA);
+        let state = Rc::new(state);
+        let database = Database::open(&state, &[SCHEMA, keys::SCHEMA].concat());
         Self {
+            keys: Keys::new(Rc::clone(&state), database.clone()),
             core: Rc::new(Core {
                 state,
                 env,
@@ -90,17 +97,24 @@ impl DurableObject for Region {
                 Err(refused) => Err(refused),
             };
             arrived.answer(reply)
-        } else if arrived.is::<DecideBody>() {
+        } else if arrived.is::<SettleBody>() {
             let reply = match arrived.parse() {
-                Ok(call) => core.decide(call).await,
+                Ok(call) => core.settle(call).await,
                 Err(refused) => Err(refused),
             };
             arrived.answer(reply)
         } else if arrived.is::<PushPolicy>() {
             arrived.answer(arrived.parse().and_then(|call| core.pushed(call)))
+        } else if let Some(answer) = self.keys.answer(&arrived).await {
+            answer
         } else {
             arrived.unknown()
         }
+    }
+
+    async fn alarm(&self) -> worker::Result<Response> {
+        self.keys.alarm().await;
+        Response::empty()
     }
 }
 
@@ -133,11 +147,12 @@ impl Core {
         *self.machine.try_borrow_mut()? = Some(Machine {
             name: name.to_owned(),
             clock: MonotonicClock::default(),
-            incarnation,
             policy: None,
             asked_at: EpochMs(0),
             escrows: BTreeMap::new(),
-            keys: KeyCount::default(),
+            escrow_life: incarnation,
+            purged_at: now,
+            settlements: 0,
             inbox: Inbox::new(incarnation, Counted::new()),
             outbox: Outbox::new(id, incarnation),
             tended_until: EpochMs(0),

@@ -1,158 +1,169 @@
-//! Limits: one row a key, bounded. A row is written only when a check was admitted.
+//! A shard of the region's keys: an object of its own, of the same class, that runs a [`Shard`] on its rows.
 
+mod rows;
+
+use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
-use weir_shared::algorithms::gcra::{Gcra, GcraState};
-use weir_shared::limits::LIMIT_KEYS_MAX;
-use weir_shared::policy::limit::Limit;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use weir_shared::clock::MonotonicClock;
+use weir_shared::invalid::Invalid;
+use weir_shared::limiting::shard::{Put, Shard};
+use weir_shared::limits::PURGE_MS;
 use weir_shared::units::EpochMs;
-use weir_shared::wire::region::{DecideBody, DecideReply, DecidedBody};
+use weir_shared::wire::keys::{DecideBody, FinishBody, SettleKeysBody, ShapeBody};
+use worker::{Date, Response, State, console_error};
 
-use super::Core;
-use crate::objects::server::Refused;
-use crate::objects::storage::{integer, number, report_damaged, wrong_type};
+use crate::objects::binding::Call;
+use crate::objects::server::{Arrived, Refused};
+use crate::objects::storage::Database;
+use rows::{KeyRows, Table};
 
-/// Stands between tenant and key, and alone for the key that all share when there are too many: no name that a
-/// request brings contains a control character.
-const SEPARATOR: &str = "\u{1}";
+pub(super) use rows::SCHEMA;
 
-/// Between two searches for expired keys, which read every row.
-const PURGE_MS: u64 = 60_000;
-
-/// How many keys are stored, once counted.
-#[derive(Debug, Default)]
-pub(super) struct KeyCount {
-    keys: Option<u64>,
-    purged_at: EpochMs,
+/// A shard of keys.
+pub(super) struct Keys {
+    state: Rc<State>,
+    database: Database,
+    memory: RefCell<Memory>,
 }
 
-impl Core {
-    /// A check of one limit.
-    pub(super) async fn decide(self: &Rc<Self>, call: DecideBody) -> Result<DecideReply, Refused> {
-        let loaded = self.policy(&call.region).await?;
-        let revision = loaded.saved.revision;
-        let Some(limit) = loaded.policy.limits.get(&call.limit) else {
-            return Ok(DecideReply {
-                revision,
-                decision: None,
-            });
-        };
-        let now = self.with(|_, now| now)?;
-        let decision = self.charge(&call, limit, now)?;
-        Ok(DecideReply {
-            revision,
-            decision: Some(decision),
-        })
-    }
+#[derive(Default)]
+struct Memory {
+    clock: MonotonicClock,
+    shard: Option<Shard>,
+    table: Table,
+    armed: bool,
+}
 
-    fn charge(
-        &self,
-        call: &DecideBody,
-        limit: &Limit,
-        now: EpochMs,
-    ) -> Result<DecidedBody, Refused> {
-        let own = match &call.tenant {
-            Some(tenant) => format!("{tenant}{SEPARATOR}{}", call.key),
-            None => call.key.clone(),
-        };
-        let (key, state) = match self.load_key(&call.limit, &own, &limit.gcra, now)? {
-            Some(state) => (own, Some(state)),
-            None if self.has_room(now)? => (own, None),
-            None => {
-                let shared = SEPARATOR.to_owned();
-                let state = self.load_key(&call.limit, &shared, &limit.gcra, now)?;
-                (shared, state)
-            }
-        };
-        let checked = limit.gcra.check(state, call.cost, now);
-        if let Some(next) = checked.next {
-            self.store_key(&call.limit, &key, next, state.is_none())?;
+impl Keys {
+    pub(super) fn new(state: Rc<State>, database: Database) -> Self {
+        Self {
+            state,
+            database,
+            memory: RefCell::default(),
         }
-        let decision = checked.decision;
-        Ok(DecidedBody {
-            reason: decision.reason,
-            limit: decision.limit,
-            remaining: decision.remaining,
-            reset_at: decision.reset_at,
-            retry_after_ms: decision.retry.after_ms(),
-        })
     }
 
-    /// The stored state; a row that cannot be read counts as a key that has used its burst.
-    fn load_key(
-        &self,
-        limit: &str,
-        key: &str,
-        gcra: &Gcra,
-        now: EpochMs,
-    ) -> Result<Option<GcraState>, Refused> {
-        let query = "SELECT ms, ticks, ticks_per_ms FROM keys WHERE name = ? AND key = ?";
-        let row = self.database.first(query, vec![limit.into(), key.into()])?;
-        let Some(row) = row else {
-            return Ok(None);
-        };
-        let numbers = [0, 1, 2].map(|column| integer(row.get(column)));
-        let [Some(ms), Some(ticks), Some(ticks_per_ms)] = numbers else {
-            report_damaged(&format!("key of {limit}"), &wrong_type("ms"));
-            return Ok(Some(gcra.exhausted(now)));
-        };
-        Ok(Some(GcraState {
-            ms,
-            ticks,
-            ticks_per_ms,
-        }))
-    }
-
-    fn store_key(
-        &self,
-        limit: &str,
-        key: &str,
-        state: GcraState,
-        new: bool,
-    ) -> Result<(), Refused> {
-        let statement = "INSERT OR REPLACE INTO keys (name, key, ms, ticks, ticks_per_ms) \
-                         VALUES (?, ?, ?, ?, ?)";
-        let values = vec![
-            limit.into(),
-            key.into(),
-            number(state.ms),
-            number(state.ticks),
-            number(state.ticks_per_ms),
-        ];
-        self.database.run(statement, values)?;
-        self.with(|machine, _| {
-            if let (Some(keys), true) = (machine.keys.keys.as_mut(), new) {
-                *keys += 1;
-            }
-        })
-    }
-
-    /// Whether another key may be stored, after expired ones were removed if need be.
-    fn has_room(&self, now: EpochMs) -> Result<bool, Refused> {
-        let max = LIMIT_KEYS_MAX as u64;
-        let known = self.with(|machine, _| machine.keys.keys)?;
-        let keys = match known {
-            Some(keys) => keys,
-            None => self.count_keys()?,
-        };
-        if keys < max {
-            return Ok(true);
+    /// Answers a call that is for keys; `None` for any other.
+    pub(super) async fn answer(&self, arrived: &Arrived) -> Option<worker::Result<Response>> {
+        if arrived.is::<DecideBody>() {
+            Some(
+                self.event(arrived, |shard, body: DecideBody, rows, now| {
+                    shard.decide(&body, rows, now)
+                })
+                .await,
+            )
+        } else if arrived.is::<FinishBody>() {
+            Some(
+                self.event(arrived, |shard, body: FinishBody, rows, now| {
+                    Ok(shard.finish(body, rows, now))
+                })
+                .await,
+            )
+        } else if arrived.is::<SettleKeysBody>() {
+            Some(
+                self.event(arrived, |shard, body: SettleKeysBody, rows, now| {
+                    shard.settle(&body, rows, now)
+                })
+                .await,
+            )
+        } else if arrived.is::<ShapeBody>() {
+            Some(
+                self.event(arrived, |shard, body: ShapeBody, rows, now| {
+                    shard.shape(&body, rows, now)
+                })
+                .await,
+            )
+        } else {
+            None
         }
-        let due = self.with(|machine, _| now.since(machine.keys.purged_at) >= PURGE_MS)?;
-        if !due {
-            return Ok(false);
-        }
-        // A key whose arrival time has passed is no different from one that was never seen.
-        self.database
-            .run("DELETE FROM keys WHERE ms < ?", vec![number(now.0)])?;
-        self.with(|machine, _| machine.keys.purged_at = now)?;
-        Ok(self.count_keys()? < max)
     }
 
-    fn count_keys(&self) -> Result<u64, Refused> {
-        let row = self.database.first("SELECT COUNT(*) FROM keys", vec![])?;
-        let keys = row.and_then(|row| integer(row.first())).unwrap_or(0);
-        self.with(|machine, _| machine.keys.keys = Some(keys))?;
-        Ok(keys)
+    /// One event: decide, write in one statement, answer.
+    async fn event<C: Call + DeserializeOwned, R: Serialize>(
+        &self,
+        arrived: &Arrived,
+        step: impl FnOnce(&mut Shard, C, &mut KeyRows<'_>, EpochMs) -> Result<(R, Vec<Put>), Invalid>,
+    ) -> worker::Result<Response> {
+        let answer = arrived.parse().and_then(|body: C| {
+            self.with(|shard, rows, now| {
+                let (reply, puts) = step(shard, body, rows, now)?;
+                rows.write(&puts)?;
+                Ok(reply)
+            })
+        });
+        if answer.is_ok() {
+            self.arm().await;
+        } else {
+            // What is in memory may be ahead of what is written.
+            self.forget();
+        }
+        arrived.answer(answer)
+    }
+
+    /// The alarm: holds lapse, what has expired is removed.
+    pub(super) async fn alarm(&self) {
+        self.set_armed(false);
+        let expired = self.with(|shard, rows, now| {
+            let puts = shard.expire(rows, now);
+            rows.write(&puts)?;
+            rows.purge(now)
+        });
+        if let Err(refused) = expired {
+            console_error!("alarm: {}", refused.0);
+            self.forget();
+        }
+        self.arm().await;
+    }
+
+    fn with<R>(
+        &self,
+        step: impl FnOnce(&mut Shard, &mut KeyRows<'_>, EpochMs) -> Result<R, Refused>,
+    ) -> Result<R, Refused> {
+        let mut memory = self.memory.try_borrow_mut()?;
+        let memory = &mut *memory;
+        let now = memory.clock.read(EpochMs(Date::now().as_millis()));
+        let mut rows = KeyRows::new(&self.database, &mut memory.table, now);
+        let shard = match memory.shard.as_mut() {
+            Some(shard) => shard,
+            None => memory.shard.insert(Shard::wake(rows.holds()?)),
+        };
+        step(shard, &mut rows, now)
+    }
+
+    fn forget(&self) {
+        if let Ok(mut memory) = self.memory.try_borrow_mut() {
+            memory.shard = None;
+            memory.table = Table::default();
+        }
+    }
+
+    /// Sets the alarm, a minute ahead, while rows are kept that will expire. A hold that lapses before is seen by the
+    /// next event.
+    async fn arm(&self) {
+        if !self.claim_alarm().unwrap_or(false) {
+            return;
+        }
+        let offset = Duration::from_millis(PURGE_MS);
+        if let Err(error) = self.state.storage().set_alarm(offset).await {
+            console_error!("alarm: {error}");
+            self.set_armed(false);
+        }
+    }
+
+    fn claim_alarm(&self) -> Result<bool, Refused> {
+        let mut memory = self.memory.try_borrow_mut()?;
+        let claimed = !memory.armed && !memory.table.is_empty();
+        memory.armed |= claimed;
+        Ok(claimed)
+    }
+
+    fn set_armed(&self, armed: bool) {
+        if let Ok(mut memory) = self.memory.try_borrow_mut() {
+            memory.armed = armed;
+        }
     }
 }

@@ -1,0 +1,64 @@
+//! A check of a key that this isolate keeps for itself.
+
+use weir_shared::algorithms::composite::StateKey;
+use weir_shared::algorithms::scale::{Scaled, ScaledReceipt};
+use weir_shared::decision::Decision;
+
+use super::{now, with};
+use crate::http::failure::Failure;
+
+/// One key of this isolate.
+pub struct LocalCheck<'a> {
+    /// The region that it decides for.
+    pub region: &'a str,
+    /// The key.
+    pub key: &'a StateKey,
+    /// Its rules.
+    pub machine: &'a Scaled,
+}
+
+impl LocalCheck<'_> {
+    /// Decides `units`, which it only looks at with `look`, and tells what gives them back when they were charged.
+    ///
+    /// # Errors
+    /// When the isolate decides for too many regions.
+    pub fn decide(
+        &self,
+        units: u64,
+        look: bool,
+    ) -> Result<(Decision, Option<ScaledReceipt>), Failure> {
+        let at = now();
+        with(self.region, |view| {
+            let key = view.store.place(self.key.clone(), at);
+            let state = view.store.get(&key);
+            if look {
+                return (self.machine.look(state.as_ref(), units, at), None);
+            }
+            let checked = self.machine.check(state.as_ref(), units, at);
+            let receipt = checked.next.map(|next| {
+                let receipt = self.machine.receipt(&next);
+                let expires_at = self.machine.expires_at(&next);
+                view.store.put(key, next, expires_at);
+                receipt
+            });
+            (checked.decision, receipt)
+        })
+    }
+
+    /// Gives back what was charged.
+    ///
+    /// # Errors
+    /// When the isolate decides for too many regions.
+    pub fn undo(&self, receipt: &ScaledReceipt, units: u64) -> Result<(), Failure> {
+        let at = now();
+        with(self.region, |view| {
+            let key = view.store.place(self.key.clone(), at);
+            let state = view.store.get(&key);
+            let next = state.and_then(|state| self.machine.refund(&state, receipt, units, at));
+            if let Some(next) = next {
+                let expires_at = self.machine.expires_at(&next);
+                view.store.put(key, next, expires_at);
+            }
+        })
+    }
+}

@@ -1,0 +1,360 @@
+//! What a question comes to under the policy: for each check its dimensions, and where each is kept.
+
+use std::rc::Rc;
+
+use weir_shared::accounting::counters::Charged;
+use weir_shared::algorithms::composite::{Mode, StateKey};
+use weir_shared::algorithms::scale::Scaled;
+use weir_shared::check::{Check, Item, Keys, Target};
+use weir_shared::decision::{Decision, Reason};
+use weir_shared::federation::pool_name::PoolName;
+use weir_shared::invalid::{Fault, Invalid};
+use weir_shared::limiting::key::{full_key, shard};
+use weir_shared::limiting::verdict::{DimensionRules, StepRules};
+use weir_shared::policy::budget::Budget;
+use weir_shared::policy::limit::{Composite, Limit, Rule, Single};
+use weir_shared::policy::weight::Weight;
+use weir_shared::wire::exchange::Terms;
+use weir_shared::wire::keys::LimitTerms;
+use weir_shared::wire::policy::{OnUnavailable, Scope};
+
+use super::region::Loaded;
+use crate::http::failure::Failure;
+use crate::http::ratelimit::Promise;
+
+/// One check of a question.
+pub struct Step<'a> {
+    /// What it is counted under.
+    pub charged: Charged<'a>,
+    /// The cost that the request named.
+    pub cost: u64,
+    /// How its dimensions combine.
+    pub mode: Mode,
+    /// Its dimensions; at least one.
+    pub dimensions: Vec<Dimension<'a>>,
+    /// Whether it is enforced.
+    pub enforced: bool,
+}
+
+impl Step<'_> {
+    /// How its decisions combine.
+    pub fn rules(&self) -> StepRules {
+        StepRules {
+            mode: self.mode,
+            enforced: self.enforced,
+            dimensions: self.dimensions.iter().map(|one| one.rules).collect(),
+        }
+    }
+}
+
+/// One dimension of a check.
+pub struct Dimension<'a> {
+    /// Its name, when it decides.
+    pub name: &'a str,
+    /// Where its state is.
+    pub place: Place<'a>,
+    /// Units, in the scale of its state; what one would cost where it only looks.
+    pub units: u64,
+    /// Whether it only looks.
+    pub look: bool,
+    /// In how many parts of a unit its state is counted.
+    pub scale: u64,
+    /// What the policy promises.
+    pub promise: Promise,
+    /// Whether it has a say.
+    pub rules: DimensionRules,
+}
+
+/// Where a state is.
+pub enum Place<'a> {
+    /// Leased from a pool of the whole deployment.
+    Pool {
+        /// The pool.
+        pool: String,
+        /// Its terms.
+        terms: Terms,
+        /// Why it is denied when it is used up.
+        denial: Reason,
+    },
+    /// Kept by this isolate.
+    Isolate {
+        /// The key.
+        key: StateKey,
+        /// Its rules.
+        machine: &'a Scaled,
+    },
+    /// Kept by a shard of the region.
+    Shard {
+        /// Which.
+        shard: u32,
+        /// The key.
+        key: StateKey,
+        /// Its rules.
+        machine: &'a Scaled,
+        /// Its rules, as they travel.
+        terms: Rc<LimitTerms>,
+    },
+}
+
+impl Dimension<'_> {
+    /// A decision in the state's scale, in whole units.
+    pub fn whole(&self, decision: Decision) -> Decision {
+        Decision {
+            limit: decision.limit / self.scale,
+            remaining: decision.remaining / self.scale,
+            ..decision
+        }
+    }
+}
+
+/// The steps of a question.
+///
+/// # Errors
+/// 404 for a name that the policy does not have, 400 for a key or tenant that is missing or has no place.
+pub fn steps<'a>(check: &'a Check, loaded: &'a Loaded) -> Result<Vec<Step<'a>>, Failure> {
+    let tenant = check.tenant.as_deref();
+    if tenant.is_some_and(|tenant| loaded.policy.tiers.resolve(tenant).is_none()) {
+        return Err(Failure::unknown("tenant", ""));
+    }
+    let planner = Planner {
+        check,
+        loaded,
+        tenant,
+    };
+    check.items.iter().map(|item| planner.step(item)).collect()
+}
+
+/// The limit of that name, with where it is asked for.
+pub fn limit_named<'a>(loaded: &'a Loaded, name: &str, at: &str) -> Result<&'a Limit, Failure> {
+    let limits = &loaded.policy.limits;
+    limits
+        .get(name)
+        .ok_or_else(|| Failure::unknown("limit", at))
+}
+
+/// The rules of a limit, as they travel to a shard.
+pub fn limit_terms(loaded: &Loaded, name: &str, scale: u64) -> Option<LimitTerms> {
+    Some(LimitTerms {
+        name: name.to_owned(),
+        revision: loaded.revision,
+        scale,
+        body: loaded.policy.limits.get(name)?.body.clone(),
+    })
+}
+
+/// The key under which a limit is asked, the tenant included where each has its own.
+///
+/// # Errors
+/// 400 when tenant or key is missing.
+pub fn key_of(
+    limit: &Limit,
+    tenant: Option<&str>,
+    key: Option<&str>,
+    key_field: String,
+) -> Result<String, Failure> {
+    let missing = |field: String| Failure::Invalid(Invalid::new(field, Fault::Missing));
+    match (limit.per_tenant, tenant, key) {
+        (true, None, _) => Err(missing("/tenant".to_owned())),
+        (true, Some(tenant), key) => Ok(full_key(Some(tenant), key.unwrap_or_default())),
+        (false, _, Some(key)) => Ok(full_key(None, key)),
+        (false, _, None) => Err(missing(key_field)),
+    }
+}
+
+struct Planner<'a> {
+    check: &'a Check,
+    loaded: &'a Loaded,
+    tenant: Option<&'a str>,
+}
+
+impl<'a> Planner<'a> {
+    fn step(&self, item: &'a Item) -> Result<Step<'a>, Failure> {
+        match &item.target {
+            Target::Budget(name) => {
+                let budgets = &self.loaded.policy.budgets;
+                let budget = budgets
+                    .get(name)
+                    .ok_or_else(|| Failure::unknown("budget", &item.at))?;
+                Ok(self.budget(name, budget, item))
+            }
+            Target::Limit { name, keys } => {
+                let limit = limit_named(self.loaded, name, &item.at)?;
+                let mut step = Step {
+                    charged: Charged::Limit(name),
+                    cost: item.cost,
+                    mode: Mode::All,
+                    dimensions: Vec::new(),
+                    enforced: self.loaded.policy.enforcing && !limit.shadow,
+                };
+                match &limit.rule {
+                    Rule::Single(single) => {
+                        let one = self.single(name, name, limit, single, None, item, keys)?;
+                        step.dimensions.push(one);
+                    }
+                    Rule::Composite(composite) => {
+                        step.mode = composite.mode;
+                        step.dimensions = self.composite(limit, composite, item, keys)?;
+                    }
+                    Rule::Shaper(_) => {
+                        return Err(refused(
+                            &item.at,
+                            "/limit",
+                            "/v1/check: a leaky_bucket is asked by /v1/reserve",
+                        ));
+                    }
+                }
+                Ok(step)
+            }
+        }
+    }
+
+    fn budget(&self, name: &'a str, budget: &Budget, item: &Item) -> Step<'a> {
+        let dimension = Dimension {
+            name,
+            place: Place::Pool {
+                pool: PoolName::Budget(name.to_owned()).to_string(),
+                terms: budget.terms(self.loaded.revision),
+                denial: Reason::CapReached,
+            },
+            units: item.cost.max(1),
+            look: item.cost == 0,
+            scale: 1,
+            promise: Promise {
+                quota: budget.limit,
+                window_ms: budget.window_ms,
+            },
+            rules: DimensionRules {
+                shadow: budget.shadow,
+                excused: budget.on_unavailable == OnUnavailable::Allow,
+            },
+        };
+        Step {
+            charged: Charged::Budget(name),
+            cost: item.cost,
+            mode: Mode::All,
+            enforced: self.loaded.policy.enforcing && !budget.shadow,
+            dimensions: vec![dimension],
+        }
+    }
+
+    fn composite(
+        &self,
+        composite_limit: &'a Limit,
+        composite: &'a Composite,
+        item: &'a Item,
+        keys: &'a Keys,
+    ) -> Result<Vec<Dimension<'a>>, Failure> {
+        if let Keys::Named(keys) = keys {
+            let known = |key: &String| composite.dimensions.iter().any(|one| &one.name == key);
+            if let Some(unknown) = keys.keys().find(|key| !known(key)) {
+                let fault = Fault::Unknown {
+                    name: unknown.clone(),
+                    what: "dimension of this limit",
+                };
+                let field = format!("{}/keys{}", item.at, weir_shared::invalid::step(unknown));
+                return Err(Invalid::new(field, fault).into());
+            }
+        }
+        let mut dimensions = Vec::with_capacity(composite.dimensions.len());
+        for part in &composite.dimensions {
+            let limit = limit_named(self.loaded, &part.limit, &item.at)?;
+            let Rule::Single(single) = &limit.rule else {
+                return Err(Failure::unknown("limit", &item.at));
+            };
+            let weight = Some(&part.weight);
+            let mut one =
+                self.single(&part.name, &part.limit, limit, single, weight, item, keys)?;
+            one.rules.excused |= composite_limit.on_unavailable == OnUnavailable::Allow;
+            dimensions.push(one);
+        }
+        Ok(dimensions)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parts of one dimension")]
+    fn single(
+        &self,
+        name: &'a str,
+        limit_name: &'a str,
+        limit: &'a Limit,
+        single: &'a Single,
+        weight: Option<&Weight>,
+        item: &'a Item,
+        keys: &'a Keys,
+    ) -> Result<Dimension<'a>, Failure> {
+        let (key, field) = match keys {
+            Keys::None => (None, "/key".to_owned()),
+            Keys::One(key) => (Some(key.as_str()), "/key".to_owned()),
+            Keys::Named(keys) => (
+                keys.get(name).map(String::as_str),
+                format!("/keys{}", weir_shared::invalid::step(name)),
+            ),
+        };
+        let field = format!("{}{field}", item.at);
+        let key = key_of(limit, self.tenant, key, field)?;
+        let promise = single.machine.promise();
+        Ok(Dimension {
+            name,
+            place: self.place(limit_name, limit, single, key, item)?,
+            units: single.cost(weight, item.cost.max(1)),
+            look: item.cost == 0,
+            scale: single.machine.scale(),
+            promise: Promise {
+                quota: promise.quota,
+                window_ms: promise.window_ms,
+            },
+            rules: DimensionRules {
+                shadow: limit.shadow,
+                excused: limit.on_unavailable == OnUnavailable::Allow,
+            },
+        })
+    }
+
+    fn place(
+        &self,
+        name: &'a str,
+        limit: &'a Limit,
+        single: &'a Single,
+        key: String,
+        item: &Item,
+    ) -> Result<Place<'a>, Failure> {
+        let state_key = |key| StateKey {
+            limit: name.to_owned(),
+            key,
+        };
+        Ok(match single.scope {
+            Scope::Global => Place::Pool {
+                pool: PoolName::Limit {
+                    limit: name.to_owned(),
+                    key,
+                }
+                .to_string(),
+                terms: limit
+                    .terms(self.loaded.revision)
+                    .ok_or_else(|| Failure::Internal(format!("no terms of {name}")))?,
+                denial: Reason::LimitExceeded,
+            },
+            Scope::Isolate if self.check.reserve => {
+                let why = "a limit of scope isolate: another isolate could not settle it";
+                let request = item.at.split("/checks/").next().unwrap_or_default();
+                return Err(refused(request, "/reserve", why));
+            }
+            Scope::Isolate => Place::Isolate {
+                key: state_key(key),
+                machine: &single.machine,
+            },
+            Scope::Region => Place::Shard {
+                shard: shard(&key),
+                key: state_key(key),
+                machine: &single.machine,
+                terms: Rc::new(
+                    limit_terms(self.loaded, name, single.machine.scale())
+                        .ok_or_else(|| Failure::Internal(format!("no rules of {name}")))?,
+                ),
+            },
+        })
+    }
+}
+
+fn refused(at: &str, field: &str, by: &'static str) -> Failure {
+    Failure::Invalid(Invalid::new(format!("{at}{field}"), Fault::Excluded { by }))
+}

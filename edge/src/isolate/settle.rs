@@ -1,0 +1,226 @@
+//! Settling a reservation: first the region that charged it says what was used, once and for all; then the shards of
+//! its keys are told.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::join_all;
+use weir_shared::limiting::key::shard;
+use weir_shared::limiting::reservation::{Change, Place, Reservation, Reserved};
+use weir_shared::limits::{OPERATOR_CALL_MS_MAX, REFRESH_MS_MAX, RESERVATION_MS};
+use weir_shared::policy::limit::Rule;
+use weir_shared::wire::exchange::VERSION;
+use weir_shared::wire::keys::{DebtBody, LimitTerms, ReturnBody, SettleKeysBody};
+use weir_shared::wire::settle::SettledBody;
+use weir_shared::wire::settlement::{PoolChange, SettleBody};
+
+use super::contact::start;
+use super::plan::limit_terms;
+use super::region::Loaded;
+use super::request::RequestHandles;
+use super::{now, with};
+use crate::http::failure::Failure;
+use crate::objects::binding::{Address, CallError, KeyShard, call};
+use crate::objects::deadline::within;
+
+/// What a settlement changed, in units of each charge.
+#[derive(Clone, Copy, Default)]
+struct Changed {
+    back: u64,
+    debt: u64,
+}
+
+/// Settles a reservation; a second settlement answers the first result.
+///
+/// # Errors
+/// 503 when the region that charged it, or one of its shards, does not answer: the settlement can be tried again.
+pub async fn settle(
+    handles: &RequestHandles,
+    loaded: &Loaded,
+    reservation: &Reservation,
+    actual: u64,
+) -> Result<SettledBody, Failure> {
+    let mut changed = vec![Changed::default(); reservation.charges.len()];
+    let actual = settle_pools(handles, reservation, actual, &mut changed).await?;
+    settle_keys(handles, loaded, reservation, actual, &mut changed).await?;
+    let reserved = reservation.cost();
+    let mut body = SettledBody {
+        reserved,
+        actual,
+        refunded: 0,
+        debt: 0,
+    };
+    // What is told is of the cost that was reserved; a weight makes it more units of a limit, and these count alike.
+    let main = reservation.charges.iter().zip(&changed);
+    if let Some((charge, changed)) = main.into_iter().find(|(charge, _)| charge.cost == reserved) {
+        body.refunded = unweighted(changed.back, charge);
+        body.debt = unweighted(changed.debt, charge);
+    }
+    Ok(body)
+}
+
+fn unweighted(units: u64, charge: &Reserved) -> u64 {
+    let cost = u128::from(units) * u128::from(charge.cost) / u128::from(charge.units.max(1));
+    u64::try_from(cost).unwrap_or(u64::MAX)
+}
+
+async fn settle_pools(
+    handles: &RequestHandles,
+    reservation: &Reservation,
+    actual: u64,
+    changed: &mut [Changed],
+) -> Result<u64, Failure> {
+    let mut pools = Vec::new();
+    let mut places = Vec::new();
+    let changes = reservation.settle(actual);
+    for (index, (charge, change)) in reservation.charges.iter().zip(&changes).enumerate() {
+        if let Place::Pool { pool, label } = &charge.place {
+            places.push(index);
+            pools.push(PoolChange {
+                pool: pool.clone(),
+                label: *label,
+                back: change.back,
+                debt: change.debt,
+            });
+        }
+    }
+    let body = SettleBody {
+        v: VERSION,
+        region: reservation.region.clone(),
+        op: reservation.op,
+        actual,
+        expires_at: reservation.expires_at.plus(RESERVATION_MS),
+        pools,
+    };
+    let region = Address::region(&reservation.region);
+    let answer = call(&handles.env, region, &body, OPERATOR_CALL_MS_MAX).await;
+    let reply = answer.map_err(unavailable)?;
+    let results = reply.returned.iter().zip(&reply.charged);
+    for ((index, pool), (back, debt)) in places.iter().zip(&body.pools).zip(results) {
+        changed[*index] = Changed {
+            back: *back,
+            debt: *debt,
+        };
+        look_again(handles, &reservation.region, &pool.pool).await?;
+    }
+    Ok(reply.actual)
+}
+
+/// Hears of the pool at once, where this isolate holds a lease of it: it may have more now, or less.
+async fn look_again(handles: &RequestHandles, region: &str, pool: &str) -> Result<(), Failure> {
+    let at = now();
+    let body = with(region, |view| {
+        let loaded = view.loaded.clone()?;
+        let terms = loaded.policy.terms(pool, loaded.revision)?;
+        view.leased(pool, at)?.begin(terms, at)
+    })?;
+    if let Some(body) = body {
+        let landing = start(handles, region, vec![body])?;
+        let _late = within(REFRESH_MS_MAX, landing).await;
+    }
+    Ok(())
+}
+
+async fn settle_keys(
+    handles: &RequestHandles,
+    loaded: &Loaded,
+    reservation: &Reservation,
+    actual: u64,
+    changed: &mut [Changed],
+) -> Result<(), Failure> {
+    let mut shards: BTreeMap<u32, Vec<(usize, Change)>> = BTreeMap::new();
+    for (index, change) in reservation.settle(actual).into_iter().enumerate() {
+        if let Place::Key { key, .. } = &reservation.charges[index].place {
+            shards.entry(shard(key)).or_default().push((index, change));
+        }
+    }
+    let asked: Vec<_> = shards
+        .into_iter()
+        .map(|(number, changes)| {
+            let name = KeyShard::new(&reservation.region, number);
+            (name, keys_body(loaded, reservation, &changes))
+        })
+        .collect();
+    let calls = asked.iter().map(|(name, (body, _, _))| {
+        call(
+            &handles.env,
+            Address::keys(name),
+            body,
+            OPERATOR_CALL_MS_MAX,
+        )
+    });
+    for (answer, (_, (_, backs, debts))) in join_all(calls).await.into_iter().zip(&asked) {
+        let reply = answer.map_err(unavailable)?;
+        for (index, units) in backs.iter().zip(reply.returned) {
+            changed[*index].back = units;
+        }
+        for (index, units) in debts.iter().zip(reply.charged) {
+            changed[*index].debt = units;
+        }
+    }
+    Ok(())
+}
+
+/// The settlement of one shard, and which charge each of its entries is.
+fn keys_body(
+    loaded: &Loaded,
+    reservation: &Reservation,
+    changes: &[(usize, Change)],
+) -> (SettleKeysBody, Vec<usize>, Vec<usize>) {
+    let mut limits: BTreeMap<&str, LimitTerms> = BTreeMap::new();
+    let (mut returns, mut debts) = (Vec::new(), Vec::new());
+    let (mut backs_of, mut debts_of) = (Vec::new(), Vec::new());
+    for (index, change) in changes {
+        let Place::Key {
+            limit,
+            key,
+            receipt,
+        } = &reservation.charges[*index].place
+        else {
+            continue;
+        };
+        // A limit that the policy does not have any more has no state to change.
+        let Some(terms) = rules(loaded, limit) else {
+            continue;
+        };
+        limits.insert(limit, terms);
+        if change.back > 0 {
+            backs_of.push(*index);
+            returns.push(ReturnBody {
+                limit: limit.clone(),
+                key: key.clone(),
+                units: change.back,
+                receipt: receipt.clone(),
+            });
+        }
+        if change.debt > 0 {
+            debts_of.push(*index);
+            debts.push(DebtBody {
+                limit: limit.clone(),
+                key: key.clone(),
+                units: change.debt,
+            });
+        }
+    }
+    let body = SettleKeysBody {
+        v: VERSION,
+        op: reservation.op,
+        expires_at: reservation.expires_at.plus(RESERVATION_MS),
+        limits: limits.into_values().collect(),
+        returns,
+        debts,
+    };
+    (body, backs_of, debts_of)
+}
+
+fn rules(loaded: &Loaded, limit: &str) -> Option<LimitTerms> {
+    let Rule::Single(single) = &loaded.policy.limits.get(limit)?.rule else {
+        return None;
+    };
+    limit_terms(loaded, limit, single.machine.scale())
+}
+
+fn unavailable(error: CallError) -> Failure {
+    Failure::Unavailable {
+        what: error.to_string(),
+    }
+}

@@ -1,0 +1,103 @@
+//! A place in the queue of a leaky bucket: kept by this isolate, or by a shard of the region.
+
+use weir_shared::algorithms::State;
+use weir_shared::algorithms::composite::StateKey;
+use weir_shared::algorithms::leaky_bucket::Reservation;
+use weir_shared::algorithms::scale::ScaledState;
+use weir_shared::check::reserve::Reserve;
+use weir_shared::decision::Retry;
+use weir_shared::invalid::{Fault, Invalid};
+use weir_shared::limiting::key::shard;
+use weir_shared::limits::CALL_MS_MAX;
+use weir_shared::policy::limit::{Rule, Shaper};
+use weir_shared::wire::exchange::VERSION;
+use weir_shared::wire::keys::ShapeBody;
+use weir_shared::wire::policy::Scope;
+
+use super::plan::{key_of, limit_named, limit_terms};
+use super::region::Loaded;
+use super::request::RequestHandles;
+use super::{now, with};
+use crate::http::failure::Failure;
+use crate::objects::binding::{Address, KeyShard, call};
+
+/// Who gives places.
+pub struct Shape<'a> {
+    /// The platform.
+    pub handles: &'a RequestHandles,
+    /// The region.
+    pub region: &'a str,
+    /// Its policy.
+    pub loaded: &'a Loaded,
+}
+
+impl Shape<'_> {
+    /// Gives a place, or says when there could be one.
+    ///
+    /// # Errors
+    /// 404 for a name that the policy does not have, 400 for one that is no leaky bucket, 503 when the region does not
+    /// answer.
+    pub async fn reserve(&self, question: &Reserve) -> Result<Reservation, Failure> {
+        let limit = limit_named(self.loaded, &question.limit, "")?;
+        let Rule::Shaper(shaper) = &limit.rule else {
+            let by = "/v1/reserve: it is no leaky_bucket and is asked by /v1/check";
+            return Err(Invalid::new("/limit", Fault::Excluded { by }).into());
+        };
+        let tenant = question.tenant.as_deref();
+        let key = key_of(limit, tenant, question.key.as_deref(), "/key".to_owned())?;
+        match shaper.scope {
+            Scope::Isolate => self.here(shaper, &question.limit, key, question.cost),
+            _ => self.at_shard(&question.limit, key, question.cost).await,
+        }
+    }
+
+    fn here(
+        &self,
+        shaper: &Shaper,
+        limit: &str,
+        key: String,
+        cost: u64,
+    ) -> Result<Reservation, Failure> {
+        let at = now();
+        with(self.region, |view| {
+            let limit = limit.to_owned();
+            let key = view.store.place(StateKey { limit, key }, at);
+            let state = match view.store.get(&key).map(|kept| kept.state) {
+                Some(State::LeakyBucket(state)) => Some(state),
+                _ => None,
+            };
+            let reserved = shaper.bucket.reserve(state.as_ref(), cost, at);
+            if let Some(next) = reserved.next {
+                let expires_at = shaper.bucket.expires_at(&next);
+                let state = ScaledState::whole(State::LeakyBucket(next));
+                view.store.put(key, state, expires_at);
+            }
+            reserved.outcome
+        })
+    }
+
+    async fn at_shard(&self, limit: &str, key: String, cost: u64) -> Result<Reservation, Failure> {
+        let name = KeyShard::new(self.region, shard(&key));
+        let terms = limit_terms(self.loaded, limit, 1)
+            .ok_or_else(|| Failure::Internal(format!("no rules of {limit}")))?;
+        let body = ShapeBody {
+            v: VERSION,
+            limit: terms,
+            key,
+            cost,
+        };
+        let answer = call(&self.handles.env, Address::keys(&name), &body, CALL_MS_MAX).await;
+        let reply = answer.map_err(|error| Failure::Unavailable {
+            what: error.to_string(),
+        })?;
+        Ok(Reservation {
+            accepted: reply.accepted,
+            delay_ms: reply.delay_ms,
+            retry: match reply.retry_after_ms {
+                Some(0) => Retry::Now,
+                Some(ms) => Retry::AfterMs(ms),
+                None => Retry::Never,
+            },
+        })
+    }
+}

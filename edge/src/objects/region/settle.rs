@@ -1,0 +1,139 @@
+//! Settling reservations: units go back into their window, or more is charged, once. The result is a row, written
+//! together with what it changes.
+
+use std::rc::Rc;
+
+use weir_shared::limits::OPERATOR_CALL_MS_MAX;
+use weir_shared::units::{HolderId, OpId, Sequence};
+use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, VERSION, Want};
+use weir_shared::wire::settlement::{PoolChange, SettleBody, SettleReply};
+use weir_shared::wire::stored::{StoredSettlement, read_row};
+
+use super::policy::Loaded;
+use super::{Core, Flight};
+use crate::objects::deadline::within;
+use crate::objects::server::Refused;
+use crate::objects::storage::{number, report_damaged, text, wrong_type};
+
+/// Who borrows what is charged beyond a reservation: a holder that never gives anything back.
+const DEBTOR: &str = "settlements";
+
+impl Core {
+    /// Settles a reservation, or tells what came of it before.
+    pub(super) async fn settle(self: &Rc<Self>, call: SettleBody) -> Result<SettleReply, Refused> {
+        let loaded = self.policy(&call.region).await?;
+        let flight = Flight::Settlement(call.op);
+        let under_way = self.with(|machine, _| machine.flights.contains_key(&flight))?;
+        let landing = self.join(flight.clone())?;
+        if under_way {
+            let _landed = within(OPERATOR_CALL_MS_MAX, landing).await;
+            return self
+                .settled(call.op)?
+                .ok_or_else(|| Refused("the settlement under way failed".to_owned()));
+        }
+        let settled = match self.settled(call.op) {
+            Ok(Some(reply)) => Ok(reply),
+            Ok(None) => self.settle_once(&call, &loaded).await,
+            Err(refused) => Err(refused),
+        };
+        self.land(&flight, settled.is_ok());
+        settled
+    }
+
+    async fn settle_once(
+        self: &Rc<Self>,
+        call: &SettleBody,
+        loaded: &Loaded,
+    ) -> Result<SettleReply, Refused> {
+        let mut charged = Vec::with_capacity(call.pools.len());
+        for change in &call.pools {
+            charged.push(self.charge_debt(change, loaded).await?);
+        }
+        let mut returned = Vec::with_capacity(call.pools.len());
+        // From here on nothing waits: what goes back and that it did become durable together.
+        for change in &call.pools {
+            returned.push(self.take_back(change)?);
+        }
+        let reply = SettleReply {
+            actual: call.actual,
+            returned,
+            charged,
+        };
+        let statement =
+            "INSERT OR REPLACE INTO settlements (op, expires_at, body) VALUES (?, ?, ?)";
+        let body = serde_json::to_string(&StoredSettlement::new(reply.clone()))?;
+        let values = vec![
+            call.op.to_string().into(),
+            number(call.expires_at.0),
+            body.into(),
+        ];
+        self.database.run(statement, values)?;
+        Ok(reply)
+    }
+
+    fn take_back(self: &Rc<Self>, change: &PoolChange) -> Result<u64, Refused> {
+        if change.back == 0 || !self.load_escrow(&change.pool)? {
+            return Ok(0);
+        }
+        let taken = self.with_escrow(&change.pool, |escrow, now| {
+            escrow.refund(change.label, change.back, now)
+        })?;
+        self.store_escrow(&change.pool)?;
+        Ok(taken)
+    }
+
+    /// Borrows what was used beyond, as far as the window lasts.
+    async fn charge_debt(
+        self: &Rc<Self>,
+        change: &PoolChange,
+        loaded: &Loaded,
+    ) -> Result<u64, Refused> {
+        let terms = loaded.policy.terms(&change.pool, loaded.saved.revision);
+        let (true, Some(terms)) = (change.debt > 0, terms) else {
+            return Ok(0);
+        };
+        let (incarnation, sequence) = self.with(|machine, _| {
+            machine.settlements += 1;
+            (machine.escrow_life, Sequence(machine.settlements))
+        })?;
+        let body = ExchangeBody {
+            v: VERSION,
+            budget: change.pool.clone(),
+            terms,
+            holder: HolderId::of_name(DEBTOR),
+            incarnation,
+            sequence,
+            seen: None,
+            window: None,
+            wants: vec![Want {
+                tenant: None,
+                waiting: change.debt,
+                smallest: 1,
+                expected: 0,
+            }],
+            returns: Vec::new(),
+            denied: 0,
+        };
+        Ok(match self.lend(body, loaded).await? {
+            ExchangeAnswer::Reply(reply) => reply.grants.iter().map(|grant| grant.units).sum(),
+            ExchangeAnswer::Refused(_) => 0,
+        })
+    }
+
+    fn settled(&self, op: OpId) -> Result<Option<SettleReply>, Refused> {
+        let query = "SELECT body FROM settlements WHERE op = ?";
+        let row = self.database.first(query, vec![op.to_string().into()])?;
+        let Some(row) = row else {
+            return Ok(None);
+        };
+        let body = text(row.first()).ok_or_else(|| wrong_type("body"));
+        match body.and_then(read_row::<StoredSettlement<SettleReply>>) {
+            Ok(stored) => Ok(Some(stored.result)),
+            Err(damaged) => {
+                // It was settled, and what came of it is not known: nothing is given back twice.
+                report_damaged("settlement", &damaged);
+                Err(Refused("the settlement cannot be read".to_owned()))
+            }
+        }
+    }
+}

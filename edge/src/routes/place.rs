@@ -1,0 +1,95 @@
+//! The region that decides a request, with its policy.
+
+use weir_shared::invalid::{Fault, Invalid};
+use weir_shared::policy::Policy;
+use weir_shared::policy::name::label;
+use weir_shared::policy::region::{Arrival, choose, nearest};
+use worker::js_sys::Reflect;
+use worker::{Env, Request};
+
+use crate::http::failure::Failure;
+use crate::isolate::contact::policy;
+use crate::isolate::region::Loaded;
+use crate::isolate::request::RequestHandles;
+use crate::isolate::{any_policy, forget};
+
+/// The header that names the region of a request, where `ALLOW_REGION_HEADER` is 1.
+const REGION_HEADER: &str = "weir-region";
+
+/// The region that decides, with its policy. A region that the deployment pins or a test names is taken as it is, if
+/// the policy has it; otherwise the nearest that the policy has. An isolate that knows no policy yet asks the nearest
+/// of all.
+///
+/// # Errors
+/// 400 for a region that the policy does not have.
+pub async fn place(
+    request: &Request,
+    handles: &RequestHandles,
+) -> Result<(String, Loaded), Failure> {
+    if let Some(region) = named_region(request, &handles.env)? {
+        let loaded = policy(handles, &region).await?;
+        if loaded.policy.regions.contains(&region) {
+            return Ok((region, loaded));
+        }
+        forget(&region);
+        return Err(Failure::Invalid(Invalid::new(
+            format!("/{REGION_HEADER}"),
+            Fault::Unknown {
+                name: region,
+                what: "region of the policy",
+            },
+        )));
+    }
+    let origin = Origin::of(request);
+    let arrival = origin.arrival();
+    let choose = |policy: &Policy| choose(arrival, &policy.regions, &policy.home).to_owned();
+    let first = any_policy().map_or_else(|| nearest(arrival)[0].to_owned(), |known| choose(&known));
+    let loaded = policy(handles, &first).await?;
+    let region = choose(&loaded.policy);
+    if region == first {
+        return Ok((region, loaded));
+    }
+    let loaded = policy(handles, &region).await?;
+    Ok((region, loaded))
+}
+
+fn named_region(request: &Request, env: &Env) -> Result<Option<String>, Failure> {
+    let variable = |name: &str| env.var(name).ok().map(|value| value.to_string());
+    let header = if variable("ALLOW_REGION_HEADER").as_deref() == Some("1") {
+        request.headers().get(REGION_HEADER)?
+    } else {
+        None
+    };
+    let Some(region) = header.or_else(|| variable("REGION")) else {
+        return Ok(None);
+    };
+    label(&region).map_err(|fault| Invalid::new(format!("/{REGION_HEADER}"), fault))?;
+    Ok(Some(region))
+}
+
+/// Where the platform says that a request arrived. Read field by field: a Worker that calls over a service binding
+/// may send anything.
+struct Origin {
+    continent: Option<String>,
+    longitude: Option<f64>,
+}
+
+impl Origin {
+    fn of(request: &Request) -> Self {
+        let field = |name: &str| {
+            let cf = Reflect::get(request.inner(), &"cf".into()).ok()?;
+            Reflect::get(&cf, &name.into()).ok()?.as_string()
+        };
+        Self {
+            continent: field("continent"),
+            longitude: field("longitude").and_then(|text| text.parse().ok()),
+        }
+    }
+
+    fn arrival(&self) -> Arrival<'_> {
+        Arrival {
+            continent: self.continent.as_deref(),
+            longitude: self.longitude,
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `POST /v1/reserve`: a place in the queue of a leaky bucket.
+
+use weir_shared::check::reserve::Reserve;
+use weir_shared::decision::Retry;
+use weir_shared::limits::CHECK_BODY_BYTES_MAX;
+use weir_shared::wire::reserve::{ReservationBody, ReserveRequest};
+use worker::{Request, Response};
+
+use super::place::place;
+use crate::auth;
+use crate::http::failure::Failure;
+use crate::http::{body, reply};
+use crate::isolate::request::RequestHandles;
+use crate::isolate::shape::Shape;
+
+/// Gives a place, or says when there could be one.
+///
+/// # Errors
+/// 400, 401, 404, 413 or 415, with the field at fault; 503 when the region does not answer.
+pub async fn reserve(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
+    auth::bearer(request, &handles.env)?;
+    let question: ReserveRequest = body::json(request, CHECK_BODY_BYTES_MAX).await?;
+    let question = Reserve::try_from(question)?;
+    let (region, loaded) = place(request, handles).await?;
+    let shape = Shape {
+        handles,
+        region: &region,
+        loaded: &loaded,
+    };
+    let outcome = shape.reserve(&question).await?;
+    let retry_after_ms = match outcome.retry {
+        Retry::Now => Some(0),
+        other => other.after_ms(),
+    };
+    let builder = reply::builder(200)?;
+    let builder = match retry_after_ms {
+        Some(ms) if ms > 0 => {
+            let after_s = ms.div_ceil(1_000);
+            builder.with_header("retry-after", &after_s.to_string())?
+        }
+        _ => builder,
+    };
+    reply::with_body(
+        builder,
+        &ReservationBody {
+            accepted: outcome.accepted,
+            delay_ms: outcome.delay_ms,
+            retry_after_ms,
+        },
+    )
+}

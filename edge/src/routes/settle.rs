@@ -1,0 +1,33 @@
+//! `POST /v1/settle`: what a reservation really cost.
+
+use weir_shared::check::settle::Settle;
+use weir_shared::limits::CHECK_BODY_BYTES_MAX;
+use weir_shared::wire::settle::SettleRequest;
+use worker::{Request, Response};
+
+use super::place::place;
+use crate::auth;
+use crate::auth::reservation::open;
+use crate::http::failure::Failure;
+use crate::http::{body, reply};
+use crate::isolate::now;
+use crate::isolate::request::RequestHandles;
+use crate::isolate::settle::settle as settle_once;
+
+/// Settles a reservation. A second settlement answers the first result.
+///
+/// # Errors
+/// 400 for a reservation that this deployment did not make, 409 for one whose time is over, 401, 413, 415; 503 when
+/// the region that charged it does not answer.
+pub async fn settle(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
+    auth::bearer(request, &handles.env)?;
+    let question: SettleRequest = body::json(request, CHECK_BODY_BYTES_MAX).await?;
+    let question = Settle::try_from(question)?;
+    let reservation = open(&handles.env, &question.reservation)?;
+    if now() >= reservation.expires_at {
+        return Err(Failure::Expired);
+    }
+    let (_, loaded) = place(request, handles).await?;
+    let settled = settle_once(handles, &loaded, &reservation, question.actual).await?;
+    reply::json(200, &settled)
+}
