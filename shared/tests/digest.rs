@@ -25,6 +25,7 @@ use weir_shared::limits::{COST_MAX, JSON_INTEGER_MAX};
 use weir_shared::policy::weight::Weight;
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::decimal::Decimal;
+use weir_shared::wire::exchange::Cycle;
 
 /// Decisions of each machine.
 const DECISIONS: usize = 10_000;
@@ -188,5 +189,12 @@ fn frames_are_counted_the_same() {
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
 #[cfg_attr(not(target_arch = "wasm32"), test)]
 fn the_exchange_decides_the_same() {
-    exchange::run(6, DECISIONS).is(5_745, 0x787d_8c21_1472_f5a4);
+    exchange::run(6, DECISIONS, None).is(5_745, 0x787d_8c21_1472_f5a4);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn the_exchange_of_a_rolling_window_decides_the_same() {
+    let rolling = Cycle::Sliding { buckets: 5 };
+    exchange::run(7, DECISIONS, Some(rolling)).is(0, 0);
 }

@@ -10,7 +10,7 @@ use weir_shared::units::{EpochMs, OpId};
 use weir_shared::wire::check::Reason;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::keys::{
-    AskedBody, DebtBody, DecideBody, FinishBody, ReturnBody, SettleKeysBody, ShapeBody,
+    AskedBody, DebtBody, DecideBody, DecideReply, FinishBody, ReturnBody, SettleKeysBody, ShapeBody,
 };
 
 const NOW: EpochMs = EpochMs(1_000_000);
@@ -108,7 +108,8 @@ fn a_draw_is_a_spend_of_what_is_left_and_what_comes_back_is_there_again() {
         }
         body
     };
-    let first = store.decide(&drawing(1, 1, 4), NOW).drawn.unwrap();
+    let drawn = |reply: DecideReply| reply.groups[0][0].drawn.clone();
+    let first = drawn(store.decide(&drawing(1, 1, 4), NOW)).unwrap();
     assert_eq!(first.units, 4);
     assert_eq!(
         first.spendable_ms,
@@ -116,7 +117,7 @@ fn a_draw_is_a_spend_of_what_is_left_and_what_comes_back_is_there_again() {
         "to the end of its window"
     );
     assert_eq!(store.left("ten", "a", NOW), 5);
-    let second = store.decide(&drawing(2, 1, 400), NOW).drawn.unwrap();
+    let second = drawn(store.decide(&drawing(2, 1, 400), NOW)).unwrap();
     assert_eq!(second.units, 4, "no more than there is");
     assert!(!store.decide(&drawing(3, 1, 1), NOW).admitted);
     let mut back = decide(4, Mode::All, &[("ten", "a", 3)], false);
@@ -131,6 +132,28 @@ fn a_draw_is_a_spend_of_what_is_left_and_what_comes_back_is_there_again() {
         "what comes back is there for the same question"
     );
     assert_eq!(store.left("ten", "a", NOW), 1);
+}
+
+#[test]
+fn what_is_drawn_stays_the_askers_when_the_question_is_undone() {
+    let mut store = Store::default();
+    let mut body = decide(1, Mode::All, &[("ten", "a", 2), ("ten", "b", 1)], true);
+    if let AskedBody::Key { ahead, .. } = &mut body.groups[0].dimensions[0] {
+        *ahead = 3;
+    }
+    let reply = store.decide(&body, NOW);
+    assert_eq!(
+        reply.groups[0][0].drawn.as_ref().map(|drawn| drawn.units),
+        Some(3)
+    );
+    assert_eq!(reply.groups[0][1].drawn, None);
+    store.finish(finish(1, false), NOW);
+    assert_eq!(
+        store.left("ten", "a", NOW),
+        7,
+        "three are the asker's still"
+    );
+    assert_eq!(store.left("ten", "b", NOW), 10);
 }
 
 #[test]
@@ -290,31 +313,24 @@ mod commits {
     /// One asker's two-phase question; whether its request was let through.
     fn ask(shards: &mut [Store; 2], op: u64, fate: &Fate, now: &mut EpochMs) -> bool {
         let costs = [fate.cost.0 + 1, fate.cost.1 + 1];
-        let mut held = [false; 2];
-        for index in 0..2 {
+        let mut stands = true;
+        for (index, shard) in shards.iter_mut().enumerate() {
             let question = decide(op, Mode::All, &[("ten", "k", costs[index])], true);
-            if !fate.lose_question[index] {
-                let reply = shards[index].decide(&question, *now);
-                held[index] = reply.admitted && !fate.lose_answer[index];
-            }
+            let reply = (!fate.lose_question[index]).then(|| shard.decide(&question, *now));
+            stands &= reply.is_some_and(|reply| reply.admitted) && !fate.lose_answer[index];
             if fate.crash_after_hold[index] {
-                shards[index].crash();
+                shard.crash();
             }
         }
         *now = now.plus(fate.wait_ms);
-        let mut stands = held == [true; 2];
         if stands {
-            for index in 0..2 {
-                let told = !fate.lose_commit[index];
-                let answer = told && shards[index].finish(finish(op, true), *now).standing;
-                stands &= answer;
+            for (shard, lost) in shards.iter_mut().zip(fate.lose_commit) {
+                stands &= !lost && shard.finish(finish(op, true), *now).standing;
             }
         }
-        if !stands {
-            for index in 0..2 {
-                if !fate.lose_undo[index] {
-                    shards[index].finish(finish(op, false), *now);
-                }
+        for (shard, lost) in shards.iter_mut().zip(fate.lose_undo) {
+            if !stands && !lost {
+                shard.finish(finish(op, false), *now);
             }
         }
         stands

@@ -14,8 +14,10 @@ use samples::{ESCROW, FRAME, MESSAGE, POOL, REPLY, SEEN, TERMS, frame, message, 
 use weir_shared::federation::window::Window;
 use weir_shared::units::{EpochMs, Incarnation, Revision, Sequence, WindowLabel};
 use weir_shared::wire::accounting::{ANONYMOUS, FrameReply, OTHERS, Tally, TenantCounters};
-use weir_shared::wire::exchange::{ExchangeAnswer, Refusal, Want};
-use weir_shared::wire::policy::PolicyDocument;
+use weir_shared::wire::exchange::{
+    Cycle, ExchangeAnswer, PeriodBody, Refusal, ReplyBody, Terms, Want,
+};
+use weir_shared::wire::policy::{Cadence, PolicyDocument};
 use weir_shared::wire::region::{ContactBody, ContactReply, SavedPolicy};
 use weir_shared::wire::stored::{StoredEscrow, StoredPool, read_row};
 
@@ -58,6 +60,70 @@ fn the_exchange() {
     is_written_as(
         &named,
         r#"{"tenant":"acme","waiting":0,"smallest":0,"expected":1}"#,
+    );
+    let told = ReplyBody {
+        retry_ms: Some(250),
+        ..reply()
+    };
+    let text = REPLY.replace(
+        r#""next_contact_ms":500}"#,
+        r#""next_contact_ms":500,"retry_ms":250}"#,
+    );
+    is_written_as(&told, &text);
+}
+
+fn terms(cycle: Cycle) -> Terms {
+    Terms {
+        cycle: Some(cycle),
+        ..TERMS
+    }
+}
+
+#[test]
+fn the_terms_of_a_limit() {
+    let text =
+        |cycle: &str| format!(r#"{{"limit":100,"window_ms":60000,"revision":7,"cycle":{cycle}}}"#);
+    is_written_as(&TERMS, r#"{"limit":100,"window_ms":60000,"revision":7}"#);
+    is_written_as(
+        &terms(Cycle::Sliding { buckets: 10 }),
+        &text(r#"{"sliding":{"buckets":10}}"#),
+    );
+    let period = PeriodBody {
+        cadence: Cadence::Fixed,
+        period_ms: Some(60_000),
+        anchor: Some(-5),
+        offset_minutes: None,
+        time_zone: None,
+        week_starts_on: None,
+    };
+    is_written_as(
+        &terms(Cycle::Calendar(period.clone())),
+        &text(r#"{"calendar":{"cadence":"fixed","period_ms":60000,"anchor":-5}}"#),
+    );
+    let week = PeriodBody {
+        cadence: Cadence::CalendarWeek,
+        period_ms: None,
+        anchor: None,
+        offset_minutes: Some(-330),
+        week_starts_on: Some(0),
+        ..period.clone()
+    };
+    is_written_as(
+        &terms(Cycle::Calendar(week)),
+        &text(
+            r#"{"calendar":{"cadence":"calendar_week","offset_minutes":-330,"week_starts_on":0}}"#,
+        ),
+    );
+    let month = PeriodBody {
+        cadence: Cadence::CalendarMonth,
+        period_ms: None,
+        anchor: None,
+        time_zone: Some("Europe/Berlin".to_owned()),
+        ..period
+    };
+    is_written_as(
+        &terms(Cycle::Calendar(month)),
+        &text(r#"{"calendar":{"cadence":"calendar_month","time_zone":"Europe/Berlin"}}"#),
     );
 }
 
@@ -161,5 +227,14 @@ fn the_stored_rows() {
     is_written_as(&pool(), POOL);
     is_written_as(&escrow(), ESCROW);
     assert_eq!(read_row::<StoredPool>(POOL), Ok(pool()));
+    let window = Window {
+        window_ms: 20_000,
+        ..Window::open(WindowLabel(4_711), EpochMs(1_700_000_059_999), 30_000)
+    };
+    let row = StoredPool::new(window, terms(Cycle::Sliding { buckets: 3 }), 40);
+    let text = r#"{"v":1,"label":4711,"ends_at":1700000070000,"window_ms":20000,"terms":{"limit":100,"window_ms":60000,"revision":7,"cycle":{"sliding":{"buckets":3}}},"watermark":40,"history":[12,0,30]}"#;
+    let row = row.with_history(vec![12, 0, 30]);
+    is_written_as(&row, text);
+    assert_eq!(read_row::<StoredPool>(text), Ok(row));
     assert_eq!(read_row::<StoredEscrow>(ESCROW), Ok(escrow()));
 }

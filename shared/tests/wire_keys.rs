@@ -160,16 +160,16 @@ fn a_question_and_its_answer() {
         groups: vec![vec![AnsweredBody {
             decision: Decision::IDENTITY.into(),
             receipt: Some(back().receipt),
+            drawn: Some(DrawnBody {
+                units: 20,
+                spendable_ms: Some(400),
+                receipt: back().receipt,
+            }),
         }]],
-        drawn: Some(DrawnBody {
-            units: 20,
-            spendable_ms: Some(400),
-            receipt: back().receipt,
-        }),
     };
     is_written_as(
         &answered,
-        r#"{"v":1,"taken":true,"admitted":true,"groups":[[{"decision":{"reason":"admitted","limit":9007199254740991,"remaining":9007199254740991,"reset_at":0,"retry_after_ms":0},"receipt":{"receipt":{"fixed_window":{"end_ms":1700002800000}}}}]],"drawn":{"units":20,"spendable_ms":400,"receipt":{"receipt":{"fixed_window":{"end_ms":1700002800000}}}}}"#,
+        r#"{"v":1,"taken":true,"admitted":true,"groups":[[{"decision":{"reason":"admitted","limit":9007199254740991,"remaining":9007199254740991,"reset_at":0,"retry_after_ms":0},"receipt":{"receipt":{"fixed_window":{"end_ms":1700002800000}}},"drawn":{"units":20,"spendable_ms":400,"receipt":{"receipt":{"fixed_window":{"end_ms":1700002800000}}}}}]]}"#,
     );
     let finish = FinishBody {
         v: VERSION,

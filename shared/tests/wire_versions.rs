@@ -131,6 +131,95 @@ fn a_message_out_of_bounds_is_malformed_by_name() {
     assert_eq!(Message::try_from(named), Err(Refusal::TenantNamed));
 }
 
+#[test]
+fn a_pool_name_that_is_none_is_malformed() {
+    for name in [
+        "",
+        "Tokens",
+        "\u{1}k",
+        "hourly\u{1}",
+        "hourly\u{1}a\u{1}b\u{1}c",
+        "a\nb",
+    ] {
+        let mut body = message();
+        body.budget = name.to_owned();
+        let field = "budget".to_owned();
+        assert_eq!(
+            Message::try_from(body),
+            Err(Refusal::Malformed { field }),
+            "{name:?}"
+        );
+    }
+    let mut body = message();
+    body.budget = "hourly\u{1}acme\u{1}10.0.0.1".to_owned();
+    assert!(Message::try_from(body).is_ok());
+}
+
+#[test]
+fn a_cycle_that_cannot_be_is_malformed_by_name_and_damages_a_row() {
+    let sliding = |buckets: u64| json!({ "sliding": { "buckets": buckets } });
+    let with = |field: &str, value: Value| {
+        let mut calendar = json!({ "cadence": "calendar_week" });
+        calendar[field] = value;
+        json!({ "calendar": calendar })
+    };
+    let fixed = |period_ms: u64, anchor: i64| json!({ "calendar": { "cadence": "fixed", "period_ms": period_ms, "anchor": anchor } });
+    // Of windows of a minute.
+    let cases = [
+        (sliding(0), "terms/cycle/buckets"),
+        (sliding(7), "terms/cycle/buckets"),
+        (sliding(120), "terms/cycle/buckets"),
+        (sliding(u64::MAX), "terms/cycle/buckets"),
+        (with("cadence", json!("rolling")), "terms/cycle/cadence"),
+        (with("cadence", json!("fixed")), "terms/cycle/period_ms"),
+        (fixed(999, 0), "terms/cycle/period_ms"),
+        (fixed(u64::MAX, 0), "terms/cycle/period_ms"),
+        (fixed(60_000, i64::MIN), "terms/cycle/anchor"),
+        (fixed(60_000, i64::MAX), "terms/cycle/anchor"),
+        (
+            with("offset_minutes", json!(841)),
+            "terms/cycle/offset_minutes",
+        ),
+        (
+            with("offset_minutes", json!(i64::MIN)),
+            "terms/cycle/offset_minutes",
+        ),
+        (
+            with("week_starts_on", json!(7)),
+            "terms/cycle/week_starts_on",
+        ),
+        (
+            with("time_zone", json!("Mars/Olympus")),
+            "terms/cycle/time_zone",
+        ),
+    ];
+    for (cycle, field) in cases {
+        let mut body: Value = serde_json::from_str(MESSAGE).unwrap();
+        body["terms"]["cycle"] = cycle.clone();
+        let refused = Message::try_from(serde_json::from_value::<ExchangeBody>(body).unwrap());
+        let field = field.to_owned();
+        assert_eq!(refused, Err(Refusal::Malformed { field }), "{cycle}");
+        let damaged = is_damaged::<StoredPool>(POOL, "/terms/cycle", Some(cycle));
+        let what = "a cycle that cannot be";
+        assert_eq!(damaged, Damaged::Contradiction { what });
+    }
+    let zoned = json!({ "calendar": {
+        "cadence": "calendar_day", "time_zone": "Europe/Berlin", "offset_minutes": 60
+    } });
+    let mut body: Value = serde_json::from_str(MESSAGE).unwrap();
+    body["terms"]["cycle"] = zoned;
+    let refused = Message::try_from(serde_json::from_value::<ExchangeBody>(body).unwrap());
+    let field = "terms/cycle/time_zone".to_owned();
+    assert_eq!(refused, Err(Refusal::Malformed { field }));
+}
+
+#[test]
+fn a_history_with_too_many_parts_damages_its_row() {
+    let damaged = is_damaged::<StoredPool>(POOL, "/history", Some(json!(vec![0; 101])));
+    let what = "more parts than a rolling window has";
+    assert_eq!(damaged, Damaged::Contradiction { what });
+}
+
 fn is_damaged<R: Row + Debug + PartialEq>(
     text: &str,
     pointer: &str,

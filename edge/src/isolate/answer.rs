@@ -7,10 +7,11 @@ use weir_shared::limits::RESERVATION_MS;
 use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::check::DecisionBody;
 
+use super::answers::{At, Charge};
 use super::contact::count;
 use super::now;
 use super::plan::{Dimension, Place, Step, steps};
-use super::question::{At, Charge, Outcome, Question};
+use super::question::{Outcome, Question};
 use super::region::Loaded;
 use super::request::RequestHandles;
 use super::shard::question_id;

@@ -10,10 +10,10 @@ use weir_shared::limits::DECIDE_WAIT_MS_MAX;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::keys::{
-    AskedBody, DecideBody, DecideReply, GroupBody, LimitTerms, ReturnBody,
+    AskedBody, DecideBody, DecideReply, DrawnBody, GroupBody, LimitTerms, ReturnBody,
 };
 
-use super::question::{Answer, Charge};
+use super::answers::{Answer, Charge};
 use super::request::RequestHandles;
 use super::shard::{ask, question_id};
 use super::{now, with};
@@ -122,6 +122,7 @@ impl KeyCheck<'_> {
         let charged = decision.admitted() && !self.look;
         Answer {
             decision,
+            drawn: None,
             window: None,
             charge: match receipt {
                 Some(receipt) if charged => charge(receipt),
@@ -137,6 +138,15 @@ impl KeyCheck<'_> {
     }
 }
 
+/// What a shard charged ahead.
+pub fn draw_of(drawn: DrawnBody) -> Draw {
+    Draw {
+        units: drawn.units,
+        spendable_ms: drawn.spendable_ms,
+        receipt: drawn.receipt,
+    }
+}
+
 /// A question under way. When the request ends before its answer comes, others may ask at once.
 struct Asked<'a> {
     check: &'a KeyCheck<'a>,
@@ -147,19 +157,15 @@ impl Asked<'_> {
         let check = self.check;
         let at = now();
         let answered = reply.and_then(|reply| {
-            let answer = reply.groups.first()?.first()?.clone();
-            Some((answer, reply.drawn))
+            let answers = reply.groups.into_iter().next()?;
+            answers.into_iter().next()
         });
-        let Some((answer, drawn)) = answered else {
+        let Some(answer) = answered else {
             with(check.region, |view| view.tap(check.key, at).fail())?;
             return check.unavailable();
         };
         let decision = Decision::from(answer.decision);
-        let draw = drawn.map(|drawn| Draw {
-            units: drawn.units,
-            spendable_ms: drawn.spendable_ms,
-            receipt: drawn.receipt,
-        });
+        let draw = answer.drawn.map(draw_of);
         with(check.region, |view| {
             let contact_at = view.contact_due;
             let tap = view.tap(check.key, at);

@@ -3,6 +3,7 @@
 //! A request that waits never waits for another request's future: it sleeps on its own timer and looks again.
 
 pub mod answer;
+pub mod answers;
 pub mod contact;
 pub mod key;
 pub mod lease;

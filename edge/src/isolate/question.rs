@@ -4,17 +4,17 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use weir_shared::algorithms::scale::ScaledReceipt;
 use weir_shared::decision::{Decision, Retry};
 use weir_shared::limiting::tap::Look;
-use weir_shared::limiting::verdict::{QuestionVerdict, StepRules, verdict};
-use weir_shared::units::{EpochMs, WindowLabel};
+use weir_shared::limiting::verdict::{QuestionVerdict, verdict};
+use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::keys::{
-    AskedBody, DecideBody, DecideReply, DecidedBody, GroupBody, LimitTerms, ReturnBody,
+    AskedBody, DecideBody, DecidedBody, GroupBody, LimitTerms, ReturnBody,
 };
 
-use super::key::KeyCheck;
+use super::answers::{Answer, Answers, At, Charge, Part, Rules, out_of_reach};
+use super::key::{KeyCheck, draw_of};
 use super::lease::LeaseCheck;
 use super::local::LocalCheck;
 use super::plan::{Dimension, Place, Step};
@@ -22,52 +22,6 @@ use super::request::RequestHandles;
 use super::shard::{ask, ask_all, question_id};
 use super::{now, with};
 use crate::http::failure::Failure;
-
-/// How each check combines.
-pub type Rules = Rc<Vec<StepRules>>;
-
-/// A dimension: its check, and its place in it.
-pub type At = (usize, usize);
-
-/// What one dimension was charged.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Charge {
-    /// Nothing.
-    Nothing,
-    /// A window of a pool.
-    Pool(WindowLabel),
-    /// A key of this isolate.
-    Local(ScaledReceipt),
-    /// Units drawn earlier from a key of a shard, by that draw.
-    Drawn(ScaledReceipt),
-    /// A key of a shard.
-    Shard(ScaledReceipt),
-}
-
-/// The answer of one dimension, in the scale of its state.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
-    /// The decision.
-    pub decision: Decision,
-    /// The window, of a pool.
-    pub window: Option<WindowLabel>,
-    /// What was charged.
-    pub charge: Charge,
-}
-
-/// The answers known so far.
-#[derive(Debug, Clone)]
-pub struct Answers(pub Vec<Vec<Option<Answer>>>);
-
-/// A question to one shard, with the dimensions that it is asked for.
-pub struct Part {
-    /// The shard.
-    pub shard: u32,
-    /// The question.
-    pub body: DecideBody,
-    /// Where each key of the question stands in the whole, and in the body.
-    pub keys: Vec<(At, At)>,
-}
 
 /// A question of one request.
 pub struct Question<'a> {
@@ -85,64 +39,6 @@ pub struct Outcome {
     pub answers: Answers,
     /// What they come to.
     pub verdict: QuestionVerdict,
-}
-
-impl Answers {
-    fn open(steps: &[Step<'_>]) -> Self {
-        let none = |step: &Step<'_>| step.dimensions.iter().map(|_| None).collect();
-        Self(steps.iter().map(none).collect())
-    }
-
-    /// The answer of a dimension.
-    pub fn get(&self, at: At) -> Option<&Answer> {
-        self.0.get(at.0)?.get(at.1)?.as_ref()
-    }
-
-    fn set(&mut self, at: At, answer: Answer) {
-        if let Some(slot) = self.0.get_mut(at.0).and_then(|step| step.get_mut(at.1)) {
-            *slot = Some(answer);
-        }
-    }
-
-    /// The decisions alone.
-    pub fn decisions(&self) -> Vec<Vec<Option<Decision>>> {
-        let decision = |answer: &Option<Answer>| answer.as_ref().map(|answer| answer.decision);
-        self.0
-            .iter()
-            .map(|step| step.iter().map(decision).collect())
-            .collect()
-    }
-
-    /// Takes the answers of a shard; without any, its keys are out of reach.
-    pub fn take(&mut self, part: &Part, reply: Option<&DecideReply>) {
-        for (at, inner) in &part.keys {
-            let body = reply.and_then(|reply| reply.groups.get(inner.0)?.get(inner.1));
-            let answer = match body {
-                Some(body) => Answer {
-                    decision: body.decision.into(),
-                    window: None,
-                    charge: body.receipt.clone().map_or(Charge::Nothing, Charge::Shard),
-                },
-                None => out_of_reach(),
-            };
-            self.set(*at, answer);
-        }
-    }
-
-    /// What was held could not be committed everywhere.
-    pub fn withdraw(&mut self, parts: &[Part]) {
-        for (at, _) in parts.iter().flat_map(|part| &part.keys) {
-            self.set(*at, out_of_reach());
-        }
-    }
-}
-
-fn out_of_reach() -> Answer {
-    Answer {
-        decision: Decision::unavailable(0, now(), 1),
-        window: None,
-        charge: Charge::Nothing,
-    }
 }
 
 impl<'a> Question<'a> {
@@ -241,6 +137,7 @@ impl<'a> Question<'a> {
                         decision,
                         window: None,
                         charge: Charge::Nothing,
+                        drawn: None,
                     };
                     answers.set(at, answer);
                 }
@@ -269,6 +166,7 @@ impl<'a> Question<'a> {
                     decision,
                     window,
                     charge,
+                    drawn: None,
                 }))
             }
             Place::Isolate { key, machine } => {
@@ -283,6 +181,7 @@ impl<'a> Question<'a> {
                     decision,
                     window: None,
                     charge,
+                    drawn: None,
                 }))
             }
             Place::Shard { key, machine, .. } => {
@@ -301,6 +200,7 @@ impl<'a> Question<'a> {
                                 }
                                 _ => Charge::Nothing,
                             },
+                            drawn: None,
                         }),
                         Look::Wait | Look::Ask => Held::Elsewhere,
                     }
@@ -358,25 +258,32 @@ impl<'a> Question<'a> {
                 };
             }
         }
-        self.remember_denials(&answers, sent_at)?;
+        self.remember(&answers, sent_at)?;
         Ok(answers)
     }
 
-    fn remember_denials(&self, answers: &Answers, sent_at: EpochMs) -> Result<(), Failure> {
+    /// What shards denied stands for a while, and what they charged ahead can be spent.
+    fn remember(&self, answers: &Answers, sent_at: EpochMs) -> Result<(), Failure> {
+        let at_ms = now();
         for at in self.places() {
             let dimension = self.dimension(at);
             let (Place::Shard { key, .. }, Some(answer)) = (&dimension.place, answers.get(at))
             else {
                 continue;
             };
-            if !answer.decision.admitted() {
-                let told_at = now();
-                with(self.region, |view| {
-                    let contact_at = view.contact_due;
-                    let tap = view.tap(key, told_at);
-                    tap.deny(dimension.units, answer.decision, sent_at, contact_at);
-                })?;
-            }
+            with(self.region, |view| {
+                let contact_at = view.contact_due;
+                let tap = view.tap(key, at_ms);
+                match &answer.charge {
+                    Charge::Shard(_) => {
+                        let draw = answer.drawn.clone().map(draw_of);
+                        tap.admit(dimension.units, answer.decision, draw, sent_at);
+                    }
+                    Charge::Drawn(_) => {}
+                    _ if answer.decision.admitted() => {}
+                    _ => tap.deny(dimension.units, answer.decision, sent_at, contact_at),
+                }
+            })?;
         }
         Ok(())
     }
@@ -417,9 +324,12 @@ impl<'a> Question<'a> {
                     (&dimension.place, open.contains(&at))
                 {
                     limits.insert(terms.name.clone(), terms.as_ref().clone());
-                    let back = match dimension.look {
-                        true => None,
-                        false => with(self.region, |view| view.tap(key, at_ms).take_back())?,
+                    let (back, ahead) = match dimension.look {
+                        true => (None, 0),
+                        false => with(self.region, |view| {
+                            let tap = view.tap(key, at_ms);
+                            (tap.take_back(), tap.interval(at_ms))
+                        })?,
                     };
                     if let Some((units, receipt)) = back {
                         returns.push(ReturnBody {
@@ -435,7 +345,7 @@ impl<'a> Question<'a> {
                         key: key.key.clone(),
                         cost: dimension.units,
                         look: dimension.look,
-                        ahead: 0,
+                        ahead,
                         shadow,
                     });
                 } else if let Some(answer) = answers.get(at) {

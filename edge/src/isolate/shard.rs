@@ -11,7 +11,7 @@ use weir_shared::wire::keys::{DecideBody, DecideReply, FinishBody};
 use worker::js_sys::Math;
 use worker::{Env, console_error};
 
-use super::question::{Answers, Part, Rules};
+use super::answers::{Answers, Part, Rules};
 use super::request::RequestHandles;
 use crate::objects::binding::{Address, KeyShard, call};
 use crate::objects::deadline::sleep;

@@ -178,7 +178,12 @@ impl Pool {
             (row.label, row.ends_at, &row.terms)
                 == (self.window.label, self.window.ends_at, &self.terms)
         });
-        let watermark = self.lender.watermark_due(self.capacity, self.terms.limit);
+        // What may be lent grows while a part lasts: a mark below that is not written again for each unit of it.
+        let limit = self.terms.limit;
+        let most = self
+            .history
+            .capacity(limit, &self.window, self.window.ends_at);
+        let watermark = self.lender.watermark_due(most, limit);
         if watermark.is_none() && same {
             return None;
         }

@@ -3,7 +3,9 @@
 
 pub mod hold;
 pub mod key;
+mod reply;
 pub mod reservation;
+pub mod rows;
 pub mod shard;
 pub mod store;
 pub mod tap;

@@ -5,8 +5,10 @@
 use std::collections::BTreeMap;
 
 use super::hold::{Charge, Holds, Recent};
+use super::reply::{charges, nothing, reply};
+use super::rows::{Draft, Put, Row, Rows, draft};
 use crate::algorithms::State;
-use crate::algorithms::composite::{Dimension, Group, Source, StateKey, Verdict, evaluate};
+use crate::algorithms::composite::{Dimension, Group, Source, StateKey, evaluate};
 use crate::algorithms::leaky_bucket::LeakyBucket;
 use crate::algorithms::scale::{Scaled, ScaledState};
 use crate::algorithms::state::rescaled_up;
@@ -15,66 +17,11 @@ use crate::invalid::{Fault, Invalid};
 use crate::limits::{CALL_MS_MAX, HOLD_MS, POLICY_ENTRIES_MAX};
 use crate::policy::limit::{Rule, rule_of};
 use crate::units::{EpochMs, OpId, Revision};
-use crate::wire::exchange::VERSION;
 use crate::wire::keys::{
-    AnsweredBody, AskedBody, DebtBody, DecideBody, DecideReply, DrawnBody, FinishBody, FinishReply,
-    LimitTerms, ReturnBody, SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
+    AskedBody, DebtBody, DecideBody, DecideReply, DrawnBody, FinishBody, FinishReply, LimitTerms,
+    ReturnBody, SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
 };
 use crate::wire::stored::StoredHold;
-
-/// The rows that a shard reads.
-pub trait Rows {
-    /// Where the state of a key is kept: under its own key, or under the one that all share for which there is no
-    /// room.
-    fn place(&mut self, key: StateKey) -> StateKey;
-
-    /// The state of a key.
-    fn state(&mut self, key: &StateKey) -> Row;
-
-    /// What came of the settlement of a reservation, if it was settled.
-    fn settled(&mut self, op: OpId) -> Option<SettledKeys>;
-}
-
-/// A row, as far as it can be read.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Row {
-    /// There is none.
-    Cold,
-    /// The state.
-    Warm(ScaledState),
-    /// It cannot be read: the key counts as used up.
-    Damaged,
-}
-
-/// A row to write.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Put {
-    /// The state of a key.
-    State {
-        /// The key.
-        key: StateKey,
-        /// Its state.
-        state: ScaledState,
-        /// When it may be forgotten.
-        expires_at: EpochMs,
-    },
-    /// A hold.
-    Hold {
-        /// The question.
-        op: OpId,
-        /// The hold; `None` when it is over.
-        row: Option<StoredHold>,
-    },
-    /// The result of a settlement.
-    Settled {
-        /// The reservation.
-        op: OpId,
-        /// The result.
-        result: SettledKeys,
-        /// When it may be forgotten.
-        expires_at: EpochMs,
-    },
-}
 
 /// The rules of one limit, as a shard last heard them.
 #[derive(Debug, Clone)]
@@ -89,31 +36,6 @@ pub struct Shard {
     known: BTreeMap<String, (Revision, u64, Machine)>,
     holds: Holds,
     recent: Recent,
-}
-
-/// States as they will be, over the rows as they are.
-struct Draft<'a, R> {
-    rows: &'a mut R,
-    touched: BTreeMap<StateKey, ScaledState>,
-    puts: Vec<Put>,
-}
-
-impl<R: Rows> Draft<'_, R> {
-    fn state(&mut self, machine: &Scaled, key: &StateKey, now: EpochMs) -> Option<ScaledState> {
-        if let Some(state) = self.touched.get(key) {
-            return Some(state.clone());
-        }
-        match self.rows.state(key) {
-            Row::Cold => None,
-            Row::Warm(state) => Some(state),
-            Row::Damaged => {
-                // Written, so that it comes to an end.
-                let state = machine.exhausted(now);
-                self.touched.insert(key.clone(), state.clone());
-                Some(state)
-            }
-        }
-    }
 }
 
 impl Shard {
@@ -159,10 +81,7 @@ impl Shard {
         let mut charges = charges(&groups, &verdict);
         let mut reply = reply(&verdict);
         draft.touched.extend(verdict.writes);
-        if let Some((drawn, charge)) = self.draw(body, &groups, &mut draft, &reply, now) {
-            charges.push(charge);
-            reply.drawn = Some(drawn);
-        }
+        let drawn = self.draw(body, &groups, &mut draft, &mut reply, now);
         if body.hold && reply.admitted {
             let row = StoredHold::new(&body.limits, &charges, now.plus(HOLD_MS));
             self.holds.put(body.op, row.clone());
@@ -171,6 +90,8 @@ impl Shard {
                 row: Some(row),
             });
         } else {
+            // Undone only when its answer is lost, and what was drawn with it.
+            charges.extend(drawn);
             self.recent.charged(body.op, charges, now);
         }
         Ok((reply, self.finish_draft(draft)))
@@ -391,50 +312,54 @@ impl Shard {
         })
     }
 
-    /// Charges what the asker wants ahead, as far as it lasts. Only for a question of one dimension, counted in whole
-    /// units.
+    /// Charges what the asker wants ahead of each key, as far as it lasts, and answers the charges. Only where units are
+    /// counted whole.
     fn draw<R: Rows>(
         &self,
         body: &DecideBody,
         groups: &[Group<'_>],
         draft: &mut Draft<'_, R>,
-        reply: &DecideReply,
+        reply: &mut DecideReply,
         now: EpochMs,
-    ) -> Option<(DrawnBody, Charge)> {
-        let ([asked], [group]) = (body.groups.as_slice(), groups) else {
-            return None;
-        };
-        let ([AskedBody::Key { ahead, .. }], [dimension]) =
-            (asked.dimensions.as_slice(), group.dimensions.as_slice())
-        else {
-            return None;
-        };
-        let Source::Here { machine, key, cost } = &dimension.source else {
-            return None;
-        };
-        let decision = reply.groups.first()?.first()?.decision;
-        let units = (*ahead).min(decision.remaining);
-        if !reply.admitted || units == 0 || *cost == 0 || machine.scale() != 1 {
-            return None;
+    ) -> Vec<Charge> {
+        let mut charges = Vec::new();
+        if !reply.admitted {
+            return charges;
         }
-        let state = draft.state(machine, key, now);
-        let checked = machine.check(state.as_ref(), units, now);
-        let next = checked.next?;
-        let receipt = machine.receipt(&next);
-        let until = machine.spendable_until(&next, now);
-        draft.touched.insert(key.clone(), next);
-        let spendable_ms = (until != EpochMs(u64::MAX)).then(|| until.since(now));
-        let charge = Charge {
-            key: key.clone(),
-            units,
-            receipt: receipt.clone(),
-        };
-        let drawn = DrawnBody {
-            units,
-            spendable_ms,
-            receipt,
-        };
-        Some((drawn, charge))
+        let groups = body.groups.iter().zip(groups).zip(&mut reply.groups);
+        for ((asked, group), answers) in groups {
+            let dimensions = asked.dimensions.iter().zip(&group.dimensions);
+            for ((asked, dimension), answer) in dimensions.zip(answers) {
+                let (AskedBody::Key { ahead, .. }, Source::Here { machine, key, .. }) =
+                    (asked, &dimension.source)
+                else {
+                    continue;
+                };
+                let units = (*ahead).min(answer.decision.remaining);
+                if units == 0 || machine.scale() != 1 || answer.receipt.is_none() {
+                    continue;
+                }
+                let state = draft.state(machine, key, now);
+                let checked = machine.check(state.as_ref(), units, now);
+                let Some(next) = checked.next else {
+                    continue;
+                };
+                let receipt = machine.receipt(&next);
+                let until = machine.spendable_until(&next, now);
+                draft.touched.insert(key.clone(), next);
+                charges.push(Charge {
+                    key: key.clone(),
+                    units,
+                    receipt: receipt.clone(),
+                });
+                answer.drawn = Some(DrawnBody {
+                    units,
+                    spendable_ms: (until != EpochMs(u64::MAX)).then(|| until.since(now)),
+                    receipt,
+                });
+            }
+        }
+        charges
     }
 
     /// Units taken back; 0 when their window is over.
@@ -527,14 +452,6 @@ impl Shard {
     }
 }
 
-fn draft<R: Rows>(rows: &mut R) -> Draft<'_, R> {
-    Draft {
-        rows,
-        touched: BTreeMap::new(),
-        puts: Vec::new(),
-    }
-}
-
 /// Units in the scale that the asker knows, in the scale that the shard applies: another revision may have another.
 /// Rounded up: a cost is never less for it.
 fn in_scale(units: u64, limit: &str, limits: &[LimitTerms], machine: &Scaled) -> u64 {
@@ -559,51 +476,4 @@ fn unknown(limit: &str) -> Invalid {
             what: "limit of this question",
         },
     )
-}
-
-fn nothing() -> DecideReply {
-    DecideReply {
-        v: VERSION,
-        taken: false,
-        admitted: false,
-        groups: Vec::new(),
-        drawn: None,
-    }
-}
-
-fn reply(verdict: &Verdict) -> DecideReply {
-    let groups = verdict.decisions.iter().zip(&verdict.receipts);
-    let groups = groups.map(|(decisions, receipts)| {
-        let answers = decisions.iter().zip(receipts);
-        answers
-            .map(|(decision, receipt)| AnsweredBody {
-                decision: (*decision).into(),
-                receipt: receipt.clone(),
-            })
-            .collect()
-    });
-    DecideReply {
-        v: VERSION,
-        taken: true,
-        admitted: verdict.admitted,
-        groups: groups.collect(),
-        drawn: None,
-    }
-}
-
-/// What was charged here, to be given back if the question is undone.
-fn charges(groups: &[Group<'_>], verdict: &Verdict) -> Vec<Charge> {
-    let mut charges = Vec::new();
-    for (group, receipts) in groups.iter().zip(&verdict.receipts) {
-        for (dimension, receipt) in group.dimensions.iter().zip(receipts) {
-            if let (Source::Here { key, cost, .. }, Some(receipt)) = (&dimension.source, receipt) {
-                charges.push(Charge {
-                    key: key.clone(),
-                    units: *cost,
-                    receipt: receipt.clone(),
-                });
-            }
-        }
-    }
-    charges
 }

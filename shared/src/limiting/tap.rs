@@ -135,9 +135,7 @@ impl Tap {
                 back: None,
             };
         }
-        let interval = expected_units(self.used, now.since(self.paced_at), CONTACT_MS_MIN);
-        self.used = 0;
-        self.paced_at = now;
+        let interval = self.interval(now);
         self.asked_at = Some(now);
         Question {
             ahead: self.waiting.units().saturating_add(interval).min(COST_MAX),
@@ -155,27 +153,43 @@ impl Tap {
     ) {
         self.asked_at = None;
         self.denied = None;
-        if decision.admitted() {
-            self.used = self.used.saturating_add(spent);
-        } else {
+        if !decision.admitted() {
             self.deny(cost, decision, sent_at, contact_at);
         }
-        if let Some(draw) = draw {
-            let span_ms = draw
-                .spendable_ms
-                .map_or(CONTACT_MS_MIN, |ms| ms.min(CONTACT_MS_MIN));
-            // What the shard has left beyond what it charged ahead.
-            let remaining = decision.remaining.saturating_sub(draw.units);
-            self.drawn = Some(Drawn {
-                units: draw.units,
-                until: sent_at.plus(span_ms),
-                receipt: draw.receipt,
-                told: Decision {
-                    remaining,
-                    ..decision
-                },
-            });
+        self.admit(spent, decision, draw, sent_at);
+    }
+
+    /// The shard charged `spent` units, and what was drawn ahead of it, for a question that was sent at `sent_at`.
+    pub fn admit(&mut self, spent: u64, decision: Decision, draw: Option<Draw>, sent_at: EpochMs) {
+        self.used = self.used.saturating_add(spent);
+        let Some(draw) = draw else {
+            return;
+        };
+        if let Some((units, receipt)) = self.take_back() {
+            self.stray(units, receipt);
         }
+        let span_ms = draw
+            .spendable_ms
+            .map_or(CONTACT_MS_MIN, |ms| ms.min(CONTACT_MS_MIN));
+        // What the shard has left beyond what it charged ahead.
+        let remaining = decision.remaining.saturating_sub(draw.units);
+        self.drawn = Some(Drawn {
+            units: draw.units,
+            until: sent_at.plus(span_ms),
+            receipt: draw.receipt,
+            told: Decision {
+                remaining,
+                ..decision
+            },
+        });
+    }
+
+    /// What this isolate uses in one interval, at its own rate since it was asked for last.
+    pub fn interval(&mut self, now: EpochMs) -> u64 {
+        let units = expected_units(self.used, now.since(self.paced_at), CONTACT_MS_MIN);
+        self.used = 0;
+        self.paced_at = now;
+        units.min(COST_MAX)
     }
 
     /// The shard denied `cost` units of a question that was sent at `sent_at`. A denial stands until its retry time,
@@ -202,8 +216,14 @@ impl Tap {
         let same = |drawn: &&mut Drawn| drawn.receipt == *receipt && now < drawn.until;
         if let Some(drawn) = self.drawn.as_mut().filter(same) {
             drawn.units = drawn.units.saturating_add(units);
-        } else if self.strays.len() < STRAYS_MAX {
-            self.strays.push((units, receipt.clone()));
+        } else {
+            self.stray(units, receipt.clone());
+        }
+    }
+
+    fn stray(&mut self, units: u64, receipt: ScaledReceipt) {
+        if self.strays.len() < STRAYS_MAX {
+            self.strays.push((units, receipt));
         }
     }
 

@@ -62,7 +62,7 @@ pub enum AskedBody {
         cost: u64,
         /// Whether it only looks: it tells what the cost would meet, and charges nothing.
         look: bool,
-        /// Units to charge beyond, as far as they last, if this is the only dimension.
+        /// Units to charge beyond, as far as they last, if all groups admit.
         ahead: u64,
         /// Decided and charged, never denying.
         shadow: bool,
@@ -101,8 +101,6 @@ pub struct DecideReply {
     pub admitted: bool,
     /// One answer for each dimension of each group.
     pub groups: Vec<Vec<AnsweredBody>>,
-    /// Units drawn ahead.
-    pub drawn: Option<DrawnBody>,
 }
 
 /// The answer of one dimension.
@@ -112,6 +110,8 @@ pub struct AnsweredBody {
     pub decision: DecidedBody,
     /// The receipt of what was charged here.
     pub receipt: Option<ScaledReceipt>,
+    /// Units drawn ahead: the asker's, whatever becomes of the question.
+    pub drawn: Option<DrawnBody>,
 }
 
 /// A decision as it travels between objects.

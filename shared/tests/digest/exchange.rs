@@ -1,13 +1,14 @@
-//! Isolates, regions and one coordinator under a small fixed schedule: mixed costs, windows that roll, lost messages
-//! and answers, returns, restarts and a changed limit.
+//! Isolates, regions and one coordinator under a small fixed schedule: mixed costs, windows that follow each other,
+//! lost messages and answers, returns, restarts and a changed limit; with a rolling window also units that are given
+//! back, and a pool that comes and goes.
 
 use weir_shared::federation::escrow::Escrow;
 use weir_shared::federation::holder::{Holder, Outlook};
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
 use weir_shared::federation::waiting::{Need, Ticket};
-use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
-use weir_shared::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Terms};
+use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision, WindowLabel};
+use weir_shared::wire::exchange::{Cycle, ExchangeBody, Refusal, ReplyBody, Terms};
 use weir_shared::wire::stored::{StoredEscrow, StoredPool};
 
 use crate::START_MS;
@@ -24,6 +25,7 @@ struct World {
     random: Random,
     now: EpochMs,
     terms: Terms,
+    floor: WindowLabel,
     isolates: Vec<Holder>,
     regions: Vec<Escrow>,
     region_rows: Vec<Option<StoredEscrow>>,
@@ -34,12 +36,12 @@ struct World {
 }
 
 /// Until `decisions` requests were decided.
-pub(crate) fn run(seed: u64, decisions: usize) -> Log {
+pub(crate) fn run(seed: u64, decisions: usize, cycle: Option<Cycle>) -> Log {
     let terms = Terms {
         limit: 250,
         window_ms: 2_000,
         revision: Revision(1),
-        cycle: None,
+        cycle,
     };
     let now = EpochMs(START_MS);
     let mut world = World {
@@ -50,6 +52,7 @@ pub(crate) fn run(seed: u64, decisions: usize) -> Log {
         region_rows: vec![None; REGIONS],
         pool: Pool::open(terms.clone(), now),
         terms,
+        floor: WindowLabel(0),
         pool_row: None,
         lives: 1,
         log: Log::default(),
@@ -81,6 +84,9 @@ impl World {
         };
         self.now = self.now.plus(gap_ms);
         self.mishap();
+        if self.terms.cycle.is_some() {
+            self.come_and_go();
+        }
         let place = self.random.below(ISOLATES as u64) as usize;
         if self.isolates[place].wants_contact(self.now) {
             self.isolate_asks(place);
@@ -119,6 +125,35 @@ impl World {
         }
     }
 
+    fn come_and_go(&mut self) {
+        match self.random.below(100) {
+            0 => {
+                // Long enough that at times nothing counts any more.
+                self.now = self.now.plus(self.random.below(8_000));
+                if self.pool.idle(self.now) {
+                    self.floor = self.floor.max(self.pool.floor());
+                    self.pool = Pool::open_keyed(self.terms.clone(), self.floor, self.now);
+                    self.pool_row = None;
+                    self.log.number(Some(self.floor.0));
+                }
+            }
+            1 => {
+                let at = self.random.below(REGIONS as u64) as usize;
+                let label = self.pool.window().label;
+                let units = self.random.between(1, 5);
+                let taken = self.regions[at].refund(label, units, self.now);
+                self.log.number(Some(taken));
+            }
+            2 => {
+                let place = self.random.below(ISOLATES as u64) as usize;
+                let label = self.pool.window().label;
+                let back = self.isolates[place].unspend(label, 1);
+                self.log.number(Some(u64::from(back)));
+            }
+            _ => {}
+        }
+    }
+
     fn decide(&mut self, place: usize, cost: u64) {
         let need = match cost {
             0 => Need::look(),
@@ -134,6 +169,9 @@ impl World {
             isolate.deny(cost);
         }
         let lease = isolate.lease().copied();
+        if let Some(again) = lease.and_then(|lease| lease.again) {
+            self.log.number(Some(again.asked_at.0));
+        }
         self.log
             .decision(spent, &[place as u64, cost, name(outlook)]);
         for number in lease.iter().flat_map(|lease| {

@@ -212,6 +212,22 @@ impl Setup {
         }
     }
 
+    /// The same with a rolling window in `parts`, over six of its lengths.
+    pub(crate) fn steady_rolling(
+        seed: u64,
+        limit: u64,
+        permille: u64,
+        (window_ms, parts): (u64, u64),
+    ) -> Self {
+        let mut setup = Self::steady(seed, limit, permille);
+        setup.demand.gap_ms = (setup.demand.gap_ms * window_ms / setup.window_ms).max(1);
+        setup.window_ms = window_ms;
+        setup.windows = 6;
+        setup.cycle = Some(Cycle::Sliding { buckets: parts });
+        setup.keyed = true;
+        setup
+    }
+
     /// A run drawn from `seed`, of one key of a limit: its parts come and go, and units are given back.
     fn keyed(seed: u64) -> (Self, Random) {
         let mut random = Random::new(seed ^ 0x6b65_u64.rotate_left(32));
@@ -238,13 +254,6 @@ impl Setup {
             setup.cycle = Some(period(&mut random, setup.window_ms));
         }
         setup
-    }
-
-    /// The same with a rolling window.
-    pub(crate) fn rolled(mut self, buckets: u64) -> Self {
-        self.cycle = Some(Cycle::Sliding { buckets });
-        self.keyed = true;
-        self
     }
 
     /// The fewest parts that the rolling window can come to have.

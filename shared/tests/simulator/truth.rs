@@ -270,18 +270,22 @@ impl Truth {
 
     /// An admitted request does not use its units: they are back where they were spent.
     pub(crate) fn unspent(&mut self, index: usize) {
+        self.unused(index);
+        self.unspends += 1;
+    }
+
+    fn unused(&mut self, index: usize) {
         let admission = self.admissions[index];
         self.admissions[index].units = 0;
         self.window(WindowLabel(admission.label)).admitted -= admission.units;
         let region = self.regions.entry((admission.region, admission.label));
         region.or_default().admitted -= admission.units;
-        self.unspends += 1;
     }
 
     /// An admitted request does not use its units: a settlement gives them back. Answers the window and how many.
     pub(crate) fn refundable(&mut self, index: usize) -> (WindowLabel, u64) {
         let (label, units) = self.admission(index);
-        self.unspent(index);
+        self.unused(index);
         self.window(label).refundable += units;
         (label, units)
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::limiting::key::shared_key;
-use weir_shared::limiting::shard::{Put, Row, Rows};
+use weir_shared::limiting::rows::{Put, Row, Rows};
 use weir_shared::limits::{JSON_INTEGER_MAX, KEY_STATE_BYTES_MAX, LIMIT_KEYS_MAX, PURGE_MS};
 use weir_shared::units::{EpochMs, OpId};
 use weir_shared::wire::keys::SettledKeys;

@@ -1,0 +1,54 @@
+//! The answer of a shard, and what it charged for it.
+
+use super::hold::Charge;
+use crate::algorithms::composite::{Group, Source, Verdict};
+use crate::wire::exchange::VERSION;
+use crate::wire::keys::{AnsweredBody, DecideReply};
+
+/// The answer to a question that was not taken.
+pub(super) fn nothing() -> DecideReply {
+    DecideReply {
+        v: VERSION,
+        taken: false,
+        admitted: false,
+        groups: Vec::new(),
+    }
+}
+
+/// The answer that a verdict comes to, nothing drawn.
+pub(super) fn reply(verdict: &Verdict) -> DecideReply {
+    let groups = verdict.decisions.iter().zip(&verdict.receipts);
+    let groups = groups.map(|(decisions, receipts)| {
+        let answers = decisions.iter().zip(receipts);
+        answers
+            .map(|(decision, receipt)| AnsweredBody {
+                decision: (*decision).into(),
+                receipt: receipt.clone(),
+                drawn: None,
+            })
+            .collect()
+    });
+    DecideReply {
+        v: VERSION,
+        taken: true,
+        admitted: verdict.admitted,
+        groups: groups.collect(),
+    }
+}
+
+/// What was charged here, to be given back if the question is undone.
+pub(super) fn charges(groups: &[Group<'_>], verdict: &Verdict) -> Vec<Charge> {
+    let mut charges = Vec::new();
+    for (group, receipts) in groups.iter().zip(&verdict.receipts) {
+        for (dimension, receipt) in group.dimensions.iter().zip(receipts) {
+            if let (Source::Here { key, cost, .. }, Some(receipt)) = (&dimension.source, receipt) {
+                charges.push(Charge {
+                    key: key.clone(),
+                    units: *cost,
+                    receipt: receipt.clone(),
+                });
+            }
+        }
+    }
+    charges
+}

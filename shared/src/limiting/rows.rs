@@ -1,0 +1,103 @@
+//! The rows of a shard: what it reads, what an event writes, and the draft in between.
+
+use std::collections::BTreeMap;
+
+use crate::algorithms::composite::StateKey;
+use crate::algorithms::scale::{Scaled, ScaledState};
+use crate::units::{EpochMs, OpId};
+use crate::wire::keys::SettledKeys;
+use crate::wire::stored::StoredHold;
+
+/// The rows that a shard reads.
+pub trait Rows {
+    /// Where the state of a key is kept: under its own key, or under the one that all share for which there is no
+    /// room.
+    fn place(&mut self, key: StateKey) -> StateKey;
+
+    /// The state of a key.
+    fn state(&mut self, key: &StateKey) -> Row;
+
+    /// What came of the settlement of a reservation, if it was settled.
+    fn settled(&mut self, op: OpId) -> Option<SettledKeys>;
+}
+
+/// A row, as far as it can be read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Row {
+    /// There is none.
+    Cold,
+    /// The state.
+    Warm(ScaledState),
+    /// It cannot be read: the key counts as used up.
+    Damaged,
+}
+
+/// A row to write.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Put {
+    /// The state of a key.
+    State {
+        /// The key.
+        key: StateKey,
+        /// Its state.
+        state: ScaledState,
+        /// When it may be forgotten.
+        expires_at: EpochMs,
+    },
+    /// A hold.
+    Hold {
+        /// The question.
+        op: OpId,
+        /// The hold; `None` when it is over.
+        row: Option<StoredHold>,
+    },
+    /// The result of a settlement.
+    Settled {
+        /// The reservation.
+        op: OpId,
+        /// The result.
+        result: SettledKeys,
+        /// When it may be forgotten.
+        expires_at: EpochMs,
+    },
+}
+
+/// States as they will be, over the rows as they are.
+pub(super) struct Draft<'a, R> {
+    pub(super) rows: &'a mut R,
+    pub(super) touched: BTreeMap<StateKey, ScaledState>,
+    pub(super) puts: Vec<Put>,
+}
+
+impl<R: Rows> Draft<'_, R> {
+    /// The state of a key, as this event has left it so far.
+    pub(super) fn state(
+        &mut self,
+        machine: &Scaled,
+        key: &StateKey,
+        now: EpochMs,
+    ) -> Option<ScaledState> {
+        if let Some(state) = self.touched.get(key) {
+            return Some(state.clone());
+        }
+        match self.rows.state(key) {
+            Row::Cold => None,
+            Row::Warm(state) => Some(state),
+            Row::Damaged => {
+                // Written, so that it comes to an end.
+                let state = machine.exhausted(now);
+                self.touched.insert(key.clone(), state.clone());
+                Some(state)
+            }
+        }
+    }
+}
+
+/// A draft that has changed nothing.
+pub(super) fn draft<R: Rows>(rows: &mut R) -> Draft<'_, R> {
+    Draft {
+        rows,
+        touched: BTreeMap::new(),
+        puts: Vec::new(),
+    }
+}
