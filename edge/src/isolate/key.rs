@@ -16,13 +16,9 @@ use weir_shared::wire::keys::{
 use super::answers::{Answer, Charge};
 use super::request::RequestHandles;
 use super::shard::{ask, question_id};
-use super::{now, with};
+use super::{LOOK_MS_FIRST, LOOK_MS_MAX, now, with};
 use crate::http::failure::Failure;
 use crate::objects::deadline::sleep;
-
-/// How long a request sleeps before it looks again, while another request's question is under way.
-const LOOK_MS_FIRST: u64 = 1;
-const LOOK_MS_MAX: u64 = 16;
 
 /// One check of one key.
 pub struct KeyCheck<'a> {

@@ -12,13 +12,9 @@ use weir_shared::wire::exchange::Terms;
 use super::contact::start;
 use super::region::RegionView;
 use super::request::RequestHandles;
-use super::{now, with};
+use super::{LOOK_MS_FIRST, LOOK_MS_MAX, now, with};
 use crate::http::failure::Failure;
 use crate::objects::deadline::{sleep, within};
-
-/// How long a request sleeps before it looks at the balance again, while another request's exchange is under way.
-const LOOK_MS_FIRST: u64 = 1;
-const LOOK_MS_MAX: u64 = 16;
 
 /// One check of one pool.
 pub struct LeaseCheck<'a> {

@@ -8,6 +8,7 @@ pub mod contact;
 pub mod key;
 pub mod lease;
 pub mod local;
+pub mod parts;
 pub mod plan;
 pub mod question;
 pub mod region;
@@ -29,6 +30,12 @@ use worker::{Date, js_sys::Math};
 
 use crate::http::failure::Failure;
 use region::RegionView;
+
+/// How long a request sleeps before it looks again, while another request's question is under way: twice as long each
+/// time, up to the latter.
+pub const LOOK_MS_FIRST: u64 = 1;
+/// See [`LOOK_MS_FIRST`].
+pub const LOOK_MS_MAX: u64 = 16;
 
 thread_local! {
     static ISOLATE: RefCell<Isolate> = RefCell::default();

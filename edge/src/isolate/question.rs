@@ -1,27 +1,23 @@
 //! One question, decided: first what this isolate holds, then what shards of the region keep. Nothing is charged unless
 //! every enforced check admits.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use weir_shared::decision::{Decision, Retry};
 use weir_shared::limiting::tap::Look;
 use weir_shared::limiting::verdict::{QuestionVerdict, verdict};
+use weir_shared::limits::DECIDE_WAIT_MS_MAX;
 use weir_shared::units::EpochMs;
-use weir_shared::wire::exchange::VERSION;
-use weir_shared::wire::keys::{
-    AskedBody, DecideBody, DecidedBody, GroupBody, LimitTerms, ReturnBody,
-};
 
-use super::answers::{Answer, Answers, At, Charge, Part, Rules, out_of_reach};
+use super::answers::{Answer, Answers, At, Charge, Rules, out_of_reach};
 use super::key::{KeyCheck, draw_of};
 use super::lease::LeaseCheck;
 use super::local::LocalCheck;
 use super::plan::{Dimension, Place, Step};
 use super::request::RequestHandles;
-use super::shard::{ask, ask_all, question_id};
-use super::{now, with};
+use super::shard::{ask, ask_all};
+use super::{LOOK_MS_FIRST, LOOK_MS_MAX, now, with};
 use crate::http::failure::Failure;
+use crate::objects::deadline::sleep;
 
 /// A question of one request.
 pub struct Question<'a> {
@@ -53,10 +49,31 @@ impl<'a> Question<'a> {
         {
             return self.single(only, &rules).await;
         }
+        let started = now();
+        let mut look_ms = LOOK_MS_FIRST;
+        loop {
+            let late = now().since(started) >= DECIDE_WAIT_MS_MAX;
+            match self.attempt(&rules, late).await? {
+                Attempt::Decided(outcome) => return Ok(Some(outcome)),
+                Attempt::Gone => return Ok(None),
+                Attempt::Busy => {
+                    sleep(look_ms).await;
+                    look_ms = (look_ms * 2).min(LOOK_MS_MAX);
+                }
+            }
+        }
+    }
+
+    /// Decides, unless a key of the question is being asked for by another request, whose answer may decide this one.
+    /// A request that comes too `late` for that is denied.
+    async fn attempt(&self, rules: &Rules, late: bool) -> Result<Attempt, Failure> {
         let mut answers = Answers::open(self.steps);
         self.look_for_denials(&mut answers)?;
+        if !late && !lost(rules, &answers) && self.busy(&answers)? {
+            return Ok(Attempt::Busy);
+        }
         for at in self.places() {
-            if lost(&rules, &answers) {
+            if lost(rules, &answers) {
                 break;
             }
             if answers.get(at).is_none() {
@@ -65,22 +82,36 @@ impl<'a> Question<'a> {
                     Held::Elsewhere => {}
                     Held::Gone => {
                         self.undo(&answers, |_| true)?;
-                        return Ok(None);
+                        return Ok(Attempt::Gone);
                     }
                 }
             }
         }
-        if !lost(&rules, &answers) {
-            answers = self.ask_shards(&rules, answers).await?;
+        if !lost(rules, &answers) {
+            let Some(claim) = self.claim(&answers)? else {
+                if late {
+                    self.give_up(&mut answers);
+                    return self.conclude(rules, answers).map(Attempt::Decided);
+                }
+                self.undo(&answers, |_| true)?;
+                return Ok(Attempt::Busy);
+            };
+            answers = self.ask_shards(rules, answers).await?;
+            drop(claim);
         }
-        let verdict = verdict(&rules, &answers.decisions());
+        self.conclude(rules, answers).map(Attempt::Decided)
+    }
+
+    /// The verdict on the answers; what must not be charged is given back.
+    fn conclude(&self, rules: &Rules, answers: Answers) -> Result<Outcome, Failure> {
+        let verdict = verdict(rules, &answers.decisions());
         if !verdict.admitted {
             self.undo(&answers, |_| true)?;
         } else if !verdict.steps.iter().all(|step| step.admitted) {
             // What is not enforced charges none of its dimensions where it would have denied.
             self.undo(&answers, |step| !verdict.steps[step].admitted)?;
         }
-        Ok(Some(Outcome { answers, verdict }))
+        Ok(Outcome { answers, verdict })
     }
 
     /// A question of one dimension, which needs no undoing.
@@ -288,99 +319,6 @@ impl<'a> Question<'a> {
         Ok(())
     }
 
-    /// The questions to the shards, one each.
-    fn parts(&self, answers: &Answers) -> Result<Vec<Part>, Failure> {
-        let mut open: BTreeMap<u32, Vec<At>> = BTreeMap::new();
-        for at in self.places() {
-            if let (Place::Shard { shard, .. }, None) = (&self.dimension(at).place, answers.get(at))
-            {
-                open.entry(*shard).or_default().push(at);
-            }
-        }
-        let several = open.len() > 1;
-        open.into_iter()
-            .map(|(shard, keys)| self.part(shard, &keys, several, answers))
-            .collect()
-    }
-
-    fn part(
-        &self,
-        shard: u32,
-        open: &[At],
-        several: bool,
-        answers: &Answers,
-    ) -> Result<Part, Failure> {
-        let at_ms = now();
-        let mut limits: BTreeMap<String, LimitTerms> = BTreeMap::new();
-        let mut groups = Vec::new();
-        let mut keys = Vec::new();
-        let mut returns = Vec::new();
-        for (index, step) in self.steps.iter().enumerate() {
-            let mut dimensions = Vec::new();
-            for (inner, dimension) in step.dimensions.iter().enumerate() {
-                let at = (index, inner);
-                let shadow = dimension.rules.shadow || !step.enforced;
-                if let (Place::Shard { key, terms, .. }, true) =
-                    (&dimension.place, open.contains(&at))
-                {
-                    limits.insert(terms.name.clone(), terms.as_ref().clone());
-                    let (back, ahead) = match dimension.look {
-                        true => (None, 0),
-                        false => with(self.region, |view| {
-                            let tap = view.tap(key, at_ms);
-                            (tap.take_back(), tap.interval(at_ms))
-                        })?,
-                    };
-                    if let Some((units, receipt)) = back {
-                        returns.push(ReturnBody {
-                            limit: key.limit.clone(),
-                            key: key.key.clone(),
-                            units,
-                            receipt,
-                        });
-                    }
-                    keys.push((at, (groups.len(), dimensions.len())));
-                    dimensions.push(AskedBody::Key {
-                        limit: key.limit.clone(),
-                        key: key.key.clone(),
-                        cost: dimension.units,
-                        look: dimension.look,
-                        ahead,
-                        shadow,
-                    });
-                } else if let Some(answer) = answers.get(at) {
-                    dimensions.push(AskedBody::Decided {
-                        decision: as_it_counts(dimension, answer.decision),
-                        shadow,
-                    });
-                } else {
-                    // Another shard decides it. Whether the whole admits is known when all have answered: until then
-                    // it stands in no one's way.
-                    dimensions.push(AskedBody::Decided {
-                        decision: Decision::IDENTITY.into(),
-                        shadow,
-                    });
-                }
-            }
-            groups.push(GroupBody {
-                mode: step.mode,
-                dimensions,
-            });
-        }
-        Ok(Part {
-            shard,
-            body: DecideBody {
-                v: VERSION,
-                op: question_id(),
-                limits: limits.into_values().collect(),
-                returns,
-                groups,
-                hold: several,
-            },
-            keys,
-        })
-    }
-
     /// Gives back what was charged here for the checks that `which` names. What shards charged they undo themselves.
     fn undo(&self, answers: &Answers, which: impl Fn(usize) -> bool) -> Result<(), Failure> {
         let at_ms = now();
@@ -414,15 +352,25 @@ impl<'a> Question<'a> {
         Ok(())
     }
 
-    fn places(&self) -> impl Iterator<Item = At> + use<'a> {
+    pub(super) fn places(&self) -> impl Iterator<Item = At> + use<'a> {
         let steps = self.steps;
         let count = |index: usize| steps[index].dimensions.len();
         (0..steps.len()).flat_map(move |step| (0..count(step)).map(move |inner| (step, inner)))
     }
 
-    fn dimension(&self, at: At) -> &'a Dimension<'a> {
+    pub(super) fn dimension(&self, at: At) -> &'a Dimension<'a> {
         &self.steps[at.0].dimensions[at.1]
     }
+}
+
+/// What came of one attempt.
+enum Attempt {
+    /// It is decided.
+    Decided(Outcome),
+    /// Another request asks for one of the keys.
+    Busy,
+    /// A newer policy does not have what is asked any more.
+    Gone,
 }
 
 /// What this isolate can say of a dimension.
@@ -439,16 +387,4 @@ fn lost(rules: &Rules, answers: &Answers) -> bool {
     let decisions = answers.decisions();
     let mut steps = rules.iter().zip(&decisions);
     steps.any(|(rules, decisions)| rules.lost(decisions))
-}
-
-/// A decision as it counts for the others: one that is excused does not deny.
-fn as_it_counts(dimension: &Dimension<'_>, decision: Decision) -> DecidedBody {
-    if dimension.rules.passes(&decision) && !decision.admitted() && !dimension.rules.shadow {
-        return Decision {
-            retry: Retry::Now,
-            ..Decision::IDENTITY
-        }
-        .into();
-    }
-    decision.into()
 }

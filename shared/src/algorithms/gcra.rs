@@ -263,6 +263,12 @@ impl Gcra {
         due.ticks_since(FineMs::whole(at), self.meter.ticks_per_ms)
     }
 
+    /// The same in units, rounded up.
+    #[cold]
+    fn level_units(&self, due: FineMs, at: EpochMs) -> u64 {
+        self.meter.units(self.level(due, at))
+    }
+
     /// The time of `units`, at most the burst.
     #[inline]
     fn span(&self, units: u64) -> FineMs {
@@ -303,7 +309,7 @@ impl Gcra {
     /// What was charged since the key was cold, after `cost` on top of what is due at `due`.
     #[inline]
     fn tally(&self, state: Option<&GcraState>, due: FineMs, cost: u64, at: EpochMs) -> Tally {
-        let level_units = || self.meter.units(self.level(due, at));
+        let level_units = || self.level_units(due, at);
         let warm = state.filter(|_| due != FineMs::whole(at));
         let before = warm.map(|state| {
             if self.wrote(state) {

@@ -95,9 +95,10 @@ impl Tap {
                 ..drawn.told
             });
         }
-        match self.asked_at {
-            Some(asked_at) if now.since(asked_at) <= CALL_MS_MAX => Look::Wait,
-            _ => Look::Ask,
+        if self.asking(now) {
+            Look::Wait
+        } else {
+            Look::Ask
         }
     }
 
@@ -227,6 +228,18 @@ impl Tap {
         }
     }
 
+    /// Whether a question is under way whose answer may be for others too.
+    #[must_use]
+    pub fn asking(&self, now: EpochMs) -> bool {
+        let under_way = |asked_at: EpochMs| now.since(asked_at) <= CALL_MS_MAX;
+        self.asked_at.is_some_and(under_way)
+    }
+
+    /// A question of several keys is under way; it ends with [`Tap::fail`], whatever came of it.
+    pub fn claim(&mut self, now: EpochMs) {
+        self.asked_at = Some(now);
+    }
+
     /// The shard did not answer.
     pub fn fail(&mut self) {
         self.asked_at = None;
@@ -268,11 +281,8 @@ impl Tap {
             .denied
             .as_ref()
             .is_some_and(|denied| now < denied.until);
-        let asked = self
-            .asked_at
-            .is_some_and(|asked_at| now.since(asked_at) <= CALL_MS_MAX);
         let paced = self.used > 0 && now.since(self.paced_at) <= CONTACT_MS_MIN;
-        !self.restless() && !denies && !asked && !paced && self.waiting.units() == 0
+        !self.restless() && !denies && !self.asking(now) && !paced && self.waiting.units() == 0
     }
 
     /// The policy has changed: what was denied may not be.

@@ -1,0 +1,186 @@
+//! What a question asks of shards: the keys that it claims, so that one request asks for all that wait, and one question
+//! for each shard.
+
+use std::collections::BTreeMap;
+
+use weir_shared::algorithms::composite::StateKey;
+use weir_shared::decision::{Decision, Retry};
+use weir_shared::wire::exchange::VERSION;
+use weir_shared::wire::keys::{
+    AskedBody, DecideBody, DecidedBody, GroupBody, LimitTerms, ReturnBody,
+};
+
+use super::answers::{Answers, At, Part, out_of_reach};
+use super::plan::{Dimension, Place};
+use super::question::Question;
+use super::shard::question_id;
+use super::{now, with};
+use crate::http::failure::Failure;
+
+/// Keys that a question asks for. Others wait until this goes out of scope.
+pub struct Claim {
+    region: String,
+    keys: Vec<StateKey>,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let at = now();
+        // A view that cannot be reached has no taps either.
+        let _gone = with(&self.region, |view| {
+            for key in &self.keys {
+                view.tap(key, at).fail();
+            }
+        });
+    }
+}
+
+impl Question<'_> {
+    /// Whether another request asks for a key that is open.
+    pub(super) fn busy(&self, answers: &Answers) -> Result<bool, Failure> {
+        let (keys, at) = (self.open_keys(answers), now());
+        with(self.region, |view| {
+            keys.iter().any(|key| view.tap(key, at).asking(at))
+        })
+    }
+
+    /// Claims every key that is open, or none when another request asks for one of them.
+    pub(super) fn claim(&self, answers: &Answers) -> Result<Option<Claim>, Failure> {
+        let (keys, at) = (self.open_keys(answers), now());
+        with(self.region, |view| {
+            if keys.iter().any(|key| view.tap(key, at).asking(at)) {
+                return None;
+            }
+            for key in &keys {
+                view.tap(key, at).claim(at);
+            }
+            Some(Claim {
+                region: self.region.to_owned(),
+                keys,
+            })
+        })
+    }
+
+    /// What is open stays so: it is out of reach.
+    pub(super) fn give_up(&self, answers: &mut Answers) {
+        for at in self.places() {
+            if answers.get(at).is_none() {
+                answers.set(at, out_of_reach());
+            }
+        }
+    }
+
+    fn open_keys(&self, answers: &Answers) -> Vec<StateKey> {
+        let open = self.places().filter(|at| answers.get(*at).is_none());
+        open.filter_map(|at| match &self.dimension(at).place {
+            Place::Shard { key, .. } => Some(key.clone()),
+            _ => None,
+        })
+        .collect()
+    }
+
+    /// The questions to the shards, one each.
+    pub(super) fn parts(&self, answers: &Answers) -> Result<Vec<Part>, Failure> {
+        let mut open: BTreeMap<u32, Vec<At>> = BTreeMap::new();
+        for at in self.places() {
+            if let (Place::Shard { shard, .. }, None) = (&self.dimension(at).place, answers.get(at))
+            {
+                open.entry(*shard).or_default().push(at);
+            }
+        }
+        let several = open.len() > 1;
+        open.into_iter()
+            .map(|(shard, keys)| self.part(shard, &keys, several, answers))
+            .collect()
+    }
+
+    fn part(
+        &self,
+        shard: u32,
+        open: &[At],
+        several: bool,
+        answers: &Answers,
+    ) -> Result<Part, Failure> {
+        let at_ms = now();
+        let mut limits: BTreeMap<String, LimitTerms> = BTreeMap::new();
+        let mut groups = Vec::new();
+        let mut keys = Vec::new();
+        let mut returns = Vec::new();
+        for (index, step) in self.steps.iter().enumerate() {
+            let mut dimensions = Vec::new();
+            for (inner, dimension) in step.dimensions.iter().enumerate() {
+                let at = (index, inner);
+                let shadow = dimension.rules.shadow || !step.enforced;
+                if let (Place::Shard { key, terms, .. }, true) =
+                    (&dimension.place, open.contains(&at))
+                {
+                    limits.insert(terms.name.clone(), terms.as_ref().clone());
+                    let (back, ahead) = match dimension.look {
+                        true => (None, 0),
+                        false => with(self.region, |view| {
+                            let tap = view.tap(key, at_ms);
+                            (tap.take_back(), tap.interval(at_ms))
+                        })?,
+                    };
+                    if let Some((units, receipt)) = back {
+                        returns.push(ReturnBody {
+                            limit: key.limit.clone(),
+                            key: key.key.clone(),
+                            units,
+                            receipt,
+                        });
+                    }
+                    keys.push((at, (groups.len(), dimensions.len())));
+                    dimensions.push(AskedBody::Key {
+                        limit: key.limit.clone(),
+                        key: key.key.clone(),
+                        cost: dimension.units,
+                        look: dimension.look,
+                        ahead,
+                        shadow,
+                    });
+                } else if let Some(answer) = answers.get(at) {
+                    dimensions.push(AskedBody::Decided {
+                        decision: as_it_counts(dimension, answer.decision),
+                        shadow,
+                    });
+                } else {
+                    // Another shard decides it. Whether the whole admits is known when all have answered: until then
+                    // it stands in no one's way.
+                    dimensions.push(AskedBody::Decided {
+                        decision: Decision::IDENTITY.into(),
+                        shadow,
+                    });
+                }
+            }
+            groups.push(GroupBody {
+                mode: step.mode,
+                dimensions,
+            });
+        }
+        Ok(Part {
+            shard,
+            body: DecideBody {
+                v: VERSION,
+                op: question_id(),
+                limits: limits.into_values().collect(),
+                returns,
+                groups,
+                hold: several,
+            },
+            keys,
+        })
+    }
+}
+
+/// A decision as it counts for the others: one that is excused does not deny.
+fn as_it_counts(dimension: &Dimension<'_>, decision: Decision) -> DecidedBody {
+    if dimension.rules.passes(&decision) && !decision.admitted() && !dimension.rules.shadow {
+        return Decision {
+            retry: Retry::Now,
+            ..Decision::IDENTITY
+        }
+        .into();
+    }
+    decision.into()
+}
