@@ -91,18 +91,28 @@ pub fn violations(operations: &[Operation], limit: u64, window: Duration) -> Vec
     found
 }
 
-/// The worst interval of a window's length that holds more than two limits. An operation counts for an interval only
-/// when it was sent and answered inside it, so that whatever is counted was decided there.
+/// The worst interval of a window's length, where it holds more than two limits.
 fn over_two_caps(operations: &[Operation], limit: u64, window: Duration) -> Option<Violation> {
+    let bound = 2 * limit;
+    let (from, admitted) = most_within(operations, window);
+    (admitted > bound).then_some(Violation::OverTwoCaps {
+        from,
+        admitted,
+        bound,
+    })
+}
+
+/// The interval of that length in which most was admitted: when it begins, and the units. An operation counts for an
+/// interval only when it was sent and answered inside it, so that whatever is counted was decided there.
+pub fn most_within(operations: &[Operation], length: Duration) -> (Duration, u64) {
     let mut admitted: Vec<&Operation> = operations
         .iter()
         .filter(|operation| operation.admitted() > 0)
         .collect();
     admitted.sort_by_key(|operation| operation.sent);
-    let bound = 2 * limit;
-    let mut worst: Option<(Duration, u64)> = None;
+    let mut worst = (Duration::ZERO, 0);
     for (index, first) in admitted.iter().enumerate() {
-        let end = first.sent + window;
+        let end = first.sent + length;
         let inside = admitted[index..]
             .iter()
             .take_while(|operation| operation.sent <= end);
@@ -110,15 +120,11 @@ fn over_two_caps(operations: &[Operation], limit: u64, window: Duration) -> Opti
             .filter(|operation| operation.received <= end)
             .map(|operation| operation.admitted())
             .sum();
-        if sum > bound && worst.is_none_or(|(_, most)| sum > most) {
-            worst = Some((first.sent, sum));
+        if sum > worst.1 {
+            worst = (first.sent, sum);
         }
     }
-    worst.map(|(from, admitted)| Violation::OverTwoCaps {
-        from,
-        admitted,
-        bound,
-    })
+    worst
 }
 
 /// Labels only rise: what is sent a whole window after a label was admitted is not admitted in an earlier one.
@@ -180,6 +186,7 @@ mod tests {
             region: "weur".to_owned(),
             window: Some(window),
             policy_revision: 1,
+            reservation: None,
         };
         let at = Duration::from_millis(at_ms);
         Operation {

@@ -5,12 +5,14 @@
 //! | --- | --- |
 //! | [`paths`], [`ports`], [`clock`], [`process`] | where the programs are, a free port, the time, a process tree that ends with its owner |
 //! | [`workerd`], [`wrangler`], [`browser`] | the real programs, started and stopped |
-//! | [`client`], [`reply`], [`ratelimit`] | typed calls, raw calls, the answer and its headers |
+//! | [`witness`] | what the objects of a deployment are called, and calls that fail |
+//! | [`client`], [`calls`], [`reply`], [`ratelimit`] | typed calls, raw calls, the answer and its headers |
 //! | [`fixtures`] | policies and names |
 //! | [`workload`], [`history`], [`checker`] | concurrent checks, what they saw, whether the promises held |
 //! | [`storage`] | the SQLite files of a stopped workerd |
 
 pub mod browser;
+pub mod calls;
 pub mod checker;
 pub mod client;
 pub mod clock;
@@ -22,6 +24,7 @@ pub mod process;
 pub mod ratelimit;
 pub mod reply;
 pub mod storage;
+pub mod witness;
 pub mod workerd;
 pub mod workload;
 pub mod wrangler;

@@ -156,19 +156,21 @@ impl ObjectFile {
     fn damage_column(&self, column: &Column, damage: Damage) -> Result<usize> {
         let (table, name) = (quoted(&column.table), quoted(&column.name));
         let connection = self.open()?;
+        // Values are found again by themselves: a table may have no row numbers.
         let mut select = connection
-            .prepare(&format!("SELECT rowid, {name} FROM {table}"))
+            .prepare(&format!("SELECT DISTINCT {name} FROM {table}"))
             .context("read a column")?;
         let rows = select
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_map([], |row| row.get(0))
             .context("read a column")?;
-        let values: Vec<(i64, Value)> = rows.collect::<Result<_, _>>().context("read a column")?;
+        let values: Vec<Value> = rows.collect::<Result<_, _>>().context("read a column")?;
+        let worse = values.iter().map(|value| (value, damage.of(value)));
         let mut damaged = 0;
-        for (row, value) in values {
-            if let Some(worse) = damage.of(&value) {
-                let update = format!("UPDATE {table} SET {name} = ?1 WHERE rowid = ?2");
+        for (value, worse) in worse {
+            if let Some(worse) = worse {
+                let update = format!("UPDATE {table} SET {name} = ?1 WHERE {name} IS ?2");
                 damaged += connection
-                    .execute(&update, (worse, row))
+                    .execute(&update, (worse, value))
                     .with_context(|| format!("damage {table}.{name}"))?;
             }
         }

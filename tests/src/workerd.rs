@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use crate::client::{Client, Policy};
 use crate::process::ProcessTree;
+use crate::witness::{self, Witness};
 use crate::{clock, paths, ports};
 
 /// The admin token that the tests start a deployment with: 36 bytes.
@@ -46,6 +47,7 @@ pub struct Setup {
     token: Option<String>,
     region_header: bool,
     probe: Option<Probe>,
+    witnessed: bool,
 }
 
 impl Setup {
@@ -75,6 +77,7 @@ impl Setup {
             token: Some(TOKEN.to_owned()),
             region_header: false,
             probe: None,
+            witnessed: false,
         }
     }
 
@@ -113,6 +116,14 @@ impl Setup {
         }
     }
 
+    /// Puts a [witness](crate::witness) before every isolate and every object.
+    pub fn witnessed(self) -> Self {
+        Self {
+            witnessed: true,
+            ..self
+        }
+    }
+
     /// Starts workerd on an empty storage and waits until every isolate answers.
     pub async fn start(self) -> Result<Workerd> {
         Workerd::start(self).await
@@ -146,6 +157,10 @@ impl Workerd {
                 .with_context(|| format!("copy {module}"))?;
         }
         std::fs::create_dir(folder.path().join("disk")).context("make the storage folder")?;
+        if setup.witnessed {
+            std::fs::write(folder.path().join("witness.js"), witness::SCRIPT)
+                .context("write the witness")?;
+        }
         let mut services = Vec::new();
         for (index, region) in setup.isolates.iter().enumerate() {
             let name = if index == 0 {
@@ -218,6 +233,11 @@ impl Workerd {
                 .await?;
         }
         Ok(policy)
+    }
+
+    /// The witness of the first isolate, beside which the objects live.
+    pub fn witness(&self) -> Result<Witness> {
+        Ok(Witness::of(&self.client(0)?))
     }
 
     /// A client of the probe.
@@ -332,6 +352,8 @@ fn worker(setup: &Setup, service: &Service) -> Result<String> {
     let mut modules = String::new();
     if service.is_probe {
         modules.push_str("    (name = \"probe.js\", esModule = embed \"probe.js\"),\n");
+    } else if setup.witnessed {
+        modules.push_str("    (name = \"witness.js\", esModule = embed \"witness.js\"),\n");
     }
     modules.push_str("    (name = \"index.js\", esModule = embed \"index.js\"),\n");
     modules.push_str("    (name = \"./index_bg.wasm\", wasm = embed \"index_bg.wasm\"),\n");

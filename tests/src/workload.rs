@@ -8,12 +8,38 @@ use anyhow::{Context, Result};
 use tokio::task::JoinSet;
 use weir_shared::wire::check::CheckRequest;
 
-use crate::client::{Client, budget_check};
+use crate::client::{Client, budget_check, limit_check};
 use crate::clock;
 use crate::history::{History, Operation, Outcome};
 
 /// After a lost request: long enough not to spin while the server is down.
 const RETRY_PAUSE: Duration = Duration::from_millis(25);
+
+/// What the checks of a workload charge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A budget.
+    Budget(String),
+    /// One key of a limit.
+    Limit {
+        /// The limit.
+        name: String,
+        /// The key.
+        key: String,
+    },
+}
+
+impl Target {
+    fn check(&self, tenant: &str, cost: u64) -> CheckRequest {
+        match self {
+            Self::Budget(budget) => budget_check(tenant, budget, cost),
+            Self::Limit { name, key } => CheckRequest {
+                tenant: Some(tenant.to_owned()),
+                ..limit_check(name, key, cost)
+            },
+        }
+    }
+}
 
 /// What to send. Every client runs `workers` loops; each sends, waits for the answer, pauses, and goes on with the
 /// next tenant and cost of its lists.
@@ -21,8 +47,8 @@ const RETRY_PAUSE: Duration = Duration::from_millis(25);
 pub struct Workload {
     /// Who sends.
     pub clients: Vec<Client>,
-    /// The budget that is charged.
-    pub budget: String,
+    /// What is charged.
+    pub target: Target,
     /// For whom, in turn.
     pub tenants: Vec<String>,
     /// How much, in turn.
@@ -36,9 +62,19 @@ pub struct Workload {
 impl Workload {
     /// Unit costs of one tenant on a budget, from every client.
     pub fn new(clients: Vec<Client>, budget: &str) -> Self {
+        Self::on(clients, Target::Budget(budget.to_owned()))
+    }
+
+    /// Unit costs on one key of a limit, from every client.
+    pub fn on_limit(clients: Vec<Client>, limit: &str, key: &str) -> Self {
+        let (name, key) = (limit.to_owned(), key.to_owned());
+        Self::on(clients, Target::Limit { name, key })
+    }
+
+    fn on(clients: Vec<Client>, target: Target) -> Self {
         Self {
             clients,
-            budget: budget.to_owned(),
+            target,
             tenants: vec!["pro:load".to_owned()],
             costs: vec![1],
             workers: 4,
@@ -120,9 +156,8 @@ impl Sender {
             }
             let tenant = &workload.tenants[(worker + step) % workload.tenants.len()];
             let cost = workload.costs[(worker * 7 + step) % workload.costs.len()];
-            let lost = self
-                .send(budget_check(tenant, &workload.budget, cost), tenant, cost)
-                .await;
+            let check = workload.target.check(tenant, cost);
+            let lost = self.send(check, tenant, cost).await;
             tokio::time::sleep(if lost { RETRY_PAUSE } else { workload.pause }).await;
         }
     }

@@ -57,9 +57,13 @@ async fn one_isolate() -> (Workerd, Client) {
 /// with the header that a page of another site cannot send.
 type Row = (Method, &'static str, [u16; 5]);
 
-fn table() -> [Row; 9] {
+fn table() -> [Row; 12] {
     [
         (Method::POST, CHECK, [401, 401, 200, 401, 401]),
+        // Let in, the body of the first is refused.
+        (Method::POST, "/v1/check/batch", [401, 401, 400, 401, 401]),
+        (Method::POST, "/v1/reserve", [401, 401, 400, 401, 401]),
+        (Method::POST, "/v1/settle", [401, 401, 400, 401, 401]),
         (Method::GET, POLICY, [401, 401, 200, 200, 200]),
         // Let in, a PUT without If-Match is refused with 428.
         (Method::PUT, POLICY, [401, 401, 428, 403, 428]),

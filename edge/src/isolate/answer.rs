@@ -1,7 +1,8 @@
 //! The answer to a question: decided, counted, and reserved where it was asked for.
 
 use weir_shared::check::Check;
-use weir_shared::decision::Decision;
+use weir_shared::decision::{Decision, Reason};
+use weir_shared::limiting::key::SEPARATOR;
 use weir_shared::limiting::reservation::{Place as ReservedPlace, Reservation, Reserved};
 use weir_shared::limits::RESERVATION_MS;
 use weir_shared::wire::accounting::ANONYMOUS;
@@ -38,12 +39,20 @@ pub struct Answered {
 }
 
 impl Asker<'_> {
-    /// Whether a question can be asked at all; nothing is decided.
+    /// What a question charges, each state by a name of its own; nothing is decided.
     ///
     /// # Errors
     /// 404 for a name that the policy does not have, 400 for a key or tenant that is missing or has no place.
-    pub fn plan(&self, check: &Check) -> Result<(), Failure> {
-        steps(check, self.loaded).map(|_| ())
+    pub fn plan(&self, check: &Check) -> Result<Vec<String>, Failure> {
+        let steps = steps(check, self.loaded)?;
+        let dimensions = steps.iter().flat_map(|step| &step.dimensions);
+        let names = dimensions.map(|dimension| match &dimension.place {
+            Place::Pool { pool, .. } => pool.clone(),
+            Place::Isolate { key, .. } | Place::Shard { key, .. } => {
+                format!("{}{SEPARATOR}{}", key.limit, key.key)
+            }
+        });
+        Ok(names.collect())
     }
 
     /// Decides a question.
@@ -167,11 +176,15 @@ impl Asker<'_> {
     }
 }
 
-/// The decision of a dimension in whole units; one that is out of reach has the ceiling of its promise.
+/// The decision of a dimension in whole units. A shard that is out of reach did not tell its limit.
 fn whole(dimension: &Dimension<'_>, outcome: &Outcome, at: At) -> Option<Decision> {
     let decision = outcome.answers.get(at)?.decision;
-    Some(match dimension.place {
+    Some(match &dimension.place {
         Place::Pool { .. } => dimension.whole(decision),
+        Place::Shard { machine, .. } if decision.reason == Reason::Unavailable => Decision {
+            limit: machine.ceiling() / machine.scale(),
+            ..decision
+        },
         _ => decision,
     })
 }

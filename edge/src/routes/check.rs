@@ -1,10 +1,10 @@
 //! `POST /v1/check` and `POST /v1/check/batch`: decisions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join_all;
+use weir_shared::check::Check;
 use weir_shared::check::batch::Batch;
-use weir_shared::check::{Check, Keys, Target};
 use weir_shared::limits::CHECK_BODY_BYTES_MAX;
 use weir_shared::wire::batch::{BatchReply, BatchRequest};
 use weir_shared::wire::check::{CheckRequest, DecisionBody};
@@ -44,7 +44,7 @@ pub async fn check(request: &mut Request, handles: &RequestHandles) -> Result<Re
 }
 
 /// Answers a batch: every check is planned before the first is decided, so that a batch with a fault charges nothing.
-/// Checks that share a budget or a limit are decided one after another, in their order; others at the same time.
+/// Checks that charge the same budget or key are decided one after another, in their order; others at the same time.
 ///
 /// # Errors
 /// As [`check`], with the pointer of the request at fault.
@@ -58,10 +58,9 @@ pub async fn batch(request: &mut Request, handles: &RequestHandles) -> Result<Re
         region: &region,
         loaded: &loaded,
     };
-    for check in &batch.checks {
-        asker.plan(check)?;
-    }
-    let running = chains(&batch.checks).into_iter().map(|chain| async {
+    let planned = batch.checks.iter().map(|check| asker.plan(check));
+    let planned = planned.collect::<Result<Vec<_>, _>>()?;
+    let running = chains(&planned).into_iter().map(|chain| async {
         let mut decided = Vec::with_capacity(chain.len());
         for index in chain {
             decided.push((index, asker.answer(&batch.checks[index]).await?.body));
@@ -76,24 +75,13 @@ pub async fn batch(request: &mut Request, handles: &RequestHandles) -> Result<Re
     reply::json(200, &BatchReply { decisions })
 }
 
-/// The checks that have to wait for one another, by their places: those that name the same budget, or the same limit
-/// under the same keys. One with several items waits for all that it shares anything with.
-fn chains(checks: &[Check]) -> Vec<Vec<usize>> {
-    let mut chain_of: BTreeMap<String, usize> = BTreeMap::new();
+/// The checks that have to wait for one another, by their places: those that charge the same state.
+fn chains(planned: &[Vec<String>]) -> Vec<Vec<usize>> {
+    let mut chain_of: BTreeMap<&str, usize> = BTreeMap::new();
     let mut chains: Vec<Vec<usize>> = Vec::new();
-    for (index, check) in checks.iter().enumerate() {
-        let names: Vec<_> = check
-            .items
-            .iter()
-            .map(|item| shares(check, &item.target))
-            .collect();
-        let mut known: Vec<_> = names
-            .iter()
-            .filter_map(|name| chain_of.get(name))
-            .copied()
-            .collect();
-        known.sort_unstable();
-        known.dedup();
+    for (index, names) in planned.iter().enumerate() {
+        let known = names.iter().filter_map(|name| chain_of.get(name.as_str()));
+        let known: BTreeSet<usize> = known.copied().collect();
         let chain = known.first().copied().unwrap_or_else(|| {
             chains.push(Vec::new());
             chains.len() - 1
@@ -112,21 +100,4 @@ fn chains(checks: &[Check]) -> Vec<Vec<usize>> {
         }
     }
     chains
-}
-
-/// What a check shares with others: a budget, a limit under one key, or a composite limit, whatever its keys.
-fn shares(check: &Check, target: &Target) -> String {
-    let tenant = check.tenant.as_deref().unwrap_or_default();
-    match target {
-        Target::Budget(name) => format!("budget {name}"),
-        Target::Limit {
-            name,
-            keys: Keys::One(key),
-        } => format!("limit {name} {tenant} {key}"),
-        Target::Limit {
-            name,
-            keys: Keys::None,
-        } => format!("limit {name} {tenant}"),
-        Target::Limit { name, .. } => format!("limit {name}"),
-    }
 }

@@ -318,12 +318,12 @@ impl World {
         if self.setup.parts() > 0 {
             return self.check_recovered_rolling(&terms, ends_ms, healed_ms);
         }
-        let windows = self.truth.windows.iter().rev();
-        let mut whole = windows.filter(|(_, window)| {
+        let windows = self.truth.windows.iter();
+        let whole = windows.filter(|(_, window)| {
             // A pool that was dropped opens again within a window.
             window.ends_at_ms <= ends_ms && window.ends_at_ms - window.begins_at_ms >= 900
         });
-        if let Some((&label, window)) = whole.next() {
+        if let Some((&label, window)) = whole.max_by_key(|(_, window)| window.ends_at_ms) {
             let (admitted, least) = (window.admitted + window.refundable, window.limit / 2);
             self.truth
                 .require(admitted >= least, || Violation::Underused {

@@ -6,10 +6,15 @@ use weir_shared::limits::{CHECK_BODY_BYTES_MAX, OPERATOR_BODY_BYTES_MAX, POLICY_
 use weir_tests::client::Client;
 use weir_tests::workerd::TOKEN;
 
-use crate::{CHECK, POLICY, SESSION, assert_left_of_budget, deployment, state};
+use crate::{
+    BATCH, CHECK, POLICY, RESERVE, SESSION, SETTLE, assert_left_of_budget, deployment, state,
+};
 
-const ROUTES: [(&str, &str, usize); 3] = [
+const ROUTES: [(&str, &str, usize); 6] = [
     ("POST", CHECK, CHECK_BODY_BYTES_MAX),
+    ("POST", BATCH, CHECK_BODY_BYTES_MAX),
+    ("POST", RESERVE, CHECK_BODY_BYTES_MAX),
+    ("POST", SETTLE, CHECK_BODY_BYTES_MAX),
     ("PUT", POLICY, POLICY_BODY_BYTES_MAX),
     ("POST", SESSION, OPERATOR_BODY_BYTES_MAX),
 ];

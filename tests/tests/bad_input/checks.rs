@@ -25,6 +25,55 @@ const MALFORMED: &[(&str, &str)] = &[
     (r#"{$B,"checks":[{$L}]}"#, "/checks"),
     (r#"{"tenant":"a","checks":[]}"#, "/checks"),
     (r#"{$B,"require":"some"}"#, "/require"),
+    (r#"{$B,"require":"any"}"#, "/require"),
+    (r#"["a","tokens"]"#, ""),
+    (r#"{$L,"reserve":"yes"}"#, "/reserve"),
+    (r#"{$L,"cost":0,"reserve":true}"#, "/reserve"),
+];
+
+/// Lists of checks, and keys by dimension.
+const SEVERAL: &[(&str, &str)] = &[
+    (r#"{"tenant":"a","checks":7}"#, "/checks"),
+    (r#"{"tenant":"a","checks":[7]}"#, "/checks/0"),
+    (r#"{"tenant":"a","checks":[["tokens"]]}"#, "/checks/0"),
+    (r#"{"tenant":"a","checks":[{$L},{}]}"#, "/checks/1/budget"),
+    (
+        r#"{"tenant":"a","checks":[{"budget":"tokens"},{$L},{"budget":"tokens"}]}"#,
+        "/checks/2/budget",
+    ),
+    (r#"{"checks":[{$L},{"budget":"tokens"}]}"#, "/tenant"),
+    (
+        r#"{"tenant":"a","checks":[{$L},{"limit":"per_ip","key":""}]}"#,
+        "/checks/1/key",
+    ),
+    (
+        r#"{"tenant":"a","checks":[{$L},{$L,"budget":"tokens"}]}"#,
+        "/checks/1/limit",
+    ),
+    (
+        r#"{"tenant":"a","checks":[{$L,"cost":0}],"reserve":true}"#,
+        "/reserve",
+    ),
+    (r#"{"tenant":"a","checks":[$17]}"#, "/checks"),
+    (r#"{$L,"keys":{"per_ip":"k"}}"#, "/keys"),
+    (r#"{$B,"keys":{"per_ip":"k"}}"#, "/keys"),
+    (r#"{"limit":"per_ip","keys":{}}"#, "/keys"),
+    (r#"{"limit":"per_ip","keys":["k"]}"#, "/keys"),
+    (r#"{"limit":"per_ip","keys":{"per_ip":7}}"#, "/keys/per_ip"),
+    (r#"{"limit":"per_ip","keys":{"per_ip":""}}"#, "/keys/per_ip"),
+    (
+        r#"{"limit":"per_ip","keys":{"per_ip":"$129"}}"#,
+        "/keys/per_ip",
+    ),
+    (r#"{"limit":"per_ip","keys":{"A/b":"k"}}"#, "/keys/A~1b"),
+    (
+        r#"{"limit":"per_ip","keys":{"per_ip":"k","per_ip":"j"}}"#,
+        "/keys",
+    ),
+    (
+        r#"{"limit":"per_ip","keys":{"a":"k","b":"k","c":"k","d":"k","e":"k","f":"k","g":"k","h":"k","i":"k"}}"#,
+        "/keys",
+    ),
 ];
 
 const COSTS: &[(&str, &str)] = &[
@@ -77,6 +126,7 @@ fn body(template: &str) -> String {
     template
         .replace("$B", r#""tenant":"a","budget":"tokens""#)
         .replace("$L", r#""limit":"per_ip","key":"kept""#)
+        .replace("$17", &[r#"{"limit":"per_ip","key":"kept"}"#; 17].join(","))
         .replace("$129", &"x".repeat(129))
         .replace("$130", &"é".repeat(65))
 }
@@ -86,7 +136,13 @@ async fn a_bad_check_names_the_field_and_charges_nothing() {
     let (_workerd, client) = deployment().await;
     client.check_limit(LIMIT, "kept", 7).await.unwrap();
     let before = state(&client).await;
-    for (status, cases) in [(400, MALFORMED), (400, COSTS), (400, NAMES), (404, UNKNOWN)] {
+    for (status, cases) in [
+        (400, MALFORMED),
+        (400, SEVERAL),
+        (400, COSTS),
+        (400, NAMES),
+        (404, UNKNOWN),
+    ] {
         for (template, field) in cases {
             let reply = client.post_bytes(CHECK, body(template)).await.unwrap();
             let field = (!field.is_empty()).then_some(*field);

@@ -1,6 +1,7 @@
 //! Bad input: every case is answered with a problem that names the field, and changes nothing.
 
 mod bodies;
+mod calls;
 mod checks;
 mod policies;
 mod preconditions;
@@ -14,6 +15,9 @@ use weir_tests::reply::Reply;
 use weir_tests::workerd::{Setup, Workerd};
 
 const CHECK: &str = "/v1/check";
+const BATCH: &str = "/v1/check/batch";
+const RESERVE: &str = "/v1/reserve";
+const SETTLE: &str = "/v1/settle";
 const POLICY: &str = "/operator/v1/policy";
 const SESSION: &str = "/operator/v1/session";
 

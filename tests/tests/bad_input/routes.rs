@@ -5,23 +5,36 @@ use serde_json::json;
 use weir_tests::fixtures::BUDGET;
 use weir_tests::workerd::TOKEN;
 
-use crate::{CHECK, POLICY, SESSION, assert_left_of_budget, assert_problem, deployment, state};
+use crate::{
+    BATCH, CHECK, POLICY, RESERVE, SESSION, SETTLE, assert_left_of_budget, assert_problem,
+    deployment, state,
+};
 
-const NO_ROUTES: [&str; 8] = [
+const NO_ROUTES: [&str; 12] = [
     "/nope",
     "/v1",
     "/v1/check/",
     "/v1/check/x",
+    "/v1/check/batch/",
+    "/v1/check/BATCH",
+    "/v1/reserve/x",
+    "/v1/settle/",
     "/operator/v1/nope",
     "/V1/CHECK",
     "//v1/check",
     "/.git/config",
 ];
 
-const NO_METHODS: [(Method, &str); 8] = [
+const NO_METHODS: [(Method, &str); 14] = [
     (Method::GET, CHECK),
     (Method::PUT, CHECK),
     (Method::DELETE, CHECK),
+    (Method::GET, BATCH),
+    (Method::PUT, BATCH),
+    (Method::GET, RESERVE),
+    (Method::DELETE, RESERVE),
+    (Method::GET, SETTLE),
+    (Method::PATCH, SETTLE),
     (Method::POST, POLICY),
     (Method::DELETE, POLICY),
     (Method::POST, "/operator/v1/fairness"),
@@ -60,19 +73,23 @@ async fn wrong_routes_methods_tokens_and_media_types_are_told_apart() {
         client.with_token(&wrong),
         client.with_token(""),
     ] {
-        let reply = refused.post(CHECK, &good).await.unwrap();
-        assert_problem("wrong token", &reply, 401, None);
-        assert!(
-            reply.header("www-authenticate").is_some(),
-            "no WWW-Authenticate header"
-        );
+        for path in [CHECK, BATCH, RESERVE, SETTLE] {
+            let reply = refused.post(path, &good).await.unwrap();
+            assert_problem(&format!("a wrong token to {path}"), &reply, 401, None);
+            assert!(
+                reply.header("www-authenticate").is_some(),
+                "{path}: no WWW-Authenticate header"
+            );
+        }
     }
-    for media_type in NO_MEDIA_TYPES {
-        let request = client
-            .request(Method::POST, CHECK)
-            .header("content-type", media_type);
-        let reply = client.send(request.body(good.to_string())).await.unwrap();
-        assert_problem(media_type, &reply, 415, None);
+    for path in [CHECK, BATCH, RESERVE, SETTLE] {
+        for media_type in NO_MEDIA_TYPES {
+            let request = client
+                .request(Method::POST, path)
+                .header("content-type", media_type);
+            let reply = client.send(request.body(good.to_string())).await.unwrap();
+            assert_problem(&format!("{media_type} to {path}"), &reply, 415, None);
+        }
     }
     let request = client.request(Method::POST, CHECK);
     let with_charset = request.header("content-type", "application/json; charset=utf-8");

@@ -17,7 +17,8 @@ pub(crate) fn assert_retry_after(reply: &Reply, retry_after_ms: u64) {
 
 #[track_caller]
 pub(crate) fn assert_rate_limit(reply: &Reply, decision: &DecisionBody, quota: u64, window_s: u64) {
-    let limit = ratelimit::parse(reply.header("ratelimit").expect("a RateLimit header")).unwrap();
+    let limit =
+        ratelimit::parse_one(reply.header("ratelimit").expect("a RateLimit header")).unwrap();
     assert_eq!(
         (limit.name.as_str(), limit.parameter("r").unwrap()),
         (decision.binding.as_str(), decision.remaining)
@@ -28,7 +29,7 @@ pub(crate) fn assert_rate_limit(reply: &Reply, decision: &DecisionBody, quota: u
         reset_s.abs_diff(expected_s) <= 1,
         "t={reset_s}, expected {expected_s}"
     );
-    let policy = ratelimit::parse(
+    let policy = ratelimit::parse_one(
         reply
             .header("ratelimit-policy")
             .expect("a RateLimit-Policy header"),

@@ -11,6 +11,9 @@ use weir_tests::workerd::{REGIONS, Setup};
 use crate::headers::{assert_rate_limit, assert_retry_after};
 use crate::{HOUR_MS, LONG_MS, deployment, still};
 
+/// How long units that were drawn ahead may take to come back.
+const RETURNED: Duration = Duration::from_secs(8);
+
 #[tokio::test]
 async fn a_cold_key_admits_exactly_its_burst() {
     let (workerd, revision) = deployment(Setup::three_regions(), still()).await;
@@ -54,16 +57,28 @@ async fn a_cold_key_admits_exactly_its_burst() {
 }
 
 #[tokio::test]
-async fn concurrent_checks_of_one_key_admit_exactly_its_burst() {
+async fn isolates_of_a_region_share_a_key_and_never_admit_more_than_its_burst() {
     let (workerd, _) = deployment(Setup::isolates(&["weur", "weur"]), still()).await;
     let clients = workerd.clients().unwrap();
     let checks = (0..60).map(|index| clients[index % 2].check_limit(LIMIT, "shared", 1));
     let answers = futures_util::future::join_all(checks).await;
-    let admitted = answers
+    let mut admitted = answers
         .into_iter()
         .filter(|answer| answer.as_ref().unwrap().decision.allowed)
         .count();
-    assert_eq!(admitted, 20, "two isolates of one region share the key");
+    assert!(admitted <= 20, "{admitted} of 20");
+    // What one isolate drew ahead and does not need comes back to the other.
+    let start = now();
+    while admitted < 20 {
+        let one = clients[0].check_limit(LIMIT, "shared", 1).await.unwrap();
+        admitted += usize::from(one.decision.allowed);
+        assert!(start.elapsed() < RETURNED, "{admitted} of 20");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    for client in &clients {
+        let beyond = client.check_limit(LIMIT, "shared", 1).await.unwrap();
+        assert!(!beyond.decision.allowed, "{:?}", beyond.decision);
+    }
 }
 
 /// One unit in two seconds: denied shortly before the hint, admitted at it.

@@ -1,0 +1,163 @@
+//! Limits, end to end: every algorithm at every scope, alone and together with others, settled, shaped, in shadow.
+
+mod accounting;
+mod algorithms;
+mod batch;
+mod bounded;
+mod calendar;
+mod composite;
+mod damage;
+mod flood;
+mod headers;
+mod hints;
+mod holds;
+mod hostile;
+mod kills;
+mod mixed;
+mod policy;
+mod question;
+mod reservation;
+mod rolling;
+mod scopes;
+mod settlement;
+mod shadow;
+mod shaper;
+mod storm;
+mod unreachable;
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use weir_shared::limiting::key::shard;
+use weir_shared::wire::check::DecisionBody;
+use weir_tests::calls::charge;
+use weir_tests::client::Client;
+use weir_tests::clock::now;
+use weir_tests::fixtures::{policy, with};
+use weir_tests::workerd::{Setup, Workerd};
+
+/// Far longer than a test: nothing comes back while it runs.
+const HOUR_MS: u64 = 3_600_000;
+
+/// Thirty days. Windows begin at multiples of their length, so a test almost never straddles one.
+const LONG_MS: u64 = 30 * 24 * HOUR_MS;
+
+/// How long what is on its way between holders may take to arrive on a busy machine.
+const SETTLING: Duration = Duration::from_secs(8);
+
+/// The budget of [`document`].
+const BUDGET_LIMIT: u64 = 1_000;
+
+/// A policy with these limits, and a budget that lasts.
+fn document(limits: Value) -> Value {
+    with(policy(BUDGET_LIMIT, LONG_MS), "/limits", limits)
+}
+
+/// A deployment with these limits in force.
+async fn start(setup: Setup, limits: Value) -> Workerd {
+    let workerd = setup.start().await.expect("workerd starts");
+    workerd
+        .apply(&document(limits))
+        .await
+        .expect("the policy is saved");
+    workerd
+}
+
+/// One isolate in one region.
+fn alone() -> Setup {
+    Setup::isolates(&["weur"])
+}
+
+/// So many units in thirty days, kept by each region.
+fn still(limit: u64) -> Value {
+    fixed(limit, LONG_MS, "region")
+}
+
+/// So many units in each window.
+fn fixed(limit: u64, window_ms: u64, scope: &str) -> Value {
+    json!({ "algorithm": "fixed_window", "limit": limit, "window_ms": window_ms, "scope": scope })
+}
+
+/// The `nth` of the keys that a shard keeps.
+fn key_in(wanted: u32, nth: usize) -> String {
+    let keys = (0..).map(|number| format!("key{number}"));
+    let mut inside = keys.filter(|key| shard(key) == wanted);
+    inside.nth(nth).expect("keys have no end")
+}
+
+async fn decide(client: &Client, question: &Value) -> DecisionBody {
+    client.decide(question).await.unwrap().decision
+}
+
+async fn take(client: &Client, limit: &str, key: &str, cost: u64) -> DecisionBody {
+    decide(client, &charge(limit, key, cost)).await
+}
+
+/// What is left of a key, as far as the isolate knows.
+async fn left(client: &Client, limit: &str, key: &str) -> u64 {
+    take(client, limit, key, 0).await.remaining
+}
+
+/// Waits until so much is left of a key. An isolate that has drawn units ahead may know of more for half a second; what
+/// was given back once too often stays.
+async fn await_left(client: &Client, limit: &str, key: &str, expected: u64) {
+    let start = now();
+    loop {
+        let left = left(client, limit, key).await;
+        if left == expected {
+            return;
+        }
+        assert!(
+            start.elapsed() < SETTLING,
+            "{left} are left of {limit} {key}, not {expected}"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Takes single units until so many came, or none for a while, and one more; how many came.
+async fn take_the_rest(client: &Client, limit: &str, key: &str, expected: u64) -> u64 {
+    let (mut taken, mut last) = (0, now());
+    while taken < expected && last.elapsed() < SETTLING {
+        if take(client, limit, key, 1).await.allowed {
+            (taken, last) = (taken + 1, now());
+        } else {
+            tokio::time::sleep(Duration::from_millis(40)).await;
+        }
+    }
+    taken + u64::from(take(client, limit, key, 1).await.allowed)
+}
+
+/// Asks again until it is admitted: what other holders do not need comes back.
+async fn await_allowed(client: &Client, question: &Value) -> DecisionBody {
+    let start = now();
+    loop {
+        let decision = decide(client, question).await;
+        if decision.allowed {
+            return decision;
+        }
+        assert!(
+            start.elapsed() < SETTLING,
+            "{question} is not admitted: {decision:?}"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Questions sent at the same time, in turn from every client; the decisions in the order of the questions.
+async fn storm(
+    clients: &[Client],
+    count: usize,
+    question: impl Fn(usize) -> Value,
+) -> Vec<DecisionBody> {
+    let asked = (0..count).map(|index| {
+        let (client, question) = (clients[index % clients.len()].clone(), question(index));
+        async move { decide(&client, &question).await }
+    });
+    join_all(asked).await
+}
+
+fn admitted(decisions: &[DecisionBody]) -> u64 {
+    decisions.iter().filter(|decision| decision.allowed).count() as u64
+}

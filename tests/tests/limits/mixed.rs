@@ -1,0 +1,246 @@
+//! Everything at once: questions of every form, on the same keys, at the same time, from two isolates. In the end each
+//! key is charged exactly for what was admitted.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use weir_shared::limits::HOLD_MS;
+use weir_tests::calls::{charge, charge_keys, reserved, together};
+use weir_tests::client::Client;
+use weir_tests::fixtures::BUDGET;
+use weir_tests::witness::Fault;
+use weir_tests::workerd::Setup;
+
+use crate::{
+    BUDGET_LIMIT, HOUR_MS, LONG_MS, await_allowed, await_left, decide, fixed, left, start, take,
+};
+
+const BOUND: u64 = 30;
+
+/// The global limit, which is not used up.
+const PLANET: u64 = 1_000;
+
+/// Workers, and what each asks.
+const WORKERS: u64 = 8;
+const QUESTIONS: usize = 60;
+
+/// Of each region limit, keys that lie in several shards.
+const KEYS: [&str; 4] = ["k0", "k1", "k2", "k3"];
+
+/// Limits of the region, none of which refills while the test runs.
+const REGIONAL: [&str; 5] = ["gcra", "bucket", "fixed", "sliding", "log"];
+
+fn limits() -> Value {
+    json!({
+        "gcra": { "algorithm": "gcra", "limit": 6, "period_ms": HOUR_MS, "burst": BOUND, "scope": "region" },
+        "bucket": { "algorithm": "token_bucket", "capacity": BOUND, "refill_per_sec": 0.0001, "scope": "region" },
+        "fixed": fixed(BOUND, LONG_MS, "region"),
+        "sliding": { "algorithm": "sliding_window", "limit": BOUND, "window_ms": LONG_MS, "scope": "region" },
+        "log": { "algorithm": "sliding_log", "limit": BOUND, "window_ms": HOUR_MS, "scope": "region" },
+        "planet": fixed(PLANET, LONG_MS, "global"),
+        "pair": { "all": [{ "name": "a", "limit": "fixed" }, { "name": "b", "limit": "gcra", "weight": 2 }] },
+    })
+}
+
+/// Units by limit and key.
+type Charges = BTreeMap<(String, String), u64>;
+
+/// A xorshift generator: the same seed asks the same questions.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % sides
+    }
+
+    fn pick(&mut self, names: &[&'static str]) -> &'static str {
+        names[self.roll(names.len() as u64) as usize]
+    }
+}
+
+/// A question, with what it charges if it is admitted.
+struct Asked {
+    question: Value,
+    charges: Charges,
+}
+
+fn asked(dice: &mut Dice) -> Asked {
+    let cost = 1 + dice.roll(4);
+    let mut charges = Charges::new();
+    let mut note = |limit: &str, key: &str, units: u64| {
+        *charges
+            .entry((limit.to_owned(), key.to_owned()))
+            .or_default() += units;
+    };
+    let question = match dice.roll(4) {
+        0 => {
+            let (a, b) = (dice.pick(&KEYS), dice.pick(&KEYS));
+            note("fixed", a, cost);
+            note("gcra", b, 2 * cost);
+            charge_keys("pair", &[("a", a), ("b", b)], cost)
+        }
+        1 => {
+            let (limit, other) = (dice.pick(&REGIONAL), dice.pick(&REGIONAL));
+            let (key, other_key) = (dice.pick(&KEYS), dice.pick(&KEYS));
+            note(limit, key, cost);
+            note(other, other_key, 1);
+            note("planet", "p", cost);
+            note(BUDGET, "", 2);
+            let checks = [
+                charge(limit, key, cost),
+                charge("planet", "p", cost),
+                charge(other, other_key, 1),
+                json!({ "budget": BUDGET, "cost": 2 }),
+            ];
+            together("pro:a", &checks)
+        }
+        _ => {
+            let (limit, key) = (dice.pick(&REGIONAL), dice.pick(&KEYS));
+            note(limit, key, cost);
+            charge(limit, key, cost)
+        }
+    };
+    Asked { question, charges }
+}
+
+/// One worker's questions, one after the other; what was charged. Where calls fail, a settlement may fail, too.
+async fn work(client: Client, seed: u64, calls_fail: bool) -> Charges {
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15 ^ seed);
+    let mut charged = Charges::new();
+    let mut add = |charges: &Charges| {
+        for (place, units) in charges {
+            *charged.entry(place.clone()).or_default() += units;
+        }
+    };
+    for _ in 0..QUESTIONS {
+        let Asked { question, charges } = asked(&mut dice);
+        match dice.roll(5) {
+            0 => {
+                let second = asked(&mut dice);
+                let questions = [question, second.question];
+                let decisions = client.batch(&questions).await.unwrap();
+                for (decision, charges) in decisions.iter().zip([charges, second.charges]) {
+                    if decision.allowed {
+                        add(&charges);
+                    }
+                }
+            }
+            1 => {
+                let released = dice.roll(2) == 0;
+                let decision = decide(&client, &reserved(question)).await;
+                if let Some(reservation) = decision.reservation {
+                    if released {
+                        let settled = client.settle(&reservation, 0).await;
+                        assert!(settled.is_ok() || calls_fail, "{settled:?}");
+                    } else {
+                        add(&charges);
+                    }
+                }
+            }
+            2 => {
+                // A look, and a cost that could never pass: neither is charged.
+                let mut look = question.clone();
+                if look.get("limit").is_some() {
+                    look["cost"] = json!(0);
+                    decide(&client, &look).await;
+                    look["cost"] = json!(10 * BOUND);
+                    assert!(!decide(&client, &look).await.allowed);
+                }
+            }
+            _ => {
+                if decide(&client, &question).await.allowed {
+                    add(&charges);
+                }
+            }
+        }
+    }
+    charged
+}
+
+/// What all workers were charged together.
+async fn work_all(clients: &[Client], calls_fail: bool) -> Charges {
+    let workers: Vec<_> = (0..WORKERS)
+        .map(|worker| {
+            let client = clients[worker as usize % clients.len()].clone();
+            tokio::spawn(work(client, worker + 1, calls_fail))
+        })
+        .collect();
+    let mut charged = Charges::new();
+    for worker in workers {
+        for (place, units) in worker.await.unwrap() {
+            *charged.entry(place).or_default() += units;
+        }
+    }
+    println!("{charged:?}");
+    charged
+}
+
+fn used(charged: &Charges, limit: &str, key: &str) -> u64 {
+    let place = (limit.to_owned(), key.to_owned());
+    charged.get(&place).copied().unwrap_or(0)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_key_is_charged_exactly_for_what_was_admitted() {
+    let workerd = start(Setup::isolates(&["weur", "weur"]), limits()).await;
+    let clients = workerd.clients().unwrap();
+    let charged = work_all(&clients, false).await;
+    for limit in REGIONAL {
+        for key in KEYS {
+            let used = used(&charged, limit, key);
+            assert!(used <= BOUND, "{limit} {key}: {used} of {BOUND}");
+            for client in &clients {
+                await_left(client, limit, key, BOUND - used).await;
+            }
+        }
+    }
+    let rest = PLANET - used(&charged, "planet", "p");
+    await_allowed(&clients[0], &charge("planet", "p", rest)).await;
+    assert!(!take(&clients[1], "planet", "p", 1).await.allowed);
+    let of_budget = |cost: u64| json!({ "tenant": "pro:a", "budget": BUDGET, "cost": cost });
+    let rest = BUDGET_LIMIT - used(&charged, BUDGET, "");
+    await_allowed(&clients[1], &of_budget(rest)).await;
+    assert!(!decide(&clients[0], &of_budget(1)).await.allowed);
+}
+
+/// Calls fail before they arrive and after they were carried out, all the while: what is undone is undone once.
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_calls_never_give_back_what_was_admitted() {
+    let setup = Setup::isolates(&["weur", "weur"]).witnessed();
+    let workerd = start(setup, limits()).await;
+    let (clients, witness) = (workerd.clients().unwrap(), workerd.witness().unwrap());
+    let faults = tokio::spawn(async move {
+        let calls = ["Region/decide", "Region/finish", "Region/settle-keys"];
+        let kinds = [Fault::Lose, Fault::Refuse];
+        for round in 0.. {
+            let (call, kind) = (calls[round % 3], kinds[round / 3 % 2]);
+            witness.fault(call, kind, 1).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(30)).await;
+        }
+    });
+    let charged = work_all(&clients, true).await;
+    faults.abort();
+    let witness = workerd.witness().unwrap();
+    witness.calm().await.unwrap();
+    println!("{:?}", witness.seen().await.unwrap());
+    // Until everything that was held has lapsed, and every isolate has heard what is left.
+    tokio::time::sleep(Duration::from_millis(HOLD_MS + 2_000)).await;
+    for limit in REGIONAL {
+        for key in KEYS {
+            let used = used(&charged, limit, key);
+            let left = left(&clients[0], limit, key).await;
+            assert!(
+                used + left <= BOUND,
+                "{limit} {key}: {used} and {left} of {BOUND}"
+            );
+            let rest = take(&clients[1], limit, key, left.max(1)).await;
+            assert_eq!(rest.allowed, left > 0, "{limit} {key}: {rest:?}");
+            let beyond = take(&clients[0], limit, key, 1).await;
+            assert!(!beyond.allowed, "{limit} {key}: {beyond:?}");
+        }
+    }
+}

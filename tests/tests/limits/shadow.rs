@@ -1,0 +1,185 @@
+//! In shadow: decided and counted as it would be, and never enforced.
+
+use serde_json::{Value, json};
+use weir_shared::wire::check::Reason;
+use weir_tests::calls::{charge, charge_keys, together};
+use weir_tests::client::{Checked, Client};
+use weir_tests::fixtures::{BUDGET, with};
+
+use crate::{
+    BUDGET_LIMIT, LONG_MS, alone, await_left, decide, document, fixed, left, start, still, take,
+};
+
+const BOUND: u64 = 5;
+
+fn shadow(mut body: Value) -> Value {
+    body["shadow"] = json!(true);
+    body
+}
+
+fn limits() -> Value {
+    json!({
+        "region": shadow(still(BOUND)),
+        "isolate": shadow(fixed(BOUND, LONG_MS, "isolate")),
+        "global": shadow(fixed(BOUND, LONG_MS, "global")),
+        "strict": still(BOUND),
+        "all": { "all": ["region", "strict"] },
+        "any": { "any": ["region", "strict"] },
+        "all_in_shadow": shadow(json!({ "all": [{ "name": "a", "limit": "strict" }] })),
+    })
+}
+
+#[tokio::test]
+async fn a_limit_in_shadow_says_what_it_would_have_done_and_admits() {
+    let workerd = start(alone(), limits()).await;
+    let client = workerd.client(0).unwrap();
+    for limit in ["region", "isolate", "global", "all_in_shadow"] {
+        for unit in 0..BOUND {
+            let decision = take(&client, limit, "k", 1).await;
+            assert_eq!(
+                (decision.allowed, decision.reason),
+                (true, Reason::Admitted),
+                "{limit}, {unit}"
+            );
+        }
+        for _ in 0..3 {
+            let Checked { decision, reply } = client.decide(&charge(limit, "k", 1)).await.unwrap();
+            assert_eq!(
+                (
+                    decision.allowed,
+                    decision.reason,
+                    decision.remaining,
+                    decision.retry_after_ms
+                ),
+                (true, Reason::LimitExceeded, 0, Some(0)),
+                "{limit}"
+            );
+            assert_eq!(reply.header("retry-after"), None, "{limit}");
+        }
+        let never = take(&client, limit, "k", BOUND + 1).await;
+        assert_eq!(
+            (never.allowed, never.reason),
+            (true, Reason::Never),
+            "{limit}: {never:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_dimension_in_shadow_has_no_say() {
+    let workerd = start(alone(), limits()).await;
+    let client = workerd.client(0).unwrap();
+    let both = |limit, key: &str| charge_keys(limit, &[("region", key), ("strict", key)], 1);
+    assert!(take(&client, "region", "k", BOUND).await.allowed);
+    for _ in 0..BOUND {
+        let decision = decide(&client, &both("all", "k")).await;
+        assert_eq!(
+            (decision.allowed, decision.binding.as_str(), decision.reason),
+            (true, "strict", Reason::Admitted)
+        );
+    }
+    let denied = decide(&client, &both("all", "k")).await;
+    assert_eq!((denied.allowed, denied.binding.as_str()), (false, "strict"));
+    // Nor does it admit what the others deny.
+    assert!(take(&client, "strict", "j", BOUND).await.allowed);
+    let denied = decide(&client, &both("any", "j")).await;
+    assert_eq!((denied.allowed, denied.binding.as_str()), (false, "strict"));
+    await_left(&client, "region", "j", BOUND).await;
+}
+
+#[tokio::test]
+async fn a_check_in_shadow_stands_beside_those_that_are_enforced() {
+    let workerd = start(alone(), limits()).await;
+    let client = workerd.client(0).unwrap();
+    let question = together(
+        "pro:a",
+        &[charge("region", "k", 1), charge("strict", "j", 2)],
+    );
+    assert!(take(&client, "region", "k", BOUND).await.allowed);
+    let passed = decide(&client, &question).await;
+    assert_eq!(
+        (passed.allowed, passed.binding.as_str(), passed.remaining),
+        (true, "strict", BOUND - 2)
+    );
+    // What would have been denied is not charged; what denies charges nothing, in shadow or not.
+    assert!(take(&client, "strict", "j", BOUND - 2).await.allowed);
+    let question = together(
+        "pro:a",
+        &[charge("region", "fresh", 1), charge("strict", "j", 1)],
+    );
+    assert!(!decide(&client, &question).await.allowed);
+    await_left(&client, "region", "fresh", BOUND).await;
+}
+
+#[tokio::test]
+async fn a_policy_that_does_not_enforce_admits_everything_and_counts() {
+    let workerd = alone().start().await.unwrap();
+    let limits = json!({ "region": still(BOUND), "isolate": fixed(BOUND, LONG_MS, "isolate"), "global": fixed(BOUND, LONG_MS, "global") });
+    let lenient = with(document(limits), "/enforcing", json!(false));
+    workerd.apply(&lenient).await.unwrap();
+    let client = workerd.client(0).unwrap();
+    let of = |cost: u64| json!({ "tenant": "pro:counted", "budget": BUDGET, "cost": cost });
+    assert_eq!(
+        decide(&client, &of(BUDGET_LIMIT)).await.reason,
+        Reason::Admitted
+    );
+    let over = decide(&client, &of(7)).await;
+    assert_eq!(
+        (over.allowed, over.reason, over.retry_after_ms),
+        (true, Reason::CapReached, Some(0))
+    );
+    for limit in ["region", "isolate", "global"] {
+        let of = |cost: u64| json!({ "tenant": "pro:counted", "limit": limit, "key": "k", "cost": cost });
+        assert_eq!(
+            decide(&client, &of(BOUND)).await.reason,
+            Reason::Admitted,
+            "{limit}"
+        );
+        let over = decide(&client, &of(2)).await;
+        assert_eq!(
+            (over.allowed, over.reason),
+            (true, Reason::LimitExceeded),
+            "{limit}"
+        );
+    }
+    assert_counted_as_denied(&client).await;
+    // Enforced again, it denies at once.
+    workerd
+        .apply(&with(lenient, "/enforcing", json!(true)))
+        .await
+        .unwrap();
+    for limit in ["region", "isolate", "global"] {
+        assert!(!take(&client, limit, "k", 1).await.allowed, "{limit}");
+        assert_eq!(left(&client, limit, "k").await, 0, "{limit}");
+    }
+}
+
+/// What would have been denied is counted so, though it passed.
+async fn assert_counted_as_denied(client: &Client) {
+    let mut counted = None;
+    for _ in 0..100 {
+        let view = client.fairness().await.unwrap();
+        counted = view
+            .tenants
+            .into_iter()
+            .find(|report| report.tenant == "pro:counted");
+        if let Some(report) = &counted {
+            let units = |name: &str| {
+                report
+                    .limits
+                    .get(name)
+                    .map(|tally| (tally.admitted_units.0, tally.denied_units.0))
+            };
+            let limits = ["region", "isolate", "global"].map(units);
+            let budget = report
+                .budgets
+                .get(BUDGET)
+                .map(|budget| (budget.total.admitted_units.0, budget.total.denied_units.0));
+            if limits == [Some((5, 2)); 3] && budget == Some((1_000, 7)) {
+                return;
+            }
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("counted otherwise: {counted:?}");
+}
