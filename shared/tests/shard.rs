@@ -20,6 +20,7 @@ fn finish(op: u64, commit: bool) -> FinishBody {
         v: VERSION,
         op: OpId(op),
         commit,
+        heard: true,
     }
 }
 
@@ -135,7 +136,7 @@ fn a_draw_is_a_spend_of_what_is_left_and_what_comes_back_is_there_again() {
 }
 
 #[test]
-fn what_is_drawn_stays_the_askers_when_the_question_is_undone() {
+fn what_is_drawn_stays_the_askers_when_the_question_is_undone_unless_its_answer_was_lost() {
     let mut store = Store::default();
     let mut body = decide(1, Mode::All, &[("ten", "a", 2), ("ten", "b", 1)], true);
     if let AskedBody::Key { ahead, .. } = &mut body.groups[0].dimensions[0] {

@@ -175,8 +175,9 @@ fn a_question_and_its_answer() {
         v: VERSION,
         op: OpId(42),
         commit: true,
+        heard: true,
     };
-    is_written_as(&finish, r#"{"v":1,"op":42,"commit":true}"#);
+    is_written_as(&finish, r#"{"v":1,"op":42,"commit":true,"heard":true}"#);
     is_written_as(&FinishReply { standing: true }, r#"{"standing":true}"#);
 }
 
@@ -303,9 +304,9 @@ fn the_rows_of_a_shard() {
         units: 3,
         receipt: ScaledReceipt::whole(receipt),
     };
-    let row = StoredHold::new(&[terms()], &[charge], NOW);
+    let row = StoredHold::new(&[terms()], (&[charge], &[]), NOW);
     let text = format!(
-        r#"{{"v":1,"limits":[{TERMS}],"charges":[{BACK}],"lapses_at":1700000000000,"committed":false}}"#
+        r#"{{"v":1,"limits":[{TERMS}],"charges":[{BACK}],"draws":[],"lapses_at":1700000000000,"committed":false}}"#
     );
     is_written_as(&row, &text);
     assert_eq!(read_row::<StoredHold>(&text), Ok(row));

@@ -37,7 +37,7 @@ pub fn ask(
         // The request may have stopped waiting.
         let _gone = landed.send(reply);
         if lost {
-            undo(&env, &name, body.op).await;
+            undo(&env, &name, body.op, false).await;
         }
     });
     landing
@@ -75,11 +75,11 @@ pub fn ask_all(
         // The request may have stopped waiting.
         let _gone = landed.send(answers);
         if !stands {
-            join_all(
-                ops.iter()
-                    .map(|(name, part)| undo(&env, name, part.body.op)),
-            )
-            .await;
+            let undoing = ops
+                .iter()
+                .zip(&replies)
+                .map(|((name, part), reply)| undo(&env, name, part.body.op, reply.is_some()));
+            join_all(undoing).await;
         }
     });
     landing
@@ -97,6 +97,7 @@ async fn commit_all(
             v: VERSION,
             op: part.body.op,
             commit: true,
+            heard: true,
         };
         let answer = call(env, Address::keys(name), &body, CALL_MS_MAX).await;
         matches!(answer, Ok(reply) if reply.standing)
@@ -116,11 +117,12 @@ async fn decide(env: &Env, name: &KeyShard, body: &DecideBody) -> Option<DecideR
 
 /// Undoes a question, however far it came. Tried again for a while: what cannot be undone lapses if it was held, and
 /// stays charged if it was not.
-async fn undo(env: &Env, name: &KeyShard, op: OpId) {
+async fn undo(env: &Env, name: &KeyShard, op: OpId, heard: bool) {
     let body = FinishBody {
         v: VERSION,
         op,
         commit: false,
+        heard,
     };
     for attempt in 0..UNDO_ATTEMPTS_MAX {
         match call(env, Address::keys(name), &body, CALL_MS_MAX).await {

@@ -123,7 +123,8 @@ pub enum Outlook {
 }
 
 impl Holder {
-    /// A holder of the pool of that name ([`PoolName`](super::pool_name::PoolName)) that holds nothing. `seen` is the last reply that an earlier life of it credited durably.
+    /// A holder of the pool of that name ([`PoolName`](super::pool_name::PoolName)) that holds nothing. `seen` is the
+    /// last reply that an earlier life of it credited durably.
     #[must_use]
     pub fn new(pool: String, id: HolderId, incarnation: Incarnation, seen: Option<Seen>) -> Self {
         Self {

@@ -83,7 +83,8 @@ impl Shard {
         draft.touched.extend(verdict.writes);
         let drawn = self.draw(body, &groups, &mut draft, &mut reply, now);
         if body.hold && reply.admitted {
-            let row = StoredHold::new(&body.limits, &charges, now.plus(HOLD_MS));
+            let lapses_at = now.plus(HOLD_MS);
+            let row = StoredHold::new(&body.limits, (&charges, &drawn), lapses_at);
             self.holds.put(body.op, row.clone());
             draft.puts.push(Put::Hold {
                 op: body.op,
@@ -120,6 +121,9 @@ impl Shard {
             (false, held) => {
                 if let Some(row) = held {
                     self.undo_hold(&mut draft, &row, now);
+                    if !body.heard {
+                        self.take_back(&mut draft, &row.draws, now);
+                    }
                     draft.puts.push(Put::Hold { op, row: None });
                 }
                 for charge in self.recent.undo(op, now) {
@@ -430,7 +434,12 @@ impl Shard {
     fn undo_hold<R: Rows>(&mut self, draft: &mut Draft<'_, R>, row: &StoredHold, now: EpochMs) {
         // Rules that were valid when they were stored are valid still.
         let _known = self.learn(&row.limits);
-        for back in &row.charges {
+        self.take_back(draft, &row.charges, now);
+    }
+
+    fn take_back<R: Rows>(&self, draft: &mut Draft<'_, R>, returns: &[ReturnBody], now: EpochMs) {
+        for back in returns {
+            // A limit that is not known any more has no state either.
             let _taken = self.give_back(draft, back, now);
         }
     }

@@ -177,6 +177,8 @@ pub struct FinishBody {
     pub op: OpId,
     /// Whether the charges stand.
     pub commit: bool,
+    /// Whether the asker has the answer: what was drawn ahead is the asker's then, else it is undone too.
+    pub heard: bool,
 }
 
 /// The answer to the end of a question.

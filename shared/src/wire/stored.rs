@@ -258,6 +258,8 @@ pub struct StoredHold {
     pub limits: Vec<LimitTerms>,
     /// What it charged.
     pub charges: Vec<ReturnBody>,
+    /// What it charged ahead, for the asker to keep.
+    pub draws: Vec<ReturnBody>,
     /// When it lapses: what is not committed by then is given back.
     pub lapses_at: EpochMs,
     /// Whether it is committed, and kept only in case another shard could not.
@@ -267,11 +269,17 @@ pub struct StoredHold {
 impl StoredHold {
     /// A hold that lapses at `lapses_at`.
     #[must_use]
-    pub fn new(limits: &[LimitTerms], charges: &[Charge], lapses_at: EpochMs) -> Self {
+    pub fn new(
+        limits: &[LimitTerms],
+        (charges, draws): (&[Charge], &[Charge]),
+        lapses_at: EpochMs,
+    ) -> Self {
+        let returns = |charges: &[Charge]| charges.iter().map(ReturnBody::from).collect();
         Self {
             v: VERSION,
             limits: limits.to_vec(),
-            charges: charges.iter().map(ReturnBody::from).collect(),
+            charges: returns(charges),
+            draws: returns(draws),
             lapses_at,
             committed: false,
         }

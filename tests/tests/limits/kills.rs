@@ -98,11 +98,11 @@ async fn kills_between_hold_and_commit_lift_no_bound_and_leave_no_hold() {
             tokio::spawn(sender)
         })
         .collect();
-    for after_ms in [250, 150, 350] {
+    for after_ms in [700, 500, 900] {
         tokio::time::sleep(Duration::from_millis(after_ms)).await;
         workerd.restart().await.expect("workerd comes back");
     }
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    tokio::time::sleep(Duration::from_millis(700)).await;
     senders.iter().for_each(tokio::task::JoinHandle::abort);
     for sender in senders {
         // Stopped on purpose, in the middle of a request.
