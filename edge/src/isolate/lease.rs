@@ -115,7 +115,8 @@ impl LeaseCheck<'_> {
             }
             Outlook::Exhausted => {
                 holder.deny(self.cost);
-                Some(self.told(holder.open_lease(now)?, false, now))
+                // Of a rolling window that may be known when the lease is over.
+                Some(self.told(holder.lease()?, false, now))
             }
         }
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
 use weir_shared::federation::pool_name::PoolName;
-use weir_shared::limits::{POOLS_MAX, PURGE_MS, SLIDING_BUCKETS_MAX};
+use weir_shared::limits::{GLOBAL_BUCKETS_MAX, POOLS_MAX, PURGE_MS};
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, Terms};
 use weir_shared::wire::stored::{StoredPool, read_row};
@@ -160,7 +160,7 @@ impl Coordinator {
         let query = "SELECT MAX(label) FROM pools WHERE expires_at <= ? AND instr(name, char(1))";
         let dropped = label(self.database.first(query, over.clone())?);
         if let Some(dropped) = dropped {
-            let floor = known.max(dropped.saturating_add(SLIDING_BUCKETS_MAX));
+            let floor = known.max(dropped.saturating_add(GLOBAL_BUCKETS_MAX));
             memory.floor = WindowLabel(floor);
             self.keep_floor(memory.floor)?;
             let statement = "DELETE FROM pools WHERE expires_at <= ? AND instr(name, char(1))";

@@ -21,7 +21,7 @@ const FORGOTTEN: Duration = Duration::from_millis(HOLD_MS + 2 * CALL_MS_MAX + 1_
 /// Units are drawn and leased ahead while the process dies, again and again.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_limit_is_lifted_by_a_death_of_who_holds_it() {
-    const BOUND: u64 = 250;
+    const BOUND: u64 = 100;
     let limits = json!({
         "gcra": { "algorithm": "gcra", "limit": 6, "period_ms": HOUR_MS, "burst": BOUND, "scope": "region" },
         "log": { "algorithm": "sliding_log", "limit": BOUND, "window_ms": HOUR_MS, "scope": "region" },

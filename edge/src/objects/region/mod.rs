@@ -33,6 +33,9 @@ const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS settlements (op TEXT PRIMARY KEY, expires_at INTEGER, body TEXT)",
 ];
 
+/// Minutes that one life of a region counts at most.
+const LIFE_MINUTES_MAX: u64 = 1 << 20;
+
 /// One region's object.
 #[durable_object]
 pub struct Region {
@@ -139,8 +142,9 @@ impl Core {
             .database
             .first("SELECT incarnation FROM life WHERE id = 1", vec![])?;
         let before = stored.and_then(|row| integer(row.first())).unwrap_or(0);
-        // The clock stands in where the stored number cannot be read: it has outrun every count of lives.
-        let incarnation = Incarnation((before + 1).max(now.0));
+        // The clock stands in where the stored number cannot be read: it has outrun every count of lives. One life may
+        // have counted up by one a minute in memory, which two years of minutes do not exceed.
+        let incarnation = Incarnation((before + LIFE_MINUTES_MAX).max(now.0));
         let statement = "INSERT OR REPLACE INTO life (id, incarnation) VALUES (1, ?)";
         self.database.run(statement, vec![number(incarnation.0)])?;
         let id = HolderId::of_name(name);

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use weir_shared::limits::OPERATOR_CALL_MS_MAX;
-use weir_shared::units::{HolderId, OpId, Sequence};
+use weir_shared::units::{HolderId, Incarnation, OpId, Sequence};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, VERSION, Want};
 use weir_shared::wire::settlement::{PoolChange, SettleBody, SettleReply};
 use weir_shared::wire::stored::{StoredSettlement, read_row};
@@ -36,6 +36,15 @@ impl Core {
             Ok(None) => self.settle_once(&call, &loaded).await,
             Err(refused) => Err(refused),
         };
+        if settled.is_err() {
+            // What is in memory may be ahead of the rows: the escrows wake from them, as another life.
+            self.with(|machine, _| {
+                machine.escrow_life = Incarnation(machine.escrow_life.0 + 1);
+                for change in &call.pools {
+                    machine.escrows.remove(&change.pool);
+                }
+            })?;
+        }
         self.land(&flight, settled.is_ok());
         settled
     }
