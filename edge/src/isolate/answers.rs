@@ -104,7 +104,7 @@ impl Answers {
         }
     }
 
-    /// What was held could not be committed everywhere.
+    /// What was held could not be committed everywhere: it is undone, and what was drawn with it.
     pub fn withdraw(&mut self, parts: &[Part]) {
         for (at, _) in parts.iter().flat_map(|part| &part.keys) {
             self.set(*at, out_of_reach());

@@ -69,16 +69,18 @@ pub fn ask_all(
         let ops: Vec<_> = names.iter().zip(&parts).collect();
         let passed = verdict(&rules, &answers.decisions()).admitted;
         let stands = passed && commit_all(&env, &ops, &replies).await;
-        if passed && !stands {
+        let withdrawn = passed && !stands;
+        if withdrawn {
             answers.withdraw(&parts);
         }
         // The request may have stopped waiting.
         let _gone = landed.send(answers);
         if !stands {
+            let told = replies.iter().map(|reply| reply.is_some() && !withdrawn);
             let undoing = ops
                 .iter()
-                .zip(&replies)
-                .map(|((name, part), reply)| undo(&env, name, part.body.op, reply.is_some()));
+                .zip(told)
+                .map(|((name, part), heard)| undo(&env, name, part.body.op, heard));
             join_all(undoing).await;
         }
     });
