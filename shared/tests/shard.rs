@@ -136,6 +136,21 @@ fn a_draw_is_a_spend_of_what_is_left_and_what_comes_back_is_there_again() {
 }
 
 #[test]
+fn a_log_is_not_drawn_from_as_its_units_count_from_their_own_instant() {
+    let mut store = Store::default();
+    let mut body = decide(1, Mode::All, &[("log", "a", 1)], false);
+    if let AskedBody::Key { ahead, .. } = &mut body.groups[0].dimensions[0] {
+        *ahead = 4;
+    }
+    let reply = store.decide(&body, NOW);
+    assert_eq!(
+        (reply.admitted, reply.groups[0][0].drawn.clone()),
+        (true, None)
+    );
+    assert_eq!(store.left("log", "a", NOW), 9);
+}
+
+#[test]
 fn what_is_drawn_stays_the_askers_when_the_question_is_undone_unless_its_answer_was_lost() {
     let mut store = Store::default();
     let mut body = decide(1, Mode::All, &[("ten", "a", 2), ("ten", "b", 1)], true);

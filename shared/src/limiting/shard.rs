@@ -350,6 +350,9 @@ impl Shard {
                 };
                 let receipt = machine.receipt(&next);
                 let until = machine.spendable_until(&next, now);
+                if until <= now {
+                    continue;
+                }
                 draft.touched.insert(key.clone(), next);
                 charges.push(Charge {
                     key: key.clone(),

@@ -123,7 +123,7 @@ pub fn key(limit: &str, key: &str) -> StateKey {
     }
 }
 
-/// `ten`: 10 in each hour. `queue`: a leaky bucket of 10 a second that holds 250 ms.
+/// `ten`: 10 in each hour. `log`: 10 in any hour. `queue`: a leaky bucket of 10 a second that holds 250 ms.
 pub fn terms(name: &str) -> LimitTerms {
     let body = if name == "queue" {
         LimitBody {
@@ -134,8 +134,13 @@ pub fn terms(name: &str) -> LimitTerms {
             ..LimitBody::default()
         }
     } else {
+        let log = name == "log";
         LimitBody {
-            algorithm: Some(Algorithm::FixedWindow),
+            algorithm: Some(if log {
+                Algorithm::SlidingLog
+            } else {
+                Algorithm::FixedWindow
+            }),
             limit: Some(10),
             window_ms: Some(3_600_000),
             scope: Some(Scope::Region),
