@@ -90,6 +90,11 @@ pub enum Fault {
         /// The value.
         got: String,
     },
+    /// Refers to itself by way of others.
+    Cycle {
+        /// From the name at fault through those that it refers to, back to it.
+        path: Vec<String>,
+    },
     /// A legal value that is not served.
     Unserved {
         /// The value.
@@ -140,8 +145,31 @@ impl fmt::Display for Fault {
             }
             Self::Unknown { name, what } => write!(f, "{name:?} is not a known {what}"),
             Self::Duplicate { got } => write!(f, "{got:?} is given twice"),
+            Self::Cycle { path } => write!(f, "leads back to itself: {}", Path(path)),
             Self::Unserved { got, served } => write!(f, "{got} is not served; served: {served}"),
         }
+    }
+}
+
+/// Names that refer to one another, the middle of a long list left out.
+struct Path<'a>(&'a [String]);
+
+/// Names of a path that are written out before its last one.
+const PATH_NAMES_SHOWN: usize = 8;
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((last, before)) = self.0.split_last() else {
+            return Ok(());
+        };
+        for name in before.iter().take(PATH_NAMES_SHOWN) {
+            write!(f, "{name:?} > ")?;
+        }
+        let left_out = before.len().saturating_sub(PATH_NAMES_SHOWN);
+        if left_out > 0 {
+            write!(f, "{left_out} more > ")?;
+        }
+        write!(f, "{last:?}")
     }
 }
 

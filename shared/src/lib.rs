@@ -8,6 +8,7 @@ pub mod algorithms;
 pub mod check;
 pub mod clock;
 pub mod decision;
+pub mod fairness;
 pub mod federation;
 pub mod invalid;
 pub mod limiting;

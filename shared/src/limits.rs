@@ -42,11 +42,37 @@ pub const POLICY_TENANTS_MAX: usize = 10_000;
 /// Tenants that a deployment tells apart (`tenants_max` may say less).
 pub const TENANTS_MAX: u64 = 1_000_000;
 
+/// Levels of tenants, the lowest included: a company, a team, a user, and one to spare. A charge goes to an account at
+/// each level, and each want brings the claims of all of them along.
+pub const TENANT_DEPTH_MAX: usize = 4;
+
 /// The largest weight; with the six decimals below, 10^12 micro-units, under 2^40.
 pub const WEIGHT_MAX: u64 = 1_000_000;
 
 /// Decimals of a weight: weights are kept as integers of one millionth.
 pub const WEIGHT_DECIMALS_MAX: u32 = 6;
+
+/// Different weights that the tiers and tenants of one policy have. Tenants of one weight are summed up together, so a
+/// change of the sum of the weights costs one step for each weight, however many tenants there are.
+pub const WEIGHTS_MAX: usize = 256;
+
+/// The sum of the weights of those who share a window, in micro-units: [`TENANTS_MAX`] of the largest weight are 10^18,
+/// under 2^60. Times a limit of up to 2^53 it stays far below 2^128.
+pub const WEIGHT_SUM_MICROS_MAX: u64 = 1 << 60;
+
+/// Rounds in which a region asks its pool for more to serve one request. Each round brings what is missing to reserve
+/// the guarantees that the round before raised; with weights of a factor 100 they settle within 1,000.
+pub const ESCROW_ROUNDS_MAX: u32 = 1_000;
+
+/// Leases that one request of an engine asks for. Each but the last brings a part of what is left, so a few do.
+pub const LEASING_ROUNDS_MAX: u32 = 16;
+
+/// How long an engine that lost its coordinator serves from its region alone before it asks again.
+pub const PROBE_MS: u64 = 5_000;
+
+/// What a lease, or a unit that lies idle, may cost: with the six decimals of a weight, `2 c D` stays under 2^115 for
+/// every demand.
+pub const LEASE_COST_MAX: u64 = 1_000_000;
 
 /// The shortest window of a global budget or limit. Below a second the leases' round trips outlast the window.
 pub const BUDGET_WINDOW_MS_MIN: u64 = 1_000;
@@ -57,6 +83,10 @@ pub const GLOBAL_BUCKET_MS_MIN: u64 = 100;
 
 /// Parts of a global sliding window, for each key of which a coordinator keeps and writes one number a part.
 pub const GLOBAL_BUCKETS_MAX: u64 = 100;
+
+/// Windows to come of which a region holds a slice with `outage: regional_only`. Each slice is out of everybody else's
+/// reach until its window opens, so no more than an outage of some windows asks for.
+pub const STANDING_WINDOWS: u64 = 3;
 
 /// The longest window or period: 400 days, a year with room.
 pub const WINDOW_MS_MAX: u64 = 400 * 24 * 3_600_000;
@@ -81,8 +111,8 @@ pub const TIMER_MS_MAX: u64 = (1 << 31) - 1;
 /// held counts as granted until the window ends.
 pub const HOLDERS_MAX: usize = 2_048;
 
-/// Wants and returns in one exchange message.
-pub const EXCHANGE_ENTRIES_MAX: usize = 64;
+/// Wants, one a tenant, and returns in one exchange message: some 100 bytes each, 460 kB with the longest names of nested tenants. What is left goes with the next.
+pub const EXCHANGE_ENTRIES_MAX: usize = 512;
 
 /// Tenants in one accounting frame; those beyond are counted together.
 pub const FRAME_TENANTS_MAX: usize = 1_000;
@@ -152,6 +182,12 @@ pub const POLICY_REVISIONS_MAX: u64 = 1_000;
 /// The shortest time between two contacts of one holder with its parent, when nothing is short.
 pub const CONTACT_MS_MIN: u64 = 500;
 
+/// The shortest time between two asks for what a shared budget releases as its window passes.
+pub const RELEASE_MS_MIN: u64 = 100;
+
+/// How often between two contacts a holder asks ahead of demand that was given nothing.
+pub const REFILLS_PER_CONTACT: u64 = 8;
+
 /// Added to the time between contacts for each holder, so that a parent sees at most 200 contacts a second.
 pub const CONTACT_MS_PER_HOLDER: u64 = 5;
 
@@ -209,3 +245,31 @@ pub const SLIDING_BUCKETS_MAX: u64 = 100_000;
 /// The limit of a sliding log. It keeps every instant at which it charged: 100,000 of them are 1.3 MB, and a row may
 /// have 2 MB.
 pub const SLIDING_LOG_LIMIT_MAX: u64 = 100_000;
+
+/// Tenants of one pool whose units one holder keeps apart, some 300 bytes each.
+pub const PURSES_MAX: usize = 20_000;
+
+/// Purses from which on a holder counts tenants that the policy does not name as one. What remains holds all that a
+/// policy can name.
+pub const STRANGERS_MAX: usize = PURSES_MAX - POLICY_TENANTS_MAX;
+
+/// A lease ahead of demand is for so many contacts: the more, the fewer messages, and the more is lost with a holder that
+/// dies.
+pub const LEASE_CONTACTS: u64 = 3;
+
+/// The next window is asked for so many contacts before it opens: two may be lost.
+pub const AHEAD_CONTACTS: u64 = 3;
+
+/// A window from which units are lent ahead serves at least so many of the largest requests: else the parts that holders
+/// have of it would serve none.
+pub const AHEAD_REQUESTS_MIN: u64 = 8;
+
+/// How much too early a window that was lent from ahead may open at a holder, at each depth: a round trip around the
+/// world. Nobody waits at a boundary then, and any interval that is shorter than a window by twice this sees at most two.
+pub const EARLY_MS_MAX: u64 = 250;
+
+/// Windows to come of which a holder has units at a time: each is a number in a stored row.
+pub const AHEAD_WINDOWS_MAX: usize = STANDING_WINDOWS as usize;
+
+/// Tenants of one pool that a lender tells apart in a window, some 200 bytes each.
+pub const LENDER_ACCOUNTS_MAX: usize = 100_000;

@@ -36,7 +36,7 @@ fn runs(name: &str, drawn: impl Fn(u64) -> Setup) {
         let report = run(&setup);
         let truth = report.truth;
         events += report.events;
-        denied += truth.denied;
+        denied += truth.denials.len();
         unavailable += truth.unavailable;
         admitted += truth.admitted_calls();
         let parts = [
@@ -83,6 +83,16 @@ fn no_run_breaks_an_invariant() {
 #[test]
 fn no_run_of_a_key_that_comes_and_goes_breaks_an_invariant() {
     runs("key", Setup::windows);
+}
+
+#[test]
+fn no_run_of_a_shared_pool_breaks_an_invariant() {
+    runs("shared", Setup::shared);
+}
+
+#[test]
+fn no_run_with_slices_of_windows_to_come_breaks_an_invariant() {
+    runs("standing", Setup::standing);
 }
 
 #[test]

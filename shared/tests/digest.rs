@@ -189,12 +189,12 @@ fn frames_are_counted_the_same() {
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
 #[cfg_attr(not(target_arch = "wasm32"), test)]
 fn the_exchange_decides_the_same() {
-    exchange::run(6, DECISIONS, None).is(5_745, 0x787d_8c21_1472_f5a4);
+    exchange::run(6, DECISIONS, None).is(7_130, 0x0a89_174d_c222_0a77);
 }
 
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
 #[cfg_attr(not(target_arch = "wasm32"), test)]
 fn the_exchange_of_a_rolling_window_decides_the_same() {
     let rolling = Cycle::Sliding { buckets: 5 };
-    exchange::run(7, DECISIONS, Some(rolling)).is(6_149, 0x1e55_6185_5f8d_eaa1);
+    exchange::run(7, DECISIONS, Some(rolling)).is(6_595, 0x8340_4ac6_5b31_0c30);
 }

@@ -266,6 +266,9 @@ fn the_terms_of_a_global_limit_are_its_numbers_in_its_parts_of_a_unit() {
             window_ms,
             revision,
             cycle,
+            sharing: None,
+            lease: None,
+            standing: 0,
         };
         let terms = limits[name].terms(revision).unwrap();
         assert_eq!(terms, expected, "{name}");
@@ -279,7 +282,10 @@ fn the_terms_of_a_global_limit_are_its_numbers_in_its_parts_of_a_unit() {
 #[test]
 fn a_pool_has_terms_if_the_policy_lends_it() {
     let policy = policy(&whole().to_string()).unwrap();
-    let terms = |pool: &str| policy.terms(pool, Revision(7)).map(|terms| terms.limit);
+    let terms = |pool: &str| {
+        let terms = policy.terms(pool, "weur", Revision(7));
+        terms.map(|terms| terms.limit)
+    };
     assert_eq!(terms("tokens"), Some(100));
     assert_eq!(terms("hourly\u{1}k"), Some(100_000), "in hundredths");
     assert_eq!(terms("weekly\u{1}acme\u{1}k"), Some(100));

@@ -22,7 +22,7 @@ fn the_shipped_policy_is_valid() {
     let policy = policy(SHIPPED).unwrap();
     assert_eq!(policy.home, "enam");
     assert_eq!(policy.regions.len(), 6);
-    let terms = policy.budgets["tokens"].terms(Revision(3));
+    let terms = policy.terms("tokens", "weur", Revision(3)).unwrap();
     assert_eq!(
         (terms.limit, terms.window_ms, terms.revision),
         (30_000, 60_000, Revision(3))
@@ -63,6 +63,17 @@ fn what_may_be_left_out_has_a_default() {
         HeaderDialect::XRatelimit
     );
     assert!(!policy_of("/budgets/tokens/shadow", "").budgets["tokens"].shadow);
+    assert_eq!(policy.tenants_max, 100_000);
+    assert_eq!(policy.unknown_weight_max.as_f64(), 8.0);
+    let mut bare = json!({ "limit": 7, "window_ms": 1000, "sharing": "weighted_fair_escrow", "scope": "global" });
+    let budget = |body: &Value| policy_of("/budgets/bare", &body.to_string()).budgets["bare"];
+    let short = budget(&bare);
+    bare["reserve"] = json!("pinned");
+    bare["outage"] = json!("fail_closed");
+    bare["lease"] = json!("auto");
+    bare["shadow"] = json!(false);
+    bare["on_unavailable"] = json!("deny");
+    assert_eq!(short, budget(&bare));
 }
 
 fn policy_of(pointer: &str, literal: &str) -> Policy {

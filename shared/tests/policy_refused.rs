@@ -303,41 +303,6 @@ fn names_that_the_policy_gives_are_labels_and_tenants_have_no_control_characters
 fn what_is_legal_and_not_served_is_refused_and_never_dropped() {
     are_refused(&[
         (
-            "/budgets/tokens/sharing",
-            "\"weighted_fair_escrow\"",
-            "weighted_fair_escrow is not served; served: first_come",
-        ),
-        (
-            "/budgets/tokens/sharing",
-            "\"static_partition\"",
-            "static_partition is not served; served: first_come",
-        ),
-        (
-            "/budgets/tokens/scope",
-            "\"region\"",
-            "region is not served; served: global",
-        ),
-        (
-            "/budgets/tokens/reserve",
-            "\"paced\"",
-            "paced is not served; served: pinned",
-        ),
-        (
-            "/budgets/tokens/outage",
-            "\"regional_only\"",
-            "regional_only is not served; served: fail_closed",
-        ),
-        (
-            "/budgets/tokens/lease",
-            "{\"min\":1,\"max\":16}",
-            "{\"max\":16,\"min\":1} is not served; served: \"auto\"",
-        ),
-        (
-            "/budgets/tokens/lease",
-            "\"manual\"",
-            "manual is not served; served: \"auto\"",
-        ),
-        (
             "/meters/rows",
             "{}",
             "meters is not served; served: budgets and limits",
@@ -353,24 +318,9 @@ fn what_is_legal_and_not_served_is_refused_and_never_dropped() {
             "overload is not served; served: budgets and limits",
         ),
         (
-            "/tenants/acme/parent",
-            "\"group\"",
-            "parent is not served; served: tier and weight",
-        ),
-        (
-            "/tenants/acme/borrow_max",
-            "5",
-            "borrow_max is not served; served: tier and weight",
-        ),
-        (
-            "/tenants/acme/lend_max",
-            "\"unlimited\"",
-            "lend_max is not served; served: tier and weight",
-        ),
-        (
             "/tenants/acme/overrides",
             "[{}]",
-            "overrides is not served; served: tier and weight",
+            "overrides is not served; served: tier, weight, parent, borrow_max and lend_max",
         ),
     ]);
     let routes = "routes is not served; served: budgets and limits";

@@ -27,6 +27,9 @@ fn rolling(limit: u64, window_ms: u64, buckets: u64) -> Terms {
         window_ms,
         revision: Revision(1),
         cycle: Some(Cycle::Sliding { buckets }),
+        sharing: None,
+        lease: None,
+        standing: 0,
     }
 }
 
@@ -56,6 +59,9 @@ impl Asked {
             waiting: units,
             smallest: units,
             expected: 0,
+            held: 0,
+            denied: 0,
+            rank: None,
         };
         let body = ExchangeBody {
             v: VERSION,
@@ -71,6 +77,7 @@ impl Asked {
             window: None,
             wants: vec![want],
             returns,
+            ahead: 0,
             denied: 0,
         };
         let message = Message::try_from(body).unwrap();
@@ -255,6 +262,9 @@ fn a_pool_is_idle_when_nothing_that_it_lent_counts_any_more() {
     assert!(!nothing.idle(at(999)) && nothing.idle(at(1_000)));
     let fixed = Terms {
         cycle: None,
+        sharing: None,
+        lease: None,
+        standing: 0,
         ..rolling(10, 10_000, 10)
     };
     let mut asked = Asked::new(fixed, at(0));
@@ -266,6 +276,9 @@ fn a_pool_is_idle_when_nothing_that_it_lent_counts_any_more() {
 fn a_window_that_begins_to_roll_counts_what_the_last_one_lent() {
     let fixed = Terms {
         cycle: None,
+        sharing: None,
+        lease: None,
+        standing: 0,
         ..rolling(10, 10_000, 10)
     };
     let mut asked = Asked::new(fixed, at(0));
@@ -321,6 +334,9 @@ fn a_quotas_windows_end_where_the_calendar_says() {
     for (cadence, hours, window_ms) in cases {
         let terms = Terms {
             cycle: Some(Cycle::Calendar(body(cadence))),
+            sharing: None,
+            lease: None,
+            standing: 0,
             ..rolling(10, 31 * day_ms, 1)
         };
         let mut asked = Asked::new(terms, now);
@@ -350,6 +366,9 @@ fn a_period_starts_at_its_anchor() {
     };
     let terms = Terms {
         cycle: Some(Cycle::Calendar(body)),
+        sharing: None,
+        lease: None,
+        standing: 0,
         ..rolling(10, 10_000, 1)
     };
     let asked = Asked::new(terms, at(0));

@@ -12,18 +12,29 @@ use replay::{Counts, Report};
 const FOLDER: &str = "WEIR_VECTORS_DIR";
 
 /// What the project's own vectors come to: sequences, and operations that pass and that are not compared.
-const OWN: [(&str, u64, u64, u64); 11] = [
+const OWN: [(&str, u64, u64, u64); 22] = [
     ("calendar.jsonl", 4, 288, 12),
     ("combine_decisions.jsonl", 8, 248, 0),
+    ("fair_share.jsonl", 4, 185, 38),
+    ("federated_leasing.jsonl", 17, 638, 297),
+    ("federated_weighted_fair_escrow.jsonl", 7, 261, 119),
     ("fixed_window.jsonl", 4, 198, 69),
     ("gcra.jsonl", 6, 167, 70),
     ("leaky_bucket.jsonl", 8, 221, 184),
+    ("lease_sizer.jsonl", 7, 7, 616),
+    ("lease_spender.jsonl", 8, 480, 0),
     ("multi.jsonl", 6, 92, 237),
     ("quota.jsonl", 6, 65, 129),
+    ("region_fair_pool.jsonl", 12, 588, 178),
     ("sliding_window.jsonl", 4, 125, 44),
     ("sliding_window_log.jsonl", 7, 177, 140),
+    ("static_partition.jsonl", 9, 275, 54),
     ("token_bucket.jsonl", 1, 33, 3),
     ("validation.jsonl", 7, 7, 0),
+    ("weighted_fair_escrow.jsonl", 8, 377, 107),
+    ("weighted_fair_escrow_l2.jsonl", 10, 400, 232),
+    ("weighted_fair_share.jsonl", 4, 141, 125),
+    ("weighted_max_min.jsonl", 6, 195, 210),
 ];
 
 /// Replays the project's own vectors, or those of the folder that the variable names, and prints for each file what

@@ -9,10 +9,12 @@ use std::collections::BTreeMap;
 
 use pinned::is_written_as;
 use weir_shared::wire::accounting::Tally;
+use weir_shared::wire::amount::AmountBody;
 use weir_shared::wire::batch::{BatchReply, BatchRequest};
 use weir_shared::wire::check::{CheckItem, CheckRequest, DecisionBody, Reason, Require};
 use weir_shared::wire::count::Count;
 use weir_shared::wire::decimal::Decimal;
+use weir_shared::wire::lease_sizes::{LeaseBoundsBody, LeaseSizesBody};
 use weir_shared::wire::operator::{
     BudgetReport, FairnessReply, RegionReport, Role, SessionReply, SessionRequest, TenantReport,
 };
@@ -334,6 +336,15 @@ fn the_policy_document() {
         },
         r#"{"tier":"pro","weight":null,"parent":null,"borrow_max":null,"lend_max":null,"overrides":[]}"#,
     );
+    is_written_as(
+        &TenantBody {
+            parent: text("acme"),
+            borrow_max: Some(AmountBody::Units(0)),
+            lend_max: Some(AmountBody::Unlimited),
+            ..TenantBody::default()
+        },
+        r#"{"tier":null,"weight":null,"parent":"acme","borrow_max":0,"lend_max":"unlimited","overrides":[]}"#,
+    );
     let budget = BudgetBody {
         limit: Some(100),
         window_ms: Some(1_000),
@@ -341,7 +352,7 @@ fn the_policy_document() {
         scope: Some(Scope::Global),
         reserve: Some(Reserve::Pinned),
         outage: Some(Outage::FailClosed),
-        lease: Some("auto".into()),
+        lease: Some(LeaseSizesBody::Auto),
         shadow: Some(true),
         on_unavailable: Some(OnUnavailable::Deny),
     };
@@ -349,6 +360,11 @@ fn the_policy_document() {
         &budget,
         r#"{"limit":100,"window_ms":1000,"sharing":"first_come","scope":"global","reserve":"pinned","outage":"fail_closed","lease":"auto","shadow":true,"on_unavailable":"deny"}"#,
     );
+    let bounds = LeaseBoundsBody {
+        min: Some(1),
+        max: Some(16),
+    };
+    is_written_as(&LeaseSizesBody::Between(bounds), r#"{"min":1,"max":16}"#);
     let limit = LimitBody {
         algorithm: Some(Algorithm::Gcra),
         limit: Some(100),

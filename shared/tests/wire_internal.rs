@@ -14,9 +14,7 @@ use samples::{ESCROW, FRAME, MESSAGE, POOL, REPLY, SEEN, TERMS, frame, message, 
 use weir_shared::federation::window::Window;
 use weir_shared::units::{EpochMs, Incarnation, Revision, Sequence, WindowLabel};
 use weir_shared::wire::accounting::{ANONYMOUS, FrameReply, OTHERS, Tally, TenantCounters};
-use weir_shared::wire::exchange::{
-    Cycle, ExchangeAnswer, PeriodBody, Refusal, ReplyBody, Terms, Want,
-};
+use weir_shared::wire::exchange::{Cycle, ExchangeAnswer, PeriodBody, Refusal, ReplyBody, Terms};
 use weir_shared::wire::policy::{Cadence, PolicyDocument};
 use weir_shared::wire::region::{ContactBody, ContactReply, SavedPolicy};
 use weir_shared::wire::stored::{StoredEscrow, StoredPool, read_row};
@@ -51,16 +49,6 @@ fn the_exchange() {
         &ExchangeAnswer::Reply(reply()),
         &format!(r#"{{"reply":{REPLY}}}"#),
     );
-    let named = Want {
-        tenant: Some("acme".to_owned()),
-        waiting: 0,
-        smallest: 0,
-        expected: 1,
-    };
-    is_written_as(
-        &named,
-        r#"{"tenant":"acme","waiting":0,"smallest":0,"expected":1}"#,
-    );
     let told = ReplyBody {
         retry_ms: Some(250),
         ..reply()
@@ -75,6 +63,9 @@ fn the_exchange() {
 fn terms(cycle: Cycle) -> Terms {
     Terms {
         cycle: Some(cycle),
+        sharing: None,
+        lease: None,
+        standing: 0,
         ..TERMS
     }
 }
@@ -132,8 +123,8 @@ fn the_refusals() {
     let (got, have) = (Incarnation(1), Incarnation(2));
     let refusals = [
         (
-            Refusal::Version { got: 3, have: 1 },
-            r#"{"version":{"got":3,"have":1}}"#,
+            Refusal::Version { got: 4, have: 2 },
+            r#"{"version":{"got":4,"have":2}}"#,
         ),
         (
             Refusal::Malformed {
@@ -232,7 +223,7 @@ fn the_stored_rows() {
         ..Window::open(WindowLabel(4_711), EpochMs(1_700_000_059_999), 30_000)
     };
     let row = StoredPool::new(window, terms(Cycle::Sliding { buckets: 3 }), 40);
-    let text = r#"{"v":1,"label":4711,"ends_at":1700000070000,"window_ms":20000,"terms":{"limit":100,"window_ms":60000,"revision":7,"cycle":{"sliding":{"buckets":3}}},"watermark":40,"history":[12,0,30]}"#;
+    let text = r#"{"v":2,"label":4711,"ends_at":1700000070000,"window_ms":20000,"terms":{"limit":100,"window_ms":60000,"revision":7,"cycle":{"sliding":{"buckets":3}}},"watermark":40,"history":[12,0,30]}"#;
     let row = row.with_history(vec![12, 0, 30]);
     is_written_as(&row, text);
     assert_eq!(read_row::<StoredPool>(text), Ok(row));

@@ -150,7 +150,7 @@ fn a_question_and_its_answer() {
     is_written_as(
         &asked,
         &format!(
-            r#"{{"v":1,"op":42,"limits":[{TERMS}],"returns":[{BACK}],"groups":[{{"mode":"any","dimensions":[{{"key":{{"limit":"hourly","key":"acme\u0001k","cost":3,"look":false,"ahead":20,"shadow":false}}}},{{"decided":{{"decision":{{"reason":"unavailable","limit":10,"remaining":0,"reset_at":9500,"retry_after_ms":500}},"shadow":true}}}}]}}],"hold":true}}"#
+            r#"{{"v":2,"op":42,"limits":[{TERMS}],"returns":[{BACK}],"groups":[{{"mode":"any","dimensions":[{{"key":{{"limit":"hourly","key":"acme\u0001k","cost":3,"look":false,"ahead":20,"shadow":false}}}},{{"decided":{{"decision":{{"reason":"unavailable","limit":10,"remaining":0,"reset_at":9500,"retry_after_ms":500}},"shadow":true}}}}]}}],"hold":true}}"#
         ),
     );
     let answered = DecideReply {
@@ -169,7 +169,7 @@ fn a_question_and_its_answer() {
     };
     is_written_as(
         &answered,
-        r#"{"v":1,"taken":true,"admitted":true,"groups":[[{"decision":{"reason":"admitted","limit":9007199254740991,"remaining":9007199254740991,"reset_at":0,"retry_after_ms":0},"receipt":{"receipt":{"fixed_window":{"end_ms":1700002800000}}},"drawn":{"units":20,"spendable_ms":400,"receipt":{"receipt":{"fixed_window":{"end_ms":1700002800000}}}}}]]}"#,
+        r#"{"v":2,"taken":true,"admitted":true,"groups":[[{"decision":{"reason":"admitted","limit":9007199254740991,"remaining":9007199254740991,"reset_at":0,"retry_after_ms":0},"receipt":{"receipt":{"fixed_window":{"end_ms":1700002800000}}},"drawn":{"units":20,"spendable_ms":400,"receipt":{"receipt":{"fixed_window":{"end_ms":1700002800000}}}}}]]}"#,
     );
     let finish = FinishBody {
         v: VERSION,
@@ -177,7 +177,7 @@ fn a_question_and_its_answer() {
         commit: true,
         heard: true,
     };
-    is_written_as(&finish, r#"{"v":1,"op":42,"commit":true,"heard":true}"#);
+    is_written_as(&finish, r#"{"v":2,"op":42,"commit":true,"heard":true}"#);
     is_written_as(&FinishReply { standing: true }, r#"{"standing":true}"#);
 }
 
@@ -198,7 +198,7 @@ fn settlements() {
     is_written_as(
         &keys,
         &format!(
-            r#"{{"v":1,"op":42,"expires_at":1700000000000,"limits":[{TERMS}],"returns":[{BACK}],"debts":[{{"limit":"hourly","key":"k","units":9}}]}}"#
+            r#"{{"v":2,"op":42,"expires_at":1700000000000,"limits":[{TERMS}],"returns":[{BACK}],"debts":[{{"limit":"hourly","key":"k","units":9}}]}}"#
         ),
     );
     let settled = SettledKeys {
@@ -214,6 +214,7 @@ fn settlements() {
         expires_at: NOW,
         pools: vec![PoolChange {
             pool: "tokens".to_owned(),
+            tenant: Some("acme".to_owned()),
             label: WindowLabel(4_711),
             back: 600,
             debt: 0,
@@ -221,7 +222,7 @@ fn settlements() {
     };
     is_written_as(
         &pools,
-        r#"{"v":1,"region":"weur","op":42,"actual":900,"expires_at":1700000000000,"pools":[{"pool":"tokens","label":4711,"back":600,"debt":0}]}"#,
+        r#"{"v":2,"region":"weur","op":42,"actual":900,"expires_at":1700000000000,"pools":[{"pool":"tokens","tenant":"acme","label":4711,"back":600,"debt":0}]}"#,
     );
     let reply = SettleReply {
         actual: 900,
@@ -241,7 +242,7 @@ fn places_in_a_queue() {
     };
     is_written_as(
         &asked,
-        &format!(r#"{{"v":1,"limit":{TERMS},"key":"k","cost":1}}"#),
+        &format!(r#"{{"v":2,"limit":{TERMS},"key":"k","cost":1}}"#),
     );
     let place = ShapeReply {
         accepted: false,
@@ -267,6 +268,7 @@ fn a_reservation() {
                 place: Place::Pool {
                     pool: "tokens".to_owned(),
                     label: WindowLabel(4_711),
+                    tenant: Some("acme".to_owned()),
                 },
             },
             Reserved {
@@ -282,7 +284,7 @@ fn a_reservation() {
     };
     is_written_as(
         &reservation,
-        r#"{"op":42,"region":"weur","expires_at":1700000000000,"charges":[{"cost":1500,"units":1500,"place":{"pool":{"pool":"tokens","label":4711}}},{"cost":1,"units":2,"place":{"key":{"limit":"hourly","key":"k","receipt":{"receipt":{"fixed_window":{"end_ms":1700002800000}}}}}}]}"#,
+        r#"{"op":42,"region":"weur","expires_at":1700000000000,"charges":[{"cost":1500,"units":1500,"place":{"pool":{"pool":"tokens","label":4711,"tenant":"acme"}}},{"cost":1,"units":2,"place":{"key":{"limit":"hourly","key":"k","receipt":{"receipt":{"fixed_window":{"end_ms":1700002800000}}}}}}]}"#,
     );
 }
 
@@ -291,10 +293,10 @@ fn the_rows_of_a_shard() {
     let (state, receipt) =
         charged(r#"{"algorithm":"fixed_window","limit":10,"window_ms":3600000,"scope":"region"}"#);
     let row = StoredState::new(ScaledState { scale: 2, state });
-    let text = r#"{"v":1,"state":{"scale":2,"state":{"fixed_window":{"start_ms":1699999200000,"end_ms":1700002800000,"units":3}}}}"#;
+    let text = r#"{"v":2,"state":{"scale":2,"state":{"fixed_window":{"start_ms":1699999200000,"end_ms":1700002800000,"units":3}}}}"#;
     is_written_as(&row, text);
     assert_eq!(read_row::<StoredState>(text), Ok(row));
-    assert!(read_row::<StoredState>(&text.replace("\"v\":1", "\"v\":3")).is_err());
+    assert!(read_row::<StoredState>(&text.replace("\"v\":2", "\"v\":4")).is_err());
 
     let charge = Charge {
         key: StateKey {
@@ -306,7 +308,7 @@ fn the_rows_of_a_shard() {
     };
     let row = StoredHold::new(&[terms()], (&[charge], &[]), NOW);
     let text = format!(
-        r#"{{"v":1,"limits":[{TERMS}],"charges":[{BACK}],"draws":[],"lapses_at":1700000000000,"committed":false}}"#
+        r#"{{"v":2,"limits":[{TERMS}],"charges":[{BACK}],"draws":[],"lapses_at":1700000000000,"committed":false}}"#
     );
     is_written_as(&row, &text);
     assert_eq!(read_row::<StoredHold>(&text), Ok(row));
@@ -315,5 +317,5 @@ fn the_rows_of_a_shard() {
         returned: vec![3],
         charged: Vec::new(),
     });
-    is_written_as(&row, r#"{"v":1,"result":{"returned":[3],"charged":[]}}"#);
+    is_written_as(&row, r#"{"v":2,"result":{"returned":[3],"charged":[]}}"#);
 }

@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use weir_shared::federation::message::Message;
+use weir_shared::limits::EXCHANGE_ENTRIES_MAX;
 use weir_shared::wire::exchange::{ExchangeBody, Refusal, VERSION};
 use weir_shared::wire::stored::{Damaged, Row, StoredEscrow, StoredPool, read_row};
 
@@ -60,13 +61,37 @@ fn a_form_of_the_next_version_is_read_and_its_new_fields_are_ignored() {
     }
 }
 
+/// The forms as version 1 wrote them: of first come, as it knew nothing else.
+const OF_VERSION_1: [&str; 5] = [
+    r#"{"v":1,"budget":"tokens","terms":{"limit":100,"window_ms":60000,"revision":7},"holder":18446744073709551615,"incarnation":2,"sequence":9,"seen":{"incarnation":2,"sequence":8},"window":4711,"wants":[{"tenant":null,"waiting":5,"smallest":2,"expected":30}],"returns":[{"window":4711,"units":4}],"denied":6}"#,
+    r#"{"v":1,"to":{"incarnation":2,"sequence":8},"window":{"label":4711,"remaining_ms":41000,"limit":100},"grants":[{"tenant":null,"units":12,"ceiling":100}],"left":50,"outage":false,"next_contact_ms":500}"#,
+    r#"{"v":1,"sender":7,"incarnation":2,"sequence":9,"receiver":3,"again":false,"counters":{"acme":{"budgets":{"tokens":{"admitted_calls":1,"admitted_units":5,"denied_calls":0,"denied_units":0}}}}}"#,
+    r#"{"v":1,"label":4711,"ends_at":1700000060000,"window_ms":30000,"terms":{"limit":100,"window_ms":60000,"revision":7},"watermark":40}"#,
+    r#"{"v":1,"label":4711,"ends_at":1700000060000,"span_ms":41000,"limit":100,"held":40,"watermark":30,"seen":{"incarnation":2,"sequence":8}}"#,
+];
+
+#[test]
+fn what_version_1_wrote_is_read_as_it_was_meant() {
+    let [old_message, old_reply, old_frame, old_pool, old_escrow] = OF_VERSION_1;
+    is_read_as(old_message, &message());
+    let read: ExchangeBody = serde_json::from_str(old_message).unwrap();
+    assert_eq!(Message::try_from(read).unwrap().waiting(), 5);
+    is_read_as(old_reply, &reply());
+    is_read_as(old_frame, &frame());
+    let pool = read_row::<StoredPool>(old_pool).unwrap();
+    assert_eq!((pool.watermark, pool.terms.sharing), (40, None));
+    let escrow = read_row::<StoredEscrow>(old_escrow).unwrap();
+    assert_eq!((escrow.held, escrow.watermark), (40, 30));
+}
+
 #[test]
 fn the_version_before_and_after_are_accepted_and_no_others() {
     for (v, accepted) in [
-        (0, true),
+        (0, false),
         (1, true),
         (2, true),
-        (3, false),
+        (3, true),
+        (4, false),
         (u16::MAX, false),
     ] {
         let body: ExchangeBody = serde_json::from_str(&of_version(MESSAGE, v, &[])).unwrap();
@@ -104,17 +129,25 @@ fn a_message_out_of_bounds_is_malformed_by_name() {
         ("/terms/revision", above.clone(), "terms/revision"),
         ("/terms/limit", json!(0), "terms/limit"),
         ("/terms/limit", above.clone(), "terms/limit"),
-        ("/terms/window_ms", json!(999), "terms/window_ms"),
+        ("/terms/window_ms", json!(0), "terms/window_ms"),
         (
             "/terms/window_ms",
             json!(34_560_000_001_u64),
             "terms/window_ms",
         ),
-        ("/wants", Value::Array(vec![want; 65]), "wants"),
+        (
+            "/wants",
+            Value::Array(vec![want; EXCHANGE_ENTRIES_MAX + 1]),
+            "wants",
+        ),
         ("/wants/0/waiting", above.clone(), "wants"),
         ("/wants/0/expected", above.clone(), "wants"),
         ("/wants/0/smallest", json!(6), "wants"),
-        ("/returns", Value::Array(vec![back; 65]), "returns"),
+        (
+            "/returns",
+            Value::Array(vec![back; EXCHANGE_ENTRIES_MAX + 1]),
+            "returns",
+        ),
         ("/returns/0/units", above.clone(), "returns"),
         ("/returns/0/window", above.clone(), "window"),
         ("/window", above, "window"),

@@ -48,6 +48,11 @@ impl Operation {
         }
     }
 
+    /// How long the answer took.
+    pub fn latency(&self) -> Duration {
+        self.received.saturating_sub(self.sent)
+    }
+
     /// Units admitted by this operation.
     pub fn admitted(&self) -> u64 {
         self.decision()

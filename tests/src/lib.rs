@@ -8,7 +8,7 @@
 //! | [`witness`] | what the objects of a deployment are called, and calls that fail |
 //! | [`client`], [`calls`], [`reply`], [`ratelimit`] | typed calls, raw calls, the answer and its headers |
 //! | [`fixtures`] | policies and names |
-//! | [`workload`], [`history`], [`checker`] | concurrent checks, what they saw, whether the promises held |
+//! | [`workload`], [`history`], [`checker`], [`shares`] | concurrent checks, what they saw, whether the promises held, who got what |
 //! | [`storage`] | the SQLite files of a stopped workerd |
 
 pub mod browser;
@@ -23,6 +23,7 @@ pub mod ports;
 pub mod process;
 pub mod ratelimit;
 pub mod reply;
+pub mod shares;
 pub mod storage;
 pub mod witness;
 pub mod workerd;

@@ -1,4 +1,5 @@
-//! A witness before the Worker: counts the calls that its objects get, makes some of them fail, and moves its clock.
+//! A witness before the Worker: counts the calls that its objects get, makes some of them fail or take long, and
+//! moves its clock.
 //!
 //! It is a module of its own (`fixtures/witness`) that hands everything else on to the Worker under test. Calls are
 //! named by class and route, such as `Region/decide`. Objects live beside the first isolate, so it alone is asked.
@@ -7,6 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -61,9 +63,28 @@ impl Witness {
         self.0.get("/witness/seen").await?.ok()
     }
 
+    /// Calls an object as another object would: by its binding, its name and the call's name on the wire.
+    pub async fn call<R: DeserializeOwned>(
+        &self,
+        (binding, name): (&str, &str),
+        route: &str,
+        body: &impl Serialize,
+    ) -> Result<R> {
+        let call = json!({ "binding": binding, "name": name, "route": route, "body": body });
+        self.0.post("/witness/object", &call).await?.ok()
+    }
+
     /// Makes the next `times` calls of that name fail.
     pub async fn fault(&self, call: &str, kind: Fault, times: u64) -> Result<()> {
         let fault = json!({ "call": call, "kind": kind, "times": times });
+        let _seen: Seen = self.0.post("/witness/fault", &fault).await?.ok()?;
+        Ok(())
+    }
+
+    /// Delays every call of that name by so much, before it is carried out.
+    pub async fn slow(&self, call: &str, by: Duration) -> Result<()> {
+        let by_ms = by.as_millis() as u64;
+        let fault = json!({ "call": call, "kind": "slow", "times": u32::MAX, "by_ms": by_ms });
         let _seen: Seen = self.0.post("/witness/fault", &fault).await?.ok()?;
         Ok(())
     }

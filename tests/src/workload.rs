@@ -84,27 +84,35 @@ impl Workload {
 
     /// Starts sending.
     pub fn start(self) -> Running {
+        Self::start_all(vec![self])
+    }
+
+    /// Starts several workloads at the same time, with one history. Clients are numbered within each workload.
+    pub fn start_all(workloads: Vec<Self>) -> Running {
         let (history, stop, origin) = (
             History::default(),
             Arc::new(AtomicBool::new(false)),
             clock::now(),
         );
         let mut tasks = JoinSet::new();
-        for (index, client) in self.clients.iter().enumerate() {
-            for worker in 0..self.workers {
-                let sender = Sender {
-                    index,
-                    client: client.clone(),
-                    history: history.clone(),
-                    stop: stop.clone(),
-                    origin,
-                };
-                tasks.spawn(sender.run(self.clone(), worker));
+        for workload in workloads {
+            for (index, client) in workload.clients.iter().enumerate() {
+                for worker in 0..workload.workers {
+                    let sender = Sender {
+                        index,
+                        client: client.clone(),
+                        history: history.clone(),
+                        stop: stop.clone(),
+                        origin,
+                    };
+                    tasks.spawn(sender.run(workload.clone(), worker));
+                }
             }
         }
         Running {
             history,
             stop,
+            origin,
             tasks,
         }
     }
@@ -121,6 +129,7 @@ impl Workload {
 pub struct Running {
     history: History,
     stop: Arc<AtomicBool>,
+    origin: Instant,
     tasks: JoinSet<()>,
 }
 
@@ -128,6 +137,11 @@ impl Running {
     /// What was seen so far.
     pub fn history(&self) -> &History {
         &self.history
+    }
+
+    /// The time since it started, as the operations of its history count it.
+    pub fn elapsed(&self) -> Duration {
+        self.origin.elapsed()
     }
 
     /// Stops sending, waits for the answers that are due, and returns everything that was seen.

@@ -44,10 +44,12 @@ impl Asker<'_> {
     /// # Errors
     /// 404 for a name that the policy does not have, 400 for a key or tenant that is missing or has no place.
     pub fn plan(&self, check: &Check) -> Result<Vec<String>, Failure> {
-        let steps = steps(check, self.loaded)?;
+        let steps = steps(check, self.loaded, self.region)?;
         let dimensions = steps.iter().flat_map(|step| &step.dimensions);
         let names = dimensions.map(|dimension| match &dimension.place {
+            // Several tenants may share the pool, but each request has one.
             Place::Pool { pool, .. } => pool.clone(),
+            Place::Budget { name, .. } => (*name).to_owned(),
             Place::Isolate { key, .. } | Place::Shard { key, .. } => {
                 format!("{}{SEPARATOR}{}", key.limit, key.key)
             }
@@ -60,7 +62,7 @@ impl Asker<'_> {
     /// # Errors
     /// As [`Asker::plan`].
     pub async fn answer(&self, check: &Check) -> Result<Answered, Failure> {
-        let steps = steps(check, self.loaded)?;
+        let steps = steps(check, self.loaded, self.region)?;
         let question = Question {
             handles: self.handles,
             region: self.region,
@@ -146,10 +148,14 @@ impl Asker<'_> {
             let (step, dimension) = (&steps[at.0], &steps[at.0].dimensions[at.1]);
             let charge = outcome.answers.get(at).map(|answer| &answer.charge);
             let place = match (&dimension.place, charge) {
-                (Place::Pool { pool, .. }, Some(Charge::Pool(label))) => ReservedPlace::Pool {
-                    pool: pool.clone(),
-                    label: *label,
-                },
+                (Place::Pool { pool, party, .. }, Some(Charge::Pool(label))) => {
+                    let shared = !party.name.is_empty();
+                    ReservedPlace::Pool {
+                        pool: pool.clone(),
+                        label: *label,
+                        tenant: shared.then(|| party.name.clone()),
+                    }
+                }
                 (
                     Place::Shard { key, terms, .. },
                     Some(Charge::Shard(receipt) | Charge::Drawn(receipt)),

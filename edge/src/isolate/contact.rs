@@ -217,13 +217,11 @@ fn tend(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
 async fn rounds(env: &Env, region: &str) {
     let started = now();
     loop {
-        let contact_ms = with(region, |view| view.contact_ms).unwrap_or(CALL_MS_MAX);
-        // A little before it is due, so that no request finds the region unheard of.
-        sleep(contact_ms - contact_ms / 8).await;
+        sleep(with(region, |view| until_contact_ms(view, now())).unwrap_or(CALL_MS_MAX)).await;
         return_unspent(env, region).await;
         let at = now();
         let due = with(region, |view| {
-            (exchanges_due(view, at), view.outbox.is_empty())
+            (exchanges_due(view, region, at), view.outbox.is_empty())
         });
         match due {
             Ok((exchanges, counted)) if !exchanges.is_empty() || !counted => {
@@ -246,16 +244,27 @@ async fn rounds(env: &Env, region: &str) {
     }
 }
 
+/// When the next round is made: so early that its answer is there before the region counts as unheard of.
+fn until_contact_ms(view: &RegionView, now: EpochMs) -> u64 {
+    let early_ms = view.contact_ms / 4;
+    let due_ms = view.contact_due.since(now).saturating_sub(early_ms);
+    due_ms.clamp(early_ms, view.contact_ms)
+}
+
 /// The next message of each holder that has something to tell.
-fn exchanges_due(view: &mut RegionView, now: EpochMs) -> Vec<ExchangeBody> {
+fn exchanges_due(view: &mut RegionView, region: &str, now: EpochMs) -> Vec<ExchangeBody> {
     let Some(loaded) = view.loaded.clone() else {
         return Vec::new();
     };
     let holders = view
         .holders()
+        .map(|(name, holder)| {
+            holder.advance(now);
+            (name, holder)
+        })
         .filter(|(_, holder)| holder.wants_contact(now));
     let bodies = holders.filter_map(|(name, holder)| {
-        let terms = loaded.policy.terms(name, loaded.revision)?;
+        let terms = loaded.policy.terms(name, region, loaded.revision)?;
         holder.begin(terms, now)
     });
     bodies.take(EXCHANGES_PER_CONTACT_MAX).collect()

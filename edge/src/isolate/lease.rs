@@ -3,9 +3,10 @@
 
 use futures_channel::oneshot;
 use weir_shared::decision::{Decision, Reason, Retry};
-use weir_shared::federation::holder::{Lease, Outlook};
+use weir_shared::fairness::ask::Party;
+use weir_shared::federation::holder::{Holder, Lease, Outlook};
 use weir_shared::federation::waiting::{Need, Ticket};
-use weir_shared::limits::DECIDE_WAIT_MS_MAX;
+use weir_shared::limits::{DECIDE_WAIT_MS_MAX, EARLY_MS_MAX};
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::Terms;
 
@@ -24,6 +25,8 @@ pub struct LeaseCheck<'a> {
     pub pool: &'a str,
     /// Its terms.
     pub terms: &'a Terms,
+    /// For whom.
+    pub party: Party,
     /// Units to charge, in the terms' scale; 0 looks.
     pub cost: u64,
     /// Why it is denied when the window is used up.
@@ -63,7 +66,8 @@ impl LeaseCheck<'_> {
     pub fn undo(&self, label: WindowLabel) -> Result<(), Failure> {
         // Units of a window that is over are nobody's any more.
         let _back = with(self.region, |view| {
-            view.holder(self.pool).unspend(label, self.cost)
+            let holder = view.holder(self.pool);
+            holder.unspend(label, &self.party.name, self.cost)
         })?;
         Ok(())
     }
@@ -87,7 +91,11 @@ impl LeaseCheck<'_> {
             if left_ms == 0 || !wait.register(now)? {
                 return with(self.region, |view| self.unavailable(view, now)).map(Some);
             }
-            if let Some(landing) = self.ask(handles, now)? {
+            let opens_in_ms = with(self.region, |view| view.holder(self.pool).opens_in_ms(now))?;
+            if let Some(opens_in_ms) = opens_in_ms.filter(|ms| *ms <= EARLY_MS_MAX) {
+                // The next window is held already: nobody has to be asked.
+                sleep(opens_in_ms.min(left_ms)).await;
+            } else if let Some(landing) = self.ask(handles, now)? {
                 let _late = within(left_ms, landing).await;
                 if !self.still_known()? {
                     return Ok(None);
@@ -102,21 +110,22 @@ impl LeaseCheck<'_> {
     /// What can be decided without asking.
     fn look(&self, view: &mut RegionView, ticket: Option<Ticket>, now: EpochMs) -> Option<Decided> {
         let holder = view.holder(self.pool);
-        match holder.outlook(self.need(), ticket, now) {
+        holder.advance(now);
+        match holder.outlook(&self.party, self.need(), ticket, now) {
             Outlook::Short => None,
             Outlook::Unknown => Some(self.unavailable(view, now)),
             Outlook::Covered => {
-                let lease = *holder.open_lease(now)?;
-                let empty = self.cost == 0 && lease.balance().saturating_add(lease.left) == 0;
-                if !empty && !holder.spend(self.cost, now) {
+                holder.open_lease(now)?;
+                let empty = self.cost == 0 && self.left(holder, now) == 0;
+                if !empty && !holder.spend(&self.party, self.cost, now) {
                     return None;
                 }
-                Some(self.told(holder.open_lease(now)?, !empty, now))
+                self.told(holder, !empty, now)
             }
             Outlook::Exhausted => {
-                holder.deny(self.cost);
+                holder.deny(&self.party, self.cost, now);
                 // Of a rolling window that may be known when the lease is over.
-                Some(self.told(holder.lease()?, false, now))
+                self.told(holder, false, now)
             }
         }
     }
@@ -129,27 +138,76 @@ impl LeaseCheck<'_> {
         }
     }
 
-    fn told(&self, lease: &Lease, admitted: bool, now: EpochMs) -> Decided {
-        let left = lease.balance().saturating_add(lease.left);
+    fn told(&self, holder: &Holder, admitted: bool, now: EpochMs) -> Option<Decided> {
+        let lease = holder.lease()?;
+        let told = holder.told(&self.party.name);
         let (reason, retry) = if admitted {
             (Reason::Admitted, Retry::Now)
         } else {
-            (self.denial, Retry::AfterMs(lease.retry_ms(now).max(1)))
+            let after_ms = holder.retry_ms(&self.party.name, now);
+            (self.reason(holder), Retry::AfterMs(after_ms))
         };
         let decision = Decision {
             reason,
-            limit: self.terms.limit,
-            remaining: left.min(self.terms.limit),
+            limit: match told {
+                Some(told) if self.shared() => told.ceiling,
+                _ => self.terms.limit,
+            },
+            remaining: self.remaining(holder, now),
             reset_at: lease.ends_at,
             retry,
         };
-        (decision, Some(lease.label))
+        Some((decision, Some(lease.label)))
+    }
+
+    /// What is left of the tenant's ceiling, else of the limit.
+    fn remaining(&self, holder: &Holder, now: EpochMs) -> u64 {
+        let left = self.left(holder, now).min(self.terms.limit);
+        match holder.told(&self.party.name) {
+            Some(told) if self.shared() => {
+                let own = holder.balance(&self.party.name, now);
+                let used = told.used.saturating_sub(own);
+                left.min(told.ceiling.saturating_sub(used))
+            }
+            _ => left,
+        }
+    }
+
+    fn shared(&self) -> bool {
+        !self.party.name.is_empty()
+    }
+
+    /// Units that the tenant could still have, as far as is known here.
+    fn left(&self, holder: &Holder, now: EpochMs) -> u64 {
+        let above = match holder.told(&self.party.name) {
+            Some(told) => told.left,
+            None => holder.lease().map_or(0, |lease| lease.left),
+        };
+        let balance = holder.lease().map_or(0, Lease::balance);
+        let own = holder.balance(&self.party.name, now);
+        // Of a rolling window that is over, what was held is told as it was.
+        let held = if self.shared() || own > 0 {
+            own
+        } else {
+            balance
+        };
+        held.saturating_add(above)
+    }
+
+    /// Whether the window is used up, or this tenant's part of it.
+    fn reason(&self, holder: &Holder) -> Reason {
+        let left = holder.lease().map_or(0, |lease| lease.left);
+        if self.shared() && left >= self.cost.max(1) {
+            Reason::OverShare
+        } else {
+            self.denial
+        }
     }
 
     /// Who could tell is out of reach.
     fn unavailable(&self, view: &mut RegionView, now: EpochMs) -> Decided {
         let after_ms = view.contact_ms;
-        view.holder(self.pool).deny(self.cost);
+        view.holder(self.pool).deny(&self.party, self.cost, now);
         let decision = Decision::unavailable(self.terms.limit, now, after_ms);
         (decision, None)
     }
@@ -158,7 +216,10 @@ impl LeaseCheck<'_> {
     fn still_known(&self) -> Result<bool, Failure> {
         with(self.region, |view| {
             let loaded = view.loaded.as_ref();
-            loaded.is_none_or(|loaded| loaded.policy.terms(self.pool, loaded.revision).is_some())
+            loaded.is_none_or(|loaded| {
+                let terms = loaded.policy.terms(self.pool, self.region, loaded.revision);
+                terms.is_some()
+            })
         })
     }
 
@@ -190,7 +251,7 @@ impl LeaseCheck<'_> {
     fn refill(&self, handles: &RequestHandles) -> Result<(), Failure> {
         let now = now();
         let wanted = with(self.region, |view| {
-            view.holder(self.pool).wants_contact(now)
+            view.holder(self.pool).runs_low(&self.party.name, now)
         })?;
         if wanted {
             let _landing = self.ask(handles, now)?;
@@ -211,7 +272,8 @@ impl Wait<'_> {
     fn register(&mut self, now: EpochMs) -> Result<bool, Failure> {
         let (need, ticket) = (self.check.need(), self.ticket);
         self.ticket = with(self.check.region, |view| {
-            view.holder(self.check.pool).wait_on(ticket, need, now)
+            let holder = view.holder(self.check.pool);
+            holder.wait_on(&self.check.party, ticket, need, now)
         })?;
         Ok(self.ticket.is_some())
     }

@@ -8,6 +8,7 @@ pub mod contact;
 pub mod key;
 pub mod lease;
 pub mod local;
+pub mod local_budget;
 pub mod parts;
 pub mod plan;
 pub mod question;

@@ -7,6 +7,7 @@ use weir_shared::algorithms::composite::{Mode, StateKey};
 use weir_shared::algorithms::scale::Scaled;
 use weir_shared::check::{Check, Item, Keys, Target};
 use weir_shared::decision::{Decision, Reason};
+use weir_shared::fairness::ask::Party;
 use weir_shared::federation::pool_name::PoolName;
 use weir_shared::invalid::{Fault, Invalid};
 use weir_shared::limiting::key::{full_key, shard};
@@ -73,8 +74,19 @@ pub enum Place<'a> {
         pool: String,
         /// Its terms.
         terms: Terms,
+        /// For whom.
+        party: Party,
         /// Why it is denied when it is used up.
         denial: Reason,
+    },
+    /// A budget that this isolate keeps.
+    Budget {
+        /// Its name.
+        name: &'a str,
+        /// Its terms.
+        terms: Terms,
+        /// For whom.
+        party: Party,
     },
     /// Kept by this isolate.
     Isolate {
@@ -111,7 +123,11 @@ impl Dimension<'_> {
 ///
 /// # Errors
 /// 404 for a name that the policy does not have, 400 for a key or tenant that is missing or has no place.
-pub fn steps<'a>(check: &'a Check, loaded: &'a Loaded) -> Result<Vec<Step<'a>>, Failure> {
+pub fn steps<'a>(
+    check: &'a Check,
+    loaded: &'a Loaded,
+    region: &'a str,
+) -> Result<Vec<Step<'a>>, Failure> {
     let tenant = check.tenant.as_deref();
     if tenant.is_some_and(|tenant| loaded.policy.tiers.resolve(tenant).is_none()) {
         return Err(Failure::unknown("tenant", ""));
@@ -119,6 +135,7 @@ pub fn steps<'a>(check: &'a Check, loaded: &'a Loaded) -> Result<Vec<Step<'a>>, 
     let planner = Planner {
         check,
         loaded,
+        region,
         tenant,
     };
     check.items.iter().map(|item| planner.step(item)).collect()
@@ -164,6 +181,7 @@ pub fn key_of(
 struct Planner<'a> {
     check: &'a Check,
     loaded: &'a Loaded,
+    region: &'a str,
     tenant: Option<&'a str>,
 }
 
@@ -175,7 +193,7 @@ impl<'a> Planner<'a> {
                 let budget = budgets
                     .get(name)
                     .ok_or_else(|| Failure::unknown("budget", &item.at))?;
-                Ok(self.budget(name, budget, item))
+                self.budget(name, budget, item)
             }
             Target::Limit { name, keys } => {
                 let limit = limit_named(self.loaded, name, &item.at)?;
@@ -208,14 +226,14 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn budget(&self, name: &'a str, budget: &Budget, item: &Item) -> Step<'a> {
+    fn budget(&self, name: &'a str, budget: &Budget, item: &Item) -> Result<Step<'a>, Failure> {
+        let policy = &self.loaded.policy;
+        let terms = policy
+            .budget_terms(budget, self.region, self.loaded.revision)
+            .ok_or_else(|| Failure::unknown("region", ""))?;
         let dimension = Dimension {
             name,
-            place: Place::Pool {
-                pool: PoolName::Budget(name.to_owned()).to_string(),
-                terms: budget.terms(self.loaded.revision),
-                denial: Reason::CapReached,
-            },
+            place: self.budget_place(name, budget, terms, item)?,
             units: item.cost.max(1),
             look: item.cost == 0,
             scale: 1,
@@ -228,13 +246,48 @@ impl<'a> Planner<'a> {
                 excused: budget.on_unavailable == OnUnavailable::Allow,
             },
         };
-        Step {
+        Ok(Step {
             charged: Charged::Budget(name),
             cost: item.cost,
             mode: Mode::All,
             enforced: self.loaded.policy.enforcing && !budget.shadow,
             dimensions: vec![dimension],
+        })
+    }
+
+    fn budget_place(
+        &self,
+        name: &'a str,
+        budget: &Budget,
+        terms: Terms,
+        item: &Item,
+    ) -> Result<Place<'a>, Failure> {
+        let tenant = self.tenant.filter(|_| budget.rule().is_some());
+        let party = tenant.map_or_else(
+            || Some(Party::everyone()),
+            |tenant| self.loaded.policy.party(tenant),
+        );
+        let party = party.ok_or_else(|| Failure::unknown("tenant", ""))?;
+        match budget.root() {
+            Scope::Isolate if self.check.reserve => Err(self.unsettled(item, "budget")),
+            Scope::Isolate => Ok(Place::Budget { name, terms, party }),
+            Scope::Region | Scope::Global => Ok(Place::Pool {
+                pool: PoolName::Budget(name.to_owned()).to_string(),
+                terms,
+                party,
+                denial: Reason::CapReached,
+            }),
         }
+    }
+
+    /// What an isolate keeps for itself cannot be settled by another.
+    fn unsettled(&self, item: &Item, what: &str) -> Failure {
+        let why = match what {
+            "budget" => "a budget of scope isolate: another isolate could not settle it",
+            _ => "a limit of scope isolate: another isolate could not settle it",
+        };
+        let request = item.at.split("/checks/").next().unwrap_or_default();
+        refused(request, "/reserve", why)
     }
 
     fn composite(
@@ -331,13 +384,10 @@ impl<'a> Planner<'a> {
                 terms: limit
                     .terms(self.loaded.revision)
                     .ok_or_else(|| Failure::Internal(format!("no terms of {name}")))?,
+                party: Party::everyone(),
                 denial: Reason::LimitExceeded,
             },
-            Scope::Isolate if self.check.reserve => {
-                let why = "a limit of scope isolate: another isolate could not settle it";
-                let request = item.at.split("/checks/").next().unwrap_or_default();
-                return Err(refused(request, "/reserve", why));
-            }
+            Scope::Isolate if self.check.reserve => return Err(self.unsettled(item, "limit")),
             Scope::Isolate => Place::Isolate {
                 key: state_key(key),
                 machine: &single.machine,

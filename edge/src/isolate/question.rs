@@ -12,6 +12,7 @@ use super::answers::{Answer, Answers, At, Charge, Rules, out_of_reach};
 use super::key::{KeyCheck, draw_of};
 use super::lease::LeaseCheck;
 use super::local::LocalCheck;
+use super::local_budget::LocalBudgetCheck;
 use super::plan::{Dimension, Place, Step};
 use super::request::RequestHandles;
 use super::shard::{ask, ask_all};
@@ -200,6 +201,27 @@ impl<'a> Question<'a> {
                     drawn: None,
                 }))
             }
+            Place::Budget { name, terms, party } => {
+                let check = LocalBudgetCheck {
+                    region: self.region,
+                    name,
+                    terms,
+                    party,
+                };
+                let cost = if dimension.look { 0 } else { dimension.units };
+                let (decision, label) = check.decide(cost)?;
+                let charged = decision.admitted() && !dimension.look;
+                Ok(Held::Decided(Answer {
+                    decision,
+                    window: Some(label),
+                    charge: if charged {
+                        Charge::Pool(label)
+                    } else {
+                        Charge::Nothing
+                    },
+                    drawn: None,
+                }))
+            }
             Place::Isolate { key, machine } => {
                 let check = LocalCheck {
                     region: self.region,
@@ -240,19 +262,26 @@ impl<'a> Question<'a> {
         }
     }
 
-    fn lease<'b>(&'b self, dimension: &'b Dimension<'a>) -> Option<LeaseCheck<'b>> {
+    fn lease<'b>(&self, dimension: &'b Dimension<'a>) -> Option<LeaseCheck<'b>>
+    where
+        'a: 'b,
+    {
         let Place::Pool {
             pool,
             terms,
+            party,
             denial,
         } = &dimension.place
         else {
             return None;
         };
+        // A view that cannot be reached refuses the check itself.
+        let seat = with(self.region, |view| view.seat(pool, party));
         Some(LeaseCheck {
             region: self.region,
             pool,
             terms,
+            party: seat.unwrap_or_else(|_| party.clone()),
             cost: if dimension.look { 0 } else { dimension.units },
             denial: *denial,
         })
@@ -331,6 +360,15 @@ impl<'a> Question<'a> {
                     if let Some(check) = self.lease(dimension) {
                         check.undo(*label)?;
                     }
+                }
+                (Place::Budget { name, terms, party }, Charge::Pool(label)) => {
+                    let check = LocalBudgetCheck {
+                        region: self.region,
+                        name,
+                        terms,
+                        party,
+                    };
+                    check.undo(*label, dimension.units)?;
                 }
                 (Place::Isolate { key, machine }, Charge::Local(receipt)) => {
                     let check = LocalCheck {

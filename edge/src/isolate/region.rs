@@ -7,12 +7,15 @@ use std::rc::Rc;
 use weir_shared::accounting::frame::Outbox;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::algorithms::scale::ScaledReceipt;
+use weir_shared::fairness::ask::Party;
+use weir_shared::fairness::local::LocalBudget;
 use weir_shared::federation::holder::Holder;
 use weir_shared::limiting::store::Store;
 use weir_shared::limiting::tap::Tap;
 use weir_shared::limits::{CONTACT_MS_MIN, HOLDERS_ISOLATE_MAX, PURGE_MS, TAPS_MAX};
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
+use weir_shared::wire::policy::Scope;
 use weir_shared::wire::region::SavedPolicy;
 use worker::console_error;
 
@@ -48,6 +51,8 @@ pub struct RegionView {
     pub outbox: Outbox,
     /// The keys of limits that this isolate keeps for itself.
     pub store: Store,
+    /// Budgets that this isolate keeps for itself.
+    pub budgets: BTreeMap<String, LocalBudget>,
     holders: BTreeMap<String, Holder>,
     taps: BTreeMap<StateKey, Tap>,
     purged_at: EpochMs,
@@ -67,6 +72,7 @@ impl RegionView {
             tended_until: EpochMs(0),
             outbox: Outbox::new(id, INCARNATION),
             store: Store::default(),
+            budgets: BTreeMap::new(),
             holders: BTreeMap::new(),
             taps: BTreeMap::new(),
             purged_at: EpochMs(0),
@@ -80,6 +86,12 @@ impl RegionView {
             *made += 1;
             Holder::new(pool.to_owned(), id, Incarnation(*made), None)
         })
+    }
+
+    /// For whom a tenant's requests count at the holder of a pool.
+    pub fn seat(&self, pool: &str, party: &Party) -> Party {
+        let holder = self.holders.get(pool);
+        holder.map_or_else(|| party.clone(), |holder| holder.seat(party))
     }
 
     /// Whether there is a holder of the pool, or room for one.
@@ -150,8 +162,17 @@ impl RegionView {
         }
         match Policy::try_from(&saved.document) {
             Ok(policy) => {
-                self.holders
-                    .retain(|pool, _| policy.terms(pool, saved.revision).is_some());
+                let before = self.loaded.as_ref().map(|loaded| &loaded.policy);
+                self.holders.retain(|pool, _| {
+                    // One whose windows are opened elsewhere by now has nothing to tell there.
+                    let moved = before.is_some_and(|before| before.root(pool) != policy.root(pool));
+                    policy.lends(pool) && !moved
+                });
+                // One that comes back in its window goes on with what was used of it.
+                let at = super::now();
+                self.budgets.retain(|name, budget| {
+                    policy.root(name) == Some(Scope::Isolate) || !budget.is_idle(at)
+                });
                 for holder in self.holders.values_mut() {
                     holder.ask_again();
                 }

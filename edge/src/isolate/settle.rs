@@ -73,10 +73,16 @@ async fn settle_pools(
     let mut places = Vec::new();
     let changes = reservation.settle(actual);
     for (index, (charge, change)) in reservation.charges.iter().zip(&changes).enumerate() {
-        if let Place::Pool { pool, label } = &charge.place {
+        if let Place::Pool {
+            pool,
+            label,
+            tenant,
+        } = &charge.place
+        {
             places.push(index);
             pools.push(PoolChange {
                 pool: pool.clone(),
+                tenant: tenant.clone(),
                 label: *label,
                 back: change.back,
                 debt: change.debt,
@@ -110,7 +116,7 @@ async fn look_again(handles: &RequestHandles, region: &str, pool: &str) -> Resul
     let at = now();
     let body = with(region, |view| {
         let loaded = view.loaded.clone()?;
-        let terms = loaded.policy.terms(pool, loaded.revision)?;
+        let terms = loaded.policy.terms(pool, region, loaded.revision)?;
         view.leased(pool, at)?.begin(terms, at)
     })?;
     if let Some(body) = body {

@@ -10,6 +10,7 @@ use weir_shared::wire::keys::{
 };
 use weir_shared::wire::policy::PolicyDocument;
 use weir_shared::wire::region::{ContactBody, ContactReply, SavedPolicy};
+use weir_shared::wire::region_pool::{RegionPoolBody, RegionPoolReply};
 use weir_shared::wire::settlement::{SettleBody, SettleReply};
 
 use super::binding::{Call, Class};
@@ -26,6 +27,7 @@ macro_rules! calls {
 
 calls! {
     ExchangeBody => Coordinator "exchange" -> ExchangeAnswer;
+    RegionPoolBody => Coordinator "split" -> RegionPoolReply;
     ContactBody => Region "contact" -> ContactReply;
     SettleBody => Region "settle" -> SettleReply;
     DecideBody => Region "decide" -> DecideReply;

@@ -3,15 +3,20 @@
 //! What was held and what was lent on are one stored row. It is written before a message that returns units or a
 //! reply that lends units leaves, so that a region that wakes can neither lend twice nor return what it lent.
 
-use super::holder::{Holder, Lease, Outlook};
-use super::lender::{Lender, Offer};
+use super::ahead::Ahead;
+use super::holder::{Holder, Lease, Outlook, Relay};
+use super::lender::{AheadOffer, Lender, Offer};
 use super::message::Message;
 use super::waiting::{Need, Ticket};
 use super::window::Window;
+use crate::fairness::ask::Party;
 use crate::limits::CALL_MS_MAX;
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence, WindowLabel};
-use crate::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Terms};
+use crate::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Terms, Want};
 use crate::wire::stored::StoredEscrow;
+
+/// What stands for the requests behind one message while they wait, one a tenant.
+pub type Tickets = Vec<(String, Ticket)>;
 
 /// A region's part of one pool.
 ///
@@ -63,42 +68,105 @@ impl Escrow {
             used: row.watermark,
             left: 0,
             outage: false,
-            again: None,
         };
+        let lent = row.ahead.iter().map(|ahead| (ahead.label, ahead.lent));
         Self {
-            above: above.with_lease(lease),
-            below: Lender::wake(row.label, row.watermark),
+            above: above.with_lease(lease, row.ahead.clone()),
+            below: Lender::wake(row.label, row.watermark).with_ahead(lent),
             durable: Some(row),
         }
+    }
+
+    /// Opens the next window with what was lent ahead of it, when the present one is over.
+    pub fn advance(&mut self, now: EpochMs) {
+        self.above.advance(now);
+        self.follow();
     }
 
     /// What is known of the requests that wait behind `message`. `Covered` too for a message that would be refused
     /// or repeated: there is nothing to ask the coordinator for.
     #[must_use]
-    pub fn outlook(&self, message: &Message, ticket: Option<Ticket>, now: EpochMs) -> Outlook {
-        let Some(lease) = self.above.open_lease(now) else {
-            return Outlook::Short;
-        };
-        if self.below.shortage(message, lease.held) == 0 {
+    pub fn outlook(&self, message: &Message, tickets: &Tickets, now: EpochMs) -> Outlook {
+        if self.above.open_lease(now).is_none() {
+            return self.without_window(message, tickets, now);
+        }
+        if !self.below.fresh(message) {
             return Outlook::Covered;
         }
-        self.above.outlook(need(message), ticket, now)
+        let mut worst = Outlook::Covered;
+        for (party, want) in self.seated(message) {
+            match self
+                .above
+                .outlook(party, need(want), ticket(tickets, party), now)
+            {
+                Outlook::Covered => {}
+                Outlook::Short => return Outlook::Short,
+                Outlook::Unknown => worst = Outlook::Unknown,
+                Outlook::Exhausted if worst == Outlook::Covered => worst = Outlook::Exhausted,
+                Outlook::Exhausted => {}
+            }
+        }
+        worst
     }
 
-    /// Registers the requests behind `message` as waiting for the coordinator; see [`Holder::wait_on`].
+    /// Without a window there is nothing to answer from, unless it is known that there will be nothing for a while.
+    fn without_window(&self, message: &Message, tickets: &Tickets, now: EpochMs) -> Outlook {
+        let mut outlooks = message.asks().map(|(party, want)| {
+            self.above
+                .outlook(party, need(want), ticket(tickets, party), now)
+        });
+        outlooks
+            .find(|outlook| *outlook == Outlook::Unknown)
+            .unwrap_or(Outlook::Short)
+    }
+
+    /// Registers the requests behind `message` as waiting for the coordinator; see [`Holder::wait_on`]. `None` when
+    /// too many wait already.
     #[must_use]
     pub fn wait_on(
         &mut self,
-        ticket: Option<Ticket>,
+        tickets: Tickets,
         message: &Message,
         now: EpochMs,
-    ) -> Option<Ticket> {
-        self.above.wait_on(ticket, need(message), now)
+    ) -> Option<Tickets> {
+        let mut registered = Tickets::new();
+        let mut room = true;
+        let seated: Vec<_> = self.seated(message).collect();
+        for (party, want) in seated {
+            let held = ticket(&tickets, party);
+            match self.above.wait_on(party, held, need(want), now) {
+                Some(ticket) => registered.push((party.name.clone(), ticket)),
+                None => room = false,
+            }
+        }
+        if room {
+            return Some(registered);
+        }
+        self.unwait(&registered);
+        None
+    }
+
+    /// What is asked for those of whom this region can keep account. The others get nothing here, and what they count
+    /// for at their isolate is all of them together.
+    fn seated<'a>(&self, message: &'a Message) -> impl Iterator<Item = (&'a Party, &'a Want)> {
+        let outdated = self.outdated(message);
+        message
+            .asks()
+            .filter(move |(party, _)| !outdated && self.above.has_seat(party))
+    }
+
+    /// Whether the message was meant for a pool that tenants share and do not share any more, or the other way round: to
+    /// wait for the coordinator on its behalf would be to wait for ever.
+    fn outdated(&self, message: &Message) -> bool {
+        let shared = message.sharing().is_some();
+        self.above.has_changed(message.terms.revision, shared)
     }
 
     /// Takes them off again.
-    pub fn unwait(&mut self, ticket: Ticket) {
-        self.above.unwait(ticket);
+    pub fn unwait(&mut self, tickets: &Tickets) {
+        for (_, ticket) in tickets {
+            self.above.unwait(*ticket);
+        }
     }
 
     /// Answers an isolate's message from what is held. `outage`: the coordinator did not answer.
@@ -111,6 +179,7 @@ impl Escrow {
         outage: bool,
         now: EpochMs,
     ) -> Result<ReplyBody, Refusal> {
+        self.advance(now);
         let Some(lease) = self.above.open_lease(now).copied() else {
             return Err(Refusal::NoWindow);
         };
@@ -125,52 +194,96 @@ impl Escrow {
             left_above: lease.left,
             outage: outage || lease.outage,
             now,
+            ahead: self.offered(now),
         };
         self.below.roll(lease.label);
-        let lent_before = self.below.lent();
         let repeated = self.below.answered(message);
-        let answer = self.below.exchange(message, &offer);
-        let lent = self.below.lent();
-        self.above.lent_on(lent, lent.saturating_sub(lent_before));
-        if answer.is_ok() && !repeated {
-            self.above.deny(message.denied);
-        }
-        answer.map(|mut reply| {
-            if message.unserved(&reply) {
-                reply.retry_ms = lease.again.map(|again| again.at.since(now));
+        let outdated = self.outdated(message);
+        let mut relay = Relay {
+            holder: &mut self.above,
+            lease: message.terms.lease,
+            closed: outdated,
+        };
+        let mut reply = self.below.exchange(message, &offer, &mut relay)?;
+        self.above.lent_on(self.below.lent());
+        self.above.reconcile(self.below.unattributed());
+        self.note_ahead();
+        if !repeated && !outdated {
+            for (party, want) in message.asks() {
+                let denied = if party.name.is_empty() {
+                    message.denied
+                } else {
+                    want.denied
+                };
+                self.above.deny(party, denied, now);
             }
-            reply
-        })
+        }
+        if message.unserved(&reply) {
+            let again = self.above.told("").and_then(|told| told.again);
+            reply.retry_ms = again.map(|again| again.at.since(now));
+        }
+        Ok(reply)
     }
 
-    /// Takes back up to `units` that isolates of this region spent in the window `label`, and that are given back: a
-    /// settled reservation. Answers how many were taken: none when that window is not open any more. They are lent
-    /// again once [`Escrow::due`] is durable. The caller takes each settlement once: what says that it was taken is
-    /// durable no later than that row.
-    pub fn refund(&mut self, label: WindowLabel, units: u64, now: EpochMs) -> u64 {
+    /// What may be lent of the next window.
+    fn offered(&self, now: EpochMs) -> Vec<AheadOffer> {
+        let next = self.above.ahead().first();
+        let offer = next.map(|ahead| AheadOffer {
+            label: ahead.label,
+            starts_ms: ahead.starts_at.since(now),
+            ends_ms: ahead.ends_at.since(now),
+            capacity: ahead.units,
+        });
+        offer.into_iter().collect()
+    }
+
+    /// Takes back up to `units` that isolates of this region spent for a tenant in the window `label`, and that are
+    /// given back: a settled reservation. Answers how many were taken: none when that window is not open any more. They
+    /// are lent again once [`Escrow::due`] is durable. The caller takes each settlement once: what says that it was
+    /// taken is durable no later than that row.
+    pub fn refund(&mut self, label: WindowLabel, name: &str, units: u64, now: EpochMs) -> u64 {
         let open = self.above.open_lease(now);
         if open.is_none_or(|lease| lease.label != label) {
             return 0;
         }
         self.below.roll(label);
-        let taken = self.below.refund(units);
-        self.above.lent_on(self.below.lent(), 0);
+        let taken = self.below.refund(name, units);
+        self.above.lent_on(self.below.lent());
+        self.above.came_back(name, taken);
         taken
     }
 
     /// Makes the next message to the coordinator; see [`Holder::begin`]. [`Escrow::due`] must be durable before it
     /// is sent.
     pub fn begin(&mut self, terms: Terms, now: EpochMs) -> Option<ExchangeBody> {
-        self.above.begin(terms, now)
+        self.above.stand(terms.standing);
+        let body = self.above.begin(terms, now);
+        self.follow();
+        body
     }
 
     /// Credits the coordinator's reply; see [`Holder::finish`].
     pub fn finish(&mut self, reply: &ReplyBody, now: EpochMs) -> bool {
         let credited = self.above.finish(reply, now);
+        self.follow();
+        credited
+    }
+
+    /// Lends from the window that is held.
+    fn follow(&mut self) {
         if let Some(lease) = self.above.lease() {
             self.below.roll(lease.label);
+            self.above.lent_on(self.below.lent());
         }
-        credited
+        self.note_ahead();
+    }
+
+    /// Notes what is lent on of the next window.
+    fn note_ahead(&mut self) {
+        let next = self.above.ahead().first().map(|ahead| ahead.label);
+        if let Some(lent) = next.and_then(|label| self.below.ahead().get(&label)) {
+            self.above.lent_ahead(*lent);
+        }
     }
 
     /// The coordinator did not answer; see [`Holder::fail`].
@@ -217,19 +330,24 @@ impl Escrow {
     pub fn due(&self) -> Option<StoredEscrow> {
         let lease = self.above.lease()?;
         let watermark = self.below.watermark_due(lease.held, lease.held);
-        let unchanged = |row: &StoredEscrow| row.label == lease.label && row.held == lease.held;
+        let unchanged = |row: &StoredEscrow| {
+            row.label == lease.label
+                && row.held == lease.held
+                && same(&row.ahead, self.above.ahead())
+        };
         if watermark.is_none() && self.durable.as_ref().is_some_and(unchanged) {
             return None;
         }
         // Without a new mark the old one stays, as far as the units are still held: what was lent on always is.
         let watermark = watermark.unwrap_or(self.below.watermark().min(lease.held));
-        Some(StoredEscrow::new(
+        let row = StoredEscrow::new(
             lease.label,
             (lease.ends_at, lease.span_ms),
             lease.limit,
             (lease.held, watermark),
             self.above.seen(),
-        ))
+        );
+        Some(row.with_ahead(self.above.ahead().to_vec()))
     }
 
     /// Records that `row` is durable.
@@ -245,9 +363,21 @@ impl Escrow {
     }
 }
 
-fn need(message: &Message) -> Need {
+fn need(want: &Want) -> Need {
     Need {
-        units: message.waiting(),
-        smallest: message.smallest(),
+        units: want.waiting,
+        smallest: want.smallest,
     }
+}
+
+/// Whether they are the same units. Their times are told a little better with each reply, which is no reason to write.
+fn same(left: &[Ahead], right: &[Ahead]) -> bool {
+    let units = |ahead: &Ahead| (ahead.label, ahead.units, ahead.lent);
+    left.iter().map(units).eq(right.iter().map(units))
+}
+
+fn ticket(tickets: &Tickets, party: &Party) -> Option<Ticket> {
+    let mut tickets = tickets.iter();
+    let found = tickets.find(|(name, _)| *name == party.name);
+    found.map(|(_, ticket)| *ticket)
 }

@@ -7,18 +7,22 @@
 
 use std::collections::BTreeMap;
 
-use super::lease_size::{Asked, lease_units};
+use super::attribution::Attribution;
+use super::divide::{Claim, Divide};
 use super::message::Message;
 use super::window::Window;
+use crate::fairness::ask::Party;
 use crate::limits::{CONTACT_MS_MIN, CONTACT_MS_PER_HOLDER, HOLDER_SILENT_MS_MAX, HOLDERS_MAX};
 use crate::units::{EpochMs, HolderId, WindowLabel};
-use crate::wire::exchange::{Grant, Refusal, ReplyBody, Seen, VERSION, WindowBody};
+use crate::wire::exchange::{
+    AheadBody, Grant, Refusal, ReplyBody, Seen, VERSION, Want, WindowBody,
+};
 
 /// A window's budget is lent in blocks of one part in this many: a crash strands at most one block of the window.
 const BLOCKS_PER_WINDOW: u64 = 32;
 
 /// What the lender may lend from at this instant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
     /// The open window.
     pub window: Window,
@@ -32,6 +36,21 @@ pub struct Offer {
     pub outage: bool,
     /// The event's time.
     pub now: EpochMs,
+    /// Windows to come, the next first.
+    pub ahead: Vec<AheadOffer>,
+}
+
+/// What the lender may lend of a window to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AheadOffer {
+    /// The window.
+    pub label: WindowLabel,
+    /// In how many milliseconds it opens.
+    pub starts_ms: u64,
+    /// In how many it ends.
+    pub ends_ms: u64,
+    /// Units of it that may be lent ahead in all, those that were included.
+    pub capacity: u64,
 }
 
 /// The parent's side of one pool.
@@ -43,6 +62,10 @@ pub struct Lender {
     /// Came back since the watermark was written: not lent again from memory, as another life may have taken it too.
     returned: u64,
     rows: BTreeMap<HolderId, Row>,
+    /// What holders have of each tenant.
+    tenants: Attribution,
+    /// Units of windows to come that were lent, by label.
+    ahead: BTreeMap<WindowLabel, u64>,
 }
 
 /// What the lender knows of one holder.
@@ -55,6 +78,11 @@ struct Row {
     unseen: u64,
     /// Units of the open window that the holder has been lent and has not returned.
     held: u64,
+    /// Units of windows to come.
+    ahead: BTreeMap<WindowLabel, u64>,
+    /// Units of those that were lent to the holder's present life: another may have lost what was lent to the one
+    /// before it together with the record of what became of that.
+    told: BTreeMap<WindowLabel, u64>,
     heard_at: EpochMs,
 }
 
@@ -68,7 +96,16 @@ impl Lender {
             watermark,
             returned: 0,
             rows: BTreeMap::new(),
+            tenants: Attribution::default(),
+            ahead: BTreeMap::new(),
         }
+    }
+
+    /// With what was lent of windows to come, as it was stored.
+    #[must_use]
+    pub fn with_ahead(mut self, ahead: impl IntoIterator<Item = (WindowLabel, u64)>) -> Self {
+        self.ahead = ahead.into_iter().collect();
+        self
     }
 
     /// Takes a message and answers it. Nothing changes when it is refused.
@@ -79,18 +116,30 @@ impl Lender {
     /// | an older one, or of an older life | refused |
     /// | a new one that has not seen the last reply | the last grant is cancelled first |
     /// | returns more than is recorded as held, or of another window | what is not recorded is ignored |
+    /// | of a window that has opened at the holder and not yet here | more of that window is lent ahead |
     ///
     /// # Errors
     /// The [`Refusal`], with the values that were compared.
-    pub fn exchange(&mut self, message: &Message, offer: &Offer) -> Result<ReplyBody, Refusal> {
+    pub fn exchange(
+        &mut self,
+        message: &Message,
+        offer: &Offer,
+        divide: &mut dyn Divide,
+    ) -> Result<ReplyBody, Refusal> {
         let replay = self.admit(message)?;
         self.roll(offer.window.label);
         if replay {
             return Ok(self.replay(message, offer));
         }
-        self.hear(message.holder, offer.now);
+        self.hear(message, offer.now);
         self.settle(message);
-        let grants = self.grant(message, offer);
+        self.lend_ahead(message, offer);
+        let early = message.window > Some(offer.window.label);
+        let grants = if early {
+            Vec::new()
+        } else {
+            self.grant(message, offer, divide)
+        };
         let row = self.row(message.holder);
         row.last = message.reply_name();
         row.unseen = grants.iter().map(|grant| grant.units).sum();
@@ -98,20 +147,35 @@ impl Lender {
         Ok(self.reply(message, offer, offer.window.label, grants))
     }
 
-    /// Units that the lender lacks to serve the requests that wait behind `message`; 0 for a message that it would
-    /// refuse or has answered, which must not move anything.
+    /// Whether the message is new: neither refused nor the last one again, which must not move anything.
     #[must_use]
-    pub fn shortage(&self, message: &Message, capacity: u64) -> u64 {
-        match self.admit(message) {
-            Ok(false) => message.waiting().saturating_sub(self.unlent(capacity)),
-            _ => 0,
-        }
+    pub fn fresh(&self, message: &Message) -> bool {
+        self.admit(message) == Ok(false)
     }
 
     /// Whether the message is the last one again.
     #[must_use]
     pub fn answered(&self, message: &Message) -> bool {
         self.admit(message) == Ok(true)
+    }
+
+    /// Units of windows to come that were lent, by label.
+    #[must_use]
+    pub fn ahead(&self) -> &BTreeMap<WindowLabel, u64> {
+        &self.ahead
+    }
+
+    /// Units lent in the open window of which no holder has said whose they are: of a window that was lent from before
+    /// it opened, or by an earlier life.
+    #[must_use]
+    pub fn unattributed(&self) -> u64 {
+        self.lent.saturating_sub(self.tenants.total())
+    }
+
+    /// Units of a tenant that holders have.
+    #[must_use]
+    pub fn lent_to(&self, name: &str) -> u64 {
+        self.tenants.lent_to(name)
     }
 
     /// Units that may still be lent.
@@ -145,12 +209,13 @@ impl Lender {
         (raise || lower).then_some(target)
     }
 
-    /// Takes back up to `units` that were spent below and are given back; answers how many. As with what holders
-    /// return, they are lent again only after a write.
-    pub fn refund(&mut self, units: u64) -> u64 {
+    /// Takes back up to `units` that were spent below on behalf of a tenant and are given back; answers how many. As
+    /// with what holders return, they are lent again only after a write.
+    pub fn refund(&mut self, name: &str, units: u64) -> u64 {
         let taken = units.min(self.lent);
         self.lent -= taken;
         self.returned = self.returned.saturating_add(taken);
+        self.tenants.refund(name, taken);
         taken
     }
 
@@ -160,18 +225,26 @@ impl Lender {
         self.returned = 0;
     }
 
-    /// Moves to a later window: what was lent in an earlier one is over.
+    /// Moves to a later window: what was lent in an earlier one is over, what was lent ahead counts.
     pub fn roll(&mut self, label: WindowLabel) {
         if label <= self.window {
             return;
         }
         self.window = label;
-        self.lent = 0;
-        self.watermark = 0;
+        self.lent = self.ahead.get(&label).copied().unwrap_or(0);
+        self.watermark = self.lent;
         self.returned = 0;
+        self.ahead.retain(|ahead, _| *ahead > label);
         for row in self.rows.values_mut() {
-            row.held = 0;
+            row.held = row.ahead.get(&label).copied().unwrap_or(0);
             row.unseen = 0;
+            row.ahead.retain(|ahead, _| *ahead > label);
+            row.told.retain(|ahead, _| *ahead > label);
+        }
+        self.tenants.roll();
+        let held = self.rows.iter().filter(|(_, row)| row.held > 0);
+        for (holder, row) in held {
+            self.tenants.holds(*holder, row.held);
         }
     }
 
@@ -218,15 +291,13 @@ impl Lender {
         self.reply(message, offer, granted_in, grants)
     }
 
-    /// Cancels an unseen grant and takes returns back.
+    /// Cancels an unseen grant, takes returns back, and notes what the holder has of each tenant.
     fn settle(&mut self, message: &Message) {
         let label = self.window;
         let row = self.row(message.holder);
         let unseen = std::mem::take(&mut row.unseen);
-        let cancelled = match message.seen {
-            Some(seen) if seen < row.last => unseen.min(row.held),
-            _ => 0,
-        };
+        let lost = message.seen.is_some_and(|seen| seen < row.last);
+        let cancelled = if lost { unseen.min(row.held) } else { 0 };
         row.held -= cancelled;
         let returned: u64 = message
             .returns
@@ -236,32 +307,93 @@ impl Lender {
             .sum();
         let taken = returned.min(row.held);
         row.held -= taken;
+        let grants = if lost { row.grants.clone() } else { Vec::new() };
         self.lent = self.lent.saturating_sub(cancelled + taken);
         self.returned += cancelled + taken;
+        for grant in grants {
+            let name = grant.tenant.unwrap_or_default();
+            let held = self.tenants.held(message.holder, &name);
+            let left = held.saturating_sub(grant.units);
+            self.tenants.note(message.holder, &name, left);
+        }
+        if message.window == Some(label) {
+            for (party, want) in message.asks().filter(|(party, _)| !party.name.is_empty()) {
+                self.tenants.note(message.holder, &party.name, want.held);
+            }
+        }
     }
 
-    fn grant(&mut self, message: &Message, offer: &Offer) -> Vec<Grant> {
-        let holders = self.holders(offer.now);
+    fn grant(&mut self, message: &Message, offer: &Offer, divide: &mut dyn Divide) -> Vec<Grant> {
+        let held = self.row(message.holder).held;
+        self.tenants.holds(message.holder, held);
         let mut grants = Vec::new();
-        for want in &message.wants {
-            let asked = Asked {
-                waiting: want.waiting,
-                smallest: want.smallest,
-                expected: want.expected,
-            };
-            let units = lease_units(asked, self.unlent(offer.capacity), holders);
-            self.lent += units;
-            let row = self.row(message.holder);
-            row.held += units;
+        for (party, want) in message.asks() {
+            let claim = self.claim(party, want, offer);
+            let room = divide.room(&claim);
+            // Whatever the division says, no more than this is ever lent.
+            let units = room.waiting.saturating_add(room.ahead).min(claim.unlent);
             if units > 0 {
+                self.lent += units;
+                self.row(message.holder).held += units;
+                let held = self.tenants.held(message.holder, &party.name);
+                self.tenants
+                    .note(message.holder, &party.name, held.saturating_add(units));
+                divide.lent(party, units, offer.now);
+            }
+            if units > 0 || want.tenant.is_some() {
                 grants.push(Grant {
                     tenant: want.tenant.clone(),
                     units,
-                    ceiling: offer.limit,
+                    ceiling: room.ceiling,
+                    used: divide.used(party, self.lent_to(&party.name)),
+                    left: room.left,
+                    retry_ms: room.retry_ms,
                 });
             }
         }
         grants
+    }
+
+    fn claim<'a>(&self, party: &'a Party, want: &'a Want, offer: &Offer) -> Claim<'a> {
+        let (holders, lent) = if party.name.is_empty() {
+            (self.holders(offer.now), self.lent)
+        } else {
+            (self.tenants.holders(&party.name), self.lent_to(&party.name))
+        };
+        Claim {
+            party,
+            want,
+            holders: holders.max(1),
+            unlent: self.unlent(offer.capacity),
+            lent,
+            presumed: self.tenants.presumed(&party.name),
+            now: offer.now,
+        }
+    }
+
+    /// Lends of windows to come: what the holder asks for, as far as there is, and no more than leaves as much to each
+    /// other holder. A holder in which the next window has opened already gets what requests wait for there.
+    fn lend_ahead(&mut self, message: &Message, offer: &Offer) {
+        let holders = self.holders(offer.now).max(1) as u64;
+        for ahead in &offer.ahead {
+            let opened = message.window == Some(ahead.label);
+            let total = self.ahead.get(&ahead.label).copied().unwrap_or(0);
+            let left = ahead.capacity.saturating_sub(total);
+            let row = self.row(message.holder);
+            let held = row.ahead.get(&ahead.label).copied().unwrap_or(0);
+            let more = if opened {
+                (message.waiting() + message.expected()).min(left)
+            } else {
+                let fair = ahead.capacity / holders;
+                let wanted = message.ahead.min(fair).saturating_sub(held);
+                wanted.min(left - left / 4)
+            };
+            if more > 0 {
+                row.ahead.insert(ahead.label, held + more);
+                *row.told.entry(ahead.label).or_insert(0) += more;
+                self.ahead.insert(ahead.label, total + more);
+            }
+        }
     }
 
     fn reply(
@@ -285,6 +417,7 @@ impl Lender {
                 limit: offer.limit,
             },
             grants,
+            ahead: self.promised(message.holder, offer),
             left: self.unlent(offer.capacity).saturating_add(offer.left_above),
             outage: offer.outage,
             next_contact_ms: self.next_contact_ms(offer.now),
@@ -292,17 +425,39 @@ impl Lender {
         }
     }
 
+    /// What a holder has of windows to come.
+    fn promised(&self, holder: HolderId, offer: &Offer) -> Vec<AheadBody> {
+        let Some(row) = self.rows.get(&holder) else {
+            return Vec::new();
+        };
+        let offers = offer.ahead.iter();
+        let promised = offers.filter_map(|ahead| {
+            Some(AheadBody {
+                label: ahead.label,
+                starts_ms: ahead.starts_ms,
+                ends_ms: ahead.ends_ms,
+                units: *row.told.get(&ahead.label)?,
+            })
+        });
+        promised.collect()
+    }
+
     /// The holder's row, marked as heard of. A new holder takes the place of the one that was silent for longest when
     /// there are too many; what that one held stays granted until the window ends.
-    fn hear(&mut self, holder: HolderId, now: EpochMs) {
+    fn hear(&mut self, message: &Message, now: EpochMs) {
+        let holder = message.holder;
         if self.rows.len() >= HOLDERS_MAX && !self.rows.contains_key(&holder) {
             let silent = self.rows.iter().min_by_key(|(_, row)| row.heard_at);
             if let Some(silent) = silent.map(|(id, _)| *id) {
                 self.rows.remove(&silent);
+                self.tenants.forget(silent);
             }
         }
         let label = self.window;
         let row = self.row(holder);
+        if message.incarnation > row.last.incarnation {
+            row.told.clear();
+        }
         row.heard_at = now;
         row.granted_in = label;
     }

@@ -1,11 +1,19 @@
 //! An exchange message whose bounds have been checked: the only kind that a parent takes.
 
+use std::collections::BTreeSet;
 use std::ops::Deref;
 
 use super::pool_name::PoolName;
 use super::schedule::Schedule;
-use crate::limits::{COST_MAX, EXCHANGE_ENTRIES_MAX, JSON_INTEGER_MAX};
-use crate::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Seen, VERSION, version_accepted};
+use crate::fairness::ask::Party;
+use crate::fairness::share::{Rule, ShareTerms};
+use crate::limits::{
+    AHEAD_WINDOWS_MAX, COST_MAX, EXCHANGE_ENTRIES_MAX, JSON_INTEGER_MAX, TENANTS_MAX,
+};
+use crate::policy::weight::Weight;
+use crate::wire::exchange::{
+    ExchangeBody, Refusal, ReplyBody, RuleBody, Seen, SharingBody, VERSION, Want, version_accepted,
+};
 
 /// A checked message.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +21,8 @@ pub struct Message {
     body: ExchangeBody,
     pool: PoolName,
     schedule: Schedule,
+    sharing: Option<ShareTerms>,
+    parties: Vec<Party>,
 }
 
 impl Message {
@@ -26,6 +36,17 @@ impl Message {
     #[must_use]
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
+    }
+
+    /// How tenants share the pool, by the message's terms; `None` where it goes to whoever comes first.
+    #[must_use]
+    pub fn sharing(&self) -> Option<ShareTerms> {
+        self.sharing
+    }
+
+    /// What is asked for, each with whom it is for: a tenant where the pool is shared, else all.
+    pub fn asks(&self) -> impl Iterator<Item = (&Party, &Want)> {
+        self.parties.iter().zip(&self.body.wants)
     }
 
     /// Whether `reply` leaves some of the requests that wait without units.
@@ -120,19 +141,70 @@ impl TryFrom<ExchangeBody> for Message {
             if want.waiting > COST_MAX || want.expected > COST_MAX || want.smallest > want.waiting {
                 return Err(malformed("wants"));
             }
-            if want.tenant.is_some() {
-                return Err(Refusal::TenantNamed);
+            if want.held > JSON_INTEGER_MAX || want.denied > JSON_INTEGER_MAX {
+                return Err(malformed("wants"));
             }
+        }
+        if body.ahead > COST_MAX {
+            return Err(malformed("ahead"));
         }
         if body.returns.iter().any(|back| back.units > COST_MAX) {
             return Err(malformed("returns"));
+        }
+        let sharing = body.terms.sharing.as_ref().map(share_terms).transpose()?;
+        let parties = body.wants.iter().map(|want| party(want, sharing.is_some()));
+        let parties: Vec<Party> = parties.collect::<Result<_, _>>()?;
+        let mut names = BTreeSet::new();
+        if !parties.iter().all(|party| names.insert(&party.name)) {
+            return Err(malformed("wants/tenant"));
+        }
+        if body.terms.standing > AHEAD_WINDOWS_MAX as u64 {
+            return Err(malformed("terms/standing"));
+        }
+        let lease = body.terms.lease;
+        if lease.is_some_and(|lease| lease.min < 1 || lease.max < lease.min || lease.max > COST_MAX)
+        {
+            return Err(malformed("terms/lease"));
         }
         Ok(Self {
             body,
             pool,
             schedule,
+            sharing,
+            parties,
         })
     }
+}
+
+fn party(want: &Want, shared: bool) -> Result<Party, Refusal> {
+    match (&want.tenant, &want.rank, shared) {
+        (None, None, false) => Ok(Party::everyone()),
+        (Some(_), _, false) => Err(Refusal::TenantNamed),
+        (Some(tenant), Some(rank), true) => Party::try_from((tenant.as_str(), rank)),
+        _ => Err(malformed("wants/tenant")),
+    }
+}
+
+/// How tenants share a pool of such terms.
+///
+/// # Errors
+/// [`Refusal::Malformed`] with the field that is outside its range.
+pub fn share_terms(body: &SharingBody) -> Result<ShareTerms, Refusal> {
+    let field = |_| malformed("terms/sharing/unknown_weight_max");
+    if !(1..=TENANTS_MAX).contains(&body.tenants_max) {
+        return Err(malformed("terms/sharing/tenants_max"));
+    }
+    Ok(ShareTerms {
+        rule: match body.rule {
+            RuleBody::Fair => Rule::Fair,
+            RuleBody::Weighted => Rule::Weighted,
+            RuleBody::Pinned => Rule::Pinned,
+            RuleBody::Paced => Rule::Paced,
+        },
+        tenants_max: body.tenants_max,
+        unknown_weight_max: Weight::from_micros(body.unknown_weight_max).map_err(field)?,
+        carried: true,
+    })
 }
 
 fn malformed(field: &str) -> Refusal {

@@ -3,11 +3,15 @@
 //! The open window of a pool with a rolling limit is one part of it. What may be lent in it is the limit less what the
 //! parts before it lent: see [`History`].
 
+use super::divide::{FirstCome, Shared};
 use super::history::History;
-use super::lender::{Lender, Offer};
-use super::message::Message;
+use super::lender::{AheadOffer, Lender, Offer};
+use super::message::{Message, share_terms};
 use super::schedule::Schedule;
 use super::window::Window;
+use crate::fairness::ask::Moment;
+use crate::fairness::share::Share;
+use crate::limits::AHEAD_WINDOWS_MAX;
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::exchange::{Refusal, ReplyBody, Terms};
 use crate::wire::stored::StoredPool;
@@ -34,6 +38,8 @@ pub struct Pool {
     /// Units that may be lent in the open window, those that were included, as of the last exchange.
     capacity: u64,
     lender: Lender,
+    /// The tenants' accounts, where they share the pool.
+    share: Option<Share>,
     durable: Option<StoredPool>,
 }
 
@@ -51,7 +57,7 @@ impl Pool {
     /// use weir_shared::federation::pool::Pool;
     /// use weir_shared::units::{EpochMs, Revision, WindowLabel};
     /// use weir_shared::wire::exchange::Terms;
-    /// let terms = Terms { limit: 100, window_ms: 60_000, revision: Revision(1), cycle: None };
+    /// let terms = Terms { limit: 100, window_ms: 60_000, revision: Revision(1), cycle: None, sharing: None, lease: None, standing: 0 };
     /// let pool = Pool::open_keyed(terms.clone(), WindowLabel(0), EpochMs(90_000));
     /// assert_eq!(pool.window().label, WindowLabel(90_000));
     /// assert!(pool.idle(EpochMs(120_000)));
@@ -78,7 +84,9 @@ impl Pool {
             terms: stored.terms.clone(),
             history: History::of(stored.history.clone()),
             capacity: 0,
-            lender: Lender::wake(stored.label, stored.watermark),
+            lender: Lender::wake(stored.label, stored.watermark)
+                .with_ahead(stored.ahead.iter().map(|(label, units)| (*label, *units))),
+            share: None,
             durable: Some(stored.clone()),
         };
         pool.measure(EpochMs(0));
@@ -94,15 +102,14 @@ impl Pool {
     /// use weir_shared::federation::pool::Pool;
     /// use weir_shared::units::{EpochMs, Revision, WindowLabel};
     /// use weir_shared::wire::exchange::Terms;
-    /// let terms = Terms { limit: 100, window_ms: 60_000, revision: Revision(1), cycle: None };
+    /// let terms = Terms { limit: 100, window_ms: 60_000, revision: Revision(1), cycle: None, sharing: None, lease: None, standing: 0 };
     /// let pool = Pool::damaged(Some(WindowLabel(7)), terms, EpochMs(90_000));
     /// assert_eq!(pool.unlent(), 0);
     /// assert_eq!(pool.window().ends_at, EpochMs(120_000));
     /// ```
     #[must_use]
     pub fn damaged(label: Option<WindowLabel>, terms: Terms, now: EpochMs) -> Self {
-        // More than any limit is lent in the open part: earlier parts leave the rolling window before it does.
-        Self::labelled(label.unwrap_or(WindowLabel(now.0)), u64::MAX, terms, now)
+        Self::closed(label.unwrap_or(WindowLabel(now.0)), terms, now)
     }
 
     /// The same of a pool that may have been dropped before. Its labels are milliseconds themselves, so that a clock
@@ -117,7 +124,35 @@ impl Pool {
     ) -> Self {
         let latest = floor.max(WindowLabel(now.0));
         let beyond = WindowLabel(latest.0.saturating_add(LABELS_UNREAD));
-        Self::labelled(label.unwrap_or(beyond), u64::MAX, terms, now)
+        Self::closed(label.unwrap_or(beyond), terms, now)
+    }
+
+    /// A pool that does not know how much of the window `label` and of those after it is lent. It goes on beyond all
+    /// labels of which anything can have been lent ahead, and lends nothing for as long as any of it may be used.
+    fn closed(label: WindowLabel, terms: Terms, now: EpochMs) -> Self {
+        // More than any limit is lent in the open part: earlier parts leave the rolling window before it does.
+        let mut pool = Self::labelled(label, u64::MAX, terms, now);
+        if let Schedule::Fixed { .. } = pool.schedule {
+            // Labels up to the last of these may have been promised: no holder may find units of its own in them.
+            let promised = label.0.saturating_add(AHEAD_WINDOWS_MAX as u64);
+            let after = |more: u64| WindowLabel(promised.saturating_add(more));
+            let beyond = after(1);
+            let closed = (1..=pool.standing()).map(|more| (after(1 + more), u64::MAX));
+            pool.lender = Lender::wake(beyond, u64::MAX).with_ahead(closed);
+            pool.window.label = beyond;
+        }
+        pool
+    }
+
+    /// Windows to come of which units are lent.
+    fn standing(&self) -> u64 {
+        self.terms.standing.clamp(1, AHEAD_WINDOWS_MAX as u64)
+    }
+
+    /// The last window of which anything was lent.
+    fn promised(&self) -> WindowLabel {
+        let last = self.lender.ahead().keys().next_back().copied();
+        last.unwrap_or_default().max(self.window.label)
     }
 
     fn labelled(label: WindowLabel, lent: u64, terms: Terms, now: EpochMs) -> Self {
@@ -129,6 +164,7 @@ impl Pool {
             terms,
             capacity: 0,
             lender: Lender::wake(label, lent),
+            share: None,
             durable: None,
         };
         pool.measure(now);
@@ -147,14 +183,17 @@ impl Pool {
             self.terms = message.terms.clone();
             self.schedule = message.schedule().clone();
         }
+        // Windows to come may have opened at a holder before they do here.
         if let Some(label) = message.window
-            && label > self.window.label
+            && label > self.promised()
         {
-            self.window.label = label;
-            self.lender = Lender::wake(label, u64::MAX);
+            let closed = Self::closed(label, self.terms.clone(), now);
+            self.window.label = closed.window.label;
+            self.lender = closed.lender;
         }
         self.roll(now);
         self.measure(now);
+        self.keep_accounts();
         let offer = Offer {
             window: self.window,
             limit: self.terms.limit,
@@ -162,12 +201,90 @@ impl Pool {
             left_above: 0,
             outage: false,
             now,
+            ahead: self.offered(now),
         };
-        let mut reply = self.lender.exchange(message, &offer)?;
+        let lease = self.terms.lease;
+        let limit = self.terms.limit;
+        let mut reply = match self.share.as_mut() {
+            None => {
+                let mut first_come = FirstCome { limit, lease };
+                self.lender.exchange(message, &offer, &mut first_come)?
+            }
+            Some(share) => {
+                let moment = Moment {
+                    limit,
+                    unlent: self.lender.unlent(self.capacity),
+                    left_ms: self.window.remaining_ms(now),
+                    window_ms: self.window.window_ms,
+                };
+                let mut shared = Shared {
+                    share,
+                    moment,
+                    lease,
+                };
+                self.lender.exchange(message, &offer, &mut shared)?
+            }
+        };
         if message.unserved(&reply) {
             reply.retry_ms = self.retry_ms(message.smallest(), now);
         }
         Ok(reply)
+    }
+
+    /// Keeps accounts as the terms in force say: what was used is not forgotten when they change.
+    fn keep_accounts(&mut self) {
+        let sharing = self.terms.sharing.as_ref();
+        let terms = sharing.and_then(|sharing| share_terms(sharing).ok());
+        match (terms, self.share.as_mut()) {
+            (None, _) => self.share = None,
+            (Some(terms), Some(share)) => share.retune(terms),
+            (Some(terms), None) => self.share = Some(Share::new(terms)),
+        }
+    }
+
+    /// What may be lent of windows to come, whose ends are known where all have one length.
+    fn offered(&self, now: EpochMs) -> Vec<AheadOffer> {
+        let Schedule::Fixed { window_ms } = self.schedule else {
+            return Vec::new();
+        };
+        if window_ms != self.window.window_ms {
+            return Vec::new();
+        }
+        let left_ms = self.window.remaining_ms(now);
+        let windows = 0..self.standing();
+        let offer = windows.map(|index| {
+            let starts_ms = left_ms.saturating_add(index.saturating_mul(window_ms));
+            AheadOffer {
+                label: WindowLabel(self.window.label.0.saturating_add(index + 1)),
+                starts_ms,
+                ends_ms: starts_ms.saturating_add(window_ms),
+                capacity: self.terms.limit / 2,
+            }
+        });
+        offer.collect()
+    }
+
+    /// Takes newer terms, as a message of that revision would bring them.
+    pub fn amend(&mut self, terms: &Terms) {
+        if terms.revision > self.terms.revision {
+            self.schedule = Schedule::of(terms);
+            self.terms = terms.clone();
+        }
+    }
+
+    /// Takes back up to `units` that a tenant spent in the window `label`; see
+    /// [`Escrow::refund`](super::escrow::Escrow::refund).
+    pub fn refund(&mut self, label: WindowLabel, name: &str, units: u64, now: EpochMs) -> u64 {
+        if self.window.label != label || self.window.held(now).is_none() {
+            return 0;
+        }
+        self.lender.refund(name, units)
+    }
+
+    /// When a holder shows itself again.
+    #[must_use]
+    pub fn next_contact_ms(&self, now: EpochMs) -> u64 {
+        self.lender.next_contact_ms(now)
     }
 
     /// The row to make durable before the next reply leaves, if any.
@@ -175,8 +292,13 @@ impl Pool {
     pub fn due(&self) -> Option<StoredPool> {
         // What earlier parts lent changes only with the label.
         let same = self.durable.as_ref().is_some_and(|row| {
-            (row.label, row.ends_at, &row.terms)
-                == (self.window.label, self.window.ends_at, &self.terms)
+            (row.label, row.ends_at, &row.terms, &row.ahead)
+                == (
+                    self.window.label,
+                    self.window.ends_at,
+                    &self.terms,
+                    self.lender.ahead(),
+                )
         });
         // What may be lent grows while a part lasts: a mark below that is not written again for each unit of it.
         let limit = self.terms.limit;
@@ -189,6 +311,7 @@ impl Pool {
         }
         let watermark = watermark.unwrap_or(self.lender.watermark());
         let row = StoredPool::new(self.window, self.terms.clone(), watermark);
+        let row = row.with_ahead(self.lender.ahead().clone());
         Some(row.with_history(self.history.lent().to_vec()))
     }
 
@@ -196,6 +319,12 @@ impl Pool {
     pub fn stored(&mut self, row: &StoredPool) {
         self.lender.watermark_is(row.watermark);
         self.durable = Some(row.clone());
+    }
+
+    /// The tenants' accounts, where they share the pool.
+    #[must_use]
+    pub fn share(&self) -> Option<&Share> {
+        self.share.as_ref()
     }
 
     /// The open window.
@@ -214,31 +343,58 @@ impl Pool {
     /// was lent.
     #[must_use]
     pub fn idle(&self, now: EpochMs) -> bool {
-        self.window.held(now).is_none() && self.next(now).1.is_over()
+        let promised_ms =
+            (self.promised().0 - self.window.label.0).saturating_mul(self.window.window_ms);
+        let over = self.window.held(now).is_none() && now >= self.window.ends_at.plus(promised_ms);
+        over && self.next(now).1.is_over()
     }
 
     /// The least label that this pool may open under again after it was dropped.
     #[must_use]
     pub fn floor(&self) -> WindowLabel {
         let parts = self.schedule.parts().max(self.history.lent().len());
-        WindowLabel(self.window.label.0.saturating_add(parts.max(1) as u64))
+        let after = self.window.label.0.saturating_add(parts.max(1) as u64);
+        WindowLabel(after.max(self.promised().0.saturating_add(1)))
     }
 
     /// Opens the next window when this one is over.
     fn roll(&mut self, now: EpochMs) {
         match self.window.held(now) {
             Some(window) => self.window = window,
-            None => (self.window, self.history) = self.next(now),
+            None => {
+                (self.window, self.history) = self.next(now);
+                if let Some(share) = self.share.as_mut() {
+                    share.roll();
+                }
+            }
         }
         self.lender.roll(self.window.label);
     }
 
     /// The window and the history at `now`, after this window is over.
     fn next(&self, now: EpochMs) -> (Window, History) {
-        let (window, begun) = self.schedule.after(&self.window, now);
+        let (window, begun) = self.after(now);
         let closed = (self.lender.lent(), self.window.window_ms);
         let parts = (window.window_ms, self.schedule.parts());
         (window, self.history.rolled(closed, begun, parts))
+    }
+
+    /// The window at `now`, after this one is over, and how many have begun. Those of which units were lent ahead come as
+    /// they were promised, whatever the terms say by now.
+    fn after(&self, now: EpochMs) -> (Window, u64) {
+        let length_ms = self.window.window_ms.max(1);
+        let promised = self.promised().0 - self.window.label.0;
+        let past = now.since(self.window.ends_at) / length_ms;
+        let on = |windows: u64| Window {
+            label: WindowLabel(self.window.label.0.saturating_add(windows)),
+            ends_at: self.window.ends_at.plus(windows.saturating_mul(length_ms)),
+            window_ms: length_ms,
+        };
+        if past < promised {
+            return (on(past + 1), past + 1);
+        }
+        let (window, begun) = self.schedule.after(&on(promised), now);
+        (window, begun.saturating_add(promised))
     }
 
     fn measure(&mut self, now: EpochMs) {

@@ -92,9 +92,10 @@ impl Schedule {
         }
     }
 
-    /// The window at `now`, after `window` is over, and how many have begun since, itself included. Labels rise by
-    /// one, but in a rolling window by the parts that have begun: as many labels as there are parts never see more
-    /// than the limit, whatever the clock does. A part lasts for its whole length after the one before.
+    /// The window at `now`, after `window` is over, and how many have begun since, itself included. Labels rise by as
+    /// many: those of windows to come are known, so that they can be lent from ahead, and as many labels as a rolling
+    /// window has parts never see more than the limit, whatever the clock does. Of a calendar they rise by one. A part
+    /// lasts for its whole length after the one before.
     ///
     /// ```
     /// use weir_shared::federation::schedule::Schedule;
@@ -106,8 +107,14 @@ impl Schedule {
     /// ```
     #[must_use]
     pub fn after(&self, window: &Window, now: EpochMs) -> (Window, u64) {
-        let Self::Sliding { part_ms, parts } = self else {
-            return (self.open(label_after(window.label, 1), now), 1);
+        let (part_ms, parts) = match self {
+            Self::Sliding { part_ms, parts } => (part_ms, parts),
+            Self::Calendar(_) => return (self.open(label_after(window.label, 1), now), 1),
+            Self::Fixed { window_ms } => {
+                let length_ms = (*window_ms).max(1);
+                let begun = (now.since(window.ends_at) / length_ms).saturating_add(1);
+                return (self.open(label_after(window.label, begun), now), begun);
+            }
         };
         let part_ms = (*part_ms).max(1);
         let begun = (now.since(window.ends_at) / part_ms).saturating_add(1);
@@ -131,7 +138,11 @@ impl TryFrom<&Terms> for Schedule {
         let window_ms = within(
             "/window_ms",
             terms.window_ms,
-            BUDGET_WINDOW_MS_MIN..=WINDOW_MS_MAX,
+            match &terms.cycle {
+                // A budget of one region may have any.
+                None => 1..=WINDOW_MS_MAX,
+                Some(_) => BUDGET_WINDOW_MS_MIN..=WINDOW_MS_MAX,
+            },
         )?;
         match &terms.cycle {
             None => Ok(Self::Fixed { window_ms }),

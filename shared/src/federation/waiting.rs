@@ -57,14 +57,22 @@ impl Ticket {
 #[derive(Debug, Clone, Default)]
 pub struct Waiting {
     next: u64,
-    needs: BTreeMap<u64, (Need, EpochMs)>,
+    needs: BTreeMap<u64, Waiter>,
     units: u64,
 }
 
+#[derive(Debug, Clone)]
+struct Waiter {
+    /// For whom.
+    name: String,
+    need: Need,
+    since: EpochMs,
+}
+
 impl Waiting {
-    /// Adds a need that `message` will carry. `None` when too many wait already.
+    /// Adds a need of `name` that `message` will carry. `None` when too many wait already.
     #[must_use]
-    pub fn add(&mut self, need: Need, message: Seen, now: EpochMs) -> Option<Ticket> {
+    pub fn add(&mut self, name: &str, need: Need, message: Seen, now: EpochMs) -> Option<Ticket> {
         self.expire(now);
         if self.needs.len() >= WAITERS_MAX || self.units.saturating_add(need.units) > COST_MAX {
             return None;
@@ -72,25 +80,30 @@ impl Waiting {
         let number = self.next;
         self.next += 1;
         self.units += need.units;
-        self.needs.insert(number, (need, now));
+        let waiter = Waiter {
+            name: name.to_owned(),
+            need,
+            since: now,
+        };
+        self.needs.insert(number, waiter);
         Some(Ticket { message, number })
     }
 
     /// Takes a need off, if it is still there.
     pub fn remove(&mut self, ticket: Ticket) {
-        if let Some((need, _)) = self.needs.remove(&ticket.number) {
-            self.units -= need.units;
+        if let Some(waiter) = self.needs.remove(&ticket.number) {
+            self.units -= waiter.need.units;
         }
     }
 
     /// Drops the needs for which no request can still wait.
     pub fn expire(&mut self, now: EpochMs) {
         while let Some(oldest) = self.needs.first_entry() {
-            if now.since(oldest.get().1) <= DECIDE_WAIT_MS_MAX {
+            if now.since(oldest.get().since) <= DECIDE_WAIT_MS_MAX {
                 return;
             }
-            let (need, _) = oldest.remove();
-            self.units -= need.units;
+            let waiter = oldest.remove();
+            self.units -= waiter.need.units;
         }
     }
 
@@ -98,7 +111,7 @@ impl Waiting {
     #[must_use]
     pub fn any(&self, now: EpochMs) -> bool {
         let mut needs = self.needs.values();
-        needs.any(|(_, since)| now.since(*since) <= DECIDE_WAIT_MS_MAX)
+        needs.any(|waiter| now.since(waiter.since) <= DECIDE_WAIT_MS_MAX)
     }
 
     /// The sum of all needs.
@@ -107,11 +120,22 @@ impl Waiting {
         self.units
     }
 
-    /// The smallest cost among all needs; 0 when none waits.
+    /// The needs by whom they are for: the sum, and the smallest cost.
     #[must_use]
-    pub fn smallest(&self) -> u64 {
-        let smallest = self.needs.values().map(|(need, _)| need.smallest);
-        smallest.min().unwrap_or(0)
+    pub fn by_name(&self) -> BTreeMap<String, Need> {
+        let mut sums: BTreeMap<String, Need> = BTreeMap::new();
+        for Waiter { name, need, .. } in self.needs.values() {
+            match sums.get_mut(name) {
+                Some(sum) => {
+                    sum.units += need.units;
+                    sum.smallest = sum.smallest.min(need.smallest);
+                }
+                None => {
+                    sums.insert(name.clone(), *need);
+                }
+            }
+        }
+        sums
     }
 }
 
@@ -123,15 +147,20 @@ mod tests {
     fn a_need_that_is_never_taken_off_is_dropped_when_no_request_can_wait_for_it() {
         let mut waiting = Waiting::default();
         let message = Seen::default();
-        let ghost = waiting.add(Need::one(40), message, EpochMs(0)).unwrap();
-        let other = waiting.add(Need::one(2), message, EpochMs(1_500)).unwrap();
+        let ghost = waiting
+            .add("a", Need::one(40), message, EpochMs(0))
+            .unwrap();
+        let other = waiting
+            .add("b", Need::one(2), message, EpochMs(1_500))
+            .unwrap();
         waiting.expire(EpochMs(DECIDE_WAIT_MS_MAX));
-        assert_eq!((waiting.units(), waiting.smallest()), (42, 2));
+        assert_eq!(waiting.by_name()["b"], Need::one(2));
+        assert_eq!(waiting.units(), 42);
         waiting.expire(EpochMs(DECIDE_WAIT_MS_MAX + 1));
-        assert_eq!((waiting.units(), waiting.smallest()), (2, 2));
+        assert_eq!(waiting.units(), 2);
         waiting.remove(ghost);
         assert_eq!(waiting.units(), 2, "it was gone already");
         waiting.remove(other);
-        assert_eq!((waiting.units(), waiting.smallest()), (0, 0));
+        assert_eq!(waiting.units(), 0);
     }
 }

@@ -40,6 +40,9 @@ pub enum Place {
         pool: String,
         /// The window.
         label: WindowLabel,
+        /// The tenant, where tenants share the pool.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tenant: Option<String>,
     },
     /// In the state of a key that the region keeps.
     Key {
@@ -80,7 +83,7 @@ impl Reservation {
     /// use weir_shared::units::{EpochMs, OpId, WindowLabel};
     /// let charge = |cost, units| Reserved {
     ///     cost, units,
-    ///     place: Place::Pool { pool: "tokens".to_owned(), label: WindowLabel(1) },
+    ///     place: Place::Pool { pool: "tokens".to_owned(), label: WindowLabel(1), tenant: None },
     /// };
     /// let reservation = Reservation {
     ///     op: OpId(1), region: "weur".to_owned(), expires_at: EpochMs(0),

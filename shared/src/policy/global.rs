@@ -33,6 +33,9 @@ impl Limit {
             window_ms: single.machine.promise().window_ms,
             revision,
             cycle: cycle(&self.body),
+            sharing: None,
+            lease: None,
+            standing: 0,
         })
     }
 }

@@ -5,20 +5,23 @@ pub mod budget;
 pub mod composite;
 mod fields;
 mod global;
+mod hierarchy;
 pub mod limit;
 pub mod name;
 pub mod region;
+mod served;
 pub mod tenant;
 pub mod weight;
 
 use std::collections::BTreeMap;
 
+use crate::fairness::ask::Party;
 use crate::federation::pool_name::PoolName;
 use crate::invalid::{Fault, Invalid, step};
 use crate::limits::{POLICY_ENTRIES_MAX, POLICY_TENANTS_MAX, REGIONS_MAX, TENANTS_MAX};
 use crate::units::Revision;
 use crate::wire::exchange::Terms;
-use crate::wire::policy::{HeaderDialect, PolicyDocument};
+use crate::wire::policy::{HeaderDialect, PolicyDocument, Scope, Sharing};
 use budget::Budget;
 use limit::Limit;
 use name::{label, tenant_name};
@@ -49,6 +52,10 @@ pub struct Policy {
     pub home: String,
     /// Tiers, rules and named tenants.
     pub tiers: Tiers,
+    /// Tenants told apart: 1 to 10^6. Those beyond, and not named, share one account.
+    pub tenants_max: u64,
+    /// The weight that tenants without a name in the policy have together, at most.
+    pub unknown_weight_max: Weight,
     /// Budgets by name.
     pub budgets: BTreeMap<String, Budget>,
     /// Limits by name. What composite limits refer to is among them.
@@ -58,14 +65,85 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// The terms of a pool by its name: those of a budget, or of a global limit for whichever key; `None` for what this
-    /// policy does not lend.
+    /// The terms of a pool by its name, in `region`: those of a budget, or of a global limit for whichever key; `None`
+    /// for what this policy does not lend there.
     #[must_use]
-    pub fn terms(&self, pool: &str, revision: Revision) -> Option<Terms> {
+    pub fn terms(&self, pool: &str, region: &str, revision: Revision) -> Option<Terms> {
         match PoolName::try_from(pool).ok()? {
-            PoolName::Budget(name) => Some(self.budgets.get(&name)?.terms(revision)),
+            PoolName::Budget(name) => self.budget_terms(self.budgets.get(&name)?, region, revision),
             PoolName::Limit { limit, .. } => self.limits.get(&limit)?.terms(revision),
         }
+    }
+
+    /// Where the windows of a pool are opened: the scope whose holder lends the whole of them. `None` for what this
+    /// policy does not have.
+    #[must_use]
+    pub fn root(&self, pool: &str) -> Option<Scope> {
+        match PoolName::try_from(pool).ok()? {
+            PoolName::Budget(name) => Some(self.budgets.get(&name)?.root()),
+            PoolName::Limit { limit, .. } => {
+                self.limits.get(&limit)?.terms(Revision(0))?;
+                Some(Scope::Global)
+            }
+        }
+    }
+
+    /// Whether the windows of a pool are each region's own.
+    #[must_use]
+    pub fn region_owns(&self, pool: &str) -> bool {
+        self.root(pool) == Some(Scope::Region)
+    }
+
+    /// Whether isolates hold leases of a pool.
+    #[must_use]
+    pub fn lends(&self, pool: &str) -> bool {
+        self.root(pool).is_some_and(|scope| scope != Scope::Isolate)
+    }
+
+    /// The terms of a budget in `region`; `None` where the region has no slice of it.
+    ///
+    /// ```
+    /// use weir_shared::invalid::read_json;
+    /// use weir_shared::policy::Policy;
+    /// use weir_shared::units::Revision;
+    /// use weir_shared::wire::policy::PolicyDocument;
+    /// let document: PolicyDocument = read_json(br#"{ "regions": ["weur", "enam"], "budgets": {
+    ///   "tokens": { "limit": 101, "window_ms": 60000, "sharing": "static_partition", "scope": "global" }
+    /// }}"#).unwrap();
+    /// let policy = Policy::try_from(&document).unwrap();
+    /// let budget = &policy.budgets["tokens"];
+    /// let limit = |region| Some(policy.budget_terms(budget, region, Revision(1))?.limit);
+    /// assert_eq!((limit("weur"), limit("enam"), limit("oc")), (Some(51), Some(50), None));
+    /// ```
+    #[must_use]
+    pub fn budget_terms(&self, budget: &Budget, region: &str, revision: Revision) -> Option<Terms> {
+        let terms = budget.terms(revision, self.tenants_max, self.unknown_weight_max);
+        let limit = match budget.sharing {
+            Sharing::StaticPartition => budget.slice(&self.regions, region),
+            _ => terms.limit,
+        };
+        (limit > 0).then_some(Terms { limit, ..terms })
+    }
+
+    /// The claim of a tenant to any budget; `None` for one that this policy refuses.
+    ///
+    /// ```
+    /// use weir_shared::invalid::read_json;
+    /// use weir_shared::policy::Policy;
+    /// use weir_shared::wire::policy::PolicyDocument;
+    /// let document: PolicyDocument = read_json(br#"{
+    ///   "regions": ["weur"], "tiers": { "free": { "weight": 1 } }, "default_tier": "free",
+    ///   "tenants": { "acme": { "weight": 6 }, "acme/web": { "parent": "acme", "borrow_max": 0 } }
+    /// }"#).unwrap();
+    /// let policy = Policy::try_from(&document).unwrap();
+    /// let web = policy.party("acme/web").unwrap().standing;
+    /// assert_eq!((web.weight.as_f64(), web.known, web.borrow_max), (1.0, true, Some(0)));
+    /// assert_eq!((web.above[0].name.as_str(), web.above[0].weight.as_f64()), ("acme", 6.0));
+    /// assert!(!policy.party("stranger").unwrap().standing.known);
+    /// ```
+    #[must_use]
+    pub fn party(&self, tenant: &str) -> Option<Party> {
+        self.tiers.party(tenant)
     }
 }
 
@@ -77,19 +155,24 @@ impl TryFrom<&PolicyDocument> for Policy {
         let regions = regions(document)?;
         let home = home(document, &regions)?;
         let tiers = Tiers::try_from(document)?;
-        bounded("/tenants_max", document.tenants_max, TENANTS_MAX)?;
-        Weight::try_from(document.unknown_weight_max.0)
+        let tenants_max = bounded("/tenants_max", document.tenants_max, TENANTS_MAX)?;
+        let unknown_weight_max = Weight::try_from(document.unknown_weight_max.0)
             .map_err(|fault| Invalid::new("/unknown_weight_max", fault))?;
         for name in document.tenants.keys() {
             tenant_name(name)
                 .map_err(|fault| Invalid::new(format!("/tenants{}", step(name)), fault))?;
         }
+        let budgets = entries("/budgets", &document.budgets, |body| {
+            Budget::try_from(body)?.divided(&regions)
+        })?;
         Ok(Self {
             enforcing: document.enforcing,
             regions,
             home,
             tiers,
-            budgets: entries("/budgets", &document.budgets, |body| Budget::try_from(body))?,
+            tenants_max,
+            unknown_weight_max,
+            budgets,
             limits: limits(document)?,
             headers: document.rate_limit_headers,
         })

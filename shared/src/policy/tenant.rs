@@ -1,12 +1,14 @@
-//! Which tier and weight a tenant has.
+//! Which tier and weight a tenant has, and which tenants are above it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::name::tenant_name;
 use super::weight::Weight;
-use super::{count, entries};
+use super::{between, count, entries, hierarchy};
+use crate::fairness::ask::{Above, Party, Standing};
 use crate::invalid::{Fault, Invalid, step};
-use crate::limits::POLICY_ENTRIES_MAX;
+use crate::limits::{JSON_INTEGER_MAX, POLICY_ENTRIES_MAX, TENANT_DEPTH_MAX, WEIGHTS_MAX};
+use crate::wire::amount::AmountBody;
 use crate::wire::policy::{PolicyDocument, TenantBody, TierBody};
 
 /// Tiers, the rules that give them, and the tenants that are named.
@@ -22,6 +24,9 @@ pub struct Tiers {
 struct Named {
     tier: Option<String>,
     weight: Option<Weight>,
+    parent: Option<String>,
+    borrow_max: Option<u64>,
+    lend_max: Option<u64>,
 }
 
 /// What a tenant resolves to.
@@ -53,6 +58,71 @@ impl Tiers {
             tier,
             weight: weight.or_else(|| self.weights.get(tier).copied())?,
         })
+    }
+
+    /// The claim of a tenant to any budget: its own weight, and those of the tenants above it. `None` as for
+    /// [`resolve`](Self::resolve).
+    #[must_use]
+    pub fn party(&self, tenant: &str) -> Option<Party> {
+        let weight = self.resolve(tenant)?.weight;
+        let named = self.tenants.get(tenant);
+        Some(Party {
+            name: tenant.to_owned(),
+            standing: Standing {
+                weight,
+                known: named.is_some(),
+                borrow_max: named.and_then(|named| named.borrow_max),
+                lend_max: named.and_then(|named| named.lend_max),
+                above: named.map_or_else(Vec::new, |named| self.above(named)),
+            },
+        })
+    }
+
+    /// The tenants above one, its parent first.
+    fn above(&self, below: &Named) -> Vec<Above> {
+        let line = std::iter::successors(below.parent.as_deref(), |name| {
+            self.tenants.get(*name)?.parent.as_deref()
+        });
+        let above = line.take(TENANT_DEPTH_MAX - 1).filter_map(|name| {
+            let named = self.tenants.get(name)?;
+            Some(Above {
+                name: name.to_owned(),
+                weight: self.resolve(name)?.weight,
+                borrow_max: named.borrow_max,
+                lend_max: named.lend_max,
+            })
+        });
+        above.collect()
+    }
+
+    /// Refuses a parent that has no weight of its own, and tenants above themselves.
+    fn parents(&self) -> Result<(), Invalid> {
+        let mut parents = BTreeMap::new();
+        for (name, named) in &self.tenants {
+            let Some(parent) = named.parent.as_deref() else {
+                continue;
+            };
+            let what = match (self.tenants.contains_key(parent), self.resolve(parent)) {
+                (true, Some(_)) => {
+                    parents.insert(name.as_str(), parent);
+                    continue;
+                }
+                (true, None) => "tenant with a tier",
+                (false, _) => "tenant of this policy",
+            };
+            let at = format!("/tenants{}/parent", step(name));
+            let name = parent.to_owned();
+            return Err(Invalid::new(at, Fault::Unknown { name, what }));
+        }
+        hierarchy::check(&parents)
+    }
+
+    /// Refuses more different weights than a decision can sum up.
+    fn weights(&self) -> Result<(), Invalid> {
+        let own = self.tenants.values().filter_map(|named| named.weight);
+        let weights: BTreeSet<Weight> = self.weights.values().copied().chain(own).collect();
+        let what = "different weights of tiers and tenants";
+        count("/tenants", what, weights.len(), WEIGHTS_MAX)
     }
 
     fn known(&self, field: &str, tier: Option<&String>) -> Result<(), Invalid> {
@@ -87,6 +157,8 @@ impl TryFrom<&PolicyDocument> for Tiers {
             tiers.known(&format!("{at}/tier"), named.tier.as_ref())?;
             tiers.tenants.insert(name.clone(), named);
         }
+        tiers.parents()?;
+        tiers.weights()?;
         Ok(tiers)
     }
 }
@@ -117,29 +189,28 @@ fn tier_weight(body: &TierBody) -> Result<Weight, Invalid> {
 }
 
 fn named(body: &TenantBody) -> Result<Named, Invalid> {
-    let given = [
-        ("/parent", body.parent.is_some()),
-        ("/borrow_max", body.borrow_max.is_some()),
-        ("/lend_max", body.lend_max.is_some()),
-        ("/overrides", !body.overrides.is_empty()),
-    ];
-    if let Some((field, _)) = given.into_iter().find(|(_, given)| *given) {
-        return Err(Invalid::new(
-            field,
-            Fault::Unserved {
-                got: field[1..].to_owned(),
-                served: "tier and weight",
-            },
-        ));
+    if !body.overrides.is_empty() {
+        let fault = Fault::Unserved {
+            got: "overrides".to_owned(),
+            served: "tier, weight, parent, borrow_max and lend_max",
+        };
+        return Err(Invalid::new("/overrides", fault));
     }
-    let weight = match body.weight {
-        Some(weight) => {
-            Some(Weight::try_from(weight.0).map_err(|fault| Invalid::new("/weight", fault))?)
-        }
-        None => None,
-    };
+    let weight = body.weight.map(|weight| Weight::try_from(weight.0));
+    let at = |fault| Invalid::new("/weight", fault);
     Ok(Named {
         tier: body.tier.clone(),
-        weight,
+        weight: weight.transpose().map_err(at)?,
+        parent: body.parent.clone(),
+        borrow_max: amount("/borrow_max", body.borrow_max)?,
+        lend_max: amount("/lend_max", body.lend_max)?,
     })
+}
+
+/// A number of units; `None` where there is no bound.
+fn amount(field: &str, body: Option<AmountBody>) -> Result<Option<u64>, Invalid> {
+    let units = body.and_then(AmountBody::units);
+    units
+        .map(|units| between(field, units, 0, JSON_INTEGER_MAX))
+        .transpose()
 }

@@ -21,6 +21,28 @@ impl Weight {
         self.0
     }
 
+    /// The weight of so many millionths.
+    ///
+    /// # Errors
+    /// Outside 1 to 10^12.
+    ///
+    /// ```
+    /// use weir_shared::policy::weight::Weight;
+    /// assert_eq!(Weight::from_micros(2_500_000).unwrap().as_f64(), 2.5);
+    /// assert!(Weight::from_micros(0).is_err());
+    /// ```
+    pub fn from_micros(micros: u64) -> Result<Self, Fault> {
+        let micros_max = WEIGHT_MAX * ONE;
+        if (1..=micros_max).contains(&micros) {
+            return Ok(Self(micros));
+        }
+        Err(Fault::OutOfRange {
+            got: micros.to_string(),
+            min: "1".to_owned(),
+            max: micros_max.to_string(),
+        })
+    }
+
     /// The least number of equal parts of a unit of which this weight is a whole multiple: 2 for 0.5, 1 for 3, 8 for
     /// 0.125; a divisor of 10^6.
     ///

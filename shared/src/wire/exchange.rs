@@ -8,7 +8,7 @@ use super::policy::Cadence;
 use crate::units::{HolderId, Incarnation, Revision, Sequence, WindowLabel};
 
 /// The version of every form between Weir's own parts. A reader accepts one more and one less.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// Whether a form of version `v` is read.
 #[must_use]
@@ -39,6 +39,9 @@ pub struct ExchangeBody {
     pub wants: Vec<Want>,
     /// What it gives back.
     pub returns: Vec<Return>,
+    /// Units that it expects to spend in the first moments of the next window, for all tenants.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ahead: u64,
     /// Units it denied since its last message: demand that no want shows.
     pub denied: u64,
 }
@@ -55,6 +58,88 @@ pub struct Terms {
     /// How windows follow each other. Absent: each ends on a multiple of `window_ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycle: Option<Cycle>,
+    /// How tenants share it. Absent: it goes to whoever comes first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<SharingBody>,
+    /// Bounds of what is lent ahead of demand. Absent: none but the parent's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<LeaseBody>,
+    /// For how many windows to come a region holds a slice in advance, to decide from while the coordinator is out of
+    /// reach.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub standing: u64,
+}
+
+/// How tenants share a pool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharingBody {
+    /// The rule.
+    pub rule: RuleBody,
+    /// Tenants told apart; those beyond, and not named by the policy, share one account.
+    pub tenants_max: u64,
+    /// The weight in micro-units that tenants which the policy does not name have together, at most.
+    pub unknown_weight_max: u64,
+}
+
+/// The rule by which tenants share a pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleBody {
+    /// Equal shares; what is left to whoever comes first.
+    Fair,
+    /// Weighted shares; what is left to whoever comes first.
+    Weighted,
+    /// Weighted max-min; the guarantee of a tenant that is there stays reserved.
+    Pinned,
+    /// Weighted max-min; a guarantee is released at an even pace.
+    Paced,
+}
+
+/// Bounds of a lease ahead of demand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeaseBody {
+    /// Fewest units, where there are so many.
+    pub min: u64,
+    /// Most units.
+    pub max: u64,
+}
+
+/// A tenant's claim to a shared pool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RankBody {
+    /// Its weight in micro-units.
+    pub weight: u64,
+    /// Whether the policy names it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub known: bool,
+    /// Units above its guarantee that it may use; absent for any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub borrow_max: Option<u64>,
+    /// Units of its unused guarantee that others may use; absent for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lend_max: Option<u64>,
+    /// The tenants above it, its parent first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub above: Vec<AboveBody>,
+}
+
+/// A tenant above others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AboveBody {
+    /// Its name.
+    pub name: String,
+    /// Its weight in micro-units.
+    pub weight: u64,
+    /// As for the tenant itself, for all below it together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub borrow_max: Option<u64>,
+    /// As for the tenant itself, for all below it together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lend_max: Option<u64>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// How the windows of a pool follow each other.
@@ -112,6 +197,16 @@ pub struct Want {
     pub smallest: u64,
     /// Units expected to be spent before the next contact, beyond those waited for.
     pub expected: u64,
+    /// Units of the tenant that the holder has in the named window, with this message's returns taken off. Only where
+    /// a tenant is named.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub held: u64,
+    /// Units of the tenant that were denied since the last message.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub denied: u64,
+    /// The tenant's claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<RankBody>,
 }
 
 /// Units given back.
@@ -134,6 +229,9 @@ pub struct ReplyBody {
     pub window: WindowBody,
     /// What is lent.
     pub grants: Vec<Grant>,
+    /// Units of windows to come, the next first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ahead: Vec<AheadBody>,
     /// Units that the parent could still have lent after this, as far as it knows.
     pub left: u64,
     /// True when the parent's own parent did not answer: what is missing may exist.
@@ -157,6 +255,19 @@ pub struct WindowBody {
     pub limit: u64,
 }
 
+/// Units of a window to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AheadBody {
+    /// Its label.
+    pub label: WindowLabel,
+    /// In how many milliseconds it opens, counted by the holder from when it sent the message.
+    pub starts_ms: u64,
+    /// In how many it ends, counted alike.
+    pub ends_ms: u64,
+    /// Units of it that the holder has in all, those of earlier replies included.
+    pub units: u64,
+}
+
 /// Units lent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
@@ -166,6 +277,15 @@ pub struct Grant {
     pub units: u64,
     /// The tenant's ceiling in this window.
     pub ceiling: u64,
+    /// Units of the tenant that holders have after this, those of other holders included. Only where a tenant is named.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub used: u64,
+    /// Units that the tenant could still have had.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left: u64,
+    /// In how many milliseconds the smallest cost waited for could be lent, where none was. Absent: not in this window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_ms: Option<u64>,
 }
 
 /// A parent's answer to a message.

@@ -10,7 +10,9 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::amount::AmountBody;
 use super::decimal::Decimal;
+use super::lease_sizes::LeaseSizesBody;
 use super::unique_map;
 
 /// The whole document.
@@ -109,10 +111,10 @@ pub struct TenantBody {
     pub weight: Option<Decimal>,
     /// The tenant above it.
     pub parent: Option<String>,
-    /// What it may borrow at most.
-    pub borrow_max: Option<serde_json::Value>,
-    /// What it may lend at most.
-    pub lend_max: Option<serde_json::Value>,
+    /// Units above its guarantee that it may use in a window of each budget; any number when absent.
+    pub borrow_max: Option<AmountBody>,
+    /// Units of its guarantee that others may use while it does not; all of it when absent.
+    pub lend_max: Option<AmountBody>,
     /// Changes with a start and an end.
     pub overrides: Vec<serde_json::Value>,
 }
@@ -192,9 +194,9 @@ pub struct BudgetBody {
     /// What happens when the coordinator is out of reach.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outage: Option<Outage>,
-    /// Lease sizes.
+    /// Lease sizes; `"auto"` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lease: Option<serde_json::Value>,
+    pub lease: Option<LeaseSizesBody>,
     /// Decided and counted, never enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<bool>,

@@ -26,6 +26,9 @@ pub struct SettleBody {
 pub struct PoolChange {
     /// The pool.
     pub pool: String,
+    /// The tenant that was charged, where tenants share the pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     /// The window that was charged.
     pub label: WindowLabel,
     /// Units to give back into that window.

@@ -1,6 +1,7 @@
 //! The rows that objects keep, as JSON text. Each carries a version; a row of the version before or after is read,
 //! anything else is reported and taken for damaged.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::DeserializeOwned;
@@ -9,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::exchange::{Cycle, Seen, Terms, VERSION, version_accepted};
 use super::keys::{LimitTerms, ReturnBody};
 use crate::algorithms::scale::ScaledState;
+use crate::federation::ahead::Ahead;
 use crate::federation::schedule::Schedule;
 use crate::federation::window::Window;
 use crate::limiting::hold::Charge;
-use crate::limits::{GLOBAL_BUCKETS_MAX, JSON_INTEGER_MAX};
+use crate::limits::{AHEAD_WINDOWS_MAX, GLOBAL_BUCKETS_MAX, JSON_INTEGER_MAX};
 use crate::units::{EpochMs, WindowLabel};
 
 /// A row that cannot be read.
@@ -107,6 +109,9 @@ pub struct StoredPool {
     /// `window_ms` long. Empty for any other window.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<u64>,
+    /// Units of windows to come that count as granted, by label.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ahead: BTreeMap<WindowLabel, u64>,
 }
 
 impl StoredPool {
@@ -121,6 +126,7 @@ impl StoredPool {
             terms,
             watermark,
             history: Vec::new(),
+            ahead: BTreeMap::new(),
         }
     }
 
@@ -129,8 +135,19 @@ impl StoredPool {
     pub fn expires_at(&self) -> EpochMs {
         match self.terms.cycle {
             Some(Cycle::Sliding { .. }) => self.ends_at.plus(self.terms.window_ms),
-            _ => self.ends_at,
+            _ => {
+                let last = self.ahead.keys().next_back().map_or(0, |last| last.0);
+                let promised = last.saturating_sub(self.label.0);
+                self.ends_at.plus(promised.saturating_mul(self.window_ms))
+            }
         }
+    }
+
+    /// The row with units of windows to come.
+    #[must_use]
+    pub fn with_ahead(mut self, ahead: BTreeMap<WindowLabel, u64>) -> Self {
+        self.ahead = ahead;
+        self
     }
 
     /// The row with what was lent in earlier parts of a rolling window.
@@ -155,6 +172,13 @@ impl Row for StoredPool {
         if self.history.len() as u64 > GLOBAL_BUCKETS_MAX {
             return Err(Damaged::Contradiction {
                 what: "more parts than a rolling window has",
+            });
+        }
+        if self.ahead.len() > AHEAD_WINDOWS_MAX
+            || self.ahead.keys().any(|label| *label <= self.label)
+        {
+            return Err(Damaged::Contradiction {
+                what: "units of windows to come that cannot be",
             });
         }
         if self.terms.cycle.is_some() && Schedule::try_from(&self.terms).is_err() {
@@ -184,6 +208,9 @@ pub struct StoredEscrow {
     pub watermark: u64,
     /// The coordinator's last reply that is in `held`.
     pub seen: Option<Seen>,
+    /// Units of windows to come, the next first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ahead: Vec<Ahead>,
 }
 
 impl StoredEscrow {
@@ -205,7 +232,15 @@ impl StoredEscrow {
             held,
             watermark,
             seen,
+            ahead: Vec::new(),
         }
+    }
+
+    /// The row with units of windows to come.
+    #[must_use]
+    pub fn with_ahead(mut self, ahead: Vec<Ahead>) -> Self {
+        self.ahead = ahead;
+        self
     }
 }
 
@@ -218,6 +253,12 @@ impl Row for StoredEscrow {
         if self.watermark > self.held {
             return Err(Damaged::Contradiction {
                 what: "more lent on than held",
+            });
+        }
+        let later = |ahead: &Ahead| ahead.label > self.label && ahead.lent <= ahead.units;
+        if self.ahead.len() > AHEAD_WINDOWS_MAX || !self.ahead.iter().all(later) {
+            return Err(Damaged::Contradiction {
+                what: "units of windows to come that cannot be",
             });
         }
         labelled(self.label)

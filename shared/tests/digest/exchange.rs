@@ -2,11 +2,12 @@
 //! lost messages and answers, returns, restarts and a changed limit; with a rolling window also units that are given
 //! back, and a pool that comes and goes.
 
-use weir_shared::federation::escrow::Escrow;
+use weir_shared::fairness::ask::Party;
+use weir_shared::federation::escrow::{Escrow, Tickets};
 use weir_shared::federation::holder::{Holder, Outlook};
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
-use weir_shared::federation::waiting::{Need, Ticket};
+use weir_shared::federation::waiting::Need;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision, WindowLabel};
 use weir_shared::wire::exchange::{Cycle, ExchangeBody, Refusal, ReplyBody, Terms};
 use weir_shared::wire::stored::{StoredEscrow, StoredPool};
@@ -42,6 +43,9 @@ pub(crate) fn run(seed: u64, decisions: usize, cycle: Option<Cycle>) -> Log {
         window_ms: 2_000,
         revision: Revision(1),
         cycle,
+        sharing: None,
+        lease: None,
+        standing: 0,
     };
     let now = EpochMs(START_MS);
     let mut world = World {
@@ -141,13 +145,13 @@ impl World {
                 let at = self.random.below(REGIONS as u64) as usize;
                 let label = self.pool.window().label;
                 let units = self.random.between(1, 5);
-                let taken = self.regions[at].refund(label, units, self.now);
+                let taken = self.regions[at].refund(label, "", units, self.now);
                 self.log.number(Some(taken));
             }
             2 => {
                 let place = self.random.below(ISOLATES as u64) as usize;
                 let label = self.pool.window().label;
-                let back = self.isolates[place].unspend(label, 1);
+                let back = self.isolates[place].unspend(label, "", 1);
                 self.log.number(Some(u64::from(back)));
             }
             _ => {}
@@ -159,17 +163,19 @@ impl World {
             0 => Need::look(),
             cost => Need::one(cost),
         };
-        let mut outlook = self.isolates[place].outlook(need, None, self.now);
+        let everyone = Party::everyone();
+        self.isolates[place].advance(self.now);
+        let mut outlook = self.isolates[place].outlook(&everyone, need, None, self.now);
         if outlook == Outlook::Short {
             outlook = self.wait(place, need);
         }
         let isolate = &mut self.isolates[place];
-        let spent = outlook == Outlook::Covered && isolate.spend(cost, self.now);
+        let spent = outlook == Outlook::Covered && isolate.spend(&everyone, cost, self.now);
         if outlook == Outlook::Exhausted {
-            isolate.deny(cost);
+            isolate.deny(&everyone, cost, self.now);
         }
         let lease = isolate.lease().copied();
-        if let Some(again) = lease.and_then(|lease| lease.again) {
+        if let Some(again) = isolate.told("").and_then(|told| told.again) {
             self.log.number(Some(again.asked_at.0));
         }
         self.log
@@ -190,12 +196,13 @@ impl World {
 
     /// Waits for one answer at most.
     fn wait(&mut self, place: usize, need: Need) -> Outlook {
-        let Some(ticket) = self.isolates[place].wait_on(None, need, self.now) else {
+        let Some(ticket) = self.isolates[place].wait_on(&Party::everyone(), None, need, self.now)
+        else {
             return Outlook::Unknown;
         };
         self.isolate_asks(place);
         let isolate = &mut self.isolates[place];
-        let outlook = isolate.outlook(need, Some(ticket), self.now);
+        let outlook = isolate.outlook(&Party::everyone(), need, Some(ticket), self.now);
         isolate.unwait(ticket);
         outlook
     }
@@ -221,22 +228,24 @@ impl World {
             return None;
         }
         let message = Message::try_from(body).unwrap();
-        let ticket = self.ticket(at, &message);
+        let tickets = self.tickets(at, &message);
         let mut outage = false;
-        if let Some(ticket) = ticket {
+        if let Some(tickets) = tickets {
             self.region_asks(at);
-            outage = !self.regions[at].answered(ticket);
-            self.regions[at].unwait(ticket);
+            let region = &mut self.regions[at];
+            outage = tickets.iter().any(|(_, ticket)| !region.answered(*ticket));
+            region.unwait(&tickets);
         }
         let answer = self.regions[at].exchange(&message, outage, self.now);
         self.region_stores(at);
         (!self.random.chance(LOSS)).then_some(answer)
     }
 
-    fn ticket(&mut self, at: usize, message: &Message) -> Option<Ticket> {
+    fn tickets(&mut self, at: usize, message: &Message) -> Option<Tickets> {
         let region = &mut self.regions[at];
-        match region.outlook(message, None, self.now) {
-            Outlook::Short => region.wait_on(None, message, self.now),
+        region.advance(self.now);
+        match region.outlook(message, &Tickets::new(), self.now) {
+            Outlook::Short => region.wait_on(Tickets::new(), message, self.now),
             _ => None,
         }
     }

@@ -22,12 +22,26 @@ pub(crate) fn whole() -> Value {
         "tenants": {
             "acme": { "tier": "gold", "weight": 6 },
             "gold:late": { "tier": "free" },
-            "heavy": { "weight": 0.000001 }
+            "heavy": { "weight": 0.000001, "parent": null, "borrow_max": null, "lend_max": null },
+            "acme/web": { "tier": "free", "parent": "acme", "borrow_max": 0, "lend_max": "unlimited" },
+            "acme/web/ann": {
+                "tier": "gold", "weight": 0.5, "parent": "acme/web", "borrow_max": "unlimited",
+                "lend_max": 9007199254740991_u64
+            }
         },
-        "budgets": { "tokens": {
-            "limit": 100, "window_ms": 1000, "sharing": "first_come", "scope": "global", "reserve": "pinned",
-            "outage": "fail_closed", "lease": "auto", "shadow": true, "on_unavailable": "allow"
-        } },
+        "budgets": {
+            "tokens": {
+                "limit": 100, "window_ms": 1000, "sharing": "first_come", "scope": "global", "reserve": "pinned",
+                "outage": "fail_closed", "lease": "auto", "shadow": true, "on_unavailable": "allow"
+            },
+            "credits": {
+                "limit": 300, "window_ms": 60000, "sharing": "weighted_fair_escrow", "scope": "global",
+                "reserve": "paced", "outage": "regional_only", "lease": { "min": 2, "max": 16 }
+            },
+            "slices": { "limit": 101, "window_ms": 1000, "sharing": "static_partition", "scope": "global" },
+            "bursts": { "limit": 10, "window_ms": 1, "sharing": "weighted_fair_share", "scope": "region" },
+            "calls": { "limit": 10, "window_ms": 50, "sharing": "fair_share", "scope": "isolate" }
+        },
         "limits": {
             "per_ip": {
                 "algorithm": "gcra", "limit": 100, "period_ms": 60000, "burst": 20, "scope": "region",

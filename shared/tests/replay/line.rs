@@ -23,6 +23,8 @@ pub struct Op {
     pub args: Value,
     pub result: Value,
     pub result_exact: Option<Value>,
+    /// What a spender asked its parent for.
+    pub wants: Option<Value>,
 }
 
 /// What an operation costs.

@@ -4,14 +4,26 @@ mod calendar;
 mod combine;
 mod config;
 mod decision;
+mod escrow_processes;
+mod federated_escrow;
 mod float;
 mod leaky;
+mod lease_sizer;
+mod leasing;
 mod line;
+mod max_min;
 mod multi;
+mod numbers;
+mod partition;
+mod region_pool;
 mod report;
+mod share;
+mod share_twin;
 mod single;
+mod spender;
 mod twin;
 mod validation;
+mod weights;
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -35,7 +47,6 @@ type Start = fn(&Sequence) -> Result<Box<dyn Replay>, Why>;
 /// How the sequences of a file are replayed.
 enum Part {
     Served(Start),
-    Later,
     Unknown,
 }
 
@@ -49,17 +60,17 @@ impl Part {
             "combine_decisions" => Self::Served(combine::start),
             "calendar" => Self::Served(calendar::start),
             "validation" => Self::Served(validation::start),
-            "fair_share"
-            | "federated_leasing"
-            | "federated_weighted_fair_escrow"
-            | "lease_sizer"
-            | "lease_spender"
-            | "region_fair_pool"
-            | "static_partition"
-            | "weighted_fair_escrow"
-            | "weighted_fair_escrow_l2"
-            | "weighted_fair_share"
-            | "weighted_max_min" => Self::Later,
+            "weighted_fair_escrow_l2" => Self::Served(escrow_processes::start),
+            "lease_sizer" => Self::Served(lease_sizer::start),
+            "federated_leasing" => Self::Served(leasing::start),
+            "lease_spender" => Self::Served(spender::start),
+            "static_partition" => Self::Served(partition::start),
+            "federated_weighted_fair_escrow" => Self::Served(federated_escrow::start),
+            "region_fair_pool" => Self::Served(region_pool::start),
+            "fair_share" => Self::Served(share::fair),
+            "weighted_fair_share" => Self::Served(share::weighted),
+            "weighted_fair_escrow" => Self::Served(share::escrow),
+            "weighted_max_min" => Self::Served(max_min::start),
             _ => Self::Unknown,
         }
     }
@@ -67,7 +78,6 @@ impl Part {
     fn start(&self, sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
         match self {
             Self::Served(start) => start(sequence),
-            Self::Later => Err("a part that Weir does not serve yet".into()),
             Self::Unknown => Err("a file of an unknown name".into()),
         }
     }
@@ -209,12 +219,6 @@ mod tests {
     #[test]
     fn what_is_not_served_is_skipped_with_its_reason() {
         let line = check("null");
-        let later = report("fair_share", &line);
-        assert_eq!(
-            later.skipped_for("a part that Weir does not serve yet"),
-            1,
-            "{later}"
-        );
         let unknown = report("unheard_of", &line);
         assert_eq!(
             unknown.skipped_for("a file of an unknown name"),

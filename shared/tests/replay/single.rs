@@ -34,20 +34,29 @@ struct Float {
 }
 
 pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
-    let limit = config::limit(&sequence.config, 1).map_err(config::Unfit::why)?;
-    let machine = FloatMachine::of(&sequence.config);
-    Ok(Box::new(Single {
-        slides: config::slides(&sequence.config),
+    let float = config::is_decimal(&sequence.config);
+    let is_defect = sequence.tag("defect:").is_some();
+    Ok(Box::new(single(&sequence.config, is_defect, float)?))
+}
+
+/// A strategy whose vectors have no exact results: a difference that 64-bit floats explain is none.
+pub fn start_rounded(strategy: &Value) -> Result<Box<dyn Replay>, Why> {
+    Ok(Box::new(single(strategy, false, true)?))
+}
+
+fn single(strategy: &Value, is_defect: bool, float: bool) -> Result<Single, Why> {
+    let limit = config::limit(strategy, 1).map_err(config::Unfit::why)?;
+    let machine = FloatMachine::of(strategy).filter(|_| float);
+    Ok(Single {
+        slides: config::slides(strategy),
         limit: limit.machine,
         states: BTreeMap::new(),
-        is_defect: sequence.tag("defect:").is_some(),
-        float: machine
-            .filter(|_| config::is_decimal(&sequence.config))
-            .map(|machine| Float {
-                machine,
-                states: BTreeMap::new(),
-            }),
-    }))
+        is_defect,
+        float: machine.map(|machine| Float {
+            machine,
+            states: BTreeMap::new(),
+        }),
+    })
 }
 
 impl Replay for Single {

@@ -206,6 +206,10 @@ impl World {
         if self.is_broken(Broken::WatermarkOneShort) {
             row.watermark = row.watermark.saturating_sub(1);
         }
+        let whole = row.clone();
+        if self.is_broken(Broken::AheadNotWritten) {
+            row.ahead.clear();
+        }
         if self.is_broken(Broken::HistoryNotStored) {
             row.history.fill(0);
         }
@@ -213,10 +217,28 @@ impl World {
         if self.setup.traced {
             println!("    coordinator {life} writes {row:?}");
         }
-        self.truth.pool_stored(&row);
+        self.pool_promised(life, &row);
+        let limit = self.coordinator_lives[life].terms.limit;
+        self.truth.pool_stored(&row, limit);
+        if row.terms.cycle.is_none() {
+            self.truth.in_step(&row);
+        }
+        self.truth.writes_coordinator += 1;
         self.last_label = row.label;
-        self.pool_stored(life, &row);
+        let unmarked = self.setup.broken == Some(Broken::AheadNotWritten);
+        self.pool_stored(life, if unmarked { &whole } else { &row });
         !self.halts(|world| world.coordinator_dies(life))
+    }
+
+    /// When the windows begin and end of which units are lent ahead.
+    fn pool_promised(&mut self, life: usize, row: &StoredPool) {
+        let now = self.coordinator_now(life);
+        let ends_at_ms = self.now_ms + row.ends_at.since(now);
+        for label in row.ahead.keys() {
+            let begins_at_ms = ends_at_ms + (label.0 - row.label.0 - 1) * row.window_ms;
+            let span = (begins_at_ms, begins_at_ms + row.window_ms);
+            self.truth.promised(*label, span);
+        }
     }
 
     fn pool_stored(&mut self, life: usize, row: &StoredPool) {
@@ -232,19 +254,25 @@ impl World {
             self.clock_steps_back_to_labels(self.coordinator.opened_at);
         }
         let now = self.coordinator_now(life);
+        let heard = body.terms.clone();
+        let mut body = body;
+        let label = self.coordinator_lives[life].pool.as_ref();
+        let label = label.map(|pool| pool.window().label);
+        self.bent_message(label.unwrap_or_default(), &mut body);
         let message = match Message::try_from(body) {
             Ok(message) => message,
             Err(refusal) => return self.answer_region(from, sequence, Err(refusal)),
         };
         self.pool(life, &message.terms, now);
         self.label_again(life, now);
+        self.bend_pool(life, now);
         self.forget_history(life, now);
         let pool = self.pool(life, &message.terms, now);
         let answer = pool.exchange(&message, now);
         let window = pool.window();
         let coordinator = &mut self.coordinator_lives[life];
-        if message.terms.revision > coordinator.terms.revision {
-            coordinator.terms = message.terms.clone();
+        if heard.revision > coordinator.terms.revision {
+            coordinator.terms = heard;
         }
         let terms = coordinator.terms.clone();
         if !coordinator.superseded {
@@ -287,6 +315,19 @@ impl World {
             };
             let again = StoredPool::new(again, coordinator.terms.clone(), 0);
             coordinator.pool = Some(Pool::wake(&again));
+        }
+    }
+
+    /// Under the rules about windows to come: the row is another when its window is over.
+    fn bend_pool(&mut self, life: usize, now: EpochMs) {
+        let row = self.coordinator.row.as_ref();
+        let Some(row) = row.and_then(|text| read_row::<StoredPool>(text).ok()) else {
+            return;
+        };
+        let over = now >= row.ends_at;
+        let begun = u64::from(over) + now.since(row.ends_at) / row.window_ms;
+        if let Some(bent) = self.bent_pool(&row, begun) {
+            self.coordinator_lives[life].pool = Some(Pool::wake(&bent));
         }
     }
 

@@ -1,12 +1,21 @@
 //! What goes wrong, and when.
 
-use weir_shared::limits::JSON_INTEGER_MAX;
+use weir_shared::limits::{COST_MAX, JSON_INTEGER_MAX, STANDING_WINDOWS};
 use weir_shared::units::EpochMs;
-use weir_shared::wire::exchange::Cycle;
+use weir_shared::wire::exchange::{Cycle, ExchangeBody, LeaseBody, RuleBody, Terms, VERSION};
 
 use super::World;
 use super::network::Event;
-use super::setup::{ROLLING, period};
+use super::setup::{ROLLING, WINDOW_MS_EDITED_MAX, period};
+use super::tenants::sharing;
+
+/// A region that is cut off from the coordinator for a while.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cut {
+    pub(crate) region: usize,
+    pub(crate) from_ms: u64,
+    pub(crate) until_ms: u64,
+}
 
 /// Delays of a healthy network, one way.
 const DELAY_MS_MAX: u64 = 40;
@@ -14,6 +23,9 @@ const DELAY_MS_MAX: u64 = 40;
 impl World {
     /// Sends over the network, which may lose, repeat, delay and reorder.
     pub(crate) fn send(&mut self, event: Event) {
+        if self.cut_off(&event) {
+            return;
+        }
         let faults = &self.setup.faults;
         let (lost, repeated) = (faults.lost, faults.repeated);
         if !self.healed && self.random.chance(lost) {
@@ -25,6 +37,29 @@ impl World {
         }
         let delay_ms = self.delay_ms();
         self.queue.push(self.now_ms + delay_ms, event);
+    }
+
+    /// Whether the event is between a region that is cut off and the coordinator.
+    fn cut_off(&self, event: &Event) -> bool {
+        let life = match event {
+            Event::AtCoordinator { from, .. } => *from,
+            Event::FromCoordinator { life, .. } => *life,
+            _ => return false,
+        };
+        let region = self.lives[life].region;
+        self.cuts
+            .iter()
+            .any(|cut| cut.region == region && (cut.from_ms..cut.until_ms).contains(&self.now_ms))
+    }
+
+    /// A region and the coordinator do not hear each other for up to four windows.
+    fn region_cut(&mut self) {
+        let cut = Cut {
+            region: self.any_region(),
+            from_ms: self.now_ms,
+            until_ms: self.now_ms + self.random.below(4 * self.setup.window_ms),
+        };
+        self.cuts.push(cut);
     }
 
     fn delay_ms(&mut self) -> u64 {
@@ -48,7 +83,7 @@ impl World {
         match self.random.below(4) {
             0 => String::new(),
             1 => text[..text.len() / 2].to_owned(),
-            2 => text.replace("\"v\":1", "\"v\":9"),
+            2 => text.replace(&format!("\"v\":{VERSION}"), "\"v\":9"),
             _ => text.replace("\"watermark\":", "\"watermark\":-"),
         }
     }
@@ -61,7 +96,7 @@ impl World {
         let next_ms = self.now_ms + self.random.between(1, self.setup.window_ms / 2);
         self.queue.push(next_ms, Event::Fault);
         let faults = self.setup.faults.clone();
-        match self.random.below(9) {
+        match self.random.below(10) {
             0 if faults.isolates_die => {
                 let place = self.random.below(self.places.len() as u64) as usize;
                 self.isolate_dies(place);
@@ -93,6 +128,7 @@ impl World {
             }
             7 if faults.steps => self.clock_steps(),
             8 if faults.edits => self.policy_edited(),
+            9 if faults.cuts => self.region_cut(),
             _ => {}
         }
     }
@@ -163,9 +199,9 @@ impl World {
         terms.limit = unit * self.random.between(1, most / unit);
         if self.random.chance(300) {
             match terms.cycle {
-                None => terms.window_ms = self.random.one_of(&[1_000, 1_500, 2_500]),
+                None => terms.window_ms = self.random.one_of(&[1_000, 1_500, WINDOW_MS_EDITED_MAX]),
                 Some(Cycle::Calendar(_)) => {
-                    terms.window_ms = self.random.one_of(&[1_000, 1_500, 2_500]);
+                    terms.window_ms = self.random.one_of(&[1_000, 1_500, WINDOW_MS_EDITED_MAX]);
                     terms.cycle = Some(period(&mut self.random, terms.window_ms));
                 }
                 Some(Cycle::Sliding { .. }) => {
@@ -175,10 +211,60 @@ impl World {
                 }
             }
         }
+        self.sharing_edited(&mut terms);
         self.policy.push(terms);
         for region in 0..self.regions.len() {
             let heard_ms = self.now_ms + self.random.below(2 * self.setup.window_ms);
             self.queue.push(heard_ms, Event::PolicyHeard { region });
+        }
+    }
+
+    /// Another way of sharing, other bounds of leases, slices held or not.
+    fn sharing_edited(&mut self, terms: &mut Terms) {
+        if self.setup.tenants.is_empty() {
+            return;
+        }
+        let rules = [
+            RuleBody::Fair,
+            RuleBody::Weighted,
+            RuleBody::Pinned,
+            RuleBody::Paced,
+        ];
+        match self.random.below(4) {
+            0 => terms.sharing = None,
+            1 => terms.sharing = Some(sharing(self.random.one_of(&rules))),
+            2 => terms.standing = STANDING_WINDOWS - terms.standing,
+            _ => {
+                let min = self.random.between(1, terms.limit);
+                let max = self.random.between(min, terms.limit);
+                terms.lease = self.random.chance(500).then_some(LeaseBody { min, max });
+            }
+        }
+    }
+
+    /// Whether an isolate tells what is not so.
+    pub(crate) fn liar(&self, life: usize) -> bool {
+        self.setup.faults.lies && self.isolates[life].place % 2 == 1
+    }
+
+    /// What a liar makes of its message: it asks for more than it needs, and has more or less than it says.
+    pub(crate) fn lies(&mut self, life: usize, body: &mut ExchangeBody) {
+        if self.setup.without_ahead {
+            body.ahead = 0;
+        }
+        if self.healed || !self.liar(life) || !self.random.chance(500) {
+            return;
+        }
+        let kind = self.random.below(6);
+        for want in &mut body.wants {
+            match kind {
+                0 => want.expected = COST_MAX,
+                1 => want.waiting = want.waiting.saturating_mul(10).min(COST_MAX),
+                2 => want.held = 0,
+                3 => want.held = JSON_INTEGER_MAX,
+                4 => want.denied = JSON_INTEGER_MAX,
+                _ => body.ahead = COST_MAX,
+            }
         }
     }
 }

@@ -1,16 +1,20 @@
 //! Isolates: requests that wait for budget, one message in flight to their region.
 
-use weir_shared::federation::holder::{Holder, Lease, Outlook};
+use std::rc::Rc;
+
+use weir_shared::fairness::ask::Party;
+use weir_shared::federation::holder::{Holder, Outlook};
 use weir_shared::federation::waiting::{Need, Ticket};
 use weir_shared::limits::{CALL_MS_MAX, DECIDE_WAIT_MS_MAX};
 use weir_shared::units::{HolderId, Incarnation, Sequence, WindowLabel};
-use weir_shared::wire::exchange::{ExchangeBody, Grant, ReplyBody};
+use weir_shared::wire::exchange::{ExchangeBody, ReplyBody};
 
 use super::World;
+use super::books::Books;
 use super::broken::Broken;
 use super::clock::Clock;
 use super::network::{Answer, Back, Event};
-use super::truth::Violation;
+use super::truth::{Admission, Violation};
 
 /// One life of an isolate.
 #[derive(Debug, Clone)]
@@ -25,26 +29,26 @@ pub(crate) struct Isolate {
     requests: Vec<Request>,
     requests_made: u64,
     /// The message that was not answered yet.
-    asked: Option<ExchangeBody>,
-    account: Account,
+    pub(crate) asked: Option<ExchangeBody>,
+    pub(crate) books: Books,
     /// Grants that only a broken rule credits.
-    smuggled: u64,
-    credited_last: Option<Sequence>,
+    pub(crate) smuggled: u64,
+    pub(crate) credited_last: Option<Sequence>,
 }
 
 #[derive(Debug, Clone)]
 struct Request {
     id: u64,
-    cost: u64,
+    ask: Ask,
     ticket: Option<Ticket>,
 }
 
-/// What the isolate should hold.
-#[derive(Debug, Clone, Copy, Default)]
-struct Account {
-    label: u64,
-    held: u64,
-    used: u64,
+/// What a request asks for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ask {
+    pub(crate) cost: u64,
+    /// Which of the tenants, where there are any.
+    pub(crate) tenant: Option<usize>,
 }
 
 impl World {
@@ -63,7 +67,7 @@ impl World {
             requests: Vec::new(),
             requests_made: 0,
             asked: None,
-            account: Account::default(),
+            books: Books::default(),
             smuggled: 0,
             credited_last: None,
         });
@@ -78,38 +82,45 @@ impl World {
             self.places[place] = self.isolates.len() - 1;
             return;
         }
+        self.isolate_advances(life);
         self.isolates[life].alive = false;
-        if let Some(lease) = self.isolates[life].holder.lease().copied() {
-            self.truth.window(lease.label).stranded += lease.balance();
-        }
+        let lost = self.isolates[life].books.all();
+        self.strand(lost);
         self.isolate_born(place);
     }
 
     /// Drops the holder if it is idle and makes it anew.
     pub(crate) fn holder_swept(&mut self, place: usize) {
         let life = self.places[place];
+        self.isolate_advances(life);
         let now = self.isolate_now(life);
         if !self.isolates[life].holder.idle(now) || !self.random.chance(500) {
             return;
         }
         let (name, kept) = (self.pool_name(), self.is_broken(Broken::IncarnationKept));
         let isolate = &mut self.isolates[life];
-        if let Some(lease) = isolate.holder.lease() {
-            self.truth.window(lease.label).stranded += lease.balance();
-        }
+        let lost = isolate.books.all();
         isolate.made += u64::from(!kept);
         let id = HolderId(1_000 + life as u64);
         isolate.holder = Holder::new(name, id, Incarnation(isolate.made), None);
         isolate.asked = None;
-        isolate.account = Account::default();
+        isolate.books = Books::default();
         isolate.credited_last = None;
+        self.strand(lost);
         self.truth.holders_dropped += 1;
     }
 
-    pub(crate) fn asked(&mut self, place: usize, cost: u64) {
+    /// In whose name a request asks, by the policy that its region knows.
+    fn party(&self, life: usize, ask: Ask) -> Rc<Party> {
+        let shared = self.terms_at(self.isolates[life].region).sharing.is_some();
+        let tenant = ask.tenant.filter(|_| shared);
+        Rc::clone(tenant.map_or(&self.everyone, |tenant| &self.parties[tenant]))
+    }
+
+    pub(crate) fn asked(&mut self, place: usize, ask: Ask) {
         let life = self.places[place];
-        if cost > self.terms_at(self.isolates[life].region).limit && self.random.chance(500) {
-            self.truth.denied += 1; // the policy alone says never
+        if ask.cost > self.terms_at(self.isolates[life].region).limit && self.random.chance(500) {
+            self.truth.denied(self.now_ms, ask); // the policy alone says never
             return;
         }
         let isolate = &mut self.isolates[life];
@@ -117,15 +128,27 @@ impl World {
         let id = isolate.requests_made;
         isolate.requests.push(Request {
             id,
-            cost,
+            ask,
             ticket: None,
         });
-        let expired = Event::RequestExpired {
-            isolate: life,
-            request: id,
-        };
-        self.queue.push(self.now_ms + DECIDE_WAIT_MS_MAX, expired);
         self.look(life);
+        let party = self.party(life, ask);
+        let now = self.isolate_now(life);
+        let isolate = &self.isolates[life];
+        if isolate
+            .requests
+            .last()
+            .is_some_and(|request| request.id == id)
+        {
+            self.truth.waits.push(self.now_ms);
+            let expired = Event::RequestExpired {
+                isolate: life,
+                request: id,
+            };
+            self.queue.push(self.now_ms + DECIDE_WAIT_MS_MAX, expired);
+        } else if isolate.holder.runs_low(&party.name, now) {
+            self.isolate_sends(life);
+        }
     }
 
     pub(crate) fn request_expired(&mut self, life: usize, id: u64) {
@@ -142,21 +165,23 @@ impl World {
 
     /// Looks at the balance on behalf of every request that waits.
     fn look(&mut self, life: usize) {
+        self.isolate_advances(life);
         let now = self.isolate_now(life);
         let requests = std::mem::take(&mut self.isolates[life].requests);
         let mut short = false;
         for mut request in requests {
-            let need = Need::one(request.cost.max(1));
-            let outlook = self.isolates[life]
-                .holder
-                .outlook(need, request.ticket, now);
-            match outlook {
-                Outlook::Covered => self.spend(life, request.cost),
-                Outlook::Exhausted => self.deny(life, request.cost),
+            let (ask, party) = (request.ask, self.party(life, request.ask));
+            let need = match ask.cost {
+                0 => Need::look(),
+                cost => Need::one(cost),
+            };
+            let holder = &mut self.isolates[life].holder;
+            match holder.outlook(&party, need, request.ticket, now) {
+                Outlook::Covered => self.spend(life, ask, &party),
+                Outlook::Exhausted => self.deny(life, ask, &party),
                 Outlook::Unknown => self.truth.unavailable += 1,
                 Outlook::Short => {
-                    let holder = &mut self.isolates[life].holder;
-                    request.ticket = holder.wait_on(request.ticket, need, now);
+                    request.ticket = holder.wait_on(&party, request.ticket, need, now);
                     if request.ticket.is_some() {
                         short = true;
                         self.isolates[life].requests.push(request);
@@ -175,23 +200,30 @@ impl World {
         }
     }
 
-    fn spend(&mut self, life: usize, cost: u64) {
-        let (now, now_ms, ends_kept) = (self.isolate_now(life), self.now_ms, self.ends_kept());
+    fn spend(&mut self, life: usize, ask: Ask, party: &Party) {
+        let (now, now_ms) = (self.isolate_now(life), self.now_ms);
         let isolate = &mut self.isolates[life];
         let label = isolate
             .holder
             .lease()
             .map_or(WindowLabel(0), |lease| lease.label);
-        if !isolate.holder.spend(cost, now) {
+        if !isolate.holder.spend(party, ask.cost, now) {
             self.truth.fail(Violation::CoveredNotSpent);
             return;
         }
-        isolate.account.used += cost;
-        let region = isolate.region;
-        let admission = self.truth.admitted(region, label, cost, now_ms, ends_kept);
-        self.check_account(life);
+        isolate.books.used += ask.cost;
+        let tenant = ask.tenant.filter(|_| !party.name.is_empty());
+        let admission = Admission {
+            at_ms: now_ms,
+            region: isolate.region,
+            label: label.0,
+            units: ask.cost,
+            tenant,
+        };
+        let admission = self.truth.admitted(admission);
+        self.check_books(life);
         let given_back = self.setup.gives_back;
-        if cost > 0 && given_back > 0 && self.random.chance(given_back) {
+        if ask.cost > 0 && given_back > 0 && self.random.chance(given_back) {
             self.gives_back(life, admission);
         }
     }
@@ -208,9 +240,18 @@ impl World {
             return;
         }
         let region = self.isolates[life].region;
-        let (label, units) = self.truth.refundable(admission);
-        let id = admission as u64;
-        let back = Back { id, label, units };
+        let Admission {
+            label,
+            units,
+            tenant,
+            ..
+        } = self.truth.refundable(admission);
+        let back = Back {
+            id: admission as u64,
+            label: WindowLabel(label),
+            units,
+            tenant,
+        };
         let within_ms = self.setup.window_ms / 2;
         self.later(within_ms, Event::Settled { region, back });
         // It may be told twice, with any time between.
@@ -223,30 +264,43 @@ impl World {
         if !self.isolates[life].alive {
             return;
         }
-        let (label, units) = self.truth.admission(admission);
+        let Admission {
+            label,
+            units,
+            tenant,
+            ..
+        } = self.truth.admission(admission);
+        let name = self.tenant_name(tenant);
         let isolate = &mut self.isolates[life];
-        if isolate.holder.unspend(label, units) {
-            isolate.account.used -= units;
+        if isolate.holder.unspend(WindowLabel(label), &name, units) {
+            isolate.books.used -= units;
             self.truth.unspent(admission);
-            self.check_account(life);
+            self.check_books(life);
         }
     }
 
-    fn deny(&mut self, life: usize, cost: u64) {
+    pub(crate) fn tenant_name(&self, tenant: Option<usize>) -> String {
+        let tenant = tenant.map(|tenant| &self.setup.tenants[tenant]);
+        tenant.map_or(String::new(), |tenant| tenant.party.name.clone())
+    }
+
+    fn deny(&mut self, life: usize, ask: Ask, party: &Party) {
+        let now = self.isolate_now(life);
         let holder = &mut self.isolates[life].holder;
         let before = holder.lease().copied();
-        holder.deny(cost);
+        holder.deny(party, ask.cost, now);
         let after = holder.lease().copied();
-        self.truth.denied += 1;
+        self.truth.denied(self.now_ms, ask);
         self.truth
             .require(before == after, || Violation::DenialConsumed);
     }
 
     /// Makes or repeats the isolate's message and sends it.
     fn isolate_sends(&mut self, life: usize) {
+        self.isolate_advances(life);
         let now = self.isolate_now(life);
         let region = self.isolates[life].region;
-        let terms = self.terms_at(region);
+        let terms = self.terms_at(region).clone();
         let isolate = &mut self.isolates[life];
         let Some(mut body) = isolate.holder.begin(terms, now) else {
             return;
@@ -257,15 +311,17 @@ impl World {
             .is_some_and(|asked| asked.sequence == body.sequence);
         if !repeated {
             let returned: u64 = body.returns.iter().map(|back| back.units).sum();
-            isolate.account.held -= returned;
+            isolate.books.held -= returned;
             isolate.asked = Some(body.clone());
-            let label = WindowLabel(isolate.account.label);
+            let label = WindowLabel(isolate.books.label);
             self.truth.window(label).returned += returned;
             if self.setup.broken == Some(Broken::ReturnKept) {
                 self.isolates[life].smuggled += returned;
             }
         }
-        self.check_account(life);
+        self.check_books(life);
+        self.truth.calls_region += 1;
+        self.lies(life, &mut body);
         if self.is_broken(Broken::StaleSeen)
             && let Some(seen) = body.seen.as_mut()
         {
@@ -292,6 +348,7 @@ impl World {
 
     pub(crate) fn isolate_timer(&mut self, place: usize) {
         let life = self.places[place];
+        self.isolate_advances(life);
         let now = self.isolate_now(life);
         if self.isolates[life].holder.wants_contact(now) {
             self.isolate_sends(life);
@@ -318,6 +375,7 @@ impl World {
     }
 
     fn credit(&mut self, life: usize, reply: &ReplyBody) {
+        self.isolate_advances(life);
         let now = self.isolate_now(life);
         let isolate = &mut self.isolates[life];
         let expected = isolate.asked.take_if(|asked| {
@@ -332,97 +390,26 @@ impl World {
         let Some(asked) = expected else {
             return;
         };
-        let granted: u64 = reply.grants.iter().map(|grant| grant.units).sum();
-        let waited = asked.wants.iter().filter(|want| want.waiting > 0);
-        if let Some(smallest) = waited.map(|want| want.smallest).min() {
-            self.truth.require(granted == 0 || granted >= smallest, || {
-                Violation::UselessGrant {
-                    units: granted,
-                    smallest,
-                }
+        self.isolates[life].credited_last = Some(reply.to.sequence);
+        if self.setup.broken.is_none() && !self.liar(life) {
+            self.check_useful(&asked, reply);
+        }
+        self.enter(life, reply);
+        self.check_purses(life, reply);
+    }
+
+    /// What is lent to a tenant whose requests wait serves at least one of them.
+    fn check_useful(&mut self, asked: &ExchangeBody, reply: &ReplyBody) {
+        for want in &asked.wants {
+            let grants = reply.grants.iter();
+            let own = grants.filter(|grant| grant.tenant == want.tenant);
+            let units: u64 = own.map(|grant| grant.units).sum();
+            let ahead = units.saturating_sub(want.waiting);
+            self.truth.ahead_max = self.truth.ahead_max.max(ahead);
+            let smallest = want.smallest;
+            self.truth.require(units == 0 || units >= smallest, || {
+                Violation::UselessGrant { units, smallest }
             });
         }
-        self.account(life, reply, granted, before);
-    }
-
-    /// Enters a credited reply in the books.
-    fn account(&mut self, life: usize, reply: &ReplyBody, granted: u64, before: Option<Lease>) {
-        let isolate = &mut self.isolates[life];
-        isolate.credited_last = Some(reply.to.sequence);
-        let label = reply.window.label;
-        let known = isolate.account.label;
-        if label.0 > known {
-            isolate.account = Account {
-                label: label.0,
-                held: granted,
-                used: 0,
-            };
-            if let Some(lease) = before {
-                self.truth.window(lease.label).stranded += lease.balance();
-            }
-        } else if label.0 == known {
-            isolate.account.held += granted;
-        }
-        let window = self.truth.window(label);
-        window.granted += granted;
-        if label.0 < known {
-            window.stranded += granted;
-        }
-        self.check_account(life);
-    }
-
-    fn check_account(&mut self, life: usize) {
-        let isolate = &self.isolates[life];
-        let account = isolate.account;
-        let lease = isolate.holder.lease();
-        let (held, used) = lease.map_or((0, 0), |lease| (lease.held, lease.used));
-        let right = (held, used) == (account.held, account.used);
-        self.truth.require(right, || Violation::Unaccounted {
-            held,
-            used,
-            expected_held: account.held,
-            expected_used: account.used,
-        });
-    }
-
-    /// What a broken rule makes of a reply.
-    fn bent(&mut self, life: usize, mut reply: ReplyBody) -> ReplyBody {
-        let Some(rule) = self.setup.broken.filter(|_| !self.healed) else {
-            return reply;
-        };
-        let now = self.isolate_now(life);
-        let now_ms = self.now_ms;
-        let isolate = &mut self.isolates[life];
-        let granted: u64 = reply.grants.iter().map(|grant| grant.units).sum();
-        let awaited = isolate.asked.as_ref().map(|asked| asked.sequence);
-        let expected = awaited == Some(reply.to.sequence);
-        match rule {
-            Broken::ReplyCreditedTwice if isolate.credited_last == Some(reply.to.sequence) => {
-                isolate.smuggled += granted;
-            }
-            Broken::OlderReplyCredited if !expected => {
-                reply.to.sequence = awaited.unwrap_or(reply.to.sequence);
-            }
-            Broken::EndCountedFromReceipt => reply.window.remaining_ms += 400,
-            Broken::EndReadOffOwnClock => {
-                let ends_at_ms = now_ms + reply.window.remaining_ms + self.coordinator_offset_ms();
-                reply.window.remaining_ms = ends_at_ms.saturating_sub(now.0);
-            }
-            Broken::LeftoverCarriedOver if expected => {
-                let lease = isolate.holder.lease();
-                let over = lease.filter(|lease| lease.label < reply.window.label);
-                isolate.smuggled += over.map_or(0, Lease::balance);
-            }
-            _ => {}
-        }
-        let isolate = &mut self.isolates[life];
-        if expected && isolate.smuggled > 0 {
-            reply.grants.push(Grant {
-                tenant: None,
-                units: std::mem::take(&mut isolate.smuggled),
-                ceiling: reply.window.limit,
-            });
-        }
-        reply
     }
 }

@@ -4,38 +4,56 @@
 //! | --- | --- |
 //! | `setup` | what a run is made of |
 //! | `network`, `clock`, `random` | events in true time, clocks that differ, numbers that a seed decides |
+//! | `tenants` | who shares the pool, and with what claim |
 //! | `isolate`, `region`, `coordinator` | the parts around the machines: wait, write, then send |
-//! | `faults` | what goes wrong |
-//! | `truth` | what really happened, and the invariants |
+//! | `books` | what an isolate should hold |
+//! | `demand`, `faults` | who asks for what, and what goes wrong |
+//! | `measured` | runs without faults, and what they come to |
+//! | `truth`, `rows`, `checks` | what really happened, and the invariants |
 //! | `broken` | rules broken on purpose |
 
 #![allow(dead_code, reason = "each test file uses its part of the simulator")]
 
+mod books;
 pub(crate) mod broken;
+mod checks;
 mod clock;
 mod coordinator;
-mod faults;
+mod demand;
+pub(crate) mod faults;
 mod isolate;
+pub(crate) mod measured;
 mod network;
 mod random;
 mod region;
+mod rows;
 pub(crate) mod setup;
+pub(crate) mod tenants;
 pub(crate) mod truth;
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use weir_shared::fairness::ask::Party;
 use weir_shared::units::{EpochMs, Revision, WindowLabel};
 use weir_shared::wire::exchange::Terms;
 
 use broken::Broken;
 use coordinator::{Coordinator, CoordinatorLife};
+use faults::Cut;
 use isolate::Isolate;
 use network::{Event, Queue};
 use random::Random;
 use region::{Region, RegionLife};
-use setup::{Setup, parts};
-use truth::{Truth, Violation};
+use setup::Setup;
+use tenants::sharing;
+use truth::Truth;
 
 /// True time at the start: far enough from zero that no clock is before the epoch.
-const START_MS: u64 = 1_000_000_000;
+pub(crate) const START_MS: u64 = 1_000_000_000;
+
+/// Between two looks of a part at what it has to tell, at most.
+const TIMER_MS: u64 = 400;
 
 /// What a run came to.
 #[derive(Debug)]
@@ -69,13 +87,27 @@ pub(crate) struct World {
     /// The label last written by the coordinator.
     last_label: WindowLabel,
     paused_until_ms: u64,
+    cuts: Vec<Cut>,
+    /// What was checked last.
+    checked: Vec<(u64, usize, u64)>,
+    checked_at: u64,
+    /// What each region was told to have of windows to come, for the rule that tells it to every life.
+    told_ahead: BTreeMap<(usize, u64), u64>,
+    /// The tenants, and all as one.
+    parties: Vec<Rc<Party>>,
+    everyone: Rc<Party>,
+    /// When each steady asker asks next, in microseconds.
+    askers_us: Vec<u64>,
 }
 
 /// Runs one setup to its end, or to the first broken invariant.
 pub(crate) fn run(setup: &Setup) -> Report {
     let mut world = World::new(setup);
     let healed_ms = START_MS + setup.windows * setup.window_ms;
-    let ends_ms = healed_ms + setup.windows_healed * setup.window_ms;
+    let ends_ms = match setup.ends_after_ms {
+        0 => healed_ms + setup.windows_healed * setup.window_ms,
+        after_ms => START_MS + after_ms,
+    };
     let mut events = 0;
     while let Some((at_ms, event)) = world.queue.pop() {
         if at_ms > ends_ms || world.truth.violation.is_some() {
@@ -117,12 +149,19 @@ impl World {
             window_ms: setup.window_ms,
             revision: Revision(1),
             cycle: setup.cycle.clone(),
+            sharing: setup.rule.map(sharing),
+            lease: None,
+            standing: setup.standing,
         };
+        let tenants = setup
+            .tenants
+            .iter()
+            .map(|tenant| Rc::new(tenant.party.clone()));
         let mut world = Self {
             setup: setup.clone(),
             now_ms: START_MS,
             queue: Queue::default(),
-            truth: Truth::new(setup.parts_min()),
+            truth: Truth::new(setup.parts_min(), !setup.faults.steps, setup.early_ms()),
             clamped: false,
             healed: false,
             policy: vec![terms],
@@ -137,6 +176,13 @@ impl World {
             coordinator_lives: Vec::new(),
             last_label: WindowLabel(1),
             paused_until_ms: 0,
+            cuts: setup.cuts.clone(),
+            checked: Vec::new(),
+            checked_at: 0,
+            told_ahead: BTreeMap::new(),
+            parties: tenants.collect(),
+            everyone: Rc::new(Party::everyone()),
+            askers_us: Vec::new(),
             random,
         };
         world.clamped = world.random.chance(500);
@@ -147,11 +193,17 @@ impl World {
     fn start(&mut self) {
         for place in 0..self.places.len() {
             self.isolate_born(place);
-            self.later(self.setup.demand.gap_ms, Event::Asked { place });
-            self.later(200, Event::IsolateTimer { place });
+            if self.setup.askers.is_empty() {
+                self.later(self.setup.demand.gap_ms, Event::Asked { place });
+            }
+            self.later(TIMER_MS, Event::IsolateTimer { place });
         }
         for region in 0..self.regions.len() {
-            self.later(200, Event::RegionTimer { region });
+            self.later(TIMER_MS, Event::RegionTimer { region });
+        }
+        self.start_askers();
+        if self.setup.deaths_ms > 0 {
+            self.later(self.setup.deaths_ms, Event::Death { place: 0 });
         }
         if self.setup.faults.any() {
             self.later(self.setup.window_ms, Event::Fault);
@@ -172,6 +224,7 @@ impl World {
     fn happens(&mut self, event: Event) {
         match event {
             Event::Asked { place } => self.demand(place),
+            Event::Asker { index } => self.asker_asks(index),
             Event::RequestExpired { isolate, request } => self.request_expired(isolate, request),
             Event::AtRegion { region, from, body } => self.at_region(region, from, body),
             Event::AtIsolate {
@@ -191,56 +244,22 @@ impl World {
             Event::RegionCallExpired { life, sequence } => self.region_call_expired(life, sequence),
             Event::IsolateTimer { place } => {
                 self.isolate_timer(place);
-                self.later(200, Event::IsolateTimer { place });
+                self.later(TIMER_MS, Event::IsolateTimer { place });
             }
             Event::RegionTimer { region } => {
                 self.region_timer(region);
-                self.later(200, Event::RegionTimer { region });
+                self.later(TIMER_MS, Event::RegionTimer { region });
             }
             Event::DeniedElsewhere { isolate, admission } => {
                 self.denied_elsewhere(isolate, admission);
             }
             Event::Settled { region, back } => self.settled(region, back),
             Event::Swept => self.sweep(),
+            Event::Death { place } => self.death(place),
             Event::Fault => self.fault(),
             Event::PolicyHeard { region } => self.regions[region].revision = self.policy.len() - 1,
             Event::Healed => self.heal(),
         }
-    }
-
-    /// A request of one isolate, and when the next comes.
-    fn demand(&mut self, place: usize) {
-        if self.healed {
-            self.demand_healed(place);
-            return;
-        }
-        let demand = self.setup.demand.clone();
-        self.later(2 * demand.gap_ms, Event::Asked { place });
-        if self.now_ms < self.paused_until_ms {
-            return;
-        }
-        if demand.pauses && self.random.chance(15) {
-            self.paused_until_ms = self.now_ms + self.random.below(4 * self.setup.window_ms);
-        }
-        let oversize = self.random.chance(demand.oversize);
-        let cost = if oversize {
-            self.policy[self.policy.len() - 1].limit + demand.unit
-        } else if self.random.chance(20) {
-            0
-        } else {
-            demand.unit * self.random.between(1, demand.multiple_max)
-        };
-        self.asked(place, cost);
-    }
-
-    /// Unit costs at three times the limit.
-    fn demand_healed(&mut self, place: usize) {
-        let terms = self.policy[self.policy.len() - 1].clone();
-        let unit = self.setup.demand.unit;
-        let asks_per_window = 3 * (terms.limit / unit);
-        let gap_ms = terms.window_ms * self.places.len() as u64 / asks_per_window.max(1);
-        self.later((2 * gap_ms).min(terms.window_ms), Event::Asked { place });
-        self.asked(place, unit);
     }
 
     /// Drops what is idle.
@@ -255,103 +274,22 @@ impl World {
         self.later(self.setup.window_ms / 2, Event::Swept);
     }
 
+    fn death(&mut self, place: usize) {
+        self.isolate_dies(place);
+        let place = (place + 1) % self.places.len();
+        let at_ms = self.now_ms + self.setup.deaths_ms;
+        self.queue.push(at_ms, Event::Death { place });
+    }
+
     fn heal(&mut self) {
         self.healed = true;
+        for cut in &mut self.cuts {
+            cut.until_ms = cut.until_ms.min(self.now_ms);
+        }
         self.superseded_die();
         for region in &mut self.regions {
             region.revision = self.policy.len() - 1;
         }
-    }
-
-    /// The invariants over all parts, after every event.
-    fn check(&mut self) {
-        let mut balances = Vec::with_capacity(self.isolates.len());
-        for isolate in self.isolates.iter().filter(|isolate| isolate.alive) {
-            if let Some(lease) = isolate.holder.lease() {
-                balances.push((isolate.region, lease.label.0, lease.balance()));
-            }
-        }
-        self.truth.check_spendable(&balances);
-    }
-
-    /// The invariants over a whole run.
-    fn check_end(&mut self) {
-        if self.ends_kept() && !self.setup.faults.edits {
-            let (window_ms, limit) = (self.setup.window_ms, self.setup.limit);
-            match self.setup.parts() {
-                0 => self.truth.check_intervals(window_ms, limit),
-                parts => self.truth.check_rolling(window_ms, parts, limit),
-            }
-        }
-        if self.setup.windows_healed > 0 {
-            self.check_recovered();
-        }
-        let mut held = std::collections::BTreeMap::new();
-        for isolate in self.isolates.iter().filter(|isolate| isolate.alive) {
-            if let Some(lease) = isolate.holder.lease() {
-                *held.entry(lease.label.0).or_insert(0) += lease.balance();
-            }
-        }
-        let windows: Vec<_> = self.truth.windows.clone().into_iter().collect();
-        for (label, window) in windows {
-            let held = held.get(&label).copied().unwrap_or(0);
-            let used = window.admitted + window.refundable;
-            let accounted = used + window.returned + held + window.stranded;
-            self.truth
-                .require(window.granted == accounted, || Violation::NotConserved {
-                    label,
-                    granted: window.granted,
-                    accounted,
-                });
-        }
-    }
-
-    /// The last whole window after the last fault was used up.
-    fn check_recovered(&mut self) {
-        let healed_ms = self.setup.windows_healed * self.setup.window_ms;
-        let ends_ms = START_MS + self.setup.windows * self.setup.window_ms + healed_ms;
-        // What is given back late is not used by others: of a few units that may be all.
-        let terms = self.policy[self.policy.len() - 1].clone();
-        if self.setup.keyed && terms.limit < 4 * self.setup.demand.unit {
-            return;
-        }
-        if self.setup.parts() > 0 {
-            return self.check_recovered_rolling(&terms, ends_ms, healed_ms);
-        }
-        let windows = self.truth.windows.iter();
-        let whole = windows.filter(|(_, window)| {
-            // A pool that was dropped opens again within a window.
-            window.ends_at_ms <= ends_ms && window.ends_at_ms - window.begins_at_ms >= 900
-        });
-        if let Some((&label, window)) = whole.max_by_key(|(_, window)| window.ends_at_ms) {
-            let (admitted, least) = (window.admitted + window.refundable, window.limit / 2);
-            self.truth
-                .require(admitted >= least, || Violation::Underused {
-                    label,
-                    admitted,
-                    least,
-                });
-        }
-    }
-
-    /// In the last two lengths of a rolling window a quarter of it was used.
-    fn check_recovered_rolling(&mut self, terms: &Terms, ends_ms: u64, healed_ms: u64) {
-        let part_ms = terms.window_ms / parts(terms.cycle.as_ref()).max(1);
-        let short = 4 * terms.window_ms > healed_ms || part_ms < 500;
-        let few = terms.limit < 10 * self.setup.demand.unit;
-        // A clock that is clamped stands still after a step back, and its window stays open.
-        if short || few || self.setup.faults.steps {
-            return;
-        }
-        let from_ms = ends_ms - 2 * terms.window_ms;
-        let admitted = self.truth.admitted_between(from_ms, ends_ms);
-        let least = terms.limit / 2;
-        self.truth
-            .require(admitted >= least, || Violation::Underused {
-                label: 0,
-                admitted,
-                least,
-            });
     }
 
     fn is_broken(&self, rule: Broken) -> bool {
@@ -363,8 +301,8 @@ impl World {
         !self.setup.faults.steps
     }
 
-    fn terms_at(&self, region: usize) -> Terms {
-        self.policy[self.regions[region].revision].clone()
+    fn terms_at(&self, region: usize) -> &Terms {
+        &self.policy[self.regions[region].revision]
     }
 
     fn pool_name(&self) -> String {

@@ -13,6 +13,8 @@ pub(crate) type Answer = Result<ReplyBody, Refusal>;
 pub(crate) enum Event {
     /// A request arrives at one of the isolates' places.
     Asked { place: usize },
+    /// A steady asker's next request.
+    Asker { index: usize },
     /// A request has waited for as long as it may.
     RequestExpired { isolate: usize, request: u64 },
     /// A message reaches a region, whichever life answers there.
@@ -49,6 +51,8 @@ pub(crate) enum Event {
     Settled { region: usize, back: Back },
     /// Idle parts are dropped.
     Swept,
+    /// One isolate dies, and after a while the next.
+    Death { place: usize },
     /// Something goes wrong.
     Fault,
     /// A part hears of the policy in force.
@@ -65,6 +69,8 @@ pub(crate) struct Back {
     /// The window that it was charged to.
     pub(crate) label: WindowLabel,
     pub(crate) units: u64,
+    /// On whose behalf, where the pool was shared.
+    pub(crate) tenant: Option<usize>,
 }
 
 /// Events in the order of their time, then of their making.

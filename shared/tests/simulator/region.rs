@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weir_shared::federation::escrow::Escrow;
+use weir_shared::federation::escrow::{Escrow, Tickets};
 use weir_shared::federation::holder::Outlook;
 use weir_shared::federation::message::Message;
-use weir_shared::federation::waiting::Ticket;
 use weir_shared::limits::COORDINATOR_CALL_MS_MAX;
 use weir_shared::units::{HolderId, Incarnation, Sequence};
 use weir_shared::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Seen};
@@ -61,7 +60,7 @@ struct Waiting {
     /// The sequence as the isolate sent it.
     sequence: Sequence,
     message: Message,
-    ticket: Option<Ticket>,
+    tickets: Tickets,
 }
 
 impl Region {
@@ -106,6 +105,11 @@ impl World {
             && let Some(row) = row.as_mut()
         {
             row.watermark = 0;
+        }
+        if self.setup.broken == Some(Broken::RegionWakesAheadUnlent)
+            && let Some(row) = row.as_mut()
+        {
+            row.ahead.iter_mut().for_each(|ahead| ahead.lent = 0);
         }
         let clock = Clock::new(place.offset_ms, self.clamped);
         let id = HolderId(1 + region as u64);
@@ -155,7 +159,7 @@ impl World {
         }
         let row = self.regions[region].row.take();
         if let Some(row) = row.and_then(|text| read_row::<StoredEscrow>(&text).ok()) {
-            self.truth.escrow_gone(region, row.label.0);
+            self.truth.escrow_gone(region, &row);
         }
         self.lives[life].escrow = None;
         self.lives[life].asked = None;
@@ -179,12 +183,13 @@ impl World {
             return;
         }
         let written = self.lives[life].written.clone();
+        let name = self.tenant_name(back.tenant);
         let escrow = self.escrow(life);
         let label = match &written {
             Some(row) if later => row.label,
             _ => back.label,
         };
-        let taken = escrow.refund(label, back.units, now);
+        let taken = escrow.refund(label, &name, back.units, now);
         if let Some(row) = written.filter(|row| counted && row.label == label) {
             escrow.stored(row);
         }
@@ -215,7 +220,7 @@ impl World {
             return;
         };
         if let Ok(row) = read_row::<StoredEscrow>(&text) {
-            self.truth.escrow_gone(region, row.label.0);
+            self.truth.escrow_gone(region, &row);
         }
         let damaged = self.damaged(&text);
         self.regions[region].row = Some(damaged);
@@ -243,6 +248,10 @@ impl World {
         if self.is_broken(Broken::WatermarkOneShort) {
             row.watermark = row.watermark.saturating_sub(1);
         }
+        let whole = row.clone();
+        if self.is_broken(Broken::AheadLentOnNotWritten) {
+            row.ahead.iter_mut().for_each(|ahead| ahead.lent = 0);
+        }
         let region = self.lives[life].region;
         let text = serde_json::to_string(&row).expect("a row is always JSON");
         self.regions[region].row = Some(text);
@@ -250,22 +259,26 @@ impl World {
             println!("    region {region} life {life} writes {row:?}");
         }
         self.truth.escrow_stored(region, &row);
+        self.truth.writes_region += 1;
         self.lives[life].written = Some(row.clone());
-        self.escrow(life).stored(row);
+        let unmarked = self.setup.broken == Some(Broken::AheadLentOnNotWritten);
+        self.escrow(life).stored(if unmarked { whole } else { row });
         !self.halts(|world| world.region_dies(life))
     }
 
     pub(crate) fn at_region(&mut self, region: usize, from: usize, body: ExchangeBody) {
         let life = self.region_reached(region);
         let sequence = body.sequence;
-        let body = self.as_new(life, from, body);
+        let mut body = self.as_new(life, from, body);
+        let label = self.lives[life].written.as_ref().map(|row| row.label);
+        self.bent_message(label.unwrap_or_default(), &mut body);
         match Message::try_from(body) {
             Ok(message) => {
                 self.lives[life].waiting.push(Waiting {
                     from,
                     sequence,
                     message,
-                    ticket: None,
+                    tickets: Tickets::new(),
                 });
                 self.region_looks(life);
             }
@@ -283,12 +296,14 @@ impl World {
                 return;
             }
             let escrow = self.escrow(life);
-            let outage = match escrow.outlook(&waiter.message, waiter.ticket, now) {
+            escrow.advance(now);
+            let outage = match escrow.outlook(&waiter.message, &waiter.tickets, now) {
                 Outlook::Covered | Outlook::Exhausted => false,
                 Outlook::Unknown => true,
                 Outlook::Short => {
-                    waiter.ticket = escrow.wait_on(waiter.ticket, &waiter.message, now);
-                    if waiter.ticket.is_some() {
+                    let held = std::mem::take(&mut waiter.tickets);
+                    if let Some(tickets) = escrow.wait_on(held, &waiter.message, now) {
+                        waiter.tickets = tickets;
                         short = true;
                         self.lives[life].waiting.push(waiter);
                         continue;
@@ -298,7 +313,8 @@ impl World {
             };
             self.region_answers(life, waiter, outage);
         }
-        if short {
+        let now = self.region_now(life);
+        if short || self.escrow(life).wants_contact(now) {
             self.region_sends(life);
         }
     }
@@ -306,11 +322,13 @@ impl World {
     fn region_answers(&mut self, life: usize, waiter: Waiting, outage: bool) {
         let now = self.region_now(life);
         let escrow = self.escrow(life);
-        if let Some(ticket) = waiter.ticket {
-            escrow.unwait(ticket);
-        }
+        escrow.unwait(&waiter.tickets);
         let mut answer = escrow.exchange(&waiter.message, outage, now);
+        let again = self.is_broken(Broken::HeldLentAgain);
         if let Ok(reply) = answer.as_mut() {
+            for (grant, want) in reply.grants.iter_mut().zip(&waiter.message.wants) {
+                grant.units += if again { want.held } else { 0 };
+            }
             reply.to.sequence = waiter.sequence;
         }
         let skip = self.is_broken(Broken::RegionRepliesBeforeWrite);
@@ -333,10 +351,14 @@ impl World {
             return;
         }
         let now = self.region_now(life);
-        let terms = self.terms_at(self.lives[life].region);
-        let Some(body) = self.escrow(life).begin(terms, now) else {
+        let terms = self.terms_at(self.lives[life].region).clone();
+        let Some(mut body) = self.escrow(life).begin(terms, now) else {
             return;
         };
+        self.truth.calls_coordinator += 1;
+        if self.setup.without_ahead {
+            body.ahead = 0;
+        }
         self.lives[life].asked = Some(Seen {
             incarnation: body.incarnation,
             sequence: body.sequence,
@@ -363,8 +385,12 @@ impl World {
                 continue;
             }
             let now = self.region_now(life);
-            let escrow = self.lives[life].escrow.as_ref();
-            if escrow.is_some_and(|escrow| escrow.wants_contact(now)) {
+            let escrow = self.lives[life].escrow.as_mut();
+            let wants = escrow.is_some_and(|escrow| {
+                escrow.advance(now);
+                escrow.wants_contact(now)
+            });
+            if wants {
                 self.region_sends(life);
             }
         }
@@ -394,6 +420,7 @@ impl World {
         }
         match answer {
             Ok(reply) => {
+                let reply = self.bent_above(life, reply);
                 self.region_credits(life, &reply);
                 if self.region_persists(life, false) {
                     self.region_looks(life);

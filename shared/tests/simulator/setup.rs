@@ -1,10 +1,13 @@
 //! What a run is made of: the parts, the policy, the demand and the faults.
 
-use weir_shared::wire::exchange::{Cycle, PeriodBody};
+use weir_shared::limits::{EARLY_MS_MAX, STANDING_WINDOWS};
+use weir_shared::wire::exchange::{Cycle, PeriodBody, RuleBody};
 use weir_shared::wire::policy::Cadence;
 
 use super::broken::Broken;
+use super::faults::Cut;
 use super::random::Random;
+use super::tenants::{self, Tenant};
 
 /// Rolling windows: their length, and how many parts they have.
 pub(crate) const ROLLING: [(u64, u64); 8] = [
@@ -17,6 +20,9 @@ pub(crate) const ROLLING: [(u64, u64); 8] = [
     (5_000, 10),
     (6_000, 1),
 ];
+
+/// The longest window that an edit brings.
+pub(crate) const WINDOW_MS_EDITED_MAX: u64 = 2_500;
 
 /// Parts of a rolling window; none where windows do not roll.
 pub(crate) fn parts(cycle: Option<&Cycle>) -> u64 {
@@ -57,10 +63,41 @@ pub(crate) struct Setup {
     /// Windows after the last fault, in which everything is to recover. Demand is then above the limit.
     pub(crate) windows_healed: u64,
     pub(crate) demand: Demand,
+    /// Who shares the pool; none where it goes to whoever comes first.
+    pub(crate) tenants: Vec<Tenant>,
+    /// By what rule, to begin with.
+    pub(crate) rule: Option<RuleBody>,
+    /// For how many windows to come regions hold slices.
+    pub(crate) standing: u64,
+    /// Whether nothing is lent ahead, as a control.
+    pub(crate) without_ahead: bool,
+    /// Demand in place of `demand`, where there is any.
+    pub(crate) askers: Vec<Asker>,
+    /// How long it lasts, where that is not said in windows.
+    pub(crate) ends_after_ms: u64,
+    /// Between the deaths of two isolates, one after the other; 0 where none dies so.
+    pub(crate) deaths_ms: u64,
+    /// Times at which regions do not hear the coordinator.
+    pub(crate) cuts: Vec<Cut>,
     pub(crate) faults: Faults,
     pub(crate) broken: Option<Broken>,
     /// Whether every event is printed.
     pub(crate) traced: bool,
+}
+
+/// Somebody who asks at a steady pace.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asker {
+    pub(crate) place: usize,
+    pub(crate) tenant: Option<usize>,
+    pub(crate) cost: u64,
+    /// Microseconds between two requests, give or take a half.
+    pub(crate) gap_us: u64,
+    /// From when to when, since the start.
+    pub(crate) from_ms: u64,
+    pub(crate) until_ms: u64,
+    /// For how long it is quiet at the beginning of each window.
+    pub(crate) late_ms: u64,
 }
 
 /// What is asked for.
@@ -103,6 +140,10 @@ pub(crate) struct Faults {
     pub(crate) steps: bool,
     /// The policy changes.
     pub(crate) edits: bool,
+    /// Regions do not hear the coordinator for some windows.
+    pub(crate) cuts: bool,
+    /// Some isolates tell what is not so.
+    pub(crate) lies: bool,
 }
 
 impl Faults {
@@ -115,6 +156,8 @@ impl Faults {
             self.damage,
             self.steps,
             self.edits,
+            self.cuts,
+            self.lies,
         ];
         numbers > 0 || kinds.contains(&true)
     }
@@ -172,6 +215,14 @@ impl Setup {
                 oversize: random.one_of(&[0, 0, 20]),
                 pauses: random.chance(250),
             },
+            tenants: Vec::new(),
+            rule: None,
+            standing: 0,
+            without_ahead: false,
+            askers: Vec::new(),
+            ends_after_ms: 0,
+            deaths_ms: 0,
+            cuts: Vec::new(),
             faults,
             broken: None,
             traced: false,
@@ -203,6 +254,14 @@ impl Setup {
                 oversize: 0,
                 pauses: false,
             },
+            tenants: Vec::new(),
+            rule: None,
+            standing: 0,
+            without_ahead: false,
+            askers: Vec::new(),
+            ends_after_ms: 0,
+            deaths_ms: 0,
+            cuts: Vec::new(),
             faults: Faults {
                 offsets: random.chance(500),
                 ..Faults::default()
@@ -254,6 +313,70 @@ impl Setup {
             setup.cycle = Some(period(&mut random, setup.window_ms));
         }
         setup
+    }
+
+    /// A pool that tenants share: by any rule, with liars among the isolates, at times with slices of windows to come.
+    pub(crate) fn shared(seed: u64) -> Self {
+        let mut random = Random::new(seed ^ 0x7368_u64.rotate_left(32));
+        let mut setup = Self::drawn(seed);
+        let unit = setup.demand.unit;
+        // Units are drawn so large that a limit of more of them would pass what JSON keeps exactly.
+        let most = if unit > 1_000 { 1 } else { 20 };
+        setup.limit *= random.one_of(&[1, most.min(4), most]);
+        setup.tenants = tenants::drawn(&mut random, unit, setup.limit);
+        let rules = [RuleBody::Pinned, RuleBody::Paced];
+        let others = [RuleBody::Fair, RuleBody::Weighted];
+        setup.rule = match random.below(10) {
+            0 => None,
+            1 => Some(random.one_of(&others)),
+            _ => Some(random.one_of(&rules)),
+        };
+        setup.demand.multiple_max = random.one_of(&[1, 4, 40]);
+        setup.gives_back = random.one_of(&[0, 0, 100]);
+        setup.faults.lies = random.chance(400);
+        setup.faults.cuts = random.chance(300);
+        setup.faults.edits = random.chance(400);
+        if random.chance(300) {
+            setup.standing = STANDING_WINDOWS;
+        }
+        setup
+    }
+
+    /// One region whose instances live on beside their successors, and much of what is admitted is given back.
+    pub(crate) fn refunds(seed: u64) -> Self {
+        let mut setup = Self::windows(seed);
+        setup.regions = 1;
+        setup.window_ms = 5_000;
+        setup.cycle = None;
+        setup.gives_back = 400;
+        setup.demand.pauses = false;
+        setup.faults = Faults {
+            superseded: true,
+            ..Faults::default()
+        };
+        setup
+    }
+
+    /// A pool of which regions hold slices of windows to come, and do not always hear the coordinator.
+    pub(crate) fn standing(seed: u64) -> Self {
+        let mut random = Random::new(seed ^ 0x7374_u64.rotate_left(32));
+        let mut setup = Self::drawn(seed);
+        setup.standing = STANDING_WINDOWS;
+        setup.faults.cuts = random.chance(700);
+        setup.limit *= random.one_of(&[1, 4]);
+        setup.windows += 3;
+        setup
+    }
+
+    /// How long before a window opens at the coordinator it may open at an isolate: at each depth by a round trip, as far
+    /// as that is bounded.
+    pub(crate) fn early_ms(&self) -> u64 {
+        let edited_ms = if self.faults.edits {
+            WINDOW_MS_EDITED_MAX
+        } else {
+            0
+        };
+        2 * EARLY_MS_MAX.min(self.window_ms.max(edited_ms) / 16)
     }
 
     /// The fewest parts that the rolling window can come to have.

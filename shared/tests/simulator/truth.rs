@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use weir_shared::federation::window::Window;
 use weir_shared::units::WindowLabel;
 use weir_shared::wire::exchange::Terms;
-use weir_shared::wire::stored::{StoredEscrow, StoredPool};
+
+use super::isolate::Ask;
+use super::rows::RegionTruth;
 
 /// A broken invariant, with the values that break it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +39,20 @@ pub(crate) enum Violation {
         label: u64,
         watermark: u64,
         limit: u64,
+    },
+    /// More of a window to come is lent than half of what is the limit by now.
+    AheadOverLimit { label: u64, units: u64, limit: u64 },
+    /// A label did not rise by the windows that went by.
+    LabelOutOfStep { label: u64, expected: u64 },
+    /// A tenant of an isolate may use more than the isolate holds.
+    PurseOverLease { most: u64, balance: u64 },
+    /// An isolate has spent more than it was lent.
+    Overspent { held: u64, used: u64 },
+    /// Units were spent before their window.
+    SpentTooEarly {
+        label: u64,
+        at_ms: u64,
+        begins_at_ms: u64,
     },
     /// Units were spent after their window.
     SpentOutsideWindow {
@@ -108,56 +125,75 @@ pub(crate) struct WindowTruth {
     pub(crate) refundable: u64,
     pub(crate) returned: u64,
     pub(crate) stranded: u64,
-    /// The coordinator's durable watermark.
-    watermark: u64,
+    /// The coordinator's durable watermark, or what is durably lent of a window to come.
+    pub(crate) watermark: u64,
+    /// The most that was lent of it before it opened.
+    pub(crate) promised: u64,
+    /// When it was to begin, as was told with what was lent ahead.
+    begins_promised_ms: u64,
 }
 
-/// One region's part of one window.
-#[derive(Debug, Clone, Copy, Default)]
-struct RegionTruth {
-    admitted: u64,
-    /// Durably held, and durably covered as lent on.
-    held: u64,
-    watermark: u64,
-    /// The same of rows that became unreadable: it stays lent.
-    held_lost: u64,
-    watermark_lost: u64,
+impl WindowTruth {
+    /// What may be admitted in it: its largest limit, or what had been lent before a lower one was known.
+    pub(crate) fn most(&self) -> u64 {
+        self.limit.max(self.promised)
+    }
 }
 
 /// One admitted request. Its units are 0 once it is known that it does not use them.
 #[derive(Debug, Clone, Copy)]
-struct Admission {
-    at_ms: u64,
-    region: usize,
-    label: u64,
-    units: u64,
+pub(crate) struct Admission {
+    pub(crate) at_ms: u64,
+    pub(crate) region: usize,
+    pub(crate) label: u64,
+    pub(crate) units: u64,
+    /// In whose name, where the pool was shared.
+    pub(crate) tenant: Option<usize>,
 }
 
 /// What really happened.
 #[derive(Debug, Default)]
 pub(crate) struct Truth {
     /// The fewest parts that the rolling window has; 0 where windows do not roll.
-    parts: u64,
+    pub(crate) parts: u64,
+    /// Rises with each change to what follows.
+    pub(crate) changes: u64,
     pub(crate) windows: BTreeMap<u64, WindowTruth>,
-    regions: BTreeMap<(usize, u64), RegionTruth>,
-    /// The window of each region's durable row.
-    region_labels: BTreeMap<usize, u64>,
-    admissions: Vec<Admission>,
+    pub(crate) regions: BTreeMap<(usize, u64), RegionTruth>,
+    /// The windows of which each region durably holds units.
+    pub(crate) region_labels: BTreeMap<usize, Vec<u64>>,
+    pub(crate) admissions: Vec<Admission>,
+    /// Whether windows end everywhere at the same instant, and how long before one may open at an isolate.
+    pub(crate) ends_kept: bool,
+    /// The window that was open last.
+    pub(crate) opened: Option<Window>,
+    early_ms: u64,
+    /// When requests had to wait.
+    pub(crate) waits: Vec<u64>,
+    /// When requests were denied, and whose.
+    pub(crate) denials: Vec<(u64, Ask)>,
+    /// The most that was lent to one tenant of one isolate ahead of demand.
+    pub(crate) ahead_max: u64,
+    pub(crate) calls_region: u64,
+    pub(crate) calls_coordinator: u64,
+    pub(crate) writes_region: u64,
+    pub(crate) writes_coordinator: u64,
     pub(crate) holders_dropped: u64,
     pub(crate) escrows_dropped: u64,
     pub(crate) pools_dropped: u64,
     pub(crate) refunds: u64,
     pub(crate) unspends: u64,
     answered_by: u64,
-    pub(crate) denied: u64,
     pub(crate) unavailable: u64,
     pub(crate) violation: Option<Violation>,
 }
 
 impl Truth {
-    pub(crate) fn new(parts: u64) -> Self {
+    pub(crate) fn new(parts: u64, ends_kept: bool, early_ms: u64) -> Self {
         Self {
             parts,
+            ends_kept,
+            early_ms,
             ..Self::default()
         }
     }
@@ -173,6 +209,7 @@ impl Truth {
     }
 
     pub(crate) fn window(&mut self, label: WindowLabel) -> &mut WindowTruth {
+        self.changes += 1;
         self.windows.entry(label.0).or_default()
     }
 
@@ -186,6 +223,19 @@ impl Truth {
         window.ends_at_ms = window.ends_at_ms.max(ends_at_ms);
     }
 
+    /// Units of a window to come are lent, which will begin and end then.
+    pub(crate) fn promised(&mut self, label: WindowLabel, (begins_at_ms, ends_at_ms): (u64, u64)) {
+        let window = self.window(label);
+        if window.begins_promised_ms == 0 {
+            window.begins_promised_ms = begins_at_ms;
+        }
+        window.ends_at_ms = window.ends_at_ms.max(ends_at_ms);
+    }
+
+    pub(crate) fn denied(&mut self, at_ms: u64, ask: Ask) {
+        self.denials.push((at_ms, ask));
+    }
+
     pub(crate) fn admitted_calls(&self) -> u64 {
         self.admissions.len() as u64
     }
@@ -197,6 +247,7 @@ impl Truth {
     /// What the coordinator knew of its terms is lost with its row.
     pub(crate) fn pool_gone(&mut self) {
         self.answered_by = 0;
+        self.opened = None;
     }
 
     pub(crate) fn woke_with(&mut self, terms: &Terms) {
@@ -207,36 +258,40 @@ impl Truth {
         });
     }
 
-    pub(crate) fn admitted(
-        &mut self,
-        region: usize,
-        label: WindowLabel,
-        cost: u64,
-        now_ms: u64,
-        ends_kept: bool,
-    ) -> usize {
-        let window = self.window(label);
-        window.admitted += cost;
-        let (admitted, limit, ended_at_ms) = (window.admitted, window.limit, window.ends_at_ms);
-        self.regions.entry((region, label.0)).or_default().admitted += cost;
-        self.admissions.push(Admission {
-            at_ms: now_ms,
+    pub(crate) fn admitted(&mut self, admission: Admission) -> usize {
+        let Admission {
+            at_ms,
             region,
-            label: label.0,
+            label,
             units: cost,
-        });
+            ..
+        } = admission;
+        let window = self.window(WindowLabel(label));
+        window.admitted += cost;
+        let (admitted, limit, ended_at_ms) = (window.admitted, window.most(), window.ends_at_ms);
+        let (unopened, begins_at_ms) = (window.limit == 0, window.begins_promised_ms);
+        self.regions.entry((region, label)).or_default().admitted += cost;
+        self.admissions.push(admission);
         self.require(admitted <= limit, || Violation::OverLimit {
-            label: label.0,
+            label,
             admitted,
             limit,
         });
-        let inside = now_ms < ended_at_ms || !ends_kept || cost == 0;
-        self.require(inside, || Violation::SpentOutsideWindow {
-            label: label.0,
-            at_ms: now_ms,
-            ended_at_ms,
+        let whenever = !self.ends_kept || cost == 0;
+        self.require(at_ms < ended_at_ms || whenever, || {
+            Violation::SpentOutsideWindow {
+                label,
+                at_ms,
+                ended_at_ms,
+            }
         });
-        for last in label.0..label.0 + self.parts {
+        let opened = !unopened || at_ms + self.early_ms >= begins_at_ms;
+        self.require(opened || whenever, || Violation::SpentTooEarly {
+            label,
+            at_ms,
+            begins_at_ms,
+        });
+        for last in label..label + self.parts {
             self.check_parts(last, 0);
         }
         self.admissions.len() - 1
@@ -253,7 +308,7 @@ impl Truth {
             .range((last + 1).saturating_sub(self.parts)..=last)
         {
             units += part.admitted;
-            limit = limit.max(part.limit);
+            limit = limit.max(part.most());
         }
         self.require(units <= limit, || Violation::RollingOverLimit {
             label: last,
@@ -262,10 +317,9 @@ impl Truth {
         });
     }
 
-    /// The window and the units of an admitted request.
-    pub(crate) fn admission(&self, index: usize) -> (WindowLabel, u64) {
-        let admission = self.admissions[index];
-        (WindowLabel(admission.label), admission.units)
+    /// An admitted request.
+    pub(crate) fn admission(&self, index: usize) -> Admission {
+        self.admissions[index]
     }
 
     /// An admitted request does not use its units: they are back where they were spent.
@@ -282,99 +336,45 @@ impl Truth {
         region.or_default().admitted -= admission.units;
     }
 
-    /// An admitted request does not use its units: a settlement gives them back. Answers the window and how many.
-    pub(crate) fn refundable(&mut self, index: usize) -> (WindowLabel, u64) {
-        let (label, units) = self.admission(index);
+    /// An admitted request does not use its units: a settlement gives them back. Answers as it was.
+    pub(crate) fn refundable(&mut self, index: usize) -> Admission {
+        let admission = self.admission(index);
         self.unused(index);
-        self.window(label).refundable += units;
-        (label, units)
+        self.window(WindowLabel(admission.label)).refundable += admission.units;
+        admission
     }
 
-    /// A region's row became durable.
-    pub(crate) fn escrow_stored(&mut self, region: usize, row: &StoredEscrow) {
-        let before = self.region_labels.insert(region, row.label.0);
-        if let Some(before) = before.filter(|before| *before != row.label.0) {
-            self.escrow_gone(region, before);
-        }
-        let truth = self.regions.entry((region, row.label.0)).or_default();
-        truth.held = row.held;
-        truth.watermark = row.watermark;
-        self.check_held(row.label.0);
-    }
-
-    /// A region's durable row cannot be read any more, or is of another window.
-    pub(crate) fn escrow_gone(&mut self, region: usize, label: u64) {
-        let truth = self.regions.entry((region, label)).or_default();
-        truth.held_lost += std::mem::take(&mut truth.held);
-        truth.watermark_lost += std::mem::take(&mut truth.watermark);
-    }
-
-    /// The coordinator's row became durable.
-    pub(crate) fn pool_stored(&mut self, row: &StoredPool) {
-        let window = self.window(row.label);
-        window.watermark = row.watermark;
-        let (watermark, limit) = (window.watermark, window.limit);
-        let closed = watermark == u64::MAX;
-        self.require(closed || watermark <= limit, || {
-            Violation::WatermarkOverLimit {
-                label: row.label.0,
-                watermark,
-                limit,
+    /// Checks what isolates hold, given as label, region and balance, in this order.
+    pub(crate) fn check_spendable(&mut self, balances: &[(u64, usize, u64)]) {
+        for window in balances.chunk_by(|one, other| one.0 == other.0) {
+            let mut held = 0;
+            for part in window.chunk_by(|one, other| one.1 == other.1) {
+                let (label, region, _) = part[0];
+                let units = part.iter().map(|(_, _, balance)| balance).sum();
+                held += units;
+                self.check_part(region, label, units);
             }
-        });
-        self.check_held(row.label.0);
+            self.check_window(window[0].0, held);
+        }
     }
 
-    fn check_held(&mut self, label: u64) {
-        let rows = self.regions.iter().filter(|((_, of), _)| *of == label);
-        let units = rows.map(|(_, row)| row.held + row.held_lost).sum();
-        let watermark = self
-            .windows
-            .get(&label)
-            .map_or(0, |window| window.watermark);
-        self.require(units <= watermark, || Violation::HeldUncovered {
+    fn check_part(&mut self, region: usize, label: u64, held: u64) {
+        let row = self.regions.get(&(region, label));
+        let row = row.copied().unwrap_or_default();
+        let units = held + row.admitted;
+        let watermark = row.watermark + row.watermark_lost;
+        self.require(units <= watermark, || Violation::LentUncovered {
+            region,
             label,
             units,
             watermark,
         });
     }
 
-    /// Checks what isolates hold, given as region, label and balance.
-    pub(crate) fn check_spendable(&mut self, balances: &[(usize, u64, u64)]) {
-        for (index, &(region, label, _)) in balances.iter().enumerate() {
-            let first = !balances[..index].iter().any(|&(_, of, _)| of == label);
-            if first {
-                self.check_window(label, balances);
-            }
-            let here = balances
-                .iter()
-                .filter(|&&(at, of, _)| (at, of) == (region, label));
-            let units: u64 = here.map(|&(_, _, balance)| balance).sum();
-            let row = self
-                .regions
-                .get(&(region, label))
-                .copied()
-                .unwrap_or_default();
-            let units = units + row.admitted;
-            let watermark = row.watermark + row.watermark_lost;
-            self.require(units <= watermark, || Violation::LentUncovered {
-                region,
-                label,
-                units,
-                watermark,
-            });
-        }
-    }
-
-    fn check_window(&mut self, label: u64, balances: &[(usize, u64, u64)]) {
-        let held: u64 = balances
-            .iter()
-            .filter(|&&(_, of, _)| of == label)
-            .map(|&(_, _, b)| b)
-            .sum();
+    fn check_window(&mut self, label: u64, held: u64) {
         self.check_parts(label, held);
         let window = self.window(WindowLabel(label));
-        let (units, limit) = (window.admitted + held, window.limit);
+        let (units, limit) = (window.admitted + held, window.most());
         self.require(units <= limit, || Violation::SpendableOverLimit {
             label,
             units,
@@ -417,8 +417,15 @@ impl Truth {
                 sum -= self.admissions[first].units;
                 first += 1;
             }
-            let oldest = self.windows.get(&label.saturating_sub(parts));
-            let most = limit + oldest.map_or(0, |part| part.admitted);
+            // Labels rise by more than one a part where one could not be read.
+            let begun = self.admissions[first].label;
+            let oldest = begun
+                .min(label.saturating_sub(parts))
+                .max(begun.saturating_sub(parts));
+            let parts = [begun, oldest, label.saturating_sub(parts)];
+            let part = |label: &u64| self.windows.get(label).map_or(0, |part| part.admitted);
+            let before = parts.iter().filter(|part| **part < label).map(part);
+            let most = limit + before.max().unwrap_or(0);
             self.require(sum <= most, || Violation::RollingIntervalOverLimit {
                 at_ms,
                 admitted: sum,

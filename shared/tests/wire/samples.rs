@@ -14,6 +14,9 @@ pub(crate) const TERMS: Terms = Terms {
     window_ms: 60_000,
     revision: Revision(7),
     cycle: None,
+    sharing: None,
+    lease: None,
+    standing: 0,
 };
 
 pub(crate) const SEEN: Seen = Seen {
@@ -21,15 +24,15 @@ pub(crate) const SEEN: Seen = Seen {
     sequence: Sequence(8),
 };
 
-pub(crate) const MESSAGE: &str = r#"{"v":1,"budget":"tokens","terms":{"limit":100,"window_ms":60000,"revision":7},"holder":18446744073709551615,"incarnation":2,"sequence":9,"seen":{"incarnation":2,"sequence":8},"window":4711,"wants":[{"tenant":null,"waiting":5,"smallest":2,"expected":30}],"returns":[{"window":4711,"units":4}],"denied":6}"#;
+pub(crate) const MESSAGE: &str = r#"{"v":2,"budget":"tokens","terms":{"limit":100,"window_ms":60000,"revision":7},"holder":18446744073709551615,"incarnation":2,"sequence":9,"seen":{"incarnation":2,"sequence":8},"window":4711,"wants":[{"tenant":null,"waiting":5,"smallest":2,"expected":30}],"returns":[{"window":4711,"units":4}],"denied":6}"#;
 
-pub(crate) const REPLY: &str = r#"{"v":1,"to":{"incarnation":2,"sequence":8},"window":{"label":4711,"remaining_ms":41000,"limit":100},"grants":[{"tenant":null,"units":12,"ceiling":100}],"left":50,"outage":false,"next_contact_ms":500}"#;
+pub(crate) const REPLY: &str = r#"{"v":2,"to":{"incarnation":2,"sequence":8},"window":{"label":4711,"remaining_ms":41000,"limit":100},"grants":[{"tenant":null,"units":12,"ceiling":100}],"left":50,"outage":false,"next_contact_ms":500}"#;
 
-pub(crate) const FRAME: &str = r#"{"v":1,"sender":7,"incarnation":2,"sequence":9,"receiver":3,"again":false,"counters":{"acme":{"budgets":{"tokens":{"admitted_calls":1,"admitted_units":5,"denied_calls":0,"denied_units":0}}}}}"#;
+pub(crate) const FRAME: &str = r#"{"v":2,"sender":7,"incarnation":2,"sequence":9,"receiver":3,"again":false,"counters":{"acme":{"budgets":{"tokens":{"admitted_calls":1,"admitted_units":5,"denied_calls":0,"denied_units":0}}}}}"#;
 
-pub(crate) const POOL: &str = r#"{"v":1,"label":4711,"ends_at":1700000060000,"window_ms":30000,"terms":{"limit":100,"window_ms":60000,"revision":7},"watermark":40}"#;
+pub(crate) const POOL: &str = r#"{"v":2,"label":4711,"ends_at":1700000060000,"window_ms":30000,"terms":{"limit":100,"window_ms":60000,"revision":7},"watermark":40}"#;
 
-pub(crate) const ESCROW: &str = r#"{"v":1,"label":4711,"ends_at":1700000060000,"span_ms":41000,"limit":100,"held":40,"watermark":30,"seen":{"incarnation":2,"sequence":8}}"#;
+pub(crate) const ESCROW: &str = r#"{"v":2,"label":4711,"ends_at":1700000060000,"span_ms":41000,"limit":100,"held":40,"watermark":30,"seen":{"incarnation":2,"sequence":8}}"#;
 
 pub(crate) fn message() -> ExchangeBody {
     ExchangeBody {
@@ -46,11 +49,15 @@ pub(crate) fn message() -> ExchangeBody {
             waiting: 5,
             smallest: 2,
             expected: 30,
+            held: 0,
+            denied: 0,
+            rank: None,
         }],
         returns: vec![Return {
             window: WindowLabel(4_711),
             units: 4,
         }],
+        ahead: 0,
         denied: 6,
     }
 }
@@ -68,7 +75,11 @@ pub(crate) fn reply() -> ReplyBody {
             tenant: None,
             units: 12,
             ceiling: 100,
+            used: 0,
+            left: 0,
+            retry_ms: None,
         }],
+        ahead: vec![],
         left: 50,
         outage: false,
         next_contact_ms: 500,

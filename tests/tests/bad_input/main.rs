@@ -7,6 +7,7 @@ mod policies;
 mod preconditions;
 mod regions;
 mod routes;
+mod shares;
 
 use serde_json::Value;
 use weir_tests::client::{Client, Policy};

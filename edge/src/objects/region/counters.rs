@@ -56,11 +56,12 @@ impl Core {
             self.flush().await?;
             self.return_unneeded()?;
             let done = self.with(|machine, now| {
+                let name = machine.name.as_str();
                 let served = |pool: &String| {
                     let loaded = machine.policy.as_ref();
                     loaded.is_some_and(|loaded| {
                         let revision = loaded.saved.revision;
-                        loaded.policy.terms(pool, revision).is_some()
+                        loaded.policy.terms(pool, name, revision).is_some()
                     })
                 };
                 let mut escrows = machine.escrows.iter();
@@ -106,12 +107,13 @@ impl Core {
                 return Vec::new();
             };
             let revision = loaded.saved.revision;
-            let wanting = machine
-                .escrows
-                .iter()
-                .filter(|(_, escrow)| escrow.wants_contact(now));
-            let known = wanting.filter_map(|(name, _)| {
-                let terms = loaded.policy.terms(name, revision)?;
+            let region = machine.name.as_str();
+            let wanting = machine.escrows.iter_mut().filter_map(|(name, escrow)| {
+                escrow.advance(now);
+                escrow.wants_contact(now).then_some(name)
+            });
+            let known = wanting.filter_map(|name| {
+                let terms = loaded.policy.terms(name, region, revision)?;
                 Some((name.clone(), terms, loaded.policy.home.clone()))
             });
             known.collect::<Vec<_>>()

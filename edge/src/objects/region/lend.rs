@@ -3,11 +3,10 @@
 use std::rc::Rc;
 
 use futures_util::future::join_all;
-use weir_shared::federation::escrow::Escrow;
+use weir_shared::federation::escrow::{Escrow, Tickets};
 use weir_shared::federation::holder::Outlook;
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool_name::PoolName;
-use weir_shared::federation::waiting::Ticket;
 use weir_shared::limiting::key::shard;
 use weir_shared::limits::{
     CALL_MS_MAX, CLOCK_STEP_MS_MAX, CONTACT_MS_MIN, COORDINATOR_CALL_MS_MAX, POOLS_MAX, PURGE_MS,
@@ -46,7 +45,8 @@ impl Core {
         let next_contact_ms = self.with(|machine, now| {
             let escrows = machine.escrows.values();
             let contacts = escrows.map(|escrow| escrow.next_contact_ms(now));
-            contacts.max().unwrap_or(CONTACT_MS_MIN)
+            let own = machine.own.values().map(|pool| pool.next_contact_ms(now));
+            contacts.chain(own).max().unwrap_or(CONTACT_MS_MIN)
         })?;
         let older = call.revision < loaded.saved.revision;
         let policy = older.then(|| serde_json::to_value(loaded.saved.as_ref()));
@@ -70,9 +70,13 @@ impl Core {
             Err(refusal) => return Ok(ExchangeAnswer::Refused(refusal)),
         };
         let revision = loaded.saved.revision;
-        let Some(terms) = loaded.policy.terms(&message.budget, revision) else {
+        let name = self.with(|machine, _| machine.name.clone())?;
+        let Some(terms) = loaded.policy.terms(&message.budget, &name, revision) else {
             return Ok(ExchangeAnswer::Refused(Refusal::UnknownBudget));
         };
+        if loaded.policy.region_owns(&message.budget) {
+            return self.lend_own(&message, &terms);
+        }
         if !self.load_escrow(&message.budget)? {
             return Ok(ExchangeAnswer::Refused(Refusal::NoRoom));
         }
@@ -81,6 +85,11 @@ impl Core {
             escrow.exchange(&message, outage, now)
         })?;
         self.store_escrow(&message.budget)?;
+        let wanting = self.with_escrow(&message.budget, |escrow, now| escrow.wants_contact(now))?;
+        if wanting {
+            // Nobody waits for it.
+            let _landing = self.borrow_more(&message.budget, &terms, &loaded.policy.home)?;
+        }
         Ok(match answer {
             Ok(reply) => ExchangeAnswer::Reply(reply),
             Err(refusal) => ExchangeAnswer::Refused(refusal),
@@ -99,12 +108,13 @@ impl Core {
         let mut waiting = Waiting {
             core: self,
             message,
-            ticket: None,
+            tickets: Tickets::new(),
         };
         let started = self.with(|_, now| now)?;
         loop {
             let (outlook, now) = self.with_escrow(budget, |escrow, now| {
-                (escrow.outlook(message, waiting.ticket, now), now)
+                escrow.advance(now);
+                (escrow.outlook(message, &waiting.tickets, now), now)
             })?;
             if outlook != Outlook::Short {
                 return Ok(outlook != Outlook::Unknown);
@@ -270,25 +280,26 @@ fn refuse(escrow: &mut Escrow, sequence: Sequence, refusal: &Refusal) -> bool {
 struct Waiting<'a> {
     core: &'a Core,
     message: &'a Message,
-    ticket: Option<Ticket>,
+    tickets: Tickets,
 }
 
 impl Waiting<'_> {
-    /// Takes a ticket for the next message, unless the one in hand has not been answered yet.
+    /// Takes tickets for the next message, unless those in hand have not been answered yet.
     fn register(&mut self) -> Result<bool, Refused> {
-        let (message, ticket) = (self.message, self.ticket);
-        let wait = |escrow: &mut Escrow, now| escrow.wait_on(ticket, message, now);
-        self.ticket = self.core.with_escrow(&message.budget, wait)?;
-        Ok(self.ticket.is_some())
+        let (message, tickets) = (self.message, std::mem::take(&mut self.tickets));
+        let wait = |escrow: &mut Escrow, now| escrow.wait_on(tickets, message, now);
+        let registered = self.core.with_escrow(&message.budget, wait)?;
+        let room = registered.is_some();
+        self.tickets = registered.unwrap_or_default();
+        Ok(room)
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket {
-            let unwait = |escrow: &mut Escrow, _| escrow.unwait(ticket);
-            // An escrow that is gone has no waiters either.
-            let _gone = self.core.with_escrow(&self.message.budget, unwait);
-        }
+        let tickets = &self.tickets;
+        let unwait = |escrow: &mut Escrow, _| escrow.unwait(tickets);
+        // An escrow that is gone has no waiters either.
+        let _gone = self.core.with_escrow(&self.message.budget, unwait);
     }
 }

@@ -4,6 +4,7 @@
 mod counters;
 mod keys;
 mod lend;
+mod own;
 mod policy;
 mod settle;
 
@@ -15,6 +16,7 @@ use futures_channel::oneshot;
 use weir_shared::accounting::frame::{Counted, Inbox, Outbox};
 use weir_shared::clock::MonotonicClock;
 use weir_shared::federation::escrow::Escrow;
+use weir_shared::federation::pool::Pool;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, OpId};
 use weir_shared::wire::region::ContactBody;
 use weir_shared::wire::settlement::SettleBody;
@@ -30,6 +32,7 @@ const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS life (id INTEGER PRIMARY KEY, incarnation INTEGER)",
     "CREATE TABLE IF NOT EXISTS policy (id INTEGER PRIMARY KEY, revision INTEGER, document TEXT)",
     "CREATE TABLE IF NOT EXISTS escrows (pool TEXT PRIMARY KEY, ends_at INTEGER, body TEXT)",
+    "CREATE TABLE IF NOT EXISTS pools (name TEXT PRIMARY KEY, label INTEGER, body TEXT)",
     "CREATE TABLE IF NOT EXISTS settlements (op TEXT PRIMARY KEY, expires_at INTEGER, body TEXT)",
 ];
 
@@ -58,6 +61,8 @@ struct Machine {
     policy: Option<Loaded>,
     asked_at: EpochMs,
     escrows: BTreeMap<String, Escrow>,
+    /// Pools that are the region's own.
+    own: BTreeMap<String, Pool>,
     /// Raised when escrows are dropped: one that comes back is another life.
     escrow_life: Incarnation,
     purged_at: EpochMs,
@@ -154,6 +159,7 @@ impl Core {
             policy: None,
             asked_at: EpochMs(0),
             escrows: BTreeMap::new(),
+            own: BTreeMap::new(),
             escrow_life: incarnation,
             purged_at: now,
             settlements: 0,

@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use weir_shared::fairness::ask::Party;
 use weir_shared::limits::OPERATOR_CALL_MS_MAX;
 use weir_shared::units::{HolderId, Incarnation, OpId, Sequence};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, VERSION, Want};
@@ -61,7 +62,7 @@ impl Core {
         let mut returned = Vec::with_capacity(call.pools.len());
         // From here on nothing waits: what goes back and that it did become durable together.
         for change in &call.pools {
-            returned.push(self.take_back(change)?);
+            returned.push(self.take_back(change, loaded)?);
         }
         let reply = SettleReply {
             actual: call.actual,
@@ -80,12 +81,19 @@ impl Core {
         Ok(reply)
     }
 
-    fn take_back(self: &Rc<Self>, change: &PoolChange) -> Result<u64, Refused> {
-        if change.back == 0 || !self.load_escrow(&change.pool)? {
+    fn take_back(self: &Rc<Self>, change: &PoolChange, loaded: &Loaded) -> Result<u64, Refused> {
+        let tenant = change.tenant.as_deref().unwrap_or_default();
+        if change.back == 0 {
+            return Ok(0);
+        }
+        if loaded.policy.region_owns(&change.pool) {
+            return self.refund_own(&change.pool, (change.label, tenant), change.back);
+        }
+        if !self.load_escrow(&change.pool)? {
             return Ok(0);
         }
         let taken = self.with_escrow(&change.pool, |escrow, now| {
-            escrow.refund(change.label, change.back, now)
+            escrow.refund(change.label, tenant, change.back, now)
         })?;
         self.store_escrow(&change.pool)?;
         Ok(taken)
@@ -97,8 +105,19 @@ impl Core {
         change: &PoolChange,
         loaded: &Loaded,
     ) -> Result<u64, Refused> {
-        let terms = loaded.policy.terms(&change.pool, loaded.saved.revision);
+        let name = self.with(|machine, _| machine.name.clone())?;
+        let revision = loaded.saved.revision;
+        let terms = loaded.policy.terms(&change.pool, &name, revision);
         let (true, Some(terms)) = (change.debt > 0, terms) else {
+            return Ok(0);
+        };
+        // A tenant that the policy refuses by now, or that shares the pool no more, owes nothing.
+        let named = change.tenant.as_deref().filter(|_| terms.sharing.is_some());
+        let party = named.map_or_else(
+            || Some(Party::everyone()),
+            |tenant| loaded.policy.party(tenant),
+        );
+        let Some(party) = party.filter(|_| named.is_some() == terms.sharing.is_some()) else {
             return Ok(0);
         };
         let (incarnation, sequence) = self.with(|machine, _| {
@@ -115,12 +134,16 @@ impl Core {
             seen: None,
             window: None,
             wants: vec![Want {
-                tenant: None,
+                tenant: named.map(str::to_owned),
                 waiting: change.debt,
                 smallest: 1,
                 expected: 0,
+                held: 0,
+                denied: 0,
+                rank: (&party).into(),
             }],
             returns: Vec::new(),
+            ahead: 0,
             denied: 0,
         };
         Ok(match self.lend(body, loaded).await? {

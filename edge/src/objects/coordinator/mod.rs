@@ -1,5 +1,7 @@
 //! A coordinator: runs the [`Pool`] of one budget, or those of one shard of a global limit's keys, each a row.
 
+mod region_pools;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -9,16 +11,18 @@ use weir_shared::federation::pool_name::PoolName;
 use weir_shared::limits::{GLOBAL_BUCKETS_MAX, POOLS_MAX, PURGE_MS};
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, Terms};
+use weir_shared::wire::region_pool::RegionPoolBody;
 use weir_shared::wire::stored::{StoredPool, read_row};
 use worker::{Date, DurableObject, Env, Request, Response, State, durable_object};
 
-use super::server::{Arrived, Refused};
-use super::storage::{Database, Value, integer, number, report_damaged, text, wrong_type};
+use crate::objects::server::{Arrived, Refused};
+use crate::objects::storage::{Database, Value, integer, number, report_damaged, text, wrong_type};
 
 const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS pools (name TEXT PRIMARY KEY, label INTEGER, \
      expires_at INTEGER, body TEXT)",
     "CREATE TABLE IF NOT EXISTS floor (id INTEGER PRIMARY KEY, label INTEGER)",
+    "CREATE TABLE IF NOT EXISTS region_pools (name TEXT PRIMARY KEY, body TEXT)",
 ];
 
 /// A coordinator.
@@ -47,10 +51,13 @@ impl DurableObject for Coordinator {
 
     async fn fetch(&self, request: Request) -> worker::Result<Response> {
         let arrived = Arrived::read(request).await?;
-        if !arrived.is::<ExchangeBody>() {
-            return arrived.unknown();
+        if arrived.is::<ExchangeBody>() {
+            arrived.answer(arrived.parse().and_then(|body| self.exchange(body)))
+        } else if arrived.is::<RegionPoolBody>() {
+            arrived.answer(arrived.parse().and_then(|body| self.split(&body)))
+        } else {
+            arrived.unknown()
         }
-        arrived.answer(arrived.parse().and_then(|body| self.exchange(body)))
     }
 }
 

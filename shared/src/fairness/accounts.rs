@@ -1,0 +1,437 @@
+//! What the tenants of one budget, or below one tenant, have used and are guaranteed, and how much of all guarantees is
+//! unused.
+//!
+//! That sum, `max(0, g_j - used_j)` over all tenants, follows each charge. When the weights change it is read from one
+//! tree of used units for each distinct weight, into which those charged since are placed first. So a charge costs the
+//! same for any number of tenants, and a change of weights `O(K log n)` for `K` distinct ones.
+
+use std::collections::BTreeMap;
+
+use super::ask::{Moment, Standing};
+use super::classes::{ClassKey, Classes, Tally, Unused, guarantee};
+use super::member::{Keeping, Member, class_of, stranger};
+use super::share::{ShareRow, ShareTerms};
+
+/// The account that the tenants beyond `tenants_max` share. No tenant's name has a control character.
+pub(crate) const OVERFLOW: &str = "\u{1}overflow";
+
+/// One tenant at one instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Account {
+    /// `floor(w * L / W)`.
+    pub guarantee: u64,
+    /// Units.
+    pub used: u64,
+    /// Units that nobody has.
+    pub pool: u64,
+    /// Units of them that are kept for others.
+    pub kept: u64,
+    /// Units of those that are kept for tenants that have not come.
+    pub kept_carried: u64,
+    /// Units above the guarantee that it may use.
+    pub borrow_max: u64,
+}
+
+/// Names an account; it stays until the window rolls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AccountId(usize);
+
+/// What holds while weights and limit stand.
+#[derive(Debug, Clone, Copy)]
+struct Stands {
+    limit: u64,
+    unused: Unused,
+}
+
+/// The accounts.
+#[derive(Debug, Clone)]
+pub(crate) struct Accounts {
+    terms: ShareTerms,
+    keeping: Keeping,
+    index: BTreeMap<String, usize>,
+    members: Vec<Member>,
+    /// Tenants of the last window that were not seen yet; empty once they do not count any more.
+    carried: BTreeMap<String, ClassKey>,
+    classes: Classes,
+    unknown: u64,
+    used_total: u64,
+    /// Members to place again before a sum is read from the trees.
+    moved: Vec<usize>,
+    /// What holds while weights and limit stand.
+    stands: Option<Stands>,
+    operations: u64,
+}
+
+impl Accounts {
+    pub(crate) fn new(terms: ShareTerms, keeping: Keeping) -> Self {
+        Self {
+            terms,
+            keeping,
+            index: BTreeMap::new(),
+            members: Vec::new(),
+            carried: BTreeMap::new(),
+            classes: Classes::new(terms.unknown_weight_max.micros()),
+            unknown: 0,
+            used_total: 0,
+            moved: Vec::new(),
+            stands: None,
+            operations: 0,
+        }
+    }
+
+    /// Other terms, for what comes.
+    pub(crate) fn retune(&mut self, terms: ShareTerms) {
+        self.terms = terms;
+        self.classes
+            .bound_unknown(terms.unknown_weight_max.micros());
+        self.stands = None;
+    }
+
+    /// The next window: nobody has used anything.
+    pub(crate) fn roll(&mut self) {
+        let index = std::mem::take(&mut self.index);
+        let members = std::mem::take(&mut self.members);
+        self.carried.clear();
+        if self.terms.carried {
+            let class = |id: usize| members.get(id).map(|member| member.class);
+            let carried = index.into_iter();
+            self.carried = carried
+                .filter_map(|(name, id)| Some((name, class(id)?)))
+                .collect();
+        }
+        self.classes.roll(self.terms.carried);
+        self.moved.clear();
+        (self.unknown, self.used_total, self.stands) = (0, 0, None);
+    }
+
+    /// The account of a tenant, opened if it has none.
+    pub(crate) fn join(&mut self, name: &str, standing: &Standing) -> AccountId {
+        self.count(1);
+        if let Some(id) = self.index.get(name).copied() {
+            self.restate(id, standing);
+            return AccountId(id);
+        }
+        if standing.known || self.unknown < self.terms.tenants_max {
+            return self.open(name, standing);
+        }
+        match self.index.get(OVERFLOW).copied() {
+            Some(id) => AccountId(id),
+            None => self.open(OVERFLOW, standing),
+        }
+    }
+
+    fn open(&mut self, name: &str, standing: &Standing) -> AccountId {
+        let class = class_of(standing);
+        let id = self.members.len();
+        self.unknown += u64::from(!standing.known);
+        self.members.push(Member::new(standing, self.keeping));
+        self.index.insert(name.to_owned(), id);
+        match self.carried.remove(name) {
+            Some(before) => {
+                let carried = &mut self.classes.of(before).carried;
+                *carried = carried.saturating_sub(1);
+                if let Some(Stands { unused, .. }) = &mut self.stands {
+                    let guarantee = u128::from(self.classes.guarantee(before));
+                    unused.carried = unused.carried.saturating_sub(guarantee);
+                }
+                if before != class {
+                    self.classes.unweigh(before);
+                    self.weigh(class);
+                }
+            }
+            None => self.weigh(class),
+        }
+        self.classes.of(class).members += 1;
+        self.moved(id);
+        self.keep(id);
+        AccountId(id)
+    }
+
+    fn weigh(&mut self, class: ClassKey) {
+        self.classes.weigh(class);
+        self.stands = None;
+    }
+
+    /// Takes over what a tenant that has an account claims now.
+    fn restate(&mut self, id: usize, standing: &Standing) {
+        let class = class_of(standing);
+        let Some(mut member) = self.members.get(id).cloned() else {
+            return;
+        };
+        let before = (member.class, member.unkept, member.borrow_max);
+        member.bound(standing, self.keeping);
+        if before == (class, member.unkept, member.borrow_max) {
+            return;
+        }
+        if before.0 != class {
+            self.reclass(&mut member, class);
+            member.weight = standing.weight;
+        }
+        if let Some(slot) = self.members.get_mut(id) {
+            *slot = member;
+        }
+        self.stands = None;
+        self.moved(id);
+    }
+
+    fn reclass(&mut self, member: &mut Member, class: ClassKey) {
+        let before = member.class;
+        let old = self.classes.of(before);
+        old.members = old.members.saturating_sub(1);
+        if let Some(key) = member.placed.take() {
+            old.keys.remove(key, Tally::of(key));
+        }
+        self.classes.unweigh(before);
+        self.classes.weigh(class);
+        self.classes.of(class).members += 1;
+        self.unknown = self.unknown.saturating_sub(u64::from(!before.known));
+        self.unknown += u64::from(!class.known);
+        member.class = class;
+    }
+
+    /// The account at an instant.
+    pub(crate) fn at(&mut self, id: AccountId, at: &Moment) -> Account {
+        self.expire(at);
+        let unused = self.stand(at.limit);
+        self.count(1);
+        let Some(member) = self.members.get(id.0) else {
+            return Account::nothing();
+        };
+        let guarantee = self.classes.guarantee(member.class);
+        let others = unused.members - u128::from(member.kept_of(guarantee)).min(unused.members);
+        let carried = match self.keeping {
+            Keeping::Whole => paced(unused.carried, at),
+            Keeping::AboveLendMax => 0,
+        };
+        let units = |units: u128| u64::try_from(units).unwrap_or(u64::MAX);
+        Account {
+            guarantee,
+            used: member.used,
+            pool: at.limit.saturating_sub(self.used_total).min(at.unlent),
+            kept: units(others.saturating_add(carried)),
+            kept_carried: units(carried),
+            borrow_max: member.borrow_max.unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Lets those go that were carried and have not come.
+    fn expire(&mut self, at: &Moment) {
+        if !self.carried.is_empty() && !carries(at) {
+            self.carried.clear();
+            self.classes.drop_carried();
+            self.stands = None;
+        }
+    }
+
+    /// What is unused, read anew where weights or the limit have changed.
+    fn stand(&mut self, limit: u64) -> Unused {
+        if let Some(stands) = self.stands
+            && stands.limit == limit
+        {
+            return stands.unused;
+        }
+        self.place();
+        let unused = self.classes.stand(limit);
+        self.stands = Some(Stands { limit, unused });
+        unused
+    }
+
+    /// In how many milliseconds those that are carried go, and what this tenant is guaranteed then. `None` when nobody
+    /// is carried.
+    pub(crate) fn without_carried(&self, id: AccountId, at: &Moment) -> Option<(u64, u64)> {
+        if self.carried.is_empty() || !carries(at) {
+            return None;
+        }
+        let member = self.members.get(id.0)?;
+        let in_ms = at.left_ms - left_ms_after_quarter(at);
+        let later = self.classes.later(at.limit, member.class);
+        Some((in_ms, later))
+    }
+
+    /// In how many milliseconds at most so many units are kept for those that are carried. `None`: not before they go.
+    pub(crate) fn kept_for_carried(&self, units_max: u64, at: &Moment) -> Option<u64> {
+        let guarantees = self.stands?.unused.carried;
+        let window_ms = u128::from(at.window_ms.max(1));
+        // The largest left_ms with floor(guarantees * left_ms / window_ms) <= units_max.
+        let left_ms = (window_ms * (u128::from(units_max) + 1) - 1).checked_div(guarantees)?;
+        let left_ms = u64::try_from(left_ms).unwrap_or(u64::MAX).min(at.left_ms);
+        (left_ms > left_ms_after_quarter(at)).then(|| at.left_ms - left_ms)
+    }
+
+    fn place(&mut self) {
+        for id in std::mem::take(&mut self.moved) {
+            let Some(member) = self.members.get_mut(id) else {
+                continue;
+            };
+            member.moved = false;
+            let key = member.key();
+            if key == member.placed {
+                continue;
+            }
+            let keys = &mut self.classes.of(member.class).keys;
+            if let Some(key) = member.placed {
+                keys.remove(key, Tally::of(key));
+            }
+            if let Some(key) = key {
+                keys.insert(key, Tally::of(key));
+            }
+            member.placed = key;
+        }
+    }
+
+    fn moved(&mut self, id: usize) {
+        if let Some(member) = self.members.get_mut(id)
+            && !std::mem::replace(&mut member.moved, true)
+        {
+            self.moved.push(id);
+        }
+    }
+
+    /// Counts what is kept for a member that just came.
+    fn keep(&mut self, id: usize) {
+        let (Some(member), Some(stands)) = (self.members.get(id), &mut self.stands) else {
+            return;
+        };
+        let kept = u128::from(member.kept_of(self.classes.guarantee(member.class)));
+        stands.unused.members = stands.unused.members.saturating_add(kept);
+    }
+
+    fn use_up(&mut self, id: usize, used: u64) {
+        self.count(1);
+        let Some(member) = self.members.get_mut(id) else {
+            return;
+        };
+        let guarantee = self.classes.guarantee(member.class);
+        let before = (member.used, member.kept_of(guarantee));
+        member.used = used;
+        if let Some(Stands { unused, .. }) = &mut self.stands {
+            let kept = u128::from(member.kept_of(guarantee));
+            unused.members = unused.members.saturating_sub(u128::from(before.1));
+            unused.members = unused.members.saturating_add(kept);
+        }
+        self.used_total = self
+            .used_total
+            .saturating_sub(before.0)
+            .saturating_add(used);
+        if before.0 != used {
+            self.moved(id);
+        }
+    }
+
+    /// Counts units as used. Those of a name without an account go to the one that is shared: nothing is forgotten.
+    pub(crate) fn charge(&mut self, name: &str, units: u64) {
+        let id = match self.id(name) {
+            Some(id) => id,
+            None => self.open(OVERFLOW, &stranger()).0,
+        };
+        let used = self.members.get(id).map_or(0, |member| member.used);
+        self.use_up(id, used.saturating_add(units));
+    }
+
+    /// Sets what a tenant has used. The account that many share is never lowered, as each of them knows its own part
+    /// alone.
+    pub(crate) fn settle(&mut self, name: &str, standing: &Standing, used: u64) {
+        let AccountId(id) = self.join(name, standing);
+        let is_own = self.index.get(name) == Some(&id) && name != OVERFLOW;
+        let before = self.members.get(id).map_or(0, |member| member.used);
+        let used = if is_own { used } else { before.max(used) };
+        if used != before {
+            self.use_up(id, used);
+        }
+    }
+
+    /// Takes units off what was charged to a tenant.
+    pub(crate) fn lower(&mut self, name: &str, units: u64) {
+        if let Some(id) = self.id(name) {
+            let used = self.members.get(id).map_or(0, |member| member.used);
+            self.use_up(id, used.saturating_sub(units));
+        }
+    }
+
+    /// What a tenant with an account of its own has used.
+    pub(crate) fn own(&self, name: &str) -> Option<u64> {
+        let member = self.index.get(name).and_then(|id| self.members.get(*id));
+        member.map(|member| member.used)
+    }
+
+    fn id(&self, name: &str) -> Option<usize> {
+        let own = self.index.get(name);
+        own.or_else(|| self.index.get(OVERFLOW)).copied()
+    }
+
+    /// What a tenant has used; of one without an account, what those without one have used together.
+    pub(crate) fn used(&self, name: &str) -> u64 {
+        let id = self.id(name);
+        let member = id.and_then(|id| self.members.get(id));
+        member.map_or(0, |member| member.used)
+    }
+
+    pub(crate) fn used_total(&self) -> u64 {
+        self.used_total
+    }
+
+    /// What a tenant is guaranteed, or would be if it came.
+    pub(crate) fn guarantee(&self, name: &str, standing: &Standing, at: &Moment) -> u64 {
+        let member = self.index.get(name).and_then(|id| self.members.get(*id));
+        let is_counted = member.is_some() || self.carried.contains_key(name);
+        let class = member.map_or_else(|| class_of(standing), |member| member.class);
+        let more = (!is_counted).then_some(class);
+        let scale = self.classes.scale(more);
+        guarantee(scale.weight(class), at.limit, self.classes.sum(scale, more))
+    }
+
+    /// Every account, by name.
+    pub(crate) fn rows(&self, limit: u64) -> Vec<ShareRow> {
+        let scale = self.classes.scale(None);
+        let sum = self.classes.sum(scale, None);
+        let rows = self.index.iter().filter_map(|(name, id)| {
+            let member = self.members.get(*id)?;
+            let guarantee = guarantee(scale.weight(member.class), limit, sum);
+            Some(ShareRow {
+                name: name.clone(),
+                weight: member.weight,
+                guarantee,
+                ceiling: guarantee,
+                used: member.used,
+            })
+        });
+        rows.collect()
+    }
+
+    /// Steps that were taken so far.
+    pub(crate) fn operations(&self) -> u64 {
+        self.operations.saturating_add(self.classes.steps())
+    }
+
+    fn count(&mut self, steps: u64) {
+        self.operations = self.operations.saturating_add(steps);
+    }
+}
+
+impl Account {
+    fn nothing() -> Self {
+        Self {
+            guarantee: 0,
+            used: 0,
+            pool: 0,
+            kept: 0,
+            kept_carried: 0,
+            borrow_max: 0,
+        }
+    }
+}
+
+/// Whether tenants of the last window that were not seen yet still count.
+fn carries(at: &Moment) -> bool {
+    at.left_ms > left_ms_after_quarter(at)
+}
+
+fn left_ms_after_quarter(at: &Moment) -> u64 {
+    at.window_ms - at.window_ms.div_ceil(4)
+}
+
+/// What is still kept of guarantees that nobody has claimed: the part that the window has left.
+fn paced(guarantees: u128, at: &Moment) -> u128 {
+    let window_ms = u128::from(at.window_ms.max(1));
+    guarantees.saturating_mul(u128::from(at.left_ms.min(at.window_ms))) / window_ms
+}

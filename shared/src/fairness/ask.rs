@@ -1,0 +1,120 @@
+//! What the parts of fair sharing tell each other: who asks, for what, at which point of a window, and what it gets.
+
+use super::accounts::OVERFLOW;
+use crate::policy::weight::Weight;
+
+/// Who asks, and with what claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Party {
+    /// The tenant.
+    pub name: String,
+    /// Its claim.
+    pub standing: Standing,
+}
+
+impl Party {
+    /// All tenants for whom there is no account of their own, as one that the policy does not name.
+    #[must_use]
+    pub fn overflow() -> Self {
+        let everyone = Self::everyone();
+        Self {
+            name: OVERFLOW.to_owned(),
+            standing: Standing {
+                known: false,
+                ..everyone.standing
+            },
+        }
+    }
+
+    /// Whether it is [`Party::overflow`], which no tenant can be called.
+    #[must_use]
+    pub fn is_overflow(&self) -> bool {
+        self.name == OVERFLOW
+    }
+
+    /// All tenants as one: whoever comes first is served.
+    #[must_use]
+    pub fn everyone() -> Self {
+        Self {
+            name: String::new(),
+            standing: Standing {
+                weight: Weight::WHOLE,
+                known: true,
+                borrow_max: None,
+                lend_max: None,
+                above: Vec::new(),
+            },
+        }
+    }
+}
+
+/// A tenant's claim to a budget.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// Its weight among those with the same parent.
+    pub weight: Weight,
+    /// Whether the policy names it. Those that it does not name weigh no more than a bound together.
+    pub known: bool,
+    /// Units above its guarantee that it may use in a window; `None` for any.
+    pub borrow_max: Option<u64>,
+    /// Units of its guarantee that others may use while it does not; `None` for all.
+    pub lend_max: Option<u64>,
+    /// The tenants above it: its parent first, then that one's parent.
+    pub above: Vec<Above>,
+}
+
+/// A tenant above others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Above {
+    /// Its name.
+    pub name: String,
+    /// Its weight among those with the same parent.
+    pub weight: Weight,
+    /// As [`Standing::borrow_max`], for all below it together.
+    pub borrow_max: Option<u64>,
+    /// As [`Standing::lend_max`], for all below it together.
+    pub lend_max: Option<u64>,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ask {
+    /// Units that requests wait for.
+    pub waiting: u64,
+    /// The smallest cost among them. Equal to `waiting` where it is one request.
+    pub smallest: u64,
+    /// Units that will be asked for soon, beyond those.
+    pub expected: u64,
+    /// Units that were denied since the last ask: demand, and nothing else.
+    pub denied: u64,
+    /// Holders that have some of the tenant's units.
+    pub holders: u64,
+}
+
+/// The window at one instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// Units of the whole window.
+    pub limit: u64,
+    /// Units that can safely be lent: never more than this.
+    pub unlent: u64,
+    /// Milliseconds until its end.
+    pub left_ms: u64,
+    /// Its length.
+    pub window_ms: u64,
+}
+
+/// What a tenant may be charged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Room {
+    /// Of what is waited for: all, a part of at least the smallest cost, or nothing.
+    pub waiting: u64,
+    /// Of what is expected.
+    pub ahead: u64,
+    /// The tenant's ceiling in this window, as it stands.
+    pub ceiling: u64,
+    /// Units that it could have after these.
+    pub left: u64,
+    /// In how many milliseconds the smallest cost could be had, if nothing else changes. `None`: not in this window.
+    pub retry_ms: Option<u64>,
+}

@@ -1,0 +1,148 @@
+//! The level of those that want more than their reserve: the streaming form of weighted max-min.
+
+use super::rate::parts;
+
+/// A member that is expected to use more than its reserve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Appetite {
+    /// As it counts, in micro-units, at least 1.
+    pub weight: u128,
+    /// Units that it has used.
+    pub used: u64,
+    /// Parts of a unit that others have to leave for it.
+    pub reserve: u128,
+    /// Parts that it can still be expected to use.
+    pub expected: u128,
+}
+
+impl Appetite {
+    /// Between which levels what it gets grows.
+    fn span(&self) -> (u128, u128) {
+        let weight = self.weight.max(1);
+        let used = parts(self.used);
+        let most = self.expected.max(self.reserve);
+        (
+            used.saturating_add(self.reserve) / weight,
+            used.saturating_add(most) / weight,
+        )
+    }
+}
+
+/// Up to where each may fill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Level {
+    /// Parts a micro-unit of weight.
+    pub height: u128,
+    /// The weight of those that fill as it rises.
+    pub slope: u128,
+}
+
+/// The level at which all get `free` parts together; `None` where there is enough for all that
+/// they are expected to use. Rounded down by at most one part a micro-unit for each.
+pub(super) fn level(appetites: &[Appetite], free: u128) -> Option<Level> {
+    let most = |appetite: &Appetite| appetite.expected.max(appetite.reserve);
+    let all = appetites.iter().map(most).fold(0, u128::saturating_add);
+    if all <= free {
+        return None;
+    }
+    let mut turns: Vec<(u128, bool, u128)> = Vec::with_capacity(2 * appetites.len());
+    let mut got = 0_u128;
+    for appetite in appetites {
+        let (from, to) = appetite.span();
+        turns.push((from, false, appetite.weight));
+        turns.push((to, true, appetite.weight));
+        got = got.saturating_add(appetite.reserve);
+    }
+    turns.sort_unstable();
+    let mut weight = 0_u128;
+    let mut height = 0_u128;
+    for (turn, ends, of) in turns {
+        let rest = free.saturating_sub(got);
+        let more = weight.saturating_mul(turn.saturating_sub(height));
+        if more > rest {
+            return Some(Level {
+                height: height.saturating_add(rest / weight.max(1)),
+                slope: weight,
+            });
+        }
+        got = got.saturating_add(more);
+        height = turn;
+        weight = if ends {
+            weight.saturating_sub(of)
+        } else {
+            weight.saturating_add(of)
+        };
+    }
+    Some(Level {
+        height,
+        slope: weight,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn appetite(weight: u128, used: u64, reserve: u64, expected: u64) -> Appetite {
+        Appetite {
+            weight,
+            used,
+            reserve: parts(reserve),
+            expected: parts(expected),
+        }
+    }
+
+    /// What one still gets: `max(reserve, min(w * height - used, expected))`.
+    fn got(one: &Appetite, height: u128) -> u128 {
+        let below = (one.weight * height).saturating_sub(parts(one.used));
+        below.min(one.expected).max(one.reserve)
+    }
+
+    fn height(all: &[Appetite], free: u64) -> Option<u128> {
+        level(all, parts(free)).map(|level| level.height)
+    }
+
+    #[test]
+    fn the_level_gives_each_its_weight_of_what_is_free() {
+        let all = [1, 2, 4].map(|weight| appetite(weight, 0, 0, 1_000));
+        assert_eq!(height(&all, 700), Some(parts(100)));
+    }
+
+    #[test]
+    fn what_one_does_not_want_goes_to_the_others() {
+        let all = [appetite(1, 0, 0, 10), appetite(1, 0, 0, 500)];
+        assert_eq!(height(&all, 100), Some(parts(90)));
+        assert_eq!(height(&all, 510), None);
+    }
+
+    #[test]
+    fn one_that_is_ahead_waits_for_the_others() {
+        let all = [appetite(1, 60, 0, 500), appetite(1, 0, 0, 500)];
+        assert_eq!(height(&all, 40), Some(parts(40)));
+        assert_eq!(height(&all, 100), Some(parts(80)));
+    }
+
+    #[test]
+    fn a_reserve_is_kept_whatever_the_level() {
+        let all = [appetite(1, 0, 30, 500), appetite(1, 0, 0, 500)];
+        assert_eq!(height(&all, 40), Some(parts(10)));
+    }
+
+    #[test]
+    fn at_the_level_all_get_what_is_free_together() {
+        let all = [
+            appetite(3, 7, 2, 40),
+            appetite(1, 0, 5, 90),
+            appetite(7, 31, 0, 3),
+            appetite(2, 11, 1, 200),
+        ];
+        for free in 8..300 {
+            let free = parts(free);
+            let Some(level) = level(&all, free) else {
+                continue;
+            };
+            let got: u128 = all.iter().map(|one| got(one, level.height)).sum();
+            assert!(got <= free + 13 && free <= got + 13 * 2, "{free}: {got}");
+        }
+    }
+}

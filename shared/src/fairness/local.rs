@@ -1,0 +1,270 @@
+//! A budget that one holder keeps by itself: nothing is leased, and every check is decided at once.
+
+use super::ask::{Ask, Moment, Party, Room};
+use super::share::{Share, ShareRow, ShareTerms};
+use crate::decision::{Decision, Reason, Retry};
+use crate::federation::window::Window;
+use crate::units::{EpochMs, WindowLabel};
+
+/// What a local budget is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LocalTerms {
+    /// Units of a window.
+    pub limit: u64,
+    /// Length of a window. Each ends on a multiple of it.
+    pub window_ms: u64,
+    /// How tenants share it; `None`: whoever comes first.
+    pub share: Option<ShareTerms>,
+}
+
+/// A budget in fixed windows.
+///
+/// ```
+/// use weir_shared::decision::{Reason, Retry};
+/// use weir_shared::fairness::ask::Party;
+/// use weir_shared::fairness::local::{LocalBudget, LocalTerms};
+/// use weir_shared::fairness::share::{Rule, ShareTerms};
+/// use weir_shared::policy::weight::Weight;
+/// use weir_shared::units::EpochMs;
+/// let share = ShareTerms {
+///     rule: Rule::Pinned, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false,
+/// };
+/// let mut budget = LocalBudget::new(LocalTerms { limit: 100, window_ms: 1_000, share: Some(share) });
+/// let party = |name: &str| Party { name: name.to_owned(), ..Party::everyone() };
+/// let first = budget.check(&party("a"), 40, EpochMs(5_200));
+/// assert_eq!((first.admitted(), first.limit, first.remaining), (true, 100, 60));
+/// // Two are there now, with 50 each: 40 + 20 is 10 above, and what is free is reserved for the other.
+/// let second = budget.check(&party("b"), 50, EpochMs(5_300));
+/// assert_eq!((second.admitted(), second.limit), (true, 50));
+/// let third = budget.check(&party("a"), 20, EpochMs(5_400));
+/// assert_eq!((third.reason, third.retry), (Reason::CapReached, Retry::AfterMs(600)));
+/// assert_eq!(budget.check(&party("a"), 101, EpochMs(5_400)).retry, Retry::Never);
+/// ```
+#[derive(Debug, Clone)]
+pub struct LocalBudget {
+    terms: LocalTerms,
+    window: Option<Window>,
+    shares: Shares,
+}
+
+/// Who has used what.
+#[derive(Debug, Clone)]
+enum Shares {
+    Shared(Box<Share>),
+    FirstCome { used: u64 },
+}
+
+impl LocalBudget {
+    /// Nobody has used anything.
+    #[must_use]
+    pub fn new(terms: LocalTerms) -> Self {
+        Self {
+            terms,
+            window: None,
+            shares: Shares::new(terms.share, 0),
+        }
+    }
+
+    /// Other terms: a limit holds at once, but takes nothing back; a length from the next window on. What was used stays
+    /// used.
+    pub fn retune(&mut self, terms: LocalTerms) {
+        self.terms = terms;
+        match (&mut self.shares, terms.share) {
+            (Shares::Shared(share), Some(terms)) => share.retune(terms),
+            (Shares::FirstCome { .. }, None) => {}
+            (shares, terms) => *shares = Shares::new(terms, shares.used_total()),
+        }
+    }
+
+    /// Decides a request of `cost` units and charges what it admits. A cost of 0 tells what one unit would meet, and
+    /// changes nothing.
+    pub fn check(&mut self, party: &Party, cost: u64, now: EpochMs) -> Decision {
+        let window = self.open(now);
+        let at = self.moment(&window, now);
+        if cost == 0 {
+            let room = self.shares.peek(party, &at);
+            let used = self.shares.used(party);
+            let (reason, retry) = match (room.left, at.unlent) {
+                (_, 0) => (Reason::CapReached, Retry::AfterMs(at.left_ms.max(1))),
+                (0, _) => (Reason::OverShare, Retry::AfterMs(at.left_ms.max(1))),
+                _ => (Reason::Admitted, Retry::Now),
+            };
+            return self.told(reason, retry, room.ceiling, used, &window);
+        }
+        let room = self.shares.room(party, cost, &at);
+        if room.waiting == cost {
+            self.shares.charge(party, cost);
+            let used = self.shares.used(party);
+            return self.told(Reason::Admitted, Retry::Now, room.ceiling, used, &window);
+        }
+        let used = self.shares.used(party);
+        let left_ms = at.left_ms.max(1);
+        let retry_ms = room.retry_ms.map_or(left_ms, |ms| ms.clamp(1, left_ms));
+        let (reason, retry) = if cost > self.terms.limit {
+            (Reason::Never, Retry::Never)
+        } else if cost > at.unlent {
+            (Reason::CapReached, Retry::AfterMs(retry_ms))
+        } else {
+            (Reason::OverShare, Retry::AfterMs(retry_ms))
+        };
+        self.told(reason, retry, room.ceiling, used, &window)
+    }
+
+    fn told(
+        &self,
+        reason: Reason,
+        retry: Retry,
+        limit: u64,
+        used: u64,
+        window: &Window,
+    ) -> Decision {
+        Decision {
+            reason,
+            limit,
+            remaining: limit.saturating_sub(used),
+            reset_at: window.ends_at,
+            retry,
+        }
+    }
+
+    /// Takes back units that a check charged to a tenant, if the window that they were charged to is still open.
+    pub fn undo(&mut self, label: WindowLabel, party: &Party, units: u64) {
+        if self.label() == Some(label) {
+            self.shares.lower(party, units);
+        }
+    }
+
+    /// The window of the last check; `None` before the first.
+    #[must_use]
+    pub fn label(&self) -> Option<WindowLabel> {
+        self.window.map(|window| window.label)
+    }
+
+    /// Units that all tenants have used in the window of the last check.
+    #[must_use]
+    pub fn used_total(&self) -> u64 {
+        self.shares.used_total()
+    }
+
+    /// Each tenant's share in the window of the last check, by name; nothing where whoever comes first is served.
+    #[must_use]
+    pub fn rows(&self, now: EpochMs) -> Vec<ShareRow> {
+        match (&self.shares, &self.window) {
+            (Shares::Shared(share), Some(window)) => share.rows(&self.moment(window, now)),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether nothing is known that the next check needs: a window without use has passed since the last one.
+    #[must_use]
+    pub fn is_idle(&self, now: EpochMs) -> bool {
+        let passed = |window: Window| now >= window.ends_at.plus(window.window_ms);
+        self.window.is_none_or(passed)
+    }
+
+    /// The window that is open at `now`.
+    fn open(&mut self, now: EpochMs) -> Window {
+        let window_ms = self.terms.window_ms;
+        let Some(before) = self.window else {
+            return *self
+                .window
+                .insert(Window::open(WindowLabel(1), now, window_ms));
+        };
+        let window = before.at(now, window_ms);
+        if window.label != before.label {
+            self.shares.roll();
+            // Who was there before a window in which nobody was is not there any more.
+            if now >= before.ends_at.plus(window.window_ms) {
+                self.shares.roll();
+            }
+        }
+        *self.window.insert(window)
+    }
+
+    fn moment(&self, window: &Window, now: EpochMs) -> Moment {
+        let used = self.shares.used_total();
+        Moment {
+            limit: self.terms.limit,
+            unlent: self.terms.limit.saturating_sub(used),
+            left_ms: window.remaining_ms(now),
+            window_ms: window.window_ms,
+        }
+    }
+}
+
+impl Shares {
+    fn new(terms: Option<ShareTerms>, used: u64) -> Self {
+        let Some(terms) = terms else {
+            return Self::FirstCome { used };
+        };
+        let mut share = Share::new(terms);
+        // Nobody knows any more by whom: it counts for those that the policy does not name.
+        if used > 0 {
+            share.charge("", used);
+        }
+        Self::Shared(Box::new(share))
+    }
+
+    fn roll(&mut self) {
+        match self {
+            Self::Shared(share) => share.roll(),
+            Self::FirstCome { used } => *used = 0,
+        }
+    }
+
+    fn room(&mut self, party: &Party, cost: u64, at: &Moment) -> Room {
+        let ask = Ask {
+            waiting: cost,
+            smallest: cost,
+            holders: 1,
+            ..Ask::default()
+        };
+        match self {
+            Self::Shared(share) => share.room(party, &ask, at),
+            Self::FirstCome { .. } => Room {
+                waiting: if cost <= at.unlent { cost } else { 0 },
+                ceiling: at.limit,
+                ..Room::default()
+            },
+        }
+    }
+
+    fn peek(&self, party: &Party, at: &Moment) -> Room {
+        match self {
+            Self::Shared(share) => share.peek(party, at),
+            Self::FirstCome { .. } => Room {
+                ceiling: at.limit,
+                left: at.unlent,
+                ..Room::default()
+            },
+        }
+    }
+
+    fn charge(&mut self, party: &Party, units: u64) {
+        match self {
+            Self::Shared(share) => share.charge(&party.name, units),
+            Self::FirstCome { used } => *used = used.saturating_add(units),
+        }
+    }
+
+    fn lower(&mut self, party: &Party, units: u64) {
+        match self {
+            Self::Shared(share) => share.lower(&party.name, units),
+            Self::FirstCome { used } => *used = used.saturating_sub(units),
+        }
+    }
+
+    fn used(&self, party: &Party) -> u64 {
+        match self {
+            Self::Shared(share) => share.used(&party.name),
+            Self::FirstCome { used } => *used,
+        }
+    }
+
+    fn used_total(&self) -> u64 {
+        match self {
+            Self::Shared(share) => share.used_total(),
+            Self::FirstCome { used } => *used,
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! One rule among the tenants with one parent.
+
+use super::ask::{Ask, Moment, Room, Standing};
+use super::fair_share::FairShare;
+use super::paced::Paced;
+use super::pinned::Pinned;
+use super::share::{Rule, ShareRow, ShareTerms};
+use super::weighted_fair_share::WeightedFairShare;
+
+/// The accounts of tenants with one parent.
+#[derive(Debug, Clone)]
+pub(crate) enum Machine {
+    Fair(FairShare),
+    Weighted(WeightedFairShare),
+    Pinned(Pinned),
+    Paced(Box<Paced>),
+}
+
+macro_rules! each {
+    ($machine:expr, $inner:ident => $result:expr) => {
+        match $machine {
+            Machine::Fair($inner) => $result,
+            Machine::Weighted($inner) => $result,
+            Machine::Pinned($inner) => $result,
+            Machine::Paced($inner) => $result,
+        }
+    };
+}
+
+impl Machine {
+    pub(crate) fn new(terms: ShareTerms) -> Self {
+        match terms.rule {
+            Rule::Fair => Self::Fair(FairShare::new(terms)),
+            Rule::Weighted => Self::Weighted(WeightedFairShare::new(terms)),
+            Rule::Pinned => Self::Pinned(Pinned::new(terms)),
+            Rule::Paced => Self::Paced(Box::new(Paced::new(terms))),
+        }
+    }
+
+    fn rule(&self) -> Rule {
+        match self {
+            Self::Fair(_) => Rule::Fair,
+            Self::Weighted(_) => Rule::Weighted,
+            Self::Pinned(_) => Rule::Pinned,
+            Self::Paced(_) => Rule::Paced,
+        }
+    }
+
+    /// Other terms. Under another rule every account is taken over, as that of a tenant that the policy does not name,
+    /// until it asks again and says whether it does.
+    pub(crate) fn retune(&mut self, terms: ShareTerms) {
+        if self.rule() != terms.rule {
+            let before = std::mem::replace(
+                self,
+                Self::new(ShareTerms {
+                    tenants_max: u64::MAX,
+                    ..terms
+                }),
+            );
+            let at = Moment {
+                limit: 0,
+                unlent: 0,
+                left_ms: 0,
+                window_ms: 0,
+            };
+            for row in before.rows(&at) {
+                let standing = Standing {
+                    weight: row.weight,
+                    known: false,
+                    borrow_max: None,
+                    lend_max: None,
+                    above: Vec::new(),
+                };
+                self.settle(&row.name, &standing, row.used);
+            }
+        }
+        each!(self, one => one.retune(terms));
+    }
+
+    pub(crate) fn roll(&mut self) {
+        each!(self, one => one.roll());
+    }
+
+    pub(crate) fn room(&mut self, name: &str, standing: &Standing, ask: &Ask, at: &Moment) -> Room {
+        each!(self, one => one.room(name, standing, ask, at))
+    }
+
+    /// What a tenant is guaranteed, where its ceiling may be below it.
+    pub(crate) fn guarantee(&self, name: &str, standing: &Standing, at: &Moment) -> u64 {
+        match self {
+            Self::Paced(one) => one.guarantee(name, standing, at),
+            Self::Fair(_) | Self::Weighted(_) | Self::Pinned(_) => 0,
+        }
+    }
+
+    pub(crate) fn peek(&self, name: &str, standing: &Standing, at: &Moment) -> Room {
+        each!(self, one => one.peek(name, standing, at))
+    }
+
+    pub(crate) fn charge(&mut self, name: &str, units: u64) {
+        each!(self, one => one.charge(name, units));
+    }
+
+    pub(crate) fn settle(&mut self, name: &str, standing: &Standing, used: u64) {
+        each!(self, one => one.settle(name, standing, used));
+    }
+
+    /// Takes units off what a tenant has used.
+    pub(crate) fn lower(&mut self, name: &str, units: u64) {
+        each!(self, one => one.lower(name, units));
+    }
+
+    /// Takes off all that a tenant has used by its own account, and says how much it was.
+    pub(crate) fn clear(&mut self, name: &str) -> u64 {
+        match each!(self, one => one.own(name)) {
+            Some(used) => {
+                self.lower(name, used);
+                used
+            }
+            None => 0,
+        }
+    }
+
+    pub(crate) fn used(&self, name: &str) -> u64 {
+        each!(self, one => one.used(name))
+    }
+
+    pub(crate) fn used_total(&self) -> u64 {
+        each!(self, one => one.used_total())
+    }
+
+    pub(crate) fn rows(&self, at: &Moment) -> Vec<ShareRow> {
+        each!(self, one => one.rows(at))
+    }
+
+    pub(crate) fn operations(&self) -> u64 {
+        each!(self, one => one.operations())
+    }
+}

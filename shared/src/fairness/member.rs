@@ -1,0 +1,86 @@
+//! A tenant among those with the same parent.
+
+use super::ask::Standing;
+use super::classes::ClassKey;
+use crate::policy::weight::Weight;
+
+/// What of its guarantee is kept for a tenant while it does not use it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keeping {
+    /// All of it.
+    Whole,
+    /// What is above its `lend_max`.
+    AboveLendMax,
+}
+
+/// A tenant with an account.
+#[derive(Debug, Clone)]
+pub(crate) struct Member {
+    pub class: ClassKey,
+    pub weight: Weight,
+    /// Units.
+    pub used: u64,
+    /// Units above its guarantee that it may use; `None` for any.
+    pub borrow_max: Option<u64>,
+    /// Units of its guarantee that are not kept for it; `None`: nothing is kept.
+    pub unkept: Option<u64>,
+    /// The key by which its class knows it.
+    pub placed: Option<u64>,
+    /// Whether it waits to be placed again.
+    pub moved: bool,
+}
+
+impl Member {
+    /// A tenant that has used nothing.
+    pub(crate) fn new(standing: &Standing, keeping: Keeping) -> Self {
+        let mut member = Self {
+            class: class_of(standing),
+            weight: standing.weight,
+            used: 0,
+            borrow_max: None,
+            unkept: None,
+            placed: None,
+            moved: false,
+        };
+        member.bound(standing, keeping);
+        member
+    }
+
+    /// Takes over the bounds of what it may borrow and what may be lent of its guarantee.
+    pub(crate) fn bound(&mut self, standing: &Standing, keeping: Keeping) {
+        self.borrow_max = standing.borrow_max;
+        self.unkept = match keeping {
+            Keeping::Whole => Some(0),
+            Keeping::AboveLendMax => standing.lend_max,
+        };
+    }
+
+    /// What must be below its guarantee for some of it to be kept.
+    pub(crate) fn key(&self) -> Option<u64> {
+        self.unkept.map(|units| self.used.saturating_add(units))
+    }
+
+    /// What of a guarantee is kept for it.
+    pub(crate) fn kept_of(&self, guarantee: u64) -> u64 {
+        self.key().map_or(0, |key| guarantee.saturating_sub(key))
+    }
+}
+
+/// The class of a standing.
+pub(crate) fn class_of(standing: &Standing) -> ClassKey {
+    ClassKey {
+        known: standing.known,
+        weight: standing.weight.micros(),
+    }
+}
+
+/// Whoever is charged and never asked.
+pub(crate) fn stranger() -> Standing {
+    Standing {
+        weight: Weight::WHOLE,
+        known: false,
+        borrow_max: None,
+        lend_max: None,
+        above: Vec::new(),
+    }
+}

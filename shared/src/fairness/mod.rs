@@ -1,0 +1,25 @@
+//! Who of the tenants that share a budget may have how much of it. Decides nothing about the cap: what can safely be
+//! lent is given to it as a number, and a fault here cannot lend more.
+
+mod accounts;
+mod allowance;
+pub mod ask;
+mod classes;
+mod costs;
+pub mod fair_share;
+mod hungry;
+pub mod level;
+pub mod local;
+mod machine;
+pub mod max_min;
+mod member;
+mod pace;
+pub mod paced;
+mod paced_accounts;
+pub mod pinned;
+mod prefix_sums;
+mod rate;
+mod reserve;
+pub mod share;
+mod weight_sum;
+pub mod weighted_fair_share;

@@ -1,0 +1,385 @@
+//! The members of the paced rule: who they are, what they have used, and what is kept back for each.
+
+use std::collections::BTreeMap;
+
+use super::accounts::OVERFLOW;
+use super::ask::{Moment, Standing};
+use super::costs::Costs;
+use super::pace::Pace;
+use super::rate::parts;
+use super::reserve::{Claim, Reserves};
+use super::share::ShareTerms;
+use super::weight_sum::WeightSum;
+use crate::policy::weight::Weight;
+
+/// Windows without a request after which a member is dropped.
+const ABSENT_WINDOWS: u8 = 2;
+
+/// One member.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    name: String,
+    pub weight: Weight,
+    pub known: bool,
+    pub borrow_max: Option<u64>,
+    lend_max: Option<u64>,
+    pub used: u64,
+    pub costs: Costs,
+    pub pace: Pace,
+    absent: u8,
+    /// Whether its reserve was stated in this window.
+    placed: bool,
+}
+
+/// All members.
+#[derive(Debug, Clone)]
+pub(super) struct PacedAccounts {
+    terms: ShareTerms,
+    index: BTreeMap<String, usize>,
+    members: Vec<Member>,
+    weights: WeightSum,
+    unknown: u64,
+    used_total: u64,
+    /// Counts windows.
+    window: u64,
+    /// Whether no reserve was stated in this window yet.
+    rolled: bool,
+    known_reserves: Reserves,
+    unknown_reserves: Reserves,
+    operations: u64,
+}
+
+impl PacedAccounts {
+    /// No members.
+    pub fn new(terms: ShareTerms) -> Self {
+        Self {
+            terms,
+            index: BTreeMap::new(),
+            members: Vec::new(),
+            weights: WeightSum::new(terms.unknown_weight_max),
+            unknown: 0,
+            used_total: 0,
+            window: 1,
+            rolled: true,
+            known_reserves: Reserves::default(),
+            unknown_reserves: Reserves::default(),
+            operations: 0,
+        }
+    }
+
+    /// Other terms, for what comes.
+    pub fn retune(&mut self, terms: ShareTerms) {
+        self.terms = terms;
+        self.weights.bound_unknown(terms.unknown_weight_max);
+    }
+
+    /// The next window. Members that were not seen for two windows are dropped.
+    pub fn roll(&mut self) {
+        let mut next = Self {
+            window: self.window.saturating_add(1),
+            operations: self.operations(),
+            ..Self::new(self.terms)
+        };
+        for mut member in std::mem::take(&mut self.members) {
+            next.count(1);
+            member.roll();
+            if self.terms.carried && member.absent < ABSENT_WINDOWS {
+                next.add(member);
+            }
+        }
+        *self = next;
+    }
+
+    /// The account of a tenant, opened if it has none.
+    pub fn open(&mut self, name: &str, standing: &Standing) -> usize {
+        if let Some(id) = self.index.get(name).copied() {
+            self.restate(id, standing);
+            return id;
+        }
+        if standing.known || self.unknown < self.terms.tenants_max {
+            return self.add(Member::new(name, standing));
+        }
+        match self.index.get(OVERFLOW).copied() {
+            Some(id) => id,
+            None => self.add(Member::new(OVERFLOW, standing)),
+        }
+    }
+
+    fn add(&mut self, member: Member) -> usize {
+        let id = self.members.len();
+        self.weights.add(member.weight, member.known);
+        self.unknown += u64::from(!member.known);
+        self.index.insert(member.name.clone(), id);
+        self.members.push(member);
+        id
+    }
+
+    /// Takes over what a member claims now.
+    fn restate(&mut self, id: usize, standing: &Standing) {
+        let Some(member) = self.members.get_mut(id) else {
+            return;
+        };
+        if member.claims(standing) {
+            return;
+        }
+        self.weights.remove(member.weight, member.known);
+        self.weights.add(standing.weight, standing.known);
+        self.unknown = self.unknown.saturating_sub(u64::from(!member.known));
+        self.unknown += u64::from(!standing.known);
+        let book = if member.known {
+            &mut self.known_reserves
+        } else {
+            &mut self.unknown_reserves
+        };
+        book.leave(id);
+        member.weight = standing.weight;
+        member.known = standing.known;
+        member.borrow_max = standing.borrow_max;
+        member.lend_max = standing.lend_max;
+        member.placed = false;
+    }
+
+    /// Lets time pass. Whether this is the first time in a window: then all that were carried get their reserves.
+    pub fn begin(&mut self, at: &Moment) -> bool {
+        let (known, unknown) = self.weights.rates(at);
+        if !std::mem::take(&mut self.rolled) {
+            self.known_reserves.pass(known);
+            self.unknown_reserves.pass(unknown);
+            return false;
+        }
+        self.known_reserves = Reserves::open(known);
+        self.unknown_reserves = Reserves::open(unknown);
+        for id in 0..self.members.len() {
+            self.state(id, None);
+        }
+        true
+    }
+
+    /// Whether reserves were stated in this window.
+    pub fn has_begun(&self) -> bool {
+        !self.rolled
+    }
+
+    /// A member.
+    pub fn member(&self, id: usize) -> Option<&Member> {
+        self.members.get(id)
+    }
+
+    /// A member, to count what it asks.
+    pub fn member_mut(&mut self, id: usize) -> Option<&mut Member> {
+        self.members.get_mut(id)
+    }
+
+    /// How many there are, those that are carried included.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Each by name.
+    pub fn named(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.index.iter().map(|(name, id)| (name.as_str(), *id))
+    }
+
+    /// The number of this window.
+    pub fn window(&self) -> u64 {
+        self.window
+    }
+
+    /// What weights come to.
+    pub fn weights(&self) -> &WeightSum {
+        &self.weights
+    }
+
+    /// The account of a tenant, or the one that is shared by those without their own.
+    pub fn id(&self, name: &str) -> Option<usize> {
+        self.own(name).or_else(|| self.own(OVERFLOW))
+    }
+
+    /// The account of a tenant.
+    pub fn own(&self, name: &str) -> Option<usize> {
+        self.index.get(name).copied()
+    }
+
+    /// What a tenant has used; of one without an account, what those without one have used together.
+    pub fn used(&self, name: &str) -> u64 {
+        let member = self.id(name).and_then(|id| self.members.get(id));
+        member.map_or(0, |member| member.used)
+    }
+
+    /// What all have used.
+    pub fn used_total(&self) -> u64 {
+        self.used_total
+    }
+
+    /// `floor(w * L / W)`, for a tenant that has no account as if it had one.
+    pub fn guarantee(&self, name: &str, standing: &Standing, limit: u64) -> u64 {
+        let mut weights = self.weights;
+        let member = self.own(name).and_then(|id| self.members.get(id));
+        let (weight, known) = match member {
+            Some(member) => (member.weight, member.known),
+            None => {
+                weights.add(standing.weight, standing.known);
+                (standing.weight, standing.known)
+            }
+        };
+        weights.guarantee(weight, known, limit)
+    }
+
+    /// The same for a member.
+    pub fn guaranteed(&self, member: &Member, limit: u64) -> u64 {
+        self.weights.guarantee(member.weight, member.known, limit)
+    }
+
+    /// Parts that are kept back for a member, whether or not its smallest cost fits.
+    pub fn reserve(&self, id: usize) -> u128 {
+        self.book(id).map_or(0, |book| book.of(id))
+    }
+
+    /// Parts that others have to leave for a member.
+    pub fn counted(&self, id: usize) -> u128 {
+        self.book(id).map_or(0, |book| book.counted(id))
+    }
+
+    /// Parts that are kept back for all.
+    pub fn reserved(&self) -> u128 {
+        let known = self.known_reserves.total();
+        known.saturating_add(self.unknown_reserves.total())
+    }
+
+    /// Of what is kept back for others than a member, the parts that are kept until the window ends.
+    pub fn lasting(&self, id: usize) -> u128 {
+        let known = self.known_reserves.lasting(id);
+        known.saturating_add(self.unknown_reserves.lasting(id))
+    }
+
+    /// Units that can be lent.
+    pub fn pool(&self, at: &Moment) -> u64 {
+        at.limit.saturating_sub(self.used_total).min(at.unlent)
+    }
+
+    /// Parts that can be lent and that nobody but members with `counted` parts has reserved.
+    pub fn free(&self, counted: u128, at: &Moment) -> u128 {
+        let others = self.reserved().saturating_sub(counted);
+        parts(self.pool(at)).saturating_sub(others)
+    }
+
+    /// States the reserve of a member after an ask. It grows when the member is new, never with what it asks.
+    pub fn restate_reserve(&mut self, id: usize, at: &Moment) {
+        let Some(member) = self.members.get(id) else {
+            return;
+        };
+        let (placed, claim) = (member.placed, member.claim());
+        let Some(book) = self.book(id) else {
+            return;
+        };
+        if placed && book.claim(id) == Some(claim) {
+            return;
+        }
+        let (reserve, counted) = (book.of(id), book.counted(id));
+        let free = self
+            .free(counted, at)
+            .saturating_add(self.weights.rounding());
+        let bound = if placed { reserve } else { u128::MAX };
+        self.state(id, Some(bound.min(free.max(counted))));
+    }
+
+    fn book(&self, id: usize) -> Option<&Reserves> {
+        let member = self.members.get(id)?;
+        Some(if member.known {
+            &self.known_reserves
+        } else {
+            &self.unknown_reserves
+        })
+    }
+
+    /// States the member's claim, with at most `bound` parts kept back for it.
+    fn state(&mut self, id: usize, bound: Option<u128>) {
+        let Some(member) = self.members.get_mut(id) else {
+            return;
+        };
+        member.placed = true;
+        let book = if member.known {
+            &mut self.known_reserves
+        } else {
+            &mut self.unknown_reserves
+        };
+        book.state(id, member.claim(), bound);
+    }
+
+    /// Sets what a member has used, and takes the difference from its reserve or gives it back.
+    pub fn use_up(&mut self, id: usize, used: u64) {
+        self.count(1);
+        let reserve = self.reserve(id);
+        let Some(member) = self.members.get_mut(id) else {
+            return;
+        };
+        let before = std::mem::replace(&mut member.used, used);
+        let is_placed = member.placed && !self.rolled;
+        self.used_total = self.used_total.saturating_sub(before).saturating_add(used);
+        if !is_placed || before == used {
+            return;
+        }
+        let bound = match used.checked_sub(before) {
+            Some(more) => reserve.saturating_sub(parts(more)),
+            None => reserve.saturating_add(parts(before.saturating_sub(used))),
+        };
+        self.state(id, Some(bound));
+    }
+
+    /// Counts members looked at.
+    pub fn count(&mut self, steps: u64) {
+        self.operations = self.operations.saturating_add(steps);
+    }
+
+    /// Members looked at and entries moved so far.
+    pub fn operations(&self) -> u64 {
+        let reserves = self.known_reserves.operations + self.unknown_reserves.operations;
+        self.operations.saturating_add(reserves)
+    }
+}
+
+impl Member {
+    fn new(name: &str, standing: &Standing) -> Self {
+        Self {
+            name: name.to_owned(),
+            weight: standing.weight,
+            known: standing.known,
+            borrow_max: standing.borrow_max,
+            lend_max: standing.lend_max,
+            used: 0,
+            costs: Costs::default(),
+            pace: Pace::default(),
+            absent: 0,
+            placed: false,
+        }
+    }
+
+    fn claims(&self, standing: &Standing) -> bool {
+        self.weight == standing.weight
+            && self.known == standing.known
+            && self.borrow_max == standing.borrow_max
+            && self.lend_max == standing.lend_max
+    }
+
+    fn claim(&self) -> Claim {
+        Claim {
+            weight: self.weight.micros(),
+            burst: self.costs.largest(),
+            smallest: self.costs.smallest(),
+            used: self.used,
+            lend_max: self.lend_max,
+        }
+    }
+
+    fn roll(&mut self) {
+        self.absent = if self.pace.seen() {
+            0
+        } else {
+            self.absent.saturating_add(1)
+        };
+        self.pace.roll();
+        self.costs.roll();
+        self.used = 0;
+        self.placed = false;
+    }
+}

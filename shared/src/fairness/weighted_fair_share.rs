@@ -1,0 +1,164 @@
+//! Weighted fair share (ThrottleKit's rule, in exact integers): each tenant may have up to `max(1, floor(w * L / W))`,
+//! while units last; what others leave goes to whoever comes first.
+
+use super::accounts::{Account, AccountId, Accounts};
+use super::ask::{Ask, Moment, Room, Standing};
+use super::member::Keeping;
+use super::share::{ShareRow, ShareTerms};
+
+/// Tenants that share by this rule.
+///
+/// ```
+/// use weir_shared::fairness::ask::{Ask, Moment, Party, Standing};
+/// use weir_shared::fairness::share::{Rule, ShareTerms};
+/// use weir_shared::fairness::weighted_fair_share::WeightedFairShare;
+/// use weir_shared::policy::weight::Weight;
+/// let mut share = WeightedFairShare::new(ShareTerms {
+///     rule: Rule::Weighted, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false,
+/// });
+/// let at = Moment { limit: 100, unlent: 100, left_ms: 1_000, window_ms: 1_000 };
+/// let one = Party::everyone().standing;
+/// let three = Standing { weight: Weight::try_from(3.0).unwrap(), ..one.clone() };
+/// share.join("light", &one);
+/// // 3 * 100 / (1 + 3) = 75.
+/// assert_eq!(share.room("heavy", &three, &Ask::default(), &at).ceiling, 75);
+/// ```
+#[derive(Debug, Clone)]
+pub struct WeightedFairShare {
+    accounts: Accounts,
+}
+
+impl WeightedFairShare {
+    /// Nobody has used anything.
+    #[must_use]
+    pub fn new(terms: ShareTerms) -> Self {
+        Self {
+            accounts: Accounts::new(terms, Keeping::AboveLendMax),
+        }
+    }
+
+    /// Other terms, for what comes.
+    pub fn retune(&mut self, terms: ShareTerms) {
+        self.accounts.retune(terms);
+    }
+
+    /// The next window.
+    pub fn roll(&mut self) {
+        self.accounts.roll();
+    }
+
+    /// Counts a tenant among those that are there.
+    pub fn join(&mut self, name: &str, standing: &Standing) {
+        self.accounts.join(name, standing);
+    }
+
+    /// What a tenant may be charged. It counts as there from now on.
+    pub fn room(&mut self, name: &str, standing: &Standing, ask: &Ask, at: &Moment) -> Room {
+        let id = self.accounts.join(name, standing);
+        let account = self.accounts.at(id, at);
+        let ceiling = cap(account.guarantee);
+        let free = free(&account, ceiling);
+        let cost = ask.smallest.clamp(1, ask.waiting.max(1));
+        let waiting = if ask.waiting <= free {
+            ask.waiting
+        } else {
+            free / cost * cost
+        };
+        let holders = ask.holders.max(1).saturating_mul(2);
+        let ahead = if waiting == ask.waiting {
+            ask.expected.min((free - waiting) / holders)
+        } else {
+            0
+        };
+        let is_denied = ask.waiting > 0 && waiting == 0;
+        let retry_ms = is_denied
+            .then(|| self.retry_ms(id, &account, cost, at))
+            .flatten();
+        Room {
+            waiting,
+            ahead,
+            ceiling,
+            left: free - waiting - ahead,
+            retry_ms,
+        }
+    }
+
+    /// A cap grows when tenants of the last window count no more.
+    fn retry_ms(&self, id: AccountId, account: &Account, cost: u64, at: &Moment) -> Option<u64> {
+        let (in_ms, later) = self.accounts.without_carried(id, at)?;
+        let fits = cost <= account.pool && account.used.saturating_add(cost) <= cap(later);
+        fits.then_some(in_ms)
+    }
+
+    /// What a tenant would be told, without it counting as there.
+    #[must_use]
+    pub fn peek(&self, name: &str, standing: &Standing, at: &Moment) -> Room {
+        let ceiling = cap(self.accounts.guarantee(name, standing, at));
+        let used = self.accounts.used(name);
+        let pool = at.limit.saturating_sub(self.used_total()).min(at.unlent);
+        Room {
+            ceiling,
+            left: pool.min(ceiling.saturating_sub(used)),
+            ..Room::default()
+        }
+    }
+
+    /// Counts units as used.
+    pub fn charge(&mut self, name: &str, units: u64) {
+        self.accounts.charge(name, units);
+    }
+
+    /// Sets what a tenant has used, which counts as there from now on.
+    pub fn settle(&mut self, name: &str, standing: &Standing, used: u64) {
+        self.accounts.settle(name, standing, used);
+    }
+
+    /// Takes units off what a tenant has used.
+    pub fn lower(&mut self, name: &str, units: u64) {
+        self.accounts.lower(name, units);
+    }
+
+    /// Units that a tenant has used, if it has an account of its own.
+    #[must_use]
+    pub fn own(&self, name: &str) -> Option<u64> {
+        self.accounts.own(name)
+    }
+
+    /// Units that a tenant has used.
+    #[must_use]
+    pub fn used(&self, name: &str) -> u64 {
+        self.accounts.used(name)
+    }
+
+    /// Units that all tenants have used.
+    #[must_use]
+    pub fn used_total(&self) -> u64 {
+        self.accounts.used_total()
+    }
+
+    /// Each tenant's share, by name.
+    #[must_use]
+    pub fn rows(&self, at: &Moment) -> Vec<ShareRow> {
+        let mut rows = self.accounts.rows(at.limit);
+        for row in &mut rows {
+            row.ceiling = cap(row.guarantee);
+        }
+        rows
+    }
+
+    /// Steps that were taken so far.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.accounts.operations()
+    }
+}
+
+/// A tenant is never given a cap of nothing.
+fn cap(guarantee: u64) -> u64 {
+    guarantee.max(1)
+}
+
+/// Units that a tenant could have at once.
+fn free(account: &Account, ceiling: u64) -> u64 {
+    ceiling.saturating_sub(account.used).min(account.surplus())
+}

@@ -1,0 +1,58 @@
+//! Units of windows to come: lent before a window opens, so that nobody waits at its beginning, and standing slices
+//! for the time in which a coordinator is out of reach.
+//!
+//! They are one number a window for the whole holder. The parent counts them as lent in their window from the moment
+//! they are promised.
+
+use crate::limits::EARLY_MS_MAX;
+use crate::units::{EpochMs, WindowLabel};
+use crate::wire::exchange::AheadBody;
+use serde::{Deserialize, Serialize};
+
+/// Units of one window to come, on the holder's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ahead {
+    /// The window.
+    pub label: WindowLabel,
+    /// When it opens: at most so much before it truly does as [`Ahead::told`] says.
+    pub starts_at: EpochMs,
+    /// When it ends, never after its true end.
+    pub ends_at: EpochMs,
+    /// Units of it that the holder has.
+    pub units: u64,
+    /// Units of those that it has lent on.
+    pub lent: u64,
+}
+
+impl Ahead {
+    /// As a parent told it at some time between `sent_at`, when it was asked, and `now`.
+    ///
+    /// Its end is counted from the sending: it is never after the true end. Its beginning would be never before the true
+    /// one if it were counted from the receipt; but then every holder would have to wait a round trip between two
+    /// windows. So it is counted earlier, by the round trip, but by no more than [`EARLY_MS_MAX`] and a sixteenth of the
+    /// window.
+    #[must_use]
+    pub fn told(body: &AheadBody, sent_at: EpochMs, now: EpochMs) -> Self {
+        let span_ms = body.ends_ms.saturating_sub(body.starts_ms);
+        let early_ms = now.since(sent_at).min(EARLY_MS_MAX).min(span_ms / 16);
+        Self {
+            label: body.label,
+            starts_at: EpochMs(now.plus(body.starts_ms).0.saturating_sub(early_ms)),
+            ends_at: sent_at.plus(body.ends_ms),
+            units: body.units,
+            lent: 0,
+        }
+    }
+
+    /// Whether its window is open.
+    #[must_use]
+    pub fn open(&self, now: EpochMs) -> bool {
+        self.starts_at <= now && now < self.ends_at
+    }
+
+    /// Its length.
+    #[must_use]
+    pub fn span_ms(&self) -> u64 {
+        self.ends_at.since(self.starts_at)
+    }
+}

@@ -1,0 +1,194 @@
+//! Which tenants hold what of a window's units, as the holders say.
+//!
+//! Units that were lent ahead of a window are no tenant's until their holder says whose they have become. Until then each
+//! tenant is presumed to have as large a part of them as it had of what that holder held in the window before: else it
+//! would be lent its share once more at the beginning of each window.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::limits::LENDER_ACCOUNTS_MAX;
+use crate::units::HolderId;
+
+/// Which tenants hold what.
+#[derive(Debug, Clone, Default)]
+pub struct Attribution {
+    accounts: BTreeMap<String, Account>,
+    holders: BTreeMap<HolderId, Tenants>,
+    /// Holders of units that are no tenant's.
+    loose: BTreeSet<HolderId>,
+}
+
+/// What holders have of one tenant's units.
+#[derive(Debug, Clone, Copy, Default)]
+struct Account {
+    lent: u64,
+    holders: usize,
+}
+
+/// What one holder has of each tenant's units.
+#[derive(Debug, Clone, Default)]
+struct Tenants {
+    held: BTreeMap<String, u64>,
+    /// The sum of those.
+    sum: u64,
+    /// Units that are no tenant's.
+    loose: u64,
+    /// What it had in the window before, and the sum of that.
+    before: BTreeMap<String, u64>,
+    before_sum: u64,
+}
+
+impl Attribution {
+    /// Units of a tenant that holders have.
+    #[must_use]
+    pub fn lent_to(&self, name: &str) -> u64 {
+        self.accounts.get(name).map_or(0, |account| account.lent)
+    }
+
+    /// Holders that have any of a tenant's units.
+    #[must_use]
+    pub fn holders(&self, name: &str) -> usize {
+        self.accounts.get(name).map_or(0, |account| account.holders)
+    }
+
+    /// Units of all tenants.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        let lent = self.accounts.values().map(|account| account.lent);
+        lent.fold(0, u64::saturating_add)
+    }
+
+    /// Units that are no tenant's yet and that this one is presumed to have.
+    #[must_use]
+    pub fn presumed(&self, name: &str) -> u64 {
+        let holders = self
+            .loose
+            .iter()
+            .filter_map(|holder| self.holders.get(holder));
+        let parts = holders.map(|tenants| {
+            let before = tenants.before.get(name).copied().unwrap_or(0);
+            let part = u128::from(tenants.loose) * u128::from(before);
+            part.checked_div(tenants.before_sum.into()).unwrap_or(0)
+        });
+        u64::try_from(parts.sum::<u128>()).unwrap_or(u64::MAX)
+    }
+
+    /// Units of a tenant that a holder has.
+    #[must_use]
+    pub fn held(&self, holder: HolderId, name: &str) -> u64 {
+        let tenants = self.holders.get(&holder);
+        let held = tenants.and_then(|tenants| tenants.held.get(name));
+        held.copied().unwrap_or(0)
+    }
+
+    /// Notes how many units of a tenant a holder has. Of more tenants than are told apart nothing is noted: a share has
+    /// one account for all of them.
+    pub fn note(&mut self, holder: HolderId, name: &str, held: u64) {
+        let known = self.accounts.contains_key(name);
+        let room = held > 0 && self.accounts.len() < LENDER_ACCOUNTS_MAX;
+        if name.is_empty() || !(known || room) {
+            return;
+        }
+        let before = self.held(holder, name);
+        let account = self.accounts.entry(name.to_owned()).or_default();
+        // What was refunded is in `before` and in `held`, and in the account no more.
+        account.lent = if held >= before {
+            account.lent.saturating_add(held - before)
+        } else {
+            account.lent.saturating_sub(before - held)
+        };
+        account.holders =
+            (account.holders + usize::from(held > 0)).saturating_sub(usize::from(before > 0));
+        let tenants = self.holders.entry(holder).or_default();
+        tenants.sum = tenants.sum.saturating_sub(before).saturating_add(held);
+        if held > 0 {
+            tenants.held.insert(name.to_owned(), held);
+        } else {
+            tenants.held.remove(name);
+        }
+    }
+
+    /// A holder has `held` units in all.
+    pub fn holds(&mut self, holder: HolderId, held: u64) {
+        let Some(tenants) = self.holders.get_mut(&holder) else {
+            return;
+        };
+        tenants.loose = held.saturating_sub(tenants.sum);
+        if tenants.loose > 0 {
+            self.loose.insert(holder);
+        } else {
+            self.loose.remove(&holder);
+        }
+    }
+
+    /// Units that a tenant used came back.
+    pub fn refund(&mut self, name: &str, units: u64) {
+        if let Some(account) = self.accounts.get_mut(name) {
+            account.lent -= units.min(account.lent);
+        }
+    }
+
+    /// The holder is not told apart any more; what it has stays lent.
+    pub fn forget(&mut self, holder: HolderId) {
+        self.holders.remove(&holder);
+        self.loose.remove(&holder);
+    }
+
+    /// Another window, of which nothing is any tenant's yet. Holders that had nothing in the last are forgotten.
+    pub fn roll(&mut self) {
+        self.accounts.clear();
+        self.loose.clear();
+        self.holders.retain(|_, tenants| tenants.sum > 0);
+        for tenants in self.holders.values_mut() {
+            tenants.before = std::mem::take(&mut tenants.held);
+            tenants.before_sum = std::mem::take(&mut tenants.sum);
+            tenants.loose = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOLDER: HolderId = HolderId(1);
+
+    #[test]
+    fn what_is_no_tenants_yet_is_presumed_to_be_had_as_the_window_before_was() {
+        let mut attribution = Attribution::default();
+        attribution.note(HOLDER, "a", 30);
+        attribution.note(HOLDER, "b", 60);
+        attribution.roll();
+        attribution.holds(HOLDER, 12);
+        assert_eq!(
+            (attribution.presumed("a"), attribution.presumed("b")),
+            (4, 8)
+        );
+        // It says whose half of them are.
+        attribution.note(HOLDER, "a", 6);
+        attribution.holds(HOLDER, 12);
+        assert_eq!(
+            (attribution.presumed("a"), attribution.presumed("b")),
+            (2, 4)
+        );
+        assert_eq!((attribution.lent_to("a"), attribution.lent_to("b")), (6, 0));
+        assert_eq!((attribution.holders("a"), attribution.total()), (1, 6));
+        attribution.holds(HOLDER, 6);
+        assert_eq!(attribution.presumed("b"), 0);
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_do_not_wrap() {
+        let mut attribution = Attribution::default();
+        attribution.note(HOLDER, "a", u64::MAX);
+        attribution.note(HOLDER, "b", u64::MAX);
+        assert_eq!(attribution.total(), u64::MAX);
+        attribution.roll();
+        attribution.holds(HOLDER, u64::MAX);
+        assert_eq!(attribution.presumed("a"), u64::MAX);
+        attribution.note(HOLDER, "a", u64::MAX);
+        attribution.refund("a", u64::MAX);
+        attribution.note(HOLDER, "a", 0);
+        assert_eq!(attribution.total(), 0);
+    }
+}

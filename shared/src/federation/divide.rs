@@ -1,0 +1,159 @@
+//! Who decides what of the units that can safely be lent goes to whom: nobody, a share, or what a parent has already
+//! said.
+
+use super::lease_size::{Asked, lease_units};
+use crate::fairness::ask::{Ask, Moment, Party, Room};
+use crate::fairness::share::Share;
+use crate::limits::CONTACT_MS_MIN;
+use crate::units::EpochMs;
+use crate::wire::exchange::{LeaseBody, Want};
+
+/// One want, and the lender's view of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Claim<'a> {
+    /// Who asks.
+    pub party: &'a Party,
+    /// What for.
+    pub want: &'a Want,
+    /// Holders that have some of the tenant's units, of all holders where the pool is not shared.
+    pub holders: usize,
+    /// Units that can safely be lent.
+    pub unlent: u64,
+    /// Units of the tenant that holders have.
+    pub lent: u64,
+    /// Units that holders have and that are no tenant's yet, which it is presumed to have.
+    pub presumed: u64,
+    /// The event's time.
+    pub now: EpochMs,
+}
+
+/// Divides what a lender may lend.
+pub trait Divide {
+    /// What may be lent for a claim. Lends nothing yet.
+    fn room(&mut self, claim: &Claim<'_>) -> Room;
+
+    /// Units were lent to the tenant.
+    fn lent(&mut self, party: &Party, units: u64, now: EpochMs);
+
+    /// Units of the tenant that are used in the whole deployment, as far as is known, when `lent` of them are lent here.
+    fn used(&self, party: &Party, lent: u64) -> u64;
+}
+
+/// Whoever comes first.
+#[derive(Debug, Clone, Copy)]
+pub struct FirstCome {
+    /// Units of the whole window.
+    pub limit: u64,
+    /// Bounds of what is lent ahead of demand.
+    pub lease: Option<LeaseBody>,
+}
+
+impl Divide for FirstCome {
+    fn room(&mut self, claim: &Claim<'_>) -> Room {
+        let asked = asked(claim.want, self.lease);
+        let units = lease_units(asked, claim.unlent, claim.holders);
+        let waiting = units.min(asked.waiting);
+        Room {
+            waiting,
+            ahead: units - waiting,
+            ceiling: self.limit,
+            left: claim.unlent - units,
+            retry_ms: None,
+        }
+    }
+
+    fn lent(&mut self, _party: &Party, _units: u64, _now: EpochMs) {}
+
+    fn used(&self, _party: &Party, _lent: u64) -> u64 {
+        0
+    }
+}
+
+/// By the accounts of a share.
+#[derive(Debug)]
+pub struct Shared<'a> {
+    /// The accounts.
+    pub share: &'a mut Share,
+    /// The window, but for what can safely be lent.
+    pub moment: Moment,
+    /// Bounds of what is lent ahead of demand.
+    pub lease: Option<LeaseBody>,
+}
+
+impl Divide for Shared<'_> {
+    fn room(&mut self, claim: &Claim<'_>) -> Room {
+        let Claim { party, want, .. } = claim;
+        if party.name.is_empty() {
+            // Of a holder that does not know yet that the pool is shared.
+            return Room {
+                ceiling: self.moment.limit,
+                ..Room::default()
+            };
+        }
+        let moment = Moment {
+            unlent: claim.unlent,
+            left_ms: unhurried_ms(self.moment.left_ms, self.moment.window_ms),
+            ..self.moment
+        };
+        let asked = asked(want, self.lease);
+        if claim.lent == 0 && want.denied == 0 && asked.waiting == 0 && asked.expected == 0 {
+            // Who only looks does not count as there.
+            return self.share.peek(party, &moment);
+        }
+        self.share
+            .settle(party, claim.lent.saturating_add(claim.presumed));
+        let ask = Ask {
+            waiting: asked.waiting,
+            smallest: asked.smallest,
+            expected: asked.expected,
+            denied: want.denied,
+            holders: claim.holders as u64,
+        };
+        self.share.room(party, &ask, &moment)
+    }
+
+    fn lent(&mut self, party: &Party, units: u64, _now: EpochMs) {
+        self.share.charge(&party.name, units);
+    }
+
+    fn used(&self, _party: &Party, lent: u64) -> u64 {
+        lent
+    }
+}
+
+/// What remains of a window as a share counts it: all of it for an eighth of the window, at most two contacts, and from
+/// then on evenly down to nothing. At its beginning a tenant may be served from units that were lent ahead, and be
+/// heard of only at the next contact.
+///
+/// ```
+/// use weir_shared::federation::divide::unhurried_ms;
+/// // Of a minute the first second does not count: 59 s left are all of it, half of them half.
+/// assert_eq!(unhurried_ms(59_000, 60_000), 60_000);
+/// assert_eq!(unhurried_ms(29_500, 60_000), 30_000);
+/// assert_eq!(unhurried_ms(0, 60_000), 0);
+/// ```
+#[must_use]
+pub fn unhurried_ms(left_ms: u64, window_ms: u64) -> u64 {
+    let grace_ms = (window_ms / 8).min(2 * CONTACT_MS_MIN);
+    let counted_ms = window_ms.saturating_sub(grace_ms).max(1);
+    let left = u128::from(left_ms) * u128::from(window_ms) / u128::from(counted_ms);
+    u64::try_from(left).unwrap_or(u64::MAX).min(window_ms)
+}
+
+/// A want as it counts under the bounds of leases: whoever asks gets at least the least, ahead of demand.
+#[must_use]
+pub fn asked(want: &Want, lease: Option<LeaseBody>) -> Asked {
+    let expected = match lease {
+        Some(lease) if want.waiting > 0 || want.expected > 0 => {
+            let all = want.waiting.saturating_add(want.expected);
+            let bounded = all.clamp(lease.min, lease.max);
+            bounded.saturating_sub(want.waiting)
+        }
+        _ => want.expected,
+    };
+    Asked {
+        waiting: want.waiting,
+        smallest: want.smallest,
+        expected,
+    }
+}

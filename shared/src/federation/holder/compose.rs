@@ -1,0 +1,229 @@
+//! What a holder tells its parent: for each tenant what it asks for, what it has and what it gives back.
+
+use super::super::purse::Purse;
+use super::super::waiting::Need;
+use super::{Holder, Lease};
+use crate::fairness::ask::Party;
+use crate::limits::{AHEAD_CONTACTS, AHEAD_REQUESTS_MIN, COST_MAX, EXCHANGE_ENTRIES_MAX};
+use crate::units::{EpochMs, Sequence};
+use crate::wire::exchange::{ExchangeBody, Return, Terms, VERSION, Want};
+use std::collections::BTreeMap;
+
+impl Holder {
+    /// The next message. What it returns is the parent's again as soon as it is sent.
+    pub(super) fn compose(&mut self, terms: Terms, now: EpochMs) -> ExchangeBody {
+        self.waiting.expire(now);
+        self.fixed = terms.cycle.is_none();
+        self.spoken = Some((terms.revision, terms.sharing.is_some()));
+        self.keep_kind(terms.sharing.is_some());
+        let needs = self.waiting.by_name();
+        let ahead = self.ahead_want(now);
+        let mut spare = self.loose_spare(&needs, now);
+        let mut wants = Vec::new();
+        for name in self.mentioned(&needs, terms.sharing.is_some(), now) {
+            let (want, given) = self.want(&name, needs.get(&name).copied(), now);
+            spare = spare.saturating_add(given);
+            wants.extend(want);
+        }
+        self.sequence = Sequence(self.sequence.0 + 1);
+        ExchangeBody {
+            v: VERSION,
+            budget: self.pool.clone(),
+            terms,
+            holder: self.id,
+            incarnation: self.incarnation,
+            sequence: self.sequence,
+            seen: self.seen,
+            window: self.lease.map(|lease| lease.label),
+            denied: wants.iter().map(|want| want.denied).sum(),
+            wants,
+            returns: self.give_back(spare, now),
+            ahead,
+        }
+    }
+
+    /// The purses of tenants where the pool is shared, else the one of all: the policy may have changed that. Units in
+    /// the others are nobody's.
+    fn keep_kind(&mut self, shared: bool) {
+        let loose = &mut self.loose;
+        self.purses.retain(|name, purse| {
+            let kept = name.is_empty() != shared;
+            if !kept {
+                *loose = loose.saturating_add(purse.balance());
+            }
+            kept
+        });
+    }
+
+    /// Whom the message is about: those for whom requests wait first, then whoever has something to tell, starting
+    /// after the last that there was no room for.
+    fn mentioned(
+        &mut self,
+        needs: &BTreeMap<String, Need>,
+        shared: bool,
+        now: EpochMs,
+    ) -> Vec<String> {
+        if !shared {
+            let everyone = Party::everyone();
+            let _made = self.purse(&everyone, now);
+            return vec![everyone.name];
+        }
+        let waiting = |name: &&String| self.purses.contains_key(*name);
+        let mut names: Vec<String> = needs.keys().filter(waiting).cloned().collect();
+        let after = self.purses.range(self.told_next.clone()..);
+        let others = after.chain(self.purses.range(..self.told_next.clone()));
+        let telling = others.filter(|(name, purse)| {
+            let expected = self.expected(purse, now);
+            let moves = expected != purse.balance() && (expected > 0 || purse.balance() > 0);
+            let news = !self.confirmed && purse.held > 0;
+            !needs.contains_key(*name) && (moves || news || purse.denied > 0)
+        });
+        names.extend(telling.map(|(name, _)| name.clone()));
+        self.told_next = names.get(EXCHANGE_ENTRIES_MAX).cloned().unwrap_or_default();
+        names.truncate(EXCHANGE_ENTRIES_MAX);
+        names
+    }
+
+    /// What is asked for of one tenant, and what of its balance is given back: what it is not expected to use, unless
+    /// requests wait for more.
+    fn want(&mut self, name: &str, need: Option<Need>, now: EpochMs) -> (Option<Want>, u64) {
+        let Some(purse) = self.purses.get(name) else {
+            return (None, 0);
+        };
+        let (expected, loose) = (self.expected(purse, now), purse.loose_of(self.loose));
+        let named = !name.is_empty();
+        // What is too little for any request of a tenant counts against it at a parent that shares: it goes back, and
+        // the whole is waited for.
+        let useless = need.is_some_and(|need| {
+            let little = named && purse.balance().saturating_add(loose) < need.smallest;
+            little || self.useless(purse, need)
+        });
+        let (open, returns) = (self.open_lease(now).is_some(), self.confirmed);
+        let Some(purse) = self.purses.get_mut(name) else {
+            return (None, 0);
+        };
+        let need = need.unwrap_or(Need {
+            units: 0,
+            smallest: 0,
+        });
+        let balance = if open { purse.balance() } else { 0 };
+        let spare = match (need.units == 0, useless) {
+            (true, _) => balance.saturating_sub(expected),
+            (false, true) => balance,
+            (false, false) => 0,
+        };
+        let given = if returns && open {
+            spare.min(COST_MAX)
+        } else {
+            0
+        };
+        let balance = balance - given;
+        purse.held -= given.min(purse.held);
+        let waiting = need.units.saturating_sub(balance.saturating_add(loose));
+        let smallest = need.smallest.saturating_sub(balance).max(1).min(waiting);
+        let denied = std::mem::take(&mut purse.denied);
+        let missed = std::mem::take(&mut purse.missed).saturating_sub(waiting);
+        let want = Want {
+            tenant: named.then(|| name.to_owned()),
+            waiting,
+            smallest,
+            expected: expected.saturating_sub(balance).max(missed),
+            held: if named && open { purse.held } else { 0 },
+            denied,
+            rank: (&purse.party).into(),
+        };
+        (Some(want), given)
+    }
+
+    /// Whether what a tenant could use here serves none of its requests, and the parent could not add what is missing:
+    /// several holders that each keep a part of what one request needs would keep it from all.
+    fn useless(&self, purse: &Purse, need: Need) -> bool {
+        let unserved = purse.told.is_some_and(|told| told.unserved);
+        unserved && purse.balance().saturating_add(purse.loose_of(self.loose)) < need.smallest
+    }
+
+    /// Units in no purse that are given back: all, once the parent has spoken in this window and nobody waits whom they
+    /// could serve.
+    fn loose_spare(&mut self, needs: &BTreeMap<String, Need>, now: EpochMs) -> u64 {
+        let useless = needs.iter().all(|(name, need)| {
+            let purse = self.purses.get(name);
+            purse.is_some_and(|purse| purse.loose_of(self.loose) == 0 || self.useless(purse, *need))
+        });
+        if !self.confirmed || !useless || self.open_lease(now).is_none() {
+            return 0;
+        }
+        let spare = self.loose.min(COST_MAX);
+        self.loose -= spare;
+        spare
+    }
+
+    fn give_back(&mut self, spare: u64, now: EpochMs) -> Vec<Return> {
+        let lease = self.lease.as_mut().filter(|lease| lease.open(now));
+        let Some(lease) = lease else {
+            return Vec::new();
+        };
+        let units = spare.min(lease.balance()).min(COST_MAX);
+        if units == 0 {
+            return Vec::new();
+        }
+        lease.held -= units;
+        vec![Return {
+            window: lease.label,
+            units,
+        }]
+    }
+
+    /// Units of the next window that are asked for: what all tenants are expected to use in its first moments, when
+    /// the present one nears its end; of a whole window where slices are held. Nothing of a pool that few requests would
+    /// use up: its parts would serve none of them.
+    fn ahead_want(&self, now: EpochMs) -> u64 {
+        let Some(lease) = self.open_lease(now) else {
+            return 0;
+        };
+        if lease.limit / AHEAD_REQUESTS_MIN < self.cost_max {
+            return 0;
+        }
+        let horizon_ms = if self.standing > 0 {
+            lease.span_ms
+        } else if self.nears_end(lease, now) {
+            self.ahead_ms()
+        } else {
+            return 0;
+        };
+        self.demanded(horizon_ms, now)
+    }
+
+    fn demanded(&self, horizon_ms: u64, now: EpochMs) -> u64 {
+        let purses = self.purses.values();
+        let demanded = purses.map(|purse| purse.demanded(horizon_ms, now));
+        demanded.fold(0, u64::saturating_add).min(COST_MAX)
+    }
+
+    fn nears_end(&self, lease: &Lease, now: EpochMs) -> bool {
+        self.fixed && lease.ends_at.since(now) <= self.ahead_ms()
+    }
+
+    /// How long before a window opens it is asked for.
+    fn ahead_ms(&self) -> u64 {
+        AHEAD_CONTACTS * self.contact_ms
+    }
+
+    /// Whether less than half of what is wanted of the windows to come is held.
+    fn lacks_ahead(&self, now: EpochMs) -> bool {
+        if self.standing > 0 {
+            return (self.ahead.len() as u64) < self.standing;
+        }
+        let held = self
+            .ahead
+            .first()
+            .map_or(0, |ahead| ahead.units - ahead.lent.min(ahead.units));
+        held < self.demanded(self.ahead_ms(), now).div_ceil(2)
+    }
+
+    /// Whether the next window should be asked for.
+    pub(super) fn ahead_due(&self, lease: &Lease, now: EpochMs) -> bool {
+        let wanted = self.standing > 0 || self.nears_end(lease, now);
+        let fine = lease.limit / AHEAD_REQUESTS_MIN >= self.cost_max;
+        self.fixed && wanted && fine && now >= self.contact_at && self.lacks_ahead(now)
+    }
+}

@@ -1,0 +1,99 @@
+//! When a holder has something to tell its parent.
+
+use super::super::purse::Purse;
+use super::{Holder, Lease};
+use crate::limits::LEASE_CONTACTS;
+use crate::units::EpochMs;
+
+impl Holder {
+    /// Whether a window opened with what was lent ahead, and the parent does not know yet what is used of it.
+    #[must_use]
+    pub fn unconfirmed(&self, now: EpochMs) -> bool {
+        !self.confirmed && self.unanswered.is_none() && self.open_lease(now).is_some()
+    }
+
+    /// Whether a tenant's units run low at its present pace, or the parent does not know yet what is used of the open
+    /// window, and a message is not under way.
+    #[must_use]
+    pub fn runs_low(&self, name: &str, now: EpochMs) -> bool {
+        let (Some(lease), Some(purse)) = (self.open_lease(now), self.purses.get(name)) else {
+            return false;
+        };
+        let refills = self.unanswered.is_none() && self.refills(now);
+        self.unconfirmed(now) || (refills && self.low(lease, purse, now))
+    }
+
+    /// Whether a message that asks ahead of demand may bring something: the last one did, or it is some time ago.
+    fn refills(&self, now: EpochMs) -> bool {
+        now >= self.refill_at || self.refill_at.since(now) > self.contact_ms
+    }
+
+    /// Whether a message should be sent without waiting for a shortage: units are running low at the present pace,
+    /// or the time of next contact has come and there is something to tell, or the window nears its end.
+    #[must_use]
+    pub fn wants_contact(&self, now: EpochMs) -> bool {
+        if let Some(sent) = &self.unanswered {
+            return !sent.in_flight && now >= self.contact_at;
+        }
+        let Some(lease) = self.open_lease(now) else {
+            return false;
+        };
+        let due = now >= self.contact_at;
+        let telling = |purse: &Purse| {
+            let spare = purse.balance() > self.expected(purse, now) || purse.denied > 0;
+            (due && spare) || (self.refills(now) && self.low(lease, purse, now))
+        };
+        self.unconfirmed(now)
+            || (due && self.loose > 0)
+            || self.ahead_due(lease, now)
+            || self.purses.values().any(telling)
+    }
+
+    /// Whether there is anything left to tell: units to return, demand, or a message that was not answered.
+    #[must_use]
+    pub fn restless(&self, now: EpochMs) -> bool {
+        let untold = self
+            .open_lease(now)
+            .is_some_and(|lease| lease.balance() > 0);
+        let denied = || self.purses.values().any(|purse| purse.denied > 0);
+        self.unanswered.is_some() || untold || (self.open_lease(now).is_some() && denied())
+    }
+
+    /// Whether the holder may be dropped without changing any promise: every message was answered or refused, no
+    /// request waits, and the window is over, for the parent too. To drop it before wastes what it holds and nothing
+    /// else.
+    #[must_use]
+    pub fn idle(&self, now: EpochMs) -> bool {
+        let over = self.lease.as_ref().is_none_or(|lease| lease.over(now));
+        let ahead = self.ahead.iter().any(|ahead| now < ahead.ends_at);
+        over && !ahead && self.unanswered.is_none() && !self.waiting.any(now)
+    }
+
+    pub(super) fn low(&self, lease: &Lease, purse: &Purse, now: EpochMs) -> bool {
+        let left = match &purse.told {
+            Some(told) if !purse.party.name.is_empty() => told.left,
+            _ => lease.left,
+        };
+        // A parent that has little left is not asked for each unit of it.
+        let lately = self.contact_at.since(now) > self.contact_ms / 4 * 3;
+        let balance = purse.balance().saturating_add(purse.loose_of(self.loose));
+        let low = balance < self.expected_in(purse, self.contact_ms, now) / 2;
+        (low || purse.missed > 0) && left > 0 && !lately
+    }
+
+    /// Units that a tenant is expected to use in the next few contacts or until the end of the window.
+    pub(super) fn expected(&self, purse: &Purse, now: EpochMs) -> u64 {
+        // What is not used of a part of a rolling window counts for many parts to come.
+        let contacts = if self.fixed { LEASE_CONTACTS } else { 1 };
+        self.expected_in(purse, contacts * self.contact_ms, now)
+    }
+
+    fn expected_in(&self, purse: &Purse, horizon_ms: u64, now: EpochMs) -> u64 {
+        let lease = self.open_lease(now);
+        let left_ms = lease.map_or(horizon_ms, |lease| lease.ends_at.since(now));
+        // In the last moments of a window a lease is no smaller than for one contact: a little more than expected may
+        // come.
+        let least_ms = if self.fixed { self.contact_ms } else { 0 };
+        purse.expected(horizon_ms.min(left_ms.max(least_ms)), now)
+    }
+}

@@ -1,0 +1,204 @@
+//! What a reply brings a holder.
+
+use std::collections::BTreeMap;
+
+use super::super::ahead::Ahead;
+use super::super::purse::{Again, Told};
+use super::{Holder, Lease};
+use crate::fairness::max_min::allocate;
+use crate::limits::{AHEAD_WINDOWS_MAX, REFILLS_PER_CONTACT, RELEASE_MS_MIN};
+use crate::units::{EpochMs, WindowLabel};
+use crate::wire::exchange::{ExchangeBody, ReplyBody};
+
+impl Holder {
+    /// Credits the reply to the message in flight and answers whether it did; any other reply is ignored.
+    pub fn finish(&mut self, reply: &ReplyBody, now: EpochMs) -> bool {
+        let to = |body: &ExchangeBody| {
+            body.incarnation == reply.to.incarnation && body.sequence == reply.to.sequence
+        };
+        let Some(sent) = self.unanswered.take_if(|sent| to(&sent.body)) else {
+            return false;
+        };
+        let sent_at = sent.first_at.min(now);
+        self.seen = Some(reply.to);
+        self.left_alone(reply.outage);
+        self.contact_ms = reply.next_contact_ms;
+        self.contact_at = now.plus(reply.next_contact_ms);
+        self.advance(now);
+        if self.credit(reply, sent_at, now) {
+            self.hear(reply, &sent.body, now);
+        }
+        self.promised(reply, sent_at, now);
+        true
+    }
+
+    /// Takes the window and the grants. False when they are of a window that this holder has left.
+    fn credit(&mut self, reply: &ReplyBody, sent_at: EpochMs, now: EpochMs) -> bool {
+        let window = reply.window;
+        let label = self.lease.map_or(WindowLabel(0), |lease| lease.label);
+        if window.label < label {
+            return false;
+        }
+        if window.label > label {
+            self.enter(reply, sent_at, now);
+        }
+        let Some(lease) = self.lease.as_mut() else {
+            return false;
+        };
+        let ends_at = sent_at.plus(window.remaining_ms);
+        if ends_at > lease.ends_at || !lease.open(now) {
+            lease.ends_at = ends_at;
+            lease.span_ms = window.remaining_ms;
+        }
+        lease.over_at = now.plus(window.remaining_ms);
+        lease.limit = window.limit;
+        lease.left = reply.left;
+        lease.outage = reply.outage;
+        self.confirmed = true;
+        for grant in &reply.grants {
+            lease.held = lease.held.saturating_add(grant.units);
+            match self
+                .purses
+                .get_mut(grant.tenant.as_deref().unwrap_or_default())
+            {
+                Some(purse) => purse.held = purse.held.saturating_add(grant.units),
+                None => self.loose = self.loose.saturating_add(grant.units),
+            }
+        }
+        true
+    }
+
+    /// Leaves the present window for the reply's, with what had been lent ahead of it.
+    fn enter(&mut self, reply: &ReplyBody, sent_at: EpochMs, now: EpochMs) {
+        let window = reply.window;
+        let ahead = self
+            .ahead
+            .iter()
+            .find(|ahead| ahead.label == window.label)
+            .copied();
+        self.ahead.retain(|ahead| ahead.label > window.label);
+        self.lease = Some(Lease {
+            label: window.label,
+            ends_at: sent_at.plus(window.remaining_ms),
+            over_at: now.plus(window.remaining_ms),
+            span_ms: window.remaining_ms,
+            limit: window.limit,
+            held: ahead.map_or(0, |ahead| ahead.units),
+            used: ahead.map_or(0, |ahead| ahead.lent),
+            left: reply.left,
+            outage: reply.outage,
+        });
+        self.roll(ahead, window.remaining_ms, now);
+    }
+
+    /// Empties the purses for another window, and shares out what was lent ahead of it: by weight, to those who are
+    /// expected to ask in it.
+    pub(super) fn roll(&mut self, ahead: Option<Ahead>, span_ms: u64, now: EpochMs) {
+        let units = ahead.map_or(0, |ahead| ahead.units.saturating_sub(ahead.lent));
+        self.early = ahead.map_or(0, |ahead| ahead.units);
+        self.confirmed = false;
+        self.cost_max /= 2;
+        self.loose = units;
+        let purses = self.purses.values();
+        let demands: Vec<u64> = purses.map(|purse| purse.demanded(span_ms, now)).collect();
+        let weights: Vec<_> = self
+            .purses
+            .values()
+            .map(|purse| purse.party.standing.weight)
+            .collect();
+        let shares = allocate(&demands, &weights, units);
+        for (purse, share) in self.purses.values_mut().zip(shares) {
+            let units = share.min(self.loose);
+            let bounded = !self.alone && !purse.party.name.is_empty();
+            purse.roll(units, bounded.then_some(units));
+            self.loose -= units;
+        }
+        let waiting = self.waiting.by_name();
+        self.purses
+            .retain(|name, purse| !purse.idle(now) || waiting.contains_key(name));
+    }
+
+    /// What the parent said of each tenant.
+    fn hear(&mut self, reply: &ReplyBody, asked: &ExchangeBody, now: EpochMs) {
+        let grants: BTreeMap<_, _> = reply
+            .grants
+            .iter()
+            .map(|grant| (&grant.tenant, grant))
+            .collect();
+        for want in &asked.wants {
+            let name = want.tenant.as_deref().unwrap_or_default();
+            let grant = grants.get(&want.tenant);
+            let Some(purse) = self.purses.get_mut(name) else {
+                continue;
+            };
+            let units = grant.map_or(0, |grant| grant.units);
+            if want.expected > 0 && units <= want.waiting {
+                // There is nothing ahead of demand for now: to ask with every request would bring as little.
+                self.refill_at = now.plus(reply.next_contact_ms / REFILLS_PER_CONTACT);
+            }
+            let (ceiling, left, retry_ms) = match (grant, want.tenant.is_some()) {
+                (Some(grant), true) => (grant.ceiling, grant.left, grant.retry_ms),
+                _ => (reply.window.limit, reply.left, reply.retry_ms),
+            };
+            // Until the time of contact, or the end of the lease, what the parent said counts.
+            let hold_ms = reply.next_contact_ms.min(reply.window.remaining_ms);
+            let again = retry_ms.map(|ms| Again {
+                at: now.plus(ms),
+                asked_at: now.plus(ms.max(hold_ms)),
+                units: want.smallest,
+            });
+            // What is released as a window passes is asked for as it is, so far as that is not too often.
+            let sooner = want.tenant.as_ref().and(retry_ms);
+            let counts_ms = sooner.map_or(reply.next_contact_ms, |ms| {
+                ms.max(RELEASE_MS_MIN).min(reply.next_contact_ms)
+            });
+            purse.told = Some(Told {
+                by: reply.to,
+                until: now.plus(counts_ms),
+                span_ms: counts_ms,
+                ceiling,
+                used: grant.map_or(0, |grant| grant.used),
+                left,
+                unserved: units < want.waiting,
+                outage: reply.outage,
+                again,
+            });
+        }
+    }
+
+    /// What is promised of windows to come, and of one that has opened here before it did at the parent.
+    fn promised(&mut self, reply: &ReplyBody, sent_at: EpochMs, now: EpochMs) {
+        let label = self.lease.map_or(WindowLabel(0), |lease| lease.label);
+        self.inherited.retain(|inherited, _| *inherited >= label);
+        for body in reply.ahead.iter().take(AHEAD_WINDOWS_MAX) {
+            let inherited = self.inherited.get(&body.label).copied().unwrap_or(0);
+            let units = body.units.saturating_add(inherited);
+            if body.label == label {
+                let more = units.saturating_sub(self.early);
+                self.early = self.early.max(units);
+                self.loose = self.loose.saturating_add(more);
+                if let Some(lease) = self.lease.as_mut() {
+                    lease.held = lease.held.saturating_add(more);
+                }
+            } else if body.label > label {
+                let mut ahead = Ahead::told(body, sent_at, now);
+                match self
+                    .ahead
+                    .iter_mut()
+                    .find(|known| known.label == body.label)
+                {
+                    Some(known) => {
+                        ahead.lent = known.lent;
+                        ahead.units = units.max(known.units);
+                        ahead.starts_at = ahead.starts_at.min(known.starts_at);
+                        ahead.ends_at = ahead.ends_at.max(known.ends_at);
+                        *known = ahead;
+                    }
+                    None => self.ahead.push(ahead),
+                }
+            }
+        }
+        self.ahead.sort_by_key(|ahead| ahead.label);
+        self.ahead.truncate(AHEAD_WINDOWS_MAX);
+    }
+}

@@ -1,0 +1,490 @@
+//! The child's side of one pool: what it holds of the open window, and its one message in flight.
+//!
+//! A message that was not answered is sent again as it was, never replaced: the parent has either not seen it or
+//! answers it again. A reply to anything but the message in flight is never credited.
+//!
+//! What is held lies in purses, one a tenant where tenants share the pool. Units of a window that was opened with what
+//! had been lent ahead belong to nobody at first: they are loose, and go to whoever is short until the parent has
+//! spoken in that window.
+
+mod compose;
+mod contact;
+mod credit;
+mod lease;
+mod relay;
+
+use std::collections::BTreeMap;
+
+use super::ahead::Ahead;
+use super::purse::{Purse, Told};
+use super::waiting::{Need, Ticket, Waiting};
+use crate::fairness::ask::Party;
+use crate::limits::{CALL_MS_MAX, PURSES_MAX, STRANGERS_MAX};
+use crate::units::{EpochMs, HolderId, Incarnation, Revision, Sequence, WindowLabel};
+use crate::wire::exchange::{ExchangeBody, Refusal, Seen, Terms};
+
+pub use lease::Lease;
+pub use relay::Relay;
+
+/// The child's side of one pool.
+///
+/// One that is [idle](Holder::idle) may be dropped and made again. The new one must have a higher incarnation: the
+/// parent answers an equal message as it did before, and a reply that is under way is known by incarnation and sequence
+/// alone.
+#[derive(Debug, Clone)]
+pub struct Holder {
+    pool: String,
+    id: HolderId,
+    incarnation: Incarnation,
+    sequence: Sequence,
+    seen: Option<Seen>,
+    refused: Option<Seen>,
+    unanswered: Option<Sent>,
+    lease: Option<Lease>,
+    purses: BTreeMap<String, Purse>,
+    /// Units of the open window that are in no purse.
+    loose: u64,
+    /// Units of the open window that were lent before it opened.
+    early: u64,
+    /// Whether the parent has spoken in the open window.
+    confirmed: bool,
+    /// Whether the parent, or its own, was out of reach when it was last asked.
+    alone: bool,
+    /// The policy revision last spoken by, and whether tenants share the pool by it.
+    spoken: Option<(Revision, bool)>,
+    /// Whether windows follow each other at a fixed length, so that the next can be known.
+    fixed: bool,
+    /// Windows to come, the next first.
+    ahead: Vec<Ahead>,
+    /// Units of those that an earlier life was lent: the parent tells each life what it has lent to that one.
+    inherited: BTreeMap<WindowLabel, u64>,
+    /// For how many windows to come slices are held whatever the demand.
+    standing: u64,
+    waiting: Waiting,
+    /// The largest cost that somebody waited for lately.
+    cost_max: u64,
+    /// The last tenant that a message had no room for.
+    told_next: String,
+    /// The time of next contact, once the parent has named one.
+    contact_at: EpochMs,
+    contact_ms: u64,
+    /// Before this nothing is asked for ahead of demand.
+    refill_at: EpochMs,
+}
+
+#[derive(Debug, Clone)]
+struct Sent {
+    body: ExchangeBody,
+    first_at: EpochMs,
+    sent_at: EpochMs,
+    in_flight: bool,
+}
+
+/// What a holder can say of a need without asking its parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outlook {
+    /// The balance covers it.
+    Covered,
+    /// The window has no such units left for this tenant, as far as the parent knew at its last word. Of a rolling
+    /// window that may be so when the lease is over: no sooner than [`Holder::retry_ms`] says will there be any.
+    Exhausted,
+    /// Whether there are any is not known: the parent's own parent was out of reach, or the message was refused.
+    Unknown,
+    /// The parent has to be asked.
+    Short,
+}
+
+impl Holder {
+    /// A holder of the pool of that name ([`PoolName`](super::pool_name::PoolName)) that holds nothing. `seen` is the
+    /// last reply that an earlier life of it credited durably.
+    #[must_use]
+    pub fn new(pool: String, id: HolderId, incarnation: Incarnation, seen: Option<Seen>) -> Self {
+        Self {
+            pool,
+            id,
+            incarnation,
+            sequence: Sequence(0),
+            seen,
+            refused: None,
+            unanswered: None,
+            lease: None,
+            purses: BTreeMap::new(),
+            loose: 0,
+            early: 0,
+            confirmed: false,
+            alone: false,
+            spoken: None,
+            fixed: false,
+            ahead: Vec::new(),
+            inherited: BTreeMap::new(),
+            standing: 0,
+            waiting: Waiting::default(),
+            cost_max: 0,
+            told_next: String::new(),
+            contact_at: EpochMs(0),
+            contact_ms: 0,
+            refill_at: EpochMs(0),
+        }
+    }
+
+    /// Puts back what an earlier life held durably. To whom it was lent on is not known any more: what was not is
+    /// loose.
+    #[must_use]
+    pub fn with_lease(mut self, lease: Lease, ahead: Vec<Ahead>) -> Self {
+        self.loose = lease.balance();
+        self.lease = Some(lease);
+        let units = ahead.iter().map(|ahead| (ahead.label, ahead.units));
+        self.inherited = units.collect();
+        self.ahead = ahead;
+        self
+    }
+
+    /// What is held, whether or not its window is over.
+    #[must_use]
+    pub fn lease(&self) -> Option<&Lease> {
+        self.lease.as_ref()
+    }
+
+    /// What is held of a window that is still open.
+    #[must_use]
+    pub fn open_lease(&self, now: EpochMs) -> Option<&Lease> {
+        self.lease.as_ref().filter(|lease| lease.open(now))
+    }
+
+    /// What is held of windows to come, the next first.
+    #[must_use]
+    pub fn ahead(&self) -> &[Ahead] {
+        &self.ahead
+    }
+
+    /// The last reply that was credited.
+    #[must_use]
+    pub fn seen(&self) -> Option<Seen> {
+        self.seen
+    }
+
+    /// What the parent said last of a tenant in the open window.
+    #[must_use]
+    pub fn told(&self, name: &str) -> Option<&Told> {
+        self.purses.get(name)?.told.as_ref()
+    }
+
+    /// Units that the tenant may use without asking, those included that are nobody's.
+    #[must_use]
+    pub fn balance(&self, name: &str, now: EpochMs) -> u64 {
+        let Some(lease) = self.open_lease(now) else {
+            return 0;
+        };
+        let purse = self.purses.get(name);
+        let own = purse.map_or(0, Purse::balance);
+        let loose = purse.map_or(self.loose, |purse| purse.loose_of(self.loose));
+        own.saturating_add(loose).min(lease.balance())
+    }
+
+    /// In how many milliseconds a window opens of which units are held already, where the one before is over.
+    #[must_use]
+    pub fn opens_in_ms(&self, now: EpochMs) -> Option<u64> {
+        let over = self
+            .lease
+            .is_none_or(|lease| !lease.open(now) && now >= lease.ends_at);
+        let next = self.ahead.iter().find(|ahead| now < ahead.ends_at);
+        let starts_at = next.filter(|_| over)?.starts_at;
+        (now < starts_at).then(|| starts_at.since(now))
+    }
+
+    /// What is known of a tenant's `need` without asking the parent. A ticket is what [`Holder::wait_on`] gave to a
+    /// request; with one, only a reply to a message that carried its want tells anything.
+    #[must_use]
+    pub fn outlook(
+        &self,
+        party: &Party,
+        need: Need,
+        ticket: Option<Ticket>,
+        now: EpochMs,
+    ) -> Outlook {
+        if ticket.is_some_and(|ticket| self.refused >= Some(ticket.message())) {
+            return Outlook::Unknown;
+        }
+        let told = self.told(&party.name).filter(|told| match ticket {
+            Some(ticket) => told.by >= ticket.message(),
+            None => told.recent(now),
+        });
+        if self.open_lease(now).is_none() {
+            return match told {
+                Some(told) if held_off(told, need, now) => Outlook::Exhausted,
+                _ => Outlook::Short,
+            };
+        }
+        let balance = self.balance(&party.name, now);
+        if balance >= need.units {
+            return Outlook::Covered;
+        }
+        let Some(told) = told else {
+            return Outlook::Short;
+        };
+        let shared = !party.name.is_empty();
+        if told.outage {
+            Outlook::Unknown
+        } else if told.left == 0
+            || told.left.saturating_add(balance) < need.smallest
+            || (shared && told.unserved && ticket.is_some())
+        {
+            Outlook::Exhausted
+        } else {
+            Outlook::Short
+        }
+    }
+
+    /// After how many milliseconds, at least 1, a request of the tenant that was denied may ask again: when the parent
+    /// expects to lend more, else at the end of the window.
+    #[must_use]
+    pub fn retry_ms(&self, name: &str, now: EpochMs) -> u64 {
+        let again = self.told(name).and_then(|told| told.again);
+        let asked_at = again.map(|again| again.asked_at).filter(|at| now < *at);
+        let ends_at = self.lease.as_ref().map(|lease| lease.ends_at);
+        asked_at.or(ends_at).map_or(1, |at| at.since(now).max(1))
+    }
+
+    /// Opens the next window with what was lent ahead of it, when the present one is over.
+    pub fn advance(&mut self, now: EpochMs) {
+        let over = |lease: &Lease| !lease.open(now) && now >= lease.ends_at;
+        if !self.lease.as_ref().is_none_or(over) {
+            return;
+        }
+        let label = self
+            .lease
+            .as_ref()
+            .map_or(WindowLabel(0), |lease| lease.label);
+        let limit = self.lease.as_ref().map_or(0, |lease| lease.limit);
+        let next = |ahead: &&Ahead| ahead.label > label && ahead.open(now);
+        let Some(ahead) = self.ahead.iter().find(next).copied() else {
+            return;
+        };
+        self.ahead.retain(|later| later.label > ahead.label);
+        self.lease = Some(Lease {
+            label: ahead.label,
+            ends_at: ahead.ends_at,
+            over_at: ahead.ends_at.plus(CALL_MS_MAX),
+            span_ms: ahead.span_ms(),
+            limit,
+            held: ahead.units,
+            used: ahead.lent,
+            left: limit,
+            outage: false,
+        });
+        self.roll(Some(ahead), ahead.span_ms(), now);
+    }
+
+    /// Spends `cost` units of the tenant's balance and answers whether it covered them.
+    #[must_use]
+    pub fn spend(&mut self, party: &Party, cost: u64, now: EpochMs) -> bool {
+        self.advance(now);
+        if self.open_lease(now).is_none() || !self.bind(party, cost, now) {
+            return false;
+        }
+        if let (Some(purse), Some(lease)) = (self.purses.get_mut(&party.name), self.lease.as_mut())
+        {
+            purse.use_units(cost, now);
+            lease.used = lease.used.saturating_add(cost);
+        }
+        true
+    }
+
+    /// Puts `units` that a tenant spent here in the window `label` back into its balance, as the request that spent
+    /// them was denied elsewhere. Answers whether it did: not when another window is held by now.
+    #[must_use]
+    pub fn unspend(&mut self, label: WindowLabel, name: &str, units: u64) -> bool {
+        let lease = self.lease.as_mut().filter(|lease| lease.label == label);
+        let purse = self.purses.get_mut(name);
+        let (Some(lease), Some(purse)) = (lease, purse.filter(|purse| purse.used >= units)) else {
+            return false;
+        };
+        purse.unuse(units);
+        lease.used -= units.min(lease.used);
+        true
+    }
+
+    /// Counts units that a tenant was denied here, as demand.
+    pub fn deny(&mut self, party: &Party, cost: u64, now: EpochMs) {
+        if let Some(purse) = self.purse(party, now) {
+            purse.deny(cost, now);
+        }
+    }
+
+    /// Registers a need that waits, or keeps the ticket in hand while the message that carries it is not answered.
+    /// `None` when too many wait already.
+    #[must_use]
+    pub fn wait_on(
+        &mut self,
+        party: &Party,
+        ticket: Option<Ticket>,
+        need: Need,
+        now: EpochMs,
+    ) -> Option<Ticket> {
+        match ticket {
+            Some(ticket) if !self.answered(ticket) => return Some(ticket),
+            Some(ticket) => self.unwait(ticket),
+            None => {}
+        }
+        self.purse(party, now)?;
+        if need.units > 0 {
+            self.cost_max = self.cost_max.max(need.smallest);
+        }
+        let next = self.message(Sequence(self.sequence.0 + 1));
+        self.waiting.add(&party.name, need, next, now)
+    }
+
+    /// Takes a waiting need off again.
+    pub fn unwait(&mut self, ticket: Ticket) {
+        self.waiting.remove(ticket);
+    }
+
+    /// Whether a message that carried the ticket's want was answered or refused.
+    #[must_use]
+    pub fn answered(&self, ticket: Ticket) -> bool {
+        self.seen.max(self.refused) >= Some(ticket.message())
+    }
+
+    /// Makes the next message, or repeats the one that was not answered. `None` while one is in flight.
+    pub fn begin(&mut self, terms: Terms, now: EpochMs) -> Option<ExchangeBody> {
+        if let Some(sent) = self.unanswered.as_mut() {
+            if sent.in_flight && now.since(sent.sent_at) < CALL_MS_MAX {
+                return None;
+            }
+            sent.in_flight = true;
+            sent.sent_at = now;
+            return Some(sent.body.clone());
+        }
+        self.advance(now);
+        let body = self.compose(terms, now);
+        self.unanswered = Some(Sent {
+            body: body.clone(),
+            first_at: now,
+            sent_at: now,
+            in_flight: true,
+        });
+        Some(body)
+    }
+
+    /// The message was not answered in time: it will be sent again as it was.
+    pub fn fail(&mut self, sequence: Sequence) {
+        if let Some(sent) = self.unanswered.as_mut()
+            && sent.body.sequence == sequence
+        {
+            sent.in_flight = false;
+            self.left_alone(true);
+        }
+    }
+
+    /// Whether the parent, or its own, is out of reach. What is nobody's is then anybody's: nobody else will divide it.
+    fn left_alone(&mut self, alone: bool) {
+        self.alone = alone;
+        if alone {
+            for purse in self.purses.values_mut() {
+                purse.loose_max = u64::MAX;
+            }
+        }
+    }
+
+    /// The parent refused the message. A stale sequence jumps past the parent's; anything else is dropped.
+    pub fn refused(&mut self, sequence: Sequence, refusal: &Refusal) {
+        let this = |sent: &&Sent| sent.body.sequence == sequence;
+        if self.unanswered.as_ref().filter(this).is_none() {
+            return;
+        }
+        self.unanswered = None;
+        match refusal {
+            Refusal::Stale { have, .. } => self.sequence = self.sequence.max(*have),
+            _ => self.refused = Some(self.message(sequence)),
+        }
+    }
+
+    /// Forgets how long to hold back: the policy has changed, what was exhausted may not be.
+    pub fn ask_again(&mut self) {
+        self.contact_at = EpochMs(0);
+        self.refill_at = EpochMs(0);
+        for purse in self.purses.values_mut() {
+            if let Some(told) = purse.told.as_mut() {
+                told.until = EpochMs(0);
+            }
+        }
+    }
+
+    /// Holds slices of so many windows to come, whatever the demand.
+    pub fn stand(&mut self, windows: u64) {
+        self.standing = windows;
+    }
+
+    fn message(&self, sequence: Sequence) -> Seen {
+        Seen {
+            incarnation: self.incarnation,
+            sequence,
+        }
+    }
+
+    /// Whether what is asked by the revision `asked` was meant for another kind of pool: one that tenants share, or do
+    /// not share any more, as this holder has heard since.
+    #[must_use]
+    pub fn has_changed(&self, asked: Revision, shared: bool) -> bool {
+        self.spoken
+            .is_some_and(|(revision, now_shared)| asked < revision && shared != now_shared)
+    }
+
+    /// Whether the tenant has a purse, or room for one. Tenants that the policy does not name leave room for those that
+    /// it does: names can be invented.
+    #[must_use]
+    pub fn has_seat(&self, party: &Party) -> bool {
+        let reserved = party.standing.known || party.is_overflow();
+        let most = if reserved { PURSES_MAX } else { STRANGERS_MAX };
+        self.purses.len() < most || self.purses.contains_key(&party.name)
+    }
+
+    /// For whom a tenant's requests count here: for itself, or where there are too many that the policy does not name,
+    /// for all of those together.
+    #[must_use]
+    pub fn seat(&self, party: &Party) -> Party {
+        if party.name.is_empty() || self.has_seat(party) {
+            party.clone()
+        } else {
+            Party::overflow()
+        }
+    }
+
+    /// The tenant's purse, made where it has none. `None` when there are too many.
+    fn purse(&mut self, party: &Party, now: EpochMs) -> Option<&mut Purse> {
+        if !self.purses.contains_key(&party.name) {
+            if !self.has_seat(party) {
+                return None;
+            }
+            let purse = Purse::new(party.clone(), now);
+            self.purses.insert(party.name.clone(), purse);
+        }
+        let purse = self.purses.get_mut(&party.name)?;
+        if purse.party != *party {
+            purse.party = party.clone();
+        }
+        Some(purse)
+    }
+
+    /// Sees that the purse has `units`, taking what is missing from what is nobody's. False when that is not enough.
+    fn bind(&mut self, party: &Party, units: u64, now: EpochMs) -> bool {
+        let loose = self.loose;
+        let Some(purse) = self.purse(party, now) else {
+            return false;
+        };
+        let missing = units.saturating_sub(purse.balance());
+        if missing > purse.loose_of(loose) {
+            return false;
+        }
+        purse.loose_max -= missing;
+        purse.held = purse.held.saturating_add(missing);
+        self.loose -= missing;
+        true
+    }
+}
+
+/// Whether the parent said that no units like `need` can be lent before a time that is still to come.
+fn held_off(told: &Told, need: Need, now: EpochMs) -> bool {
+    told.again
+        .is_some_and(|again| now < again.at && need.units > 0 && need.smallest >= again.units)
+}

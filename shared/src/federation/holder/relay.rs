@@ -1,0 +1,123 @@
+//! A holder that lends on what it holds: a region. What goes to whom was decided above; here it only has to be there.
+
+use super::Holder;
+use crate::fairness::ask::{Party, Room};
+use crate::federation::divide::{Claim, Divide, asked};
+use crate::federation::lease_size::lease_units;
+use crate::limits::COST_MAX;
+use crate::units::EpochMs;
+use crate::wire::exchange::LeaseBody;
+
+/// Divides what a holder holds.
+#[derive(Debug)]
+pub struct Relay<'a> {
+    /// The holder.
+    pub holder: &'a mut Holder,
+    /// Bounds of what is lent ahead of demand.
+    pub lease: Option<LeaseBody>,
+    /// Whether nothing is lent: what is asked was meant for another kind of pool.
+    pub closed: bool,
+}
+
+impl Divide for Relay<'_> {
+    fn room(&mut self, claim: &Claim<'_>) -> Room {
+        let name = &claim.party.name;
+        if self.closed {
+            return Room::default();
+        }
+        self.holder.lent_to(claim.party, claim.lent, claim.now);
+        let balance = self.holder.balance(name, claim.now).min(claim.unlent);
+        let asked = asked(claim.want, self.lease);
+        // What is here was lent for those who ask here: half of it need not stay.
+        let units = lease_units(asked, balance, claim.holders.div_ceil(2));
+        let waiting = units.min(asked.waiting);
+        let all = asked.waiting.saturating_add(asked.expected);
+        self.holder.missed(name, all - units.min(all));
+        let lease = self.holder.lease();
+        let above = lease.map_or(0, |lease| lease.left);
+        let limit = lease.map_or(0, |lease| lease.limit);
+        let told = self.holder.told(name).filter(|_| !name.is_empty());
+        Room {
+            waiting,
+            ahead: units - waiting,
+            ceiling: told.map_or(limit, |told| told.ceiling),
+            left: (balance - units).saturating_add(told.map_or(above, |told| told.left)),
+            retry_ms: told
+                .and_then(|told| told.again)
+                .map(|again| again.at.since(claim.now)),
+        }
+    }
+
+    fn lent(&mut self, party: &Party, units: u64, now: EpochMs) {
+        self.holder.lend(party, units, now);
+    }
+
+    fn used(&self, party: &Party, lent: u64) -> u64 {
+        let purse = self.holder.purses.get(&party.name);
+        let told = purse.and_then(|purse| Some(purse.told?.used.saturating_sub(purse.balance())));
+        told.filter(|_| !party.name.is_empty())
+            .map_or(0, |used| used.max(lent))
+    }
+}
+
+impl Holder {
+    /// Notes what is lent on of a tenant in all. What this holder did not know of was lent from a window to come, or by
+    /// an earlier life: it is not taken from what the tenant was lent since.
+    fn lent_to(&mut self, party: &Party, units: u64, now: EpochMs) {
+        if let Some(purse) = self.purse(party, now) {
+            purse.learn(units, now);
+        }
+    }
+
+    /// Notes that a holder was lent so much less than it asked for. Not of a part of a rolling window: what is lent and
+    /// not used of one counts for many to come.
+    fn missed(&mut self, name: &str, units: u64) {
+        if let Some(purse) = self.purses.get_mut(name).filter(|_| self.fixed) {
+            purse.missed = purse.missed.saturating_add(units).min(COST_MAX);
+        }
+    }
+
+    /// Lends `units` on.
+    fn lend(&mut self, party: &Party, units: u64, now: EpochMs) {
+        if self.bind(party, units, now)
+            && let Some(purse) = self.purses.get_mut(&party.name)
+        {
+            purse.use_units(units, now);
+        }
+    }
+
+    /// Records that `units` are lent on in all, to whichever tenants.
+    pub fn lent_on(&mut self, units: u64) {
+        if let Some(lease) = self.lease.as_mut() {
+            lease.used = units;
+        }
+    }
+
+    /// Finds what is nobody's again: what is held, less what is in purses and what is lent on to nobody knows whom. What
+    /// comes back from below of the latter was in no purse.
+    pub fn reconcile(&mut self, unattributed: u64) {
+        let Some(lease) = self.lease.as_ref() else {
+            return;
+        };
+        if self.purses.contains_key("") {
+            return;
+        }
+        let purses = self.purses.values().map(|purse| purse.held);
+        let taken = purses.fold(unattributed, u64::saturating_add);
+        self.loose = lease.held.saturating_sub(taken);
+    }
+
+    /// Takes note that units of a tenant came back from below.
+    pub fn came_back(&mut self, name: &str, units: u64) {
+        if let Some(purse) = self.purses.get_mut(name) {
+            purse.unuse(units);
+        }
+    }
+
+    /// Records that `units` of the next window are lent on in all.
+    pub fn lent_ahead(&mut self, units: u64) {
+        if let Some(ahead) = self.ahead.first_mut() {
+            ahead.lent = units.min(ahead.units);
+        }
+    }
+}

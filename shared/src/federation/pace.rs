@@ -1,0 +1,92 @@
+//! How fast one tenant's units are used and asked for at a holder.
+
+use super::lease_size::expected_units;
+use crate::limits::{CONTACT_MS_MIN, COST_MAX};
+use crate::units::EpochMs;
+
+/// Units over the present stretch of time and the one before, each at least the shortest time between two contacts: a
+/// burst is not a rate, and a message does not start the measurement anew.
+///
+/// ```
+/// use weir_shared::federation::pace::Pace;
+/// use weir_shared::units::EpochMs;
+/// let mut pace = Pace::new(EpochMs(0));
+/// pace.note(10, 5, EpochMs(3)); // 10 used and 5 denied at once, taken over 500 ms
+/// assert_eq!((pace.expected(500, EpochMs(3)), pace.demanded(500, EpochMs(3))), (10, 15));
+/// pace.note(50, 0, EpochMs(900)); // 60 in 900 ms
+/// assert_eq!(pace.expected(450, EpochMs(900)), 30);
+/// assert_eq!(pace.expected(500, EpochMs(60_000)), 0); // long ago
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    since: EpochMs,
+    used: u64,
+    asked: u64,
+    before: Stretch,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Stretch {
+    used: u64,
+    asked: u64,
+    length_ms: u64,
+}
+
+impl Pace {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(now: EpochMs) -> Self {
+        Self {
+            since: now,
+            used: 0,
+            asked: 0,
+            before: Stretch::default(),
+        }
+    }
+
+    /// Counts units that were used, and units that were denied.
+    pub fn note(&mut self, used: u64, denied: u64, now: EpochMs) {
+        let length_ms = now.since(self.since);
+        if length_ms >= CONTACT_MS_MIN {
+            self.before = Stretch {
+                used: self.used,
+                asked: self.asked,
+                length_ms,
+            };
+            (self.since, self.used, self.asked) = (now, 0, 0);
+        }
+        self.used = self.used.saturating_add(used);
+        self.asked = self.asked.saturating_add(used).saturating_add(denied);
+    }
+
+    /// Takes units off again that were not used after all.
+    pub fn unnote(&mut self, used: u64) {
+        self.used = self.used.saturating_sub(used);
+        self.asked = self.asked.saturating_sub(used);
+    }
+
+    /// Units that will be used in `horizon_ms`, at this pace.
+    #[must_use]
+    pub fn expected(&self, horizon_ms: u64, now: EpochMs) -> u64 {
+        let used = self.used.saturating_add(self.before.used);
+        expected_units(used, self.elapsed_ms(now), horizon_ms).min(COST_MAX)
+    }
+
+    /// Units that will be asked for in `horizon_ms`, at this pace.
+    #[must_use]
+    pub fn demanded(&self, horizon_ms: u64, now: EpochMs) -> u64 {
+        let asked = self.asked.saturating_add(self.before.asked);
+        expected_units(asked, self.elapsed_ms(now), horizon_ms).min(COST_MAX)
+    }
+
+    /// Whether it comes to nothing: nobody asked for longer than any lease is made for.
+    #[must_use]
+    pub fn still(&self, now: EpochMs) -> bool {
+        self.demanded(CONTACT_MS_MIN, now) == 0
+    }
+
+    fn elapsed_ms(&self, now: EpochMs) -> u64 {
+        let elapsed_ms = now.since(self.since).saturating_add(self.before.length_ms);
+        elapsed_ms.max(CONTACT_MS_MIN)
+    }
+}

@@ -1,0 +1,111 @@
+//! A tenant's claim as a message carries it, and the bounds of what is taken from one.
+
+use std::collections::BTreeSet;
+
+use crate::fairness::ask::{Above, Party, Standing};
+use crate::limits::{JSON_INTEGER_MAX, TENANT_DEPTH_MAX};
+use crate::policy::name::tenant_name;
+use crate::policy::weight::Weight;
+use crate::wire::exchange::{AboveBody, RankBody, Refusal};
+
+impl From<&Party> for Option<RankBody> {
+    /// The claim of a tenant; none for [`Party::everyone`], who have no name and share nothing.
+    ///
+    /// ```
+    /// use weir_shared::fairness::ask::Party;
+    /// use weir_shared::wire::exchange::RankBody;
+    /// let rank = RankBody { weight: 2_500_000, known: true, borrow_max: None, lend_max: Some(5), above: Vec::new() };
+    /// let acme = Party::try_from(("acme", &rank)).unwrap();
+    /// assert_eq!(acme.standing.weight.as_f64(), 2.5);
+    /// assert_eq!(Option::<RankBody>::from(&acme), Some(rank));
+    /// assert_eq!(Option::<RankBody>::from(&Party::everyone()), None);
+    /// ```
+    fn from(party: &Party) -> Self {
+        let Party { name, standing } = party;
+        (!name.is_empty()).then(|| RankBody {
+            weight: standing.weight.micros(),
+            known: standing.known,
+            borrow_max: standing.borrow_max,
+            lend_max: standing.lend_max,
+            above: standing.above.iter().map(AboveBody::from).collect(),
+        })
+    }
+}
+
+impl From<&Above> for AboveBody {
+    fn from(above: &Above) -> Self {
+        Self {
+            name: above.name.clone(),
+            weight: above.weight.micros(),
+            borrow_max: above.borrow_max,
+            lend_max: above.lend_max,
+        }
+    }
+}
+
+impl TryFrom<(&str, &RankBody)> for Party {
+    type Error = Refusal;
+
+    /// The tenant of that name with the claim of a message.
+    ///
+    /// # Errors
+    /// [`Refusal::Malformed`] with the field: a name that is none, a weight outside 1 to 10^12 micro-units, a bound
+    /// above 2^53 - 1, more tenants above than a policy may nest, and one that is above itself.
+    fn try_from((name, rank): (&str, &RankBody)) -> Result<Self, Refusal> {
+        let overflow = Self::overflow();
+        if name == overflow.name {
+            return Ok(overflow);
+        }
+        tenant_name(name).map_err(|_| malformed("tenant"))?;
+        if rank.above.len() >= TENANT_DEPTH_MAX {
+            return Err(malformed("rank/above"));
+        }
+        let mut names = BTreeSet::from([name]);
+        if !rank.above.iter().all(|above| names.insert(&above.name)) {
+            return Err(malformed("rank/above/name"));
+        }
+        let above: Result<_, _> = rank.above.iter().map(Above::try_from).collect();
+        Ok(Self {
+            name: name.to_owned(),
+            standing: Standing {
+                weight: weight(rank.weight, "rank/weight")?,
+                known: rank.known,
+                borrow_max: units(rank.borrow_max, "rank/borrow_max")?,
+                lend_max: units(rank.lend_max, "rank/lend_max")?,
+                above: above?,
+            },
+        })
+    }
+}
+
+impl TryFrom<&AboveBody> for Above {
+    type Error = Refusal;
+
+    fn try_from(body: &AboveBody) -> Result<Self, Refusal> {
+        tenant_name(&body.name).map_err(|_| malformed("rank/above/name"))?;
+        Ok(Self {
+            name: body.name.clone(),
+            weight: weight(body.weight, "rank/above/weight")?,
+            borrow_max: units(body.borrow_max, "rank/above/borrow_max")?,
+            lend_max: units(body.lend_max, "rank/above/lend_max")?,
+        })
+    }
+}
+
+fn weight(micros: u64, field: &str) -> Result<Weight, Refusal> {
+    Weight::from_micros(micros).map_err(|_| malformed(field))
+}
+
+fn units(units: Option<u64>, field: &str) -> Result<Option<u64>, Refusal> {
+    match units {
+        Some(units) if units > JSON_INTEGER_MAX => Err(malformed(field)),
+        _ => Ok(units),
+    }
+}
+
+/// A want's field that is outside its range.
+fn malformed(field: &str) -> Refusal {
+    Refusal::Malformed {
+        field: format!("wants/{field}"),
+    }
+}

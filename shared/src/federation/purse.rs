@@ -1,0 +1,166 @@
+//! What a holder has of one tenant's units in the open window, and what its parent said last of that tenant.
+
+use super::pace::Pace;
+use crate::fairness::ask::Party;
+use crate::limits::{COST_MAX, JSON_INTEGER_MAX};
+use crate::units::EpochMs;
+use crate::wire::exchange::Seen;
+
+/// One tenant's part of what a holder holds; all of it where tenants draw from one pool.
+#[derive(Debug, Clone)]
+pub struct Purse {
+    /// Who it is for.
+    pub party: Party,
+    /// Units lent to it and not returned.
+    pub held: u64,
+    /// Units of those that were spent, or lent on.
+    pub used: u64,
+    /// Units that were denied since the last message: demand.
+    pub denied: u64,
+    /// Units that holders below asked for since the last message and were not lent.
+    pub missed: u64,
+    /// What the parent said last.
+    pub told: Option<Told>,
+    /// Units that it may still take from what is nobody's in the open window.
+    pub loose_max: u64,
+    pace: Pace,
+}
+
+/// What a parent said of one tenant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Told {
+    /// The message that it answered.
+    pub by: Seen,
+    /// Until when it counts.
+    pub until: EpochMs,
+    /// For how long it counted when it was said.
+    pub span_ms: u64,
+    /// The tenant's ceiling in the window; the limit where tenants draw from one pool.
+    pub ceiling: u64,
+    /// Units of the tenant that were used in the whole deployment, those that this holder had included.
+    pub used: u64,
+    /// Units that the tenant could still have had.
+    pub left: u64,
+    /// Whether less was lent than was waited for.
+    pub unserved: bool,
+    /// Whether the parent's own parent was out of reach.
+    pub outage: bool,
+    /// When more may be lent, if the parent said so.
+    pub again: Option<Again>,
+}
+
+/// When a parent that lent less than was waited for expects to lend more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Again {
+    /// When `units` can be lent, if nothing else is lent before.
+    pub at: EpochMs,
+    /// When the parent is asked again: not before `at`.
+    pub asked_at: EpochMs,
+    /// The fewest units that a request waited for.
+    pub units: u64,
+}
+
+impl Told {
+    /// Whether it still counts. One that would count for longer than it was said for comes from a clock that has
+    /// stepped back since.
+    #[must_use]
+    pub fn recent(&self, now: EpochMs) -> bool {
+        now < self.until && self.until.since(now) <= self.span_ms
+    }
+}
+
+impl Purse {
+    /// An empty purse.
+    #[must_use]
+    pub fn new(party: Party, now: EpochMs) -> Self {
+        Self {
+            party,
+            held: 0,
+            used: 0,
+            denied: 0,
+            missed: 0,
+            told: None,
+            loose_max: u64::MAX,
+            pace: Pace::new(now),
+        }
+    }
+
+    /// Units that may be used.
+    #[must_use]
+    pub fn balance(&self) -> u64 {
+        self.held.saturating_sub(self.used)
+    }
+
+    /// Units that it may take of `loose` ones.
+    #[must_use]
+    pub fn loose_of(&self, loose: u64) -> u64 {
+        loose.min(self.loose_max)
+    }
+
+    /// Uses `units` of the balance.
+    pub fn use_units(&mut self, units: u64, now: EpochMs) {
+        self.used = self.used.saturating_add(units);
+        self.pace.note(units, 0, now);
+    }
+
+    /// Learns that `units` are used in all. What it did not know of was held beside what it has, and is used up.
+    pub fn learn(&mut self, units: u64, now: EpochMs) {
+        let more = units.saturating_sub(self.used);
+        self.held = self.held.saturating_add(more);
+        self.used = units;
+        self.pace.note(more, 0, now);
+    }
+
+    /// Puts units back that were used here.
+    pub fn unuse(&mut self, units: u64) {
+        self.used -= units.min(self.used);
+        self.pace.unnote(units);
+    }
+
+    /// Counts units that were denied.
+    pub fn deny(&mut self, cost: u64, now: EpochMs) {
+        self.denied = self.denied.saturating_add(cost).min(JSON_INTEGER_MAX);
+        self.pace.note(0, cost, now);
+    }
+
+    /// Units expected to be used in `horizon_ms`.
+    #[must_use]
+    pub fn expected(&self, horizon_ms: u64, now: EpochMs) -> u64 {
+        self.pace.expected(horizon_ms, now)
+    }
+
+    /// Units that would be asked for in `horizon_ms`, those that would be denied included; at most [`Purse::part`].
+    #[must_use]
+    pub fn demanded(&self, horizon_ms: u64, now: EpochMs) -> u64 {
+        let asked = self.pace.demanded(horizon_ms, now);
+        self.part().map_or(asked, |part| asked.min(part))
+    }
+
+    /// This holder's part of the tenant's ceiling, as it had its part of what the tenant used. `None` where that is not
+    /// known, or tenants draw from one pool.
+    #[must_use]
+    pub fn part(&self) -> Option<u64> {
+        let told = self.told.filter(|_| !self.party.name.is_empty())?;
+        let part = u128::from(told.ceiling) * u128::from(self.held.min(told.used));
+        let used = u128::from(told.used);
+        Some(
+            part.checked_div(used)
+                .map_or(told.ceiling, |part| u64::try_from(part).unwrap_or(COST_MAX)),
+        )
+    }
+
+    /// Another window, of which it holds `units`, and may take up to `most` where it is known how much that is.
+    pub fn roll(&mut self, units: u64, most: Option<u64>) {
+        self.held = units;
+        self.used = 0;
+        self.told = None;
+        self.missed = 0;
+        self.loose_max = most.map_or(u64::MAX, |most| most.saturating_sub(units));
+    }
+
+    /// Whether nothing would be lost with it.
+    #[must_use]
+    pub fn idle(&self, now: EpochMs) -> bool {
+        self.held == 0 && self.used == 0 && self.denied == 0 && self.pace.still(now)
+    }
+}

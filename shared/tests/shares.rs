@@ -1,0 +1,190 @@
+//! How a window is divided when nothing goes wrong: tables that the run prints, each with its bound.
+
+#![cfg(not(target_arch = "wasm32"))]
+
+mod simulator;
+
+use simulator::measured::Measured;
+use simulator::run;
+use simulator::setup::Setup;
+use weir_shared::wire::exchange::RuleBody;
+
+/// Sums over windows.
+fn sum(windows: &[Measured], of: impl Fn(&Measured) -> u64) -> u64 {
+    windows.iter().map(of).sum()
+}
+
+/// Of the demand, what comes from each of three regions: a third each at skew 0, all from the first at skew 1.
+fn skewed(skew: f64) -> [f64; 3] {
+    let other = (1.0 - skew) / 3.0;
+    [1.0 - 2.0 * other, other, other]
+}
+
+#[test]
+fn a_window_is_used_up_whichever_region_asks() {
+    println!("skew  federated  static partition");
+    for skew in [0.0, 0.25, 0.5, 0.75, 1.0] {
+        let (limit, demand) = (300, 450.0);
+        let mut setup = Setup::measured(7, (3, 2), (limit, 10_000), 8);
+        for (region, part) in skewed(skew).into_iter().enumerate() {
+            for isolate in 0..2 {
+                let units = demand * part / 2.0;
+                if units > 0.0 {
+                    setup = setup.asks(2 * region + isolate, None, 1, units);
+                }
+            }
+        }
+        let windows = run(&setup).measured(&setup);
+        assert!(windows.len() >= 6, "{} windows", windows.len());
+        let used = sum(&windows, |window| window.admitted) as f64
+            / sum(&windows, |window| window.limit) as f64;
+        // A third of the limit for each region, however much it asks for.
+        let third = limit as f64 / 3.0;
+        let parts = skewed(skew).map(|part| (demand * part).min(third));
+        let control = parts.iter().sum::<f64>() / limit as f64;
+        println!("{skew:4}  {used:9.3}  {control:16.3}");
+        assert!((0.99..=1.0).contains(&used), "{used} at skew {skew}");
+        assert!(windows.iter().all(|window| window.admitted <= limit));
+    }
+}
+
+/// The share of each of three tenants, of weights 1, 2 and 4, in the units that were admitted.
+fn shares_of_three(setup: &Setup) -> Vec<[f64; 3]> {
+    let windows = run(setup).measured(setup);
+    let share = |window: &Measured, tenant| window.of(tenant) as f64 / window.limit as f64;
+    let shares = windows
+        .iter()
+        .map(|window| [0, 1, 2].map(|tenant| share(window, tenant)));
+    shares.collect()
+}
+
+#[test]
+fn late_starters_find_their_share_from_the_second_window_on() {
+    println!("rule    late    1/7    2/7    4/7   (worst window)");
+    let mut worst_of_all: f64 = 0.0;
+    for rule in [RuleBody::Pinned, RuleBody::Paced] {
+        for late_ms in [50, 200, 500] {
+            let mut setup = Setup::measured(11, (3, 2), (7_000, 10_000), 6);
+            setup = setup.shared_by(rule, &[1.0, 2.0, 4.0]);
+            for place in 0..6 {
+                // The first floods from the start of each window, at twice the whole limit; the others come late.
+                setup = setup.asks(place, Some(0), 1, 14_000.0 / 6.0);
+                setup = setup.asks_late(place, Some(1), (1, 7_000.0 / 6.0), late_ms);
+                setup = setup.asks_late(place, Some(2), (1, 14_000.0 / 6.0), late_ms);
+            }
+            let ideal = [1.0 / 7.0, 2.0 / 7.0, 4.0 / 7.0];
+            let shares = shares_of_three(&setup);
+            let off = |share: &[f64; 3]| {
+                let parts = share.iter().zip(ideal);
+                parts
+                    .map(|(got, ideal)| (got / ideal - 1.0).abs())
+                    .fold(0.0, f64::max)
+            };
+            let worst = shares
+                .iter()
+                .max_by(|a, b| off(a).total_cmp(&off(b)))
+                .unwrap();
+            println!(
+                "{rule:?}  {late_ms:4}  {:.4} {:.4} {:.4}   {:.4}",
+                worst[0],
+                worst[1],
+                worst[2],
+                off(worst)
+            );
+            worst_of_all = worst_of_all.max(off(worst));
+        }
+    }
+    assert!(worst_of_all <= 0.02, "{worst_of_all}");
+}
+
+#[test]
+fn a_busy_tenant_uses_what_quiet_ones_in_other_regions_leave() {
+    let mut setup = Setup::measured(13, (3, 2), (3_000, 10_000), 6);
+    setup = setup.shared_by(RuleBody::Paced, &[1.0, 1.0, 1.0]);
+    setup = setup
+        .asks(0, Some(0), 1, 4_000.0)
+        .asks(1, Some(0), 1, 4_000.0);
+    setup = setup.asks(2, Some(1), 1, 30.0).asks(4, Some(2), 1, 30.0);
+    let windows = run(&setup).measured(&setup);
+    for window in &windows {
+        println!(
+            "window {}: {:.3} used, busy {}, quiet {} and {}",
+            window.label,
+            window.used(),
+            window.of(0),
+            window.of(1),
+            window.of(2)
+        );
+    }
+    assert!(windows.iter().all(|window| window.used() >= 0.95));
+}
+
+#[test]
+fn who_asks_faster_gets_no_more() {
+    let mut setup = Setup::measured(17, (2, 2), (6_000, 10_000), 6);
+    setup = setup.shared_by(RuleBody::Paced, &[1.0, 1.0]);
+    for place in 0..2 {
+        setup = setup.asks(place, Some(0), 1, 30_000.0);
+        setup = setup.asks(2 + place, Some(1), 1, 3_000.0);
+    }
+    let windows = run(&setup).measured(&setup);
+    for window in &windows {
+        let (fast, slow) = (window.of(0), window.of(1));
+        println!(
+            "window {}: fast {fast}, slow {slow}, {:.3} used",
+            window.label,
+            window.used()
+        );
+        let ratio = fast as f64 / slow as f64;
+        assert!((0.98..=1.02).contains(&ratio), "{fast} to {slow}");
+    }
+}
+
+/// Ten tenants of weights 1, 2 and 4 ask for more than there is, by costs up to `cost_max`, at every isolate.
+fn backlogged(rule: RuleBody, cost_max: u64) -> Setup {
+    let weights = [1.0, 2.0, 4.0, 1.0, 2.0, 4.0, 1.0, 2.0, 4.0, 1.0];
+    let limit = 22_000 * cost_max;
+    let mut setup = Setup::measured(19, (3, 2), (limit, 10_000), 4).shared_by(rule, &weights);
+    for tenant in 0..weights.len() {
+        let cost = 1 + tenant as u64 % cost_max;
+        setup = setup.asks_everywhere(Some(tenant), cost, 6_000.0 * cost_max as f64);
+    }
+    setup
+}
+
+#[test]
+fn backlogged_tenants_are_within_their_leases_of_the_ideal() {
+    println!("rule    cost  worst |a - ideal|  bound");
+    for (rule, cost_max) in [
+        (RuleBody::Pinned, 1),
+        (RuleBody::Paced, 1),
+        (RuleBody::Paced, 4),
+    ] {
+        let setup = backlogged(rule, cost_max);
+        let report = run(&setup);
+        let windows = report.measured(&setup);
+        let weights: Vec<f64> = setup
+            .tenants
+            .iter()
+            .map(|t| t.party.standing.weight.as_f64())
+            .collect();
+        let all: f64 = weights.iter().sum();
+        let off = |window: &Measured, tenant: usize| {
+            (window.of(tenant) as f64 - window.limit as f64 * weights[tenant] / all).abs()
+        };
+        let pairs = windows
+            .iter()
+            .flat_map(|window| (0..weights.len()).map(move |t| (window, t)));
+        let worst = pairs
+            .map(|(window, tenant)| off(window, tenant))
+            .fold(0.0, f64::max);
+        // Six isolates and three regions hold leases; a quantum is the largest lease, counted in costs.
+        let quantum = report.truth.ahead_max.div_ceil(cost_max);
+        let bound = (cost_max * 9 * (2 * quantum + 1)) as f64;
+        println!(
+            "{rule:?}  {cost_max:4}  {worst:17.0}  {bound:5.0} (largest lease {})",
+            report.truth.ahead_max
+        );
+        assert!(worst <= bound);
+    }
+}

@@ -1,0 +1,97 @@
+//! Tenants that share a pool: their claims, their costs, and how often they ask.
+
+use weir_shared::fairness::ask::{Above, Party, Standing};
+use weir_shared::policy::weight::Weight;
+use weir_shared::wire::exchange::{RuleBody, SharingBody};
+
+use super::random::Random;
+
+/// One tenant of a shared pool.
+#[derive(Debug, Clone)]
+pub(crate) struct Tenant {
+    pub(crate) party: Party,
+    /// Its costs are up to so many units.
+    pub(crate) cost_max: u64,
+    /// How often it asks beside the others.
+    pub(crate) turns: u64,
+}
+
+impl Tenant {
+    /// A tenant that the policy names, without bounds and without a parent.
+    pub(crate) fn named(name: &str, weight_micros: u64) -> Self {
+        Self {
+            party: Party {
+                name: name.to_owned(),
+                standing: Standing {
+                    weight: weight(weight_micros),
+                    known: true,
+                    borrow_max: None,
+                    lend_max: None,
+                    above: Vec::new(),
+                },
+            },
+            cost_max: 1,
+            turns: 1,
+        }
+    }
+}
+
+pub(crate) fn weight(micros: u64) -> Weight {
+    Weight::from_micros(micros).expect("a weight of the simulator is in range")
+}
+
+pub(crate) fn sharing(rule: RuleBody) -> SharingBody {
+    SharingBody {
+        rule,
+        tenants_max: 100,
+        unknown_weight_max: 100_000_000,
+    }
+}
+
+/// Tenants of weights 1/2, 1, 2 and 4: some unknown to the policy, some below a parent, some with bounds. A cost is up
+/// to a quarter of what its weight is of `limit`.
+pub(crate) fn drawn(random: &mut Random, unit: u64, limit: u64) -> Vec<Tenant> {
+    let count = random.between(1, 12);
+    let mut tenants: Vec<Tenant> = Vec::new();
+    for index in 0..count {
+        let micros = random.one_of(&[500_000, 1_000_000, 2_000_000, 4_000_000]);
+        let mut tenant = Tenant::named(&format!("t{index}"), micros);
+        let standing = &mut tenant.party.standing;
+        standing.known = random.chance(800);
+        if random.chance(300) {
+            standing.above = above(random);
+        }
+        standing.borrow_max = bound(random, limit);
+        standing.lend_max = bound(random, limit);
+        tenant.turns = random.one_of(&[1, 1, 3, 10]);
+        tenants.push(tenant);
+    }
+    let weights = |tenant: &Tenant| tenant.party.standing.weight.micros();
+    let sum: u64 = tenants.iter().map(weights).sum();
+    for tenant in &mut tenants {
+        let share = u128::from(limit) * u128::from(weights(tenant)) / u128::from(sum.max(1));
+        let share = u64::try_from(share).unwrap_or(limit);
+        tenant.cost_max = (share / 4 / unit * unit).max(unit);
+    }
+    tenants
+}
+
+fn bound(random: &mut Random, limit: u64) -> Option<u64> {
+    random.chance(100).then(|| random.below(limit + 1))
+}
+
+/// One of two parents, of which one is below the other.
+fn above(random: &mut Random) -> Vec<Above> {
+    let of = |name: &str, micros| Above {
+        name: name.to_owned(),
+        weight: weight(micros),
+        borrow_max: None,
+        lend_max: None,
+    };
+    let organisation = of("organisation", 2_000_000);
+    if random.chance(500) {
+        vec![organisation]
+    } else {
+        vec![of("team", 1_000_000), organisation]
+    }
+}

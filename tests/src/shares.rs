@@ -1,0 +1,153 @@
+//! Who got what of a shared budget.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::history::Operation;
+
+/// Units admitted by tenant.
+pub type Shares = BTreeMap<String, u64>;
+
+/// What each tenant was admitted in each window, by label. A tenant that asked in a window and got nothing has 0.
+pub fn shares(operations: &[Operation]) -> BTreeMap<u64, Shares> {
+    let mut windows: BTreeMap<u64, Shares> = BTreeMap::new();
+    for operation in operations {
+        if let Some(window) = operation.decision().and_then(|decision| decision.window) {
+            let shares = windows.entry(window).or_default();
+            *shares.entry(operation.tenant.clone()).or_default() += operation.admitted();
+        }
+    }
+    windows
+}
+
+/// The windows in which the rules must show: those that were under load for all their time, but for the first of
+/// them, in which nobody was known from the window before.
+pub fn settled_windows(operations: &[Operation]) -> BTreeMap<u64, Shares> {
+    let mut windows = shares(operations);
+    windows.pop_first();
+    windows.pop_first();
+    windows.pop_last();
+    windows
+}
+
+/// The tenants that were denied something in a window: those that had demand for all of their share.
+pub fn hungry(operations: &[Operation], window: u64) -> BTreeSet<&str> {
+    let denied = operations.iter().filter(|operation| {
+        let decision = operation.decision();
+        decision.is_some_and(|decision| !decision.allowed && decision.window == Some(window))
+    });
+    denied.map(|operation| operation.tenant.as_str()).collect()
+}
+
+/// The operations of one tenant.
+pub fn of<'a>(operations: &'a [Operation], tenant: &'a str) -> impl Iterator<Item = &'a Operation> {
+    operations
+        .iter()
+        .filter(move |operation| operation.tenant == tenant)
+}
+
+/// For each tenant the requests sent, units admitted, and the median, the 95th of a hundred and the longest time in
+/// milliseconds until the answer, for messages.
+pub fn sketch(operations: &[Operation]) -> String {
+    let mut tenants: BTreeMap<&str, Vec<&Operation>> = BTreeMap::new();
+    for operation in operations {
+        let of_tenant = tenants.entry(operation.tenant.as_str()).or_default();
+        of_tenant.push(operation);
+    }
+    let lines = tenants.iter().map(|(tenant, operations)| {
+        let admitted: u64 = operations
+            .iter()
+            .map(|operation| operation.admitted())
+            .sum();
+        let times = operations.iter().map(|operation| operation.latency());
+        let [median, slow, slowest] = percentiles(times.collect(), [50, 95, 100]);
+        format!(
+            "{tenant}: {} sent, {admitted} admitted, {median} {slow} {slowest} ms",
+            operations.len()
+        )
+    });
+    lines.collect::<Vec<_>>().join("; ")
+}
+
+/// Times so long that so many of a hundred are at most that, in milliseconds; 0 of none.
+pub fn percentiles<const N: usize>(mut times: Vec<Duration>, percents: [usize; N]) -> [u128; N] {
+    times.sort();
+    percents.map(|percent| {
+        let index = (times.len() * percent).div_ceil(100).max(1) - 1;
+        times.get(index).map_or(0, Duration::as_millis)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_shared::wire::check::{DecisionBody, Reason};
+
+    use super::*;
+    use crate::history::Outcome;
+
+    fn asked(tenant: &str, window: u64, cost: u64, allowed: bool) -> Operation {
+        let reason = if allowed {
+            Reason::Admitted
+        } else {
+            Reason::OverShare
+        };
+        let decision = DecisionBody {
+            allowed,
+            limit: 10,
+            remaining: 0,
+            reset_at: 0,
+            retry_after_ms: Some(0),
+            binding: "tokens".to_owned(),
+            reason,
+            region: "weur".to_owned(),
+            window: Some(window),
+            policy_revision: 1,
+            reservation: None,
+        };
+        Operation {
+            client: 0,
+            tenant: tenant.to_owned(),
+            cost,
+            sent: Duration::ZERO,
+            received: Duration::from_millis(3),
+            outcome: Outcome::Decided(decision),
+        }
+    }
+
+    #[test]
+    fn shares_are_summed_by_window_and_tenant() {
+        let operations = [
+            asked("a", 1, 2, true),
+            asked("a", 2, 3, true),
+            asked("b", 2, 5, true),
+            asked("a", 2, 4, true),
+            asked("c", 2, 1, false),
+            asked("a", 3, 1, true),
+            asked("b", 4, 1, true),
+        ];
+        let windows = shares(&operations);
+        let second = [("a", 7), ("b", 5), ("c", 0)].map(|(name, got)| (name.to_owned(), got));
+        assert_eq!(windows[&2], Shares::from(second));
+        assert_eq!(
+            settled_windows(&operations).into_keys().collect::<Vec<_>>(),
+            [3]
+        );
+        assert_eq!(hungry(&operations, 2), BTreeSet::from(["c"]));
+        assert_eq!(of(&operations, "b").count(), 2);
+        assert!(sketch(&operations).starts_with("a: 4 sent, 10 admitted, 3 3 3 ms; b: 2 sent"));
+    }
+
+    #[test]
+    fn a_percentile_is_one_of_the_times() {
+        let times = (1..=200)
+            .rev()
+            .map(Duration::from_millis)
+            .collect::<Vec<_>>();
+        assert_eq!(
+            percentiles(times.clone(), [1, 50, 95, 100]),
+            [2, 100, 190, 200]
+        );
+        assert_eq!(percentiles(times[..1].to_vec(), [1, 100]), [200, 200]);
+        assert_eq!(percentiles(Vec::new(), [50]), [0]);
+    }
+}

@@ -1,0 +1,56 @@
+//! `outage: fail_closed`: what is held is admitted, and then nothing.
+
+use std::time::Duration;
+
+use weir_shared::limits::DECIDE_WAIT_MS_MAX;
+use weir_shared::wire::check::Reason;
+use weir_tests::history::Operation;
+use weir_tests::witness::Fault;
+
+use crate::{KINDS, WINDOW, assert_capped, assert_healed, during, start, through_an_outage};
+
+/// How long a decision may take, whoever does not answer: what a request waits for units, and what a busy machine adds.
+const DECIDED: Duration = Duration::from_millis(DECIDE_WAIT_MS_MAX + 2_000);
+
+/// `least`: requests of the third window that are judged.
+async fn assert_closes(fault: Fault, least: usize) {
+    let workerd = start("fail_closed").await;
+    let run = through_an_outage(&workerd, fault).await;
+    for (name, _, _) in KINDS {
+        assert_capped(name, &run.of(name));
+        let gone = during(&run, name);
+        let held: u64 = gone.iter().map(Operation::admitted).sum();
+        println!("{name}: {held} were admitted of what was held");
+        assert!(held > 0, "{name}: what was held was not admitted");
+        // The window in which it went, and the next, of which units had been lent ahead, are over.
+        let late: Vec<&Operation> = gone
+            .iter()
+            .filter(|operation| operation.sent > run.gone + 2 * WINDOW)
+            .collect();
+        let slowest = late.iter().map(|operation| operation.latency()).max();
+        assert!(slowest < Some(DECIDED), "{name}: {slowest:?}");
+        let decisions = late.iter().filter_map(|operation| operation.decision());
+        let reasons: Vec<Reason> = decisions.map(|decision| decision.reason).collect();
+        assert!(
+            reasons.len() >= least,
+            "{name}: only {} requests",
+            reasons.len()
+        );
+        assert!(
+            reasons.iter().all(|reason| *reason == Reason::Unavailable),
+            "{name}: {reasons:?}"
+        );
+        assert_healed(name, &run);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_budget_admits_what_is_held_and_then_denies() {
+    assert_closes(Fault::Refuse, 30).await;
+}
+
+/// Each call is waited for until its deadline, and the decision comes in time all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_coordinator_that_never_answers_is_one_out_of_reach() {
+    assert_closes(Fault::Stall, 1).await;
+}

@@ -1,0 +1,184 @@
+//! The coordinator out of reach for three windows: what each mode of a budget then serves, that no window is overdrawn
+//! in any, and that all is as before when it is back.
+
+mod closed;
+mod flaky;
+mod regional;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use weir_tests::checker::{admitted_by_window, full_windows, violations};
+use weir_tests::client::Client;
+use weir_tests::clock::epoch_ms;
+use weir_tests::fixtures::{policy, with};
+use weir_tests::history::{Operation, outcomes};
+use weir_tests::witness::Fault;
+use weir_tests::workerd::{REGIONS, Setup, Workerd};
+use weir_tests::workload::{Target, Workload};
+
+const LIMIT: u64 = 240;
+const WINDOW: Duration = Duration::from_secs(3);
+
+/// Windows before the coordinator goes: the rules are settled, and what is lent in advance is there.
+const BEFORE: Duration = Duration::from_secs(13);
+const OUTAGE: Duration = Duration::from_secs(9);
+/// How much of the window in which the coordinator goes, and of the last without it, is left then.
+const LAST_MOMENT: Duration = Duration::from_millis(600);
+/// Five windows, two of which are judged.
+const AFTER: Duration = Duration::from_secs(16);
+
+/// The exchange between a region and a coordinator.
+const EXCHANGE: &str = "Coordinator/exchange";
+
+/// One budget of each kind that a coordinator lends.
+const KINDS: [(&str, &str, &str); 3] = [
+    ("first", "first_come", "pinned"),
+    ("pinned", "weighted_fair_escrow", "pinned"),
+    ("paced", "weighted_fair_escrow", "paced"),
+];
+
+const TENANTS: [&str; 2] = ["light", "heavy"];
+
+fn document(outage: &str) -> Value {
+    let budgets = KINDS.iter().map(|(name, sharing, reserve)| {
+        let body = json!({
+            "limit": LIMIT, "window_ms": WINDOW.as_millis() as u64, "sharing": sharing, "scope": "global",
+            "reserve": reserve, "outage": outage,
+        });
+        ((*name).to_owned(), body)
+    });
+    let document = with(
+        policy(1, 60_000),
+        "/budgets",
+        Value::Object(budgets.collect()),
+    );
+    let tenants = json!({ "light": { "weight": 1 }, "heavy": { "weight": 3 } });
+    with(document, "/tenants", tenants)
+}
+
+async fn start(outage: &str) -> Workerd {
+    let workerd = Setup::isolates(&REGIONS)
+        .witnessed()
+        .start()
+        .await
+        .expect("workerd starts");
+    workerd
+        .apply(&document(outage))
+        .await
+        .expect("the policy is saved");
+    workerd
+}
+
+/// Both tenants from every region on every budget: more than the limit of each.
+fn loads(clients: &[Client]) -> Vec<Workload> {
+    let of = |(name, _, _): &(&str, &str, &str)| Workload {
+        target: Target::Budget((*name).to_owned()),
+        tenants: TENANTS.map(str::to_owned).to_vec(),
+        workers: 2,
+        pause: Duration::from_millis(30),
+        ..Workload::new(clients.to_vec(), name)
+    };
+    KINDS.iter().map(of).collect()
+}
+
+/// What was seen, and between which times the coordinator was out of reach.
+struct Run {
+    operations: Vec<Operation>,
+    gone: Duration,
+    back: Duration,
+}
+
+impl Run {
+    /// The operations on one budget.
+    fn of(&self, budget: &str) -> Vec<Operation> {
+        let of_budget = self.operations.iter().filter(|operation| {
+            let decision = operation.decision();
+            decision.is_none_or(|decision| decision.binding == budget)
+        });
+        of_budget.cloned().collect()
+    }
+}
+
+/// Load, during which every exchange with a coordinator fails for three windows.
+async fn through_an_outage(workerd: &Workerd, fault: Fault) -> Run {
+    let witness = workerd.witness().unwrap();
+    let running = Workload::start_all(loads(&workerd.clients().unwrap()));
+    tokio::time::sleep(BEFORE).await;
+    shortly_before_a_roll().await;
+    witness
+        .fault(EXCHANGE, fault, u64::from(u32::MAX))
+        .await
+        .unwrap();
+    let gone = running.elapsed();
+    tokio::time::sleep(OUTAGE).await;
+    let back = running.elapsed();
+    witness.calm().await.unwrap();
+    tokio::time::sleep(AFTER).await;
+    Run {
+        operations: running.stop().await.unwrap(),
+        gone,
+        back,
+    }
+}
+
+/// Waits until a window is almost over, so that the next three are without a coordinator but for the last moment.
+async fn shortly_before_a_roll() {
+    let window_ms = WINDOW.as_millis() as u64;
+    let left_ms = window_ms - epoch_ms() % window_ms;
+    let early_ms = window_ms + left_ms - LAST_MOMENT.as_millis() as u64;
+    tokio::time::sleep(Duration::from_millis(early_ms % window_ms)).await;
+}
+
+/// No label above the limit, no two limits within a window's length.
+#[track_caller]
+fn assert_capped(what: &str, operations: &[Operation]) {
+    println!(
+        "{what}: by window {:?}, {:?}",
+        admitted_by_window(operations),
+        outcomes(operations)
+    );
+    assert_eq!(violations(operations, LIMIT, WINDOW), [], "{what}");
+}
+
+/// Two windows after the coordinator is back every window is used again, and nobody is out of reach.
+#[track_caller]
+fn assert_healed(what: &str, run: &Run) {
+    let healed = run.back + 2 * WINDOW;
+    let after: Vec<Operation> = run
+        .of(what)
+        .into_iter()
+        .filter(|operation| operation.sent > healed)
+        .collect();
+    let windows = full_windows(&after);
+    assert!(windows.len() >= 2, "{what}: {windows:?}");
+    for (window, admitted) in windows {
+        assert!(
+            admitted * 100 >= LIMIT * 90,
+            "{what}: after the outage window {window} was used to {admitted} of {LIMIT}"
+        );
+    }
+    let seen = outcomes(&after);
+    assert!(!seen.contains_key("unavailable"), "{what}: {seen:?}");
+}
+
+/// The operations that were sent and answered while the coordinator was gone.
+fn during(run: &Run, budget: &str) -> Vec<Operation> {
+    let gone = |operation: &Operation| operation.sent > run.gone && operation.received < run.back;
+    run.of(budget).into_iter().filter(gone).collect()
+}
+
+/// What each region admitted in each window.
+fn by_region(operations: &[Operation]) -> BTreeMap<u64, BTreeMap<String, u64>> {
+    let mut windows: BTreeMap<u64, BTreeMap<String, u64>> = BTreeMap::new();
+    for operation in operations {
+        if let Some(decision) = operation.decision()
+            && let Some(window) = decision.window
+        {
+            let regions = windows.entry(window).or_default();
+            *regions.entry(decision.region.clone()).or_default() += operation.admitted();
+        }
+    }
+    windows
+}

@@ -1,0 +1,52 @@
+//! `outage: regional_only`: each region goes on with slices that it was lent in advance.
+
+use weir_tests::shares::{Shares, shares};
+use weir_tests::witness::Fault;
+use weir_tests::workerd::REGIONS;
+
+use crate::{
+    KINDS, LIMIT, TENANTS, assert_capped, assert_healed, by_region, during, start,
+    through_an_outage,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn regions_go_on_over_the_rolls_of_an_outage() {
+    let workerd = start("regional_only").await;
+    let run = through_an_outage(&workerd, Fault::Refuse).await;
+    for (name, _, _) in KINDS {
+        assert_capped(name, &run.of(name));
+        // The window in which it went is not judged.
+        let gone = during(&run, name);
+        let windows = by_region(&gone);
+        println!("{name}: during the outage {windows:?}, {:?}", shares(&gone));
+        let rolled: Vec<_> = windows.into_iter().skip(1).take(3).collect();
+        assert!(rolled.len() == 3, "{name}: {rolled:?}");
+        for (window, regions) in rolled {
+            for region in REGIONS {
+                let admitted = regions.get(region).copied().unwrap_or(0);
+                assert!(
+                    admitted > 0,
+                    "{name}: {region} admitted nothing in window {window}: {regions:?}"
+                );
+            }
+            let all: u64 = regions.values().sum();
+            // Half of each window is lent in advance.
+            assert!(
+                all * 100 >= LIMIT * 40,
+                "{name}: {all} of {LIMIT} in window {window}: {regions:?}"
+            );
+            assert_weighed(name, &shares(&gone)[&window]);
+        }
+        assert_healed(name, &run);
+    }
+}
+
+/// A region shares its slice as the budget is shared: three to one, give or take a unit for each of them.
+#[track_caller]
+fn assert_weighed(name: &str, shares: &Shares) {
+    let [light, heavy] = TENANTS.map(|tenant| shares.get(tenant).copied().unwrap_or(0));
+    assert!(
+        name == "first" || heavy + 6 >= 3 * light,
+        "{name}: {shares:?}"
+    );
+}

@@ -1,0 +1,183 @@
+//! What present tenants leave: reserved for them where it is pinned, released at an even pace where it is paced, and
+//! there when they come for it.
+
+use std::time::Duration;
+
+use serde_json::json;
+use weir_shared::wire::check::Reason;
+use weir_tests::checker::{admitted_by_window, violations};
+use weir_tests::client::Client;
+use weir_tests::history::{Operation, Outcome, outcomes};
+use weir_tests::shares::{of, settled_windows, sketch};
+use weir_tests::workerd::{Setup, Workerd};
+use weir_tests::workload::Workload;
+
+use crate::{SIX, document, escrow, flood, got, load, run, start, weighing};
+
+const LIMIT: u64 = 400;
+const WINDOW: Duration = Duration::from_secs(4);
+/// Four windows that are judged, the first, and two cut ones.
+const RUN: Duration = Duration::from_secs(25);
+
+async fn deployment(reserve: &str, weights: &[(&str, u64)]) -> (Workerd, Vec<Client>) {
+    let document = document(escrow(reserve, LIMIT, WINDOW), weighing(weights));
+    let workerd = start(Setup::isolates(&SIX), &document).await;
+    let clients = workerd.clients().unwrap();
+    (workerd, clients)
+}
+
+const LIGHT: [&str; 4] = ["light0", "light1", "light2", "light3"];
+
+/// One hungry tenant, and four that ask for some eight units of their eighty.
+async fn with_light_tenants(reserve: &str) -> Vec<Operation> {
+    let weights = LIGHT.map(|name| (name, 1));
+    let weights = [&weights[..], &[("hungry", 1)]].concat();
+    let (_workerd, clients) = deployment(reserve, &weights).await;
+    let light = LIGHT
+        .iter()
+        .enumerate()
+        .map(|(nth, tenant)| load(&clients[nth..=nth], tenant, 1, 500));
+    let loads = light.chain([flood(&clients, "hungry")]);
+    run(loads.collect(), RUN).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_light_tenants_leave_is_used_where_it_is_paced() {
+    let operations = with_light_tenants("paced").await;
+    let windows = settled_windows(&operations);
+    println!("paced: {windows:?}, {:?}", sketch(&operations));
+    assert_eq!(violations(&operations, LIMIT, WINDOW), []);
+    assert!(windows.len() >= 3, "{windows:?}");
+    for (window, shares) in &windows {
+        let used: u64 = shares.values().sum();
+        assert!(
+            used * 100 >= LIMIT * 90,
+            "window {window} was used to {used} of {LIMIT}: {shares:?}"
+        );
+    }
+}
+
+/// The control: a guarantee that stays reserved is not used by anybody else.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_light_tenants_leave_stays_reserved_where_it_is_pinned() {
+    let operations = with_light_tenants("pinned").await;
+    let windows = settled_windows(&operations);
+    println!("pinned: {windows:?}, {:?}", sketch(&operations));
+    assert_eq!(violations(&operations, LIMIT, WINDOW), []);
+    assert!(windows.len() >= 3, "{windows:?}");
+    for (window, shares) in &windows {
+        // A fifth; what may be borrowed of the others until the last of them has come, which is half a second; and a
+        // unit for each holder.
+        let (hungry, fifth) = (got(shares, "hungry"), LIMIT / 5);
+        assert!(
+            hungry >= fifth * 9 / 10 && hungry <= fifth + LIMIT / 10 + 12,
+            "window {window}: {shares:?}"
+        );
+    }
+    let light_denied = LIGHT.iter().any(|tenant| denied(&operations, tenant) > 0);
+    assert!(!light_denied, "{:?}", outcomes(&operations));
+}
+
+/// Requests that were answered and not admitted.
+fn denied(operations: &[Operation], tenant: &str) -> usize {
+    let decided = of(operations, tenant).filter_map(Operation::decision);
+    decided.filter(|decision| !decision.allowed).count()
+}
+
+/// Those that were sent after the second window had begun.
+fn from_the_second_window(operations: &[Operation]) -> Vec<Operation> {
+    let windows = admitted_by_window(operations);
+    let labels: Vec<&u64> = windows.keys().collect();
+    let second = *labels.get(1).expect("two windows");
+    let began = operations
+        .iter()
+        .filter(|operation| {
+            operation.decision().and_then(|decision| decision.window) >= Some(*second)
+        })
+        .map(|operation| operation.sent)
+        .min()
+        .expect("an operation of it");
+    let later = operations
+        .iter()
+        .filter(|operation| operation.sent >= began);
+    later.cloned().collect()
+}
+
+/// 160 units of the 200 that half of the weight has, in a window of 4 s, at an even pace.
+fn steady(client: &Client) -> Workload {
+    load(std::slice::from_ref(client), "steady", 2, 50)
+}
+
+async fn assert_steady_is_served(reserve: &str) {
+    let (_workerd, clients) = deployment(reserve, &[("steady", 1), ("flood", 1)]).await;
+    let loads = vec![steady(&clients[0]), flood(&clients, "flood")];
+    let operations = run(loads, RUN).await;
+    let windows = settled_windows(&operations);
+    println!("{reserve}: {windows:?}, {:?}", sketch(&operations));
+    assert_eq!(violations(&operations, LIMIT, WINDOW), []);
+    for shares in windows.values() {
+        let steady = got(shares, "steady");
+        assert!(
+            steady <= LIMIT / 2,
+            "it was not within its guarantee, the test proves nothing: {shares:?}"
+        );
+    }
+    let settled = from_the_second_window(&operations);
+    let (asked, denied) = (of(&settled, "steady").count(), denied(&settled, "steady"));
+    println!("{reserve}: {denied} of {asked} denied");
+    assert!(asked > 200, "only {asked} requests");
+    assert!(
+        denied * 50 <= asked,
+        "{reserve}: {denied} of {asked} were denied within the guarantee: {:?}",
+        reasons(&settled)
+    );
+}
+
+fn reasons(operations: &[Operation]) -> Vec<(u128, Reason)> {
+    let steady = of(operations, "steady").filter_map(|operation| match &operation.outcome {
+        Outcome::Decided(decision) if !decision.allowed => {
+            Some((operation.sent.as_millis(), decision.reason))
+        }
+        _ => None,
+    });
+    steady.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_steady_tenant_is_not_denied_under_a_flood_where_it_is_paced() {
+    assert_steady_is_served("paced").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_steady_tenant_is_not_denied_under_a_flood_where_it_is_pinned() {
+    assert_steady_is_served("pinned").await;
+}
+
+/// The other way round: what a tenant may lend is bounded, and the rest stays reserved for it, used or not.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_tenant_does_not_lend_stays_reserved_for_it() {
+    let tenants = json!({
+        "hungry": { "weight": 1 },
+        "keeps": { "weight": 1, "lend_max": 40 },
+    });
+    let document = document(escrow("paced", LIMIT, WINDOW), tenants);
+    let workerd = start(Setup::isolates(&SIX), &document).await;
+    let clients = workerd.clients().unwrap();
+    let loads = vec![
+        load(&clients[..1], "keeps", 1, 400),
+        flood(&clients, "hungry"),
+    ];
+    let operations = run(loads, RUN).await;
+    let windows = settled_windows(&operations);
+    println!("{windows:?}, {}", sketch(&operations));
+    assert_eq!(violations(&operations, LIMIT, WINDOW), []);
+    assert!(windows.len() >= 3, "{windows:?}");
+    for (window, shares) in &windows {
+        // Half of it is its own, and 40 of the other's may be had.
+        let (hungry, half) = (got(shares, "hungry"), LIMIT / 2);
+        assert!(
+            hungry <= half + 40 && hungry >= half,
+            "window {window}: {shares:?}"
+        );
+    }
+}

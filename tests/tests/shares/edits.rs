@@ -1,0 +1,294 @@
+//! A policy that changes in mid-window: a lower limit stops at once, a higher one admits at once, and nothing that was
+//! used comes back.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use weir_shared::wire::check::Reason;
+use weir_tests::checker::admitted_by_window;
+use weir_tests::client::Client;
+use weir_tests::clock::{epoch_ms, now};
+use weir_tests::fixtures::{with, without};
+use weir_tests::history::{Operation, outcomes};
+use weir_tests::workerd::{REGIONS, Setup, Workerd};
+use weir_tests::workload::Workload;
+
+use crate::{
+    LONG_MS, alone, await_allowed, budget, document, load, start, take, take_the_rest, weighing,
+    window_start,
+};
+
+const NAMES: [&str; 2] = ["a", "b"];
+
+fn policy(body: Value) -> Value {
+    document(body, weighing(&[("a", 1), ("b", 1)]))
+}
+
+fn paced(body: Value) -> Value {
+    with(body, "/reserve", json!("paced"))
+}
+
+/// Every budget whose limit is one number for all regions, by what is shared how.
+fn bodies(limit: u64, window_ms: u64) -> Vec<Value> {
+    let pairs = [
+        ("first_come", "isolate"),
+        ("first_come", "region"),
+        ("first_come", "global"),
+        ("fair_share", "region"),
+        ("weighted_fair_share", "isolate"),
+        ("weighted_fair_escrow", "isolate"),
+        ("weighted_fair_escrow", "region"),
+        ("weighted_fair_escrow", "global"),
+    ];
+    let mut bodies: Vec<Value> = pairs
+        .iter()
+        .map(|(sharing, scope)| budget(sharing, scope, limit, window_ms))
+        .collect();
+    for scope in ["region", "global"] {
+        bodies.push(paced(budget(
+            "weighted_fair_escrow",
+            scope,
+            limit,
+            window_ms,
+        )));
+    }
+    bodies
+}
+
+async fn assert_nothing_left(client: &Client, what: &str) {
+    for tenant in NAMES {
+        let denied = take(client, tenant, 1).await;
+        assert!(!denied.allowed, "{what}: {tenant}: {denied:?}");
+    }
+}
+
+/// Denied for some time, not just for the moment in which units are on their way.
+async fn assert_stays_denied(client: &Client, what: &str) {
+    let start = now();
+    while start.elapsed() < Duration::from_millis(1_500) {
+        assert_nothing_left(client, what).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_higher_limit_admits_at_once_and_a_lower_one_stops_at_once() {
+    let runs = bodies(60, LONG_MS).into_iter().map(async |body| {
+        let what = body.to_string();
+        let workerd = start(alone(), &policy(body.clone())).await;
+        let client = workerd.client(0).unwrap();
+        assert_eq!(take_the_rest(&client, "a", 60).await, 60, "{what}");
+        let window = take(&client, "a", 1).await.window;
+        let higher = with(body.clone(), "/limit", json!(100));
+        workerd.apply(&policy(higher)).await.unwrap();
+        let decision = await_allowed(&client, "a", 1).await;
+        assert_eq!(decision.window, window, "{what}");
+        assert_eq!(take_the_rest(&client, "a", 39).await, 39, "{what}");
+        let lower = with(body, "/limit", json!(30));
+        workerd.apply(&policy(lower)).await.unwrap();
+        let denied = take(&client, "b", 1).await;
+        assert_eq!(
+            (denied.allowed, denied.reason, denied.window),
+            (false, Reason::CapReached, window),
+            "{what}: {denied:?}"
+        );
+        assert_stays_denied(&client, &what).await;
+    });
+    join_all(runs).await;
+}
+
+/// A lower limit: no more grants in this window, and all of it in the next.
+async fn assert_lowered(reserve: Option<&str>, sharing: &str) {
+    const WINDOW: Duration = Duration::from_secs(8);
+    const LOWER: u64 = 100;
+    // What regions and isolates hold is each for a few contacts, of half a second here.
+    const LEASES: Duration = Duration::from_millis(3_500);
+    let body = |limit: u64| {
+        let body = budget(sharing, "global", limit, WINDOW.as_millis() as u64);
+        match reserve {
+            Some(reserve) => with(body, "/reserve", json!(reserve)),
+            None => body,
+        }
+    };
+    let what = body(LOWER).to_string();
+    let workerd = start(Setup::isolates(&REGIONS), &policy(body(3_000))).await;
+    let clients = workerd.clients().unwrap();
+    window_start(WINDOW).await;
+    let running = Workload::start_all(NAMES.map(|tenant| load(&clients, tenant, 2, 30)).to_vec());
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    workerd.apply(&policy(body(LOWER))).await.unwrap();
+    let edited = running.elapsed();
+    tokio::time::sleep(2 * WINDOW + Duration::from_secs(5)).await;
+    let operations = running.stop().await.unwrap();
+    let windows = admitted_by_window(&operations);
+    let labels: Vec<u64> = windows.keys().copied().collect();
+    let last = operations
+        .iter()
+        .filter(|operation| {
+            operation.admitted() > 0
+                && operation.decision().and_then(|decision| decision.window)
+                    == labels.first().copied()
+        })
+        .map(|operation| operation.sent)
+        .max();
+    println!(
+        "{what}: edited at {edited:?}, the last of its window admitted at {last:?}, {windows:?}, {:?}",
+        outcomes(&operations)
+    );
+    assert!(labels.len() >= 3, "{what}: {windows:?}");
+    let of_first = |operation: &&Operation| {
+        operation.decision().and_then(|decision| decision.window) == Some(labels[0])
+    };
+    let before: u64 = operations
+        .iter()
+        .filter(|operation| operation.sent <= edited)
+        .filter(of_first)
+        .map(Operation::admitted)
+        .sum();
+    assert!(before > 2 * LOWER, "{what}: only {before} were used before");
+    let late: u64 = operations
+        .iter()
+        .filter(|operation| operation.sent > edited + LEASES)
+        .filter(of_first)
+        .map(Operation::admitted)
+        .sum();
+    // A tenant of which little is left may spend that for as long as the window lasts.
+    assert!(
+        late * 20 <= before,
+        "{what}: {late} units were lent above a lower limit, {before} before"
+    );
+    // What holders had when it was lowered: as long a need of theirs at most.
+    assert!(
+        windows[&labels[0]] <= 2 * before,
+        "{what}: {before} before, {windows:?}"
+    );
+    for label in &labels[1..] {
+        assert!(windows[label] <= LOWER, "{what}: {windows:?}");
+    }
+    assert!(
+        windows[&labels[1]] * 100 >= LOWER * 90,
+        "{what}: {windows:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lower_limit_binds_first_come_in_the_next_window() {
+    assert_lowered(None, "first_come").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lower_limit_binds_a_pinned_escrow_in_the_next_window() {
+    assert_lowered(Some("pinned"), "weighted_fair_escrow").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lower_limit_binds_a_paced_escrow_in_the_next_window() {
+    assert_lowered(Some("paced"), "weighted_fair_escrow").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_sharing_refunds_nothing() {
+    let runs = ["isolate", "region", "global"].map(async |scope| {
+        let with_sharing = |sharing: &str| policy(budget(sharing, scope, 60, LONG_MS));
+        let escrow = budget("weighted_fair_escrow", scope, 60, LONG_MS);
+        let changes = [
+            with_sharing("weighted_fair_escrow"),
+            policy(paced(escrow.clone())),
+            with_sharing("first_come"),
+            policy(escrow),
+            with_sharing("first_come"),
+        ];
+        let workerd = start(alone(), &with_sharing("first_come")).await;
+        let client = workerd.client(0).unwrap();
+        assert!(take(&client, "a", 41).await.allowed, "{scope}");
+        let window = take(&client, "a", 0).await.window;
+        for (nth, change) in changes.iter().enumerate() {
+            workerd.apply(change).await.unwrap();
+            if nth == 2 {
+                assert_eq!(
+                    take_the_rest(&client, "b", 19).await,
+                    19,
+                    "{scope}, change {nth}"
+                );
+            }
+            if nth < 2 {
+                let over = take(&client, "b", 20).await;
+                assert!(
+                    !over.allowed,
+                    "{scope}, change {nth}: 41 were used: {over:?}"
+                );
+            } else {
+                assert_stays_denied(&client, &format!("{scope}, change {nth}")).await;
+            }
+            let look = take(&client, "a", 0).await;
+            assert_eq!(look.window, window, "{scope}, change {nth}: {look:?}");
+        }
+    });
+    join_all(runs).await;
+}
+
+/// A budget that is taken away and comes back in the same window has what was used of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_budget_that_comes_back_keeps_what_was_used() {
+    let runs = bodies(60, LONG_MS).into_iter().map(async |body| {
+        let what = body.to_string();
+        let there = policy(body);
+        let gone = without(there.clone(), "/budgets/tokens");
+        let workerd = start(alone(), &there).await;
+        let client = workerd.client(0).unwrap();
+        assert_eq!(take_the_rest(&client, "a", 60).await, 60, "{what}");
+        let window = take(&client, "a", 1).await.window;
+        workerd.apply(&gone).await.unwrap();
+        assert!(
+            client.check_budget("a", "tokens", 1).await.is_err(),
+            "{what}"
+        );
+        workerd.apply(&there).await.unwrap();
+        let denied = take(&client, "a", 1).await;
+        assert_eq!(
+            (denied.allowed, denied.window),
+            (false, window),
+            "{what}: its removal refunded what was used: {denied:?}"
+        );
+        assert_stays_denied(&client, &what).await;
+    });
+    join_all(runs).await;
+}
+
+/// Windows of a new length begin at the next boundary: the one that is open ends when it was told to.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_length_of_windows_begins_at_the_next_boundary() {
+    const WINDOW: Duration = Duration::from_secs(8);
+    let pairs = [
+        ("first_come", "global"),
+        ("weighted_fair_escrow", "global"),
+        ("weighted_fair_escrow", "region"),
+        ("weighted_fair_escrow", "isolate"),
+    ];
+    let runs = pairs.map(async |(sharing, scope)| {
+        let what = format!("{sharing} at {scope}");
+        let with_length = |window_ms: u64| policy(budget(sharing, scope, 60, window_ms));
+        let workerd: Workerd = start(alone(), &with_length(8_000)).await;
+        let client = workerd.client(0).unwrap();
+        window_start(WINDOW).await;
+        let before = await_allowed(&client, "a", 60).await;
+        workerd.apply(&with_length(2_000)).await.unwrap();
+        let denied = take(&client, "a", 1).await;
+        assert_eq!(
+            (denied.allowed, denied.window),
+            (false, before.window),
+            "{what}"
+        );
+        assert!(
+            denied.reset_at.abs_diff(before.reset_at) <= 500,
+            "{what}: {before:?}, {denied:?}"
+        );
+        tokio::time::sleep(WINDOW).await;
+        let after = await_allowed(&client, "a", 1).await;
+        assert!(after.window > before.window, "{what}: {after:?}");
+        let length_ms = after.reset_at - epoch_ms().min(after.reset_at);
+        assert!(length_ms <= 2_100, "{what}: {length_ms} ms, {after:?}");
+    });
+    join_all(runs).await;
+}

@@ -1,0 +1,71 @@
+//! Three regions of two isolates each: what tenants get is what their weights say, wherever they ask.
+
+use std::time::Duration;
+
+use weir_tests::checker::{admitted_by_window, violations};
+use weir_tests::client::Client;
+use weir_tests::history::Operation;
+use weir_tests::workerd::{Setup, Workerd};
+use weir_tests::workload::Workload;
+
+use crate::{SIX, assert_ideal, document, escrow, flood, run, start, weighing};
+
+/// 50, 100 and 200 by weights of 1, 2 and 4.
+const LIMIT: u64 = 350;
+const IDEAL: [(&str, u64); 3] = [("one", 50), ("two", 100), ("four", 200)];
+const WINDOW: Duration = Duration::from_secs(3);
+/// Five windows that are judged, the first, and two cut ones.
+const RUN: Duration = Duration::from_secs(23);
+
+#[track_caller]
+fn assert_fair(what: &str, operations: &[Operation]) {
+    println!(
+        "{what}: admitted by window {:?}",
+        admitted_by_window(operations)
+    );
+    assert_eq!(violations(operations, LIMIT, WINDOW), [], "{what}");
+    assert_ideal(what, operations, &IDEAL);
+}
+
+async fn clients(reserve: &str) -> (Workerd, Vec<Client>) {
+    let weights = weighing(&[("one", 1), ("two", 2), ("four", 4)]);
+    let document = document(escrow(reserve, LIMIT, WINDOW), weights);
+    let workerd = start(Setup::isolates(&SIX), &document).await;
+    let clients = workerd.clients().unwrap();
+    (workerd, clients)
+}
+
+/// Each tenant floods from a region of its own.
+fn apart(clients: &[Client]) -> Vec<Workload> {
+    let places = clients.chunks(2);
+    let floods = places
+        .zip(IDEAL)
+        .map(|(place, (tenant, _))| flood(place, tenant));
+    floods.collect()
+}
+
+/// Each tenant floods from all regions; the lightest has most senders.
+fn everywhere(clients: &[Client]) -> Vec<Workload> {
+    let floods = IDEAL
+        .iter()
+        .zip([3, 1, 2])
+        .map(|((tenant, _), workers)| Workload {
+            workers,
+            ..flood(clients, tenant)
+        });
+    floods.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pinned_shares_follow_weights_over_regions() {
+    let (_workerd, clients) = clients("pinned").await;
+    assert_fair("pinned, apart", &run(apart(&clients), RUN).await);
+    assert_fair("pinned, everywhere", &run(everywhere(&clients), RUN).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn paced_shares_follow_weights_over_regions() {
+    let (_workerd, clients) = clients("paced").await;
+    assert_fair("paced, apart", &run(apart(&clients), RUN).await);
+    assert_fair("paced, everywhere", &run(everywhere(&clients), RUN).await);
+}

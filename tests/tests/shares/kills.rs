@@ -1,0 +1,91 @@
+//! SIGKILL in mid-window, again and again, under load of several tenants: no window is overdrawn, and it recovers.
+
+use std::time::Duration;
+
+use weir_tests::checker::{admitted_by_window, full_windows, violations};
+use weir_tests::history::{Operation, Outcome, outcomes};
+use weir_tests::shares::{settled_windows, sketch};
+use weir_tests::workerd::{REGIONS, Setup};
+use weir_tests::workload::Workload;
+
+use crate::{document, escrow, flood, got, start, weighing};
+
+const LIMIT: u64 = 350;
+const IDEAL: [(&str, u64); 3] = [("one", 50), ("two", 100), ("four", 200)];
+const WINDOW: Duration = Duration::from_secs(3);
+
+/// Times from the first request, or from the restart before, to the kill: at all places of a window.
+const KILL_AFTER_MS: [u64; 10] = [
+    4_300, 1_300, 700, 1_900, 400, 2_600, 1_000, 3_200, 200, 1_600,
+];
+
+/// The load after the last restart: at least three windows that are judged.
+const RECOVERED: Duration = Duration::from_secs(17);
+
+async fn assert_capped_and_recovers(reserve: &str) {
+    let weights = weighing(&[("one", 1), ("two", 2), ("four", 4)]);
+    let document = document(escrow(reserve, LIMIT, WINDOW), weights);
+    let places = [&REGIONS[..], &REGIONS[..1]].concat();
+    let mut workerd = start(Setup::isolates(&places), &document).await;
+    let clients = workerd.clients().unwrap();
+    let loads = IDEAL.map(|(tenant, _)| flood(&clients, tenant));
+    let running = Workload::start_all(loads.to_vec());
+    for after_ms in KILL_AFTER_MS {
+        tokio::time::sleep(Duration::from_millis(after_ms)).await;
+        workerd.restart().await.expect("workerd comes back");
+    }
+    let before = running.history().operations().len();
+    tokio::time::sleep(RECOVERED).await;
+    let operations = running.stop().await.unwrap();
+    println!(
+        "{reserve}: admitted by window {:?}, {:?}",
+        admitted_by_window(&operations),
+        outcomes(&operations)
+    );
+    assert!(
+        operations
+            .iter()
+            .any(|operation| matches!(operation.outcome, Outcome::Lost(_))),
+        "no request was cut off: the kills did not fall into the load"
+    );
+    assert_eq!(violations(&operations, LIMIT, WINDOW), [], "{reserve}");
+    assert_recovered(reserve, &operations[before..]);
+}
+
+/// Windows are used again, and by everybody.
+#[track_caller]
+fn assert_recovered(reserve: &str, operations: &[Operation]) {
+    println!(
+        "{reserve}, recovered: {:?}, {}",
+        settled_windows(operations),
+        sketch(operations)
+    );
+    let full = full_windows(operations);
+    // The one in which it came back has what the kills left of it.
+    let after: Vec<(u64, u64)> = full.into_iter().skip(1).collect();
+    assert!(after.len() >= 2, "{reserve}: only {after:?}");
+    for (window, admitted) in after {
+        assert!(
+            admitted * 100 >= LIMIT * 90,
+            "{reserve}: after the kills window {window} was used to {admitted} of {LIMIT}"
+        );
+    }
+    for (window, shares) in settled_windows(operations) {
+        for (tenant, ideal) in IDEAL {
+            assert!(
+                got(&shares, tenant) * 2 > ideal,
+                "{reserve}: {tenant} in window {window}: {shares:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_pinned_window_is_overdrawn_across_ten_kills() {
+    assert_capped_and_recovers("pinned").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_paced_window_is_overdrawn_across_ten_kills() {
+    assert_capped_and_recovers("paced").await;
+}

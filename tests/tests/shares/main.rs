@@ -1,0 +1,196 @@
+//! Shared budgets, end to end: every rule at every scope it is served at, over regions and isolates, edited, settled,
+//! killed.
+
+mod borrowing;
+mod edits;
+mod fairness;
+mod kills;
+mod nested;
+mod pairs;
+mod refused;
+mod rolls;
+mod rules;
+mod settlement;
+mod strangers;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use weir_shared::wire::check::DecisionBody;
+use weir_tests::client::Client;
+use weir_tests::clock::{epoch_ms, now};
+use weir_tests::fixtures::{BUDGET, policy, with};
+use weir_tests::history::{Operation, outcomes};
+use weir_tests::shares::{Shares, hungry, settled_windows, sketch};
+use weir_tests::workerd::{Setup, Workerd};
+use weir_tests::workload::Workload;
+
+/// Thirty days. Windows begin at multiples of their length, so a test almost never straddles one.
+const LONG_MS: u64 = 30 * 24 * 3_600_000;
+
+/// How long what is on its way between holders may take to arrive on a busy machine.
+const SETTLING: Duration = Duration::from_secs(8);
+
+/// Two isolates in each of three regions.
+const SIX: [&str; 6] = ["wnam", "wnam", "weur", "weur", "apac", "apac"];
+
+/// One isolate in one region.
+fn alone() -> Setup {
+    Setup::isolates(&["weur"])
+}
+
+/// A budget that is shared so, where it is kept.
+fn budget(sharing: &str, scope: &str, limit: u64, window_ms: u64) -> Value {
+    json!({ "limit": limit, "window_ms": window_ms, "sharing": sharing, "scope": scope })
+}
+
+/// A global budget whose unused guarantees are kept so.
+fn escrow(reserve: &str, limit: u64, window: Duration) -> Value {
+    let window_ms = window.as_millis() as u64;
+    let body = budget("weighted_fair_escrow", "global", limit, window_ms);
+    with(body, "/reserve", json!(reserve))
+}
+
+/// A policy with that budget and these tenants by name. A budget of its own, the first by name, is what
+/// [`Workerd::apply`] looks at.
+fn document(budget: Value, tenants: Value) -> Value {
+    let looked_at =
+        json!({ "limit": 1, "window_ms": LONG_MS, "sharing": "first_come", "scope": "global" });
+    let budgets = json!({ "looked_at": looked_at, BUDGET: budget });
+    with(
+        with(policy(1, LONG_MS), "/budgets", budgets),
+        "/tenants",
+        tenants,
+    )
+}
+
+/// Tenants of these weights.
+fn weighing(weights: &[(&str, u64)]) -> Value {
+    let tenants = weights
+        .iter()
+        .map(|(name, weight)| ((*name).to_owned(), json!({ "weight": weight })));
+    Value::Object(tenants.collect())
+}
+
+/// A deployment with that policy in force.
+async fn start(setup: Setup, document: &Value) -> Workerd {
+    let workerd = setup.start().await.expect("workerd starts");
+    workerd.apply(document).await.expect("the policy is saved");
+    workerd
+}
+
+async fn take(client: &Client, tenant: &str, cost: u64) -> DecisionBody {
+    let checked = client.check_budget(tenant, BUDGET, cost).await;
+    checked.expect("a decision").decision
+}
+
+/// Asks again until it is admitted: what other holders do not need comes back.
+async fn await_allowed(client: &Client, tenant: &str, cost: u64) -> DecisionBody {
+    let start = now();
+    loop {
+        let decision = take(client, tenant, cost).await;
+        if decision.allowed {
+            return decision;
+        }
+        assert!(
+            start.elapsed() < SETTLING,
+            "{cost} are not admitted to {tenant}: {decision:?}"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Takes single units until so many came, or none for a while, and one more; how many came.
+async fn take_the_rest(client: &Client, tenant: &str, expected: u64) -> u64 {
+    let (mut taken, mut last) = (0, now());
+    while taken < expected && last.elapsed() < SETTLING {
+        if take(client, tenant, 1).await.allowed {
+            (taken, last) = (taken + 1, now());
+        } else {
+            tokio::time::sleep(Duration::from_millis(40)).await;
+        }
+    }
+    taken + u64::from(take(client, tenant, 1).await.allowed)
+}
+
+/// Single units until one is denied: how many were admitted, and the denial.
+async fn take_until_denied(client: &Client, tenant: &str) -> (u64, DecisionBody) {
+    let mut taken = 0;
+    loop {
+        let decision = take(client, tenant, 1).await;
+        if !decision.allowed {
+            return (taken, decision);
+        }
+        taken += 1;
+        assert!(taken <= 10_000, "{tenant} is never denied");
+    }
+}
+
+/// Waits until a window of that length has just begun.
+async fn window_start(window: Duration) {
+    let window_ms = window.as_millis() as u64;
+    let left_ms = window_ms - epoch_ms() % window_ms;
+    // A window that is told to end at an instant ends a round trip later.
+    tokio::time::sleep(Duration::from_millis(left_ms + 150)).await;
+}
+
+/// Requests of one unit, as many as `workers` loops of each client send with a pause between them.
+fn load(clients: &[Client], tenant: &str, workers: usize, pause_ms: u64) -> Workload {
+    Workload {
+        tenants: vec![tenant.to_owned()],
+        workers,
+        pause: Duration::from_millis(pause_ms),
+        ..Workload::new(clients.to_vec(), BUDGET)
+    }
+}
+
+/// More than any tenant of the tests is meant to get, from every client.
+fn flood(clients: &[Client], tenant: &str) -> Workload {
+    load(clients, tenant, 2, 8)
+}
+
+async fn run(workloads: Vec<Workload>, time: Duration) -> Vec<Operation> {
+    let running = Workload::start_all(workloads);
+    tokio::time::sleep(time).await;
+    running.stop().await.expect("the load runs to its end")
+}
+
+/// In every settled window each tenant with demand for all of its ideal share got that, but for the bound: `c span (2 q +
+/// 1)`, with costs c of 1, `span` the holders that lend to it and q the units that one of them may have ahead: for six
+/// isolates of a unit each 6, and a tenth for a machine that is too busy to ask in time.
+///
+/// Which tenants had the demand depends on the machine, too: each of them has to in three windows.
+#[track_caller]
+fn assert_ideal(what: &str, operations: &[Operation], ideals: &[(&str, u64)]) {
+    let windows = settled_windows(operations);
+    println!(
+        "{what}: {windows:?}, {:?}, {}",
+        outcomes(operations),
+        sketch(operations)
+    );
+    let mut judged: BTreeMap<&str, usize> = BTreeMap::new();
+    for (window, shares) in &windows {
+        let hungry = hungry(operations, *window);
+        let backlogged = ideals.iter().filter(|(tenant, _)| hungry.contains(tenant));
+        for (tenant, ideal) in backlogged {
+            *judged.entry(tenant).or_default() += 1;
+            let got = got(shares, tenant);
+            assert!(
+                got.abs_diff(*ideal) <= 6 + ideal / 10,
+                "{what}: {tenant} got {got} of {ideal} in window {window}: {shares:?}"
+            );
+        }
+    }
+    for (tenant, _) in ideals {
+        let judged = judged.get(tenant).copied().unwrap_or(0);
+        assert!(
+            judged >= 3,
+            "{what}: {tenant} had demand in {judged} windows"
+        );
+    }
+}
+
+fn got(shares: &Shares, tenant: &str) -> u64 {
+    shares.get(tenant).copied().unwrap_or(0)
+}

@@ -1,0 +1,125 @@
+//! Tenants above tenants: a company shares with others as one, and its teams share what it has.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use weir_shared::wire::check::Reason;
+use weir_tests::checker::violations;
+use weir_tests::history::outcomes;
+use weir_tests::shares::{Shares, settled_windows};
+use weir_tests::workerd::Setup;
+
+use crate::{
+    LONG_MS, SIX, alone, assert_ideal, budget, document, escrow, flood, got, load, run, start,
+    take, take_the_rest, take_until_denied,
+};
+
+const LIMIT: u64 = 400;
+const WINDOW: Duration = Duration::from_secs(3);
+/// Four windows that are judged, the first, and two cut ones.
+const RUN: Duration = Duration::from_secs(19);
+
+/// Two teams of one company, as heavy together as another tenant.
+fn tenants() -> Value {
+    json!({
+        "acme": { "weight": 2 },
+        "acme/web": { "weight": 1, "parent": "acme" },
+        "acme/batch": { "weight": 1, "parent": "acme" },
+        "flat": { "weight": 2 },
+    })
+}
+
+async fn assert_company(reserve: &str) {
+    let document = document(escrow(reserve, LIMIT, WINDOW), tenants());
+    let workerd = start(Setup::isolates(&SIX), &document).await;
+    let clients = workerd.clients().unwrap();
+    // The teams are in other regions than the other tenant, and in one region with each other.
+    let loads = vec![
+        flood(&clients[..4], "acme/web"),
+        flood(&clients[2..4], "acme/batch"),
+        flood(&clients[4..], "flat"),
+    ];
+    let ideals = [("acme/web", 100), ("acme/batch", 100), ("flat", 200)];
+    let operations = run(loads, RUN).await;
+    assert_eq!(violations(&operations, LIMIT, WINDOW), [], "{reserve}");
+    assert_ideal(reserve, &operations, &ideals);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn teams_share_what_their_company_has_where_it_is_pinned() {
+    assert_company("pinned").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn teams_share_what_their_company_has_where_it_is_paced() {
+    assert_company("paced").await;
+}
+
+/// One request after the other: two teams with a quarter each, and the other half.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_team_that_is_alone_has_all_that_its_company_has() {
+    for scope in ["isolate", "region", "global"] {
+        let body = budget("weighted_fair_escrow", scope, LIMIT, LONG_MS);
+        let workerd = start(alone(), &document(body, tenants())).await;
+        let client = workerd.client(0).unwrap();
+        assert!(take(&client, "flat", 1).await.allowed);
+        // It is the only one of its company: 200 of 400.
+        let (taken, denied) = take_until_denied(&client, "acme/web").await;
+        assert_eq!(
+            (taken, denied.reason),
+            (200, Reason::OverShare),
+            "{scope}: {denied:?}"
+        );
+        // Its sibling comes when nothing is left of what the company has.
+        let late = take(&client, "acme/batch", 1).await;
+        assert_eq!(
+            (late.allowed, late.reason),
+            (false, Reason::OverShare),
+            "{scope}: {late:?}"
+        );
+        assert_eq!(take_the_rest(&client, "flat", 199).await, 199, "{scope}");
+    }
+}
+
+/// Nobody else asks for much, and still it does not get more than its guarantee.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_that_may_not_borrow_stays_within_its_guarantee() {
+    let tenants = json!({
+        "modest": { "weight": 1, "borrow_max": 0 },
+        "acme": { "weight": 2 },
+        "acme/web": { "weight": 1, "parent": "acme", "borrow_max": 0 },
+        "acme/batch": { "weight": 1, "parent": "acme" },
+        "some": { "weight": 1, "borrow_max": 30 },
+    });
+    let body = escrow("paced", LIMIT, WINDOW);
+    let workerd = start(Setup::isolates(&SIX), &document(body, tenants)).await;
+    let clients = workerd.clients().unwrap();
+    let loads = vec![
+        flood(&clients[..2], "modest"),
+        flood(&clients[2..4], "acme/web"),
+        load(&clients[3..4], "acme/batch", 1, 300),
+        flood(&clients[4..], "some"),
+    ];
+    let operations = run(loads, RUN).await;
+    let windows = settled_windows(&operations);
+    println!("{windows:?}, {:?}", outcomes(&operations));
+    assert_eq!(violations(&operations, LIMIT, WINDOW), []);
+    assert!(windows.len() >= 3, "{windows:?}");
+    for (window, shares) in &windows {
+        // Of four weights: a quarter, half of the half that the company has, and a quarter with 30 more.
+        for (tenant, most) in [("modest", 100), ("acme/web", 100), ("some", 130)] {
+            let got = got(shares, tenant);
+            assert!(
+                got <= most && got * 10 >= most * 8,
+                "window {window}: {tenant} got {got}, at most {most}: {shares:?}"
+            );
+        }
+    }
+    let borrowed = windows
+        .values()
+        .any(|shares: &Shares| got(shares, "some") > 110);
+    assert!(
+        borrowed,
+        "nothing was ever borrowed, the test proves nothing"
+    );
+}

@@ -1,0 +1,183 @@
+//! In steady state no request waits because a window ends: what the next one needs is there before it begins.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use weir_shared::wire::check::Reason;
+use weir_tests::checker::{admitted_by_window, violations};
+use weir_tests::clock::epoch_ms;
+use weir_tests::fixtures::with;
+use weir_tests::history::{Operation, outcomes};
+use weir_tests::shares::percentiles;
+use weir_tests::witness::Witness;
+use weir_tests::workerd::{REGIONS, Setup};
+use weir_tests::workload::Workload;
+
+use crate::{budget, document, escrow, load, start, weighing, window_start};
+
+const WINDOW: Duration = Duration::from_secs(4);
+
+/// Twice what is asked for in a window.
+const LIMIT: u64 = 2_400;
+
+/// Rolls that are judged.
+const ROLLS: u32 = 4;
+
+/// How long before an instant calls to objects become slow, and how long they stay so.
+const BEFORE: Duration = Duration::from_millis(250);
+const AROUND: Duration = Duration::from_millis(1_000);
+
+/// By how much: as between places that are far from each other.
+const SLOW: [(&str, Duration); 2] = [
+    ("Region/contact", Duration::from_millis(100)),
+    ("Coordinator/exchange", Duration::from_millis(250)),
+];
+
+/// Who took so long has waited for a call, or for a busy machine.
+const WAITED: Duration = Duration::from_millis(80);
+
+/// Instants around which calls were slow, by the time since the load began.
+#[derive(Default)]
+struct Instants {
+    rolls: Vec<Duration>,
+    /// Between the rolls: what waits there does not wait because a window ends.
+    middles: Vec<Duration>,
+}
+
+/// Slows down what a request could wait for around every roll, and as long in the middle of every window.
+async fn slow_down(witness: &Witness, begun_at_ms: u64) -> Instants {
+    let mut instants = Instants::default();
+    let window_ms = WINDOW.as_millis() as u64;
+    for _ in 0..2 * ROLLS {
+        let now_ms = epoch_ms();
+        let half = window_ms / 2;
+        let next_ms = (now_ms + BEFORE.as_millis() as u64) / half * half + half;
+        let is_roll = next_ms.is_multiple_of(window_ms);
+        sleep_until(next_ms - BEFORE.as_millis() as u64).await;
+        for (call, by) in SLOW {
+            witness.slow(call, by).await.unwrap();
+        }
+        tokio::time::sleep(AROUND).await;
+        witness.calm().await.unwrap();
+        let instant = Duration::from_millis(next_ms - begun_at_ms);
+        if is_roll {
+            instants.rolls.push(instant);
+        } else {
+            instants.middles.push(instant);
+        }
+    }
+    instants
+}
+
+async fn sleep_until(at_ms: u64) {
+    tokio::time::sleep(Duration::from_millis(at_ms.saturating_sub(epoch_ms()))).await;
+}
+
+/// Of the requests that were sent around one of the instants those that waited, and how many there were in all.
+fn waited<'a>(operations: &'a [Operation], instants: &[Duration]) -> (usize, Vec<&'a Operation>) {
+    let near = |operation: &&Operation| {
+        let sent = operation.sent;
+        instants
+            .iter()
+            .any(|instant| sent + BEFORE / 2 >= *instant && sent < *instant + AROUND - BEFORE)
+    };
+    let around: Vec<&Operation> = operations.iter().filter(near).collect();
+    let waited = around.iter().copied();
+    let waited = waited.filter(|operation| operation.latency() >= WAITED);
+    (around.len(), waited.collect())
+}
+
+/// Who waited, where, when by the time since the nearest instant, and for how long, for messages.
+fn told(waited: &[&Operation], instants: &[Duration]) -> String {
+    let told = waited.iter().map(|operation| {
+        let since = instants
+            .iter()
+            .map(|instant| operation.sent.as_millis() as i128 - instant.as_millis() as i128)
+            .min_by_key(|since| since.abs());
+        let region = operation
+            .decision()
+            .map(|decision| decision.region.as_str());
+        format!(
+            "{} in {region:?} at {since:?} ms for {} ms",
+            operation.tenant,
+            operation.latency().as_millis()
+        )
+    });
+    told.collect::<Vec<_>>().join("; ")
+}
+
+async fn assert_nobody_waits(what: &str, budget: Value) {
+    let weights = weighing(&[("one", 1), ("two", 2), ("four", 4)]);
+    let document = document(budget, weights);
+    let workerd = start(Setup::isolates(&REGIONS).witnessed(), &document).await;
+    let clients = workerd.clients().unwrap();
+    // Some 25 a second of each tenant at each isolate: 900 a window.
+    let loads = ["one", "two", "four"].map(|tenant| load(&clients, tenant, 1, 40));
+    let running = Workload::start_all(loads.to_vec());
+    let begun_at_ms = epoch_ms() - running.elapsed().as_millis() as u64;
+    // The first window is learned from, and the second opened from it.
+    window_start(WINDOW).await;
+    tokio::time::sleep(WINDOW + WINDOW / 4).await;
+    let instants = slow_down(&workerd.witness().unwrap(), begun_at_ms).await;
+    let operations = running.stop().await.unwrap();
+    let latencies = operations.iter().map(Operation::latency).collect();
+    let (around, waited_there) = waited(&operations, &instants.rolls);
+    let (between, waited_between) = waited(&operations, &instants.middles);
+    println!(
+        "{what}: {} of {around} waited at rolls: {}; {} of {between} between them: {}; all {:?} ms, by window {:?}, {:?}",
+        waited_there.len(),
+        told(&waited_there, &instants.rolls),
+        waited_between.len(),
+        told(&waited_between, &instants.middles),
+        percentiles(latencies, [50, 95, 100]),
+        admitted_by_window(&operations),
+        outcomes(&operations)
+    );
+    assert_eq!(violations(&operations, LIMIT, WINDOW), [], "{what}");
+    let settled = operations
+        .iter()
+        .filter(|operation| operation.sent > instants.rolls[0]);
+    let denied = settled
+        .filter_map(Operation::decision)
+        .filter(|decision| !decision.allowed);
+    let denied: Vec<Reason> = denied.map(|decision| decision.reason).collect();
+    assert_eq!(denied, [], "{what}: half of the limit was asked for");
+    assert!(
+        around > 100 && between > 100,
+        "{what}: {around} and {between} requests"
+    );
+    // Two of a hundred may fall into the moment between a holder's own end of a window and its beginning of the next.
+    let allowed = around * waited_between.len() / between + around / 50;
+    assert!(
+        waited_there.len() <= allowed,
+        "{what}: {} of {around} requests waited at rolls, {allowed} may",
+        waited_there.len()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_at_a_roll_of_a_first_come_budget() {
+    let window_ms = WINDOW.as_millis() as u64;
+    assert_nobody_waits(
+        "first come",
+        budget("first_come", "global", LIMIT, window_ms),
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_at_a_roll_of_a_pinned_escrow() {
+    assert_nobody_waits("pinned", escrow("pinned", LIMIT, WINDOW)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_at_a_roll_of_a_paced_escrow() {
+    assert_nobody_waits("paced", escrow("paced", LIMIT, WINDOW)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_at_a_roll_of_a_regions_budget() {
+    let window_ms = WINDOW.as_millis() as u64;
+    let body = budget("weighted_fair_escrow", "region", LIMIT, window_ms);
+    assert_nobody_waits("region", with(body, "/reserve", "pinned".into())).await;
+}
