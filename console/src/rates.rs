@@ -231,6 +231,7 @@ mod tests {
                 })
                 .collect(),
             tenants: vec![tenant(sum)],
+            page: None,
         })
     }
 
@@ -242,6 +243,10 @@ mod tests {
             total: tally(calls),
             budgets: BTreeMap::new(),
             limits: [("per_ip".to_owned(), tally(calls))].into(),
+            meters: BTreeMap::new(),
+            guards: BTreeMap::new(),
+            effective: None,
+            overrides: Vec::new(),
         }
     }
 

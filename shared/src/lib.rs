@@ -3,8 +3,10 @@
 //! Nothing here reads a clock, a socket, storage or a random source. The same code runs in the Worker, in the
 //! Durable Objects, in the browser and in the native tests.
 
+pub mod access;
 pub mod accounting;
 pub mod algorithms;
+pub mod audit;
 pub mod check;
 pub mod clock;
 pub mod decision;
@@ -13,6 +15,10 @@ pub mod federation;
 pub mod invalid;
 pub mod limiting;
 pub mod limits;
+pub mod openapi;
+pub mod paging;
 pub mod policy;
+pub mod query;
+pub mod report;
 pub mod units;
 pub mod wire;

@@ -1,5 +1,11 @@
 //! Every bound of Weir, with its reason. Nothing that comes from outside is kept, counted or waited for beyond these.
 
+mod accounting;
+mod operator;
+
+pub use accounting::*;
+pub use operator::*;
+
 /// The largest integer that every JSON reader keeps exactly: 2^53 - 1 (RFC 8259, section 6).
 pub const JSON_INTEGER_MAX: u64 = (1 << 53) - 1;
 
@@ -41,6 +47,33 @@ pub const POLICY_TENANTS_MAX: usize = 10_000;
 
 /// Tenants that a deployment tells apart (`tenants_max` may say less).
 pub const TENANTS_MAX: u64 = 1_000_000;
+
+/// Overrides of one tenant. Each starts and ends once, so that there are at most 33 spans of time in each of which what
+/// is in force is checked when a policy is saved.
+pub const OVERRIDES_MAX: usize = 16;
+
+/// Seconds of its rate that a meter's full bucket holds, at most: a day, so that what a tenant has saved up is spent
+/// within two.
+pub const BURST_SECONDS_MAX: u64 = 24 * 3_600;
+
+/// For how long one batch may leave a meter's bucket empty, at most: a day.
+pub const DEBT_MS_MAX: u64 = 24 * 3_600_000;
+
+/// Calls that a guard lets run at a time: each is a slot of up to 44 bytes in a row that is written with each call, 180 KB
+/// of the 2 MB that a row may have.
+pub const GUARD_SLOTS_MAX: u64 = 4_096;
+
+/// Calls that a guard lets start in a minute: a thousand times as many as an object takes.
+pub const GUARD_PER_MINUTE_MAX: u64 = 12_000_000;
+
+/// The shortest lease of a guard's slot: below, it lapses before its first renewal arrives from another continent.
+pub const GUARD_LEASE_MS_MIN: u64 = 100;
+
+/// The longest lease of a guard's slot: what died holds it for at most a day.
+pub const GUARD_LEASE_MS_MAX: u64 = 24 * 3_600_000;
+
+/// Rows of a preview, and names of those who gain or lose, that are answered, those that change most: some 300 KB.
+pub const PREVIEW_ROWS_MAX: usize = 1_000;
 
 /// Levels of tenants, the lowest included: a company, a team, a user, and one to spare. A charge goes to an account at
 /// each level, and each want brings the claims of all of them along.
@@ -114,19 +147,6 @@ pub const HOLDERS_MAX: usize = 2_048;
 /// Wants, one a tenant, and returns in one exchange message: some 100 bytes each, 460 kB with the longest names of nested tenants. What is left goes with the next.
 pub const EXCHANGE_ENTRIES_MAX: usize = 512;
 
-/// Tenants in one accounting frame; those beyond are counted together.
-pub const FRAME_TENANTS_MAX: usize = 1_000;
-
-/// Tenants that one ledger counts by name; those beyond are counted together.
-pub const LEDGER_TENANTS_MAX: usize = 10_000;
-
-/// Budgets, and limits, that one tenant is counted for by name; those beyond are counted together.
-pub const TENANT_NAMES_MAX: usize = 12;
-
-/// Rows over which a ledger spreads its tenants. At 10,000 tenants, each with 12 budgets and 12 limits of 220 bytes,
-/// a row has 1.7 MB of the 2 MB that it may have; with two names, 150 KB.
-pub const LEDGER_ROWS: u32 = 32;
-
 /// Keys of limits that one region object keeps, each a row of some 200 bytes: 20 MB of an object's storage.
 pub const LIMIT_KEYS_MAX: usize = 100_000;
 
@@ -136,6 +156,13 @@ pub const KEY_SHARDS: u32 = 4;
 
 /// Bytes of all states that one shard keeps, at worst: an object may have 10 GB, a hundredth is read at ease.
 pub const KEY_STATE_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// Further keys that one shard keeps of tenants that the policy names: names that anyone can invent leave them room. As
+/// many as for all others, which 10,000 tenants with 40 meters, guards and limits each fill over four shards.
+pub const KNOWN_KEYS_MAX: usize = 100_000;
+
+/// Bytes of the states of those.
+pub const KNOWN_STATE_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// Between two searches for what has expired, which read every row.
 pub const PURGE_MS: u64 = 60_000;
@@ -157,6 +184,10 @@ pub const UNDO_ATTEMPTS_MAX: u32 = 4;
 /// Keys of shards that one isolate keeps apart, some 300 bytes each.
 pub const TAPS_MAX: usize = 10_000;
 
+/// Questions for slots of one guard that one isolate has under way for a tenant: a flood of them is that many at a time to
+/// the shard, which keeps the slots of other tenants too. Over a round trip of 50 ms they give 320 slots a second.
+pub const SLOT_QUESTIONS_MAX: usize = 16;
+
 /// Draws that came back to one key and were not returned yet. More are left charged.
 pub const STRAYS_MAX: usize = 16;
 
@@ -172,6 +203,13 @@ pub const POOLS_MAX: usize = 20_000;
 
 /// Messages of one contact. What is left goes with the next.
 pub const EXCHANGES_PER_CONTACT_MAX: usize = 256;
+
+/// Bytes of a slot of a guard as text: names of a tenant, a guard and a region, two numbers and a MAC, in Base64.
+pub const SLOT_BYTES_MAX: usize = 1_024;
+
+/// Rules of limits that a shard remembers, some 300 bytes each: those of every name, and of tenants with overrides.
+/// They come again with every question.
+pub const SHARD_RULES_MAX: usize = 16_384;
 
 /// How long a reservation may be settled: longer than any answer of a language model takes.
 pub const RESERVATION_MS: u64 = 15 * 60_000;
@@ -206,6 +244,9 @@ pub const REGISTRY_WAIT_MS_MAX: u64 = 700;
 
 /// The deadline of a call that only refreshes what is already known.
 pub const REFRESH_MS_MAX: u64 = 250;
+
+/// How long a region that served nobody for two polls waits for the registry: within what the isolate behind it waits.
+pub const IDLE_REFRESH_MS_MAX: u64 = 150;
 
 /// The deadline of an operator's call, which may fan out to every region.
 pub const OPERATOR_CALL_MS_MAX: u64 = 3_000;
@@ -273,3 +314,74 @@ pub const AHEAD_WINDOWS_MAX: usize = STANDING_WINDOWS as usize;
 
 /// Tenants of one pool that a lender tells apart in a window, some 200 bytes each.
 pub const LENDER_ACCOUNTS_MAX: usize = 100_000;
+
+/// Tokens of one deployment. All of them travel together and are one row of a region: 1 MB at worst, of the 2 MB that a
+/// row may have.
+pub const TOKENS_MAX: usize = 2_000;
+
+/// Tokens whose uses one contact tells. What is left goes with the next.
+pub const TOKENS_USED_MAX: usize = 64;
+
+/// Between two reports of the uses of one token, and two writes of them: a row a minute and token, not one a request.
+pub const TOKEN_USE_MS: u64 = 60_000;
+
+/// Between two questions for a token that is not in the table: for the same one in one isolate, for any in one region.
+/// Whoever has a revoked token cannot make many.
+pub const TOKEN_ASK_MS: u64 = 1_000;
+
+/// Tokens that are not in the table for which one isolate asks in a second: more than anyone makes by hand.
+pub const TOKENS_WANTED_MAX: usize = 8;
+
+/// Characters of the reason that comes with a change.
+pub const REASON_CHARACTERS_MAX: usize = 500;
+
+/// Bytes of what one audit record says was there before, and of what is there after. Of what is longer, it says the hash
+/// and the length: the revisions of the policy are kept whole beside the log.
+pub const AUDIT_VALUE_BYTES_MAX: usize = 16 * 1024;
+
+/// Records of the audit log, some 700 bytes each and 40 KB at worst: 70 MB of an object's 10 GB, 4 GB at worst. Beyond,
+/// the oldest are given up, and the hash of the last of them is kept, so that the rest can be verified.
+pub const AUDIT_RECORDS_MAX: u64 = 100_000;
+
+/// Records that are given up at a time, so that a full log is not pruned with every change.
+pub const AUDIT_PRUNE: u64 = 1_000;
+
+/// Records that one answer holds, or one look verifies: of 40 KB each at worst, 20 MB of the 128 that an object has.
+pub const AUDIT_PAGE_MAX: u64 = 500;
+
+/// Refused changes that the audit log takes in a minute. More are counted, and the number stands in the next record:
+/// whoever may only be refused cannot push the history out.
+pub const AUDIT_REFUSED_PER_MINUTE_MAX: u64 = 120;
+
+/// Bytes of an identity provider's assertion. Those of Cloudflare Access have some 1,500; with it the other headers stay
+/// under the 32 KB that the platform allows.
+pub const ASSERTION_BYTES_MAX: usize = 8 * 1024;
+
+/// How far the clock of an identity provider may be ahead.
+pub const ASSERTION_EARLY_MS_MAX: u64 = 60_000;
+
+/// Bytes of an identity provider's keys: two or three of 2 KB with their certificates, with room.
+pub const PROVIDER_KEYS_BYTES_MAX: usize = 64 * 1024;
+
+/// Keys of an identity provider that an isolate keeps.
+pub const PROVIDER_KEYS_MAX: usize = 16;
+
+/// After how long an isolate asks for an identity provider's keys again; they change every few weeks.
+pub const PROVIDER_KEYS_MS: u64 = 3_600_000;
+
+/// How long an isolate goes on with keys that it cannot refresh.
+pub const PROVIDER_KEYS_MS_MAX: u64 = 24 * 3_600_000;
+
+/// The shortest time between two asks for an identity provider's keys: whoever names keys that do not exist must not
+/// make every request a call.
+pub const PROVIDER_KEYS_MS_MIN: u64 = 10_000;
+
+/// Logins that one address may try at once, and again in each [`LOGIN_PERIOD_MS`]. Far above what a person needs, and
+/// nothing beside the 2^192 tokens that there are.
+pub const LOGIN_ATTEMPTS_MAX: u64 = 20;
+
+/// See [`LOGIN_ATTEMPTS_MAX`].
+pub const LOGIN_PERIOD_MS: u64 = 60_000;
+
+/// Bytes of a token that somebody logs in with or sends: above any that Weir makes and any secret worth typing.
+pub const TOKEN_BYTES_MAX: usize = 1_024;

@@ -6,6 +6,7 @@ use std::hint::black_box;
 
 use allocation_counter::measure;
 use weir_shared::algorithms::calendar::{Period, Zone};
+use weir_shared::algorithms::deficit_bucket::DeficitBucket;
 use weir_shared::algorithms::fixed_window::FixedWindow;
 use weir_shared::algorithms::gcra::Gcra;
 use weir_shared::algorithms::quota::Quota;
@@ -22,7 +23,7 @@ const START: EpochMs = EpochMs(1_700_000_000_000);
 const CHECKS: u64 = 1_000;
 
 /// What is kept is a few numbers.
-fn of_fixed_size() -> [(&'static str, Algorithm); 4] {
+fn of_fixed_size() -> [(&'static str, Algorithm); 5] {
     let months = Period::calendar(Cadence::CalendarMonth, Zone::offset(60).unwrap(), 1).unwrap();
     [
         ("gcra", Algorithm::Gcra(Gcra::new(7, 3_000, 20).unwrap())),
@@ -35,6 +36,13 @@ fn of_fixed_size() -> [(&'static str, Algorithm); 4] {
             Algorithm::FixedWindow(FixedWindow::new(20, 3_000).unwrap()),
         ),
         ("quota", Algorithm::Quota(Quota::new(20, months).unwrap())),
+        (
+            "meter",
+            // 18, and a debt of 2.25.
+            Algorithm::DeficitBucket(
+                DeficitBucket::new(Decimal(2.25), Decimal(8.0), 1_000).unwrap(),
+            ),
+        ),
     ]
 }
 

@@ -387,27 +387,17 @@ fn what_is_not_of_the_form_is_refused_where_it_stands() {
         (
             r#"{"tenant":"acme","budget":"tokens","price":3}"#,
             "/price",
-            "unknown field `price`, expected one of `tenant`, `budget`, `limit`, `key`, `keys`, `cost`, `checks`, `require`, `reserve`",
-        ),
-        (
-            r#"{"tenant":"acme","meter":"rows","cost":20}"#,
-            "/meter",
-            "unknown field `meter`, expected one of `tenant`, `budget`, `limit`, `key`, `keys`, `cost`, `checks`, `require`, `reserve`",
-        ),
-        (
-            r#"{"tenant":"acme","meters":{"rows":2}}"#,
-            "/meters",
-            "unknown field `meters`, expected one of `tenant`, `budget`, `limit`, `key`, `keys`, `cost`, `checks`, `require`, `reserve`",
+            "unknown field `price`, expected one of `tenant`, `budget`, `limit`, `key`, `keys`, `meter`, `meters`, `guard`, `cost`, `checks`, `require`, `reserve`",
         ),
         (
             r#"{"tenant":"acme","overload":"origin"}"#,
             "/overload",
-            "unknown field `overload`, expected one of `tenant`, `budget`, `limit`, `key`, `keys`, `cost`, `checks`, `require`, `reserve`",
+            "unknown field `overload`, expected one of `tenant`, `budget`, `limit`, `key`, `keys`, `meter`, `meters`, `guard`, `cost`, `checks`, `require`, `reserve`",
         ),
         (
-            r#"{"checks":[{"guard":"queries"}]}"#,
-            "/checks/0/guard",
-            "unknown field `guard`, expected one of `budget`, `limit`, `key`, `keys`, `cost`",
+            r#"{"checks":[{"overload":"origin"}]}"#,
+            "/checks/0/overload",
+            "unknown field `overload`, expected one of `budget`, `limit`, `key`, `keys`, `meter`, `meters`, `guard`, `cost`",
         ),
     ];
     for (text, field, message) in cases {

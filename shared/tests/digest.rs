@@ -12,6 +12,8 @@ mod exchange;
 mod frames;
 #[path = "digest/log.rs"]
 mod log;
+#[path = "digest/metering.rs"]
+mod metering;
 #[path = "simulator/random.rs"]
 mod random;
 
@@ -85,6 +87,18 @@ fn gcra_decides_the_same() {
         log.number(checked.next.map(|next| next.ticks));
     }
     log.is(8_802, 0xabc1_cb91_d3d4_6c05);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn meters_charge_the_same() {
+    metering::meter(8, DECISIONS).is(6_019, 0xf07d_dc1e_0082_5c18);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn guards_give_the_same_slots() {
+    metering::guard(9, DECISIONS).is(7_266, 0x6ca7_4a90_f609_f3d0);
 }
 
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
@@ -189,12 +203,12 @@ fn frames_are_counted_the_same() {
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
 #[cfg_attr(not(target_arch = "wasm32"), test)]
 fn the_exchange_decides_the_same() {
-    exchange::run(6, DECISIONS, None).is(7_130, 0x0a89_174d_c222_0a77);
+    exchange::run(6, DECISIONS, None).is(8_980, 0x2a75_10d9_eaa4_207b);
 }
 
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
 #[cfg_attr(not(target_arch = "wasm32"), test)]
 fn the_exchange_of_a_rolling_window_decides_the_same() {
     let rolling = Cycle::Sliding { buckets: 5 };
-    exchange::run(7, DECISIONS, Some(rolling)).is(6_595, 0x8340_4ac6_5b31_0c30);
+    exchange::run(7, DECISIONS, Some(rolling)).is(7_349, 0xf6ba_abf8_1ad3_a852);
 }

@@ -12,7 +12,7 @@ use weir_shared::algorithms::scale::Scaled;
 use weir_shared::invalid::read_json;
 use weir_shared::policy::Policy;
 use weir_shared::policy::limit::{Rule, Single};
-use weir_shared::units::Revision;
+use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::policy::{HeaderDialect, PolicyDocument, Scope};
 
 const SHIPPED: &str = include_str!("../../policy.json");
@@ -36,7 +36,7 @@ fn the_shipped_policy_is_valid() {
         ("a", 1.0),
     ];
     for (tenant, weight) in tiers {
-        let resolved = policy.tiers.resolve(tenant).unwrap();
+        let resolved = policy.resolve(tenant, EpochMs(0)).unwrap();
         assert_eq!(resolved.weight.as_f64(), weight, "{tenant}");
     }
 }
@@ -56,7 +56,7 @@ fn what_may_be_left_out_has_a_default() {
     let policy = Policy::try_from(&document).unwrap();
     assert!(policy.enforcing);
     assert_eq!(policy.home, "weur");
-    assert_eq!(policy.tiers.resolve("acme"), None);
+    assert_eq!(policy.resolve("acme", EpochMs(0)), None);
     assert_eq!(policy.headers, HeaderDialect::Ietf);
     assert_eq!(
         policy_of("/enforcing", "true").headers,
@@ -86,7 +86,7 @@ fn a_tenant_resolves_by_its_own_word_then_by_rule_then_by_default() {
     document["tenants"]["gold:own"] = json!({ "weight": 9 });
     let resolves = |document: &Value, tenant: &str| {
         let policy = policy(&document.to_string()).unwrap();
-        let resolved = policy.tiers.resolve(tenant);
+        let resolved = policy.resolve(tenant, EpochMs(0));
         resolved.map(|resolved| (resolved.tier.to_owned(), resolved.weight.micros()))
     };
     let cases = [

@@ -301,29 +301,12 @@ fn names_that_the_policy_gives_are_labels_and_tenants_have_no_control_characters
 
 #[test]
 fn what_is_legal_and_not_served_is_refused_and_never_dropped() {
-    are_refused(&[
-        (
-            "/meters/rows",
-            "{}",
-            "meters is not served; served: budgets and limits",
-        ),
-        (
-            "/guards/queries",
-            "{}",
-            "guards is not served; served: budgets and limits",
-        ),
-        (
-            "/overload/origin",
-            "{}",
-            "overload is not served; served: budgets and limits",
-        ),
-        (
-            "/tenants/acme/overrides",
-            "[{}]",
-            "overrides is not served; served: tier, weight, parent, borrow_max and lend_max",
-        ),
-    ]);
-    let routes = "routes is not served; served: budgets and limits";
+    are_refused(&[(
+        "/overload/origin",
+        "{}",
+        "overload is not served; served: budgets, limits, meters and guards",
+    )]);
+    let routes = "routes is not served; served: budgets, limits, meters and guards";
     is_refused(&with("/routes", "[{}]"), "/routes/0", routes);
 }
 

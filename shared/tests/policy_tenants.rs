@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use document::{policy, whole, with};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use weir_shared::fairness::ask::{Above, Party, Standing};
+use weir_shared::fairness::ask::{Above, AsOf, Party, Standing};
 use weir_shared::policy::Policy;
 use weir_shared::policy::weight::Weight;
+use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::exchange::RankBody;
 
 fn weight(value: f64) -> Weight {
@@ -21,6 +22,11 @@ fn weight(value: f64) -> Weight {
 /// The whole document's policy with other tenants, or the pointer and the message of its refusal.
 fn with_tenants(tenants: &Value) -> Result<Policy, (String, String)> {
     policy(&with("/tenants", &tenants.to_string()))
+}
+
+/// The claim of a tenant to any budget, before any override.
+fn claim(policy: &Policy, tenant: &str) -> Option<Party> {
+    policy.party(tenant, None, Revision(0), EpochMs(0))
 }
 
 fn is_refused(tenants: &Value, field: &str, message: &str) {
@@ -47,6 +53,7 @@ fn a_tenants_claim_names_all_above_it_from_its_parent_up() {
         known: true,
         borrow_max: None,
         lend_max: Some(9_007_199_254_740_991),
+        as_of: AsOf::default(),
         above: vec![
             Above {
                 name: "acme/web".to_owned(),
@@ -63,8 +70,8 @@ fn a_tenants_claim_names_all_above_it_from_its_parent_up() {
         ],
     };
     let name = "acme/web/ann".to_owned();
-    assert_eq!(policy.party(&name), Some(Party { name, standing }));
-    let alone = policy.party("gold:late").unwrap().standing;
+    assert_eq!(claim(&policy, &name), Some(Party { name, standing }));
+    let alone = claim(&policy, "gold:late").unwrap().standing;
     assert_eq!(
         (alone.weight, alone.known, alone.above),
         (weight(1.0), true, vec![])
@@ -75,13 +82,14 @@ fn a_tenants_claim_names_all_above_it_from_its_parent_up() {
 fn a_tenant_without_a_name_in_the_policy_is_not_known_whatever_its_tier() {
     let policy = policy(&whole().to_string()).unwrap();
     for (tenant, micros) in [("stranger", 1_000_000), ("gold:new", 2_500_000)] {
-        let party = policy.party(tenant).unwrap();
+        let party = claim(&policy, tenant).unwrap();
         assert_eq!(party.name, tenant);
         let standing = Standing {
             weight: Weight::from_micros(micros).unwrap(),
             known: false,
             borrow_max: None,
             lend_max: None,
+            as_of: AsOf::default(),
             above: vec![],
         };
         assert_eq!(party.standing, standing);
@@ -91,10 +99,10 @@ fn a_tenant_without_a_name_in_the_policy_is_not_known_whatever_its_tier() {
 #[test]
 fn a_tenant_that_the_policy_refuses_has_no_claim() {
     let closed = policy(&with("/default_tier", "null")).unwrap();
-    assert_eq!(closed.party("stranger"), None);
-    assert_eq!(closed.party("heavy"), None, "a weight alone is no tier");
+    assert_eq!(claim(&closed, "stranger"), None);
+    assert_eq!(claim(&closed, "heavy"), None, "a weight alone is no tier");
     assert_eq!(
-        closed.party("acme/web/ann").unwrap().standing.above.len(),
+        claim(&closed, "acme/web/ann").unwrap().standing.above.len(),
         2
     );
 }
@@ -119,7 +127,7 @@ fn a_parent_has_a_weight_of_its_own() {
 fn a_claim_survives_the_way_to_a_parent() {
     let policy = policy(&whole().to_string()).unwrap();
     for tenant in ["acme", "acme/web/ann", "heavy", "gold:new", "stranger"] {
-        let party = policy.party(tenant).unwrap();
+        let party = claim(&policy, tenant).unwrap();
         let rank = Option::<RankBody>::from(&party).unwrap();
         assert_eq!(Party::try_from((tenant, &rank)), Ok(party));
     }
@@ -199,7 +207,7 @@ fn a_long_cycle_is_told_in_few_words() {
 fn there_are_at_most_four_levels_of_tenants() {
     let line = [("d", "c"), ("c", "b"), ("b", "a")];
     let policy = with_tenants(&nested(&line)).unwrap();
-    let above = policy.party("d").unwrap().standing.above;
+    let above = claim(&policy, "d").unwrap().standing.above;
     let names: Vec<&str> = above.iter().map(|above| above.name.as_str()).collect();
     assert_eq!(names, ["c", "b", "a"]);
     let mut deeper = line.to_vec();
@@ -272,7 +280,7 @@ fn what_is_borrowed_and_lent_at_most_is_a_whole_number_or_unlimited() {
     for field in ["borrow_max", "lend_max"] {
         for (value, units) in &kept {
             let policy = with_tenants(&tenant(field, value.clone())).unwrap();
-            let standing = policy.party("a").unwrap().standing;
+            let standing = claim(&policy, "a").unwrap().standing;
             let bounds = [
                 ("borrow_max", standing.borrow_max),
                 ("lend_max", standing.lend_max),
@@ -330,7 +338,7 @@ proptest! {
         let levels: Vec<Option<usize>> = (0..7).map(|name| levels(&parents, name)).collect();
         match with_tenants(&tenants) {
             Ok(policy) => for (name, levels) in levels.iter().enumerate() {
-                let above = policy.party(&format!("t{name}")).unwrap().standing.above;
+                let above = claim(&policy, &format!("t{name}")).unwrap().standing.above;
                 prop_assert_eq!(Some(above.len() + 1), *levels);
                 prop_assert!(above.len() < 4);
             },

@@ -1,6 +1,7 @@
 //! A shard of keys: none or all, whatever is lost; holds that lapse; draws that are spends; settlements that count once.
 
 #[path = "shard/store.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
 mod store;
 
 use store::{Store, decide, key, terms};

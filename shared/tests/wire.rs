@@ -8,16 +8,13 @@ mod pinned;
 use std::collections::BTreeMap;
 
 use pinned::is_written_as;
-use weir_shared::wire::accounting::Tally;
 use weir_shared::wire::amount::AmountBody;
 use weir_shared::wire::batch::{BatchReply, BatchRequest};
 use weir_shared::wire::check::{CheckItem, CheckRequest, DecisionBody, Reason, Require};
 use weir_shared::wire::count::Count;
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::lease_sizes::{LeaseBoundsBody, LeaseSizesBody};
-use weir_shared::wire::operator::{
-    BudgetReport, FairnessReply, RegionReport, Role, SessionReply, SessionRequest, TenantReport,
-};
+use weir_shared::wire::operator::{Role, SessionReply, SessionRequest};
 use weir_shared::wire::policy::{
     Algorithm, BudgetBody, Cadence, DimensionBody, HeaderDialect, LimitBody, NamedDimensionBody,
     OnUnavailable, Outage, PolicyDocument, Reserve, Scope, Sharing, TenantBody, TierBody,
@@ -72,6 +69,23 @@ fn the_question() {
         &keyed,
         r#"{"limit":"login","keys":{"ip":"203.0.113.9","resets":"bob"},"reserve":true}"#,
     );
+    let metered = CheckRequest {
+        tenant: text("acme"),
+        meters: Some(BTreeMap::from([
+            ("ingest_bytes".to_owned(), 4_096),
+            ("results".to_owned(), 2),
+        ])),
+        ..CheckRequest::default()
+    };
+    is_written_as(
+        &metered,
+        r#"{"tenant":"acme","meters":{"ingest_bytes":4096,"results":2}}"#,
+    );
+    let guarded = CheckItem {
+        guard: text("queries"),
+        ..CheckItem::default()
+    };
+    is_written_as(&guarded, r#"{"guard":"queries"}"#);
     let item = CheckItem {
         limit: text("login"),
         keys: Some(keys),
@@ -166,6 +180,8 @@ fn decision() -> DecisionBody {
         window: Some(4_711),
         policy_revision: 7,
         reservation: None,
+        slot: None,
+        expires_at: None,
     }
 }
 
@@ -178,6 +194,15 @@ fn the_decision() {
     };
     let (fields, _) = DECISION.rsplit_once('}').unwrap();
     is_written_as(&reserved, &format!(r#"{fields},"reservation":"abc"}}"#));
+    let slot = DecisionBody {
+        slot: text("x.y"),
+        expires_at: Some(1_700_000_030_000),
+        ..decision()
+    };
+    is_written_as(
+        &slot,
+        &format!(r#"{fields},"slot":"x.y","expires_at":1700000030000}}"#),
+    );
     let never = DecisionBody {
         allowed: false,
         retry_after_ms: None,
@@ -250,49 +275,6 @@ fn the_session() {
 }
 
 #[test]
-fn the_fairness_view() {
-    let total = Tally {
-        admitted_calls: Count(1),
-        admitted_units: Count(2),
-        denied_calls: Count(3),
-        denied_units: Count(1 << 53),
-    };
-    let tally = r#"{"admitted_calls":1,"admitted_units":2,"denied_calls":3,"denied_units":"9007199254740992"}"#;
-    let budget = BudgetReport {
-        weight: Decimal(4.0),
-        guarantee: 0,
-        used: Count(2),
-        borrowed: Count(0),
-        denied: Count(3),
-        total,
-    };
-    let reply = FairnessReply {
-        at: 1_700_000_000_000,
-        policy_revision: 7,
-        enforcing: true,
-        regions: vec![RegionReport {
-            region: "weur".to_owned(),
-            reachable: false,
-            total,
-        }],
-        tenants: vec![TenantReport {
-            tenant: "acme".to_owned(),
-            tier: text("enterprise"),
-            weight: Decimal(4.0),
-            total,
-            budgets: BTreeMap::from([("tokens".to_owned(), budget)]),
-            limits: BTreeMap::from([("per_ip".to_owned(), total)]),
-        }],
-    };
-    is_written_as(
-        &reply,
-        &format!(
-            r#"{{"at":1700000000000,"policy_revision":7,"enforcing":true,"regions":[{{"region":"weur","reachable":false,"total":{tally}}}],"tenants":[{{"tenant":"acme","tier":"enterprise","weight":4,"total":{tally},"budgets":{{"tokens":{{"weight":4,"guarantee":0,"used":2,"borrowed":0,"denied":3,"total":{tally}}}}},"limits":{{"per_ip":{tally}}}}}]}}"#
-        ),
-    );
-}
-
-#[test]
 fn the_problem() {
     let mut problem = Problem {
         kind: "/problems/out-of-range".to_owned(),
@@ -300,6 +282,7 @@ fn the_problem() {
         status: 400,
         detail: "0 is outside 1 to 5".to_owned(),
         field: text("/cost"),
+        retry_after_ms: None,
     };
     is_written_as(
         &problem,
@@ -309,6 +292,11 @@ fn the_problem() {
     is_written_as(
         &problem,
         r#"{"type":"/problems/out-of-range","title":"out of range","status":400,"detail":"0 is outside 1 to 5"}"#,
+    );
+    problem.retry_after_ms = Some(250);
+    is_written_as(
+        &problem,
+        r#"{"type":"/problems/out-of-range","title":"out of range","status":400,"detail":"0 is outside 1 to 5","retry_after_ms":250}"#,
     );
 }
 

@@ -181,10 +181,15 @@ fn the_contact() {
         revision: Revision(7),
         exchanges: vec![message()],
         frame: Some(frame()),
+        access_revision: Revision(3),
+        tokens_used: Vec::new(),
+        token_wanted: None,
     };
     is_written_as(
         &contact,
-        &format!(r#"{{"region":"weur","revision":7,"exchanges":[{MESSAGE}],"frame":{FRAME}}}"#),
+        &format!(
+            r#"{{"region":"weur","revision":7,"exchanges":[{MESSAGE}],"frame":{FRAME},"access_revision":3}}"#
+        ),
     );
     let saved = SavedPolicy {
         revision: Revision(8),
@@ -204,6 +209,7 @@ fn the_contact() {
         exchanges: vec![ExchangeAnswer::Reply(reply())],
         frame: Some(frame_reply()),
         next_contact_ms: 500,
+        access: None,
     };
     is_written_as(
         &answer,

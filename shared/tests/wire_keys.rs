@@ -43,6 +43,10 @@ fn terms() -> LimitTerms {
         body: body(
             r#"{"algorithm":"fixed_window","limit":10,"window_ms":3600000,"scope":"region"}"#,
         ),
+        meter: None,
+        guard: None,
+        key: None,
+        since: 0,
     }
 }
 
@@ -138,6 +142,7 @@ fn a_question_and_its_answer() {
                     look: false,
                     ahead: 20,
                     shadow: false,
+                    known: false,
                 },
                 AskedBody::Decided {
                     decision: decision.into(),
@@ -165,6 +170,7 @@ fn a_question_and_its_answer() {
                 spendable_ms: Some(400),
                 receipt: back().receipt,
             }),
+            in_flight: None,
         }]],
     };
     is_written_as(
@@ -260,6 +266,7 @@ fn a_reservation() {
     let reservation = Reservation {
         op: OpId(42),
         region: "weur".to_owned(),
+        tenant: Some("acme".to_owned()),
         expires_at: NOW,
         charges: vec![
             Reserved {
@@ -277,6 +284,17 @@ fn a_reservation() {
                 place: Place::Key {
                     limit: "hourly".to_owned(),
                     key: "k".to_owned(),
+                    global: false,
+                    receipt: back().receipt,
+                },
+            },
+            Reserved {
+                cost: 3,
+                units: 3,
+                place: Place::Key {
+                    limit: "meter\u{1}rows".to_owned(),
+                    key: "acme".to_owned(),
+                    global: true,
                     receipt: back().receipt,
                 },
             },
@@ -284,7 +302,7 @@ fn a_reservation() {
     };
     is_written_as(
         &reservation,
-        r#"{"op":42,"region":"weur","expires_at":1700000000000,"charges":[{"cost":1500,"units":1500,"place":{"pool":{"pool":"tokens","label":4711,"tenant":"acme"}}},{"cost":1,"units":2,"place":{"key":{"limit":"hourly","key":"k","receipt":{"receipt":{"fixed_window":{"end_ms":1700002800000}}}}}}]}"#,
+        r#"{"op":42,"region":"weur","tenant":"acme","expires_at":1700000000000,"charges":[{"cost":1500,"units":1500,"place":{"pool":{"pool":"tokens","label":4711,"tenant":"acme"}}},{"cost":1,"units":2,"place":{"key":{"limit":"hourly","key":"k","receipt":{"receipt":{"fixed_window":{"end_ms":1700002800000}}}}}},{"cost":3,"units":3,"place":{"key":{"limit":"meter\u0001rows","key":"acme","global":true,"receipt":{"receipt":{"fixed_window":{"end_ms":1700002800000}}}}}}]}"#,
     );
 }
 

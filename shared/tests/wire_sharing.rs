@@ -12,7 +12,7 @@ use pinned::is_written_as;
 use samples::{MESSAGE, REPLY, TERMS, message, reply};
 use serde_json::{Value, json};
 use weir_shared::fairness::ask::Party;
-use weir_shared::units::WindowLabel;
+use weir_shared::units::{Revision, WindowLabel};
 use weir_shared::wire::exchange::{
     AboveBody, AheadBody, ExchangeBody, Grant, LeaseBody, RankBody, Refusal, ReplyBody, RuleBody,
     SharingBody, Terms, Want,
@@ -32,6 +32,8 @@ fn rank() -> RankBody {
         known: true,
         borrow_max: Some(0),
         lend_max: Some(9_007_199_254_740_991),
+        revision: Revision(0),
+        since: 0,
         above: vec![
             above("acme/web", 1_000_000, Some(5), None),
             above("acme", 1_000_000_000_000, None, Some(0)),
@@ -46,6 +48,8 @@ fn stranger() -> RankBody {
         known: false,
         borrow_max: None,
         lend_max: None,
+        revision: Revision(0),
+        since: 0,
         above: vec![],
     }
 }

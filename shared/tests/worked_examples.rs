@@ -1,7 +1,8 @@
 //! The tables and the policy snippets of ALGORITHMS.md.
 //!
-//! A snippet is the `limits` of a policy. A table with a column `at_ms` replays the last limit of the snippet above it
-//! on a key that was never used, at milliseconds after 2024-01-01T00:00:00Z.
+//! A snippet is the `limits` of a policy, its `meters` where it gives a rate per second, or its `guards` where it gives a
+//! lease. A table with a column `at_ms` replays the last entry of the snippet above it on a key that was never used, at
+//! milliseconds after 2024-01-01T00:00:00Z.
 
 #![cfg(not(target_arch = "wasm32"))]
 
@@ -10,13 +11,19 @@ use std::collections::BTreeMap;
 use weir_shared::algorithms::composite::{
     Dimension, Group, Mode, Source, StateKey, bind, evaluate,
 };
+use weir_shared::algorithms::deficit_bucket::DeficitBucket;
+use weir_shared::algorithms::guard::Guard;
 use weir_shared::algorithms::leaky_bucket::{LeakyBucketState, Reservation};
 use weir_shared::algorithms::scale::ScaledState;
-use weir_shared::decision::{Decision, Retry};
+use weir_shared::decision::{Decision, Reason, Retry};
 use weir_shared::invalid::read_json;
+use weir_shared::limiting::terms::machine_of;
+use weir_shared::limits::GUARD_SLOTS_MAX;
 use weir_shared::policy::Policy;
 use weir_shared::policy::limit::{Composite, Rule, Single};
-use weir_shared::units::EpochMs;
+use weir_shared::units::{EpochMs, Revision};
+use weir_shared::wire::decimal::Decimal;
+use weir_shared::wire::policy::Scope;
 
 const TEXT: &str = include_str!("../../ALGORITHMS.md");
 const START: EpochMs = EpochMs(1_704_067_200_000);
@@ -73,20 +80,20 @@ fn examples() -> Vec<Example> {
 impl Key {
     /// The last limit of a snippet.
     fn cold(snippet: &str) -> Self {
+        let kind = kind(snippet);
         let document = format!(
-            r#"{{"regions":["weur"],"tiers":{{"free":{{"weight":1}}}},"default_tier":"free","limits":{snippet}}}"#
+            r#"{{"regions":["weur"],"tiers":{{"free":{{"weight":1}}}},"default_tier":"free","{kind}":{snippet}}}"#
         );
         let policy =
             read_json(document.as_bytes()).and_then(|document| Policy::try_from(&document));
         let policy = policy.unwrap_or_else(|refused| panic!("{refused} in {snippet}"));
         // The names of a map are read in the order of the alphabet: the last in the text has to be looked for.
         let place = |name: &&String| snippet.rfind(&format!("\"{name}\": {{"));
-        let limit = policy
-            .limits
-            .keys()
-            .max_by_key(place)
-            .expect("a limit")
-            .clone();
+        let names = policy.limits.keys();
+        let names = names
+            .chain(policy.meters.keys())
+            .chain(policy.guards.keys());
+        let limit = names.max_by_key(place).expect("an entry").clone();
         Self {
             policy,
             limit,
@@ -95,10 +102,25 @@ impl Key {
         }
     }
 
+    /// What decides: the limit's rule, or that of a meter or a guard for a tenant without overrides.
+    fn rule(&self) -> Rule {
+        if let Some(limit) = self.policy.limits.get(&self.limit) {
+            return limit.rule.clone();
+        }
+        let (name, tenant) = (&self.limit, "acme");
+        let meter = self.policy.meter_terms(name, tenant, Revision(1), START);
+        let guard = || self.policy.guard_terms(name, tenant, Revision(1), START);
+        let terms = meter.or_else(guard).expect("it has a bound");
+        Rule::Single(Single {
+            machine: machine_of(&terms).expect("the policy has valid numbers"),
+            scope: Scope::Global,
+        })
+    }
+
     /// The row that the table should have.
     fn row(&mut self, at_ms: u64, cost: u64) -> BTreeMap<&'static str, String> {
         let now = START.plus(at_ms);
-        let rule = self.policy.limits[&self.limit].rule.clone();
+        let rule = self.rule();
         let mut row = match rule {
             Rule::Single(single) => {
                 let (_, decision) =
@@ -187,6 +209,7 @@ impl Key {
 fn decided(decision: Decision) -> BTreeMap<&'static str, String> {
     BTreeMap::from([
         ("allowed", yes(decision.admitted())),
+        ("reason", reason(decision.reason)),
         ("remaining", decision.remaining.to_string()),
         ("retry_after_ms", retry(decision.retry)),
     ])
@@ -198,6 +221,20 @@ fn queued(outcome: Reservation) -> BTreeMap<&'static str, String> {
         ("delay_ms", outcome.delay_ms.to_string()),
         ("retry_after_ms", retry(outcome.retry)),
     ])
+}
+
+/// Which part of a policy a snippet is.
+fn kind(snippet: &str) -> &'static str {
+    match snippet {
+        meters if meters.contains("\"per_sec\"") => "meters",
+        guards if guards.contains("\"lease_ms\"") => "guards",
+        _ => "limits",
+    }
+}
+
+fn reason(reason: Reason) -> String {
+    let json = serde_json::to_value(reason).expect("JSON");
+    json.as_str().expect("a name").to_owned()
 }
 
 fn yes(yes: bool) -> String {
@@ -243,15 +280,20 @@ fn every_snippet_is_a_valid_policy_and_every_algorithm_has_one() {
         "quota",
         "leaky_bucket",
     ];
+    let mut kinds = vec!["limits", "meters", "guards"];
     for example in examples() {
         Key::cold(&example.snippet);
+        kinds.retain(|known| *known != kind(&example.snippet));
         missing.retain(|name| {
             !example
                 .snippet
                 .contains(&format!("\"algorithm\": \"{name}\""))
         });
     }
-    assert!(missing.is_empty(), "{missing:?}");
+    assert!(
+        missing.is_empty() && kinds.is_empty(),
+        "{missing:?} {kinds:?}"
+    );
 }
 
 #[test]
@@ -274,6 +316,11 @@ fn a_stored_key_is_as_small_as_the_text_says() {
     assert!(
         bytes(r#""algorithm": "leaky_bucket", "rate_per_sec": 0.001, "max_queue_ms": 5000"#) <= 300
     );
+    let meter = DeficitBucket::new(Decimal(123.456), Decimal(10.5), 60_000).expect("a meter");
+    assert!(meter.state_bytes_max() <= 300);
+    let guard = Guard::new(Some(4), Some(120), 30_000).expect("a guard");
+    assert!(guard.state_bytes_max() <= 300 + 44 * GUARD_SLOTS_MAX);
+    assert_eq!(GUARD_SLOTS_MAX, 4_096);
     let window = format!(r#""algorithm": "fixed_window", "limit": {most}, "window_ms": {year}"#);
     assert!(bytes(&window) <= 1_100);
     let quota = format!(r#""algorithm": "quota", "limit": {most}, "cadence": "calendar_month""#);

@@ -187,6 +187,8 @@ mod tests {
             window: Some(window),
             policy_revision: 1,
             reservation: None,
+            slot: None,
+            expires_at: None,
         };
         let at = Duration::from_millis(at_ms);
         Operation {

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use weir_shared::wire::access::{TokenReply, TokenRequest};
 use weir_shared::wire::check::{CheckItem, CheckRequest, DecisionBody};
 use weir_shared::wire::operator::{FairnessReply, SessionReply, SessionRequest};
 
@@ -336,6 +337,13 @@ impl Client {
             self.with(Credential::Session { cookie, csrf: true }),
             session,
         ))
+    }
+
+    /// Makes a token; an error unless it is made.
+    pub async fn make_token(&self, token: &TokenRequest) -> Result<TokenReply> {
+        let reply = self.post("/operator/v1/tokens", token).await?;
+        ensure!(reply.status == 201, "{}: {}", reply.status, reply.text());
+        reply.json()
     }
 
     /// `DELETE /operator/v1/session`.

@@ -8,6 +8,8 @@
 //! | [`witness`] | what the objects of a deployment are called, and calls that fail |
 //! | [`client`], [`calls`], [`reply`], [`ratelimit`] | typed calls, raw calls, the answer and its headers |
 //! | [`fixtures`] | policies and names |
+//! | [`socket`] | a WebSocket |
+//! | [`schema`] | answers against the OpenAPI document |
 //! | [`workload`], [`history`], [`checker`], [`shares`] | concurrent checks, what they saw, whether the promises held, who got what |
 //! | [`storage`] | the SQLite files of a stopped workerd |
 
@@ -23,7 +25,9 @@ pub mod ports;
 pub mod process;
 pub mod ratelimit;
 pub mod reply;
+pub mod schema;
 pub mod shares;
+pub mod socket;
 pub mod storage;
 pub mod witness;
 pub mod workerd;

@@ -103,6 +103,8 @@ mod tests {
             window: Some(window),
             policy_revision: 1,
             reservation: None,
+            slot: None,
+            expires_at: None,
         };
         Operation {
             client: 0,

@@ -89,6 +89,14 @@ impl Witness {
         Ok(())
     }
 
+    /// Delays the answer of every call of that name by so much, after it was carried out.
+    pub async fn late(&self, call: &str, by: Duration) -> Result<()> {
+        let by_ms = by.as_millis() as u64;
+        let fault = json!({ "call": call, "kind": "late", "times": u32::MAX, "by_ms": by_ms });
+        let _seen: Seen = self.0.post("/witness/fault", &fault).await?.ok()?;
+        Ok(())
+    }
+
     /// Lets every call pass again.
     pub async fn calm(&self) -> Result<()> {
         let _seen: Seen = self.0.get("/witness/calm").await?.ok()?;

@@ -46,6 +46,8 @@ pub struct Setup {
     isolates: Vec<Option<String>>,
     token: Option<String>,
     region_header: bool,
+    variables: Vec<(String, String)>,
+    local_network: bool,
     probe: Option<Probe>,
     witnessed: bool,
 }
@@ -76,6 +78,8 @@ impl Setup {
             isolates: vec![None],
             token: Some(TOKEN.to_owned()),
             region_header: false,
+            variables: Vec::new(),
+            local_network: false,
             probe: None,
             witnessed: false,
         }
@@ -93,6 +97,20 @@ impl Setup {
     pub fn token(self, token: Option<&str>) -> Self {
         Self {
             token: token.map(str::to_owned),
+            ..self
+        }
+    }
+
+    /// One more variable of every isolate.
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Lets the Worker reach addresses of this machine, which workerd keeps it from by itself.
+    pub fn local_network(self) -> Self {
+        Self {
+            local_network: true,
             ..self
         }
     }
@@ -326,6 +344,11 @@ fn config(setup: &Setup, services: &[Service], folder: &Path) -> Result<String> 
         "    (name = \"disk\", disk = (path = {:?}, writable = true)),\n",
         folder.join("disk")
     );
+    if setup.local_network {
+        listed.push_str(
+            "    (name = \"internet\", network = (allow = [\"public\", \"private\", \"local\"])),\n",
+        );
+    }
     let (mut sockets, mut workers) = (String::new(), String::new());
     for Service { name, port, .. } in services {
         writeln!(listed, "    (name = {name:?}, worker = .{name}),")?;
@@ -377,6 +400,9 @@ fn worker(setup: &Setup, service: &Service) -> Result<String> {
         if let (Some(value), false) = (value, service.is_probe) {
             writeln!(bindings, "    (name = {name:?}, text = {value:?}),")?;
         }
+    }
+    for (name, value) in setup.variables.iter().filter(|_| !service.is_probe) {
+        writeln!(bindings, "    (name = {name:?}, text = {value:?}),")?;
     }
     let mut text = format!("modules = [\n{modules}  ],\n  bindings = [\n{bindings}  ],\n");
     if service.name == "main" {

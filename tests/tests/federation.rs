@@ -120,8 +120,9 @@ async fn a_region_that_is_left_alone_gets_everything() {
         .await
         .unwrap();
     assert_eq!(violations(&together, LIMIT, WINDOW), []);
-    // One window for what the others hold to come back.
-    let settling = alone(&clients[1]).run(WINDOW).await.unwrap();
+    // What the others hold comes back: of the window in which they fell silent, and of the next, which they were lent
+    // ahead.
+    let settling = alone(&clients[1]).run(2 * WINDOW).await.unwrap();
     let operations = alone(&clients[1]).run(RUN).await.unwrap();
     assert_capped_and_used("left alone", &operations);
     let joined: Vec<Operation> = [together, settling, operations].concat();

@@ -11,7 +11,8 @@ use super::error::{ApiError, read};
 pub const DEADLINE_MS: u32 = 5_000;
 
 const SESSION: &str = "/operator/v1/session";
-const FAIRNESS: &str = "/operator/v1/fairness";
+/// Without what the policy comes to for each tenant, which the page does not show.
+const FAIRNESS: &str = "/operator/v1/fairness?effective=false";
 const CSRF: (&str, &str) = ("weir-csrf", "1");
 
 /// The operator API of the server that the page came from.

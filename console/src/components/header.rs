@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use weir_shared::wire::operator::{Role, SessionReply};
+use weir_shared::wire::operator::SessionReply;
 
 use super::notice::{Notice, Severity};
 use crate::api::Client;
@@ -33,9 +33,7 @@ pub fn Header(
             }
         });
     };
-    let role = match session.role {
-        Role::Admin => "admin",
-    };
+    let role = session.role.name();
     let ends = format::utc_time(session.expires_at);
     view! {
         <header class="bar">

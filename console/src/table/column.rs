@@ -170,6 +170,7 @@ mod tests {
                 admitted_units: Count(calls),
                 denied_calls: Count(calls),
                 denied_units: Count(calls),
+                ..Tally::default()
             },
             rate: per_s.map(|per_s| TallyRate {
                 admitted_calls: per_s,

@@ -1,58 +1,59 @@
-//! Who is asking: a bearer token, or the session cookie that was given for one.
+//! Who is asking, and whether they may: decided once for every request, before anything of it is read or done.
 
 pub mod bootstrap;
+pub mod caller;
+pub mod login;
+pub mod origin;
+pub mod provider;
+pub mod record;
 pub mod reservation;
 pub mod session;
+pub mod slot;
+pub mod visitor;
 
-use weir_shared::units::EpochMs;
-use weir_shared::wire::operator::Role;
-use worker::{Env, Method, Request};
+mod certs;
+mod sealed;
+pub mod secrets;
+mod signature;
+
+use weir_shared::access::endpoint::{Access, Endpoint, Matched};
+use worker::Request;
 
 use crate::http::failure::Failure;
-use bootstrap::BootstrapToken;
+use crate::isolate::request::RequestHandles;
+use caller::Caller;
+use visitor::Visitor;
 
-/// The header that a page of another site cannot send along with the cookie.
-const CSRF_HEADER: &str = "weir-csrf";
-
-/// The role behind `Authorization: Bearer TOKEN`.
+/// Lets a request in, or not: by the table of all routes, and by nothing else.
 ///
 /// # Errors
-/// [`Failure::Unauthorized`] without a valid token.
-pub fn bearer(request: &Request, env: &Env) -> Result<Role, Failure> {
-    let token = bearer_token(request)?.ok_or(Failure::Unauthorized)?;
-    let bootstrap = BootstrapToken::from_env(env).ok_or(Failure::Unauthorized)?;
-    if bootstrap.is(&token) {
-        Ok(Role::Admin)
-    } else {
-        Err(Failure::Unauthorized)
-    }
-}
-
-/// The role behind a bearer token or a session cookie. With a cookie, a request that changes something must carry
-/// `weir-csrf: 1`.
-///
-/// # Errors
-/// [`Failure::Unauthorized`] without either, [`Failure::CrossSite`] for a change by cookie without the header.
-pub fn operator(request: &Request, env: &Env, now: EpochMs) -> Result<Role, Failure> {
-    if bearer_token(request)?.is_some() {
-        return bearer(request, env);
-    }
-    let session = session::of(request, env, now)?.ok_or(Failure::Unauthorized)?;
-    let reads = matches!(request.method(), Method::Get | Method::Head);
-    if !reads && request.headers().get(CSRF_HEADER)?.as_deref() != Some("1") {
-        return Err(Failure::CrossSite);
-    }
-    Ok(session.role)
-}
-
-fn bearer_token(request: &Request) -> Result<Option<String>, Failure> {
-    let Some(value) = request.headers().get("authorization")? else {
-        return Ok(None);
+/// 401 for who is nobody, 403 for who may not, 400 for a name in the path that is none, 503 while it cannot be known.
+pub async fn admit(
+    request: &Request,
+    handles: &RequestHandles,
+    matched: &Matched<'_>,
+) -> Result<Caller, Failure> {
+    let route = matched.route;
+    let visitor = Visitor {
+        request,
+        handles,
+        route,
     };
-    let Some((scheme, token)) = value.split_once(' ') else {
-        return Ok(None);
-    };
-    Ok(scheme
-        .eq_ignore_ascii_case("bearer")
-        .then(|| token.trim().to_owned()))
+    let known = visitor.identify().await?;
+    if !matches!(route.access, Access::Roles(_)) || !route.access.admits(known.principal.role) {
+        let target = matched.name().unwrap_or_default();
+        record::denied(handles, &known.principal, route.endpoint, &target);
+        return Err(Failure::Forbidden {
+            detail: "The role of the token does not permit this.",
+            field: None,
+        });
+    }
+    if route.endpoint == Endpoint::Live {
+        origin::check(request, known.ambient)?;
+    }
+    Ok(Caller {
+        principal: known.principal,
+        name: matched.name()?,
+        session: known.session,
+    })
 }

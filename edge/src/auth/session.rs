@@ -1,32 +1,40 @@
-//! Console sessions: a cookie that says until when, with a MAC that any isolate verifies by itself.
+//! Console sessions: a cookie that names a token and says until when, with a MAC that any isolate verifies by itself.
+//! What the session permits is what its token permits now: with the token it ends.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use subtle::ConstantTimeEq;
 use weir_shared::limits::SESSION_MS;
 use weir_shared::units::EpochMs;
-use weir_shared::wire::operator::{Role, SessionReply};
-use worker::{Env, Request};
+use worker::Request;
 
-use super::bootstrap::BootstrapToken;
+use super::secrets::Secrets;
 use crate::http::failure::Failure;
 
 const COOKIE: &str = "weir_session";
-const PURPOSE: &str = "weir session 1";
+const PURPOSE: &str = "weir session 2";
 const ATTRIBUTES: &str = "Path=/; HttpOnly; Secure; SameSite=Strict";
 
-/// The `Set-Cookie` value of a new session, and what it permits.
+/// A session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// The id of the token that it was opened with.
+    pub id: String,
+    /// When it ends.
+    pub expires_at: EpochMs,
+}
+
+/// The `Set-Cookie` value of a new session of a token; `None` where the deployment has no secret.
 #[must_use]
-pub fn open(token: &BootstrapToken, now: EpochMs) -> Option<(String, SessionReply)> {
-    let expires_at = now.plus(SESSION_MS).0;
-    let mac = URL_SAFE_NO_PAD.encode(token.mac(PURPOSE, &expires_at.to_string())?);
-    let max_age_s = SESSION_MS / 1_000;
-    let cookie = format!("{COOKIE}={expires_at}.{mac}; Max-Age={max_age_s}; {ATTRIBUTES}");
-    let reply = SessionReply {
-        role: Role::Admin,
-        expires_at,
+pub fn open(secrets: &Secrets, id: &str, now: EpochMs) -> Option<(String, Session)> {
+    let session = Session {
+        id: id.to_owned(),
+        expires_at: now.plus(SESSION_MS),
     };
-    Some((cookie, reply))
+    let signed = format!("{}.{id}", session.expires_at.0);
+    let mac = URL_SAFE_NO_PAD.encode(secrets.mac(PURPOSE, &signed)?);
+    let max_age_s = SESSION_MS / 1_000;
+    let cookie = format!("{COOKIE}={signed}.{mac}; Max-Age={max_age_s}; {ATTRIBUTES}");
+    Some((cookie, session))
 }
 
 /// The `Set-Cookie` value that ends a session in the browser.
@@ -39,11 +47,8 @@ pub fn close() -> String {
 ///
 /// # Errors
 /// When the platform cannot read the headers.
-pub fn of(request: &Request, env: &Env, now: EpochMs) -> Result<Option<SessionReply>, Failure> {
+pub fn of(request: &Request, secrets: &Secrets, now: EpochMs) -> Result<Option<Session>, Failure> {
     let Some(header) = request.headers().get("cookie")? else {
-        return Ok(None);
-    };
-    let Some(token) = BootstrapToken::from_env(env) else {
         return Ok(None);
     };
     let mut values = header
@@ -52,19 +57,19 @@ pub fn of(request: &Request, env: &Env, now: EpochMs) -> Result<Option<SessionRe
     let value = values
         .find(|(name, _)| *name == COOKIE)
         .map(|(_, value)| value);
-    Ok(value.and_then(|value| verify(&token, value, now)))
+    Ok(value.and_then(|value| verify(secrets, value, now)))
 }
 
-fn verify(token: &BootstrapToken, value: &str, now: EpochMs) -> Option<SessionReply> {
-    let (expires, mac) = value.split_once('.')?;
+fn verify(secrets: &Secrets, value: &str, now: EpochMs) -> Option<Session> {
+    let (signed, mac) = value.rsplit_once('.')?;
     let given = URL_SAFE_NO_PAD.decode(mac).ok()?;
-    let due = token.mac(PURPOSE, expires)?;
-    if !bool::from(due.as_slice().ct_eq(&given)) {
+    if !secrets.is(PURPOSE, signed, &given) {
         return None;
     }
-    let expires_at: u64 = expires.parse().ok()?;
-    (now.0 < expires_at).then_some(SessionReply {
-        role: Role::Admin,
+    let (expires_at, id) = signed.split_once('.')?;
+    let expires_at = EpochMs(expires_at.parse().ok()?);
+    (now < expires_at).then(|| Session {
+        id: id.to_owned(),
         expires_at,
     })
 }

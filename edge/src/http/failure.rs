@@ -11,8 +11,18 @@ pub enum Failure {
     Invalid(Invalid),
     /// No token, or one that is not valid.
     Unauthorized,
-    /// Authenticated by a cookie without the header that a cross-site page cannot send.
-    CrossSite,
+    /// Authenticated as someone who may not.
+    Forbidden {
+        /// What they may not.
+        detail: &'static str,
+        /// Pointer to the name at fault, if it came in a body.
+        field: Option<String>,
+    },
+    /// Authenticated by what a browser sends by itself, without what a page of another site cannot send.
+    CrossSite {
+        /// What is missing.
+        detail: &'static str,
+    },
     /// Nothing by that name.
     NotFound {
         /// What was looked for.
@@ -23,7 +33,7 @@ pub enum Failure {
     /// The route exists, the method does not.
     Method {
         /// The methods that do.
-        allow: &'static str,
+        allow: String,
     },
     /// The body is larger than allowed.
     TooLarge {
@@ -36,11 +46,25 @@ pub enum Failure {
     PreconditionRequired,
     /// The document is not the one that the caller saw.
     PreconditionFailed {
-        /// The revision in force.
-        current: u64,
+        /// The tag of what is in force.
+        current: String,
+    },
+    /// The route is one for WebSockets.
+    Upgrade,
+    /// There is no room, until something else goes.
+    Conflict {
+        /// For what.
+        detail: String,
     },
     /// The reservation's time is over: it stays charged in full.
     Expired,
+    /// Too often.
+    TooMany {
+        /// What.
+        detail: &'static str,
+        /// Milliseconds until another may pass.
+        after_ms: u64,
+    },
     /// A part of Weir did not answer in time.
     Unavailable {
         /// Which, for the log.
@@ -93,6 +117,11 @@ impl Failure {
         match &self {
             Self::Unauthorized => builder = builder.with_header("www-authenticate", "Bearer")?,
             Self::Method { allow } => builder = builder.with_header("allow", allow)?,
+            Self::Upgrade => builder = builder.with_header("upgrade", "websocket")?,
+            Self::TooMany { after_ms, .. } => {
+                let after_s = after_ms.div_ceil(1_000).max(1);
+                builder = builder.with_header("retry-after", &after_s.to_string())?;
+            }
             Self::Unavailable { what } => {
                 console_error!("unavailable: {what}");
                 builder = builder.with_header("retry-after", RETRY_AFTER_S)?;
@@ -103,7 +132,9 @@ impl Failure {
         Ok(builder.fixed(serde_json::to_string(&problem)?.into_bytes()))
     }
 
-    fn problem(&self) -> Problem {
+    /// What the answer says.
+    #[must_use]
+    pub fn problem(&self) -> Problem {
         let (status, kind, title) = self.kind();
         let (detail, field) = self.detail();
         Problem {
@@ -112,6 +143,10 @@ impl Failure {
             status,
             detail,
             field,
+            retry_after_ms: match self {
+                Self::TooMany { after_ms, .. } => Some(*after_ms),
+                _ => None,
+            },
         }
     }
 
@@ -119,14 +154,18 @@ impl Failure {
         match self {
             Self::Invalid(_) => (400, "invalid", "The request is not valid"),
             Self::Unauthorized => (401, "unauthorized", "A valid token is required"),
-            Self::CrossSite => (403, "cross-site", "The request may come from another site"),
+            Self::Forbidden { .. } => (403, "forbidden", "The token does not permit this"),
+            Self::CrossSite { .. } => (403, "cross-site", "The request may come from another site"),
             Self::NotFound { .. } => (404, "not-found", "There is nothing by that name"),
             Self::Method { .. } => (405, "method", "The method is not served here"),
             Self::Expired => (409, "expired", "The reservation has expired"),
+            Self::Conflict { .. } => (409, "conflict", "There is no room for this"),
             Self::PreconditionFailed { .. } => (412, "moved", "The document has changed"),
             Self::TooLarge { .. } => (413, "too-large", "The body is too large"),
             Self::MediaType => (415, "media-type", "The body must be JSON"),
+            Self::Upgrade => (426, "upgrade", "A WebSocket is required"),
             Self::PreconditionRequired => (428, "if-match", "If-Match is required"),
+            Self::TooMany { .. } => (429, "too-many", "Too many requests"),
             Self::Internal(_) => (500, "internal", "Something went wrong"),
             Self::Unavailable { .. } => (503, "unavailable", "Weir is not available right now"),
         }
@@ -136,10 +175,9 @@ impl Failure {
         match self {
             Self::Invalid(refused) => (refused.to_string(), Some(refused.field.clone())),
             Self::Unauthorized => ("The token is missing or not valid.".to_owned(), None),
-            Self::CrossSite => (
-                "With a session cookie, send the header `weir-csrf: 1`.".to_owned(),
-                None,
-            ),
+            Self::Forbidden { detail, field } => ((*detail).to_owned(), field.clone()),
+            Self::CrossSite { detail } => ((*detail).to_owned(), None),
+            Self::TooMany { detail, .. } => ((*detail).to_owned(), None),
             Self::NotFound { what, field } => (format!("No such {what}."), field.clone()),
             Self::Method { allow } => (format!("Allowed: {allow}."), None),
             Self::TooLarge { bytes_max } => (format!("At most {bytes_max} bytes are read."), None),
@@ -153,9 +191,11 @@ impl Failure {
                 Some("/reservation".to_owned()),
             ),
             Self::PreconditionFailed { current } => (
-                format!("The document in force is revision {current}; nothing was changed."),
+                format!("What is in force has the tag {current}; nothing was changed."),
                 None,
             ),
+            Self::Upgrade => ("Send `Upgrade: websocket`.".to_owned(), None),
+            Self::Conflict { detail } => (detail.clone(), None),
             Self::Unavailable { .. } => ("Try again in a moment.".to_owned(), None),
             Self::Internal(_) => ("The log of the Worker says more.".to_owned(), None),
         }

@@ -62,6 +62,10 @@ fn ietf(
     standings: &[Standing],
     now: EpochMs,
 ) -> worker::Result<ResponseBuilder> {
+    // Nothing bounds what was asked.
+    if standings.is_empty() {
+        return Ok(builder);
+    }
     let policies = standings.iter().map(|standing| {
         let Promise { quota, window_ms } = standing.promise;
         let (quota, window_s) = (quota.min(INTEGER_MAX), window_ms.div_ceil(1_000));

@@ -1,5 +1,7 @@
 //! The answer to a question: decided, counted, and reserved where it was asked for.
 
+use weir_shared::accounting::counters::{Charged, Decided};
+use weir_shared::accounting::pending::InWindow;
 use weir_shared::check::Check;
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::limiting::key::SEPARATOR;
@@ -7,15 +9,17 @@ use weir_shared::limiting::reservation::{Place as ReservedPlace, Reservation, Re
 use weir_shared::limits::RESERVATION_MS;
 use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::check::DecisionBody;
+use weir_shared::wire::operator::live::DecisionSample;
 
-use super::answers::{At, Charge};
-use super::contact::count;
-use super::now;
-use super::plan::{Dimension, Place, Step, steps};
+use super::answers::{Answers, At, Charge};
+use super::contact::{count, tell_slots};
+use super::plan::{Dimension, Kind, Place, Step, steps};
 use super::question::{Outcome, Question};
 use super::region::Loaded;
 use super::request::RequestHandles;
 use super::shard::question_id;
+use super::slot::given;
+use super::{now, with};
 use crate::auth::reservation::seal;
 use crate::http::failure::Failure;
 use crate::http::ratelimit::Standing;
@@ -53,8 +57,9 @@ impl Asker<'_> {
             Place::Isolate { key, .. } | Place::Shard { key, .. } => {
                 format!("{}{SEPARATOR}{}", key.limit, key.key)
             }
+            Place::Open => String::new(),
         });
-        Ok(names.collect())
+        Ok(names.filter(|name| !name.is_empty()).collect())
     }
 
     /// Decides a question.
@@ -75,19 +80,93 @@ impl Asker<'_> {
         };
         self.count(check, &steps, &outcome)?;
         let mut answered = self.answered(&steps, &outcome)?;
-        if check.reserve && outcome.verdict.admitted {
-            answered.body.reservation = self.reserve(&steps, &outcome)?;
+        if outcome.verdict.admitted {
+            if check.reserve {
+                answered.body.reservation =
+                    self.reserve(check.tenant.as_deref(), &steps, &outcome)?;
+            }
+            self.give_slot(check, &steps, &outcome, &mut answered.body)?;
+        }
+        if steps.iter().any(|step| step.cost > 0) {
+            self.show(check, &answered.body)?;
         }
         Ok(answered)
+    }
+
+    /// Shows some of the decisions to whoever watches.
+    fn show(&self, check: &Check, body: &DecisionBody) -> Result<(), Failure> {
+        let at = now();
+        with(self.region, |view| {
+            let pending = view.outbox.pending();
+            if pending.has_room_to_show() {
+                pending.sample(DecisionSample {
+                    at,
+                    tenant: check.tenant.clone(),
+                    allowed: body.allowed,
+                    binding: body.binding.clone(),
+                    reason: body.reason,
+                });
+            }
+        })
     }
 
     /// Counts each check once: admitted with the request, denied where it denied.
     fn count(&self, check: &Check, steps: &[Step<'_>], outcome: &Outcome) -> Result<(), Failure> {
         let tenant = check.tenant.as_deref().unwrap_or(ANONYMOUS);
-        for (step, verdict) in steps.iter().zip(&outcome.verdict.steps) {
-            if !verdict.admitted || outcome.verdict.admitted {
-                let decided = (step.charged, verdict.admitted, step.cost);
-                count(self.handles, self.region, tenant, decided)?;
+        let known = self.loaded.policy.tiers.named(tenant).is_some();
+        for (index, (step, verdict)) in steps.iter().zip(&outcome.verdict.steps).enumerate() {
+            if verdict.admitted && !outcome.verdict.admitted {
+                continue;
+            }
+            let bound = verdict.binding.map(|inner| (index, inner));
+            let answer = bound.and_then(|at| outcome.answers.get(at));
+            let reason = match answer {
+                _ if verdict.admitted => Reason::Admitted,
+                Some(answer) => answer.decision.reason,
+                None => Reason::Unavailable,
+            };
+            let decided = Decided {
+                tenant,
+                known,
+                charged: step.charged,
+                reason,
+                units: step.cost,
+            };
+            let window = bound.and_then(|at| in_window(step, &outcome.answers, at));
+            count(self.handles, self.region, &decided, window.as_ref())?;
+        }
+        self.tell_slots((tenant, known), steps, outcome)
+    }
+
+    /// Passes on what shards said of the slots that are taken.
+    fn tell_slots(
+        &self,
+        tenant: (&str, bool),
+        steps: &[Step<'_>],
+        outcome: &Outcome,
+    ) -> Result<(), Failure> {
+        for at in places(steps) {
+            let word = outcome.answers.get(at).and_then(|answer| answer.in_flight);
+            if let (Charged::Guard(guard), Some(word)) = (steps[at.0].charged, word) {
+                tell_slots(self.handles, self.region, tenant, guard, word)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The slot that the request takes, where it names a guard.
+    fn give_slot(
+        &self,
+        check: &Check,
+        steps: &[Step<'_>],
+        outcome: &Outcome,
+        body: &mut DecisionBody,
+    ) -> Result<(), Failure> {
+        let tenant = check.tenant.as_deref().unwrap_or_default();
+        for at in places(steps) {
+            if let Some(slot) = given(self.handles, (self.region, tenant), steps, outcome, at)? {
+                body.slot = Some(slot.text);
+                body.expires_at = Some(slot.expires_at.0);
             }
         }
         Ok(())
@@ -102,6 +181,9 @@ impl Asker<'_> {
         for at in std::iter::once(binding).chain(places(steps)) {
             let dimension = &steps[at.0].dimensions[at.1];
             let named = |standing: &Standing| standing.name == dimension.name;
+            if matches!(dimension.place, Place::Open) {
+                continue;
+            }
             if let Some(decision) = whole(dimension, outcome, at)
                 && !standings.iter().any(named)
             {
@@ -137,12 +219,19 @@ impl Asker<'_> {
             window: window.map(|label| label.0),
             policy_revision: self.loaded.revision.0,
             reservation: None,
+            slot: None,
+            expires_at: None,
         };
         Ok(Answered { body, standings })
     }
 
     /// The text by which what was charged can be settled. What was charged only to be counted is not reserved.
-    fn reserve(&self, steps: &[Step<'_>], outcome: &Outcome) -> Result<Option<String>, Failure> {
+    fn reserve(
+        &self,
+        tenant: Option<&str>,
+        steps: &[Step<'_>],
+        outcome: &Outcome,
+    ) -> Result<Option<String>, Failure> {
         let mut charges = Vec::new();
         for at in places(steps) {
             let (step, dimension) = (&steps[at.0], &steps[at.0].dimensions[at.1]);
@@ -156,12 +245,19 @@ impl Asker<'_> {
                         tenant: shared.then(|| party.name.clone()),
                     }
                 }
+                // A slot is released, not settled.
                 (
-                    Place::Shard { key, terms, .. },
+                    Place::Shard {
+                        shard,
+                        key,
+                        kind: Kind::Units,
+                        ..
+                    },
                     Some(Charge::Shard(receipt) | Charge::Drawn(receipt)),
                 ) => ReservedPlace::Key {
-                    limit: terms.name.clone(),
+                    limit: key.limit.clone(),
                     key: key.key.clone(),
+                    global: !shard.is_regional(),
                     receipt: receipt.clone(),
                 },
                 _ => continue,
@@ -175,6 +271,7 @@ impl Asker<'_> {
         let reservation = Reservation {
             op: question_id(),
             region: self.region.to_owned(),
+            tenant: tenant.map(str::to_owned),
             expires_at: now().plus(RESERVATION_MS),
             charges,
         };
@@ -192,6 +289,27 @@ fn whole(dimension: &Dimension<'_>, outcome: &Outcome, at: At) -> Option<Decisio
             ..decision
         },
         _ => decision,
+    })
+}
+
+/// The window of a budget that a check was decided in.
+fn in_window<'a>(step: &Step<'a>, answers: &Answers, at: At) -> Option<InWindow<'a>> {
+    let (Charged::Budget(budget), Place::Pool { terms, party, .. }) =
+        (step.charged, &step.dimensions.get(at.1)?.place)
+    else {
+        return None;
+    };
+    let answer = answers.get(at)?;
+    Some(InWindow {
+        budget,
+        label: answer.window?,
+        limit: terms.limit,
+        ends_at: answer.decision.reset_at,
+        // Where nobody has a part of its own, nothing is guaranteed.
+        weight_micros: match party.name.is_empty() {
+            true => 0,
+            false => party.standing.weight.micros(),
+        },
     })
 }
 

@@ -6,10 +6,12 @@ use weir_shared::algorithms::scale::ScaledReceipt;
 use weir_shared::decision::Decision;
 use weir_shared::limiting::verdict::StepRules;
 use weir_shared::units::WindowLabel;
+use weir_shared::wire::accounting::InFlight;
 use weir_shared::wire::keys::{DecideBody, DecideReply, DrawnBody};
 
 use super::now;
 use super::plan::Step;
+use crate::objects::binding::KeyShard;
 
 /// How each check combines.
 pub type Rules = Rc<Vec<StepRules>>;
@@ -43,6 +45,21 @@ pub struct Answer {
     pub charge: Charge,
     /// What a shard charged ahead of it.
     pub drawn: Option<DrawnBody>,
+    /// Slots of a guard that are taken after it.
+    pub in_flight: Option<InFlight>,
+}
+
+impl Answer {
+    /// A decision that charged nothing.
+    pub fn uncharged(decision: Decision) -> Self {
+        Self {
+            decision,
+            window: None,
+            charge: Charge::Nothing,
+            drawn: None,
+            in_flight: None,
+        }
+    }
 }
 
 /// The answers known so far.
@@ -52,7 +69,7 @@ pub struct Answers(pub Vec<Vec<Option<Answer>>>);
 /// A question to one shard, with the dimensions that it is asked for.
 pub struct Part {
     /// The shard.
-    pub shard: u32,
+    pub shard: KeyShard,
     /// The question.
     pub body: DecideBody,
     /// Where each key of the question stands in the whole, and in the body.
@@ -97,6 +114,7 @@ impl Answers {
                     window: None,
                     charge: body.receipt.clone().map_or(Charge::Nothing, Charge::Shard),
                     drawn: body.drawn.clone(),
+                    in_flight: body.in_flight,
                 },
                 None => out_of_reach(),
             };
@@ -114,10 +132,5 @@ impl Answers {
 
 /// The answer of a holder that is out of reach.
 pub fn out_of_reach() -> Answer {
-    Answer {
-        decision: Decision::unavailable(0, now(), 1),
-        window: None,
-        charge: Charge::Nothing,
-        drawn: None,
-    }
+    Answer::uncharged(Decision::unavailable(0, now(), 1))
 }

@@ -5,18 +5,21 @@ use std::collections::BTreeMap;
 use futures_channel::oneshot;
 use futures_util::future::join_all;
 use serde::Deserialize;
-use weir_shared::accounting::counters::Charged;
+use weir_shared::accounting::counters::Decided;
+use weir_shared::accounting::pending::InWindow;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::algorithms::scale::ScaledReceipt;
-use weir_shared::limiting::key::shard;
-use weir_shared::limits::{CALL_MS_MAX, EXCHANGES_PER_CONTACT_MAX, REFRESH_MS_MAX};
+use weir_shared::limits::{
+    CALL_MS_MAX, EXCHANGES_PER_CONTACT_MAX, REFRESH_MS_MAX, TOKENS_USED_MAX,
+};
 use weir_shared::units::{EpochMs, Revision, Sequence};
+use weir_shared::wire::accounting::InFlight;
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, VERSION};
 use weir_shared::wire::keys::{DecideBody, ReturnBody};
 use weir_shared::wire::region::{ContactBody, ContactReply, SavedPolicy};
 use worker::{Env, console_error};
 
-use super::plan::limit_terms;
+use super::kept::{scope_of, shard_of, terms_of};
 use super::region::{Loaded, RegionView};
 use super::request::RequestHandles;
 use super::shard::question_id;
@@ -25,6 +28,7 @@ use crate::http::failure::Failure;
 use crate::objects::binding::{Address, KeyShard, call};
 use crate::objects::deadline::{sleep, within};
 use crate::objects::registry::shipped;
+use crate::objects::usage;
 
 /// A task that hands on what is left looks after it for this long; the platform ends it after 30 seconds.
 const TASK_MS_MAX: u64 = 20_000;
@@ -86,11 +90,24 @@ pub fn start(
     region: &str,
     exchanges: Vec<ExchangeBody>,
 ) -> Result<oneshot::Receiver<()>, Failure> {
+    start_for(handles, region, exchanges, None)
+}
+
+/// The same, in the interest of a token that the isolate does not know.
+///
+/// # Errors
+/// When the isolate decides for too many regions.
+pub fn start_for(
+    handles: &RequestHandles,
+    region: &str,
+    exchanges: Vec<ExchangeBody>,
+    token_wanted: Option<String>,
+) -> Result<oneshot::Receiver<()>, Failure> {
     let (landed, landing) = oneshot::channel();
     let env = handles.env.clone();
     let region = region.to_owned();
     handles.detach(async move {
-        run(&env, &region, exchanges).await;
+        run(&env, &region, exchanges, token_wanted).await;
         // The request may have stopped waiting.
         let _gone = landed.send(());
     });
@@ -98,7 +115,7 @@ pub fn start(
 }
 
 /// One contact, and what its answer changes.
-async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>) {
+async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>, token_wanted: Option<String>) {
     let sent_at = now();
     let sequences: Vec<_> = exchanges
         .iter()
@@ -111,7 +128,13 @@ async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>) {
             .as_ref()
             .map_or(Revision(0), |loaded| loaded.revision),
         exchanges,
-        frame: view.outbox.begin(sent_at),
+        frame: {
+            view.outbox.pending().used(&usage::drain());
+            view.outbox.begin(sent_at)
+        },
+        access_revision: view.tokens.revision(),
+        tokens_used: view.tokens.uses.take(TOKENS_USED_MAX, sent_at),
+        token_wanted,
     });
     let Ok(body) = composed else {
         return;
@@ -134,6 +157,7 @@ async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>) {
                 if let Some(sequence) = frame {
                     view.outbox.fail(sequence);
                 }
+                view.tokens.uses.put_back(&body.tokens_used);
             }
         }
     });
@@ -172,6 +196,9 @@ fn apply(
             Err(error) => console_error!("policy: {error}"),
         }
     }
+    if let Some(access) = &reply.access {
+        view.tokens.adopt(access);
+    }
     view.contact_ms = reply.next_contact_ms;
 }
 
@@ -182,14 +209,29 @@ fn apply(
 pub fn count(
     handles: &RequestHandles,
     region: &str,
-    tenant: &str,
-    (charged, admitted, cost): (Charged<'_>, bool, u64),
+    decided: &Decided<'_>,
+    window: Option<&InWindow<'_>>,
 ) -> Result<(), Failure> {
-    if cost > 0 {
-        with(region, |view| {
-            view.outbox.count(tenant, charged, admitted, cost)
-        })?;
+    if decided.units > 0 {
+        with(region, |view| view.outbox.decided(decided, window))?;
     }
+    tend(handles, region)
+}
+
+/// Passes on how many slots of a tenant's guard are taken.
+///
+/// # Errors
+/// When the isolate decides for too many regions.
+pub fn tell_slots(
+    handles: &RequestHandles,
+    region: &str,
+    tenant: (&str, bool),
+    guard: &str,
+    word: InFlight,
+) -> Result<(), Failure> {
+    with(region, |view| {
+        view.outbox.pending().in_flight(tenant, guard, word);
+    })?;
     tend(handles, region)
 }
 
@@ -197,7 +239,7 @@ pub fn count(
 ///
 /// # Errors
 /// When the isolate decides for too many regions.
-fn tend(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
+pub fn tend(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
     let now = now();
     let claimed = with(region, |view| {
         let claim = now >= view.tended_until && view.restless(now);
@@ -221,11 +263,13 @@ async fn rounds(env: &Env, region: &str) {
         return_unspent(env, region).await;
         let at = now();
         let due = with(region, |view| {
-            (exchanges_due(view, region, at), view.outbox.is_empty())
+            view.note_lapsed(at);
+            let told = view.outbox.is_empty() && !view.tokens.uses.due(at);
+            (exchanges_due(view, region, at), told)
         });
         match due {
-            Ok((exchanges, counted)) if !exchanges.is_empty() || !counted => {
-                run(env, region, exchanges).await;
+            Ok((exchanges, told)) if !exchanges.is_empty() || !told => {
+                run(env, region, exchanges, None).await;
             }
             _ => {}
         }
@@ -276,16 +320,15 @@ async fn return_unspent(env: &Env, region: &str) {
     let bodies = with(region, |view| {
         let unspent = view.unspent(at);
         match &view.loaded {
-            Some(loaded) => return_bodies(loaded, unspent),
+            Some(loaded) => return_bodies(loaded, region, unspent, at),
             None => BTreeMap::new(),
         }
     });
     let bodies = bodies.unwrap_or_default();
-    let calls = bodies.into_iter().map(|(number, body)| async move {
-        let name = KeyShard::new(region, number);
+    let calls = bodies.into_iter().map(|(shard, body)| async move {
         // What is not taken back in time stays spent.
-        if let Err(error) = call(env, Address::keys(&name), &body, CALL_MS_MAX).await {
-            console_error!("return to {name}: {error}");
+        if let Err(error) = call(env, Address::keys(&shard), &body, CALL_MS_MAX).await {
+            console_error!("return to {shard}: {error}");
         }
     });
     join_all(calls).await;
@@ -293,14 +336,19 @@ async fn return_unspent(env: &Env, region: &str) {
 
 fn return_bodies(
     loaded: &Loaded,
+    region: &str,
     unspent: Vec<(StateKey, u64, ScaledReceipt)>,
-) -> BTreeMap<u32, DecideBody> {
-    let mut bodies: BTreeMap<u32, DecideBody> = BTreeMap::new();
+    now: EpochMs,
+) -> BTreeMap<KeyShard, DecideBody> {
+    let mut bodies: BTreeMap<KeyShard, DecideBody> = BTreeMap::new();
     for (key, units, receipt) in unspent {
-        let Some(terms) = limit_terms(loaded, &key.limit, receipt.scale) else {
+        let kept = scope_of(&loaded.policy, &key.limit);
+        let terms = terms_of(loaded, &key, receipt.scale, now);
+        let (Some(scope), Some(terms)) = (kept, terms) else {
             continue;
         };
-        let body = bodies.entry(shard(&key.key)).or_insert_with(|| DecideBody {
+        let shard = shard_of(&loaded.policy, region, scope, &key.key);
+        let body = bodies.entry(shard).or_insert_with(|| DecideBody {
             v: VERSION,
             op: question_id(),
             limits: Vec::new(),

@@ -1,4 +1,4 @@
-//! A check of one key that a shard of the region keeps: from units drawn ahead, from a denial that still stands, else by
+//! A check of one key that a shard keeps: from units drawn ahead, from a denial that still stands, else by
 //! one question, which one request asks for all that wait.
 
 use weir_shared::algorithms::composite::{Mode, StateKey};
@@ -18,6 +18,7 @@ use super::request::RequestHandles;
 use super::shard::{ask, question_id};
 use super::{LOOK_MS_FIRST, LOOK_MS_MAX, now, with};
 use crate::http::failure::Failure;
+use crate::objects::binding::KeyShard;
 use crate::objects::deadline::sleep;
 
 /// One check of one key.
@@ -25,7 +26,7 @@ pub struct KeyCheck<'a> {
     /// The region that decides.
     pub region: &'a str,
     /// The shard that keeps the key.
-    pub shard: u32,
+    pub shard: &'a KeyShard,
     /// The key.
     pub key: &'a StateKey,
     /// The limit's rules.
@@ -36,6 +37,8 @@ pub struct KeyCheck<'a> {
     pub ceiling: u64,
     /// Whether it only looks.
     pub look: bool,
+    /// Whether it is the only key of a tenant that the policy names.
+    pub known: bool,
 }
 
 impl KeyCheck<'_> {
@@ -97,11 +100,12 @@ impl KeyCheck<'_> {
                     look: self.look,
                     ahead: question.ahead,
                     shadow: false,
+                    known: self.known,
                 }],
             }],
             hold: false,
         };
-        let landing = ask(handles, self.region, self.shard, body);
+        let landing = ask(handles, self.shard.clone(), body);
         let asked = Asked { check: self };
         let reply = landing.await.ok().flatten();
         let answer = asked.finish(reply, sent_at);
@@ -117,13 +121,11 @@ impl KeyCheck<'_> {
     ) -> Answer {
         let charged = decision.admitted() && !self.look;
         Answer {
-            decision,
-            drawn: None,
-            window: None,
             charge: match receipt {
                 Some(receipt) if charged => charge(receipt),
                 _ => Charge::Nothing,
             },
+            ..Answer::uncharged(decision)
         }
     }
 

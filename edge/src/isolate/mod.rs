@@ -2,13 +2,16 @@
 //!
 //! A request that waits never waits for another request's future: it sleeps on its own timer and looks again.
 
+pub mod access;
 pub mod answer;
 pub mod answers;
 pub mod contact;
+mod kept;
 pub mod key;
 pub mod lease;
 pub mod local;
 pub mod local_budget;
+mod metering;
 pub mod parts;
 pub mod plan;
 pub mod question;
@@ -17,11 +20,13 @@ pub mod request;
 pub mod settle;
 pub mod shape;
 pub mod shard;
+pub mod slot;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use weir_shared::access::table::AccessTable;
 use weir_shared::clock::MonotonicClock;
 use weir_shared::limits::{JSON_INTEGER_MAX, REGIONS_MAX};
 use weir_shared::policy::Policy;
@@ -89,6 +94,18 @@ pub fn any_policy() -> Option<Rc<Policy>> {
             .values()
             .filter_map(|view| view.loaded.as_ref());
         loaded.next().map(|loaded| Rc::clone(&loaded.policy))
+    })
+}
+
+/// The newest tokens that the isolate knows, of whatever region, without a question.
+pub fn any_access() -> Option<Rc<AccessTable>> {
+    ISOLATE.with(|isolate| {
+        let isolate = isolate.try_borrow().ok()?;
+        let tables = isolate
+            .regions
+            .values()
+            .filter_map(|view| view.tokens.table());
+        tables.max_by_key(|table| table.revision()).map(Rc::clone)
     })
 }
 

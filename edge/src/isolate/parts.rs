@@ -11,16 +11,19 @@ use weir_shared::wire::keys::{
 };
 
 use super::answers::{Answers, At, Part, out_of_reach};
-use super::plan::{Dimension, Place};
+use super::plan::{Dimension, Kind, Place};
 use super::question::Question;
 use super::shard::question_id;
 use super::{now, with};
 use crate::http::failure::Failure;
+use crate::objects::binding::KeyShard;
 
-/// Keys that a question asks for. Others wait until this goes out of scope.
+/// Keys that a question asks for. Others wait for those of units until this goes out of scope; for slots some may ask at
+/// the same time.
 pub struct Claim {
     region: String,
     keys: Vec<StateKey>,
+    slots: Vec<StateKey>,
 }
 
 impl Drop for Claim {
@@ -31,32 +34,40 @@ impl Drop for Claim {
             for key in &self.keys {
                 view.tap(key, at).fail();
             }
+            for key in &self.slots {
+                view.lines.leave(key);
+            }
         });
     }
 }
 
 impl Question<'_> {
-    /// Whether another request asks for a key that is open.
+    /// Whether another request asks for a key that is open, or too many ask for slots of one.
     pub(super) fn busy(&self, answers: &Answers) -> Result<bool, Failure> {
-        let (keys, at) = (self.open_keys(answers), now());
+        let (keys, slots, at) = (self.open_keys(answers), self.open_slots(answers), now());
         with(self.region, |view| {
-            keys.iter().any(|key| view.tap(key, at).asking(at))
+            let asked = keys.iter().any(|key| view.tap(key, at).asking(at));
+            asked || slots.iter().any(|key| view.lines.is_full(key))
         })
     }
 
-    /// Claims every key that is open, or none when another request asks for one of them.
+    /// Claims every key that is open, or none when another request asks for one of them, or too many do.
     pub(super) fn claim(&self, answers: &Answers) -> Result<Option<Claim>, Failure> {
-        let (keys, at) = (self.open_keys(answers), now());
+        if self.busy(answers)? {
+            return Ok(None);
+        }
+        let (keys, slots, at) = (self.open_keys(answers), self.open_slots(answers), now());
         with(self.region, |view| {
-            if keys.iter().any(|key| view.tap(key, at).asking(at)) {
-                return None;
-            }
             for key in &keys {
                 view.tap(key, at).claim(at);
+            }
+            for key in &slots {
+                view.lines.enter(key, at);
             }
             Some(Claim {
                 region: self.region.to_owned(),
                 keys,
+                slots,
             })
         })
     }
@@ -71,9 +82,17 @@ impl Question<'_> {
     }
 
     fn open_keys(&self, answers: &Answers) -> Vec<StateKey> {
+        self.open(answers, |kind| kind == Kind::Units)
+    }
+
+    fn open_slots(&self, answers: &Answers) -> Vec<StateKey> {
+        self.open(answers, |kind| kind != Kind::Units)
+    }
+
+    fn open(&self, answers: &Answers, which: impl Fn(Kind) -> bool) -> Vec<StateKey> {
         let open = self.places().filter(|at| answers.get(*at).is_none());
         open.filter_map(|at| match &self.dimension(at).place {
-            Place::Shard { key, .. } => Some(key.clone()),
+            Place::Shard { key, kind, .. } if which(*kind) => Some(key.clone()),
             _ => None,
         })
         .collect()
@@ -81,28 +100,29 @@ impl Question<'_> {
 
     /// The questions to the shards, one each.
     pub(super) fn parts(&self, answers: &Answers) -> Result<Vec<Part>, Failure> {
-        let mut open: BTreeMap<u32, Vec<At>> = BTreeMap::new();
+        let mut open: BTreeMap<&KeyShard, Vec<At>> = BTreeMap::new();
         for at in self.places() {
             if let (Place::Shard { shard, .. }, None) = (&self.dimension(at).place, answers.get(at))
             {
-                open.entry(*shard).or_default().push(at);
+                open.entry(shard).or_default().push(at);
             }
         }
         let several = open.len() > 1;
         open.into_iter()
-            .map(|(shard, keys)| self.part(shard, &keys, several, answers))
+            .map(|(shard, keys)| self.part(shard.clone(), &keys, several, answers))
             .collect()
     }
 
     fn part(
         &self,
-        shard: u32,
+        shard: KeyShard,
         open: &[At],
         several: bool,
         answers: &Answers,
     ) -> Result<Part, Failure> {
         let at_ms = now();
-        let mut limits: BTreeMap<String, LimitTerms> = BTreeMap::new();
+        // A tenant may have rules of its own for some keys of a limit.
+        let mut limits: BTreeMap<(&str, Option<&str>), &LimitTerms> = BTreeMap::new();
         let mut groups = Vec::new();
         let mut keys = Vec::new();
         let mut returns = Vec::new();
@@ -111,11 +131,19 @@ impl Question<'_> {
             for (inner, dimension) in step.dimensions.iter().enumerate() {
                 let at = (index, inner);
                 let shadow = dimension.rules.shadow || !step.enforced;
-                if let (Place::Shard { key, terms, .. }, true) =
-                    (&dimension.place, open.contains(&at))
+                if let (
+                    Place::Shard {
+                        key,
+                        terms,
+                        kind,
+                        known,
+                        ..
+                    },
+                    true,
+                ) = (&dimension.place, open.contains(&at))
                 {
-                    limits.insert(terms.name.clone(), terms.as_ref().clone());
-                    let (back, ahead) = match dimension.look {
+                    limits.insert((&terms.name, terms.key.as_deref()), terms);
+                    let (back, ahead) = match dimension.look || *kind != Kind::Units {
                         true => (None, 0),
                         false => with(self.region, |view| {
                             let tap = view.tap(key, at_ms);
@@ -138,6 +166,7 @@ impl Question<'_> {
                         look: dimension.look,
                         ahead,
                         shadow,
+                        known: *known,
                     });
                 } else if let Some(answer) = answers.get(at) {
                     dimensions.push(AskedBody::Decided {
@@ -163,7 +192,7 @@ impl Question<'_> {
             body: DecideBody {
                 v: VERSION,
                 op: question_id(),
-                limits: limits.into_values().collect(),
+                limits: limits.into_values().cloned().collect(),
                 returns,
                 groups,
                 hold: several,

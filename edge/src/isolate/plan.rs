@@ -1,5 +1,6 @@
 //! What a question comes to under the policy: for each check its dimensions, and where each is kept.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use weir_shared::accounting::counters::Charged;
@@ -10,18 +11,22 @@ use weir_shared::decision::{Decision, Reason};
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::pool_name::PoolName;
 use weir_shared::invalid::{Fault, Invalid};
-use weir_shared::limiting::key::{full_key, shard};
+use weir_shared::limiting::key::full_key;
 use weir_shared::limiting::verdict::{DimensionRules, StepRules};
 use weir_shared::policy::budget::Budget;
-use weir_shared::policy::limit::{Composite, Limit, Rule, Single};
+use weir_shared::policy::limit::{Composite, Limit, Rule};
 use weir_shared::policy::weight::Weight;
+use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::Terms;
 use weir_shared::wire::keys::LimitTerms;
 use weir_shared::wire::policy::{OnUnavailable, Scope};
 
+use super::kept::{shard_of, terms_of};
+use super::now;
 use super::region::Loaded;
 use crate::http::failure::Failure;
 use crate::http::ratelimit::Promise;
+use crate::objects::binding::KeyShard;
 
 /// One check of a question.
 pub struct Step<'a> {
@@ -93,22 +98,45 @@ pub enum Place<'a> {
         /// The key.
         key: StateKey,
         /// Its rules.
-        machine: &'a Scaled,
+        machine: Cow<'a, Scaled>,
     },
-    /// Kept by a shard of the region.
+    /// Kept by a shard, of the region or of the whole deployment.
     Shard {
         /// Which.
-        shard: u32,
+        shard: KeyShard,
         /// The key.
         key: StateKey,
         /// Its rules.
-        machine: &'a Scaled,
+        machine: Cow<'a, Scaled>,
         /// Its rules, as they travel.
         terms: Rc<LimitTerms>,
+        /// What is taken of it.
+        kind: Kind,
+        /// Whether it is the only key of a tenant that the policy names.
+        known: bool,
+    },
+    /// Nowhere: nothing bounds it.
+    Open,
+}
+
+/// What is taken of a key that a shard keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Units: one request asks for all that wait, and some are drawn ahead.
+    Units,
+    /// Slots, one a request: each asks for its own.
+    Slots {
+        /// How long one is held unless it is renewed.
+        lease_ms: u64,
     },
 }
 
 impl Dimension<'_> {
+    /// Whether it takes slots.
+    pub fn takes_slots(&self) -> bool {
+        matches!(&self.place, Place::Shard { kind, .. } if *kind != Kind::Units)
+    }
+
     /// A decision in the state's scale, in whole units.
     pub fn whole(&self, decision: Decision) -> Decision {
         Decision {
@@ -128,8 +156,8 @@ pub fn steps<'a>(
     loaded: &'a Loaded,
     region: &'a str,
 ) -> Result<Vec<Step<'a>>, Failure> {
-    let tenant = check.tenant.as_deref();
-    if tenant.is_some_and(|tenant| loaded.policy.tiers.resolve(tenant).is_none()) {
+    let (tenant, now) = (check.tenant.as_deref(), now());
+    if tenant.is_some_and(|tenant| loaded.policy.resolve(tenant, now).is_none()) {
         return Err(Failure::unknown("tenant", ""));
     }
     let planner = Planner {
@@ -137,6 +165,8 @@ pub fn steps<'a>(
         loaded,
         region,
         tenant,
+        known: tenant.is_some_and(|tenant| loaded.policy.tiers.named(tenant).is_some()),
+        now,
     };
     check.items.iter().map(|item| planner.step(item)).collect()
 }
@@ -147,16 +177,6 @@ pub fn limit_named<'a>(loaded: &'a Loaded, name: &str, at: &str) -> Result<&'a L
     limits
         .get(name)
         .ok_or_else(|| Failure::unknown("limit", at))
-}
-
-/// The rules of a limit, as they travel to a shard.
-pub fn limit_terms(loaded: &Loaded, name: &str, scale: u64) -> Option<LimitTerms> {
-    Some(LimitTerms {
-        name: name.to_owned(),
-        revision: loaded.revision,
-        scale,
-        body: loaded.policy.limits.get(name)?.body.clone(),
-    })
 }
 
 /// The key under which a limit is asked, the tenant included where each has its own.
@@ -178,11 +198,15 @@ pub fn key_of(
     }
 }
 
-struct Planner<'a> {
-    check: &'a Check,
-    loaded: &'a Loaded,
-    region: &'a str,
-    tenant: Option<&'a str>,
+/// Plans the checks of one question.
+pub(super) struct Planner<'a> {
+    pub(super) check: &'a Check,
+    pub(super) loaded: &'a Loaded,
+    pub(super) region: &'a str,
+    pub(super) tenant: Option<&'a str>,
+    /// Whether the policy names the tenant.
+    pub(super) known: bool,
+    pub(super) now: EpochMs,
 }
 
 impl<'a> Planner<'a> {
@@ -195,6 +219,8 @@ impl<'a> Planner<'a> {
                     .ok_or_else(|| Failure::unknown("budget", &item.at))?;
                 self.budget(name, budget, item)
             }
+            Target::Meter { name, .. } => self.meter(name, item),
+            Target::Guard(name) => self.guard(name, item),
             Target::Limit { name, keys } => {
                 let limit = limit_named(self.loaded, name, &item.at)?;
                 let mut step = Step {
@@ -205,9 +231,9 @@ impl<'a> Planner<'a> {
                     enforced: self.loaded.policy.enforcing && !limit.shadow,
                 };
                 match &limit.rule {
-                    Rule::Single(single) => {
-                        let one = self.single(name, name, limit, single, None, item, keys)?;
-                        step.dimensions.push(one);
+                    Rule::Single(_) => {
+                        step.dimensions
+                            .push(self.single(name, name, None, item, keys)?);
                     }
                     Rule::Composite(composite) => {
                         step.mode = composite.mode;
@@ -263,9 +289,10 @@ impl<'a> Planner<'a> {
         item: &Item,
     ) -> Result<Place<'a>, Failure> {
         let tenant = self.tenant.filter(|_| budget.rule().is_some());
+        let (policy, revision) = (&self.loaded.policy, self.loaded.revision);
         let party = tenant.map_or_else(
             || Some(Party::everyone()),
-            |tenant| self.loaded.policy.party(tenant),
+            |tenant| policy.party(tenant, Some(name), revision, self.now),
         );
         let party = party.ok_or_else(|| Failure::unknown("tenant", ""))?;
         match budget.root() {
@@ -310,30 +337,30 @@ impl<'a> Planner<'a> {
         }
         let mut dimensions = Vec::with_capacity(composite.dimensions.len());
         for part in &composite.dimensions {
-            let limit = limit_named(self.loaded, &part.limit, &item.at)?;
-            let Rule::Single(single) = &limit.rule else {
-                return Err(Failure::unknown("limit", &item.at));
-            };
             let weight = Some(&part.weight);
-            let mut one =
-                self.single(&part.name, &part.limit, limit, single, weight, item, keys)?;
+            let mut one = self.single(&part.name, &part.limit, weight, item, keys)?;
             one.rules.excused |= composite_limit.on_unavailable == OnUnavailable::Allow;
             dimensions.push(one);
         }
         Ok(dimensions)
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the parts of one dimension")]
+    /// A dimension of one limit, by the numbers that the tenant has of it at this instant.
     fn single(
         &self,
         name: &'a str,
         limit_name: &'a str,
-        limit: &'a Limit,
-        single: &'a Single,
         weight: Option<&Weight>,
         item: &'a Item,
         keys: &'a Keys,
     ) -> Result<Dimension<'a>, Failure> {
+        let unknown = || Failure::unknown("limit", &item.at);
+        let policy = &self.loaded.policy;
+        let limit = policy.limit_at(limit_name, self.tenant, self.now);
+        let limit = limit.ok_or_else(unknown)?;
+        let Rule::Single(single) = &limit.rule else {
+            return Err(unknown());
+        };
         let (key, field) = match keys {
             Keys::None => (None, "/key".to_owned()),
             Keys::One(key) => (Some(key.as_str()), "/key".to_owned()),
@@ -343,65 +370,89 @@ impl<'a> Planner<'a> {
             ),
         };
         let field = format!("{}{field}", item.at);
-        let key = key_of(limit, self.tenant, key, field)?;
+        let key = key_of(&limit, self.tenant, key, field)?;
         let promise = single.machine.promise();
+        let (units, scale) = (
+            single.cost(weight, item.cost.max(1)),
+            single.machine.scale(),
+        );
+        let rules = DimensionRules {
+            shadow: limit.shadow,
+            excused: limit.on_unavailable == OnUnavailable::Allow,
+        };
         Ok(Dimension {
             name,
-            place: self.place(limit_name, limit, single, key, item)?,
-            units: single.cost(weight, item.cost.max(1)),
+            place: self.place(limit_name, limit, key, item)?,
+            units,
             look: item.cost == 0,
-            scale: single.machine.scale(),
+            scale,
             promise: Promise {
                 quota: promise.quota,
                 window_ms: promise.window_ms,
             },
-            rules: DimensionRules {
-                shadow: limit.shadow,
-                excused: limit.on_unavailable == OnUnavailable::Allow,
-            },
+            rules,
         })
     }
 
     fn place(
         &self,
         name: &'a str,
-        limit: &'a Limit,
-        single: &'a Single,
+        limit: Cow<'a, Limit>,
         key: String,
         item: &Item,
     ) -> Result<Place<'a>, Failure> {
+        let known = self.known && limit.per_tenant && self.tenant == Some(key.as_str());
+        let internal = |what: &str| Failure::Internal(format!("no {what} of {name}"));
+        let terms = limit.terms(self.loaded.revision);
+        let (machine, scope) = machine(limit).ok_or_else(|| internal("machine"))?;
         let state_key = |key| StateKey {
             limit: name.to_owned(),
             key,
         };
-        Ok(match single.scope {
+        Ok(match scope {
             Scope::Global => Place::Pool {
                 pool: PoolName::Limit {
                     limit: name.to_owned(),
                     key,
                 }
                 .to_string(),
-                terms: limit
-                    .terms(self.loaded.revision)
-                    .ok_or_else(|| Failure::Internal(format!("no terms of {name}")))?,
+                terms: terms.ok_or_else(|| internal("terms"))?,
                 party: Party::everyone(),
                 denial: Reason::LimitExceeded,
             },
             Scope::Isolate if self.check.reserve => return Err(self.unsettled(item, "limit")),
             Scope::Isolate => Place::Isolate {
                 key: state_key(key),
-                machine: &single.machine,
+                machine,
             },
-            Scope::Region => Place::Shard {
-                shard: shard(&key),
-                key: state_key(key),
-                machine: &single.machine,
-                terms: Rc::new(
-                    limit_terms(self.loaded, name, single.machine.scale())
-                        .ok_or_else(|| Failure::Internal(format!("no rules of {name}")))?,
-                ),
-            },
+            Scope::Region => {
+                let key = state_key(key);
+                let terms = terms_of(self.loaded, &key, machine.scale(), self.now);
+                Place::Shard {
+                    shard: shard_of(&self.loaded.policy, self.region, scope, &key.key),
+                    key,
+                    machine,
+                    terms: Rc::new(terms.ok_or_else(|| internal("rules"))?),
+                    kind: Kind::Units,
+                    known,
+                }
+            }
         })
+    }
+}
+
+/// The machine of a limit of its own, and where its states are kept.
+fn machine(limit: Cow<'_, Limit>) -> Option<(Cow<'_, Scaled>, Scope)> {
+    match limit {
+        Cow::Borrowed(Limit {
+            rule: Rule::Single(single),
+            ..
+        }) => Some((Cow::Borrowed(&single.machine), single.scope)),
+        Cow::Owned(Limit {
+            rule: Rule::Single(single),
+            ..
+        }) => Some((Cow::Owned(single.machine), single.scope)),
+        _ => None,
     }
 }
 

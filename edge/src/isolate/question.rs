@@ -1,8 +1,9 @@
-//! One question, decided: first what this isolate holds, then what shards of the region keep. Nothing is charged unless
+//! One question, decided: first what this isolate holds, then what shards keep. Nothing is charged unless
 //! every enforced check admits.
 
 use std::rc::Rc;
 
+use weir_shared::decision::Reason;
 use weir_shared::limiting::tap::Look;
 use weir_shared::limiting::verdict::{QuestionVerdict, verdict};
 use weir_shared::limits::DECIDE_WAIT_MS_MAX;
@@ -13,6 +14,7 @@ use super::key::{KeyCheck, draw_of};
 use super::lease::LeaseCheck;
 use super::local::LocalCheck;
 use super::local_budget::LocalBudgetCheck;
+use super::metering::open;
 use super::plan::{Dimension, Place, Step};
 use super::request::RequestHandles;
 use super::shard::{ask, ask_all};
@@ -47,6 +49,7 @@ impl<'a> Question<'a> {
         let rules: Rules = Rc::new(self.steps.iter().map(Step::rules).collect());
         if let [Step { dimensions, .. }] = self.steps
             && let [only] = dimensions.as_slice()
+            && !only.takes_slots()
         {
             return self.single(only, &rules).await;
         }
@@ -54,7 +57,7 @@ impl<'a> Question<'a> {
         let mut look_ms = LOOK_MS_FIRST;
         loop {
             let late = now().since(started) >= DECIDE_WAIT_MS_MAX;
-            match self.attempt(&rules, late).await? {
+            match self.attempt(&rules, started, late).await? {
                 Attempt::Decided(outcome) => return Ok(Some(outcome)),
                 Attempt::Gone => return Ok(None),
                 Attempt::Busy => {
@@ -67,9 +70,14 @@ impl<'a> Question<'a> {
 
     /// Decides, unless a key of the question is being asked for by another request, whose answer may decide this one.
     /// A request that comes too `late` for that is denied.
-    async fn attempt(&self, rules: &Rules, late: bool) -> Result<Attempt, Failure> {
+    async fn attempt(
+        &self,
+        rules: &Rules,
+        came_at: EpochMs,
+        late: bool,
+    ) -> Result<Attempt, Failure> {
         let mut answers = Answers::open(self.steps);
-        self.look_for_denials(&mut answers)?;
+        self.look_for_denials(&mut answers, came_at)?;
         if !late && !lost(rules, &answers) && self.busy(&answers)? {
             return Ok(Attempt::Busy);
         }
@@ -79,7 +87,7 @@ impl<'a> Question<'a> {
             }
             if answers.get(at).is_none() {
                 match self.held_here(at).await? {
-                    Held::Decided(answer) => answers.set(at, answer),
+                    Held::Decided(answer) => answers.set(at, *answer),
                     Held::Elsewhere => {}
                     Held::Gone => {
                         self.undo(&answers, |_| true)?;
@@ -127,20 +135,23 @@ impl<'a> Question<'a> {
                 key,
                 machine,
                 terms,
+                known,
+                ..
             } => {
                 let check = KeyCheck {
                     region: self.region,
-                    shard: *shard,
+                    shard,
                     key,
                     terms,
                     units: only.units,
                     ceiling: machine.ceiling(),
                     look: only.look,
+                    known: *known,
                 };
                 check.decide(self.handles).await?
             }
             _ => match self.held_here((0, 0)).await? {
-                Held::Decided(answer) => answer,
+                Held::Decided(answer) => *answer,
                 _ => return Ok(None),
             },
         };
@@ -150,7 +161,7 @@ impl<'a> Question<'a> {
     }
 
     /// Denials that still stand, and costs that no state admits, cost nothing to know.
-    fn look_for_denials(&self, answers: &mut Answers) -> Result<(), Failure> {
+    fn look_for_denials(&self, answers: &mut Answers, came_at: EpochMs) -> Result<(), Failure> {
         let at_ms = now();
         for at in self.places() {
             let dimension = self.dimension(at);
@@ -162,16 +173,11 @@ impl<'a> Question<'a> {
                     with(self.region, |view| {
                         let tap = view.tap(key, at_ms);
                         tap.standing_denial(units, machine.ceiling(), at_ms)
+                            .or_else(|| view.lines.denial(key, came_at, at_ms))
                     })?
                 };
                 if let Some(decision) = denial {
-                    let answer = Answer {
-                        decision,
-                        window: None,
-                        charge: Charge::Nothing,
-                        drawn: None,
-                    };
-                    answers.set(at, answer);
+                    answers.set(at, Answer::uncharged(decision));
                 }
             }
         }
@@ -194,11 +200,10 @@ impl<'a> Question<'a> {
                     Some(label) if charged => Charge::Pool(label),
                     _ => Charge::Nothing,
                 };
-                Ok(Held::Decided(Answer {
-                    decision,
+                Ok(Held::decided(Answer {
                     window,
                     charge,
-                    drawn: None,
+                    ..Answer::uncharged(decision)
                 }))
             }
             Place::Budget { name, terms, party } => {
@@ -211,15 +216,14 @@ impl<'a> Question<'a> {
                 let cost = if dimension.look { 0 } else { dimension.units };
                 let (decision, label) = check.decide(cost)?;
                 let charged = decision.admitted() && !dimension.look;
-                Ok(Held::Decided(Answer {
-                    decision,
+                Ok(Held::decided(Answer {
                     window: Some(label),
                     charge: if charged {
                         Charge::Pool(label)
                     } else {
                         Charge::Nothing
                     },
-                    drawn: None,
+                    ..Answer::uncharged(decision)
                 }))
             }
             Place::Isolate { key, machine } => {
@@ -230,13 +234,13 @@ impl<'a> Question<'a> {
                 };
                 let (decision, receipt) = check.decide(dimension.units, dimension.look)?;
                 let charge = receipt.map_or(Charge::Nothing, Charge::Local);
-                Ok(Held::Decided(Answer {
-                    decision,
-                    window: None,
+                Ok(Held::decided(Answer {
                     charge,
-                    drawn: None,
+                    ..Answer::uncharged(decision)
                 }))
             }
+            Place::Open => Ok(Held::decided(Answer::uncharged(open(now())))),
+            Place::Shard { .. } if dimension.takes_slots() => Ok(Held::Elsewhere),
             Place::Shard { key, machine, .. } => {
                 let at_ms = now();
                 let (units, look) = (dimension.units, dimension.look);
@@ -244,16 +248,14 @@ impl<'a> Question<'a> {
                     let tap = view.tap(key, at_ms);
                     let receipt = tap.receipt();
                     match tap.look((units, machine.ceiling()), look, at_ms) {
-                        Look::Decided(decision) => Held::Decided(Answer {
-                            decision,
-                            window: None,
+                        Look::Decided(decision) => Held::decided(Answer {
                             charge: match receipt {
                                 Some(receipt) if decision.admitted() && !look => {
                                     Charge::Drawn(receipt)
                                 }
                                 _ => Charge::Nothing,
                             },
-                            drawn: None,
+                            ..Answer::uncharged(decision)
                         }),
                         Look::Wait | Look::Ask => Held::Elsewhere,
                     }
@@ -297,7 +299,7 @@ impl<'a> Question<'a> {
                 let Some(part) = parts.pop() else {
                     return Ok(answers);
                 };
-                let landing = ask(self.handles, self.region, part.shard, part.body.clone());
+                let landing = ask(self.handles, part.shard.clone(), part.body.clone());
                 let reply = landing.await.ok().flatten();
                 answers.take(&part, reply.as_ref());
             }
@@ -305,7 +307,7 @@ impl<'a> Question<'a> {
                 let open = answers.clone();
                 let parts_keys: Vec<_> = parts.iter().flat_map(|part| part.keys.clone()).collect();
                 let rules = Rc::clone(rules);
-                let landing = ask_all(self.handles, self.region, parts, rules, answers);
+                let landing = ask_all(self.handles, parts, rules, answers);
                 answers = match landing.await {
                     Ok(answers) => answers,
                     Err(_) => {
@@ -331,6 +333,17 @@ impl<'a> Question<'a> {
             else {
                 continue;
             };
+            // Who frees a slot does not tell this isolate: that none was free is not remembered.
+            if dimension.takes_slots() {
+                if answer.in_flight.is_some() {
+                    with(self.region, |view| {
+                        view.lines.answered(key, answer.decision, sent_at);
+                    })?;
+                }
+                if answer.decision.reason != Reason::LimitExceeded {
+                    continue;
+                }
+            }
             with(self.region, |view| {
                 let contact_at = view.contact_due;
                 let tap = view.tap(key, at_ms);
@@ -414,11 +427,17 @@ enum Attempt {
 /// What this isolate can say of a dimension.
 enum Held {
     /// It decides.
-    Decided(Answer),
+    Decided(Box<Answer>),
     /// A shard has to be asked.
     Elsewhere,
     /// A newer policy does not have it any more.
     Gone,
+}
+
+impl Held {
+    fn decided(answer: Answer) -> Self {
+        Self::Decided(Box::new(answer))
+    }
 }
 
 fn lost(rules: &Rules, answers: &Answers) -> bool {

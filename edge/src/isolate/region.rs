@@ -10,6 +10,8 @@ use weir_shared::algorithms::scale::ScaledReceipt;
 use weir_shared::fairness::ask::Party;
 use weir_shared::fairness::local::LocalBudget;
 use weir_shared::federation::holder::Holder;
+use weir_shared::federation::pool_name::PoolName;
+use weir_shared::limiting::line::Lines;
 use weir_shared::limiting::store::Store;
 use weir_shared::limiting::tap::Tap;
 use weir_shared::limits::{CONTACT_MS_MIN, HOLDERS_ISOLATE_MAX, PURGE_MS, TAPS_MAX};
@@ -18,6 +20,9 @@ use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
 use weir_shared::wire::policy::Scope;
 use weir_shared::wire::region::SavedPolicy;
 use worker::console_error;
+
+use super::access::Tokens;
+use super::kept::scope_of;
 
 /// The isolate lives once: another one has another id.
 const INCARNATION: Incarnation = Incarnation(1);
@@ -49,12 +54,16 @@ pub struct RegionView {
     pub tended_until: EpochMs,
     /// Counters on their way to the region.
     pub outbox: Outbox,
+    /// The tokens.
+    pub tokens: Tokens,
     /// The keys of limits that this isolate keeps for itself.
     pub store: Store,
     /// Budgets that this isolate keeps for itself.
     pub budgets: BTreeMap<String, LocalBudget>,
     holders: BTreeMap<String, Holder>,
     taps: BTreeMap<StateKey, Tap>,
+    /// Who asks for slots.
+    pub lines: Lines,
     purged_at: EpochMs,
 }
 
@@ -71,10 +80,12 @@ impl RegionView {
             refreshing_until: EpochMs(0),
             tended_until: EpochMs(0),
             outbox: Outbox::new(id, INCARNATION),
+            tokens: Tokens::default(),
             store: Store::default(),
             budgets: BTreeMap::new(),
             holders: BTreeMap::new(),
             taps: BTreeMap::new(),
+            lines: Lines::default(),
             purged_at: EpochMs(0),
         }
     }
@@ -144,8 +155,26 @@ impl RegionView {
     #[must_use]
     pub fn restless(&self, now: EpochMs) -> bool {
         !self.outbox.is_empty()
+            || self.tokens.uses.due(now)
             || self.holders.values().any(|holder| holder.restless(now))
+            || self.budgets_held().any(|holder| holder.lapsing(now))
             || self.taps.values().any(Tap::restless)
+    }
+
+    /// Holders of budgets, whose windows are recorded.
+    fn budgets_held(&self) -> impl Iterator<Item = &Holder> {
+        let holders = self.holders.iter();
+        holders.filter_map(|(pool, holder)| is_budget(pool).then_some(holder))
+    }
+
+    /// Takes note of what was held of windows that are over, to tell of it.
+    pub fn note_lapsed(&mut self, now: EpochMs) {
+        let holders = self.holders.iter_mut();
+        for (pool, holder) in holders.filter(|(pool, _)| is_budget(pool)) {
+            for (label, units) in holder.take_lapsed(now) {
+                self.outbox.pending().lapsed(pool, label, units);
+            }
+        }
     }
 
     /// The region was heard of: a call sent at `sent_at` was answered.
@@ -176,9 +205,13 @@ impl RegionView {
                 for holder in self.holders.values_mut() {
                     holder.ask_again();
                 }
-                let served = |limit: &str| policy.limits.contains_key(limit);
-                self.store.retain(served);
-                self.taps.retain(|key, _| served(&key.limit));
+                self.store.retain(|limit| policy.limits.contains_key(limit));
+                self.taps.retain(|key, _| {
+                    // What was drawn from another shard is nothing to the one that keeps the key now.
+                    let scope = scope_of(&policy, &key.limit);
+                    let moved = before.is_some_and(|before| scope_of(before, &key.limit) != scope);
+                    scope.is_some() && !moved
+                });
                 for tap in self.taps.values_mut() {
                     tap.ask_again();
                 }
@@ -190,4 +223,8 @@ impl RegionView {
             Err(refused) => console_error!("policy {}: {refused}", saved.revision),
         }
     }
+}
+
+fn is_budget(pool: &str) -> bool {
+    matches!(PoolName::try_from(pool), Ok(PoolName::Budget(_)))
 }

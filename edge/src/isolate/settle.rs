@@ -4,17 +4,18 @@
 use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
-use weir_shared::limiting::key::shard;
+use weir_shared::algorithms::composite::StateKey;
 use weir_shared::limiting::reservation::{Change, Place, Reservation, Reserved};
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, REFRESH_MS_MAX, RESERVATION_MS};
-use weir_shared::policy::limit::Rule;
+use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::keys::{DebtBody, LimitTerms, ReturnBody, SettleKeysBody};
+use weir_shared::wire::policy::Scope;
 use weir_shared::wire::settle::SettledBody;
 use weir_shared::wire::settlement::{PoolChange, SettleBody};
 
 use super::contact::start;
-use super::plan::limit_terms;
+use super::kept::{shard_of, terms_of};
 use super::region::Loaded;
 use super::request::RequestHandles;
 use super::{now, with};
@@ -133,18 +134,21 @@ async fn settle_keys(
     actual: u64,
     changed: &mut [Changed],
 ) -> Result<(), Failure> {
-    let mut shards: BTreeMap<u32, Vec<(usize, Change)>> = BTreeMap::new();
+    let mut shards: BTreeMap<KeyShard, Vec<(usize, Change)>> = BTreeMap::new();
     for (index, change) in reservation.settle(actual).into_iter().enumerate() {
-        if let Place::Key { key, .. } = &reservation.charges[index].place {
-            shards.entry(shard(key)).or_default().push((index, change));
+        if let Place::Key { key, global, .. } = &reservation.charges[index].place {
+            let scope = match global {
+                true => Scope::Global,
+                false => Scope::Region,
+            };
+            let shard = shard_of(&loaded.policy, &reservation.region, scope, key);
+            shards.entry(shard).or_default().push((index, change));
         }
     }
+    let at = now();
     let asked: Vec<_> = shards
         .into_iter()
-        .map(|(number, changes)| {
-            let name = KeyShard::new(&reservation.region, number);
-            (name, keys_body(loaded, reservation, &changes))
-        })
+        .map(|(shard, changes)| (shard, keys_body(loaded, reservation, &changes, at)))
         .collect();
     let calls = asked.iter().map(|(name, (body, _, _))| {
         call(
@@ -171,8 +175,9 @@ fn keys_body(
     loaded: &Loaded,
     reservation: &Reservation,
     changes: &[(usize, Change)],
+    now: EpochMs,
 ) -> (SettleKeysBody, Vec<usize>, Vec<usize>) {
-    let mut limits: BTreeMap<&str, LimitTerms> = BTreeMap::new();
+    let mut limits: Vec<LimitTerms> = Vec::new();
     let (mut returns, mut debts) = (Vec::new(), Vec::new());
     let (mut backs_of, mut debts_of) = (Vec::new(), Vec::new());
     for (index, change) in changes {
@@ -180,15 +185,22 @@ fn keys_body(
             limit,
             key,
             receipt,
+            ..
         } = &reservation.charges[*index].place
         else {
             continue;
         };
         // A limit that the policy does not have any more has no state to change.
-        let Some(terms) = rules(loaded, limit) else {
+        let state = StateKey {
+            limit: limit.clone(),
+            key: key.clone(),
+        };
+        let Some(terms) = terms_of(loaded, &state, receipt.scale, now) else {
             continue;
         };
-        limits.insert(limit, terms);
+        if !limits.contains(&terms) {
+            limits.push(terms);
+        }
         if change.back > 0 {
             backs_of.push(*index);
             returns.push(ReturnBody {
@@ -211,18 +223,11 @@ fn keys_body(
         v: VERSION,
         op: reservation.op,
         expires_at: reservation.expires_at.plus(RESERVATION_MS),
-        limits: limits.into_values().collect(),
+        limits,
         returns,
         debts,
     };
     (body, backs_of, debts_of)
-}
-
-fn rules(loaded: &Loaded, limit: &str) -> Option<LimitTerms> {
-    let Rule::Single(single) = &loaded.policy.limits.get(limit)?.rule else {
-        return None;
-    };
-    limit_terms(loaded, limit, single.machine.scale())
 }
 
 fn unavailable(error: CallError) -> Failure {

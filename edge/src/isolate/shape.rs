@@ -7,19 +7,19 @@ use weir_shared::algorithms::scale::ScaledState;
 use weir_shared::check::reserve::Reserve;
 use weir_shared::decision::Retry;
 use weir_shared::invalid::{Fault, Invalid};
-use weir_shared::limiting::key::shard;
 use weir_shared::limits::CALL_MS_MAX;
 use weir_shared::policy::limit::{Rule, Shaper};
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::keys::ShapeBody;
 use weir_shared::wire::policy::Scope;
 
-use super::plan::{key_of, limit_named, limit_terms};
+use super::kept::{shard_of, terms_of};
+use super::plan::{key_of, limit_named};
 use super::region::Loaded;
 use super::request::RequestHandles;
 use super::{now, with};
 use crate::http::failure::Failure;
-use crate::objects::binding::{Address, KeyShard, call};
+use crate::objects::binding::{Address, call};
 
 /// Who gives places.
 pub struct Shape<'a> {
@@ -39,12 +39,17 @@ impl Shape<'_> {
     /// answer.
     pub async fn reserve(&self, question: &Reserve) -> Result<Reservation, Failure> {
         let limit = limit_named(self.loaded, &question.limit, "")?;
-        let Rule::Shaper(shaper) = &limit.rule else {
+        let tenant = question.tenant.as_deref();
+        let at_ms = now();
+        let Rule::Shaper(_) = &limit.rule else {
             let by = "/v1/reserve: it is no leaky_bucket and is asked by /v1/check";
             return Err(Invalid::new("/limit", Fault::Excluded { by }).into());
         };
-        let tenant = question.tenant.as_deref();
         let key = key_of(limit, tenant, question.key.as_deref(), "/key".to_owned())?;
+        let own = self.loaded.policy.limit_at(&question.limit, tenant, at_ms);
+        let Some(Rule::Shaper(shaper)) = own.as_deref().map(|limit| &limit.rule) else {
+            return Err(Failure::unknown("limit", ""));
+        };
         match shaper.scope {
             Scope::Isolate => self.here(shaper, &question.limit, key, question.cost),
             _ => self.at_shard(&question.limit, key, question.cost).await,
@@ -77,13 +82,17 @@ impl Shape<'_> {
     }
 
     async fn at_shard(&self, limit: &str, key: String, cost: u64) -> Result<Reservation, Failure> {
-        let name = KeyShard::new(self.region, shard(&key));
-        let terms = limit_terms(self.loaded, limit, 1)
+        let name = shard_of(&self.loaded.policy, self.region, Scope::Region, &key);
+        let state = StateKey {
+            limit: limit.to_owned(),
+            key,
+        };
+        let terms = terms_of(self.loaded, &state, 1, now())
             .ok_or_else(|| Failure::Internal(format!("no rules of {limit}")))?;
         let body = ShapeBody {
             v: VERSION,
             limit: terms,
-            key,
+            key: state.key,
             cost,
         };
         let answer = call(&self.handles.env, Address::keys(&name), &body, CALL_MS_MAX).await;

@@ -1,4 +1,4 @@
-//! Questions to the shards of a region's keys. They run to their end whatever becomes of the request, and what is not
+//! Questions to the shards of keys, those of the region and those of the whole deployment alike. They run to their end whatever becomes of the request, and what is not
 //! answered in time is undone.
 
 use futures_channel::oneshot;
@@ -24,13 +24,11 @@ pub fn question_id() -> OpId {
 /// Asks one shard in the background; `None` comes when it does not answer in time.
 pub fn ask(
     handles: &RequestHandles,
-    region: &str,
-    shard: u32,
+    name: KeyShard,
     body: DecideBody,
 ) -> oneshot::Receiver<Option<DecideReply>> {
     let (landed, landing) = oneshot::channel();
     let env = handles.env.clone();
-    let name = KeyShard::new(region, shard);
     handles.detach(async move {
         let reply = decide(&env, &name, &body).await;
         let lost = reply.is_none();
@@ -47,28 +45,22 @@ pub fn ask(
 /// the question is denied.
 pub fn ask_all(
     handles: &RequestHandles,
-    region: &str,
     parts: Vec<Part>,
     rules: Rules,
     mut answers: Answers,
 ) -> oneshot::Receiver<Answers> {
     let (landed, landing) = oneshot::channel();
     let env = handles.env.clone();
-    let region = region.to_owned();
     handles.detach(async move {
-        let names: Vec<_> = parts
+        let asking = parts
             .iter()
-            .map(|part| KeyShard::new(&region, part.shard))
-            .collect();
-        let asked = names.iter().zip(&parts);
-        let asking = asked.map(|(name, part)| decide(&env, name, &part.body));
+            .map(|part| decide(&env, &part.shard, &part.body));
         let replies = join_all(asking).await;
         for (part, reply) in parts.iter().zip(&replies) {
             answers.take(part, reply.as_ref());
         }
-        let ops: Vec<_> = names.iter().zip(&parts).collect();
         let passed = verdict(&rules, &answers.decisions()).admitted;
-        let stands = passed && commit_all(&env, &ops, &replies).await;
+        let stands = passed && commit_all(&env, &parts, &replies).await;
         let withdrawn = passed && !stands;
         if withdrawn {
             answers.withdraw(&parts);
@@ -77,31 +69,27 @@ pub fn ask_all(
         let _gone = landed.send(answers);
         if !stands {
             let told = replies.iter().map(|reply| reply.is_some() && !withdrawn);
-            let undoing = ops
+            let undoing = parts
                 .iter()
                 .zip(told)
-                .map(|((name, part), heard)| undo(&env, name, part.body.op, heard));
+                .map(|(part, heard)| undo(&env, &part.shard, part.body.op, heard));
             join_all(undoing).await;
         }
     });
     landing
 }
 
-async fn commit_all(
-    env: &Env,
-    ops: &[(&KeyShard, &Part)],
-    replies: &[Option<DecideReply>],
-) -> bool {
+async fn commit_all(env: &Env, parts: &[Part], replies: &[Option<DecideReply>]) -> bool {
     let held = |reply: &Option<DecideReply>| reply.as_ref().is_some_and(|reply| reply.admitted);
-    let holding = ops.iter().zip(replies).filter(|(_, reply)| held(reply));
-    let committing = holding.map(|((name, part), _)| async move {
+    let holding = parts.iter().zip(replies).filter(|(_, reply)| held(reply));
+    let committing = holding.map(|(part, _)| async move {
         let body = FinishBody {
             v: VERSION,
             op: part.body.op,
             commit: true,
             heard: true,
         };
-        let answer = call(env, Address::keys(name), &body, CALL_MS_MAX).await;
+        let answer = call(env, Address::keys(&part.shard), &body, CALL_MS_MAX).await;
         matches!(answer, Ok(reply) if reply.standing)
     });
     join_all(committing).await.into_iter().all(|stands| stands)

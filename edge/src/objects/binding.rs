@@ -3,9 +3,13 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use worker::{Env, Method, Request, RequestInit};
+use worker::{Env, Headers, Method, Request, RequestInit, Response, Stub};
 
 use super::deadline::within;
+use super::usage;
+
+/// The header by which an object is asked for a live socket, with what the socket is to be told.
+pub const LIVE_HEADER: &str = "weir-live";
 
 /// Raised when objects have to be moved: another generation is another set of objects.
 const GENERATION: u32 = 1;
@@ -16,11 +20,11 @@ const HINTS: [&str; 9] = [
 ];
 
 /// A class of objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// One for each budget.
+    /// One for each budget, and for each shard of keys of the deployment.
     Coordinator,
-    /// One for each region.
+    /// One for each region, and for each shard of its keys.
     Region,
     /// One.
     Registry,
@@ -58,13 +62,13 @@ impl<'a> Address<'a> {
         }
     }
 
-    /// A shard of a region's keys, by its name.
+    /// A shard of keys, by its name.
     #[must_use]
-    pub fn keys(name: &'a KeyShard) -> Self {
+    pub fn keys(shard: &'a KeyShard) -> Self {
         Self {
-            class: Class::Region,
-            name: &name.name,
-            place: &name.region,
+            class: shard.class,
+            name: &shard.name,
+            place: &shard.place,
         }
     }
 
@@ -99,21 +103,40 @@ impl<'a> Address<'a> {
     }
 }
 
-/// The name of a shard of a region's keys.
-#[derive(Debug, Clone)]
+/// A shard of keys: a region's, or one for the whole deployment. Ordered by name; no two have the same.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyShard {
     name: String,
-    region: String,
+    class: Class,
+    place: String,
 }
 
 impl KeyShard {
-    /// The shard of that number. Regions' names contain no slash.
+    /// A region's shard of that number. Regions' names contain no slash.
     #[must_use]
-    pub fn new(region: &str, shard: u32) -> Self {
+    pub fn of_region(region: &str, shard: u32) -> Self {
         Self {
             name: format!("{region}/keys/{shard}"),
-            region: region.to_owned(),
+            class: Class::Region,
+            place: region.to_owned(),
         }
+    }
+
+    /// The deployment's shard of that number, first placed in `home`. The pools of a global limit by the name of `keys`
+    /// lie in the same objects, in tables of their own.
+    #[must_use]
+    pub fn of_deployment(home: &str, shard: u32) -> Self {
+        Self {
+            name: format!("keys/{shard}"),
+            class: Class::Coordinator,
+            place: home.to_owned(),
+        }
+    }
+
+    /// Whether it is a region's.
+    #[must_use]
+    pub fn is_regional(&self) -> bool {
+        self.class == Class::Region
     }
 }
 
@@ -123,10 +146,10 @@ impl std::fmt::Display for KeyShard {
     }
 }
 
-/// A call that objects of one class answer.
+/// A call, with who answers it.
 pub trait Call: Serialize + DeserializeOwned {
-    /// The class that answers.
-    const CLASS: Class;
+    /// The classes whose objects answer.
+    const CLASSES: &'static [Class];
     /// Its name on the wire.
     const ROUTE: &'static str;
     /// The answer.
@@ -179,13 +202,67 @@ pub async fn call<C: Call>(
     call: &C,
     deadline_ms: u64,
 ) -> Result<C::Reply, CallError> {
-    debug_assert!(address.class == C::CLASS, "a call to another class");
+    debug_assert!(
+        C::CLASSES.contains(&address.class),
+        "a call to a class that does not answer it"
+    );
     match within(deadline_ms, exchange(env, address, call)).await {
         Some(answer) => answer,
         None => Err(CallError::Late {
             route: C::ROUTE,
             ms: deadline_ms,
         }),
+    }
+}
+
+/// Opens a WebSocket to an object, for the client whose request asked for one.
+///
+/// # Errors
+/// Why there is none.
+pub async fn upgrade<A: Serialize>(
+    env: &Env,
+    address: Address<'_>,
+    ask: &A,
+    deadline_ms: u64,
+) -> Result<Response, CallError> {
+    const ROUTE: &str = "live";
+    let failed = |message: String| CallError::Failed {
+        route: ROUTE,
+        message,
+    };
+    let platform = |error: worker::Error| failed(error.to_string());
+    let text = serde_json::to_string(ask).map_err(|error| failed(error.to_string()))?;
+    let stub = stub(env, address).map_err(platform)?;
+    let headers = Headers::new();
+    headers.set("upgrade", "websocket").map_err(platform)?;
+    headers.set(LIVE_HEADER, &text).map_err(platform)?;
+    let mut init = RequestInit::new();
+    init.with_method(Method::Get).with_headers(headers);
+    let url = format!("https://weir.internal/{ROUTE}");
+    let request = Request::new_with_init(&url, &init).map_err(platform)?;
+    usage::called(address.class);
+    let opened = within(deadline_ms, stub.fetch_with_request(request)).await;
+    let response = opened.ok_or(CallError::Late {
+        route: ROUTE,
+        ms: deadline_ms,
+    })?;
+    let response = response.map_err(platform)?;
+    match response.status_code() {
+        101 => Ok(response),
+        status => Err(CallError::Status {
+            route: ROUTE,
+            status,
+        }),
+    }
+}
+
+fn stub(env: &Env, address: Address<'_>) -> worker::Result<Stub> {
+    let namespace = env.durable_object(address.class.binding())?;
+    let name = format!("{}.g{GENERATION}", address.name);
+    if HINTS.contains(&address.place) {
+        namespace.get_by_name_with_location_hint(&name, address.place)
+    } else {
+        namespace.get_by_name(&name)
     }
 }
 
@@ -200,19 +277,18 @@ async fn exchange<C: Call>(
     };
     let platform = |error: worker::Error| failed(error.to_string());
     let body = serde_json::to_string(call).map_err(|error| failed(error.to_string()))?;
-    let namespace = env.durable_object(C::CLASS.binding()).map_err(platform)?;
-    let name = format!("{}.g{GENERATION}", address.name);
-    let stub = if HINTS.contains(&address.place) {
-        namespace.get_by_name_with_location_hint(&name, address.place)
-    } else {
-        namespace.get_by_name(&name)
-    }
-    .map_err(platform)?;
+    let stub = stub(env, address).map_err(platform)?;
     let mut init = RequestInit::new();
     init.with_method(Method::Post).with_body(Some(body.into()));
     let url = format!("https://weir.internal/{}", C::ROUTE);
     let request = Request::new_with_init(&url, &init).map_err(platform)?;
+    usage::called(address.class);
     let mut response = stub.fetch_with_request(request).await.map_err(platform)?;
+    if let Some(text) = response.headers().get(usage::HEADER).map_err(platform)?
+        && let Ok(used) = serde_json::from_str(&text)
+    {
+        usage::told(&used);
+    }
     if response.status_code() != 200 {
         return Err(CallError::Status {
             route: C::ROUTE,

@@ -1,24 +1,31 @@
 //! Which class answers which call.
 
 use serde::{Deserialize, Serialize};
-use weir_shared::units::Revision;
+use weir_shared::wire::access::TokenView;
 use weir_shared::wire::accounting::{Counters, FrameBody, FrameReply};
+use weir_shared::wire::audit::AuditVerdict;
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody};
 use weir_shared::wire::keys::{
-    DecideBody, DecideReply, FinishBody, FinishReply, SettleKeysBody, SettledKeys, ShapeBody,
-    ShapeReply,
+    DecideBody, DecideReply, FinishBody, FinishReply, GuardBody, GuardReply, ResetBody, ResetReply,
+    SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
 };
-use weir_shared::wire::policy::PolicyDocument;
-use weir_shared::wire::region::{ContactBody, ContactReply, SavedPolicy};
+use weir_shared::wire::region::{ContactBody, ContactReply};
 use weir_shared::wire::region_pool::{RegionPoolBody, RegionPoolReply};
+use weir_shared::wire::series::{SeriesBody, SeriesReply, TotalsBody, TotalsReply};
 use weir_shared::wire::settlement::{SettleBody, SettleReply};
+use weir_shared::wire::windows::{ClosedBody, ClosedReply, WindowsBody, WindowsReply};
 
 use super::binding::{Call, Class};
+pub use super::registry::calls::{
+    AppendAudit, Appended, AuditLines, AuditPage, CreateToken, Created, DeleteTenant, ExportAudit,
+    ListTokens, PatchTenant, PushRules, Pushed, ReadAudit, ReadPolicy, RevokeToken, Revoked, Rules,
+    SavePolicy, Saved, VerifyAudit,
+};
 
 macro_rules! calls {
-    ($($request:ty => $class:ident $route:literal -> $reply:ty;)*) => {
+    ($($request:ty => $($class:ident)|+ $route:literal -> $reply:ty;)*) => {
         $(impl Call for $request {
-            const CLASS: Class = Class::$class;
+            const CLASSES: &'static [Class] = &[$(Class::$class),+];
             const ROUTE: &'static str = $route;
             type Reply = $reply;
         })*
@@ -30,48 +37,30 @@ calls! {
     RegionPoolBody => Coordinator "split" -> RegionPoolReply;
     ContactBody => Region "contact" -> ContactReply;
     SettleBody => Region "settle" -> SettleReply;
-    DecideBody => Region "decide" -> DecideReply;
-    FinishBody => Region "finish" -> FinishReply;
-    SettleKeysBody => Region "settle-keys" -> SettledKeys;
-    ShapeBody => Region "shape" -> ShapeReply;
-    PushPolicy => Region "push" -> Revision;
-    ReadPolicy => Registry "read" -> SavedPolicy;
+    DecideBody => Region | Coordinator "decide" -> DecideReply;
+    FinishBody => Region | Coordinator "finish" -> FinishReply;
+    SettleKeysBody => Region | Coordinator "settle-keys" -> SettledKeys;
+    GuardBody => Region | Coordinator "guard" -> GuardReply;
+    ShapeBody => Region | Coordinator "shape" -> ShapeReply;
+    ResetBody => Region | Coordinator "reset" -> ResetReply;
+    PushRules => Region "push" -> Pushed;
+    ReadPolicy => Registry "read" -> Rules;
     SavePolicy => Registry "save" -> Saved;
+    PatchTenant => Registry "patch-tenant" -> Saved;
+    DeleteTenant => Registry "delete-tenant" -> Saved;
+    CreateToken => Registry "create-token" -> Created;
+    RevokeToken => Registry "revoke-token" -> Revoked;
+    ListTokens => Registry "list-tokens" -> Vec<TokenView>;
+    ReadAudit => Registry "read-audit" -> AuditPage;
+    ExportAudit => Registry "export-audit" -> AuditLines;
+    VerifyAudit => Registry "verify-audit" -> AuditVerdict;
+    AppendAudit => Registry "append-audit" -> Appended;
     TakeFrame => Ledger "take" -> FrameReply;
     ReadCounters => Ledger "counters" -> Counters;
-}
-
-/// A saved policy on its way to a region.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct PushPolicy {
-    /// The region that is meant.
-    pub region: String,
-    /// What was saved.
-    pub saved: SavedPolicy,
-}
-
-/// Asks for the policy in force.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct ReadPolicy {}
-
-/// Saves a policy if `expected` is still the revision in force.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct SavePolicy {
-    /// The revision that the author saw; `None` takes whatever is in force.
-    pub expected: Option<Revision>,
-    /// The new document, validated.
-    pub document: PolicyDocument,
-    /// Who saves it.
-    pub actor: String,
-}
-
-/// What came of saving.
-#[derive(Debug, Serialize, Deserialize)]
-pub enum Saved {
-    /// It is in force under this revision.
-    Done(Revision),
-    /// Another revision is in force; nothing was changed.
-    Moved(Revision),
+    TotalsBody => Ledger "totals" -> TotalsReply;
+    SeriesBody => Ledger "series" -> SeriesReply;
+    WindowsBody => Ledger "windows" -> WindowsReply;
+    ClosedBody => Coordinator | Region "closed" -> ClosedReply;
 }
 
 /// Counters for a ledger.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use worker::{Request, Response, console_error};
 
 use super::binding::Call;
+use super::usage;
 
 /// A call as it arrived.
 pub struct Arrived {
@@ -56,7 +57,15 @@ impl Arrived {
     /// When the platform refuses to build a response.
     pub fn answer<R: Serialize>(&self, answer: Result<R, Refused>) -> worker::Result<Response> {
         match answer {
-            Ok(reply) => Response::ok(serde_json::to_string(&reply)?),
+            Ok(reply) => {
+                let mut response = Response::ok(serde_json::to_string(&reply)?)?;
+                let used = usage::drain();
+                if !used.is_empty() {
+                    let text = serde_json::to_string(&used)?;
+                    response.headers_mut().set(usage::HEADER, &text)?;
+                }
+                Ok(response)
+            }
             Err(refused) => {
                 console_error!("{}: {}", self.route, refused.0);
                 Ok(Response::empty()?.with_status(500))

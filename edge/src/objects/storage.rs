@@ -2,19 +2,40 @@
 //!
 //! `SqlCursor::one` is never used: with no row it hangs the caller. Integers stay below 2^53.
 
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast, JsValue};
 use weir_shared::wire::stored::Damaged;
 use worker::{SqlStorage, SqlStorageValue, State, console_error};
 
 use super::server::Refused;
+use super::usage;
+
+#[wasm_bindgen]
+extern "C" {
+    /// The part of an object's storage that the `worker` crate does not have.
+    #[derive(Clone)]
+    type Transactions;
+
+    #[wasm_bindgen(method, catch, js_name = transactionSync)]
+    fn transaction_sync(
+        this: &Transactions,
+        steps: &Closure<dyn FnMut() -> Result<(), JsValue>>,
+    ) -> Result<JsValue, JsValue>;
+}
 
 /// An object's database.
 #[derive(Clone)]
 pub struct Database {
     sql: SqlStorage,
+    transactions: Transactions,
 }
 
 /// A value of a row.
 pub type Value = SqlStorageValue;
+
+/// A statement with the values of its placeholders.
+pub type Statement = (&'static str, Vec<Value>);
 
 impl Database {
     /// Opens the object's database and makes its tables. An object whose tables cannot be made still answers: each
@@ -27,7 +48,27 @@ impl Database {
                 console_error!("schema: {error}");
             }
         }
-        Self { sql }
+        Self {
+            sql,
+            transactions: JsValue::from(state.storage().as_raw()).unchecked_into(),
+        }
+    }
+
+    /// Runs statements that return nothing: all of them, or none.
+    ///
+    /// # Errors
+    /// The database's words; then nothing was written.
+    pub fn atomically(&self, statements: Vec<Statement>) -> Result<(), Refused> {
+        let sql = self.sql.clone();
+        let steps = Closure::once(move || {
+            for (statement, values) in statements {
+                let cursor = sql.exec(statement, values).map_err(JsValue::from)?;
+                usage::wrote(cursor.rows_written());
+            }
+            Ok(())
+        });
+        let outcome = self.transactions.transaction_sync(&steps);
+        outcome.map(|_| ()).map_err(|error| Refused(words(&error)))
     }
 
     /// Runs one statement that returns nothing.
@@ -35,7 +76,8 @@ impl Database {
     /// # Errors
     /// The database's words.
     pub fn run(&self, statement: &str, values: Vec<Value>) -> Result<(), Refused> {
-        self.sql.exec(statement, values)?;
+        let cursor = self.sql.exec(statement, values)?;
+        usage::wrote(cursor.rows_written());
         Ok(())
     }
 
@@ -46,6 +88,7 @@ impl Database {
     pub fn rows(&self, query: &str, values: Vec<Value>) -> Result<Vec<Vec<Value>>, Refused> {
         let cursor = self.sql.exec(query, values)?;
         let rows: Result<Vec<_>, _> = cursor.raw().collect();
+        usage::wrote(cursor.rows_written());
         Ok(rows?)
     }
 
@@ -56,6 +99,12 @@ impl Database {
     pub fn first(&self, query: &str, values: Vec<Value>) -> Result<Option<Vec<Value>>, Refused> {
         Ok(self.rows(query, values)?.into_iter().next())
     }
+}
+
+/// What was thrown, as text.
+fn words(error: &JsValue) -> String {
+    let text = error.dyn_ref::<js_sys::Error>().map(js_sys::Error::message);
+    text.map_or_else(|| format!("{error:?}"), String::from)
 }
 
 /// A non-negative integer of a row.

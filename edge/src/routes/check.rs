@@ -11,7 +11,7 @@ use weir_shared::wire::check::{CheckRequest, DecisionBody};
 use worker::{Request, Response};
 
 use super::place::place;
-use crate::auth;
+use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
 use crate::http::ratelimit::headers;
 use crate::http::{body, reply};
@@ -22,10 +22,14 @@ use crate::isolate::request::RequestHandles;
 /// Answers one check. A decision is always 200.
 ///
 /// # Errors
-/// 400, 401, 404, 413 or 415, with the field at fault.
-pub async fn check(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
-    auth::bearer(request, &handles.env)?;
-    let question: CheckRequest = body::json(request, CHECK_BODY_BYTES_MAX).await?;
+/// 400, 403, 404, 413 or 415, with the field at fault.
+pub async fn check(
+    request: &mut Request,
+    handles: &RequestHandles,
+    caller: &Caller,
+) -> Result<Response, Failure> {
+    let mut question: CheckRequest = body::json(request, CHECK_BODY_BYTES_MAX).await?;
+    question.tenant = caller.tenant(question.tenant, "")?;
     let check = Check::try_from(question)?;
     let (region, loaded) = place(request, handles).await?;
     let asker = Asker {
@@ -48,9 +52,15 @@ pub async fn check(request: &mut Request, handles: &RequestHandles) -> Result<Re
 ///
 /// # Errors
 /// As [`check`], with the pointer of the request at fault.
-pub async fn batch(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
-    auth::bearer(request, &handles.env)?;
-    let question: BatchRequest = body::json(request, CHECK_BODY_BYTES_MAX).await?;
+pub async fn batch(
+    request: &mut Request,
+    handles: &RequestHandles,
+    caller: &Caller,
+) -> Result<Response, Failure> {
+    let mut question: BatchRequest = body::json(request, CHECK_BODY_BYTES_MAX).await?;
+    for (index, one) in question.requests.iter_mut().enumerate() {
+        one.tenant = caller.tenant(one.tenant.take(), &format!("/requests/{index}"))?;
+    }
     let batch = Batch::try_from(question)?;
     let (region, loaded) = place(request, handles).await?;
     let asker = Asker {

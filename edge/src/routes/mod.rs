@@ -1,15 +1,21 @@
-//! Which handler answers which path, and nothing more.
+//! Finds the route of a request, lets the caller in or not, and hands the request to what serves it. Nothing more.
 
 mod check;
-mod fairness;
-mod place;
-mod policy;
+mod guards;
+mod metrics;
+mod operator;
+mod own;
+pub mod place;
 mod reserve;
 mod session;
 mod settle;
 
-use worker::{Context, Env, Method, Request, Response, ResponseBuilder};
+use weir_shared::access::endpoint::{Access, Endpoint, Matched, Missed, Route, find};
+use weir_shared::openapi::document;
+use worker::{Context, Env, Request, Response, ResponseBuilder};
 
+use crate::auth::admit;
+use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
 use crate::http::reply;
 use crate::isolate::request::RequestHandles;
@@ -27,35 +33,68 @@ pub async fn serve(mut request: Request, env: Env, context: Context) -> worker::
 }
 
 async fn route(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
-    use Method::{Delete, Get, Head, Post, Put};
     let path = request.path();
-    match (path.as_str(), request.method()) {
-        ("/v1/check", Post) => check::check(request, handles).await,
-        ("/v1/check/batch", Post) => check::batch(request, handles).await,
-        ("/v1/reserve", Post) => reserve::reserve(request, handles).await,
-        ("/v1/settle", Post) => settle::settle(request, handles).await,
-        ("/v1/check" | "/v1/check/batch" | "/v1/reserve" | "/v1/settle", _) => {
-            Err(Failure::Method { allow: "POST" })
-        }
-        ("/operator/v1/policy", Get) => policy::read(request, handles).await,
-        ("/operator/v1/policy", Put) => policy::save(request, handles).await,
-        ("/operator/v1/policy", _) => Err(Failure::Method { allow: "GET, PUT" }),
-        ("/operator/v1/fairness", Get) => fairness::read(request, handles).await,
-        ("/operator/v1/fairness", _) => Err(Failure::Method { allow: "GET" }),
-        ("/operator/v1/session", Get) => session::read(request, handles),
-        ("/operator/v1/session", Post) => session::open(request, handles).await,
-        ("/operator/v1/session", Delete) => session::close(request, handles),
-        ("/operator/v1/session", _) => Err(Failure::Method {
-            allow: "GET, POST, DELETE",
-        }),
-        ("/healthz", Get | Head) => reply::json(200, &serde_json::json!({ "status": "ok" })),
-        ("/healthz", _) => Err(Failure::Method { allow: "GET, HEAD" }),
-        ("/" | "/console", Get | Head) => console(),
-        _ => Err(Failure::NotFound {
-            what: "route",
-            field: None,
-        }),
+    let method = request.inner().method();
+    let matched = find(&method, &path).map_err(|missed| match missed {
+        Missed::Path => no_route(),
+        Missed::Method { allow } => Failure::Method { allow },
+    })?;
+    match matched.route.access {
+        Access::Public => public(request, handles, matched.route).await,
+        Access::Roles(_) => private(request, handles, &matched).await,
     }
+}
+
+/// What anyone may ask.
+async fn public(
+    request: &mut Request,
+    handles: &RequestHandles,
+    route: &'static Route,
+) -> Result<Response, Failure> {
+    match route.endpoint {
+        Endpoint::Health => reply::json(200, &serde_json::json!({ "status": "ok" })),
+        Endpoint::OpenApi => openapi(),
+        Endpoint::Console => console(),
+        Endpoint::SessionOpen => session::open(request, handles, route).await,
+        _ => Err(no_route()),
+    }
+}
+
+/// What is for those that the table lets in.
+async fn private(
+    request: &mut Request,
+    handles: &RequestHandles,
+    matched: &Matched<'_>,
+) -> Result<Response, Failure> {
+    let caller = admit(request, handles, matched).await?;
+    answer(request, handles, matched.route.endpoint, &caller).await
+}
+
+async fn answer(
+    request: &mut Request,
+    handles: &RequestHandles,
+    endpoint: Endpoint,
+    caller: &Caller,
+) -> Result<Response, Failure> {
+    match endpoint {
+        Endpoint::Check => check::check(request, handles, caller).await,
+        Endpoint::CheckBatch => check::batch(request, handles, caller).await,
+        Endpoint::Reserve => reserve::reserve(request, handles, caller).await,
+        Endpoint::Settle => settle::settle(request, handles, caller).await,
+        Endpoint::GuardAcquire => guards::acquire(request, handles, caller).await,
+        Endpoint::GuardRenew => guards::renew(request, handles, caller).await,
+        Endpoint::GuardRelease => guards::release(request, handles, caller).await,
+        Endpoint::OwnFairness => own::read(request, handles, caller).await,
+        Endpoint::Metrics => metrics::read(request, handles).await,
+        Endpoint::SessionRead => session::read(caller),
+        Endpoint::SessionClose => session::close(),
+        _ => operator::answer(request, handles, endpoint, caller).await,
+    }
+}
+
+fn openapi() -> Result<Response, Failure> {
+    let document = document().map_err(|miswritten| Failure::Internal(miswritten.0))?;
+    reply::json(200, &document)
 }
 
 /// The console is an asset; the Worker only shows the way.
@@ -64,4 +103,11 @@ fn console() -> Result<Response, Failure> {
         .with_status(302)
         .with_header("location", "/console/")?
         .empty())
+}
+
+fn no_route() -> Failure {
+    Failure::NotFound {
+        what: "route",
+        field: None,
+    }
 }

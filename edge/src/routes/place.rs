@@ -12,6 +12,7 @@ use crate::isolate::contact::policy;
 use crate::isolate::region::Loaded;
 use crate::isolate::request::RequestHandles;
 use crate::isolate::{any_policy, forget};
+use crate::objects::registry::shipped;
 
 /// The header that names the region of a request, where `ALLOW_REGION_HEADER` is 1.
 const REGION_HEADER: &str = "weir-region";
@@ -51,6 +52,18 @@ pub async fn place(
     }
     let loaded = policy(handles, &region).await?;
     Ok((region, loaded))
+}
+
+/// The home of the deployment, as far as the isolate knows: else of the policy that was shipped.
+///
+/// # Errors
+/// Never for a build that passed, as the build validates what it ships.
+pub fn home() -> Result<String, Failure> {
+    if let Some(known) = any_policy() {
+        return Ok(known.home.clone());
+    }
+    let shipped = shipped().map_err(|refused| Failure::Internal(refused.0))?;
+    Ok(shipped.document.home.unwrap_or_default())
 }
 
 fn named_region(request: &Request, env: &Env) -> Result<Option<String>, Failure> {

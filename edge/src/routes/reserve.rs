@@ -7,7 +7,7 @@ use weir_shared::wire::reserve::{ReservationBody, ReserveRequest};
 use worker::{Request, Response};
 
 use super::place::place;
-use crate::auth;
+use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
 use crate::http::{body, reply};
 use crate::isolate::request::RequestHandles;
@@ -16,10 +16,14 @@ use crate::isolate::shape::Shape;
 /// Gives a place, or says when there could be one.
 ///
 /// # Errors
-/// 400, 401, 404, 413 or 415, with the field at fault; 503 when the region does not answer.
-pub async fn reserve(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
-    auth::bearer(request, &handles.env)?;
-    let question: ReserveRequest = body::json(request, CHECK_BODY_BYTES_MAX).await?;
+/// 400, 403, 404, 413 or 415, with the field at fault; 503 when the region does not answer.
+pub async fn reserve(
+    request: &mut Request,
+    handles: &RequestHandles,
+    caller: &Caller,
+) -> Result<Response, Failure> {
+    let mut question: ReserveRequest = body::json(request, CHECK_BODY_BYTES_MAX).await?;
+    question.tenant = caller.tenant(question.tenant, "")?;
     let question = Reserve::try_from(question)?;
     let (region, loaded) = place(request, handles).await?;
     let shape = Shape {

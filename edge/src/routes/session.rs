@@ -1,50 +1,110 @@
 //! `/operator/v1/session`: a console's login.
 
+use serde_json::Value;
+use weir_shared::access::endpoint::Route;
+use weir_shared::audit::Action;
 use weir_shared::limits::OPERATOR_BODY_BYTES_MAX;
-use weir_shared::wire::operator::SessionRequest;
-use worker::{Request, Response, ResponseBuilder};
+use weir_shared::wire::access::BOOTSTRAP;
+use weir_shared::wire::audit::Outcome;
+use weir_shared::wire::operator::{SessionReply, SessionRequest};
+use worker::{Request, Response, ResponseBuilder, console_error};
 
-use crate::auth::bootstrap::BootstrapToken;
-use crate::auth::{self, session};
+use crate::auth::caller::Caller;
+use crate::auth::login::attempt;
+use crate::auth::record::{append, append_later, record};
+use crate::auth::secrets::Secrets;
+use crate::auth::session;
+use crate::auth::visitor::{Bearer, Visitor};
 use crate::http::failure::Failure;
 use crate::http::{body, reply};
 use crate::isolate::now;
 use crate::isolate::request::RequestHandles;
+use crate::objects::calls::AppendAudit;
 
-/// Opens a session for a token.
+/// Opens a session for the token of somebody who operates the deployment. The audit log has every login, and what was
+/// refused.
 ///
 /// # Errors
-/// 400, 401, 413, 415.
-pub async fn open(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
+/// 400, 401, 413, 415; 403 for a token that does not operate anything, 429 for one attempt too many, 503.
+pub async fn open(
+    request: &mut Request,
+    handles: &RequestHandles,
+    route: &'static Route,
+) -> Result<Response, Failure> {
     let login: SessionRequest = body::json(request, OPERATOR_BODY_BYTES_MAX).await?;
-    let token = BootstrapToken::from_env(&handles.env).ok_or(Failure::Unauthorized)?;
-    if !token.is(&login.token) {
-        return Err(Failure::Unauthorized);
+    let visitor = Visitor {
+        request,
+        handles,
+        route,
+    };
+    let region = visitor.region().await?;
+    attempt(request, handles, &region).await?;
+    let known = visitor.bearer(&login.token).await;
+    if let Err(Failure::Unauthorized) = known {
+        refused(handles, None);
     }
-    let opened = session::open(&token, now());
-    let (cookie, session) = opened.ok_or(Failure::Internal("no session".to_owned()))?;
+    let bearer = known?;
+    if !bearer.principal.role.operates() {
+        refused(handles, Some(&bearer));
+        return Err(Failure::Forbidden {
+            detail: "The role of the token operates nothing: only a viewer, an editor or an admin logs in.",
+            field: None,
+        });
+    }
+    recorded(handles, &bearer).await?;
+    let opened = session::open(&Secrets::of(&handles.env), &bearer.id, now());
+    let (cookie, session) = opened.ok_or(Failure::Internal("no secret".to_owned()))?;
     let builder = reply::builder(200)?.with_header("set-cookie", &cookie)?;
+    let session = SessionReply {
+        role: bearer.principal.role,
+        expires_at: session.expires_at.0,
+    };
     reply::with_body(builder, &session)
 }
 
 /// The session of the request.
 ///
 /// # Errors
-/// 401 without one.
-pub fn read(request: &Request, handles: &RequestHandles) -> Result<Response, Failure> {
-    let session = session::of(request, &handles.env, now())?;
-    reply::json(200, &session.ok_or(Failure::Unauthorized)?)
+/// 404 for who has none: a bearer token is no session.
+pub fn read(caller: &Caller) -> Result<Response, Failure> {
+    let session = caller.session.as_ref().ok_or(Failure::NotFound {
+        what: "session",
+        field: None,
+    })?;
+    reply::json(200, session)
 }
 
 /// Ends the session of the request in the browser.
 ///
 /// # Errors
-/// 401 without one, 403 without the header that a cross-site page cannot send.
-pub fn close(request: &Request, handles: &RequestHandles) -> Result<Response, Failure> {
-    auth::operator(request, &handles.env, now())?;
+/// When the platform refuses to build a response.
+pub fn close() -> Result<Response, Failure> {
     Ok(ResponseBuilder::new()
         .with_status(204)
         .with_header("set-cookie", &session::close())?
         .with_header("cache-control", "no-store")?
         .empty())
+}
+
+/// Records a login before it counts. That of the bootstrap token has to be in the log; anyone else gets in while the
+/// registry is out of reach.
+async fn recorded(handles: &RequestHandles, bearer: &Bearer) -> Result<(), Failure> {
+    match append(&handles.env, &login_record(Some(bearer), Outcome::Done)).await {
+        Err(failure) if bearer.id == BOOTSTRAP => Err(failure),
+        Err(failure) => {
+            console_error!("a login was not recorded: {failure:?}");
+            Ok(())
+        }
+        Ok(()) => Ok(()),
+    }
+}
+
+fn refused(handles: &RequestHandles, bearer: Option<&Bearer>) {
+    append_later(handles, login_record(bearer, Outcome::Refused));
+}
+
+fn login_record(bearer: Option<&Bearer>, outcome: Outcome) -> AppendAudit {
+    let target = bearer.map_or("", |bearer| bearer.id.as_str());
+    let by = bearer.map(|bearer| &bearer.principal);
+    record(by, Action::SessionOpen, target, Value::Null, outcome)
 }

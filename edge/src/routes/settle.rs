@@ -6,7 +6,7 @@ use weir_shared::wire::settle::SettleRequest;
 use worker::{Request, Response};
 
 use super::place::place;
-use crate::auth;
+use crate::auth::caller::Caller;
 use crate::auth::reservation::open;
 use crate::http::failure::Failure;
 use crate::http::{body, reply};
@@ -17,13 +17,17 @@ use crate::isolate::settle::settle as settle_once;
 /// Settles a reservation. A second settlement answers the first result.
 ///
 /// # Errors
-/// 400 for a reservation that this deployment did not make, 409 for one whose time is over, 401, 413, 415; 503 when
+/// 400 for a reservation that this deployment did not make, 403 for one of another tenant, 409 for one whose time is over, 413, 415; 503 when
 /// the region that charged it does not answer.
-pub async fn settle(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
-    auth::bearer(request, &handles.env)?;
+pub async fn settle(
+    request: &mut Request,
+    handles: &RequestHandles,
+    caller: &Caller,
+) -> Result<Response, Failure> {
     let question: SettleRequest = body::json(request, CHECK_BODY_BYTES_MAX).await?;
     let question = Settle::try_from(question)?;
     let reservation = open(&handles.env, &question.reservation)?;
+    caller.may_settle(&reservation)?;
     if now() >= reservation.expires_at {
         return Err(Failure::Expired);
     }

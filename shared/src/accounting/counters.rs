@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::decision::Reason;
 use crate::limits::TENANT_NAMES_MAX;
-use crate::wire::accounting::{Counters, OTHERS, Tally, TenantCounters};
+use crate::units::EpochMs;
+use crate::wire::accounting::{
+    Counters, GuardTally, InFlight, MeterTally, OTHERS, Tally, TenantCounters,
+};
 
 /// What was charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,73 +16,177 @@ pub enum Charged<'a> {
     Budget(&'a str),
     /// A limit, by name.
     Limit(&'a str),
+    /// A meter, by name.
+    Meter(&'a str),
+    /// A guard, by name.
+    Guard(&'a str),
 }
 
-/// Adds one decision of `units` for `tenant`, of which at most `tenants_max` are kept by name.
+/// One decision, to be counted once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decided<'a> {
+    /// For whom.
+    pub tenant: &'a str,
+    /// Whether the policy names the tenant.
+    pub known: bool,
+    /// What was charged.
+    pub charged: Charged<'a>,
+    /// How it was decided: [`Reason::Admitted`] alone admits.
+    pub reason: Reason,
+    /// What was asked for.
+    pub units: u64,
+}
+
+/// Adds one decision to the counters, of which at most `strangers_max` tenants that the policy does not name are told
+/// apart; those that it names always are.
 ///
 /// ```
-/// use weir_shared::accounting::counters::{count, Charged};
+/// use weir_shared::accounting::counters::{count, Charged, Decided};
+/// use weir_shared::decision::Reason;
 /// use weir_shared::wire::accounting::Counters;
 /// let mut counters = Counters::new();
-/// count(&mut counters, "acme", Charged::Budget("tokens"), true, 3, 10);
-/// count(&mut counters, "acme", Charged::Budget("tokens"), false, 5, 10);
-/// let tally = counters["acme"].budgets["tokens"];
-/// assert_eq!((tally.admitted_units.0, tally.denied_units.0, tally.denied_calls.0), (3, 5, 1));
+/// let asked = Decided {
+///     tenant: "acme", known: true, charged: Charged::Meter("bytes"), reason: Reason::Admitted, units: 3,
+/// };
+/// count(&mut counters, &asked, 10);
+/// count(&mut counters, &Decided { reason: Reason::LimitExceeded, units: 5, ..asked }, 10);
+/// let tally = counters["acme"].meters["bytes"];
+/// assert_eq!((tally.admitted_units.0, tally.shed_units.0, tally.shed_calls.0), (3, 5, 1));
 /// ```
-pub fn count(
+pub fn count(counters: &mut Counters, decided: &Decided<'_>, strangers_max: usize) {
+    let entry = entry(counters, decided.tenant, decided.known, strangers_max);
+    let admitted = decided.reason == Reason::Admitted;
+    match decided.charged {
+        Charged::Budget(name) => {
+            slot(&mut entry.budgets, name).count(admitted, decided.units);
+        }
+        Charged::Limit(name) => slot(&mut entry.limits, name).count(admitted, decided.units),
+        Charged::Meter(name) => slot(&mut entry.meters, name).count(admitted, decided.units),
+        Charged::Guard(name) => slot(&mut entry.guards, name).count(decided.reason),
+    }
+}
+
+/// Takes the last word on the slots of a guard.
+pub fn in_flight(
     counters: &mut Counters,
-    tenant: &str,
-    charged: Charged<'_>,
-    admitted: bool,
-    units: u64,
-    tenants_max: usize,
+    (tenant, known): (&str, bool),
+    guard: &str,
+    word: InFlight,
+    strangers_max: usize,
 ) {
-    let mut one = Tally::default();
-    if admitted {
-        one.admitted_calls += 1;
-        one.admitted_units += units;
-    } else {
-        one.denied_calls += 1;
-        one.denied_units += units;
-    }
-    let entry = entry(counters, tenant, tenants_max);
-    let (map, name) = match charged {
-        Charged::Budget(name) => (&mut entry.budgets, name),
-        Charged::Limit(name) => (&mut entry.limits, name),
-    };
-    tally(map, name).add(&one);
+    let entry = entry(counters, tenant, known, strangers_max);
+    slot(&mut entry.guards, guard).in_flight.hear(word);
 }
 
-/// Adds `more` to `counters`, of which at most `tenants_max` tenants are kept by name.
-pub fn merge(counters: &mut Counters, more: &Counters, tenants_max: usize) {
+/// Adds `more` to `counters`, with the bound of [`count`].
+pub fn merge(counters: &mut Counters, more: &Counters, strangers_max: usize) {
     for (tenant, added) in more {
-        entry(counters, tenant, tenants_max).add(added);
+        entry(counters, tenant, added.known, strangers_max).add(added);
     }
 }
 
+/// The counters of a tenant, or of all those together for which there is no room. Names that the policy does not have
+/// can be invented: they leave room for those that it has.
 fn entry<'a>(
     counters: &'a mut Counters,
     tenant: &str,
-    tenants_max: usize,
+    known: bool,
+    strangers_max: usize,
 ) -> &'a mut TenantCounters {
-    let known = counters.contains_key(tenant) || counters.len() < tenants_max;
-    let name = if known { tenant } else { OTHERS };
-    counters.entry(name.to_owned()).or_default()
+    let kept = known || counters.contains_key(tenant) || counters.len() < strangers_max;
+    let name = if kept { tenant } else { OTHERS };
+    let entry = counters.entry(name.to_owned()).or_default();
+    entry.known |= known && kept;
+    entry
 }
 
-fn tally<'a>(tallies: &'a mut BTreeMap<String, Tally>, name: &str) -> &'a mut Tally {
+fn slot<'a, T: Default>(tallies: &'a mut BTreeMap<String, T>, name: &str) -> &'a mut T {
     let known = tallies.contains_key(name) || tallies.len() < TENANT_NAMES_MAX;
     let name = if known { name } else { OTHERS };
     tallies.entry(name.to_owned()).or_default()
 }
 
 impl Tally {
+    fn count(&mut self, admitted: bool, units: u64) {
+        if admitted {
+            self.admitted_calls += 1;
+            self.admitted_units += units;
+        } else {
+            self.denied_calls += 1;
+            self.denied_units += units;
+        }
+    }
+
     /// Adds another tally to this one.
     pub fn add(&mut self, other: &Self) {
         self.admitted_calls += other.admitted_calls;
         self.admitted_units += other.admitted_units;
         self.denied_calls += other.denied_calls;
         self.denied_units += other.denied_units;
+        self.borrowed_units += other.borrowed_units;
+    }
+}
+
+impl MeterTally {
+    fn count(&mut self, admitted: bool, units: u64) {
+        if admitted {
+            self.admitted_calls += 1;
+            self.admitted_units += units;
+        } else {
+            self.shed_calls += 1;
+            self.shed_units += units;
+        }
+    }
+
+    /// Adds another tally to this one.
+    pub fn add(&mut self, other: &Self) {
+        self.admitted_calls += other.admitted_calls;
+        self.admitted_units += other.admitted_units;
+        self.shed_calls += other.shed_calls;
+        self.shed_units += other.shed_units;
+    }
+}
+
+impl GuardTally {
+    fn count(&mut self, reason: Reason) {
+        match reason {
+            Reason::Admitted => self.allowed += 1,
+            Reason::Concurrency => self.rejected_concurrency += 1,
+            Reason::LimitExceeded => self.rejected_budget += 1,
+            _ => self.rejected_other += 1,
+        }
+    }
+
+    /// Adds another tally to this one. Of the words on the slots the newer one stays: those of one guard come from one
+    /// place.
+    pub fn add(&mut self, other: &Self) {
+        self.allowed += other.allowed;
+        self.rejected_concurrency += other.rejected_concurrency;
+        self.rejected_budget += other.rejected_budget;
+        self.rejected_other += other.rejected_other;
+        self.in_flight.hear(other.in_flight);
+    }
+}
+
+impl InFlight {
+    /// Takes another word, if it is newer.
+    pub fn hear(&mut self, word: Self) {
+        if word.at >= self.at {
+            *self = word;
+        }
+    }
+
+    /// Slots taken at `now`, as far as is known.
+    ///
+    /// ```
+    /// use weir_shared::units::EpochMs;
+    /// use weir_shared::wire::accounting::InFlight;
+    /// let word = InFlight { slots: 3, at: EpochMs(1_000), until: EpochMs(31_000) };
+    /// assert_eq!((word.slots_at(EpochMs(30_999)), word.slots_at(EpochMs(31_000))), (3, 0));
+    /// ```
+    #[must_use]
+    pub fn slots_at(&self, now: EpochMs) -> u64 {
+        if now < self.until { self.slots } else { 0 }
     }
 }
 
@@ -86,11 +194,38 @@ impl TenantCounters {
     /// Adds another tenant's counters to this one's.
     pub fn add(&mut self, other: &Self) {
         for (name, added) in &other.budgets {
-            tally(&mut self.budgets, name).add(added);
+            slot(&mut self.budgets, name).add(added);
         }
         for (name, added) in &other.limits {
-            tally(&mut self.limits, name).add(added);
+            slot(&mut self.limits, name).add(added);
         }
+        for (name, added) in &other.meters {
+            slot(&mut self.meters, name).add(added);
+        }
+        for (name, added) in &other.guards {
+            slot(&mut self.guards, name).add(added);
+        }
+    }
+
+    /// Names that it is counted for.
+    #[must_use]
+    pub fn names(&self) -> usize {
+        self.budgets.len() + self.limits.len() + self.meters.len() + self.guards.len()
+    }
+
+    /// Names of `other` that it is not counted for yet.
+    #[must_use]
+    pub fn names_of(&self, other: &Self) -> usize {
+        fn new<T>(have: &BTreeMap<String, T>, other: &BTreeMap<String, T>) -> usize {
+            other
+                .keys()
+                .filter(|name| !have.contains_key(*name))
+                .count()
+        }
+        new(&self.budgets, &other.budgets)
+            + new(&self.limits, &other.limits)
+            + new(&self.meters, &other.meters)
+            + new(&self.guards, &other.guards)
     }
 
     /// The sum over budgets and limits.
@@ -101,6 +236,23 @@ impl TenantCounters {
             total.add(tally);
         }
         total
+    }
+
+    /// Calls of all kinds, admitted or not: what tenants are ranked by.
+    #[must_use]
+    pub fn calls(&self) -> u128 {
+        let total = self.total();
+        let meters = self.meters.values();
+        let metered = meters.map(|tally| tally.admitted_calls.0 + tally.shed_calls.0);
+        let guards = self.guards.values();
+        let guarded = guards.map(|tally| {
+            let rejected = tally.rejected_concurrency.0 + tally.rejected_budget.0;
+            tally.allowed.0 + rejected + tally.rejected_other.0
+        });
+        total.admitted_calls.0
+            + total.denied_calls.0
+            + metered.sum::<u128>()
+            + guarded.sum::<u128>()
     }
 }
 
@@ -113,14 +265,13 @@ mod tests {
         let mut counters = Counters::new();
         for number in 0..50 {
             let tenant = format!("tenant-{number}");
-            count(
-                &mut counters,
-                &tenant,
-                Charged::Limit("ip"),
-                number % 2 == 0,
-                2,
-                10,
-            );
+            let reason = if number % 2 == 0 {
+                Reason::Admitted
+            } else {
+                Reason::OverShare
+            };
+            let asked = asked(&tenant, false, reason);
+            count(&mut counters, &asked, 10);
         }
         assert_eq!(counters.len(), 11);
         let mut total = Tally::default();
@@ -129,5 +280,76 @@ mod tests {
         }
         assert_eq!((total.admitted_units.0, total.denied_units.0), (50, 50));
         assert_eq!(counters[OTHERS].total().admitted_calls.0, 20);
+    }
+
+    fn asked(tenant: &str, known: bool, reason: Reason) -> Decided<'_> {
+        Decided {
+            tenant,
+            known,
+            charged: Charged::Limit("ip"),
+            reason,
+            units: 2,
+        }
+    }
+
+    #[test]
+    fn a_tenant_that_the_policy_names_is_told_apart_however_many_are_invented() {
+        let mut counters = Counters::new();
+        for number in 0..50 {
+            count(
+                &mut counters,
+                &asked(&format!("t{number}"), false, Reason::Admitted),
+                10,
+            );
+        }
+        count(&mut counters, &asked("acme", true, Reason::Admitted), 10);
+        assert_eq!(counters["acme"].total().admitted_units.0, 2);
+        let mut merged = Counters::new();
+        for number in 50..100 {
+            count(
+                &mut merged,
+                &asked(&format!("t{number}"), false, Reason::Admitted),
+                10,
+            );
+        }
+        merge(&mut merged, &counters, 10);
+        assert_eq!(merged["acme"].total().admitted_units.0, 2);
+        assert!(merged["acme"].known);
+    }
+
+    #[test]
+    fn a_guard_counts_each_reason_by_itself_and_the_newest_word_on_its_slots() {
+        let mut counters = Counters::new();
+        let guard = |reason| Decided {
+            charged: Charged::Guard("queries"),
+            ..asked("acme", true, reason)
+        };
+        for (reason, times) in [
+            (Reason::Admitted, 4),
+            (Reason::Concurrency, 3),
+            (Reason::LimitExceeded, 2),
+            (Reason::Unavailable, 1),
+        ] {
+            for _ in 0..times {
+                count(&mut counters, &guard(reason), 10);
+            }
+        }
+        for (slots, at) in [(3, 20), (1, 10)] {
+            let word = InFlight {
+                slots,
+                at: EpochMs(at),
+                until: EpochMs(at + 30),
+            };
+            in_flight(&mut counters, ("acme", true), "queries", word, 10);
+        }
+        let tally = counters["acme"].guards["queries"];
+        let counts = [
+            tally.allowed,
+            tally.rejected_concurrency,
+            tally.rejected_budget,
+            tally.rejected_other,
+        ];
+        assert_eq!(counts.map(|count| count.0), [4, 3, 2, 1]);
+        assert_eq!(tally.in_flight.slots_at(EpochMs(49)), 3);
     }
 }

@@ -6,8 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use super::counters::{Charged, count, merge};
-use crate::limits::{CALL_MS_MAX, FRAME_TENANTS_MAX, HOLDERS_MAX};
+use super::counters::{Charged, Decided};
+use super::pending::{InWindow, Pending};
+use crate::decision::Reason;
+use crate::limits::{CALL_MS_MAX, HOLDERS_MAX};
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence};
 use crate::wire::accounting::{Counters, FrameBody, FrameReply};
 use crate::wire::exchange::{VERSION, version_accepted};
@@ -19,7 +21,7 @@ pub struct Outbox {
     incarnation: Incarnation,
     sequence: Sequence,
     receiver: Incarnation,
-    pending: Counters,
+    pending: Pending,
     sent: Option<(FrameBody, EpochMs, bool)>,
 }
 
@@ -32,26 +34,46 @@ impl Outbox {
             incarnation,
             sequence: Sequence(0),
             receiver: Incarnation(0),
-            pending: Counters::new(),
+            pending: Pending::default(),
             sent: None,
         }
     }
 
-    /// Counts one decision.
+    /// Counts one decision for a tenant that the policy does not name, with no word on its window.
     pub fn count(&mut self, tenant: &str, charged: Charged<'_>, admitted: bool, units: u64) {
-        count(
-            &mut self.pending,
+        let reason = if admitted {
+            Reason::Admitted
+        } else {
+            Reason::LimitExceeded
+        };
+        let decided = Decided {
             tenant,
+            known: false,
             charged,
-            admitted,
+            reason,
             units,
-            FRAME_TENANTS_MAX,
-        );
+        };
+        self.pending.count(&decided, None);
+    }
+
+    /// Counts one decision, and where it was one on a budget, in its window.
+    pub fn decided(&mut self, decided: &Decided<'_>, window: Option<&InWindow<'_>>) {
+        self.pending.count(decided, window);
+    }
+
+    /// Counts what is told besides decisions.
+    pub fn pending(&mut self) -> &mut Pending {
+        &mut self.pending
     }
 
     /// Counts what another sender counted.
     pub fn merge(&mut self, counters: &Counters) {
-        merge(&mut self.pending, counters, FRAME_TENANTS_MAX);
+        self.pending.merge_counters(counters);
+    }
+
+    /// Passes on what another sender's frame holds.
+    pub fn forward(&mut self, frame: &FrameBody) {
+        self.pending.merge(frame);
     }
 
     /// Whether there is anything to send, or to send again.
@@ -75,15 +97,15 @@ impl Outbox {
             return None;
         }
         self.sequence = Sequence(self.sequence.0 + 1);
-        let body = FrameBody {
+        let mut body = FrameBody {
             v: VERSION,
             sender: self.sender,
             incarnation: self.incarnation,
             sequence: self.sequence,
             receiver: self.receiver,
-            again: false,
-            counters: std::mem::take(&mut self.pending),
+            ..FrameBody::default()
         };
+        self.pending.fill(&mut body);
         self.sent = Some((body.clone(), now, true));
         Some(body)
     }
@@ -155,6 +177,12 @@ impl Inbox {
     #[must_use]
     pub fn counted(&self) -> &Counted {
         &self.counted
+    }
+
+    /// The same, at the end of the inbox.
+    #[must_use]
+    pub fn into_counted(self) -> Counted {
+        self.counted
     }
 
     /// Remembers a sender, forgetting another when there are too many. One that was forgotten and lives on is

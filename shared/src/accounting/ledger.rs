@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::counters::merge;
-use crate::limits::{LEDGER_ROWS, LEDGER_TENANTS_MAX};
-use crate::wire::accounting::{Counters, OTHERS};
+use crate::limits::{LEDGER_NAMES_MAX, LEDGER_ROWS, LEDGER_TENANTS_MAX, METRICS_TENANTS_MAX};
+use crate::wire::accounting::{Counters, OTHERS, TenantCounters};
 
 /// A region's totals, by row.
 #[derive(Debug, Clone, Default)]
@@ -19,18 +18,19 @@ impl Totals {
         self.rows.insert(row, counters);
     }
 
-    /// Adds a frame's counters and answers which rows changed.
+    /// Adds a frame's counters and answers which rows changed. A tenant that is kept by name stays so: totals never
+    /// fall. Those for which there is no room are counted together.
     pub fn add(&mut self, counters: &Counters) -> Vec<u32> {
-        let tenants_max = LEDGER_TENANTS_MAX / LEDGER_ROWS as usize;
-        let mut changed: BTreeMap<u32, Counters> = BTreeMap::new();
-        for (tenant, added) in counters {
-            let part = changed.entry(row_of(tenant)).or_default();
-            part.insert(tenant.clone(), added.clone());
+        let parts = by_row(counters, LEDGER_ROWS);
+        for (row, part) in &parts {
+            add_part(self.rows.entry(*row).or_default(), part);
         }
-        for (row, part) in &changed {
-            merge(self.rows.entry(*row).or_default(), part, tenants_max);
-        }
-        changed.into_keys().collect()
+        parts.into_keys().collect()
+    }
+
+    /// Adds what is meant for one row.
+    pub fn add_to(&mut self, row: u32, part: &Counters) {
+        add_part(self.rows.entry(row).or_default(), part);
     }
 
     /// One row.
@@ -43,30 +43,88 @@ impl Totals {
     #[must_use]
     pub fn all(&self) -> Counters {
         let mut all = Counters::new();
-        for row in self.rows.values() {
-            merge(&mut all, row, usize::MAX);
+        for (tenant, counters) in self.rows.values().flatten() {
+            let entry = all.entry(tenant.clone()).or_default();
+            entry.add(counters);
+            entry.known |= counters.known;
+            entry.listed |= counters.listed;
         }
         all
+    }
+}
+
+/// Counters by the row to which their tenants belong.
+#[must_use]
+pub fn by_row(counters: &Counters, rows: u32) -> BTreeMap<u32, Counters> {
+    let mut parts: BTreeMap<u32, Counters> = BTreeMap::new();
+    for (tenant, added) in counters {
+        let part = parts.entry(row_of(tenant, rows)).or_default();
+        part.insert(tenant.clone(), added.clone());
+    }
+    parts
+}
+
+/// Adds to a row, within its share of the bounds.
+fn add_part(row: &mut Counters, part: &Counters) {
+    let mut taken = Taken::of(row);
+    for (tenant, added) in part {
+        let before = row.get(tenant);
+        let new = before.map_or(added.names(), |before| before.names_of(added));
+        let fits = new == 0 || taken.names + new <= LEDGER_NAMES_MAX / LEDGER_ROWS as usize;
+        let room = taken.strangers < LEDGER_TENANTS_MAX / LEDGER_ROWS as usize;
+        let kept = fits && (before.is_some() || added.known || room);
+        let first = before.is_none();
+        let name = if kept { tenant } else { OTHERS };
+        let entry = row.entry(name.to_owned()).or_default();
+        entry.add(added);
+        if kept {
+            entry.known |= added.known;
+            let room = taken.listed < METRICS_TENANTS_MAX / LEDGER_ROWS as usize;
+            entry.listed |= entry.known || (first && room);
+            taken.names += new;
+            taken.strangers += usize::from(first && !entry.known);
+            taken.listed += usize::from(first && !entry.known && entry.listed);
+        }
+    }
+}
+
+/// What there is in a row of what is bounded.
+struct Taken {
+    names: usize,
+    strangers: usize,
+    /// Strangers that `/metrics` lists.
+    listed: usize,
+}
+
+impl Taken {
+    fn of(row: &Counters) -> Self {
+        let strangers = || row.values().filter(|tenant| !tenant.known);
+        Self {
+            names: row.values().map(TenantCounters::names).sum(),
+            strangers: strangers().count(),
+            listed: strangers().filter(|tenant| tenant.listed).count(),
+        }
     }
 }
 
 /// The row of a tenant: FNV-1a (Fowler, Noll, Vo; 32 bit) of its name. An attacker who aims many names at one row
 /// fills that row's share of the bound, no more.
 #[must_use]
-fn row_of(tenant: &str) -> u32 {
+pub fn row_of(tenant: &str, rows: u32) -> u32 {
     if tenant == OTHERS {
         return 0;
     }
     let hash = tenant.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
     });
-    hash % LEDGER_ROWS
+    hash % rows.max(1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accounting::counters::{Charged, count};
+    use crate::accounting::counters::{Charged, Decided, count};
+    use crate::decision::Reason;
 
     #[test]
     fn rows_and_names_stay_bounded_under_a_flood_of_tenants_and_every_unit_is_kept() {
@@ -76,7 +134,14 @@ mod tests {
             let mut counters = Counters::new();
             for number in 0..1_000 {
                 let tenant = format!("t{}", frame * 1_000 + number);
-                count(&mut counters, &tenant, Charged::Budget("b"), true, 1, 2_000);
+                let decided = Decided {
+                    tenant: &tenant,
+                    known: false,
+                    charged: Charged::Budget("b"),
+                    reason: Reason::Admitted,
+                    units: 1,
+                };
+                count(&mut counters, &decided, 2_000);
                 sent += 1;
             }
             assert!(totals.add(&counters).len() <= LEDGER_ROWS as usize);
@@ -92,9 +157,10 @@ mod tests {
 
     #[test]
     fn a_tenant_stays_in_its_row() {
-        assert_eq!(row_of("acme"), row_of("acme"));
-        let rows: std::collections::BTreeSet<u32> =
-            (0..500).map(|n| row_of(&format!("t{n}"))).collect();
+        assert_eq!(row_of("acme", LEDGER_ROWS), row_of("acme", LEDGER_ROWS));
+        let rows: std::collections::BTreeSet<u32> = (0..500)
+            .map(|n| row_of(&format!("t{n}"), LEDGER_ROWS))
+            .collect();
         assert_eq!(rows.len(), LEDGER_ROWS as usize, "all rows are used");
     }
 }

@@ -1,6 +1,12 @@
 //! Counting every decided unit once: tallies, frames that carry them, and the ledger that keeps them.
 
+pub mod books;
 pub mod counters;
+pub mod fairness_index;
 pub mod frame;
+pub mod interval;
 pub mod ledger;
-pub mod report;
+pub mod metrics;
+pub mod pending;
+pub mod pick;
+pub mod windows;

@@ -4,12 +4,15 @@
 //! arithmetic is on integers. Time never runs backwards inside a state: what happens earlier than the latest that it
 //! has seen happens at that latest. A cost of 0 looks: it tells what one unit would meet and changes nothing.
 
+mod bucket;
 pub mod calendar;
 pub mod composite;
 mod counted;
+pub mod deficit_bucket;
 mod fine_ms;
 pub mod fixed_window;
 pub mod gcra;
+pub mod guard;
 mod held;
 pub mod leaky_bucket;
 mod meter;
@@ -26,8 +29,10 @@ pub mod tally;
 pub mod token_bucket;
 mod zone;
 
+use self::deficit_bucket::DeficitBucket;
 use self::fixed_window::FixedWindow;
 use self::gcra::Gcra;
+use self::guard::Guard;
 use self::quota::Quota;
 use self::sliding_log::SlidingLog;
 use self::sliding_window::SlidingWindow;
@@ -78,6 +83,8 @@ pub enum Algorithm {
     SlidingWindow(SlidingWindow),
     SlidingLog(SlidingLog),
     Quota(Quota),
+    DeficitBucket(DeficitBucket),
+    Guard(Guard),
 }
 
 impl Algorithm {
@@ -103,6 +110,12 @@ impl Algorithm {
             Self::Quota(quota) => quota
                 .check(state.and_then(State::quota), cost, now)
                 .map(State::Quota),
+            Self::DeficitBucket(bucket) => bucket
+                .check(state.and_then(State::deficit_bucket), cost, now)
+                .map(State::DeficitBucket),
+            Self::Guard(guard) => guard
+                .check(state.and_then(State::guard), cost, now)
+                .map(State::Guard),
         }
     }
 
@@ -124,6 +137,10 @@ impl Algorithm {
                 Receipt::SlidingLog(log.receipt(after))
             }
             (Self::Quota(quota), State::Quota(after)) => Receipt::Quota(quota.receipt(after)),
+            (Self::DeficitBucket(bucket), State::DeficitBucket(after)) => {
+                Receipt::DeficitBucket(bucket.receipt(after))
+            }
+            (Self::Guard(guard), State::Guard(after)) => Receipt::Guard(guard.receipt(after)),
             _ => Receipt::Nothing,
         }
     }
@@ -169,6 +186,16 @@ impl Algorithm {
             (Self::Quota(quota), State::Quota(state), Receipt::Quota(receipt)) => {
                 quota.refund(state, receipt, units, now).map(State::Quota)
             }
+            (
+                Self::DeficitBucket(bucket),
+                State::DeficitBucket(state),
+                Receipt::DeficitBucket(receipt),
+            ) => bucket
+                .refund(state, receipt, units, now)
+                .map(State::DeficitBucket),
+            (Self::Guard(guard), State::Guard(state), Receipt::Guard(receipt)) => {
+                guard.refund(state, receipt, units, now).map(State::Guard)
+            }
             _ => None,
         }
     }
@@ -183,6 +210,8 @@ impl Algorithm {
             Self::SlidingWindow(window) => State::SlidingWindow(window.exhausted(now)),
             Self::SlidingLog(log) => State::SlidingLog(log.exhausted(now)),
             Self::Quota(quota) => State::Quota(quota.exhausted(now)),
+            Self::DeficitBucket(bucket) => State::DeficitBucket(bucket.exhausted(now)),
+            Self::Guard(guard) => State::Guard(guard.exhausted(now)),
         }
     }
 
@@ -196,6 +225,8 @@ impl Algorithm {
             (Self::SlidingWindow(window), State::SlidingWindow(state)) => window.expires_at(state),
             (Self::SlidingLog(log), State::SlidingLog(state)) => log.expires_at(state),
             (Self::Quota(quota), State::Quota(state)) => quota.expires_at(state),
+            (Self::DeficitBucket(bucket), State::DeficitBucket(state)) => bucket.expires_at(state),
+            (Self::Guard(guard), State::Guard(state)) => guard.expires_at(state),
             _ => EpochMs(0),
         }
     }
@@ -216,7 +247,22 @@ impl Algorithm {
             }
             (Self::SlidingLog(log), State::SlidingLog(after)) => log.spendable_until(after, now),
             (Self::Quota(quota), State::Quota(after)) => quota.spendable_until(after, now),
+            (Self::DeficitBucket(bucket), State::DeficitBucket(after)) => {
+                bucket.spendable_until(after, now)
+            }
+            (Self::Guard(guard), State::Guard(after)) => guard.spendable_until(after, now),
             _ => now,
+        }
+    }
+
+    /// The largest cost that would be admitted at `now`: more than `remaining` where a cost may go into debt.
+    #[must_use]
+    pub fn at_once(&self, state: Option<&State>, now: EpochMs) -> u64 {
+        match self {
+            Self::DeficitBucket(bucket) => {
+                bucket.at_once(state.and_then(State::deficit_bucket), now)
+            }
+            _ => self.check(state, 0, now).decision.remaining,
         }
     }
 
@@ -230,6 +276,8 @@ impl Algorithm {
             Self::SlidingWindow(window) => window.ceiling(),
             Self::SlidingLog(log) => log.ceiling(),
             Self::Quota(quota) => quota.ceiling(),
+            Self::DeficitBucket(bucket) => bucket.ceiling(),
+            Self::Guard(guard) => guard.ceiling(),
         }
     }
 
@@ -243,6 +291,8 @@ impl Algorithm {
             Self::SlidingWindow(window) => window.promise(),
             Self::SlidingLog(log) => log.promise(),
             Self::Quota(quota) => quota.promise(),
+            Self::DeficitBucket(bucket) => bucket.promise(),
+            Self::Guard(guard) => guard.promise(),
         }
     }
 
@@ -256,6 +306,8 @@ impl Algorithm {
             Self::SlidingWindow(window) => window.state_bytes_max(),
             Self::SlidingLog(log) => log.state_bytes_max(),
             Self::Quota(quota) => quota.state_bytes_max(),
+            Self::DeficitBucket(bucket) => bucket.state_bytes_max(),
+            Self::Guard(guard) => guard.state_bytes_max(),
         }
     }
 
@@ -269,6 +321,9 @@ impl Algorithm {
             Self::SlidingWindow(window) => window.scaled(scale).map(Self::SlidingWindow),
             Self::SlidingLog(log) => log.scaled(scale).map(Self::SlidingLog),
             Self::Quota(quota) => quota.scaled(scale).map(Self::Quota),
+            Self::DeficitBucket(bucket) => bucket.scaled(scale).map(Self::DeficitBucket),
+            // A slot has no parts.
+            Self::Guard(guard) => (scale == 1).then_some(Self::Guard(*guard)),
         }
     }
 }

@@ -8,9 +8,11 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::guard::Guard;
 use super::{Algorithm, Checked, Promise, Receipt, State};
 use crate::decision::Decision;
 use crate::units::EpochMs;
+use crate::wire::accounting::InFlight;
 
 /// A limit whose costs are given in parts, of which `scale` make a unit.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,6 +83,22 @@ impl Scaled {
         }
     }
 
+    /// The guard that it is, if it is one.
+    #[must_use]
+    pub fn guard(&self) -> Option<&Guard> {
+        match &self.algorithm {
+            Algorithm::Guard(guard) => Some(guard),
+            _ => None,
+        }
+    }
+
+    /// Of a guard, the slots that are held at `now`.
+    #[must_use]
+    pub fn in_flight(&self, state: Option<&ScaledState>, now: EpochMs) -> Option<InFlight> {
+        let state = state.and_then(|state| state.state.guard());
+        Some(self.guard()?.in_flight(state, now))
+    }
+
     /// Parts of a unit.
     #[must_use]
     pub fn scale(&self) -> u64 {
@@ -124,8 +142,7 @@ impl Scaled {
     #[must_use]
     pub fn remaining(&self, state: Option<&ScaledState>, now: EpochMs) -> u64 {
         let state = state.map(|state| self.read(state));
-        let looked = self.algorithm.check(state.as_deref(), 0, now);
-        looked.decision.remaining
+        self.algorithm.at_once(state.as_deref(), now)
     }
 
     /// What names the charge that led to `after`, the state right after it.
@@ -219,6 +236,15 @@ impl ScaledState {
 }
 
 impl ScaledReceipt {
+    /// The slot that it names, and when it lapses; `None` where it is not of a guard.
+    #[must_use]
+    pub fn slot(&self) -> Option<(u64, EpochMs)> {
+        match &self.receipt {
+            Receipt::Guard(receipt) => Some((receipt.slot, receipt.expires_at)),
+            _ => None,
+        }
+    }
+
     /// A receipt in whole units.
     #[must_use]
     pub fn whole(receipt: Receipt) -> Self {

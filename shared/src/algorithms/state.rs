@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::deficit_bucket::DeficitBucketState;
 use super::fixed_window::{FixedWindowReceipt, FixedWindowState};
 use super::gcra::GcraState;
+use super::guard::{GuardReceipt, GuardState};
 use super::leaky_bucket::LeakyBucketState;
 use super::quota::{QuotaReceipt, QuotaState};
 use super::sliding_log::{SlidingLogReceipt, SlidingLogState};
@@ -34,14 +36,17 @@ pub enum State {
     SlidingLog(SlidingLogState),
     Quota(QuotaState),
     LeakyBucket(LeakyBucketState),
+    DeficitBucket(DeficitBucketState),
+    Guard(GuardState),
 }
 
 impl State {
     /// The state of the same limit counted in parts of `1 / to` of a unit instead of `1 / from`. What was used is
-    /// rounded up. What is kept as a time has no unit and stays as it is.
+    /// rounded up. What is kept as a time has no unit and stays as it is, as do slots.
     pub(super) fn rescaled(&self, from: u64, to: u64) -> Self {
         match self {
-            Self::Gcra(_) | Self::LeakyBucket(_) => self.clone(),
+            Self::Gcra(_) | Self::LeakyBucket(_) | Self::Guard(_) => self.clone(),
+            Self::DeficitBucket(state) => Self::DeficitBucket(state.rescaled(from, to)),
             Self::TokenBucket(state) => Self::TokenBucket(state.rescaled(from, to)),
             Self::FixedWindow(state) => Self::FixedWindow(state.rescaled(from, to)),
             Self::SlidingWindow(state) => Self::SlidingWindow(state.rescaled(from, to)),
@@ -91,6 +96,20 @@ impl State {
             _ => None,
         }
     }
+
+    pub(super) fn deficit_bucket(&self) -> Option<&DeficitBucketState> {
+        match self {
+            Self::DeficitBucket(state) => Some(state),
+            _ => None,
+        }
+    }
+
+    pub(super) fn guard(&self) -> Option<&GuardState> {
+        match self {
+            Self::Guard(state) => Some(state),
+            _ => None,
+        }
+    }
 }
 
 /// `units` of `1 / from` in parts of `1 / to`, rounded up: what was used.
@@ -115,6 +134,10 @@ pub enum Receipt {
     SlidingLog(SlidingLogReceipt),
     /// Of a quota.
     Quota(QuotaReceipt),
+    /// Of a deficit bucket.
+    DeficitBucket(TallyMark),
+    /// Of a guard.
+    Guard(GuardReceipt),
     /// Of nothing that could be given back.
     Nothing,
 }

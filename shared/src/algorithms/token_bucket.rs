@@ -4,11 +4,10 @@
 //! how many are missing, as whole tokens and ticks of one: with a rate of `p / q` tokens a millisecond in lowest terms,
 //! a token is `q` ticks and every millisecond brings `p`. So capacity and rate may be any decimals and nothing rounds.
 
-use serde::{Deserialize, Serialize};
-
-use super::meter::{Asked, Meter, divided, rescaled, saturated};
+pub use super::bucket::BucketState as TokenBucketState;
+use super::meter::{Asked, Meter, saturated};
 use super::rational::{Rational, rate_per_sec};
-use super::tally::{Tally, TallyMark};
+use super::tally::TallyMark;
 use super::{Checked, Promise};
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{DECIMALS_MAX, JSON_INTEGER_MAX, REFILL_MS_MAX};
@@ -24,21 +23,6 @@ pub struct TokenBucket {
     capacity: Rational,
     refill_per_sec: Rational,
     meter: Meter,
-}
-
-/// The tokens that are missing in a bucket: whole ones, and `ticks` of `1 / ticks_per_token`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TokenBucketState {
-    /// Whole tokens that are missing.
-    pub missing: u64,
-    /// The rest, in ticks; below `ticks_per_token`.
-    pub ticks: u64,
-    /// Ticks in one token when this was written, so that a changed rate reads it exactly.
-    pub ticks_per_token: u64,
-    /// When they were missing: nothing that happens to the key is earlier.
-    pub latest_ms: u64,
-    /// What was charged since the bucket was full.
-    pub tally: Tally,
 }
 
 impl TokenBucket {
@@ -97,13 +81,11 @@ impl TokenBucket {
         now: EpochMs,
     ) -> Checked<TokenBucketState> {
         let asked = Asked::clamped(now, state.map(|state| state.latest_ms));
-        let level = state.map_or(0, |state| self.level(state, asked.at));
+        let level = state.map_or(0, |state| state.level(&self.meter, asked.at));
         let checked = self.meter.check(level, cost, asked);
         checked.map(|level_after| {
-            let before = state.filter(|_| level > 0).map(|state| state.tally);
-            let level_units = || self.meter.units(level);
-            let tally = Tally::charged(before, level_units, cost, asked.at);
-            self.write(level_after, tally, asked.at)
+            let levels = (level, level_after);
+            TokenBucketState::charged(state, &self.meter, levels, cost, asked.at)
         })
     }
 
@@ -135,25 +117,19 @@ impl TokenBucket {
         units: u64,
         now: EpochMs,
     ) -> Option<TokenBucketState> {
-        let at = Asked::clamped(now, Some(state.latest_ms)).at;
-        let level = Some(self.level(state, at)).filter(|level| *level > 0)?;
-        let refunded = state.tally.refund(*receipt, units)?;
-        let lowered = self.meter.give_back(level, units, refunded.floor_units);
-        Some(self.write(lowered, refunded.tally, at))
+        state.refunded(&self.meter, receipt, units, now)
     }
 
     /// The state of a bucket that is empty at `now`: what a state that cannot be read is taken for.
     #[must_use]
     pub fn exhausted(&self, now: EpochMs) -> TokenBucketState {
-        let missing = self.meter.units(self.meter.size);
-        self.write(self.meter.size, Tally::start(now, missing), now)
+        TokenBucketState::exhausted(&self.meter, now)
     }
 
     /// The first millisecond at which the bucket is full.
     #[must_use]
     pub fn expires_at(&self, state: &TokenBucketState) -> EpochMs {
-        let latest = EpochMs(state.latest_ms);
-        latest.plus(self.meter.drained_ms(self.level(state, latest)))
+        state.full_at(&self.meter)
     }
 
     /// Tokens that were taken may be spent at any later time: they are out of the bucket for good.
@@ -202,48 +178,6 @@ impl TokenBucket {
             self.capacity.times(scale)?,
             self.refill_per_sec.times(scale)?,
         )
-    }
-
-    /// Ticks that are missing at `at`. They are rounded up where the rate has changed: a change never refunds.
-    fn level(&self, state: &TokenBucketState, at: EpochMs) -> u128 {
-        let per_token = self.meter.ticks_per_unit;
-        let rest = rescaled(state.ticks, state.ticks_per_token, per_token);
-        let missing = self.meter.ticks(state.missing) + rest.min(u128::from(per_token));
-        let elapsed_ms = at.since(EpochMs(state.latest_ms));
-        missing.saturating_sub(u128::from(elapsed_ms) * u128::from(self.meter.ticks_per_ms))
-    }
-
-    fn write(&self, level: u128, tally: Tally, at: EpochMs) -> TokenBucketState {
-        let (missing, ticks) = divided(level, self.meter.ticks_per_unit);
-        TokenBucketState {
-            missing,
-            ticks,
-            ticks_per_token: self.meter.ticks_per_unit,
-            latest_ms: at.0,
-            tally,
-        }
-    }
-}
-
-impl TokenBucketState {
-    /// The same bucket in parts of `1 / to` of a token instead of `1 / from`, rounded up. What was charged before is
-    /// not given back any more.
-    pub(super) fn rescaled(&self, from: u64, to: u64) -> Self {
-        let (from, to) = (u128::from(from.max(1)), u128::from(to));
-        let per_token = u128::from(self.ticks_per_token.max(1));
-        let missing = u128::from(self.missing) * to;
-        let rest = (missing % from * per_token)
-            .saturating_add(u128::from(self.ticks) * to)
-            .div_ceil(from);
-        let missing = saturated((missing / from).saturating_add(rest / per_token));
-        let ticks = saturated(rest % per_token);
-        let level_units = missing.saturating_add(u64::from(ticks > 0));
-        Self {
-            missing,
-            ticks,
-            tally: self.tally.restarted(level_units, EpochMs(self.latest_ms)),
-            ..*self
-        }
     }
 }
 

@@ -1,16 +1,21 @@
 //! Questions that were checked: what to charge, to whom, how much. What they name may still be unknown to the policy.
 
 pub mod batch;
+pub mod guard;
 pub mod reserve;
+pub mod reset;
 pub mod settle;
+mod target;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use crate::invalid::{Fault, Invalid, step};
-use crate::limits::{CHECKS_MAX, COMPOSITE_DIMENSIONS_MAX, COST_MAX};
-use crate::policy::name::{label, tenant_name};
-use crate::policy::{between, count};
+use crate::invalid::{Fault, Invalid};
+use crate::limits::CHECKS_MAX;
+use crate::policy::count;
+use crate::policy::name::tenant_name;
 use crate::wire::check::{CheckItem, CheckRequest};
+pub use target::{Keys, Target};
+use target::{cost, targets};
 
 /// One checked question.
 ///
@@ -26,7 +31,7 @@ use crate::wire::check::{CheckItem, CheckRequest};
 pub struct Check {
     /// Who asks.
     pub tenant: Option<String>,
-    /// What to charge, all or nothing: 1 to 16 items, each budget at most once.
+    /// What to charge, all or nothing: 1 to 16 items, each budget and meter at most once, and at most one guard.
     pub items: Vec<Item>,
     /// Whether what is charged may be settled later; some cost is above 0 then.
     pub reserve: bool,
@@ -37,35 +42,10 @@ pub struct Check {
 pub struct Item {
     /// What to charge.
     pub target: Target,
-    /// Units to charge; 0 looks.
+    /// Units to charge; 0 looks. Of a guard at most 1.
     pub cost: u64,
     /// Pointer to where its fields stand: empty, `/checks/3`, `/requests/2/checks/0`.
     pub at: String,
-}
-
-/// What an item charges.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
-    /// A budget.
-    Budget(String),
-    /// A limit, under its keys.
-    Limit {
-        /// Its name.
-        name: String,
-        /// The keys.
-        keys: Keys,
-    },
-}
-
-/// The keys within a limit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Keys {
-    /// None was given.
-    None,
-    /// One, for a limit of its own.
-    One(String),
-    /// One a dimension, by the dimension's name: 1 to 8.
-    Named(BTreeMap<String, String>),
 }
 
 impl TryFrom<CheckRequest> for Check {
@@ -86,13 +66,12 @@ impl Check {
         let tenant = request.tenant.clone();
         let items = items(request).and_then(|items| {
             named(tenant.as_deref())?;
-            if tenant.is_none() && items.iter().any(Item::is_budget) {
+            if tenant.is_none() && items.iter().any(|item| item.target.needs_tenant()) {
                 return Err(Invalid::new("/tenant", Fault::Missing));
             }
             once(&items)?;
-            if reserve && items.iter().all(|item| item.cost == 0) {
-                let by = "a cost of 0";
-                return Err(Invalid::new("/reserve", Fault::Excluded { by }));
+            if reserve {
+                settled(&items)?;
             }
             Ok(items)
         });
@@ -109,16 +88,21 @@ impl Check {
 }
 
 impl Item {
-    /// The item whose fields stand at the pointer `at`.
-    fn read(body: CheckItem, at: String) -> Result<Self, Invalid> {
-        let (target, cost) = target(body.budget, body.limit, body.key, body.keys)
-            .and_then(|target| Ok((target, cost(body.cost)?)))
-            .map_err(|refused| refused.under(&at))?;
-        Ok(Self { target, cost, at })
+    /// The items of one entry, whose fields stand at the pointer `at`: one, or as many as it names meters.
+    fn read(body: CheckItem, at: &str) -> Result<Vec<Self>, Invalid> {
+        let targets = targets(body).map_err(|refused| refused.under(at))?;
+        let items = targets.into_iter().map(|(target, cost)| Self {
+            target,
+            cost,
+            at: at.to_owned(),
+        });
+        Ok(items.collect())
     }
 
-    fn is_budget(&self) -> bool {
-        matches!(self.target, Target::Budget(_))
+    /// Pointer to the name of what it charges.
+    #[must_use]
+    pub fn name_at(&self) -> String {
+        format!("{}{}", self.at, self.target.pointer())
     }
 }
 
@@ -129,10 +113,13 @@ fn items(request: CheckRequest) -> Result<Vec<Item>, Invalid> {
         limit: request.limit,
         key: request.key,
         keys: request.keys,
+        meter: request.meter,
+        meters: request.meters,
+        guard: request.guard,
         cost: request.cost,
     };
     let Some(checks) = request.checks else {
-        return Ok(vec![Item::read(short, String::new())?]);
+        return Item::read(short, "");
     };
     if short != CheckItem::default() {
         let by = "the short form";
@@ -143,63 +130,51 @@ fn items(request: CheckRequest) -> Result<Vec<Item>, Invalid> {
     }
     count("/checks", "checks", checks.len(), CHECKS_MAX)?;
     let numbered = checks.into_iter().enumerate();
-    numbered
-        .map(|(index, body)| Item::read(body, format!("/checks/{index}")))
-        .collect()
+    let items = numbered.map(|(index, body)| Item::read(body, &format!("/checks/{index}")));
+    let items: Vec<Item> = items.collect::<Result<Vec<_>, _>>()?.concat();
+    // Several meters of one entry are as many things to charge.
+    count("/checks", "checks", items.len(), CHECKS_MAX)?;
+    Ok(items)
 }
 
-/// Refuses a budget that an earlier item charges: the request's charge of a budget is one charge, with one cost.
+/// Refuses a budget or a meter that an earlier item charges: the request's charge of it is one charge, with one cost.
+/// Refuses a second guard: the answer carries one slot.
 fn once(items: &[Item]) -> Result<(), Invalid> {
-    let mut budgets = BTreeSet::new();
+    let (mut budgets, mut meters) = (BTreeSet::new(), BTreeSet::new());
+    let mut guarded = false;
     for item in items {
-        if let Target::Budget(name) = &item.target
-            && !budgets.insert(name)
-        {
+        let new = match &item.target {
+            Target::Budget(name) => budgets.insert(name),
+            Target::Meter { name, .. } => meters.insert(name),
+            Target::Limit { .. } => true,
+            Target::Guard(_) if guarded => {
+                let by = "another guard";
+                return Err(Invalid::new(item.name_at(), Fault::Excluded { by }));
+            }
+            Target::Guard(_) => {
+                guarded = true;
+                true
+            }
+        };
+        if !new && let Target::Budget(name) | Target::Meter { name, .. } = &item.target {
             let got = name.clone();
-            return Err(Invalid::new(
-                format!("{}/budget", item.at),
-                Fault::Duplicate { got },
-            ));
+            return Err(Invalid::new(item.name_at(), Fault::Duplicate { got }));
         }
     }
     Ok(())
 }
 
-fn target(
-    budget: Option<String>,
-    limit: Option<String>,
-    key: Option<String>,
-    keys: Option<BTreeMap<String, String>>,
-) -> Result<Target, Invalid> {
-    let excluded = |field: &str, by| Err(Invalid::new(field, Fault::Excluded { by }));
-    match (budget, limit) {
-        (Some(_), Some(_)) => excluded("/limit", "budget"),
-        (Some(_), None) if key.is_some() => excluded("/key", "budget"),
-        (Some(_), None) if keys.is_some() => excluded("/keys", "budget"),
-        (Some(budget), None) => Ok(Target::Budget(budget)),
-        (None, Some(_)) if key.is_some() && keys.is_some() => excluded("/keys", "key"),
-        (None, Some(name)) => Ok(Target::Limit {
-            name,
-            keys: self::keys(key, keys)?,
-        }),
-        (None, None) => Err(Invalid::new("/budget", Fault::Missing)),
+/// Refuses a reservation of nothing that could be settled.
+fn settled(items: &[Item]) -> Result<(), Invalid> {
+    let guard = |item: &Item| matches!(item.target, Target::Guard(_));
+    if items.iter().any(|item| item.cost > 0 && !guard(item)) {
+        return Ok(());
     }
-}
-
-fn keys(key: Option<String>, keys: Option<BTreeMap<String, String>>) -> Result<Keys, Invalid> {
-    let Some(keys) = keys else {
-        return Ok(one(key)?.map_or(Keys::None, Keys::One));
+    let by = match items.iter().any(|item| item.cost > 0) {
+        true => "a guard alone, whose slot is released",
+        false => "a cost of 0",
     };
-    if keys.is_empty() {
-        return Err(Invalid::new("/keys", Fault::Missing));
-    }
-    count("/keys", "keys", keys.len(), COMPOSITE_DIMENSIONS_MAX)?;
-    for (dimension, key) in &keys {
-        let at = || format!("/keys{}", step(dimension));
-        label(dimension).map_err(|fault| Invalid::new(at(), fault))?;
-        tenant_name(key).map_err(|fault| Invalid::new(at(), fault))?;
-    }
-    Ok(Keys::Named(keys))
+    Err(Invalid::new("/reserve", Fault::Excluded { by }))
 }
 
 /// A key that may be absent.
@@ -215,9 +190,4 @@ fn named(tenant: Option<&str>) -> Result<(), Invalid> {
     tenant.map_or(Ok(()), |tenant| {
         tenant_name(tenant).map_err(|fault| Invalid::new("/tenant", fault))
     })
-}
-
-/// The cost, 1 when absent.
-fn cost(cost: Option<u64>) -> Result<u64, Invalid> {
-    between("/cost", cost.unwrap_or(1), 0, COST_MAX)
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::ask::{Moment, Standing};
+use super::ask::{AsOf, Moment, Standing};
 use super::classes::{ClassKey, Classes, Tally, Unused, guarantee};
 use super::member::{Keeping, Member, class_of, stranger};
 use super::share::{ShareRow, ShareTerms};
@@ -51,7 +51,7 @@ pub(crate) struct Accounts {
     index: BTreeMap<String, usize>,
     members: Vec<Member>,
     /// Tenants of the last window that were not seen yet; empty once they do not count any more.
-    carried: BTreeMap<String, ClassKey>,
+    carried: BTreeMap<String, Member>,
     classes: Classes,
     unknown: u64,
     used_total: u64,
@@ -93,10 +93,10 @@ impl Accounts {
         let members = std::mem::take(&mut self.members);
         self.carried.clear();
         if self.terms.carried {
-            let class = |id: usize| members.get(id).map(|member| member.class);
+            let member = |id: usize| members.get(id).cloned();
             let carried = index.into_iter();
             self.carried = carried
-                .filter_map(|(name, id)| Some((name, class(id)?)))
+                .filter_map(|(name, id)| Some((name, member(id)?)))
                 .collect();
         }
         self.classes.roll(self.terms.carried);
@@ -116,17 +116,21 @@ impl Accounts {
         }
         match self.index.get(OVERFLOW).copied() {
             Some(id) => AccountId(id),
-            None => self.open(OVERFLOW, standing),
+            None => self.open(OVERFLOW, &shared(standing)),
         }
     }
 
     fn open(&mut self, name: &str, standing: &Standing) -> AccountId {
-        let class = class_of(standing);
-        let id = self.members.len();
-        self.unknown += u64::from(!standing.known);
-        self.members.push(Member::new(standing, self.keeping));
+        let carried = self.carried.remove(name);
+        let mut member = Member::new(standing, self.keeping);
+        if let Some(before) = carried.as_ref().filter(|one| one.as_of > standing.as_of) {
+            member.claim_as(before);
+        }
+        let (id, class) = (self.members.len(), member.class);
+        self.unknown += u64::from(!class.known);
+        self.members.push(member);
         self.index.insert(name.to_owned(), id);
-        match self.carried.remove(name) {
+        match carried.map(|before| before.class) {
             Some(before) => {
                 let carried = &mut self.classes.of(before).carried;
                 *carried = carried.saturating_sub(1);
@@ -158,9 +162,14 @@ impl Accounts {
         let Some(mut member) = self.members.get(id).cloned() else {
             return;
         };
+        if standing.as_of < member.as_of {
+            return;
+        }
         let before = (member.class, member.unkept, member.borrow_max);
+        let same_word = standing.as_of == member.as_of;
         member.bound(standing, self.keeping);
-        if before == (class, member.unkept, member.borrow_max) {
+        let same = before == (class, member.unkept, member.borrow_max);
+        if same && same_word {
             return;
         }
         if before.0 != class {
@@ -170,8 +179,10 @@ impl Accounts {
         if let Some(slot) = self.members.get_mut(id) {
             *slot = member;
         }
-        self.stands = None;
-        self.moved(id);
+        if !same {
+            self.stands = None;
+            self.moved(id);
+        }
     }
 
     fn reclass(&mut self, member: &mut Member, class: ClassKey) {
@@ -354,6 +365,12 @@ impl Accounts {
         member.map(|member| member.used)
     }
 
+    /// By which word the claim is that an own account of a tenant goes by.
+    pub(crate) fn as_of(&self, name: &str) -> Option<AsOf> {
+        let member = self.index.get(name).and_then(|id| self.members.get(*id));
+        member.map(|member| member.as_of)
+    }
+
     fn id(&self, name: &str) -> Option<usize> {
         let own = self.index.get(name);
         own.or_else(|| self.index.get(OVERFLOW)).copied()
@@ -418,6 +435,14 @@ impl Account {
             kept_carried: 0,
             borrow_max: 0,
         }
+    }
+}
+
+/// The claim of an account that many share, whoever of them came first: nobody's word is later than another's.
+pub(crate) fn shared(standing: &Standing) -> Standing {
+    Standing {
+        as_of: AsOf::default(),
+        ..standing.clone()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::accounts::OVERFLOW;
 use crate::policy::weight::Weight;
+use crate::units::{EpochMs, Revision};
 
 /// Who asks, and with what claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +43,7 @@ impl Party {
                 known: true,
                 borrow_max: None,
                 lend_max: None,
+                as_of: AsOf::default(),
                 above: Vec::new(),
             },
         }
@@ -59,8 +61,20 @@ pub struct Standing {
     pub borrow_max: Option<u64>,
     /// Units of its guarantee that others may use while it does not; `None` for all.
     pub lend_max: Option<u64>,
+    /// By which word of the policy this is.
+    pub as_of: AsOf,
     /// The tenants above it: its parent first, then that one's parent.
     pub above: Vec<Above>,
+}
+
+/// Which word of the policy a claim is by: of two, the later counts, wherever they meet. A holder that has not heard of
+/// the later one yet, or that speaks of what it noted before, takes nothing back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AsOf {
+    /// The policy's revision.
+    pub revision: Revision,
+    /// Within it: when an override of the tenant, or of one above it, last began or ended; 0 before all of them.
+    pub since: EpochMs,
 }
 
 /// A tenant above others.

@@ -1,7 +1,7 @@
 //! Fair share (ThrottleKit's rule): each tenant may have up to `max(1, floor(L / n))` of `n` that are there, while units
 //! last; what others leave goes to whoever comes first. It is the weighted rule with equal weights.
 
-use super::ask::{Ask, Moment, Room, Standing};
+use super::ask::{AsOf, Ask, Moment, Room, Standing};
 use super::share::{ShareRow, ShareTerms};
 use super::weighted_fair_share::WeightedFairShare;
 use crate::policy::weight::Weight;
@@ -74,6 +74,12 @@ impl FairShare {
     /// Takes units off what a tenant has used.
     pub fn lower(&mut self, name: &str, units: u64) {
         self.equal.lower(name, units);
+    }
+
+    /// By which word the claim is that a tenant's own account goes by.
+    #[must_use]
+    pub fn as_of(&self, name: &str) -> Option<AsOf> {
+        self.equal.as_of(name)
     }
 
     /// Units that a tenant has used, if it has an account of its own.

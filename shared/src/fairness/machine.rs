@@ -1,6 +1,6 @@
 //! One rule among the tenants with one parent.
 
-use super::ask::{Ask, Moment, Room, Standing};
+use super::ask::{AsOf, Ask, Moment, Room, Standing};
 use super::fair_share::FairShare;
 use super::paced::Paced;
 use super::pinned::Pinned;
@@ -69,6 +69,7 @@ impl Machine {
                     known: false,
                     borrow_max: None,
                     lend_max: None,
+                    as_of: AsOf::default(),
                     above: Vec::new(),
                 };
                 self.settle(&row.name, &standing, row.used);
@@ -119,6 +120,11 @@ impl Machine {
             }
             None => 0,
         }
+    }
+
+    /// By which word the claim is that an own account of a tenant goes by.
+    pub(crate) fn as_of(&self, name: &str) -> Option<AsOf> {
+        each!(self, one => one.as_of(name))
     }
 
     pub(crate) fn used(&self, name: &str) -> u64 {

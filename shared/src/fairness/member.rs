@@ -1,6 +1,6 @@
 //! A tenant among those with the same parent.
 
-use super::ask::Standing;
+use super::ask::{AsOf, Standing};
 use super::classes::ClassKey;
 use crate::policy::weight::Weight;
 
@@ -24,6 +24,8 @@ pub(crate) struct Member {
     pub borrow_max: Option<u64>,
     /// Units of its guarantee that are not kept for it; `None`: nothing is kept.
     pub unkept: Option<u64>,
+    /// By which word of the policy these are.
+    pub as_of: AsOf,
     /// The key by which its class knows it.
     pub placed: Option<u64>,
     /// Whether it waits to be placed again.
@@ -39,6 +41,7 @@ impl Member {
             used: 0,
             borrow_max: None,
             unkept: None,
+            as_of: standing.as_of,
             placed: None,
             moved: false,
         };
@@ -48,11 +51,18 @@ impl Member {
 
     /// Takes over the bounds of what it may borrow and what may be lent of its guarantee.
     pub(crate) fn bound(&mut self, standing: &Standing, keeping: Keeping) {
+        self.as_of = standing.as_of;
         self.borrow_max = standing.borrow_max;
         self.unkept = match keeping {
             Keeping::Whole => Some(0),
             Keeping::AboveLendMax => standing.lend_max,
         };
+    }
+
+    /// Takes over what another claims.
+    pub(crate) fn claim_as(&mut self, other: &Self) {
+        (self.class, self.weight, self.as_of) = (other.class, other.weight, other.as_of);
+        (self.borrow_max, self.unkept) = (other.borrow_max, other.unkept);
     }
 
     /// What must be below its guarantee for some of it to be kept.
@@ -81,6 +91,7 @@ pub(crate) fn stranger() -> Standing {
         known: false,
         borrow_max: None,
         lend_max: None,
+        as_of: AsOf::default(),
         above: Vec::new(),
     }
 }

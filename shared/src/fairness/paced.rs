@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use super::accounts::OVERFLOW;
 use super::allowance::{Allowance, Delay};
-use super::ask::{Ask, Moment, Party, Room, Standing};
+use super::ask::{AsOf, Ask, Moment, Party, Room, Standing};
 use super::hungry::{Appetite, Level, level};
 use super::pace::Stretch;
 use super::paced_accounts::{Member, PacedAccounts};
@@ -152,6 +152,12 @@ impl Paced {
     #[must_use]
     pub fn guarantee(&self, name: &str, standing: &Standing, at: &Moment) -> u64 {
         self.accounts.guarantee(name, standing, at.limit)
+    }
+
+    /// By which word the claim is that a tenant's own account goes by.
+    #[must_use]
+    pub fn as_of(&self, name: &str) -> Option<AsOf> {
+        self.accounts.as_of(name)
     }
 
     /// Units that a tenant has used, if it has an account of its own.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::accounts::OVERFLOW;
-use super::ask::{Moment, Standing};
+use super::accounts::{OVERFLOW, shared};
+use super::ask::{AsOf, Moment, Standing};
 use super::costs::Costs;
 use super::pace::Pace;
 use super::rate::parts;
@@ -23,6 +23,7 @@ pub(super) struct Member {
     pub known: bool,
     pub borrow_max: Option<u64>,
     lend_max: Option<u64>,
+    as_of: AsOf,
     pub used: u64,
     pub costs: Costs,
     pub pace: Pace,
@@ -101,7 +102,7 @@ impl PacedAccounts {
         }
         match self.index.get(OVERFLOW).copied() {
             Some(id) => id,
-            None => self.add(Member::new(OVERFLOW, standing)),
+            None => self.add(Member::new(OVERFLOW, &shared(standing))),
         }
     }
 
@@ -119,6 +120,10 @@ impl PacedAccounts {
         let Some(member) = self.members.get_mut(id) else {
             return;
         };
+        if standing.as_of < member.as_of {
+            return;
+        }
+        member.as_of = standing.as_of;
         if member.claims(standing) {
             return;
         }
@@ -137,6 +142,12 @@ impl PacedAccounts {
         member.borrow_max = standing.borrow_max;
         member.lend_max = standing.lend_max;
         member.placed = false;
+    }
+
+    /// By which word the claim is that an own account of a tenant goes by.
+    pub fn as_of(&self, name: &str) -> Option<AsOf> {
+        let member = self.index.get(name).and_then(|id| self.members.get(*id));
+        member.map(|member| member.as_of)
     }
 
     /// Lets time pass. Whether this is the first time in a window: then all that were carried get their reserves.
@@ -346,6 +357,7 @@ impl Member {
             known: standing.known,
             borrow_max: standing.borrow_max,
             lend_max: standing.lend_max,
+            as_of: standing.as_of,
             used: 0,
             costs: Costs::default(),
             pace: Pace::default(),

@@ -5,7 +5,7 @@
 //! `surplus = pool - sum over the others of max(0, g_j - used_j)`, at least 0.
 
 use super::accounts::{Account, AccountId, Accounts};
-use super::ask::{Ask, Moment, Room, Standing};
+use super::ask::{AsOf, Ask, Moment, Room, Standing};
 use super::member::Keeping;
 use super::share::{ShareRow, ShareTerms};
 
@@ -124,6 +124,12 @@ impl Pinned {
     /// Takes units off what a tenant has used.
     pub fn lower(&mut self, name: &str, units: u64) {
         self.accounts.lower(name, units);
+    }
+
+    /// By which word the claim is that a tenant's own account goes by.
+    #[must_use]
+    pub fn as_of(&self, name: &str) -> Option<AsOf> {
+        self.accounts.as_of(name)
     }
 
     /// Units that a tenant has used, if it has an account of its own.

@@ -1,8 +1,9 @@
 //! The shares of one budget: who may have how much of it in this window.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::ask::{Above, Ask, Moment, Party, Room, Standing};
+use super::ask::{Above, AsOf, Ask, Moment, Party, Room, Standing};
 use super::machine::Machine;
 use crate::limits::TENANT_DEPTH_MAX;
 use crate::policy::weight::Weight;
@@ -133,14 +134,17 @@ impl Share {
         if above.is_empty() && self.chains.is_empty() {
             return self.top.room(&party.name, &party.standing, ask, at);
         }
+        let party = &*self.where_it_stands(party);
+        let Standing { above, as_of, .. } = &party.standing;
         self.place(party);
         let (mut at, mut whole) = (*at, None);
         let mut parent: Option<&str> = None;
         for one in above.iter().rev().take(TENANT_DEPTH_MAX) {
             let machine = self.machine(parent);
-            let room = machine.room(&one.name, &standing_of(one), ask, &at);
+            let standing = standing_of(one, *as_of);
+            let room = machine.room(&one.name, &standing, ask, &at);
             let left = room.ceiling.saturating_sub(machine.used(&one.name));
-            let guarantee = machine.guarantee(&one.name, &standing_of(one), &at);
+            let guarantee = machine.guarantee(&one.name, &standing, &at);
             at = Moment {
                 limit: room.ceiling.max(guarantee),
                 unlent: at.unlent.min(left),
@@ -163,7 +167,8 @@ impl Share {
         let fresh = Machine::new(self.terms);
         for one in party.standing.above.iter().rev().take(TENANT_DEPTH_MAX) {
             let here = machine.unwrap_or(&fresh);
-            let room = here.peek(&one.name, &standing_of(one), &at);
+            let standing = standing_of(one, party.standing.as_of);
+            let room = here.peek(&one.name, &standing, &at);
             left = left.min(room.left);
             at.limit = room.ceiling;
             machine = self.below.get(&one.name).map(|below| &below.machine);
@@ -212,6 +217,7 @@ impl Share {
         if above.is_empty() && self.chains.is_empty() {
             return self.top.settle(&party.name, &party.standing, used);
         }
+        let party = &*self.where_it_stands(party);
         self.place(party);
         self.settle_chain(party, |_| used);
     }
@@ -228,8 +234,31 @@ impl Share {
         for (one, parent) in above.zip(parents.chain([None])) {
             let machine = self.machine(parent.map(|parent| parent.name.as_str()));
             let used = machine.used(&one.name).saturating_add(after);
-            machine.settle(&one.name, &standing_of(one), used.saturating_sub(before));
+            let standing = standing_of(one, party.standing.as_of);
+            machine.settle(&one.name, &standing, used.saturating_sub(before));
         }
+    }
+
+    /// The party below those that a later claim put it below: an earlier one does not take it back. What else an earlier
+    /// claim says, the accounts ignore by themselves.
+    fn where_it_stands<'a>(&self, party: &'a Party) -> Cow<'a, Party> {
+        let chain = self.chains.get(&party.name);
+        let parent = chain.and_then(|chain| self.below.get(chain.first()?));
+        let machine = parent.map_or(&self.top, |below| &below.machine);
+        let known = machine.as_of(&party.name);
+        if known.is_none_or(|known| known <= party.standing.as_of) {
+            return Cow::Borrowed(party);
+        }
+        let names = chain.into_iter().flatten();
+        let above = names.map(|name| Above {
+            name: name.clone(),
+            weight: Weight::WHOLE,
+            borrow_max: None,
+            lend_max: None,
+        });
+        let mut party = party.clone();
+        party.standing.above = above.collect();
+        Cow::Owned(party)
     }
 
     /// Takes a tenant, with what it has used, to where it stands now.
@@ -339,12 +368,13 @@ impl Share {
 }
 
 /// The standing of a tenant that is above others. The policy names it.
-fn standing_of(above: &Above) -> Standing {
+fn standing_of(above: &Above, as_of: AsOf) -> Standing {
     Standing {
         weight: above.weight,
         known: true,
         borrow_max: above.borrow_max,
         lend_max: above.lend_max,
+        as_of,
         above: Vec::new(),
     }
 }

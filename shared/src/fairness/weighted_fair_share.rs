@@ -2,7 +2,7 @@
 //! while units last; what others leave goes to whoever comes first.
 
 use super::accounts::{Account, AccountId, Accounts};
-use super::ask::{Ask, Moment, Room, Standing};
+use super::ask::{AsOf, Ask, Moment, Room, Standing};
 use super::member::Keeping;
 use super::share::{ShareRow, ShareTerms};
 
@@ -116,6 +116,12 @@ impl WeightedFairShare {
     /// Takes units off what a tenant has used.
     pub fn lower(&mut self, name: &str, units: u64) {
         self.accounts.lower(name, units);
+    }
+
+    /// By which word the claim is that a tenant's own account goes by.
+    #[must_use]
+    pub fn as_of(&self, name: &str) -> Option<AsOf> {
+        self.accounts.as_of(name)
     }
 
     /// Units that a tenant has used, if it has an account of its own.

@@ -3,6 +3,8 @@
 //! What was held and what was lent on are one stored row. It is written before a message that returns units or a
 //! reply that lends units leaves, so that a region that wakes can neither lend twice nor return what it lent.
 
+use std::collections::BTreeMap;
+
 use super::ahead::Ahead;
 use super::holder::{Holder, Lease, Outlook, Relay};
 use super::lender::{AheadOffer, Lender, Offer};
@@ -306,6 +308,17 @@ impl Escrow {
     #[must_use]
     pub fn restless(&self, now: EpochMs) -> bool {
         self.above.restless(now)
+    }
+
+    /// Takes out what lapsed here unlent; see [`Holder::take_lapsed`].
+    pub fn take_lapsed(&mut self, now: EpochMs) -> BTreeMap<WindowLabel, u64> {
+        self.above.take_lapsed(now)
+    }
+
+    /// Whether units of a window that is over may still have to be told of; see [`Holder::lapsing`].
+    #[must_use]
+    pub fn lapsing(&self, now: EpochMs) -> bool {
+        self.above.lapsing(now)
     }
 
     /// Whether it may be dropped without changing any promise; see [`Holder::idle`].

@@ -58,6 +58,8 @@ pub struct AheadOffer {
 pub struct Lender {
     window: WindowLabel,
     lent: u64,
+    /// Units lent in the open window, each time that they were.
+    granted: u64,
     watermark: u64,
     /// Came back since the watermark was written: not lent again from memory, as another life may have taken it too.
     returned: u64,
@@ -93,6 +95,7 @@ impl Lender {
         Self {
             window,
             lent: watermark,
+            granted: watermark,
             watermark,
             returned: 0,
             rows: BTreeMap::new(),
@@ -190,6 +193,12 @@ impl Lender {
         self.lent
     }
 
+    /// Units lent in the open window, each time that they were: those that came back may have been lent again.
+    #[must_use]
+    pub fn granted(&self) -> u64 {
+        self.granted
+    }
+
     /// The durable watermark.
     #[must_use]
     pub fn watermark(&self) -> u64 {
@@ -232,6 +241,7 @@ impl Lender {
         }
         self.window = label;
         self.lent = self.ahead.get(&label).copied().unwrap_or(0);
+        self.granted = self.lent;
         self.watermark = self.lent;
         self.returned = 0;
         self.ahead.retain(|ahead, _| *ahead > label);
@@ -334,6 +344,7 @@ impl Lender {
             let units = room.waiting.saturating_add(room.ahead).min(claim.unlent);
             if units > 0 {
                 self.lent += units;
+                self.granted = self.granted.saturating_add(units);
                 self.row(message.holder).held += units;
                 let held = self.tenants.held(message.holder, &party.name);
                 self.tenants

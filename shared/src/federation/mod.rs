@@ -23,6 +23,7 @@
 
 pub mod ahead;
 pub mod attribution;
+pub mod closed;
 pub mod divide;
 pub mod escrow;
 pub mod federated_escrow;

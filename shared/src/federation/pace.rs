@@ -5,7 +5,9 @@ use crate::limits::{CONTACT_MS_MIN, COST_MAX};
 use crate::units::EpochMs;
 
 /// Units over the present stretch of time and the one before, each at least the shortest time between two contacts: a
-/// burst is not a rate, and a message does not start the measurement anew.
+/// burst is not a rate, and a message does not start the measurement anew. Who asked for nothing during twice the time
+/// that is looked ahead is not expected to ask in it: a rate that only fades would keep the last units of a burst for as
+/// many times that as there were units.
 ///
 /// ```
 /// use weir_shared::federation::pace::Pace;
@@ -15,11 +17,13 @@ use crate::units::EpochMs;
 /// assert_eq!((pace.expected(500, EpochMs(3)), pace.demanded(500, EpochMs(3))), (10, 15));
 /// pace.note(50, 0, EpochMs(900)); // 60 in 900 ms
 /// assert_eq!(pace.expected(450, EpochMs(900)), 30);
-/// assert_eq!(pace.expected(500, EpochMs(60_000)), 0); // long ago
+/// assert_eq!(pace.expected(450, EpochMs(1_900)), 14); // 60 in 1,900 ms
+/// assert_eq!(pace.expected(450, EpochMs(1_901)), 0); // quiet for more than 2 * 500 ms
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
     since: EpochMs,
+    last_at: EpochMs,
     used: u64,
     asked: u64,
     before: Stretch,
@@ -38,6 +42,7 @@ impl Pace {
     pub fn new(now: EpochMs) -> Self {
         Self {
             since: now,
+            last_at: now,
             used: 0,
             asked: 0,
             before: Stretch::default(),
@@ -55,6 +60,9 @@ impl Pace {
             };
             (self.since, self.used, self.asked) = (now, 0, 0);
         }
+        if used > 0 || denied > 0 {
+            self.last_at = now;
+        }
         self.used = self.used.saturating_add(used);
         self.asked = self.asked.saturating_add(used).saturating_add(denied);
     }
@@ -68,6 +76,9 @@ impl Pace {
     /// Units that will be used in `horizon_ms`, at this pace.
     #[must_use]
     pub fn expected(&self, horizon_ms: u64, now: EpochMs) -> u64 {
+        if self.quiet(horizon_ms, now) {
+            return 0;
+        }
         let used = self.used.saturating_add(self.before.used);
         expected_units(used, self.elapsed_ms(now), horizon_ms).min(COST_MAX)
     }
@@ -75,14 +86,25 @@ impl Pace {
     /// Units that will be asked for in `horizon_ms`, at this pace.
     #[must_use]
     pub fn demanded(&self, horizon_ms: u64, now: EpochMs) -> u64 {
-        let asked = self.asked.saturating_add(self.before.asked);
-        expected_units(asked, self.elapsed_ms(now), horizon_ms).min(COST_MAX)
+        if self.quiet(horizon_ms, now) {
+            return 0;
+        }
+        self.faded(horizon_ms, now)
     }
 
     /// Whether it comes to nothing: nobody asked for longer than any lease is made for.
     #[must_use]
     pub fn still(&self, now: EpochMs) -> bool {
-        self.demanded(CONTACT_MS_MIN, now) == 0
+        self.faded(CONTACT_MS_MIN, now) == 0
+    }
+
+    fn faded(&self, horizon_ms: u64, now: EpochMs) -> u64 {
+        let asked = self.asked.saturating_add(self.before.asked);
+        expected_units(asked, self.elapsed_ms(now), horizon_ms).min(COST_MAX)
+    }
+
+    fn quiet(&self, horizon_ms: u64, now: EpochMs) -> bool {
+        now.since(self.last_at) > 2 * horizon_ms.max(CONTACT_MS_MIN)
     }
 
     fn elapsed_ms(&self, now: EpochMs) -> u64 {

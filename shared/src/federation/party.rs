@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::fairness::ask::{Above, Party, Standing};
+use crate::fairness::ask::{Above, AsOf, Party, Standing};
 use crate::limits::{JSON_INTEGER_MAX, TENANT_DEPTH_MAX};
 use crate::policy::name::tenant_name;
 use crate::policy::weight::Weight;
+use crate::units::EpochMs;
 use crate::wire::exchange::{AboveBody, RankBody, Refusal};
 
 impl From<&Party> for Option<RankBody> {
@@ -14,7 +15,11 @@ impl From<&Party> for Option<RankBody> {
     /// ```
     /// use weir_shared::fairness::ask::Party;
     /// use weir_shared::wire::exchange::RankBody;
-    /// let rank = RankBody { weight: 2_500_000, known: true, borrow_max: None, lend_max: Some(5), above: Vec::new() };
+    /// use weir_shared::units::Revision;
+    /// let rank = RankBody {
+    ///     weight: 2_500_000, known: true, borrow_max: None, lend_max: Some(5), revision: Revision(7), since: 0,
+    ///     above: Vec::new(),
+    /// };
     /// let acme = Party::try_from(("acme", &rank)).unwrap();
     /// assert_eq!(acme.standing.weight.as_f64(), 2.5);
     /// assert_eq!(Option::<RankBody>::from(&acme), Some(rank));
@@ -27,6 +32,8 @@ impl From<&Party> for Option<RankBody> {
             known: standing.known,
             borrow_max: standing.borrow_max,
             lend_max: standing.lend_max,
+            revision: standing.as_of.revision,
+            since: standing.as_of.since.0,
             above: standing.above.iter().map(AboveBody::from).collect(),
         })
     }
@@ -72,6 +79,10 @@ impl TryFrom<(&str, &RankBody)> for Party {
                 known: rank.known,
                 borrow_max: units(rank.borrow_max, "rank/borrow_max")?,
                 lend_max: units(rank.lend_max, "rank/lend_max")?,
+                as_of: AsOf {
+                    revision: rank.revision,
+                    since: EpochMs(rank.since),
+                },
                 above: above?,
             },
         })

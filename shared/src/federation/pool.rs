@@ -3,6 +3,7 @@
 //! The open window of a pool with a rolling limit is one part of it. What may be lent in it is the limit less what the
 //! parts before it lent: see [`History`].
 
+use super::closed::Closed;
 use super::divide::{FirstCome, Shared};
 use super::history::History;
 use super::lender::{AheadOffer, Lender, Offer};
@@ -15,6 +16,7 @@ use crate::limits::AHEAD_WINDOWS_MAX;
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::exchange::{Refusal, ReplyBody, Terms};
 use crate::wire::stored::StoredPool;
+use crate::wire::windows::ClosedWindow;
 
 /// Labels that a pool passes over when it does not know which were used: milliseconds of two years. An object can do
 /// so a hundred thousand times before labels leave the range of exact JSON integers.
@@ -41,6 +43,8 @@ pub struct Pool {
     /// The tenants' accounts, where they share the pool.
     share: Option<Share>,
     durable: Option<StoredPool>,
+    /// Windows that are over.
+    closed: Closed,
 }
 
 impl Pool {
@@ -88,6 +92,7 @@ impl Pool {
                 .with_ahead(stored.ahead.iter().map(|(label, units)| (*label, *units))),
             share: None,
             durable: Some(stored.clone()),
+            closed: Closed::woke_in(stored.label),
         };
         pool.measure(EpochMs(0));
         pool
@@ -166,6 +171,11 @@ impl Pool {
             lender: Lender::wake(label, lent),
             share: None,
             durable: None,
+            closed: if lent > 0 {
+                Closed::woke_in(label)
+            } else {
+                Closed::default()
+            },
         };
         pool.measure(now);
         pool
@@ -327,6 +337,17 @@ impl Pool {
         self.share.as_ref()
     }
 
+    /// The windows from the label `from` on that are over, oldest first, as far as this root remembers.
+    #[must_use]
+    pub fn windows_over(&self, from: WindowLabel, now: EpochMs) -> Vec<ClosedWindow> {
+        let over = self.window.held(now).is_none() && self.window.label >= from;
+        let last = over.then(|| {
+            self.closed
+                .record(&self.window, self.terms.limit, &self.lender)
+        });
+        self.closed.since(from).chain(last).collect()
+    }
+
     /// The open window.
     #[must_use]
     pub fn window(&self) -> Window {
@@ -362,6 +383,10 @@ impl Pool {
         match self.window.held(now) {
             Some(window) => self.window = window,
             None => {
+                let closed = self
+                    .closed
+                    .record(&self.window, self.terms.limit, &self.lender);
+                self.closed.push(closed);
                 (self.window, self.history) = self.next(now);
                 if let Some(share) = self.share.as_mut() {
                     share.roll();

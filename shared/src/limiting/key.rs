@@ -24,6 +24,28 @@ pub fn full_key(tenant: Option<&str>, key: &str) -> String {
     }
 }
 
+/// The name under which a meter's states are kept: no limit of the policy has it.
+///
+/// ```
+/// use weir_shared::limiting::key::meter_name;
+/// assert_eq!(meter_name("results"), "meter\u{1}results");
+/// ```
+#[must_use]
+pub fn meter_name(name: &str) -> String {
+    format!("meter{SEPARATOR}{name}")
+}
+
+/// The name under which a guard's states are kept: no limit of the policy has it.
+///
+/// ```
+/// use weir_shared::limiting::key::guard_name;
+/// assert_eq!(guard_name("queries"), "guard\u{1}queries");
+/// ```
+#[must_use]
+pub fn guard_name(name: &str) -> String {
+    format!("guard{SEPARATOR}{name}")
+}
+
 /// The key that all share for which there is no room.
 #[must_use]
 pub fn shared_key() -> String {

@@ -3,10 +3,15 @@
 
 pub mod hold;
 pub mod key;
+pub mod line;
 mod reply;
 pub mod reservation;
+pub mod reset;
 pub mod rows;
 pub mod shard;
+pub mod slot;
+mod slots;
 pub mod store;
 pub mod tap;
+pub mod terms;
 pub mod verdict;

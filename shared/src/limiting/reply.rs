@@ -25,6 +25,7 @@ pub(super) fn reply(verdict: &Verdict) -> DecideReply {
                 decision: (*decision).into(),
                 receipt: receipt.clone(),
                 drawn: None,
+                in_flight: None,
             })
             .collect()
     });

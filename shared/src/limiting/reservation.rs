@@ -13,6 +13,9 @@ pub struct Reservation {
     pub op: OpId,
     /// The region that charged it.
     pub region: String,
+    /// For which tenant: only who may decide for it settles it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     /// Until when it can be settled; unsettled, it stays charged in full.
     pub expires_at: EpochMs,
     /// What was charged.
@@ -44,12 +47,15 @@ pub enum Place {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tenant: Option<String>,
     },
-    /// In the state of a key that the region keeps.
+    /// In the state of a key that a shard keeps.
     Key {
-        /// The limit.
+        /// The limit, or the name of a meter's states.
         limit: String,
         /// The key.
         key: String,
+        /// Whether the shard is one of the whole deployment; else it is one of the region that charged.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        global: bool,
         /// What gives it back.
         receipt: ScaledReceipt,
     },
@@ -86,7 +92,7 @@ impl Reservation {
     ///     place: Place::Pool { pool: "tokens".to_owned(), label: WindowLabel(1), tenant: None },
     /// };
     /// let reservation = Reservation {
-    ///     op: OpId(1), region: "weur".to_owned(), expires_at: EpochMs(0),
+    ///     op: OpId(1), region: "weur".to_owned(), tenant: None, expires_at: EpochMs(0),
     ///     charges: vec![charge(1_500, 1_500), charge(1, 2)],
     /// };
     /// let changes = |actual| reservation.settle(actual).iter().map(|c| (c.back, c.debt)).collect::<Vec<_>>();

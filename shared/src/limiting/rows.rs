@@ -11,8 +11,8 @@ use crate::wire::stored::StoredHold;
 /// The rows that a shard reads.
 pub trait Rows {
     /// Where the state of a key is kept: under its own key, or under the one that all share for which there is no
-    /// room.
-    fn place(&mut self, key: StateKey) -> StateKey;
+    /// room. Some room is kept for `known` keys: those of tenants that the policy names.
+    fn place(&mut self, key: StateKey, known: bool) -> StateKey;
 
     /// The state of a key.
     fn state(&mut self, key: &StateKey) -> Row;
@@ -50,6 +50,15 @@ pub enum Put {
         op: OpId,
         /// The hold; `None` when it is over.
         row: Option<StoredHold>,
+    },
+    /// A key was put back to its start.
+    Reset {
+        /// The key.
+        key: StateKey,
+        /// When.
+        at: EpochMs,
+        /// When nothing from before can come any more.
+        expires_at: EpochMs,
     },
     /// The result of a settlement.
     Settled {

@@ -2,40 +2,33 @@
 //!
 //! Every event gives the rows to write, at once and before the answer leaves.
 
-use std::collections::BTreeMap;
-
 use super::hold::{Charge, Holds, Recent};
 use super::reply::{charges, nothing, reply};
+use super::reset::{Resets, charged_at};
 use super::rows::{Draft, Put, Row, Rows, draft};
+use super::slots::tell_slots;
+use super::terms::{Known, Machine, unknown};
 use crate::algorithms::State;
 use crate::algorithms::composite::{Dimension, Group, Source, StateKey, evaluate};
-use crate::algorithms::leaky_bucket::LeakyBucket;
 use crate::algorithms::scale::{Scaled, ScaledState};
 use crate::algorithms::state::rescaled_up;
 use crate::decision::Decision;
-use crate::invalid::{Fault, Invalid};
-use crate::limits::{CALL_MS_MAX, HOLD_MS, POLICY_ENTRIES_MAX};
-use crate::policy::limit::{Rule, rule_of};
-use crate::units::{EpochMs, OpId, Revision};
+use crate::invalid::Invalid;
+use crate::limits::{CALL_MS_MAX, HOLD_MS};
+use crate::units::{EpochMs, OpId};
 use crate::wire::keys::{
     AskedBody, DebtBody, DecideBody, DecideReply, DrawnBody, FinishBody, FinishReply, LimitTerms,
     ReturnBody, SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
 };
 use crate::wire::stored::StoredHold;
 
-/// The rules of one limit, as a shard last heard them.
-#[derive(Debug, Clone)]
-enum Machine {
-    Decides(Scaled),
-    Shapes(LeakyBucket),
-}
-
 /// A shard.
 #[derive(Debug, Clone, Default)]
 pub struct Shard {
-    known: BTreeMap<String, (Revision, u64, Machine)>,
-    holds: Holds,
-    recent: Recent,
+    pub(super) known: Known,
+    pub(super) holds: Holds,
+    pub(super) recent: Recent,
+    pub(super) resets: Resets,
 }
 
 impl Shard {
@@ -58,7 +51,7 @@ impl Shard {
         rows: &mut impl Rows,
         now: EpochMs,
     ) -> Result<(DecideReply, Vec<Put>), Invalid> {
-        self.learn(&body.limits)?;
+        self.known.learn(&body.limits)?;
         let mut draft = draft(rows);
         self.lapse(&mut draft, now);
         for back in &body.returns {
@@ -69,18 +62,12 @@ impl Shard {
             return Ok((nothing(), self.finish_draft(draft)));
         }
         let groups = self.groups(body, draft.rows)?;
-        let machines = &self.known;
-        let verdict = evaluate(
-            &groups,
-            |key| match machines.get(&key.limit) {
-                Some((_, _, Machine::Decides(machine))) => draft.state(machine, key, now),
-                _ => None,
-            },
-            now,
-        );
+        let load = |key: &StateKey| draft.state(self.known.decides(key).ok()?, key, now);
+        let verdict = evaluate(&groups, load, now);
         let mut charges = charges(&groups, &verdict);
         let mut reply = reply(&verdict);
         draft.touched.extend(verdict.writes);
+        tell_slots(&groups, &mut draft, &mut reply, now);
         let drawn = self.draw(body, &groups, &mut draft, &mut reply, now);
         if body.hold && reply.admitted {
             let lapses_at = now.plus(HOLD_MS);
@@ -146,15 +133,21 @@ impl Shard {
         rows: &mut impl Rows,
         now: EpochMs,
     ) -> Result<(SettledKeys, Vec<Put>), Invalid> {
-        self.learn(&body.limits)?;
+        self.known.learn(&body.limits)?;
         if let Some(result) = rows.settled(body.op) {
             return Ok((result, Vec::new()));
         }
         let mut draft = draft(rows);
         self.lapse(&mut draft, now);
         let mut result = SettledKeys::default();
+        let charged_at = charged_at(body);
         for back in &body.returns {
-            let taken = self.give_back(&mut draft, back, now)?;
+            let void = self.resets.void_charge(&key_of(back), charged_at);
+            let taken = if void {
+                0
+            } else {
+                self.give_back(&mut draft, back, now)?
+            };
             result.returned.push(taken);
         }
         for debt in &body.debts {
@@ -179,14 +172,15 @@ impl Shard {
         rows: &mut impl Rows,
         now: EpochMs,
     ) -> Result<(ShapeReply, Vec<Put>), Invalid> {
-        self.learn(std::slice::from_ref(&body.limit))?;
-        let Some((_, _, Machine::Shapes(bucket))) = self.known.get(&body.limit.name) else {
-            return Err(unknown(&body.limit.name));
-        };
-        let key = rows.place(StateKey {
+        self.known.learn(std::slice::from_ref(&body.limit))?;
+        let key = StateKey {
             limit: body.limit.name.clone(),
             key: body.key.clone(),
-        });
+        };
+        let Some(Machine::Shapes(bucket)) = self.known.of(&key) else {
+            return Err(unknown(&body.limit.name));
+        };
+        let key = rows.place(key, false);
         let row = rows.state(&key);
         let damaged = row == Row::Damaged;
         let state = match row {
@@ -221,40 +215,6 @@ impl Shard {
         self.finish_draft(draft)
     }
 
-    /// Takes the rules of limits that are newer than those known.
-    fn learn(&mut self, limits: &[LimitTerms]) -> Result<(), Invalid> {
-        for terms in limits {
-            let newer = |known: &(Revision, u64, Machine)| {
-                (known.0, known.1) < (terms.revision, terms.scale)
-            };
-            if !self.known.get(&terms.name).is_none_or(newer) {
-                continue;
-            }
-            let machine = match rule_of(&terms.body, terms.scale)? {
-                Rule::Single(single) => Machine::Decides(single.machine),
-                Rule::Shaper(shaper) => Machine::Shapes(shaper.bucket),
-                Rule::Composite(_) => return Err(unknown(&terms.name)),
-            };
-            if self.known.len() >= POLICY_ENTRIES_MAX && !self.known.contains_key(&terms.name) {
-                // Rules come again with every question: the oldest revision makes room.
-                let oldest = self.known.iter().min_by_key(|(_, known)| known.0);
-                if let Some(name) = oldest.map(|(name, _)| name.clone()) {
-                    self.known.remove(&name);
-                }
-            }
-            let known = (terms.revision, terms.scale, machine);
-            self.known.insert(terms.name.clone(), known);
-        }
-        Ok(())
-    }
-
-    fn machine(&self, limit: &str) -> Result<&Scaled, Invalid> {
-        match self.known.get(limit) {
-            Some((_, _, Machine::Decides(machine))) => Ok(machine),
-            _ => Err(unknown(limit)),
-        }
-    }
-
     fn groups(&self, body: &DecideBody, rows: &mut impl Rows) -> Result<Vec<Group<'_>>, Invalid> {
         let mut groups = Vec::with_capacity(body.groups.len());
         for group in &body.groups {
@@ -287,14 +247,16 @@ impl Shard {
                 cost,
                 look,
                 shadow,
-                ..
+                known,
+                ahead: _,
             } => {
-                let machine = self.machine(limit)?;
-                let parts = in_scale(*cost, limit, limits, machine);
-                let key = rows.place(StateKey {
+                let key = StateKey {
                     limit: limit.clone(),
                     key: key.clone(),
-                });
+                };
+                let machine = self.known.decides(&key)?;
+                let parts = in_scale(*cost, limit, limits, machine);
+                let key = rows.place(key, *known);
                 let source = if *look {
                     Source::Look {
                         machine,
@@ -376,11 +338,12 @@ impl Shard {
         back: &ReturnBody,
         now: EpochMs,
     ) -> Result<u64, Invalid> {
-        let machine = self.machine(&back.limit)?;
-        let key = draft.rows.place(StateKey {
-            limit: back.limit.clone(),
-            key: back.key.clone(),
-        });
+        let key = key_of(back);
+        let machine = self.known.decides(&key)?;
+        if self.resets.void_draw(&key, now) {
+            return Ok(0);
+        }
+        let key = draft.rows.place(key, false);
         let Some(state) = draft.state(machine, &key, now) else {
             return Ok(0);
         };
@@ -399,11 +362,16 @@ impl Shard {
         limits: &[LimitTerms],
         now: EpochMs,
     ) -> Result<u64, Invalid> {
-        let machine = self.machine(&debt.limit)?;
-        let key = draft.rows.place(StateKey {
+        let key = StateKey {
             limit: debt.limit.clone(),
             key: debt.key.clone(),
-        });
+        };
+        let machine = self.known.decides(&key)?;
+        if machine.guard().is_some() {
+            // A slot is held by what runs; what ran longer or cost more holds none.
+            return Ok(0);
+        }
+        let key = draft.rows.place(key, false);
         let state = draft.state(machine, &key, now);
         let open = machine.remaining(state.as_ref(), now);
         let wanted = in_scale(debt.units, &debt.limit, limits, machine);
@@ -424,7 +392,7 @@ impl Shard {
         })
     }
 
-    fn lapse<R: Rows>(&mut self, draft: &mut Draft<'_, R>, now: EpochMs) {
+    pub(super) fn lapse<R: Rows>(&mut self, draft: &mut Draft<'_, R>, now: EpochMs) {
         for (op, row) in self.holds.lapsed(now) {
             if !row.committed {
                 self.undo_hold(draft, &row, now);
@@ -436,7 +404,7 @@ impl Shard {
     /// Gives back what a hold charged. Its rules came with it: the shard may have woken since.
     fn undo_hold<R: Rows>(&mut self, draft: &mut Draft<'_, R>, row: &StoredHold, now: EpochMs) {
         // Rules that were valid when they were stored are valid still.
-        let _known = self.learn(&row.limits);
+        let _known = self.known.learn(&row.limits);
         self.take_back(draft, &row.charges, now);
     }
 
@@ -447,11 +415,11 @@ impl Shard {
         }
     }
 
-    fn finish_draft<R>(&self, draft: Draft<'_, R>) -> Vec<Put> {
+    pub(super) fn finish_draft<R>(&self, draft: Draft<'_, R>) -> Vec<Put> {
         let mut puts = draft.puts;
         for (key, state) in draft.touched {
             // A limit that was touched is known.
-            let Ok(machine) = self.machine(&key.limit) else {
+            let Ok(machine) = self.known.decides(&key) else {
                 continue;
             };
             puts.push(Put::State {
@@ -480,12 +448,9 @@ fn asked_scale(limit: &str, limits: &[LimitTerms], machine: &Scaled) -> u64 {
     terms.map_or(machine.scale(), |terms| terms.scale)
 }
 
-fn unknown(limit: &str) -> Invalid {
-    Invalid::new(
-        "/limits",
-        Fault::Unknown {
-            name: limit.to_owned(),
-            what: "limit of this question",
-        },
-    )
+fn key_of(back: &ReturnBody) -> StateKey {
+    StateKey {
+        limit: back.limit.clone(),
+        key: back.key.clone(),
+    }
 }

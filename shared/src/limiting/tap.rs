@@ -195,9 +195,9 @@ impl Tap {
 
     /// The shard denied `cost` units of a question that was sent at `sent_at`. A denial stands until its retry time,
     /// counted from then so that it never outlasts it, and at most until `contact_at`, when the region is heard of
-    /// again.
+    /// again. One for want of a slot does not stand: the slot is free as soon as its holder releases it.
     pub fn deny(&mut self, cost: u64, decision: Decision, sent_at: EpochMs, contact_at: EpochMs) {
-        if decision.reason == Reason::Unavailable {
+        if matches!(decision.reason, Reason::Unavailable | Reason::Concurrency) {
             return;
         }
         let until = match decision.retry {
@@ -360,6 +360,19 @@ mod tests {
         tap.finish((5, 0, denial), None, (EpochMs(500), EpochMs(900)));
         tap.ask_again();
         assert_eq!(at(&mut tap, 5, 502), Look::Ask, "a new revision");
+    }
+
+    #[test]
+    fn a_denial_for_want_of_a_slot_or_of_a_holder_does_not_stand() {
+        for reason in [Reason::Concurrency, Reason::Unavailable] {
+            let mut tap = Tap::default();
+            let _question = tap.ask(false, EpochMs(0));
+            let denial = decision(reason, 0, Retry::AfterMs(30_000));
+            tap.finish((1, 0, denial), None, (EpochMs(0), EpochMs(500)));
+            assert_eq!(tap.standing_denial(1, 10, EpochMs(1)), None);
+            assert_eq!(tap.look((1, 10), false, EpochMs(1)), Look::Ask);
+            assert!(tap.idle(EpochMs(1)));
+        }
     }
 
     #[test]

@@ -3,11 +3,20 @@
 mod algorithm;
 pub mod budget;
 pub mod composite;
+pub mod effective;
 mod fields;
 mod global;
+pub mod guard;
 mod hierarchy;
+pub mod ideal;
 pub mod limit;
+pub mod meter;
 pub mod name;
+mod origin;
+mod overridden;
+pub mod overrides;
+pub mod patch;
+pub mod preview;
 pub mod region;
 mod served;
 pub mod tenant;
@@ -15,7 +24,6 @@ pub mod weight;
 
 use std::collections::BTreeMap;
 
-use crate::fairness::ask::Party;
 use crate::federation::pool_name::PoolName;
 use crate::invalid::{Fault, Invalid, step};
 use crate::limits::{POLICY_ENTRIES_MAX, POLICY_TENANTS_MAX, REGIONS_MAX, TENANTS_MAX};
@@ -23,7 +31,9 @@ use crate::units::Revision;
 use crate::wire::exchange::Terms;
 use crate::wire::policy::{HeaderDialect, PolicyDocument, Scope, Sharing};
 use budget::Budget;
+use guard::Guard;
 use limit::Limit;
+use meter::Meter;
 use name::{label, tenant_name};
 use tenant::Tiers;
 use weight::Weight;
@@ -60,6 +70,10 @@ pub struct Policy {
     pub budgets: BTreeMap<String, Budget>,
     /// Limits by name. What composite limits refer to is among them.
     pub limits: BTreeMap<String, Limit>,
+    /// Meters by name.
+    pub meters: BTreeMap<String, Meter>,
+    /// Guards by name.
+    pub guards: BTreeMap<String, Guard>,
     /// The rate-limit headers of a decision.
     pub headers: HeaderDialect,
 }
@@ -124,27 +138,6 @@ impl Policy {
         };
         (limit > 0).then_some(Terms { limit, ..terms })
     }
-
-    /// The claim of a tenant to any budget; `None` for one that this policy refuses.
-    ///
-    /// ```
-    /// use weir_shared::invalid::read_json;
-    /// use weir_shared::policy::Policy;
-    /// use weir_shared::wire::policy::PolicyDocument;
-    /// let document: PolicyDocument = read_json(br#"{
-    ///   "regions": ["weur"], "tiers": { "free": { "weight": 1 } }, "default_tier": "free",
-    ///   "tenants": { "acme": { "weight": 6 }, "acme/web": { "parent": "acme", "borrow_max": 0 } }
-    /// }"#).unwrap();
-    /// let policy = Policy::try_from(&document).unwrap();
-    /// let web = policy.party("acme/web").unwrap().standing;
-    /// assert_eq!((web.weight.as_f64(), web.known, web.borrow_max), (1.0, true, Some(0)));
-    /// assert_eq!((web.above[0].name.as_str(), web.above[0].weight.as_f64()), ("acme", 6.0));
-    /// assert!(!policy.party("stranger").unwrap().standing.known);
-    /// ```
-    #[must_use]
-    pub fn party(&self, tenant: &str) -> Option<Party> {
-        self.tiers.party(tenant)
-    }
 }
 
 impl TryFrom<&PolicyDocument> for Policy {
@@ -165,7 +158,7 @@ impl TryFrom<&PolicyDocument> for Policy {
         let budgets = entries("/budgets", &document.budgets, |body| {
             Budget::try_from(body)?.divided(&regions)
         })?;
-        Ok(Self {
+        let policy = Self {
             enforcing: document.enforcing,
             regions,
             home,
@@ -174,8 +167,12 @@ impl TryFrom<&PolicyDocument> for Policy {
             unknown_weight_max,
             budgets,
             limits: limits(document)?,
+            meters: entries("/meters", &document.meters, |body| Meter::try_from(body))?,
+            guards: entries("/guards", &document.guards, |body| Guard::try_from(body))?,
             headers: document.rate_limit_headers,
-        })
+        };
+        overridden::check(&policy)?;
+        Ok(policy)
     }
 }
 
@@ -295,28 +292,21 @@ fn unserved(document: &PolicyDocument) -> Result<(), Invalid> {
         document.tenants.len(),
         POLICY_TENANTS_MAX,
     )?;
-    let maps = [
-        ("/meters", &document.meters),
-        ("/guards", &document.guards),
-        ("/overload", &document.overload),
-    ];
-    for (field, map) in maps {
-        if let Some(name) = map.keys().next() {
-            return Err(Invalid::new(
-                format!("{field}{}", step(name)),
-                Fault::Unserved {
-                    got: field[1..].to_owned(),
-                    served: "budgets and limits",
-                },
-            ));
-        }
+    if let Some(name) = document.overload.keys().next() {
+        return Err(Invalid::new(
+            format!("/overload{}", step(name)),
+            Fault::Unserved {
+                got: "overload".to_owned(),
+                served: "budgets, limits, meters and guards",
+            },
+        ));
     }
     if !document.routes.is_empty() {
         return Err(Invalid::new(
             "/routes/0",
             Fault::Unserved {
                 got: "routes".to_owned(),
-                served: "budgets and limits",
+                served: "budgets, limits, meters and guards",
             },
         ));
     }

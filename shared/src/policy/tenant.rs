@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::name::tenant_name;
+use super::overrides::{Claim, Overrides, amount, weight};
 use super::weight::Weight;
-use super::{between, count, entries, hierarchy};
-use crate::fairness::ask::{Above, Party, Standing};
+use super::{count, entries, hierarchy};
+use crate::fairness::ask::{Above, AsOf, Party, Standing};
 use crate::invalid::{Fault, Invalid, step};
-use crate::limits::{JSON_INTEGER_MAX, POLICY_ENTRIES_MAX, TENANT_DEPTH_MAX, WEIGHTS_MAX};
+use crate::limits::{POLICY_ENTRIES_MAX, TENANT_DEPTH_MAX, WEIGHTS_MAX};
+use crate::units::{EpochMs, Revision};
 use crate::wire::amount::AmountBody;
 use crate::wire::policy::{PolicyDocument, TenantBody, TierBody};
 
 /// Tiers, the rules that give them, and the tenants that are named.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Tiers {
     weights: BTreeMap<String, Weight>,
     rules: Vec<(String, String)>,
@@ -20,13 +22,21 @@ pub struct Tiers {
     tenants: BTreeMap<String, Named>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Named {
-    tier: Option<String>,
-    weight: Option<Weight>,
-    parent: Option<String>,
-    borrow_max: Option<u64>,
-    lend_max: Option<u64>,
+/// A tenant that the policy names, by its own word alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Named {
+    /// Its tier.
+    pub tier: Option<String>,
+    /// Its weight.
+    pub weight: Option<Weight>,
+    /// The tenant above it.
+    pub parent: Option<String>,
+    /// Units above its guarantee that it may use in a window.
+    pub borrow_max: Option<AmountBody>,
+    /// Units of its guarantee that others may use while it does not.
+    pub lend_max: Option<AmountBody>,
+    /// Changes with a start and an end.
+    pub overrides: Overrides,
 }
 
 /// What a tenant resolves to.
@@ -38,61 +48,140 @@ pub struct Resolved<'a> {
     pub weight: Weight,
 }
 
+/// Whose word gives a tenant its tier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TierBy {
+    /// The tenant's own.
+    Tenant,
+    /// That of the rule at this place of the list.
+    Rule(usize),
+    /// The default's.
+    Default,
+}
+
 impl Tiers {
-    /// The tenant's own tier, else the first matching rule's, else the default; its own weight, else the tier's.
-    /// `None` for a tenant that the policy does not know and has no default for.
+    /// The tenant's own tier, else the first matching rule's, else the default; the weight of the override in force, else
+    /// its own, else the tier's. `None` for a tenant that the policy does not know and has no default for.
     #[must_use]
-    pub fn resolve(&self, tenant: &str) -> Option<Resolved<'_>> {
+    pub fn resolve(&self, tenant: &str, now: EpochMs) -> Option<Resolved<'_>> {
+        let (tier, _) = self.tier(tenant)?;
         let named = self.tenants.get(tenant);
-        let own = named.and_then(|named| named.tier.as_deref());
-        let rule = || {
-            let matching = self
-                .rules
-                .iter()
-                .find(|(prefix, _)| tenant.starts_with(prefix.as_str()));
-            matching.map(|(_, tier)| tier.as_str())
-        };
-        let tier = own.or_else(rule).or(self.default_tier.as_deref())?;
-        let weight = named.and_then(|named| named.weight);
+        let given = named.and_then(|named| named.overrides.given(now, |one| one.weight));
+        let own = named.and_then(|named| named.weight);
+        let weight = given.map(|given| given.value).or(own);
         Some(Resolved {
             tier,
             weight: weight.or_else(|| self.weights.get(tier).copied())?,
         })
     }
 
-    /// The claim of a tenant to any budget: its own weight, and those of the tenants above it. `None` as for
-    /// [`resolve`](Self::resolve).
+    /// The tenant's tier, and who says so.
     #[must_use]
-    pub fn party(&self, tenant: &str) -> Option<Party> {
-        let weight = self.resolve(tenant)?.weight;
+    pub fn tier(&self, tenant: &str) -> Option<(&str, TierBy)> {
+        let own = self.tenants.get(tenant).and_then(|one| one.tier.as_deref());
+        let rule = || {
+            let mut rules = self.rules.iter().enumerate();
+            let (index, (_, tier)) =
+                rules.find(|(_, (prefix, _))| tenant.starts_with(prefix.as_str()))?;
+            Some((tier.as_str(), TierBy::Rule(index)))
+        };
+        let default = || Some((self.default_tier.as_deref()?, TierBy::Default));
+        own.map(|tier| (tier, TierBy::Tenant))
+            .or_else(rule)
+            .or_else(default)
+    }
+
+    /// The weight of each tenant of a tier.
+    #[must_use]
+    pub fn tier_weight(&self, tier: &str) -> Option<Weight> {
+        self.weights.get(tier).copied()
+    }
+
+    /// What the policy says of a tenant by its name.
+    #[must_use]
+    pub fn named(&self, tenant: &str) -> Option<&Named> {
+        self.tenants.get(tenant)
+    }
+
+    /// The tenants that the policy names, in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Named)> {
+        self.tenants
+            .iter()
+            .map(|(name, named)| (name.as_str(), named))
+    }
+
+    /// The claim of a tenant at `now`: its own weight, and those of the tenants above it. `budget` names the one that it
+    /// is a claim to, where an override may have a word on it. `None` as for [`resolve`](Self::resolve).
+    #[must_use]
+    pub fn party(
+        &self,
+        tenant: &str,
+        budget: Option<&str>,
+        revision: Revision,
+        now: EpochMs,
+    ) -> Option<Party> {
+        let claim = self.claim(tenant, budget, now)?;
         let named = self.tenants.get(tenant);
+        let above = named.map_or_else(Vec::new, |named| self.above(named, budget, now));
+        let line = std::iter::once(tenant).chain(above.iter().map(|one| one.name.as_str()));
+        let since = line.filter_map(|name| Some(self.tenants.get(name)?.overrides.since(now)));
+        let since = since.max().unwrap_or_default();
         Some(Party {
             name: tenant.to_owned(),
             standing: Standing {
-                weight,
+                weight: claim.weight,
                 known: named.is_some(),
-                borrow_max: named.and_then(|named| named.borrow_max),
-                lend_max: named.and_then(|named| named.lend_max),
-                above: named.map_or_else(Vec::new, |named| self.above(named)),
+                borrow_max: claim.borrow_max,
+                lend_max: claim.lend_max,
+                as_of: AsOf { revision, since },
+                above,
             },
         })
     }
 
     /// The tenants above one, its parent first.
-    fn above(&self, below: &Named) -> Vec<Above> {
+    fn above(&self, below: &Named, budget: Option<&str>, now: EpochMs) -> Vec<Above> {
         let line = std::iter::successors(below.parent.as_deref(), |name| {
             self.tenants.get(*name)?.parent.as_deref()
         });
         let above = line.take(TENANT_DEPTH_MAX - 1).filter_map(|name| {
-            let named = self.tenants.get(name)?;
+            let claim = self.claim(name, budget, now)?;
             Some(Above {
                 name: name.to_owned(),
-                weight: self.resolve(name)?.weight,
-                borrow_max: named.borrow_max,
-                lend_max: named.lend_max,
+                weight: claim.weight,
+                borrow_max: claim.borrow_max,
+                lend_max: claim.lend_max,
             })
         });
         above.collect()
+    }
+
+    /// What a tenant claims of a budget: what the override in force says of that budget, else what it says of all, else
+    /// the tenant's own word, else its tier's.
+    fn claim(&self, tenant: &str, budget: Option<&str>, now: EpochMs) -> Option<Claimed> {
+        let resolved = self.resolve(tenant, now)?;
+        let Some(named) = self.tenants.get(tenant) else {
+            return Some(Claimed {
+                weight: resolved.weight,
+                borrow_max: None,
+                lend_max: None,
+            });
+        };
+        let given = |amount: fn(&Claim) -> Option<AmountBody>| {
+            let given = named
+                .overrides
+                .given(now, |one| amount(one.budgets.get(budget?)?));
+            given.map(|given| given.value)
+        };
+        let weight = named
+            .overrides
+            .given(now, |one| one.budgets.get(budget?)?.weight);
+        let units = |amount: Option<AmountBody>| amount.and_then(AmountBody::units);
+        Some(Claimed {
+            weight: weight.map_or(resolved.weight, |given| given.value),
+            borrow_max: units(given(|claim| claim.borrow_max).or(named.borrow_max)),
+            lend_max: units(given(|claim| claim.lend_max).or(named.lend_max)),
+        })
     }
 
     /// Refuses a parent that has no weight of its own, and tenants above themselves.
@@ -102,7 +191,7 @@ impl Tiers {
             let Some(parent) = named.parent.as_deref() else {
                 continue;
             };
-            let what = match (self.tenants.contains_key(parent), self.resolve(parent)) {
+            let what = match (self.tenants.contains_key(parent), self.tier(parent)) {
                 (true, Some(_)) => {
                     parents.insert(name.as_str(), parent);
                     continue;
@@ -120,7 +209,13 @@ impl Tiers {
     /// Refuses more different weights than a decision can sum up.
     fn weights(&self) -> Result<(), Invalid> {
         let own = self.tenants.values().filter_map(|named| named.weight);
-        let weights: BTreeSet<Weight> = self.weights.values().copied().chain(own).collect();
+        let overrides = self.tenants.values().flat_map(|one| one.overrides.iter());
+        let given = overrides.flat_map(|one| {
+            let claims = one.budgets.values().map(|claim| claim.weight);
+            claims.chain([one.weight]).flatten()
+        });
+        let tiers = self.weights.values().copied();
+        let weights: BTreeSet<Weight> = tiers.chain(own).chain(given).collect();
         let what = "different weights of tiers and tenants";
         count("/tenants", what, weights.len(), WEIGHTS_MAX)
     }
@@ -189,28 +284,19 @@ fn tier_weight(body: &TierBody) -> Result<Weight, Invalid> {
 }
 
 fn named(body: &TenantBody) -> Result<Named, Invalid> {
-    if !body.overrides.is_empty() {
-        let fault = Fault::Unserved {
-            got: "overrides".to_owned(),
-            served: "tier, weight, parent, borrow_max and lend_max",
-        };
-        return Err(Invalid::new("/overrides", fault));
-    }
-    let weight = body.weight.map(|weight| Weight::try_from(weight.0));
-    let at = |fault| Invalid::new("/weight", fault);
     Ok(Named {
         tier: body.tier.clone(),
-        weight: weight.transpose().map_err(at)?,
+        weight: weight(body.weight)?,
         parent: body.parent.clone(),
         borrow_max: amount("/borrow_max", body.borrow_max)?,
         lend_max: amount("/lend_max", body.lend_max)?,
+        overrides: Overrides::read(&body.overrides)?,
     })
 }
 
-/// A number of units; `None` where there is no bound.
-fn amount(field: &str, body: Option<AmountBody>) -> Result<Option<u64>, Invalid> {
-    let units = body.and_then(AmountBody::units);
-    units
-        .map(|units| between(field, units, 0, JSON_INTEGER_MAX))
-        .transpose()
+/// A claim to a budget, as it counts.
+struct Claimed {
+    weight: Weight,
+    borrow_max: Option<u64>,
+    lend_max: Option<u64>,
 }

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::count::Count;
-use crate::units::{HolderId, Incarnation, Sequence};
+use super::operator::live::DecisionSample;
+use super::usage::Usage;
+use super::windows::WindowParts;
+use crate::units::{EpochMs, HolderId, Incarnation, Sequence};
 
 /// The name under which tenants beyond the bound of names kept are counted together. The control character
 /// keeps it apart from every tenant name, none of which may contain one.
@@ -26,9 +29,56 @@ pub struct Tally {
     pub denied_calls: Count,
     /// Units denied.
     pub denied_units: Count,
+    /// Units admitted beyond the tenant's guarantee, summed over the windows of a budget that are recorded.
+    #[serde(skip_serializing_if = "Count::is_zero")]
+    pub borrowed_units: Count,
 }
 
-/// What one tenant was counted for, by budget and by limit.
+/// What one meter let through and shed of a tenant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MeterTally {
+    /// Calls admitted.
+    pub admitted_calls: Count,
+    /// Units admitted.
+    pub admitted_units: Count,
+    /// Calls shed.
+    pub shed_calls: Count,
+    /// Units shed.
+    pub shed_units: Count,
+}
+
+/// What one guard let through and rejected of a tenant. Every decided call is in exactly one of the first four.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GuardTally {
+    /// Calls that got a slot.
+    pub allowed: Count,
+    /// Calls rejected as all slots were taken.
+    pub rejected_concurrency: Count,
+    /// Calls rejected as the minute's budget was used up.
+    pub rejected_budget: Count,
+    /// Calls rejected as the guard was out of reach, or for any other reason.
+    #[serde(skip_serializing_if = "Count::is_zero")]
+    pub rejected_other: Count,
+    /// Slots taken, as was last heard.
+    pub in_flight: InFlight,
+}
+
+/// Slots taken at an instant. The newest word counts; without another they are all free again at `until`, when the
+/// last lease has lapsed, as every later question would have brought a newer word.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InFlight {
+    /// Slots taken.
+    pub slots: u64,
+    /// When that was so.
+    pub at: EpochMs,
+    /// When the last of their leases lapses.
+    pub until: EpochMs,
+}
+
+/// What one tenant was counted for, by budget, limit, meter and guard.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TenantCounters {
@@ -38,13 +88,25 @@ pub struct TenantCounters {
     /// By limit name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, Tally>,
+    /// By meter name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub meters: BTreeMap<String, MeterTally>,
+    /// By guard name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub guards: BTreeMap<String, GuardTally>,
+    /// Whether the policy names the tenant: it is kept by name before those that it does not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub known: bool,
+    /// Whether `/metrics` lists the tenant by name: what is listed once stays so, and what is not is in one series.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub listed: bool,
 }
 
 /// Counters by tenant.
 pub type Counters = BTreeMap<String, TenantCounters>;
 
 /// Counters on their way to the one that keeps them, counted exactly once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameBody {
     /// Version of the form.
     pub v: u16,
@@ -60,6 +122,15 @@ pub struct FrameBody {
     pub again: bool,
     /// What was counted since the last frame.
     pub counters: Counters,
+    /// What was counted of windows since the last frame, by budget and label.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub windows: WindowParts,
+    /// What running the deployment used of the platform since the last frame.
+    #[serde(default, skip_serializing_if = "Usage::is_empty")]
+    pub usage: Usage,
+    /// Some of the decisions since the last frame, to be shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<DecisionSample>,
 }
 
 /// The answer to a frame.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::unique_map;
 
-/// The question, short (one of `budget` and `limit` at the top) or as a list in `checks`.
+/// The question, short (one of `budget`, `limit`, `meter`, `meters` and `guard` at the top) or as a list in `checks`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckRequest {
@@ -29,7 +29,20 @@ pub struct CheckRequest {
         skip_serializing_if = "Option::is_none"
     )]
     pub keys: Option<BTreeMap<String, String>>,
-    /// Units to charge (short form); 1 when absent, 0 looks without changing anything.
+    /// The meter to charge (short form).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meter: Option<String>,
+    /// Several meters to charge, each with its units, all or none (short form).
+    #[serde(
+        default,
+        deserialize_with = "unique_map::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub meters: Option<BTreeMap<String, u64>>,
+    /// The guard to take a slot of (short form).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<String>,
+    /// Units to charge (short form); 1 when absent, 0 looks without changing anything. A guard gives 1 slot or none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<u64>,
     /// The long form.
@@ -63,7 +76,20 @@ pub struct CheckItem {
         skip_serializing_if = "Option::is_none"
     )]
     pub keys: Option<BTreeMap<String, String>>,
-    /// Units to charge; 1 when absent.
+    /// The meter to charge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meter: Option<String>,
+    /// Several meters to charge, each with its units.
+    #[serde(
+        default,
+        deserialize_with = "unique_map::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub meters: Option<BTreeMap<String, u64>>,
+    /// The guard to take a slot of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<String>,
+    /// Units to charge; 1 when absent. A guard gives 1 slot or none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<u64>,
 }
@@ -124,4 +150,10 @@ pub struct DecisionBody {
     /// What settles the charge, where that was asked for and the charge was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reservation: Option<String>,
+    /// What renews and releases the slot, where one was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<String>,
+    /// When the slot lapses unless it is renewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<u64>,
 }

@@ -19,6 +19,14 @@ use crate::limits::JSON_INTEGER_MAX;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Count(pub u128);
 
+impl Count {
+    /// Whether nothing was counted.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+}
+
 impl AddAssign<u64> for Count {
     fn add_assign(&mut self, units: u64) {
         self.0 = self.0.saturating_add(u128::from(units));

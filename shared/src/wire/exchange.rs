@@ -118,6 +118,12 @@ pub struct RankBody {
     /// Units of its unused guarantee that others may use; absent for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lend_max: Option<u64>,
+    /// The policy revision that says so; 0 where it is not known.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub revision: Revision,
+    /// Since when that revision says so, in epoch milliseconds: a later claim counts before an earlier one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub since: u64,
     /// The tenants above it, its parent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub above: Vec<AboveBody>,
@@ -140,6 +146,10 @@ pub struct AboveBody {
 
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+fn is_none(revision: &Revision) -> bool {
+    *revision == Revision(0)
 }
 
 /// How the windows of a pool follow each other.

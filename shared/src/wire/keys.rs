@@ -2,11 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::accounting::InFlight;
 use super::check::Reason;
+use super::decimal::Decimal;
 use super::policy::LimitBody;
 use crate::algorithms::composite::Mode;
 use crate::algorithms::scale::ScaledReceipt;
 use crate::decision::{Decision, Retry};
+use crate::limiting::key::{guard_name, meter_name};
 use crate::units::{EpochMs, OpId, Revision};
 
 /// The rules of one limit, which travel with each question: a shard needs no policy of its own.
@@ -16,10 +19,100 @@ pub struct LimitTerms {
     pub name: String,
     /// The policy revision that says so; a shard applies the newest it has seen.
     pub revision: Revision,
-    /// In how many parts of a unit it is counted.
+    /// In how many parts of a unit it is counted; 1 for a meter and a guard.
     pub scale: u64,
-    /// The rules.
+    /// The rules; empty for a meter and a guard.
     pub body: LimitBody,
+    /// The rules of a meter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meter: Option<MeterTerms>,
+    /// The rules of a guard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<GuardTerms>,
+    /// The one key that these rules are for: a tenant that has overrides. Absent where they are every key's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Since when these rules are in force within their revision, in epoch milliseconds: the latest start or end of an
+    /// override; 0 where none has started. Of one revision the later rules count.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub since: u64,
+}
+
+impl LimitTerms {
+    /// The rules of a limit, counted in `1 / scale` units.
+    #[must_use]
+    pub fn of_limit(name: &str, revision: Revision, scale: u64, body: LimitBody) -> Self {
+        Self {
+            name: name.to_owned(),
+            revision,
+            scale,
+            body,
+            meter: None,
+            guard: None,
+            key: None,
+            since: 0,
+        }
+    }
+
+    /// The rules of the meter `name` of the policy.
+    #[must_use]
+    pub fn of_meter(name: &str, revision: Revision, meter: MeterTerms) -> Self {
+        Self {
+            meter: Some(meter),
+            ..Self::of_limit(&meter_name(name), revision, 1, LimitBody::default())
+        }
+    }
+
+    /// The rules of the guard `name` of the policy.
+    #[must_use]
+    pub fn of_guard(name: &str, revision: Revision, guard: GuardTerms) -> Self {
+        Self {
+            guard: Some(guard),
+            ..Self::of_limit(&guard_name(name), revision, 1, LimitBody::default())
+        }
+    }
+
+    /// The same for one key alone, in force since `since`.
+    #[must_use]
+    pub fn for_key(self, key: &str, since: EpochMs) -> Self {
+        Self {
+            key: Some(key.to_owned()),
+            since: since.0,
+            ..self
+        }
+    }
+}
+
+/// The rules of a meter: a [deficit bucket](crate::algorithms::deficit_bucket).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MeterTerms {
+    /// Units that flow in each second: above 0, at most 10^9.
+    pub per_sec: Decimal,
+    /// Seconds for which a full bucket lasts at that rate: above 0.
+    pub burst_seconds: Decimal,
+    /// For how long, at most, one batch may block those after it; 0 for no debt at all.
+    pub max_debt_ms: u64,
+}
+
+/// The rules of a [guard](crate::algorithms::guard).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuardTerms {
+    /// Slots that may be held at a time; absent for any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u64>,
+    /// Slots that may be taken in a minute; absent for any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_minute: Option<u64>,
+    /// For how long a slot is held unless it is renewed.
+    pub lease_ms: u64,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde asks for"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Asks a shard to decide: all groups have to admit, or nothing is charged.
@@ -66,6 +159,9 @@ pub enum AskedBody {
         ahead: u64,
         /// Decided and charged, never denying.
         shadow: bool,
+        /// Whether it is the key of a tenant that the policy names: room is kept for it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        known: bool,
     },
     /// What was decided elsewhere.
     Decided {
@@ -112,6 +208,9 @@ pub struct AnsweredBody {
     pub receipt: Option<ScaledReceipt>,
     /// Units drawn ahead: the asker's, whatever becomes of the question.
     pub drawn: Option<DrawnBody>,
+    /// Of a guard, the slots that are held after the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<InFlight>,
 }
 
 /// A decision as it travels between objects.
@@ -216,6 +315,30 @@ pub struct DebtBody {
     pub units: u64,
 }
 
+/// Puts keys back to their start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResetBody {
+    /// Version of the form.
+    pub v: u16,
+    /// The states that are meant: limits, meters and guards, by the names of their states.
+    pub names: Vec<String>,
+    /// The key, the tenant included.
+    pub key: String,
+    /// Whether the keys of the tenant by that name are meant, too.
+    pub tenant: bool,
+}
+
+/// How many keys had a state, which they have no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResetReply {
+    /// Version of the form.
+    pub v: u16,
+    /// Keys.
+    pub keys: u64,
+    /// Whether there are more, which were left as they are.
+    pub more: bool,
+}
+
 /// What came of a settlement, in the order it was asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettledKeys {
@@ -247,4 +370,41 @@ pub struct ShapeReply {
     pub delay_ms: u64,
     /// When to ask again: 0 when accepted, null for never.
     pub retry_after_ms: Option<u64>,
+}
+
+/// Renews or releases a slot of a guard.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GuardBody {
+    /// Version of the form.
+    pub v: u16,
+    /// The guard's rules.
+    pub terms: LimitTerms,
+    /// The key: the tenant.
+    pub key: String,
+    /// The slot, as the receipt of its acquisition names it.
+    pub slot: u64,
+    /// What to do with it.
+    pub action: GuardAction,
+}
+
+/// What to do with a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GuardAction {
+    /// Hold it for another lease from now, if it is still held.
+    Renew,
+    /// Free it; one that is free already stays free.
+    Release,
+}
+
+/// The slot after that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuardReply {
+    /// Whether it is held.
+    pub held: bool,
+    /// Until when, on the shard's clock; null when it is not held.
+    pub expires_at: Option<EpochMs>,
+    /// Slots of the key that are held after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<InFlight>,
 }

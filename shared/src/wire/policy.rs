@@ -13,6 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::amount::AmountBody;
 use super::decimal::Decimal;
 use super::lease_sizes::LeaseSizesBody;
+use super::metering::{GuardBody, MeterBody};
+use super::overrides::OverrideBody;
 use super::unique_map;
 
 /// The whole document.
@@ -47,10 +49,10 @@ pub struct PolicyDocument {
     pub limits: BTreeMap<String, LimitBody>,
     /// Meters by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub meters: BTreeMap<String, serde_json::Value>,
+    pub meters: BTreeMap<String, MeterBody>,
     /// Guards by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub guards: BTreeMap<String, serde_json::Value>,
+    pub guards: BTreeMap<String, GuardBody>,
     /// Overload resources by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
     pub overload: BTreeMap<String, serde_json::Value>,
@@ -116,7 +118,7 @@ pub struct TenantBody {
     /// Units of its guarantee that others may use while it does not; all of it when absent.
     pub lend_max: Option<AmountBody>,
     /// Changes with a start and an end.
-    pub overrides: Vec<serde_json::Value>,
+    pub overrides: Vec<OverrideBody>,
 }
 
 /// How a budget is shared.

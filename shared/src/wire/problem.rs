@@ -20,4 +20,7 @@ pub struct Problem {
     /// JSON pointer to the value at fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
+    /// Milliseconds until the same request could pass, where it was refused for being too much (status 429).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::access::TokenUse;
 use super::accounting::{FrameBody, FrameReply};
 use super::exchange::{ExchangeAnswer, ExchangeBody};
 use super::policy::PolicyDocument;
@@ -27,6 +28,15 @@ pub struct ContactBody {
     pub exchanges: Vec<ExchangeBody>,
     /// Counters, if there are any.
     pub frame: Option<FrameBody>,
+    /// The revision of the tokens that the isolate knows; 0 for none.
+    #[serde(default)]
+    pub access_revision: Revision,
+    /// Tokens that were used, each at most once a minute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tokens_used: Vec<TokenUse>,
+    /// The id of a token with a true MAC that the isolate does not know: it may be newer than what it knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_wanted: Option<String>,
 }
 
 /// The answer to a contact.
@@ -41,4 +51,7 @@ pub struct ContactReply {
     pub frame: Option<FrameReply>,
     /// When the isolate shows itself again before it decides.
     pub next_contact_ms: u64,
+    /// The tokens, where the isolate's are older: a [`super::access::SavedAccess`], read by itself as the policy is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<serde_json::Value>,
 }

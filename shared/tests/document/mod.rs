@@ -20,7 +20,16 @@ pub(crate) fn whole() -> Value {
         "tenants_max": 5000,
         "unknown_weight_max": 3.25,
         "tenants": {
-            "acme": { "tier": "gold", "weight": 6 },
+            "acme": {
+                "tier": "gold", "weight": 6,
+                "overrides": [
+                    {
+                        "starts_at": 1_800_000_000_000_u64, "expires_at": 1_800_000_060_000_u64, "weight": 9,
+                        "meters": { "rows": { "per_sec": "unlimited" } },
+                        "guards": { "queries": { "concurrency": 8, "lease_ms": 1000 } }
+                    }
+                ]
+            },
             "gold:late": { "tier": "free" },
             "heavy": { "weight": 0.000001, "parent": null, "borrow_max": null, "lend_max": null },
             "acme/web": { "tier": "free", "parent": "acme", "borrow_max": 0, "lend_max": "unlimited" },
@@ -74,7 +83,21 @@ pub(crate) fn whole() -> Value {
             },
             "either": { "any": [ { "name": "cents", "limit": "hourly", "weight": 0.01 }, "per_ip" ] }
         },
-        "meters": {}, "guards": {}, "overload": {}, "routes": [],
+        "meters": {
+            "rows": { "per_sec": 100 },
+            "bytes": {
+                "per_sec": 0.5, "burst_seconds": 2.5, "max_debt_ms": 1000, "scope": "region", "billable": false,
+                "shadow": true, "on_unavailable": "allow"
+            }
+        },
+        "guards": {
+            "queries": { "concurrency": 4, "per_minute": 120 },
+            "exports": {
+                "concurrency": "unlimited", "per_minute": "unlimited", "lease_ms": 60000, "scope": "region",
+                "shadow": true, "on_unavailable": "allow"
+            }
+        },
+        "overload": {}, "routes": [],
         "rate_limit_headers": "x_ratelimit"
     })
 }

@@ -4,6 +4,7 @@
 
 mod lives;
 mod messages;
+mod quiet;
 
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::escrow::{Escrow, Tickets};

@@ -1,6 +1,6 @@
 //! The deployments that are explored.
 
-use weir_shared::fairness::ask::{Party, Standing};
+use weir_shared::fairness::ask::{AsOf, Party, Standing};
 use weir_shared::policy::weight::Weight;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::exchange::{RuleBody, SharingBody, Terms};
@@ -166,6 +166,7 @@ impl Setup {
             known: true,
             borrow_max: None,
             lend_max: None,
+            as_of: AsOf::default(),
             above: Vec::new(),
         };
         let name = name.to_owned();

@@ -11,8 +11,8 @@ use weir_shared::units::{EpochMs, OpId, Revision};
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::keys::{
-    AskedBody, DecideBody, DecideReply, FinishBody, FinishReply, GroupBody, LimitTerms,
-    SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
+    AskedBody, DecideBody, DecideReply, FinishBody, FinishReply, GroupBody, GuardBody, GuardReply,
+    LimitTerms, SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
 };
 use weir_shared::wire::policy::{Algorithm, LimitBody, Scope};
 use weir_shared::wire::stored::StoredHold;
@@ -29,10 +29,11 @@ struct Table {
     damaged: BTreeSet<StateKey>,
     holds: BTreeMap<OpId, StoredHold>,
     settled: BTreeMap<OpId, SettledKeys>,
+    resets: BTreeMap<StateKey, EpochMs>,
 }
 
 impl Rows for Table {
-    fn place(&mut self, key: StateKey) -> StateKey {
+    fn place(&mut self, key: StateKey, _known: bool) -> StateKey {
         key
     }
 
@@ -61,6 +62,10 @@ impl Table {
                 }
                 Put::Hold { op, row: None } => {
                     self.holds.remove(&op);
+                }
+                Put::Reset { key, at, .. } => {
+                    self.states.remove(&key);
+                    self.resets.insert(key, at);
                 }
                 Put::Settled { op, result, .. } => {
                     self.settled.insert(op, result);
@@ -99,6 +104,22 @@ impl Store {
         reply
     }
 
+    pub fn try_guard(&mut self, body: &GuardBody, now: EpochMs) -> Result<GuardReply, Invalid> {
+        let (reply, puts) = self.shard.guard(body, &mut self.table, now)?;
+        self.table.write(puts);
+        Ok(reply)
+    }
+
+    pub fn guard(&mut self, body: &GuardBody, now: EpochMs) -> GuardReply {
+        self.try_guard(body, now).unwrap()
+    }
+
+    /// Puts a key back to its start.
+    pub fn reset(&mut self, key: StateKey, now: EpochMs) {
+        let puts = self.shard.reset(&[key], now);
+        self.table.write(puts);
+    }
+
     /// What a look sees.
     pub fn left(&mut self, limit: &str, key: &str, now: EpochMs) -> u64 {
         let look = decide(u64::MAX, Mode::All, &[(limit, key, 0)], false);
@@ -108,7 +129,8 @@ impl Store {
     /// The memory is gone; the rows are not.
     pub fn crash(&mut self) {
         let holds = self.table.holds.iter();
-        self.shard = Shard::wake(holds.map(|(op, row)| (*op, row.clone())));
+        let resets = self.table.resets.clone();
+        self.shard = Shard::wake(holds.map(|(op, row)| (*op, row.clone()))).with_resets(resets);
     }
 
     pub fn damage(&mut self, key: StateKey) {
@@ -152,6 +174,10 @@ pub fn terms(name: &str) -> LimitTerms {
         revision: Revision(1),
         scale: 1,
         body,
+        meter: None,
+        guard: None,
+        key: None,
+        since: 0,
     }
 }
 
@@ -164,6 +190,7 @@ pub fn decide(op: u64, mode: Mode, keys: &[(&str, &str, u64)], hold: bool) -> De
         look: *cost == 0,
         ahead: 0,
         shadow: false,
+        known: false,
     });
     DecideBody {
         v: VERSION,

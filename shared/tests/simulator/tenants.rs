@@ -1,6 +1,6 @@
 //! Tenants that share a pool: their claims, their costs, and how often they ask.
 
-use weir_shared::fairness::ask::{Above, Party, Standing};
+use weir_shared::fairness::ask::{Above, AsOf, Party, Standing};
 use weir_shared::policy::weight::Weight;
 use weir_shared::wire::exchange::{RuleBody, SharingBody};
 
@@ -27,6 +27,7 @@ impl Tenant {
                     known: true,
                     borrow_max: None,
                     lend_max: None,
+                    as_of: AsOf::default(),
                     above: Vec::new(),
                 },
             },

@@ -105,5 +105,6 @@ pub(crate) fn frame() -> FrameBody {
         receiver: Incarnation(3),
         again: false,
         counters: BTreeMap::from([("acme".to_owned(), acme)]),
+        ..FrameBody::default()
     }
 }

@@ -1,9 +1,11 @@
-//! A coordinator: runs the [`Pool`] of one budget, or those of one shard of a global limit's keys, each a row.
+//! A coordinator: runs the [`Pool`] of one budget, or those of one shard of a global limit's keys, each a row. The keys
+//! of meters and guards that count for the whole deployment are kept by further objects of the same class, its shards.
 
 mod region_pools;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
@@ -13,8 +15,10 @@ use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, Terms};
 use weir_shared::wire::region_pool::RegionPoolBody;
 use weir_shared::wire::stored::{StoredPool, read_row};
+use weir_shared::wire::windows::{ClosedBody, ClosedReply};
 use worker::{Date, DurableObject, Env, Request, Response, State, durable_object};
 
+use crate::objects::keys::{self, Keys};
 use crate::objects::server::{Arrived, Refused};
 use crate::objects::storage::{Database, Value, integer, number, report_damaged, text, wrong_type};
 
@@ -29,6 +33,7 @@ const SCHEMA: &[&str] = &[
 #[durable_object]
 pub struct Coordinator {
     database: Database,
+    keys: Keys,
     memory: RefCell<Memory>,
 }
 
@@ -43,8 +48,11 @@ struct Memory {
 
 impl DurableObject for Coordinator {
     fn new(state: State, _env: Env) -> Self {
+        let state = Rc::new(state);
+        let database = Database::open(&state, &[SCHEMA, keys::SCHEMA].concat());
         Self {
-            database: Database::open(&state, SCHEMA),
+            keys: Keys::new(state, database.clone()),
+            database,
             memory: RefCell::default(),
         }
     }
@@ -53,11 +61,20 @@ impl DurableObject for Coordinator {
         let arrived = Arrived::read(request).await?;
         if arrived.is::<ExchangeBody>() {
             arrived.answer(arrived.parse().and_then(|body| self.exchange(body)))
+        } else if arrived.is::<ClosedBody>() {
+            arrived.answer(arrived.parse().and_then(|body| self.closed(&body)))
         } else if arrived.is::<RegionPoolBody>() {
             arrived.answer(arrived.parse().and_then(|body| self.split(&body)))
+        } else if let Some(answer) = self.keys.answer(&arrived).await {
+            answer
         } else {
             arrived.unknown()
         }
+    }
+
+    async fn alarm(&self) -> worker::Result<Response> {
+        self.keys.alarm().await;
+        Response::empty()
     }
 }
 
@@ -89,6 +106,32 @@ impl Coordinator {
         Ok(match answer {
             Ok(reply) => ExchangeAnswer::Reply(reply),
             Err(refusal) => ExchangeAnswer::Refused(refusal),
+        })
+    }
+
+    /// What was lent in windows that are over. A pool that is not in memory is read, never made.
+    fn closed(&self, body: &ClosedBody) -> Result<ClosedReply, Refused> {
+        let memory = self.memory.try_borrow()?;
+        let now = EpochMs(Date::now().as_millis());
+        if let Some(pool) = memory.pools.get(&body.budget) {
+            return Ok(ClosedReply {
+                windows: pool.windows_over(body.from, now),
+            });
+        }
+        let query = "SELECT body FROM pools WHERE name = ?";
+        let row = self
+            .database
+            .first(query, vec![body.budget.as_str().into()])?;
+        let stored = row.map(|row| {
+            let body = text(row.first()).ok_or_else(|| wrong_type("body"));
+            body.and_then(read_row::<StoredPool>)
+        });
+        Ok(match stored {
+            Some(Ok(stored)) => ClosedReply {
+                windows: Pool::wake(&stored).windows_over(body.from, now),
+            },
+            // Who asks for units will report it.
+            _ => ClosedReply::default(),
         })
     }
 

@@ -1,16 +1,23 @@
 //! Counters on their way through the region, and the rounds in which a region that was busy hands everything on.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use weir_shared::accounting::frame::Outbox;
+use weir_shared::federation::pool_name::PoolName;
 use weir_shared::limits::{CALL_MS_MAX, CONTACT_MS_MIN};
+use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::accounting::{FrameBody, FrameReply};
+use weir_shared::wire::count::Count;
+use weir_shared::wire::windows::{TenantPart, WindowPart, WindowParts};
 use worker::console_error;
 
-use super::Core;
+use super::{Core, Machine};
 use crate::objects::binding::{Address, call};
 use crate::objects::calls::TakeFrame;
 use crate::objects::deadline::sleep;
 use crate::objects::server::Refused;
+use crate::objects::usage;
 
 /// Rounds of one task: what runs on after a reply ends after 30 seconds, and the next event starts another.
 const ROUNDS_MAX: u32 = 40;
@@ -24,9 +31,34 @@ impl Core {
         self.with(|machine, _| {
             let (add, reply) = machine.inbox.take(frame);
             if add {
-                machine.outbox.merge(&frame.counters);
+                machine.forward(frame);
             }
             reply
+        })
+    }
+
+    /// Counts what a settlement changed of what a tenant used in a window.
+    pub(super) fn count_settled(
+        &self,
+        (pool, label): (&str, WindowLabel),
+        tenant: &str,
+        (refunded, charged): (u64, u64),
+    ) -> Result<(), Refused> {
+        if (refunded, charged) == (0, 0) || !is_budget(pool) {
+            return Ok(());
+        }
+        self.with(|machine, _| {
+            let part = TenantPart {
+                admitted: Count(charged.into()),
+                refunded: Count(refunded.into()),
+                ..TenantPart::default()
+            };
+            let part = WindowPart {
+                tenants: BTreeMap::from([(tenant.to_owned(), part)]),
+                ..WindowPart::default()
+            };
+            let labels = BTreeMap::from([(label, part)]);
+            machine.tell_windows(WindowParts::from([(pool.to_owned(), labels)]));
         })
     }
 
@@ -51,9 +83,14 @@ impl Core {
     }
 
     async fn rounds(self: &Rc<Self>) -> Result<(), Refused> {
-        for _ in 0..ROUNDS_MAX {
+        for round in 0..ROUNDS_MAX {
             sleep(CONTACT_MS_MIN).await;
+            self.with(Machine::note_lapsed)?;
             self.flush().await?;
+            // Every other round: the ledger at home hears every region.
+            if round % 2 == 1 {
+                self.flush_windows().await?;
+            }
             self.return_unneeded()?;
             let done = self.with(|machine, now| {
                 let name = machine.name.as_str();
@@ -65,8 +102,11 @@ impl Core {
                     })
                 };
                 let mut escrows = machine.escrows.iter();
-                let restless = escrows.any(|(name, escrow)| served(name) && escrow.restless(now));
-                let done = machine.outbox.is_empty() && !restless;
+                let restless = escrows.any(|(name, escrow)| {
+                    served(name) && (escrow.restless(now) || is_budget(name) && escrow.lapsing(now))
+                });
+                let told = machine.outbox.is_empty() && machine.windows.is_empty();
+                let done = told && !restless;
                 machine.tended_until = if done { now } else { now.plus(TASK_MS_MAX) };
                 done
             })?;
@@ -78,23 +118,51 @@ impl Core {
     }
 
     async fn flush(self: &Rc<Self>) -> Result<(), Refused> {
-        let (frame, name) =
-            self.with(|machine, now| (machine.outbox.begin(now), machine.name.clone()))?;
+        let (frame, name) = self.with(|machine, now| {
+            if !machine.outbox.is_empty() {
+                machine.outbox.pending().used(&usage::drain());
+            }
+            (machine.outbox.begin(now), machine.name.clone())
+        })?;
         let Some(frame) = frame else {
             return Ok(());
         };
+        self.send(Address::ledger(&name), frame, |machine| &mut machine.outbox)
+            .await
+    }
+
+    async fn flush_windows(self: &Rc<Self>) -> Result<(), Refused> {
+        let begun = self.with(|machine, now| {
+            let home = machine.policy.as_ref()?.policy.home.clone();
+            Some((machine.windows.begin(now)?, home))
+        })?;
+        let Some((frame, home)) = begun else {
+            return Ok(());
+        };
+        self.send(Address::ledger(&home), frame, |machine| {
+            &mut machine.windows
+        })
+        .await
+    }
+
+    async fn send(
+        self: &Rc<Self>,
+        ledger: Address<'_>,
+        frame: FrameBody,
+        outbox: fn(&mut Machine) -> &mut Outbox,
+    ) -> Result<(), Refused> {
         let sequence = frame.sequence;
         let take = TakeFrame { frame };
-        match call(&self.env, Address::ledger(&name), &take, CALL_MS_MAX).await {
+        match call(&self.env, ledger, &take, CALL_MS_MAX).await {
             Ok(reply) => {
-                let counted = self.with(|machine, _| machine.outbox.finish(&reply))?;
+                let counted = self.with(|machine, _| outbox(machine).finish(&reply))?;
                 if counted == Some(false) {
-                    console_error!("the ledger of {name} gave a frame up");
+                    console_error!("a ledger gave a frame up");
                 }
             }
             Err(error) => {
-                console_error!("ledger of {name}: {error}");
-                self.with(|machine, _| machine.outbox.fail(sequence))?;
+                console_error!("ledger: {error}");
+                self.with(|machine, _| outbox(machine).fail(sequence))?;
             }
         }
         Ok(())
@@ -123,4 +191,58 @@ impl Core {
         }
         Ok(())
     }
+}
+
+impl Machine {
+    /// Passes an isolate's frame on: what it tells of windows of the whole deployment goes to the ledger at home, which
+    /// so knows all of each; everything else to the region's own.
+    fn forward(&mut self, frame: &FrameBody) {
+        let mut frame = frame.clone();
+        self.tell_windows(std::mem::take(&mut frame.windows));
+        self.outbox.forward(&frame);
+    }
+
+    fn tell_windows(&mut self, parts: WindowParts) {
+        let policy = self.policy.as_ref().map(|loaded| Rc::clone(&loaded.policy));
+        for (budget, mut labels) in parts {
+            let own = policy
+                .as_ref()
+                .is_some_and(|policy| policy.region_owns(&budget));
+            if own {
+                for part in labels.values_mut() {
+                    part.region = Some(self.name.clone());
+                }
+            }
+            let outbox = if own {
+                &mut self.outbox
+            } else {
+                &mut self.windows
+            };
+            outbox
+                .pending()
+                .merge_windows(&WindowParts::from([(budget, labels)]));
+        }
+    }
+
+    /// Takes note of what lapsed here unlent.
+    fn note_lapsed(&mut self, now: EpochMs) {
+        let mut parts = WindowParts::new();
+        let budgets = self.escrows.iter_mut().filter(|(name, _)| is_budget(name));
+        for (name, escrow) in budgets {
+            for (label, units) in escrow.take_lapsed(now) {
+                let part = WindowPart {
+                    lapsed: Count(units.into()),
+                    ..WindowPart::default()
+                };
+                parts.entry(name.clone()).or_default().insert(label, part);
+            }
+        }
+        if !parts.is_empty() {
+            self.tell_windows(parts);
+        }
+    }
+}
+
+fn is_budget(pool: &str) -> bool {
+    matches!(PoolName::try_from(pool), Ok(PoolName::Budget(_)))
 }

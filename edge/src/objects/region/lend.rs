@@ -30,7 +30,11 @@ impl Core {
         self: &Rc<Self>,
         call: ContactBody,
     ) -> Result<ContactReply, Refused> {
-        let loaded = self.policy(&call.region).await?;
+        self.wake(&call.region)?;
+        // First, so that a question to the registry takes them along.
+        self.with(|machine, _| machine.note_uses(&call.tokens_used))?;
+        let wanted = call.token_wanted.as_deref();
+        let loaded = self.policy(&call.region, wanted).await?;
         let frame = match &call.frame {
             Some(frame) => Some(self.receive(frame)?),
             None => None,
@@ -48,6 +52,8 @@ impl Core {
             let own = machine.own.values().map(|pool| pool.next_contact_ms(now));
             contacts.chain(own).max().unwrap_or(CONTACT_MS_MIN)
         })?;
+        let access = self.with(|machine, _| machine.access_beyond(call.access_revision))?;
+        let access = access.map(|access| serde_json::to_value(access.as_ref()));
         let older = call.revision < loaded.saved.revision;
         let policy = older.then(|| serde_json::to_value(loaded.saved.as_ref()));
         Ok(ContactReply {
@@ -55,6 +61,7 @@ impl Core {
             exchanges,
             frame,
             next_contact_ms,
+            access: access.transpose()?,
         })
     }
 

@@ -1,8 +1,8 @@
 //! The region's object: lends the region's part of each pool to isolates, settles reservations, hands on counters, and
-//! holds the last policy that it has seen. The keys of limits are kept by further objects of the same class, its shards.
+//! holds the last policy and tokens that it has seen. The keys of limits are kept by further objects of the same class, its shards.
 
+mod access;
 mod counters;
-mod keys;
 mod lend;
 mod own;
 mod policy;
@@ -13,24 +13,29 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use futures_channel::oneshot;
+use weir_shared::access::refresh::Refresh;
+use weir_shared::access::uses::Uses;
 use weir_shared::accounting::frame::{Counted, Inbox, Outbox};
 use weir_shared::clock::MonotonicClock;
 use weir_shared::federation::escrow::Escrow;
 use weir_shared::federation::pool::Pool;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, OpId};
+use weir_shared::wire::access::SavedAccess;
 use weir_shared::wire::region::ContactBody;
 use weir_shared::wire::settlement::SettleBody;
+use weir_shared::wire::windows::ClosedBody;
 use worker::{Date, DurableObject, Env, Request, Response, State, durable_object};
 
-use super::calls::PushPolicy;
+use super::calls::PushRules;
+use super::keys::{self, Keys};
 use super::server::{Arrived, Refused};
 use super::storage::{Database, integer, number};
-use keys::Keys;
 use policy::Loaded;
 
 const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS life (id INTEGER PRIMARY KEY, incarnation INTEGER)",
     "CREATE TABLE IF NOT EXISTS policy (id INTEGER PRIMARY KEY, revision INTEGER, document TEXT)",
+    "CREATE TABLE IF NOT EXISTS access (id INTEGER PRIMARY KEY, body TEXT)",
     "CREATE TABLE IF NOT EXISTS escrows (pool TEXT PRIMARY KEY, ends_at INTEGER, body TEXT)",
     "CREATE TABLE IF NOT EXISTS pools (name TEXT PRIMARY KEY, label INTEGER, body TEXT)",
     "CREATE TABLE IF NOT EXISTS settlements (op TEXT PRIMARY KEY, expires_at INTEGER, body TEXT)",
@@ -59,7 +64,10 @@ struct Machine {
     name: String,
     clock: MonotonicClock,
     policy: Option<Loaded>,
-    asked_at: EpochMs,
+    access: Option<Rc<SavedAccess>>,
+    /// Tokens that isolates saw.
+    uses: Uses,
+    refresh: Refresh,
     escrows: BTreeMap<String, Escrow>,
     /// Pools that are the region's own.
     own: BTreeMap<String, Pool>,
@@ -69,6 +77,8 @@ struct Machine {
     settlements: u64,
     inbox: Inbox,
     outbox: Outbox,
+    /// What is told of windows of the whole deployment, for the ledger at the policy's home.
+    windows: Outbox,
     tended_until: EpochMs,
     flights: BTreeMap<Flight, Vec<oneshot::Sender<bool>>>,
 }
@@ -76,7 +86,7 @@ struct Machine {
 /// Something under way that several events wait for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Flight {
-    Policy,
+    Rules,
     Pool(String),
     Settlement(OpId),
 }
@@ -111,7 +121,9 @@ impl DurableObject for Region {
                 Err(refused) => Err(refused),
             };
             arrived.answer(reply)
-        } else if arrived.is::<PushPolicy>() {
+        } else if arrived.is::<ClosedBody>() {
+            arrived.answer(arrived.parse().and_then(|body| core.closed(&body)))
+        } else if arrived.is::<PushRules>() {
             arrived.answer(arrived.parse().and_then(|call| core.pushed(call)))
         } else if let Some(answer) = self.keys.answer(&arrived).await {
             answer
@@ -157,7 +169,9 @@ impl Core {
             name: name.to_owned(),
             clock: MonotonicClock::default(),
             policy: None,
-            asked_at: EpochMs(0),
+            access: None,
+            uses: Uses::new(0),
+            refresh: Refresh::default(),
             escrows: BTreeMap::new(),
             own: BTreeMap::new(),
             escrow_life: incarnation,
@@ -165,6 +179,7 @@ impl Core {
             settlements: 0,
             inbox: Inbox::new(incarnation, Counted::new()),
             outbox: Outbox::new(id, incarnation),
+            windows: Outbox::new(HolderId::of_name(&format!("{name}/windows")), incarnation),
             tended_until: EpochMs(0),
             flights: BTreeMap::new(),
         });

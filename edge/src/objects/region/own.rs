@@ -6,6 +6,7 @@ use weir_shared::federation::pool::Pool;
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeAnswer, Terms};
 use weir_shared::wire::stored::{StoredPool, read_row};
+use weir_shared::wire::windows::{ClosedBody, ClosedReply};
 use worker::Date;
 
 use super::Core;
@@ -46,6 +47,35 @@ impl Core {
         let taken = self.with_own(name, |pool, now| pool.refund(label, tenant, units, now))?;
         self.store_own(name)?;
         Ok(taken)
+    }
+
+    /// What was lent in windows of the region's own that are over. A pool that is not in memory is read, never made.
+    pub(super) fn closed(&self, body: &ClosedBody) -> Result<ClosedReply, Refused> {
+        let now = EpochMs(Date::now().as_millis());
+        let machine = self.machine.try_borrow()?;
+        let own = machine
+            .as_ref()
+            .and_then(|machine| machine.own.get(&body.budget));
+        if let Some(pool) = own {
+            return Ok(ClosedReply {
+                windows: pool.windows_over(body.from, now),
+            });
+        }
+        let query = "SELECT body FROM pools WHERE name = ?";
+        let row = self
+            .database
+            .first(query, vec![body.budget.as_str().into()])?;
+        let stored = row.map(|row| {
+            let body = text(row.first()).ok_or_else(|| wrong_type("body"));
+            body.and_then(read_row::<StoredPool>)
+        });
+        Ok(match stored {
+            Some(Ok(stored)) => ClosedReply {
+                windows: Pool::wake(&stored).windows_over(body.from, now),
+            },
+            // Who asks for units will report it.
+            _ => ClosedReply::default(),
+        })
     }
 
     /// The clock as it is: a step back is the window's own rule.

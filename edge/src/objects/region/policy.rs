@@ -1,18 +1,20 @@
-//! The region's policy: the last one seen is kept durably, so that isolates are served while the registry is out of
-//! reach. It is pushed by the registry, and asked for every few seconds in case a push was lost.
+//! The region's policy and tokens: the last ones seen are kept durably, so that isolates are served while the registry
+//! is out of reach. They are pushed by the registry, and asked for every few seconds in case a push was lost. Whatever
+//! arrives, and in whatever order, the newest revision stays.
 
 use std::rc::Rc;
 
-use weir_shared::limits::{OPERATOR_CALL_MS_MAX, POLICY_POLL_MS, REGISTRY_WAIT_MS_MAX};
+use weir_shared::access::refresh::{Known, Look};
+use weir_shared::limits::{OPERATOR_CALL_MS_MAX, TOKENS_MAX};
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::region::SavedPolicy;
 use weir_shared::wire::stored::Damaged;
 use worker::console_error;
 
-use super::{Core, Flight};
+use super::{Core, Flight, Machine};
 use crate::objects::binding::{Address, call};
-use crate::objects::calls::{PushPolicy, ReadPolicy};
+use crate::objects::calls::{PushRules, Pushed, ReadPolicy, Rules};
 use crate::objects::deadline::within;
 use crate::objects::registry::{read_policy, shipped};
 use crate::objects::server::Refused;
@@ -34,19 +36,44 @@ impl Loaded {
     }
 }
 
+impl Machine {
+    /// What to do for someone who, with `wanted`, has seen a token that may not be in the table.
+    fn look(&mut self, wanted: Option<&str>, now: EpochMs) -> Look {
+        let has = |id: &str| {
+            let access = self.access.as_ref();
+            access.is_some_and(|access| access.tokens.iter().any(|row| row.id == id))
+        };
+        let known = Known {
+            all: self.policy.is_some() && self.access.is_some(),
+            under_way: self.flights.contains_key(&Flight::Rules),
+            token_missing: wanted.is_some_and(|id| !has(id)),
+        };
+        self.refresh.look(known, now)
+    }
+}
+
 impl Core {
     /// The policy to apply: the last one seen, else the registry's, else the one that was shipped.
-    pub(super) async fn policy(self: &Rc<Self>, region: &str) -> Result<Loaded, Refused> {
+    pub(super) async fn policy(
+        self: &Rc<Self>,
+        region: &str,
+        wanted: Option<&str>,
+    ) -> Result<Loaded, Refused> {
         self.wake(region)?;
         if self.with(|machine, _| machine.policy.is_none())? {
             self.restore_policy()?;
         }
-        if self.with(|machine, _| machine.policy.is_none())? {
-            let landed = self.ask_registry()?;
-            let _late = within(REGISTRY_WAIT_MS_MAX, landed).await;
-        } else if self.with(|machine, now| now.since(machine.asked_at) >= POLICY_POLL_MS)? {
-            // Nobody waits for this: the last policy seen applies meanwhile.
-            let _landed = self.ask_registry()?;
+        if self.with(|machine, _| machine.access.is_none())? {
+            self.restore_access()?;
+        }
+        match self.with(|machine, now| machine.look(wanted, now))? {
+            Look::Rest => {}
+            // Nobody waits for this.
+            Look::Ask => drop(self.ask_registry()?),
+            Look::Wait(ms) => {
+                let landed = self.ask_registry()?;
+                let _late = within(ms, landed).await;
+            }
         }
         match self.with(|machine, _| machine.policy.clone())? {
             Some(loaded) => Ok(loaded),
@@ -55,62 +82,91 @@ impl Core {
     }
 
     /// A push from the registry.
-    pub(super) fn pushed(self: &Rc<Self>, call: PushPolicy) -> Result<Revision, Refused> {
+    pub(super) fn pushed(self: &Rc<Self>, call: PushRules) -> Result<Pushed, Refused> {
         self.wake(&call.region)?;
-        self.adopt(call.saved)?;
-        self.with(|machine, _| {
-            let loaded = machine.policy.as_ref();
-            loaded.map_or(Revision(0), |loaded| loaded.saved.revision)
+        // Only what is newer than the rows may replace them.
+        if self.with(|machine, _| machine.policy.is_none())? {
+            self.restore_policy()?;
+        }
+        if self.with(|machine, _| machine.access.is_none())? {
+            self.restore_access()?;
+        }
+        self.adopt(call.rules)?;
+        self.with(|machine, _| Pushed {
+            policy: machine.policy_revision(),
+            access: machine.access_revision(),
         })
     }
 
     /// Asks the registry in the background; the flight lands when it has answered or not.
     fn ask_registry(self: &Rc<Self>) -> Result<futures_channel::oneshot::Receiver<bool>, Refused> {
-        let landing = self.join(Flight::Policy)?;
+        let landing = self.join(Flight::Rules)?;
         let start = self.with(|machine, now| {
             // A flight that has not landed by now never will: what ran it was ended.
-            let lost = now.since(machine.asked_at) > OPERATOR_CALL_MS_MAX;
-            let alone = machine.flights.get(&Flight::Policy).map_or(0, Vec::len) == 1;
+            let lost = machine.refresh.asked_ms_ago(now) > OPERATOR_CALL_MS_MAX;
+            let alone = machine.flights.get(&Flight::Rules).map_or(0, Vec::len) == 1;
             if alone || lost {
-                machine.asked_at = now;
+                machine.refresh.asked(now);
             }
             alone || lost
         })?;
         if start {
             let core = Rc::clone(self);
             self.state.wait_until(async move {
-                let well = core.fetch_policy().await;
-                core.land(&Flight::Policy, well);
+                let well = core.fetch_rules().await;
+                core.land(&Flight::Rules, well);
             });
         }
         Ok(landing)
     }
 
-    async fn fetch_policy(self: &Rc<Self>) -> bool {
-        let home = self.with(|machine, _| {
+    async fn fetch_rules(self: &Rc<Self>) -> bool {
+        let asked = self.with(|machine, now| {
             let loaded = machine.policy.as_ref();
-            loaded.map_or_else(|| machine.name.clone(), |loaded| loaded.policy.home.clone())
+            let home =
+                loaded.map_or_else(|| machine.name.clone(), |loaded| loaded.policy.home.clone());
+            let ask = ReadPolicy {
+                policy_revision: machine.policy_revision(),
+                access_revision: machine.access_revision(),
+                region: machine.name.clone(),
+                tokens_used: machine.uses.take(TOKENS_MAX + 1, now),
+            };
+            (home, ask)
         });
-        let Ok(home) = home else {
+        let Ok((home, ask)) = asked else {
             return false;
         };
         let address = Address::registry(&home);
-        match call(&self.env, address, &ReadPolicy {}, OPERATOR_CALL_MS_MAX).await {
-            Ok(saved) => self.adopt(saved).is_ok(),
+        match call(&self.env, address, &ask, OPERATOR_CALL_MS_MAX).await {
+            Ok(rules) => match self.adopt(rules) {
+                Ok(()) => true,
+                Err(refused) => {
+                    console_error!("what the registry told: {}", refused.0);
+                    false
+                }
+            },
             Err(error) => {
                 console_error!("registry: {error}");
+                let _kept = self.with(|machine, _| machine.uses.put_back(&ask.tokens_used));
                 false
             }
         }
     }
 
+    /// Takes what is newer than what is in force. What cannot be taken keeps nothing else back.
+    fn adopt(&self, rules: Rules) -> Result<(), Refused> {
+        let access = rules
+            .access
+            .map_or(Ok(()), |saved| self.adopt_access(saved));
+        let policy = rules
+            .policy
+            .map_or(Ok(()), |saved| self.adopt_policy(saved));
+        access.and(policy)
+    }
+
     /// Takes a policy that is newer than the one in force: durable first, then in memory.
-    fn adopt(&self, saved: SavedPolicy) -> Result<(), Refused> {
-        let newer = self.with(|machine, _| {
-            let loaded = machine.policy.as_ref();
-            loaded.is_none_or(|loaded| loaded.saved.revision < saved.revision)
-        })?;
-        if !newer {
+    fn adopt_policy(&self, saved: SavedPolicy) -> Result<(), Refused> {
+        if self.with(|machine, _| machine.policy_revision() >= saved.revision)? {
             return Ok(());
         }
         let loaded = Loaded::new(saved)?;
@@ -145,10 +201,7 @@ impl Core {
         match saved {
             Ok(saved) => {
                 let loaded = Loaded::new(saved)?;
-                self.with(|machine, _| {
-                    machine.policy = Some(loaded);
-                    machine.asked_at = EpochMs(0);
-                })
+                self.with(|machine, _| machine.policy = Some(loaded))
             }
             Err(damaged) => {
                 report_damaged("policy", &damaged);

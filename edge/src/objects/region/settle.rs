@@ -6,6 +6,7 @@ use std::rc::Rc;
 use weir_shared::fairness::ask::Party;
 use weir_shared::limits::OPERATOR_CALL_MS_MAX;
 use weir_shared::units::{HolderId, Incarnation, OpId, Sequence};
+use weir_shared::wire::accounting::OTHERS;
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, VERSION, Want};
 use weir_shared::wire::settlement::{PoolChange, SettleBody, SettleReply};
 use weir_shared::wire::stored::{StoredSettlement, read_row};
@@ -22,7 +23,7 @@ const DEBTOR: &str = "settlements";
 impl Core {
     /// Settles a reservation, or tells what came of it before.
     pub(super) async fn settle(self: &Rc<Self>, call: SettleBody) -> Result<SettleReply, Refused> {
-        let loaded = self.policy(&call.region).await?;
+        let loaded = self.policy(&call.region, None).await?;
         let flight = Flight::Settlement(call.op);
         let under_way = self.with(|machine, _| machine.flights.contains_key(&flight))?;
         let landing = self.join(flight.clone())?;
@@ -78,6 +79,10 @@ impl Core {
             body.into(),
         ];
         self.database.run(statement, values)?;
+        for (change, taken) in call.pools.iter().zip(&reply.returned) {
+            let window = (change.pool.as_str(), change.label);
+            self.count_settled(window, tenant_of(change), (*taken, 0))?;
+        }
         Ok(reply)
     }
 
@@ -113,9 +118,14 @@ impl Core {
         };
         // A tenant that the policy refuses by now, or that shares the pool no more, owes nothing.
         let named = change.tenant.as_deref().filter(|_| terms.sharing.is_some());
+        let now = self.with(|_, now| now)?;
         let party = named.map_or_else(
             || Some(Party::everyone()),
-            |tenant| loaded.policy.party(tenant),
+            // What tenants share is a budget, whose pool has its name.
+            |tenant| {
+                let policy = &loaded.policy;
+                policy.party(tenant, Some(&change.pool), revision, now)
+            },
         );
         let Some(party) = party.filter(|_| named.is_some() == terms.sharing.is_some()) else {
             return Ok(0);
@@ -147,7 +157,12 @@ impl Core {
             denied: 0,
         };
         Ok(match self.lend(body, loaded).await? {
-            ExchangeAnswer::Reply(reply) => reply.grants.iter().map(|grant| grant.units).sum(),
+            ExchangeAnswer::Reply(reply) => {
+                let units = reply.grants.iter().map(|grant| grant.units).sum();
+                let window = (change.pool.as_str(), reply.window.label);
+                self.count_settled(window, tenant_of(change), (0, units))?;
+                units
+            }
             ExchangeAnswer::Refused(_) => 0,
         })
     }
@@ -168,4 +183,9 @@ impl Core {
             }
         }
     }
+}
+
+/// Under whom a change is recorded: a pool that no tenants share does not know whose its units were.
+fn tenant_of(change: &PoolChange) -> &str {
+    change.tenant.as_deref().unwrap_or(OTHERS)
 }

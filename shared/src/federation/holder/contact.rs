@@ -1,5 +1,6 @@
 //! When a holder has something to tell its parent.
 
+use super::super::ahead::Ahead;
 use super::super::purse::Purse;
 use super::{Holder, Lease};
 use crate::limits::LEASE_CONTACTS;
@@ -49,14 +50,20 @@ impl Holder {
             || self.purses.values().any(telling)
     }
 
-    /// Whether there is anything left to tell: units to return, demand, or a message that was not answered.
+    /// Whether there is anything left to tell: units to return, of a window to come too when that has opened, demand, or
+    /// a message that was not answered. Slices that are held whatever the demand wait for whoever asks.
     #[must_use]
     pub fn restless(&self, now: EpochMs) -> bool {
         let untold = self
             .open_lease(now)
             .is_some_and(|lease| lease.balance() > 0);
         let denied = || self.purses.values().any(|purse| purse.denied > 0);
-        self.unanswered.is_some() || untold || (self.open_lease(now).is_some() && denied())
+        let unspent = |ahead: &Ahead| now < ahead.ends_at && ahead.lent < ahead.units;
+        let coming = || self.standing == 0 && self.ahead.iter().any(unspent);
+        self.unanswered.is_some()
+            || untold
+            || (self.open_lease(now).is_some() && denied())
+            || coming()
     }
 
     /// Whether the holder may be dropped without changing any promise: every message was answered or refused, no

@@ -37,6 +37,8 @@ impl Holder {
         let window = reply.window;
         let label = self.lease.map_or(WindowLabel(0), |lease| lease.label);
         if window.label < label {
+            let granted = reply.grants.iter().map(|grant| grant.units).sum();
+            self.lapses.add(window.label, granted);
             return false;
         }
         if window.label > label {
@@ -76,6 +78,7 @@ impl Holder {
             .iter()
             .find(|ahead| ahead.label == window.label)
             .copied();
+        self.note_lapse(window.label);
         self.ahead.retain(|ahead| ahead.label > window.label);
         self.lease = Some(Lease {
             label: window.label,

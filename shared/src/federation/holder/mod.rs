@@ -10,6 +10,7 @@
 mod compose;
 mod contact;
 mod credit;
+mod lapse;
 mod lease;
 mod relay;
 
@@ -70,6 +71,7 @@ pub struct Holder {
     contact_ms: u64,
     /// Before this nothing is asked for ahead of demand.
     refill_at: EpochMs,
+    lapses: lapse::Lapses,
 }
 
 #[derive(Debug, Clone)]
@@ -124,6 +126,7 @@ impl Holder {
             contact_at: EpochMs(0),
             contact_ms: 0,
             refill_at: EpochMs(0),
+            lapses: lapse::Lapses::default(),
         }
     }
 
@@ -209,6 +212,10 @@ impl Holder {
             Some(ticket) => told.by >= ticket.message(),
             None => told.recent(now),
         });
+        // What was said of an earlier claim says nothing of this one.
+        let purse = self.purses.get(&party.name);
+        let heard = purse.is_some_and(|one| one.party.standing.as_of >= party.standing.as_of);
+        let told = told.filter(|_| heard);
         if self.open_lease(now).is_none() {
             return match told {
                 Some(told) if held_off(told, need, now) => Outlook::Exhausted,
@@ -260,6 +267,7 @@ impl Holder {
         let Some(ahead) = self.ahead.iter().find(next).copied() else {
             return;
         };
+        self.note_lapse(ahead.label);
         self.ahead.retain(|later| later.label > ahead.label);
         self.lease = Some(Lease {
             label: ahead.label,
@@ -460,7 +468,8 @@ impl Holder {
             self.purses.insert(party.name.clone(), purse);
         }
         let purse = self.purses.get_mut(&party.name)?;
-        if purse.party != *party {
+        let later = party.standing.as_of >= purse.party.standing.as_of;
+        if later && purse.party != *party {
             purse.party = party.clone();
         }
         Some(purse)

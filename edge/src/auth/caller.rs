@@ -1,0 +1,76 @@
+//! Who was let in.
+
+use weir_shared::access::grant::Principal;
+use weir_shared::access::role::Role;
+use weir_shared::limiting::reservation::Reservation;
+use weir_shared::wire::operator::SessionReply;
+
+use crate::http::failure::Failure;
+
+/// Who makes a request that was let in.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// Who it is.
+    pub principal: Principal,
+    /// The name in the path, decoded and checked; empty where the route has none.
+    pub name: String,
+    /// Until when a browser stays logged in; `None` for a bearer token, which ends when it is revoked.
+    pub session: Option<SessionReply>,
+}
+
+impl Caller {
+    /// What the audit log calls it.
+    #[must_use]
+    pub fn actor(&self) -> &str {
+        &self.principal.actor
+    }
+
+    /// The tenant that a request is about, whose fields stand at the pointer `at` of the body: the one that it names, if
+    /// the caller may, or a tenant's own where it names none.
+    ///
+    /// # Errors
+    /// 403 for a tenant that the caller may not name.
+    pub fn tenant(&self, named: Option<String>, at: &str) -> Result<Option<String>, Failure> {
+        let tenant = match (named, self.principal.role) {
+            (None, Role::Tenant) => self.principal.tenant.clone(),
+            (named, _) => named,
+        };
+        self.may_name(tenant.as_deref(), at)?;
+        Ok(tenant)
+    }
+
+    /// Whether the caller may settle a reservation: whoever may decide for its tenant.
+    ///
+    /// # Errors
+    /// 403 when it may not.
+    pub fn may_settle(&self, reservation: &Reservation) -> Result<(), Failure> {
+        if self.principal.may_name(reservation.tenant.as_deref()) {
+            return Ok(());
+        }
+        Err(Failure::Forbidden {
+            detail: "The reservation is of another tenant.",
+            field: Some("/reservation".to_owned()),
+        })
+    }
+
+    /// Whether the caller may decide for a tenant, or, with `None`, for nobody in particular.
+    ///
+    /// # Errors
+    /// 403 when it may not.
+    pub fn may_name(&self, tenant: Option<&str>, at: &str) -> Result<(), Failure> {
+        if self.principal.may_name(tenant) {
+            return Ok(());
+        }
+        let detail = match (self.principal.role, tenant) {
+            (Role::Service, None) => {
+                "The token is for tenants by a prefix; the request has to name one."
+            }
+            (Role::Service, Some(_)) => "The token is for tenants by another prefix.",
+            _ => "The token is for another tenant.",
+        };
+        Err(Failure::Forbidden {
+            detail,
+            field: Some(format!("{at}/tenant")),
+        })
+    }
+}

@@ -1,0 +1,183 @@
+//! The keys of an identity provider, as this isolate knows them: plain data, fetched again every hour.
+
+use std::cell::RefCell;
+
+use futures_channel::oneshot;
+use futures_util::StreamExt;
+use weir_shared::access::jwt::{KeySet, PublicKey};
+use weir_shared::limits::{
+    CALL_MS_MAX, PROVIDER_KEYS_BYTES_MAX, PROVIDER_KEYS_MAX, PROVIDER_KEYS_MS,
+    PROVIDER_KEYS_MS_MAX, PROVIDER_KEYS_MS_MIN,
+};
+use weir_shared::units::EpochMs;
+use worker::{Fetch, Method, Request, RequestInit, RequestRedirect, console_error};
+
+use crate::http::failure::Failure;
+use crate::isolate::now;
+use crate::isolate::request::RequestHandles;
+use crate::objects::deadline::{sleep, within};
+
+/// Where Cloudflare Access publishes them.
+const PATH: &str = "/cdn-cgi/access/certs";
+
+/// How long a request sleeps before it looks again while another fetches them.
+const LOOK_MS: u64 = 20;
+
+thread_local! {
+    static KEYS: RefCell<Keys> = RefCell::default();
+}
+
+/// What is known of the keys.
+#[derive(Default)]
+struct Keys {
+    issuer: String,
+    keys: Vec<PublicKey>,
+    fetched_at: Option<EpochMs>,
+    asked_at: Option<EpochMs>,
+    asking: bool,
+}
+
+/// What a request does about the keys.
+enum Next {
+    /// This is the key, or there is none by that name.
+    Known(Option<PublicKey>),
+    /// This is the key; they are fetched again meanwhile.
+    Refresh(PublicKey),
+    /// They have to be fetched first.
+    Fetch,
+    /// Another request fetches them.
+    Wait,
+    /// They could not be fetched a moment ago.
+    OutOfReach,
+}
+
+impl Keys {
+    fn next(&mut self, issuer: &str, id: &str, now: EpochMs) -> Next {
+        if self.issuer != issuer {
+            *self = Self {
+                issuer: issuer.to_owned(),
+                ..Self::default()
+            };
+        }
+        let age_ms = self.fetched_at.map(|at| now.since(at));
+        if age_ms.is_some_and(|age_ms| age_ms >= PROVIDER_KEYS_MS_MAX) {
+            self.keys.clear();
+            self.fetched_at = None;
+        }
+        let since_ms = self.asked_at.map(|at| now.since(at));
+        // A fetch that has not ended by then never will: what ran it was ended.
+        self.asking &= since_ms.is_some_and(|since_ms| since_ms <= CALL_MS_MAX);
+        let may_ask = !self.asking && since_ms.is_none_or(|ms| ms >= PROVIDER_KEYS_MS_MIN);
+        let stale = age_ms.is_none_or(|age_ms| age_ms >= PROVIDER_KEYS_MS);
+        let key = self.keys.iter().find(|key| key.kid == id).cloned();
+        let next = match key {
+            Some(key) if stale && may_ask => Next::Refresh(key),
+            Some(key) => Next::Known(Some(key)),
+            None if may_ask => Next::Fetch,
+            None if self.asking => Next::Wait,
+            None if self.fetched_at.is_some() => Next::Known(None),
+            None => Next::OutOfReach,
+        };
+        if matches!(next, Next::Refresh(_) | Next::Fetch) {
+            self.asking = true;
+            self.asked_at = Some(now);
+        }
+        next
+    }
+
+    fn take(&mut self, fetched: Option<KeySet>, now: EpochMs) {
+        self.asking = false;
+        if let Some(set) = fetched {
+            let rsa = set.keys.into_iter().filter(|key| key.kty == "RSA");
+            self.keys = rsa.take(PROVIDER_KEYS_MAX).collect();
+            self.fetched_at = Some(now);
+        }
+    }
+}
+
+/// The provider's key of that name; `None` when it has none.
+///
+/// # Errors
+/// 503 while the keys cannot be had.
+pub async fn key(
+    handles: &RequestHandles,
+    issuer: &str,
+    id: &str,
+) -> Result<Option<PublicKey>, Failure> {
+    let started = now();
+    let out_of_reach = || Failure::Unavailable {
+        what: format!("the keys of {issuer}"),
+    };
+    loop {
+        let at = now();
+        let next = with(|keys| keys.next(issuer, id, at))?;
+        match next {
+            Next::Known(key) => return Ok(key),
+            Next::Refresh(key) => {
+                let _landing = start(handles, issuer);
+                return Ok(Some(key));
+            }
+            Next::Fetch => {
+                // Looked at again, whatever came of it.
+                let _landed = start(handles, issuer).await;
+            }
+            Next::Wait if at.since(started) < CALL_MS_MAX => sleep(LOOK_MS).await,
+            Next::Wait | Next::OutOfReach => return Err(out_of_reach()),
+        }
+    }
+}
+
+fn with<R>(step: impl FnOnce(&mut Keys) -> R) -> Result<R, Failure> {
+    KEYS.with(|keys| match keys.try_borrow_mut() {
+        Ok(mut keys) => Ok(step(&mut keys)),
+        Err(error) => Err(Failure::Internal(error.to_string())),
+    })
+}
+
+/// Fetches the keys, whatever becomes of the request.
+fn start(handles: &RequestHandles, issuer: &str) -> oneshot::Receiver<()> {
+    let (landed, landing) = oneshot::channel();
+    let url = format!("{issuer}{PATH}");
+    handles.detach(async move {
+        let fetched = match within(CALL_MS_MAX, fetch(&url)).await {
+            Some(Ok(set)) => Some(set),
+            Some(Err(message)) => {
+                console_error!("{url}: {message}");
+                None
+            }
+            None => {
+                console_error!("{url}: no answer within {CALL_MS_MAX} ms");
+                None
+            }
+        };
+        let at = now();
+        if let Err(failure) = with(|keys| keys.take(fetched, at)) {
+            console_error!("{url}: {failure:?}");
+        }
+        // The request may have stopped waiting.
+        let _gone = landed.send(());
+    });
+    landing
+}
+
+async fn fetch(url: &str) -> Result<KeySet, String> {
+    let words = |error: worker::Error| error.to_string();
+    let mut init = RequestInit::new();
+    init.with_method(Method::Get)
+        .with_redirect(RequestRedirect::Manual);
+    let request = Request::new_with_init(url, &init).map_err(words)?;
+    let mut response = Fetch::Request(request).send().await.map_err(words)?;
+    if response.status_code() != 200 {
+        return Err(format!("answered {}", response.status_code()));
+    }
+    let mut stream = response.stream().map_err(words)?;
+    let mut bytes = Vec::new();
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(words)?;
+        if bytes.len() + chunk.len() > PROVIDER_KEYS_BYTES_MAX {
+            return Err(format!("is longer than {PROVIDER_KEYS_BYTES_MAX} bytes"));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+}

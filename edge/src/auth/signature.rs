@@ -1,0 +1,61 @@
+//! Signatures of an identity provider, verified by the platform's WebCrypto: RSASSA-PKCS1-v1_5 with SHA-256.
+
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{CryptoKey, SubtleCrypto, WorkerGlobalScope};
+use weir_shared::access::jwt::{Assertion, PublicKey};
+use weir_shared::limits::CALL_MS_MAX;
+use worker::js_sys::{Array, JSON, Object, Promise, Reflect, global};
+use worker::wasm_bindgen_futures::JsFuture;
+
+use crate::http::failure::Failure;
+use crate::objects::deadline::within;
+
+const ALGORITHM: &str = "RSASSA-PKCS1-v1_5";
+
+/// Whether the assertion is signed with the key. A key that the platform does not take has signed nothing.
+///
+/// # Errors
+/// When the platform does not verify at all.
+pub async fn holds(key: &PublicKey, assertion: &Assertion) -> Result<bool, Failure> {
+    let scope: WorkerGlobalScope = global().unchecked_into();
+    let subtle = scope.crypto().map_err(failure)?.subtle();
+    let Some(key) = import(&subtle, key).await? else {
+        return Ok(false);
+    };
+    let verifying = subtle.verify_with_str_and_u8_array_and_u8_array(
+        ALGORITHM,
+        &key,
+        &assertion.signature,
+        assertion.signed.as_bytes(),
+    );
+    let verified = settled(verifying.map_err(failure)?).await?;
+    Ok(verified.is_ok_and(|verified| verified.is_truthy()))
+}
+
+async fn import(subtle: &SubtleCrypto, key: &PublicKey) -> Result<Option<CryptoKey>, Failure> {
+    let jwk: Object = JSON::parse(&serde_json::to_string(key)?)
+        .map_err(failure)?
+        .unchecked_into();
+    let algorithm = Object::new();
+    for (name, value) in [("name", ALGORITHM), ("hash", "SHA-256")] {
+        Reflect::set(&algorithm, &name.into(), &value.into()).map_err(failure)?;
+    }
+    let usages = Array::of1(&"verify".into());
+    let importing = subtle
+        .import_key_with_object("jwk", &jwk, &algorithm, false, &usages)
+        .map_err(failure)?;
+    let imported = settled(importing).await?;
+    Ok(imported.ok().and_then(|key| key.dyn_into().ok()))
+}
+
+/// What a promise comes to, within the deadline of a call.
+async fn settled(promise: Promise) -> Result<Result<JsValue, JsValue>, Failure> {
+    let settled = within(CALL_MS_MAX, JsFuture::from(promise)).await;
+    settled.ok_or_else(|| Failure::Unavailable {
+        what: "WebCrypto".to_owned(),
+    })
+}
+
+fn failure(error: JsValue) -> Failure {
+    Failure::Internal(format!("WebCrypto: {error:?}"))
+}

@@ -1,0 +1,288 @@
+//! The audit log: a row a record, and one row that says what the newest is and what was given up.
+
+use serde_json::{Value as Json, json};
+use weir_shared::audit::chain::{Found, Link, Verifier, append, due_to_prune};
+use weir_shared::audit::draft::Draft;
+use weir_shared::audit::{export, sha256_hex};
+use weir_shared::limits::{AUDIT_PAGE_MAX, JSON_INTEGER_MAX};
+use weir_shared::wire::audit::{AuditEntry, AuditHead, AuditRecord, AuditVerdict, Outcome};
+use worker::console_error;
+
+use super::Registry;
+use crate::objects::calls::{
+    AppendAudit, Appended, AuditLines, AuditPage, ExportAudit, ReadAudit, VerifyAudit,
+};
+use crate::objects::server::Refused;
+use crate::objects::storage::{
+    Statement, Value, integer, number, report_damaged, text, wrong_type,
+};
+
+pub(super) const SCHEMA: &[&str] = &[
+    "CREATE TABLE IF NOT EXISTS audit (sequence INTEGER PRIMARY KEY, at INTEGER, actor TEXT, action TEXT, \
+     target TEXT, outcome TEXT, hash TEXT, body TEXT)",
+    "CREATE TABLE IF NOT EXISTS audit_head (id INTEGER PRIMARY KEY, sequence INTEGER, hash TEXT, pruned INTEGER, \
+     pruned_hash TEXT)",
+];
+
+/// The columns of a record, in the order in which they are read.
+const COLUMNS: &str = "sequence, at, actor, action, target, outcome, hash, body";
+
+impl Registry {
+    /// Writes changes and the record of them, all or nothing.
+    pub(super) fn record(
+        &self,
+        draft: Draft,
+        mut statements: Vec<Statement>,
+    ) -> Result<u64, Refused> {
+        let (link, mut head) = append(&self.head()?, draft)?;
+        statements.push(insert(&link));
+        if let Some(through) = due_to_prune(&head) {
+            head.pruned_hash = self.hash_of(through)?;
+            head.pruned = through;
+            let delete = "DELETE FROM audit WHERE sequence <= ?";
+            statements.push((delete, vec![number(through)]));
+        }
+        statements.push(keep(&head));
+        self.database.atomically(statements)?;
+        Ok(head.sequence)
+    }
+
+    /// Records what was refused, unless there were too many of late; `why` says so of the next one.
+    pub(super) fn record_refused(
+        &self,
+        draft: Draft,
+        before: Json,
+        mut why: Json,
+    ) -> Result<u64, Refused> {
+        let Some(left_out) = self.with(|memory, now| memory.gate.pass(now))? else {
+            return Ok(0);
+        };
+        if left_out > 0 {
+            let said = std::mem::take(&mut why);
+            why = json!({ "refused": said, "left_out_before": left_out });
+        }
+        self.record(draft.with_change(before, why), vec![])
+    }
+
+    pub(super) fn append_audit(&self, call: AppendAudit) -> Result<Appended, Refused> {
+        let now = self.now()?;
+        let draft = Draft::new(call.author, &call.action, &call.target, call.outcome, now);
+        let sequence = match call.outcome {
+            Outcome::Done => self.record(draft.with_change(call.before, call.after), vec![])?,
+            Outcome::Refused => self.record_refused(draft, call.before, call.after)?,
+        };
+        Ok(Appended { sequence })
+    }
+
+    pub(super) fn read_audit(&self, call: ReadAudit) -> Result<AuditPage, Refused> {
+        let head = self.head()?;
+        let before = if call.before == 0 {
+            JSON_INTEGER_MAX
+        } else {
+            call.before
+        };
+        let limit = call.limit.clamp(1, AUDIT_PAGE_MAX);
+        let order = if call.newest_first { "DESC" } else { "ASC" };
+        // What is not asked for, and what cannot be read, excludes nothing.
+        let query = format!(
+            "SELECT {COLUMNS} FROM audit WHERE sequence > ? AND sequence < ? \
+             AND coalesce(at >= ?, 1) AND coalesce(at < ?, 1) AND coalesce(actor = ?, 1) \
+             AND coalesce(action = ?, 1) AND coalesce(target = ?, 1) AND coalesce(outcome = ?, 1) \
+             ORDER BY sequence {order} LIMIT ?"
+        );
+        let values = vec![
+            number(call.after),
+            number(before),
+            call.from.map(number).into(),
+            call.to.map(number).into(),
+            call.actor.into(),
+            call.action.into(),
+            call.target.into(),
+            call.outcome.map(Outcome::name).into(),
+            number(limit + 1),
+        ];
+        let rows = self.database.rows(&query, values)?;
+        let more = rows.len() as u64 > limit;
+        let mut entries = Vec::new();
+        let mut damaged = Vec::new();
+        for row in rows.iter().take(usize::try_from(limit)?) {
+            match entry(row) {
+                Some(entry) => entries.push(entry),
+                None => {
+                    report_damaged("audit", &wrong_type("body or another"));
+                    damaged.push(integer(row.first()).unwrap_or(0));
+                }
+            }
+        }
+        Ok(AuditPage {
+            entries,
+            damaged,
+            more,
+            head,
+        })
+    }
+
+    pub(super) fn export_audit(&self, call: ExportAudit) -> Result<AuditLines, Refused> {
+        let head = self.head()?;
+        let limit = call.limit.clamp(1, AUDIT_PAGE_MAX);
+        let rows = self.behind(call.after, limit)?;
+        let more = rows.len() as u64 > limit;
+        let mut lines = Vec::new();
+        let mut through = call.after;
+        for row in rows.iter().take(usize::try_from(limit)?) {
+            through = integer(row.first()).unwrap_or(through);
+            // A record that cannot be read is missing from the file, where the chain then does not hold.
+            match (text(row.get(6)), text(row.get(7))) {
+                (Some(hash), Some(body)) => lines.push(export::line(body, hash)),
+                _ => report_damaged("audit", &wrong_type("hash or body")),
+            }
+        }
+        Ok(AuditLines {
+            lines,
+            through,
+            more,
+            head,
+        })
+    }
+
+    pub(super) fn verify_audit(&self, call: VerifyAudit) -> Result<AuditVerdict, Refused> {
+        let head = self.head()?;
+        let limit = call.limit.clamp(1, AUDIT_PAGE_MAX);
+        let mut verifier = if call.after <= head.pruned {
+            Verifier::behind(head.pruned, &head.pruned_hash)
+        } else {
+            Verifier::behind(call.after, &call.previous)
+        };
+        let rows = self.behind(verifier.through(), limit)?;
+        let more = rows.len() as u64 > limit;
+        for row in rows.iter().take(usize::try_from(limit)?) {
+            verify(&mut verifier, row);
+        }
+        Ok(verifier.verdict(head, more))
+    }
+
+    /// One record more than `limit` behind a number.
+    fn behind(&self, sequence: u64, limit: u64) -> Result<Vec<Vec<Value>>, Refused> {
+        let query =
+            format!("SELECT {COLUMNS} FROM audit WHERE sequence > ? ORDER BY sequence LIMIT ?");
+        let values = vec![number(sequence), number(limit + 1)];
+        self.database.rows(&query, values)
+    }
+
+    /// What the log has. Where the row that says so cannot be read, or is behind the records, they say it.
+    pub(super) fn head(&self) -> Result<AuditHead, Refused> {
+        let query = "SELECT sequence, hash, pruned, pruned_hash FROM audit_head WHERE id = 1";
+        let kept = self.database.first(query, vec![])?;
+        let newest = self.newest_record()?;
+        let read = kept.as_deref().and_then(head);
+        match (read, newest) {
+            (Some(head), newest) if newest <= head.sequence => Ok(head),
+            (None, 0) if kept.is_none() => Ok(AuditHead::default()),
+            (read, newest) => {
+                report_damaged("audit_head", &wrong_type("sequence, hash or another"));
+                let oldest = self.bound("SELECT MIN(sequence) FROM audit")?;
+                let pruned = oldest.saturating_sub(1);
+                let read = read.unwrap_or_default();
+                Ok(AuditHead {
+                    sequence: newest,
+                    hash: self.hash_of(newest)?,
+                    pruned: read.pruned.max(pruned),
+                    pruned_hash: read.pruned_hash,
+                })
+            }
+        }
+    }
+
+    fn newest_record(&self) -> Result<u64, Refused> {
+        self.bound("SELECT MAX(sequence) FROM audit")
+    }
+
+    fn bound(&self, query: &str) -> Result<u64, Refused> {
+        let row = self.database.first(query, vec![])?;
+        Ok(row.and_then(|row| integer(row.first())).unwrap_or(0))
+    }
+
+    /// The hash of a record, as it stands beside it, else of its text. One of which nothing can be read has none: the
+    /// chain then shows that it is damaged.
+    fn hash_of(&self, sequence: u64) -> Result<String, Refused> {
+        let query = "SELECT hash, body FROM audit WHERE sequence = ?";
+        let row = self.database.first(query, vec![number(sequence)])?;
+        let row = row.unwrap_or_default();
+        let beside = text(row.first()).map(str::to_owned);
+        let hash = beside.or_else(|| text(row.get(1)).map(sha256_hex));
+        if hash.is_none() && sequence > 0 {
+            console_error!("record {sequence} of the audit log has no hash");
+        }
+        Ok(hash.unwrap_or_default())
+    }
+}
+
+fn insert(link: &Link) -> Statement {
+    let statement = "INSERT INTO audit (sequence, at, actor, action, target, outcome, hash, body) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    let record = &link.record;
+    let values = vec![
+        number(record.sequence),
+        number(record.at),
+        record.actor.as_str().into(),
+        record.action.as_str().into(),
+        record.target.as_str().into(),
+        record.outcome.name().into(),
+        link.hash.as_str().into(),
+        link.text.as_str().into(),
+    ];
+    (statement, values)
+}
+
+fn keep(head: &AuditHead) -> Statement {
+    let statement = "INSERT OR REPLACE INTO audit_head (id, sequence, hash, pruned, pruned_hash) \
+         VALUES (1, ?, ?, ?, ?)";
+    let values = vec![
+        number(head.sequence),
+        head.hash.as_str().into(),
+        number(head.pruned),
+        head.pruned_hash.as_str().into(),
+    ];
+    (statement, values)
+}
+
+fn head(row: &[Value]) -> Option<AuditHead> {
+    Some(AuditHead {
+        sequence: integer(row.first())?,
+        hash: text(row.get(1))?.to_owned(),
+        pruned: integer(row.get(2))?,
+        pruned_hash: text(row.get(3))?.to_owned(),
+    })
+}
+
+/// A record that can be read, whose columns say what it says.
+fn entry(row: &[Value]) -> Option<AuditEntry> {
+    let hash = text(row.get(6))?.to_owned();
+    let record: AuditRecord = serde_json::from_str(text(row.get(7))?).ok()?;
+    agrees(row, &record).then_some(AuditEntry { record, hash })
+}
+
+fn agrees(row: &[Value], record: &AuditRecord) -> bool {
+    integer(row.first()) == Some(record.sequence)
+        && integer(row.get(1)) == Some(record.at)
+        && text(row.get(2)) == Some(record.actor.as_str())
+        && text(row.get(3)) == Some(record.action.as_str())
+        && text(row.get(4)) == Some(record.target.as_str())
+        && text(row.get(5)) == Some(record.outcome.name())
+}
+
+/// Looks at one row: the record, and the columns beside it, by which records are found.
+fn verify(verifier: &mut Verifier, row: &[Value]) {
+    let sequence = integer(row.first()).unwrap_or(0);
+    let (Some(hash), Some(body)) = (text(row.get(6)), text(row.get(7))) else {
+        verifier.unreadable(sequence);
+        return;
+    };
+    let found = Found {
+        sequence,
+        text: body,
+        hash,
+    };
+    // The verifier keeps the fault.
+    let _found = verifier.check_with(found, |record| agrees(row, record));
+}

@@ -1,0 +1,129 @@
+//! The operator API, one file a surface. Who may what was decided before any of this is called.
+
+pub mod audit;
+pub mod budgets;
+pub mod costs;
+pub mod fairness;
+pub mod policy;
+pub mod regions;
+pub mod reset;
+pub mod series;
+pub mod tenants;
+pub mod tokens;
+
+pub mod change;
+pub mod ledgers;
+pub mod live;
+
+use weir_shared::access::endpoint::Endpoint;
+use weir_shared::limits::OPERATOR_CALL_MS_MAX;
+use weir_shared::policy::Policy;
+use weir_shared::query::Query;
+use weir_shared::units::Revision;
+use weir_shared::wire::policy::PolicyDocument;
+use worker::{Request, Response};
+
+use super::place::home;
+use crate::auth::caller::Caller;
+use crate::http::failure::Failure;
+use crate::isolate::request::RequestHandles;
+use crate::objects::binding::{Address, Call, CallError, call};
+use crate::objects::calls::ReadPolicy;
+
+/// Answers a request to the operator API.
+///
+/// # Errors
+/// 404 for what this is not for, else as each surface says.
+pub async fn answer(
+    request: &mut Request,
+    handles: &RequestHandles,
+    endpoint: Endpoint,
+    caller: &Caller,
+) -> Result<Response, Failure> {
+    match endpoint {
+        Endpoint::PolicyRead => policy::read(handles).await,
+        Endpoint::PolicySave => policy::save(request, handles, caller).await,
+        Endpoint::PolicyPreview => policy::preview(request, handles).await,
+        Endpoint::TenantsList => tenants::list(request, handles).await,
+        Endpoint::TenantRead => tenants::read(handles, caller).await,
+        Endpoint::TenantPatch => tenants::patch(request, handles, caller).await,
+        Endpoint::TenantDelete => tenants::remove(request, handles, caller).await,
+        Endpoint::FairnessRead => fairness::read(request, handles).await,
+        Endpoint::BudgetsList => budgets::list(request, handles).await,
+        Endpoint::BudgetWindows => budgets::windows(request, handles, caller).await,
+        Endpoint::RegionsList => regions::list(request, handles).await,
+        Endpoint::AuditList => audit::list(request, handles).await,
+        Endpoint::AuditVerify => audit::verify(request, handles).await,
+        Endpoint::AuditExport => audit::export(request, handles).await,
+        Endpoint::SeriesRead => series::read(request, handles).await,
+        Endpoint::CostsRead => costs::read(request, handles).await,
+        Endpoint::Live => live::open(request, handles).await,
+        Endpoint::Reset => reset::reset(request, handles, caller).await,
+        Endpoint::TokensList => tokens::list(request, handles).await,
+        Endpoint::TokenCreate => tokens::create(request, handles, caller).await,
+        Endpoint::TokenRevoke => tokens::revoke(request, handles, caller).await,
+        _ => Err(Failure::NotFound {
+            what: "route",
+            field: None,
+        }),
+    }
+}
+
+/// The policy in force.
+pub struct InForce {
+    /// Its revision.
+    pub revision: Revision,
+    /// As it was saved.
+    pub document: PolicyDocument,
+    /// The same, validated.
+    pub policy: Policy,
+}
+
+/// The policy as the registry has it.
+///
+/// # Errors
+/// 503 when the registry does not answer.
+pub async fn in_force(handles: &RequestHandles) -> Result<InForce, Failure> {
+    let rules = registry(handles, &ReadPolicy::default()).await?;
+    let saved = rules.policy.ok_or_else(|| Failure::Unavailable {
+        what: "no saved policy can be read".to_owned(),
+    })?;
+    Ok(InForce {
+        revision: saved.revision,
+        policy: Policy::try_from(&saved.document)?,
+        document: saved.document,
+    })
+}
+
+/// Asks the registry.
+///
+/// # Errors
+/// 503 when it does not answer.
+pub async fn registry<C: Call>(handles: &RequestHandles, body: &C) -> Result<C::Reply, Failure> {
+    let home = home()?;
+    let asked = call(
+        &handles.env,
+        Address::registry(&home),
+        body,
+        OPERATOR_CALL_MS_MAX,
+    );
+    asked.await.map_err(unavailable)
+}
+
+fn unavailable(error: CallError) -> Failure {
+    Failure::Unavailable {
+        what: error.to_string(),
+    }
+}
+
+/// The parameters of a request.
+///
+/// # Errors
+/// 400 for one that is given twice, and for too many.
+pub fn query(request: &Request) -> Result<Query, Failure> {
+    let url = request.url()?;
+    let pairs = url.query_pairs();
+    Ok(Query::new(pairs.map(|(name, value)| {
+        (name.into_owned(), value.into_owned())
+    }))?)
+}

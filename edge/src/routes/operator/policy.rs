@@ -1,0 +1,116 @@
+//! `/operator/v1/policy`: the document in force, its replacement, and what a candidate would change.
+
+use futures_util::future::{join, join_all};
+use weir_shared::audit::Action;
+use weir_shared::limits::{JSON_INTEGER_MAX, POLICY_BODY_BYTES_MAX, PREVIEW_WINDOWS_MAX};
+use weir_shared::policy::Policy;
+use weir_shared::query::Query;
+use weir_shared::report::recorded::{busiest, recorded};
+use weir_shared::report::regions::Totals;
+use weir_shared::report::series::asked as asked_series;
+use weir_shared::units::{EpochMs, Revision};
+use weir_shared::wire::policy::PolicyDocument;
+use weir_shared::wire::series::SeriesBody;
+use weir_shared::wire::windows::WindowsBody;
+use worker::{Request, Response};
+
+use super::change::{Change, if_match, invalid};
+use super::ledgers::{borrowed, each, totals};
+use super::{in_force, registry};
+use crate::auth::caller::Caller;
+use crate::http::failure::Failure;
+use crate::http::{body, reply};
+use crate::isolate::request::RequestHandles;
+use crate::isolate::{adopt_everywhere, now};
+use crate::objects::calls::{SavePolicy, Saved};
+
+/// The document in force, with its revision as `ETag`.
+///
+/// # Errors
+/// 503.
+pub async fn read(handles: &RequestHandles) -> Result<Response, Failure> {
+    let found = in_force(handles).await?;
+    answer(found.revision, &found.document)
+}
+
+/// Replaces the document if it is still the one that the caller saw.
+///
+/// # Errors
+/// 400 naming the field, 412, 413, 415, 428, 503.
+pub async fn save(
+    request: &mut Request,
+    handles: &RequestHandles,
+    caller: &Caller,
+) -> Result<Response, Failure> {
+    let change = Change::new(request, handles, caller, Action::PolicySave)?;
+    let (expected, document) = change.asked(asked(request).await)?;
+    let save = SavePolicy {
+        expected,
+        document,
+        author: change.author(),
+    };
+    match registry(handles, &save).await? {
+        Saved::Done(saved) => {
+            adopt_everywhere(&saved);
+            answer(saved.revision, &saved.document)
+        }
+        Saved::Moved { revision, .. } => Err(Failure::PreconditionFailed {
+            current: revision.to_string(),
+        }),
+        Saved::Invalid { field, message } => Err(invalid(field, message)),
+        Saved::Unknown => Err(Failure::Internal("a policy is no tenant".to_owned())),
+    }
+}
+
+async fn asked(request: &mut Request) -> Result<(Option<Revision>, PolicyDocument), Failure> {
+    let tag = if_match(request)?;
+    // No revision has the number of a tag that is none.
+    let expected = tag.map(|tag| Revision(tag.parse().unwrap_or(u64::MAX)));
+    let document: PolicyDocument = body::json(request, POLICY_BODY_BYTES_MAX).await?;
+    Policy::try_from(&document)?;
+    Ok((expected, document))
+}
+
+/// Who would gain and who would lose by a candidate, over the last windows of budgets and the last hour of meters and
+/// guards. Changes nothing.
+///
+/// # Errors
+/// 400 naming the field, 413, 415, 503.
+pub async fn preview(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
+    let document: PolicyDocument = body::json(request, POLICY_BODY_BYTES_MAX).await?;
+    let candidate = Policy::try_from(&document)?;
+    let found = in_force(handles).await?;
+    let at = now();
+    let (env, regions) = (&handles.env, &found.policy.regions);
+    let windows = each(env, regions, |_| WindowsBody {
+        budget: None,
+        from: EpochMs(0),
+        to: EpochMs(JSON_INTEGER_MAX),
+        count: PREVIEW_WINDOWS_MAX,
+    });
+    let (windows, answers) = join(windows, totals(env, regions)).await;
+    let totals = Totals::of(borrowed(&answers));
+    let hour = asked_series(&mut Query::default(), at)?;
+    let step_ms = hour.step_ms;
+    let asked = busiest(&totals.counters).into_iter().map(async |tenant| {
+        let body = SeriesBody {
+            tenant: Some(tenant.clone()),
+            ..hour.clone()
+        };
+        let told = each(env, regions, |_| body.clone()).await;
+        let told = told.into_iter().filter_map(|(_, answer)| answer);
+        told.map(|answer| (tenant.clone(), answer))
+            .collect::<Vec<_>>()
+    });
+    let series = join_all(asked).await.into_iter().flatten().collect();
+    let windows = windows.into_iter().filter_map(|(_, answer)| answer);
+    let windows = windows.flat_map(|answer| answer.windows);
+    let recorded = recorded(windows.collect(), series, step_ms);
+    let answer = weir_shared::policy::preview::preview(&found.policy, &candidate, &recorded, at);
+    reply::json(200, &answer)
+}
+
+fn answer(revision: Revision, document: &PolicyDocument) -> Result<Response, Failure> {
+    let builder = reply::builder(200)?.with_header("etag", &format!("\"{revision}\""))?;
+    reply::with_body(builder, document)
+}

@@ -1,0 +1,368 @@
+//! Every route of Weir, and who may use it: one table, from which requests are dispatched and authorised, the OpenAPI
+//! document is made, and which the tests go through.
+
+use super::role::Role;
+use super::role::Role::{Admin, Editor, Service, Tenant, Viewer};
+use crate::invalid::{Fault, Invalid};
+use crate::policy::name::tenant_name;
+
+/// A method that is served somewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Reads the head alone.
+    Head,
+    /// Asks or makes.
+    Post,
+    /// Replaces.
+    Put,
+    /// Changes what it names.
+    Patch,
+    /// Removes.
+    Delete,
+}
+
+impl Method {
+    /// Its name in HTTP.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+
+    /// The method of that name; `None` for one that nothing serves.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [
+            Self::Get,
+            Self::Head,
+            Self::Post,
+            Self::Put,
+            Self::Patch,
+            Self::Delete,
+        ];
+        all.into_iter().find(|method| method.name() == name)
+    }
+
+    /// Whether it changes nothing by its definition (RFC 9110, section 9.2.1).
+    #[must_use]
+    pub fn is_safe(self) -> bool {
+        matches!(self, Self::Get | Self::Head)
+    }
+}
+
+/// What is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Endpoint {
+    /// One decision.
+    Check,
+    /// Many decisions.
+    CheckBatch,
+    /// A place in the queue of a shaper.
+    Reserve,
+    /// What a reservation really cost.
+    Settle,
+    /// A slot of a guard.
+    GuardAcquire,
+    /// Keeps a slot for longer.
+    GuardRenew,
+    /// Gives a slot back.
+    GuardRelease,
+    /// A tenant's own effective policy and accounting.
+    OwnFairness,
+    /// Totals for Prometheus.
+    Metrics,
+    /// Whether the Worker runs.
+    Health,
+    /// This interface as an OpenAPI document.
+    OpenApi,
+    /// The way to the console.
+    Console,
+    /// The policy in force.
+    PolicyRead,
+    /// Another policy.
+    PolicySave,
+    /// Who would gain and who would lose.
+    PolicyPreview,
+    /// The tenants that the policy names.
+    TenantsList,
+    /// One tenant.
+    TenantRead,
+    /// Changes one tenant.
+    TenantPatch,
+    /// Takes one tenant out of the policy.
+    TenantDelete,
+    /// Who got what.
+    FairnessRead,
+    /// The budgets and their windows in force.
+    BudgetsList,
+    /// The windows that one budget had.
+    BudgetWindows,
+    /// The regions and how they are.
+    RegionsList,
+    /// What was changed, by whom and why.
+    AuditList,
+    /// Whether the audit log is whole.
+    AuditVerify,
+    /// The audit log as a file.
+    AuditExport,
+    /// Counters over time.
+    SeriesRead,
+    /// What the deployment costs to run.
+    CostsRead,
+    /// What happens, as it happens: a WebSocket.
+    Live,
+    /// Puts state back to its start.
+    Reset,
+    /// The tokens, without what is secret about them.
+    TokensList,
+    /// A new token, shown this once.
+    TokenCreate,
+    /// Revokes a token.
+    TokenRevoke,
+    /// The session of the request.
+    SessionRead,
+    /// Logs in.
+    SessionOpen,
+    /// Logs out.
+    SessionClose,
+}
+
+/// Who may use a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Anyone, without saying who.
+    Public,
+    /// Callers of these roles.
+    Roles(&'static [Role]),
+}
+
+impl Access {
+    /// Whether a caller of the role may.
+    #[must_use]
+    pub fn admits(self, role: Role) -> bool {
+        match self {
+            Self::Public => true,
+            Self::Roles(roles) => roles.contains(&role),
+        }
+    }
+}
+
+/// One route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Route {
+    /// The method.
+    pub method: Method,
+    /// The path; a segment in braces stands for one name.
+    pub path: &'static str,
+    /// What is served.
+    pub endpoint: Endpoint,
+    /// To whom.
+    pub access: Access,
+}
+
+impl Route {
+    /// Whether a browser's session is accepted, too: on the operator plane. Decisions take a bearer token alone.
+    #[must_use]
+    pub fn takes_session(&self) -> bool {
+        self.path.starts_with("/operator/")
+    }
+
+    /// The name in braces; `None` where there is none.
+    #[must_use]
+    pub fn parameter(&self) -> Option<&'static str> {
+        self.path.split('/').find_map(braced)
+    }
+}
+
+/// Who decides. A viewer and an editor decide nothing.
+const DECIDES: Access = Access::Roles(&[Service, Tenant, Admin]);
+/// Who reads what operators read.
+const READS: Access = Access::Roles(&[Viewer, Editor, Admin]);
+/// Who changes what operators change.
+const CHANGES: Access = Access::Roles(&[Editor, Admin]);
+/// Who gives out tokens, each of which may be another admin's.
+const ADMINISTERS: Access = Access::Roles(&[Admin]);
+/// Who asks what a tenant has: the tenant for itself, or an admin who names one.
+const ACCOUNTS: Access = Access::Roles(&[Tenant, Admin]);
+
+const fn route(method: Method, path: &'static str, endpoint: Endpoint, access: Access) -> Route {
+    Route {
+        method,
+        path,
+        endpoint,
+        access,
+    }
+}
+
+/// Every route. What is not here is not served.
+pub const ROUTES: &[Route] = {
+    use Access::Public;
+    use Endpoint::*;
+    use Method::*;
+    &[
+        route(Post, "/v1/check", Check, DECIDES),
+        route(Post, "/v1/check/batch", CheckBatch, DECIDES),
+        route(Post, "/v1/reserve", Reserve, DECIDES),
+        route(Post, "/v1/settle", Settle, DECIDES),
+        route(Post, "/v1/guards/{guard}/acquire", GuardAcquire, DECIDES),
+        route(Post, "/v1/guards/{guard}/renew", GuardRenew, DECIDES),
+        route(Post, "/v1/guards/{guard}/release", GuardRelease, DECIDES),
+        route(Get, "/v1/fairness", OwnFairness, ACCOUNTS),
+        route(Get, "/metrics", Metrics, READS),
+        route(Get, "/healthz", Health, Public),
+        route(Head, "/healthz", Health, Public),
+        route(Get, "/openapi.json", OpenApi, Public),
+        route(Get, "/", Console, Public),
+        route(Head, "/", Console, Public),
+        route(Get, "/console", Console, Public),
+        route(Head, "/console", Console, Public),
+        route(Get, "/operator/v1/policy", PolicyRead, READS),
+        route(Put, "/operator/v1/policy", PolicySave, CHANGES),
+        route(Post, "/operator/v1/policy/preview", PolicyPreview, READS),
+        route(Get, "/operator/v1/tenants", TenantsList, READS),
+        route(Get, "/operator/v1/tenants/{id}", TenantRead, READS),
+        route(Patch, "/operator/v1/tenants/{id}", TenantPatch, CHANGES),
+        route(Delete, "/operator/v1/tenants/{id}", TenantDelete, CHANGES),
+        route(Get, "/operator/v1/fairness", FairnessRead, READS),
+        route(Get, "/operator/v1/budgets", BudgetsList, READS),
+        route(
+            Get,
+            "/operator/v1/budgets/{name}/windows",
+            BudgetWindows,
+            READS,
+        ),
+        route(Get, "/operator/v1/regions", RegionsList, READS),
+        route(Get, "/operator/v1/audit", AuditList, READS),
+        route(Get, "/operator/v1/audit/verify", AuditVerify, READS),
+        route(Get, "/operator/v1/audit/export", AuditExport, READS),
+        route(Get, "/operator/v1/series", SeriesRead, READS),
+        route(Get, "/operator/v1/costs", CostsRead, READS),
+        route(Get, "/operator/v1/live", Live, READS),
+        route(Post, "/operator/v1/reset", Reset, CHANGES),
+        route(Get, "/operator/v1/tokens", TokensList, ADMINISTERS),
+        route(Post, "/operator/v1/tokens", TokenCreate, ADMINISTERS),
+        route(Delete, "/operator/v1/tokens/{id}", TokenRevoke, ADMINISTERS),
+        route(Get, "/operator/v1/session", SessionRead, READS),
+        route(Post, "/operator/v1/session", SessionOpen, Public),
+        route(Delete, "/operator/v1/session", SessionClose, READS),
+    ]
+};
+
+/// A route that a request asks for, with the name that stands in its path, as it was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Matched<'a> {
+    /// The route.
+    pub route: &'static Route,
+    raw: Option<&'a str>,
+}
+
+/// Why no route serves a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missed {
+    /// There is nothing at that path.
+    Path,
+    /// The path is served by other methods.
+    Method {
+        /// Those, for the header `Allow`.
+        allow: String,
+    },
+}
+
+/// The route of a request, by its method and its path as it was sent (percent-encoded).
+///
+/// # Errors
+/// Why there is none.
+///
+/// ```
+/// use weir_shared::access::endpoint::{Endpoint, Missed, find};
+/// let found = find("GET", "/operator/v1/tenants/enterprise%3Aalpha").unwrap();
+/// assert_eq!(found.route.endpoint, Endpoint::TenantRead);
+/// assert_eq!(found.name().unwrap(), "enterprise:alpha");
+/// let allow = "GET, PATCH, DELETE".to_owned();
+/// assert_eq!(find("PUT", "/operator/v1/tenants/a"), Err(Missed::Method { allow }));
+/// assert_eq!(find("GET", "/operator/v1/tenants/"), Err(Missed::Path));
+/// ```
+pub fn find<'a>(method: &str, path: &'a str) -> Result<Matched<'a>, Missed> {
+    let mut allow: Vec<&str> = Vec::new();
+    for route in ROUTES {
+        let Some(raw) = matches(route.path, path) else {
+            continue;
+        };
+        if route.method.name() == method {
+            return Ok(Matched { route, raw });
+        }
+        allow.push(route.method.name());
+    }
+    if allow.is_empty() {
+        return Err(Missed::Path);
+    }
+    let allow = allow.join(", ");
+    Err(Missed::Method { allow })
+}
+
+impl Matched<'_> {
+    /// The name in the path, decoded: 1 to 128 bytes, no control characters. Empty for a route without one.
+    ///
+    /// # Errors
+    /// What is wrong with it, at the name of the parameter.
+    pub fn name(&self) -> Result<String, Invalid> {
+        let (Some(raw), Some(parameter)) = (self.raw, self.route.parameter()) else {
+            return Ok(String::new());
+        };
+        let at = |fault| Invalid::new(format!("/{parameter}"), fault);
+        let name = decoded(raw).map_err(at)?;
+        tenant_name(&name).map_err(at)?;
+        Ok(name)
+    }
+}
+
+fn braced(segment: &str) -> Option<&str> {
+    segment.strip_prefix('{')?.strip_suffix('}')
+}
+
+/// Whether the path is of the pattern: `Some` with what stands for the braces, if there are any.
+fn matches<'a>(pattern: &str, path: &'a str) -> Option<Option<&'a str>> {
+    let mut raw = None;
+    let mut given = path.split('/');
+    for due in pattern.split('/') {
+        let segment = given.next()?;
+        if braced(due).is_some() {
+            if segment.is_empty() {
+                return None;
+            }
+            raw = Some(segment);
+        } else if due != segment {
+            return None;
+        }
+    }
+    given.next().is_none().then_some(raw)
+}
+
+/// Takes the percent-encoding (RFC 3986, section 2.1) off one segment.
+fn decoded(raw: &str) -> Result<String, Fault> {
+    let form = |message: &str| Fault::Form {
+        message: message.to_owned(),
+    };
+    let mut bytes = Vec::with_capacity(raw.len());
+    let mut rest = raw.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(rest.next()?).to_digit(16);
+        let (Some(high), Some(low)) = (digit(), digit()) else {
+            return Err(form("has a % without two hexadecimal digits"));
+        };
+        bytes.extend(u8::try_from(high * 16 + low));
+    }
+    String::from_utf8(bytes).map_err(|_| form("is not UTF-8"))
+}

@@ -1,0 +1,285 @@
+//! A ledger's books: what it has counted, and which rows it writes for that.
+//!
+//! A frame that is counted becomes one entry of a journal: one row, however many tenants it names. Once a minute the
+//! entries are folded into the rows of the totals, of the minute and of the windows, and dropped. Each row carries the
+//! last entry that is in it, so that a ledger which dies in between counts no entry twice when it wakes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::frame::{Counted, Inbox};
+use super::interval;
+use super::ledger::{Totals, by_row};
+use super::windows::{Finished, Windows};
+use crate::limits::{JOURNAL_ENTRIES_MAX, LEDGER_ROWS, MINUTE_MS};
+use crate::units::{EpochMs, Incarnation};
+use crate::wire::accounting::{Counters, FrameBody, FrameReply, Tally, TenantCounters};
+use crate::wire::cells::{StoredCell, StoredEntry, StoredMarks};
+use crate::wire::count::Count;
+use crate::wire::series::TotalsReply;
+use crate::wire::usage::Usage;
+use crate::wire::windows::StoredWindow;
+
+/// A ledger remembers durably, so it has one life.
+const INCARNATION: Incarnation = Incarnation(1);
+
+/// What a ledger has counted.
+#[derive(Debug, Clone, Default)]
+pub struct Books {
+    totals: Totals,
+    /// The last entry of the journal in each stored row of the totals.
+    marks: BTreeMap<u32, u64>,
+    /// Rows of the totals that are not stored as they are.
+    changed: BTreeSet<u32>,
+    /// Minutes that are not stored yet.
+    minutes: BTreeMap<EpochMs, Minute>,
+    windows: Windows,
+    counted: Counted,
+    usage: Usage,
+    since: EpochMs,
+    /// The last entry of the journal.
+    sequence: u64,
+    /// The last entry that is in all rows.
+    folded: u64,
+    /// The time of the last event: time does not run backwards in a journal.
+    at: EpochMs,
+}
+
+/// What was counted in one minute.
+#[derive(Debug, Clone, Default)]
+struct Minute {
+    counters: Counters,
+    /// The last entry of the journal in it.
+    through: u64,
+}
+
+/// What came of a frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// The answer.
+    pub reply: FrameReply,
+    /// The entry to write before the answer leaves, under its number; `None` when the frame was not counted.
+    pub entry: Option<(u64, StoredEntry)>,
+}
+
+/// Rows to write, all or none, and entries of the journal to drop with that.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Fold {
+    /// Entries up to this one are dropped: those of minutes that are over.
+    pub dropped: u64,
+    /// Of the totals, by number.
+    pub totals: Vec<(u32, StoredCell)>,
+    /// Of minutes: the minute, the row's number, its text.
+    pub minutes: Vec<(EpochMs, u32, String)>,
+    /// Windows that are not finished.
+    pub windows: Vec<StoredWindow>,
+    /// Windows that are.
+    pub finished: Vec<Finished>,
+    /// What is remembered besides.
+    pub marks: Option<StoredMarks>,
+}
+
+impl Books {
+    /// Takes what is remembered besides counters.
+    pub fn restore_marks(&mut self, marks: &StoredMarks) {
+        self.counted = marks.counted.iter().copied().collect();
+        self.usage = marks.usage;
+        self.since = marks.since;
+        self.folded = marks.through;
+        self.sequence = self.sequence.max(marks.through);
+    }
+
+    /// Takes a row of the totals.
+    pub fn restore_totals(&mut self, row: u32, through: u64, counters: Counters) {
+        self.totals.restore(row, counters);
+        self.marks.insert(row, through);
+        self.sequence = self.sequence.max(through);
+    }
+
+    /// Takes a window that was not finished.
+    pub fn restore_window(&mut self, stored: StoredWindow) {
+        self.sequence = self.sequence.max(stored.through);
+        self.windows.restore(stored);
+    }
+
+    /// Takes an entry of the journal, in their order. Its minute is not stored, else it would have been dropped.
+    pub fn replay(&mut self, sequence: u64, entry: &StoredEntry) {
+        let frame = &entry.frame;
+        let last = (frame.incarnation, frame.sequence);
+        let known = self.counted.entry(frame.sender).or_insert(last);
+        *known = (*known).max(last);
+        for (row, part) in by_row(&frame.counters, LEDGER_ROWS) {
+            if sequence > self.marks.get(&row).copied().unwrap_or(0) {
+                self.totals.add_to(row, &part);
+                self.changed.insert(row);
+            }
+        }
+        self.add_minute(entry.at, sequence, &frame.counters);
+        self.windows.add(&frame.windows, sequence, entry.at);
+        if sequence > self.folded {
+            self.usage.add(&frame.usage);
+        }
+        self.sequence = self.sequence.max(sequence);
+        self.at = self.at.max(entry.at);
+    }
+
+    /// Takes a frame.
+    #[must_use]
+    pub fn take(&mut self, frame: &FrameBody, now: EpochMs) -> Taken {
+        let mut inbox = Inbox::new(INCARNATION, std::mem::take(&mut self.counted));
+        let (add, reply) = inbox.take(frame);
+        self.counted = inbox.into_counted();
+        if !add {
+            return Taken { reply, entry: None };
+        }
+        let now = self.clock(now);
+        if self.since == EpochMs(0) {
+            self.since = now;
+        }
+        self.sequence += 1;
+        self.changed.extend(self.totals.add(&frame.counters));
+        self.add_minute(now, self.sequence, &frame.counters);
+        self.windows.add(&frame.windows, self.sequence, now);
+        self.usage.add(&frame.usage);
+        Taken {
+            reply,
+            entry: Some((self.sequence, StoredEntry::new(now, frame))),
+        }
+    }
+
+    fn clock(&mut self, now: EpochMs) -> EpochMs {
+        self.at = self.at.max(now);
+        self.at
+    }
+
+    fn add_minute(&mut self, at: EpochMs, sequence: u64, counters: &Counters) {
+        let minute = self
+            .minutes
+            .entry(interval::start(at, MINUTE_MS))
+            .or_default();
+        minute.through = minute.through.max(sequence);
+        for (tenant, added) in counters {
+            let entry = minute.counters.entry(tenant.clone()).or_default();
+            entry.add(added);
+            entry.known |= added.known;
+        }
+    }
+
+    /// Whether a minute is over that is not stored, or a window has to be finished.
+    #[must_use]
+    pub fn fold_due(&self, now: EpochMs) -> bool {
+        let minute = interval::start(self.at.max(now), MINUTE_MS);
+        self.minutes.keys().any(|begun| *begun < minute) || self.windows.due(now)
+    }
+
+    /// Whether a fold cannot wait for the alarm: that is late, or the journal is long.
+    #[must_use]
+    pub fn fold_overdue(&self, now: EpochMs) -> bool {
+        let minute = interval::start(self.at.max(now), MINUTE_MS);
+        let late = |begun: &EpochMs| minute.since(*begun) > 2 * MINUTE_MS;
+        let long = self.sequence - self.folded.min(self.sequence) > JOURNAL_ENTRIES_MAX;
+        long && self.fold_due(now) || self.minutes.keys().any(late)
+    }
+
+    /// Whether nothing is left that a fold would store.
+    #[must_use]
+    pub fn at_rest(&self) -> bool {
+        self.minutes.is_empty() && self.windows.is_empty()
+    }
+
+    /// What has to be written so that the entries of minutes that are over can be dropped. How many rows that are does not
+    /// depend on tenants or requests.
+    ///
+    /// # Errors
+    /// When a number cannot be written. The books have to be read again then, as where the rows could not be written.
+    pub fn fold(&mut self, now: EpochMs) -> Result<Fold, serde_json::Error> {
+        let now = self.clock(now);
+        let current = interval::start(now, MINUTE_MS);
+        let open = self.minutes.split_off(&current);
+        let over = std::mem::replace(&mut self.minutes, open);
+        let mut fold = Fold::default();
+        for (at, minute) in over {
+            fold.dropped = fold.dropped.max(minute.through);
+            let rows = interval::rows(&minute.counters, minute.through)?;
+            let rows = rows.into_iter().map(|(row, text)| (at, row, text));
+            fold.minutes.extend(rows);
+        }
+        fold.finished = self.windows.finish(now);
+        for window in &fold.finished {
+            self.charge_borrowed(window);
+        }
+        let through = self.sequence;
+        fold.totals = self.changed_rows(through);
+        fold.windows = self.windows.store(through);
+        self.folded = through;
+        let marks = StoredMarks::new(through, self.since, self.usage);
+        fold.marks = Some(marks.with_counted(self.counted.iter().map(|(id, last)| (*id, *last))));
+        Ok(fold)
+    }
+
+    fn changed_rows(&mut self, through: u64) -> Vec<(u32, StoredCell)> {
+        let changed = std::mem::take(&mut self.changed).into_iter();
+        let rows = changed.filter_map(|row| {
+            let cell = StoredCell::new(through, self.totals.row(row)?);
+            self.marks.insert(row, through);
+            Some((row, cell))
+        });
+        rows.collect()
+    }
+
+    /// What was borrowed in a window that is finished counts for good.
+    fn charge_borrowed(&mut self, window: &Finished) {
+        let budget = &window.name.0;
+        let charged = window
+            .borrowed
+            .iter()
+            .map(|(tenant, units)| (tenant.clone(), borrowed_counters(budget, *units)));
+        self.changed.extend(self.totals.add(&charged.collect()));
+    }
+
+    /// All that was counted.
+    #[must_use]
+    pub fn totals(&self) -> TotalsReply {
+        let mut counters = self.totals.all();
+        for (budget, tenants) in self.windows.borrowed() {
+            for (tenant, units) in tenants {
+                if let Some(entry) = counters.get_mut(&tenant) {
+                    entry.add(&borrowed_counters(&budget, units));
+                }
+            }
+        }
+        TotalsReply {
+            counters,
+            since: self.since,
+            usage: self.usage,
+            entitlements: self.windows.entitlements(),
+        }
+    }
+
+    /// Minutes that are not stored yet.
+    pub fn minutes(&self) -> impl Iterator<Item = (EpochMs, &Counters)> {
+        let minutes = self.minutes.iter();
+        minutes.map(|(at, minute)| (*at, &minute.counters))
+    }
+
+    /// Windows that are not finished.
+    #[must_use]
+    pub fn windows(&self) -> &Windows {
+        &self.windows
+    }
+
+    /// Windows that are not finished, to be told what their roots say.
+    pub fn windows_mut(&mut self) -> &mut Windows {
+        &mut self.windows
+    }
+}
+
+fn borrowed_counters(budget: &str, units: u128) -> TenantCounters {
+    let tally = Tally {
+        borrowed_units: Count(units),
+        ..Tally::default()
+    };
+    TenantCounters {
+        budgets: BTreeMap::from([(budget.to_owned(), tally)]),
+        ..TenantCounters::default()
+    }
+}

@@ -1,0 +1,263 @@
+//! What was counted and is not in a frame yet.
+
+use std::collections::BTreeMap;
+
+use super::counters::{Decided, count, in_flight, merge};
+use crate::limits::{FRAME_NAMES_MAX, FRAME_SAMPLES_MAX, FRAME_TENANTS_MAX, FRAME_WINDOWS_MAX};
+use crate::units::{EpochMs, WindowLabel};
+use crate::wire::accounting::{Counters, FrameBody, InFlight, OTHERS};
+use crate::wire::count::Count;
+use crate::wire::operator::live::DecisionSample;
+use crate::wire::usage::Usage;
+use crate::wire::windows::{TenantPart, WindowPart, WindowParts};
+
+/// The window of a budget in which something was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InWindow<'a> {
+    /// The budget.
+    pub budget: &'a str,
+    /// The window.
+    pub label: WindowLabel,
+    /// Units of the whole window.
+    pub limit: u64,
+    /// Its end, as far as is known here.
+    pub ends_at: EpochMs,
+    /// The tenant's weight, in millionths.
+    pub weight_micros: u64,
+}
+
+/// What was counted and is not in a frame yet. A frame is bounded; what has no room goes with the next.
+#[derive(Debug, Clone, Default)]
+pub struct Pending {
+    counters: Counters,
+    windows: WindowParts,
+    usage: Usage,
+    samples: Vec<DecisionSample>,
+}
+
+impl Pending {
+    /// Whether there is nothing that has to be told: what the platform was used for waits for something that has.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.counters.is_empty() && self.windows.is_empty() && self.samples.is_empty()
+    }
+
+    /// Whether another decision is shown.
+    #[must_use]
+    pub fn has_room_to_show(&self) -> bool {
+        self.samples.len() < FRAME_SAMPLES_MAX
+    }
+
+    /// Keeps a decision to be shown, while there is room.
+    pub fn sample(&mut self, sample: DecisionSample) {
+        if self.samples.len() < FRAME_SAMPLES_MAX {
+            self.samples.push(sample);
+        }
+    }
+
+    /// Adds one decision, and where it was one on a budget, to its window.
+    pub fn count(&mut self, decided: &Decided<'_>, window: Option<&InWindow<'_>>) {
+        count(&mut self.counters, decided, FRAME_TENANTS_MAX);
+        let Some(window) = window else {
+            return;
+        };
+        let units = Count(decided.units.into());
+        let admitted = decided.reason == crate::decision::Reason::Admitted;
+        let (admitted, denied) = if admitted {
+            (units, Count(0))
+        } else {
+            (Count(0), units)
+        };
+        let part = TenantPart {
+            weight_micros: window.weight_micros,
+            known: decided.known,
+            admitted,
+            refunded: Count(0),
+            denied,
+        };
+        self.tenant_part(window, decided.tenant, &part);
+    }
+
+    /// Takes the last word on the slots of a guard.
+    pub fn in_flight(&mut self, tenant: (&str, bool), guard: &str, word: InFlight) {
+        in_flight(&mut self.counters, tenant, guard, word, FRAME_TENANTS_MAX);
+    }
+
+    /// Adds units that a holder still had when the window was over.
+    pub fn lapsed(&mut self, budget: &str, label: WindowLabel, units: u64) {
+        if let Some(part) = self.window(budget, label) {
+            part.lapsed += units;
+        }
+    }
+
+    /// Adds what the platform was used for.
+    pub fn used(&mut self, usage: &Usage) {
+        self.usage.add(usage);
+    }
+
+    /// Adds counters.
+    pub fn merge_counters(&mut self, counters: &Counters) {
+        merge(&mut self.counters, counters, FRAME_TENANTS_MAX);
+    }
+
+    /// Adds what another's frame holds.
+    pub fn merge(&mut self, frame: &FrameBody) {
+        self.merge_counters(&frame.counters);
+        self.merge_windows(&frame.windows);
+        self.usage.add(&frame.usage);
+        for sample in &frame.samples {
+            self.sample(sample.clone());
+        }
+    }
+
+    /// Adds what another counted of windows.
+    pub fn merge_windows(&mut self, windows: &WindowParts) {
+        for (budget, labels) in windows {
+            for (label, part) in labels {
+                if let Some(known) = self.window(budget, *label) {
+                    known.add(part, FRAME_TENANTS_MAX);
+                }
+            }
+        }
+    }
+
+    fn tenant_part(&mut self, window: &InWindow<'_>, tenant: &str, part: &TenantPart) {
+        let Some(known) = self.window(window.budget, window.label) else {
+            return;
+        };
+        known.limit = known.limit.max(window.limit);
+        known.ends_at = known.ends_at.max(window.ends_at);
+        known
+            .tenant(tenant, part.known, FRAME_TENANTS_MAX)
+            .add(part);
+    }
+
+    /// The part of a window. Beyond the bound of windows that are told apart there is none: what it had is missing
+    /// from its record, and shown there as unaccounted.
+    fn window(&mut self, budget: &str, label: WindowLabel) -> Option<&mut WindowPart> {
+        let labels = self.windows.get(budget);
+        let known = labels.is_some_and(|labels| labels.contains_key(&label));
+        let all = || self.windows.values().map(BTreeMap::len).sum::<usize>();
+        if !known && all() >= FRAME_WINDOWS_MAX {
+            return None;
+        }
+        let labels = self.windows.entry(budget.to_owned()).or_default();
+        Some(labels.entry(label).or_default())
+    }
+
+    /// Moves as much as it has room for into a frame.
+    pub fn fill(&mut self, frame: &mut FrameBody) {
+        let mut room = Room {
+            tenants: FRAME_TENANTS_MAX,
+            names: FRAME_NAMES_MAX,
+        };
+        while let Some(entry) = self.counters.first_entry() {
+            if !room.take(entry.get().names()) {
+                break;
+            }
+            let (tenant, taken) = entry.remove_entry();
+            frame.counters.insert(tenant, taken);
+        }
+        frame.windows = self.take_windows(&mut room);
+        frame.usage = std::mem::take(&mut self.usage);
+        frame.samples = std::mem::take(&mut self.samples);
+    }
+
+    fn take_windows(&mut self, room: &mut Room) -> WindowParts {
+        let mut windows = WindowParts::new();
+        while let Some(mut labels) = self.windows.first_entry() {
+            let budget = labels.key().clone();
+            let Some((label, mut part)) = labels.get_mut().pop_first() else {
+                labels.remove();
+                continue;
+            };
+            let mut taken = WindowPart {
+                tenants: BTreeMap::new(),
+                ..part.clone()
+            };
+            let mut whole = room.take(0);
+            while whole && let Some(tenant) = part.tenants.first_entry() {
+                whole = room.take(1);
+                if whole {
+                    let (tenant, one) = tenant.remove_entry();
+                    taken.tenants.insert(tenant, one);
+                }
+            }
+            if !whole {
+                if taken.tenants.is_empty() {
+                    labels.get_mut().insert(label, part);
+                    break;
+                }
+                // What the part says of itself is told once.
+                part.lapsed = Count(0);
+                labels.get_mut().insert(label, part);
+            }
+            windows.entry(budget).or_default().insert(label, taken);
+            if !whole {
+                break;
+            }
+        }
+        windows
+    }
+}
+
+/// Room of one frame.
+struct Room {
+    tenants: usize,
+    names: usize,
+}
+
+impl Room {
+    /// Whether there is room for another tenant with so many names.
+    fn take(&mut self, names: usize) -> bool {
+        let fits = self.tenants > 0 && self.names >= names.max(1);
+        if fits {
+            self.tenants -= 1;
+            self.names -= names.max(1);
+        }
+        fits
+    }
+}
+
+impl WindowPart {
+    /// The part of a tenant, or of all those together for which there is no room.
+    pub fn tenant(&mut self, name: &str, known: bool, strangers_max: usize) -> &mut TenantPart {
+        let room = self.tenants.len() < strangers_max;
+        let kept = known || room || self.tenants.contains_key(name);
+        let name = if kept { name } else { OTHERS };
+        let part = self.tenants.entry(name.to_owned()).or_default();
+        part.known |= known && kept;
+        part
+    }
+
+    /// Adds another part of the same window.
+    pub fn add(&mut self, other: &Self, strangers_max: usize) {
+        self.limit = self.limit.max(other.limit);
+        self.ends_at = self.ends_at.max(other.ends_at);
+        if self.region.is_none() {
+            self.region.clone_from(&other.region);
+        }
+        self.lapsed += other.lapsed;
+        for (name, part) in &other.tenants {
+            self.tenant(name, part.known, strangers_max).add(part);
+        }
+    }
+}
+
+impl TenantPart {
+    /// Adds another part of the same tenant in the same window. Its weight is the greatest that was heard: it may have
+    /// changed within the window.
+    pub fn add(&mut self, other: &Self) {
+        self.weight_micros = self.weight_micros.max(other.weight_micros);
+        self.known |= other.known;
+        self.admitted += other.admitted;
+        self.refunded += other.refunded;
+        self.denied += other.denied;
+    }
+
+    /// Units that were served in the end.
+    #[must_use]
+    pub fn served(&self) -> Count {
+        Count(self.admitted.0.saturating_sub(self.refunded.0))
+    }
+}

@@ -1,0 +1,341 @@
+//! Windows of budgets while they are open, and the fairness record that is left of each.
+
+use std::collections::BTreeMap;
+
+use super::fairness_index::jain;
+use crate::limits::{RECORD_TENANTS_MAX, WINDOW_GRACE_MS, WINDOW_TENANTS_MAX, WINDOWS_OPEN_MAX};
+use crate::units::{EpochMs, WindowLabel};
+use crate::wire::accounting::OTHERS;
+use crate::wire::count::Count;
+use crate::wire::decimal::Decimal;
+use crate::wire::windows::{
+    ClosedWindow, StoredWindow, TenantPart, WindowPart, WindowParts, WindowRecord, WindowTenant,
+};
+
+/// How long after its end a window is expected to be told of in full by holders that live: two contacts at both depths.
+const SETTLE_MS: u64 = 3_000;
+
+/// Where the end of a window was not told: how long it counts as open.
+const UNTOLD_MS: u64 = 60_000;
+
+/// A budget and one of its windows.
+pub type WindowName = (String, WindowLabel);
+
+/// Who opens the windows of a budget.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Root {
+    /// The budget.
+    pub budget: String,
+    /// The region whose own they are; `None` stands for a coordinator.
+    pub region: Option<String>,
+}
+
+/// The windows of budgets that are open, or were so lately.
+#[derive(Debug, Clone, Default)]
+pub struct Windows {
+    open: BTreeMap<WindowName, Open>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Default)]
+struct Open {
+    part: WindowPart,
+    closed: Option<ClosedWindow>,
+    /// The last entry of the journal that is in what was stored.
+    through: u64,
+    changed: bool,
+}
+
+/// What is left of a window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finished {
+    /// Which.
+    pub name: WindowName,
+    /// Its record.
+    pub record: WindowRecord,
+    /// Units that each tenant was served beyond its entitlement.
+    pub borrowed: BTreeMap<String, u128>,
+}
+
+impl Windows {
+    /// Puts a stored window back.
+    pub fn restore(&mut self, stored: StoredWindow) {
+        let name = (stored.budget, stored.label);
+        let open = Open {
+            part: stored.part,
+            closed: stored.closed,
+            through: stored.through,
+            changed: false,
+        };
+        self.open.insert(name, open);
+    }
+
+    /// Adds what holders counted, as the entry `sequence` of the journal. What is stored with it already is passed over.
+    pub fn add(&mut self, parts: &WindowParts, sequence: u64, at: EpochMs) {
+        for (budget, labels) in parts {
+            for (label, part) in labels {
+                let name = (budget.clone(), *label);
+                let open = self.open.entry(name).or_default();
+                if sequence <= open.through {
+                    continue;
+                }
+                open.part.add(part, WINDOW_TENANTS_MAX);
+                if open.part.ends_at == EpochMs(0) {
+                    open.part.ends_at = at.plus(UNTOLD_MS);
+                }
+                open.changed = true;
+            }
+        }
+    }
+
+    /// Takes what the root says of windows that are over.
+    pub fn close(&mut self, budget: &str, closed: &[ClosedWindow]) {
+        for window in closed {
+            let name = (budget.to_owned(), window.label);
+            if let Some(open) = self.open.get_mut(&name) {
+                open.part.limit = window.limit;
+                open.part.ends_at = window.ends_at;
+                open.closed = Some(*window);
+                open.changed = true;
+            }
+        }
+    }
+
+    /// Roots that have windows which are over and of which they have said nothing yet, each with the first of those.
+    #[must_use]
+    pub fn unclosed(&self, now: EpochMs) -> BTreeMap<Root, WindowLabel> {
+        let mut first = BTreeMap::new();
+        for ((budget, label), open) in &self.open {
+            if open.closed.is_none() && now >= open.part.ends_at {
+                let root = Root {
+                    budget: budget.clone(),
+                    region: open.part.region.clone(),
+                };
+                first.entry(root).or_insert(*label);
+            }
+        }
+        first
+    }
+
+    /// Whether some window has to be finished now.
+    #[must_use]
+    pub fn due(&self, now: EpochMs) -> bool {
+        self.open.len() > WINDOWS_OPEN_MAX || self.open.values().any(|open| open.over(now))
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Takes out the windows of which nothing more is expected, and where there are too many, those that ended first.
+    pub fn finish(&mut self, now: EpochMs) -> Vec<Finished> {
+        let mut over: Vec<_> = self.open.iter().collect();
+        over.sort_by_key(|(_, open)| open.part.ends_at);
+        let excess = self.open.len().saturating_sub(WINDOWS_OPEN_MAX);
+        let names = over.iter().enumerate();
+        let names = names.filter(|(index, (_, open))| *index < excess || open.over(now));
+        let names: Vec<_> = names.map(|(_, (name, _))| (*name).clone()).collect();
+        names
+            .into_iter()
+            .filter_map(|name| {
+                let open = self.open.remove(&name)?;
+                Some(open.finished(name, now))
+            })
+            .collect()
+    }
+
+    /// What has to be stored of those that remain, as of the entry `through` of the journal.
+    pub fn store(&mut self, through: u64) -> Vec<StoredWindow> {
+        let changed = self.open.iter_mut().filter(|(_, open)| open.changed);
+        changed
+            .map(|((budget, label), open)| {
+                open.changed = false;
+                open.through = through;
+                StoredWindow::new(budget, *label, through, &open.part, open.closed)
+            })
+            .collect()
+    }
+
+    /// The records of the windows of a budget, or of all, as far as they are known.
+    pub fn records<'a>(
+        &'a self,
+        budget: Option<&'a str>,
+        now: EpochMs,
+    ) -> impl Iterator<Item = WindowRecord> + 'a {
+        let wanted = move |name: &WindowName| budget.is_none_or(|budget| budget == name.0);
+        let open = self.open.iter().filter(move |(name, _)| wanted(name));
+        open.map(move |(name, open)| open.record(name, now))
+    }
+
+    /// Units that tenants were served beyond their entitlements in these windows, so far.
+    #[must_use]
+    pub fn borrowed(&self) -> BTreeMap<String, BTreeMap<String, u128>> {
+        let mut sums: BTreeMap<String, BTreeMap<String, u128>> = BTreeMap::new();
+        for ((budget, _), open) in &self.open {
+            let sum = sums.entry(budget.clone()).or_default();
+            for (tenant, units) in open.borrowed() {
+                *sum.entry(tenant).or_default() += units;
+            }
+        }
+        sums
+    }
+
+    /// What each tenant is entitled to in the last window in which anybody asked, by budget.
+    #[must_use]
+    pub fn entitlements(&self) -> BTreeMap<String, BTreeMap<String, u64>> {
+        let asked = |open: &&Open| !open.part.tenants.is_empty();
+        let mut last = BTreeMap::new();
+        // Labels rise, so the last one of a budget stays.
+        for ((budget, _), open) in self.open.iter().filter(|(_, open)| asked(open)) {
+            let tenants = open.part.tenants.iter();
+            let each = tenants.map(|(name, part)| (name.clone(), open.entitlement(part)));
+            last.insert(budget.clone(), each.collect());
+        }
+        last
+    }
+}
+
+impl Open {
+    fn over(&self, now: EpochMs) -> bool {
+        now >= self.part.ends_at.plus(WINDOW_GRACE_MS)
+    }
+
+    /// The weights of all that asked, in millionths.
+    fn weights(&self) -> u128 {
+        let parts = self.part.tenants.values();
+        parts.map(|part| u128::from(part.weight_micros)).sum()
+    }
+
+    /// `weight * limit / weights of all that asked`, rounded down: what a tenant is guaranteed under the pinned rule. 0
+    /// where nobody has a weight: such a budget guarantees nothing.
+    fn entitlement(&self, part: &TenantPart) -> u64 {
+        let share = u128::from(part.weight_micros) * u128::from(self.part.limit);
+        let units = share.checked_div(self.weights()).unwrap_or(0);
+        u64::try_from(units).unwrap_or(u64::MAX)
+    }
+
+    /// What each tenant was served beyond its entitlement; nothing where nothing is guaranteed.
+    fn borrowed(&self) -> BTreeMap<String, u128> {
+        if self.weights() == 0 {
+            return BTreeMap::new();
+        }
+        let tenants = self.part.tenants.iter();
+        let beyond = tenants.map(|(name, part)| {
+            let entitled = u128::from(self.entitlement(part));
+            (name.clone(), part.served().0.saturating_sub(entitled))
+        });
+        beyond.filter(|(_, units)| *units > 0).collect()
+    }
+
+    fn finished(&self, name: WindowName, now: EpochMs) -> Finished {
+        Finished {
+            record: self.record(&name, now),
+            borrowed: self.borrowed(),
+            name,
+        }
+    }
+
+    fn record(&self, (budget, label): &WindowName, now: EpochMs) -> WindowRecord {
+        let parts = || self.part.tenants.values();
+        let sum = |of: fn(&TenantPart) -> u128| Count(parts().map(of).sum());
+        // A settlement may give back under no name what was used under one.
+        let used = sum(|part| part.admitted.0);
+        let admitted = Count(used.0.saturating_sub(sum(|part| part.refunded.0).0));
+        let lapsed = self.part.lapsed.0;
+        let granted = self.closed.map(|closed| u128::from(closed.granted));
+        let returned = self.closed.map_or(0, |closed| u128::from(closed.returned)) + lapsed;
+        let unaccounted = granted.map(|units| units.saturating_sub(admitted.0 + returned));
+        let settled = now >= self.part.ends_at.plus(SETTLE_MS) && self.closed.is_some();
+        WindowRecord {
+            budget: budget.clone(),
+            region: self.part.region.clone(),
+            label: *label,
+            ends_at: self.part.ends_at,
+            limit: self.part.limit,
+            complete: settled || self.over(now),
+            granted: granted.map(Count),
+            admitted,
+            returned: Count(returned),
+            unaccounted: unaccounted.map(Count),
+            exact: self.closed.is_none_or(|closed| closed.exact),
+            denied: sum(|part| part.denied.0),
+            jain: self.jain().map(Decimal),
+            tenants_seen: self.part.tenants.len() as u64,
+            tenants: self.tenants(),
+        }
+    }
+
+    /// Of what each tenant asked for within its entitlement, the part that it was served, compared by Jain's index. Where
+    /// nothing is guaranteed, of what it asked for.
+    fn jain(&self) -> Option<f64> {
+        let guaranteed = self.weights() > 0;
+        let named = self.part.tenants.iter().filter(|(name, _)| *name != OTHERS);
+        let ratios = named.filter_map(|(_, part)| {
+            let asked = part.served().0.saturating_add(part.denied.0);
+            let entitled = u128::from(self.entitlement(part));
+            let claim = if guaranteed {
+                asked.min(entitled)
+            } else {
+                asked
+            };
+            (claim > 0).then(|| part.served().0.min(claim) as f64 / claim as f64)
+        });
+        jain(ratios)
+    }
+
+    fn tenants(&self) -> Vec<WindowTenant> {
+        let mut ranked: Vec<_> = self.part.tenants.iter().collect();
+        let asked = |part: &TenantPart| part.served().0.saturating_add(part.denied.0);
+        ranked.sort_by_key(|(name, part)| (*name == OTHERS, std::cmp::Reverse(asked(part))));
+        let mut named = Vec::new();
+        let mut others: Option<WindowTenant> = None;
+        for (index, (name, part)) in ranked.into_iter().enumerate() {
+            let one = self.tenant(name, part);
+            if index < RECORD_TENANTS_MAX && name != OTHERS {
+                named.push(one);
+            } else {
+                match others.as_mut() {
+                    Some(others) => others.add(&one),
+                    None => {
+                        others = Some(WindowTenant {
+                            tenant: OTHERS.to_owned(),
+                            ..one
+                        });
+                    }
+                }
+            }
+        }
+        named.extend(others);
+        named
+    }
+
+    fn tenant(&self, name: &str, part: &TenantPart) -> WindowTenant {
+        let entitlement = self.entitlement(part);
+        let served = part.served();
+        let borrowed = if self.weights() == 0 {
+            0
+        } else {
+            served.0.saturating_sub(entitlement.into())
+        };
+        WindowTenant {
+            tenant: name.to_owned(),
+            weight: Decimal(part.weight_micros as f64 / 1e6),
+            entitlement,
+            served,
+            borrowed: Count(borrowed),
+            denied: part.denied,
+        }
+    }
+}
+
+impl WindowTenant {
+    fn add(&mut self, other: &Self) {
+        self.weight.0 += other.weight.0;
+        self.entitlement = self.entitlement.saturating_add(other.entitlement);
+        self.served += other.served;
+        self.borrowed += other.borrowed;
+        self.denied += other.denied;
+    }
+}

@@ -1,0 +1,59 @@
+//! Bounds of what operators read and put back.
+
+use super::LEDGER_TENANTS_MAX;
+
+/// Entries of one page of a list, unless asked otherwise: what a screen shows.
+pub const PAGE_SIZE_DEFAULT: u64 = 100;
+
+/// Entries of one page of a list, at most: some 2 MB of tenants with their effective policies.
+pub const PAGE_SIZE_MAX: u64 = 1_000;
+
+/// The highest number of a page: more pages than any list has at one entry a page.
+pub const PAGES_MAX: u64 = 1_000_000;
+
+/// Parameters of one query: more than any route has.
+pub const QUERY_PARAMETERS_MAX: usize = 16;
+
+/// Intervals of one answer of counters over time: a day of minutes, or 60 days of hours.
+pub const SERIES_POINTS_MAX: usize = 1_440;
+
+/// Tenants of one fairness report: as many as a deployment's ledgers keep by name in all, so that without a word of the
+/// caller it holds every tenant seen.
+pub const FAIRNESS_PAGE_SIZE_MAX: u64 = 2 * LEDGER_TENANTS_MAX as u64;
+
+/// Windows of one answer, unless asked otherwise.
+pub const WINDOWS_PAGE_SIZE_DEFAULT: u64 = 20;
+
+/// Windows that one ledger tells at a time, newest first: some 3 KB each. Who wants older ones names an earlier end.
+pub const WINDOWS_READ_MAX: u64 = 1_001;
+
+/// Tenants whose meters and guards one preview looks at: each is a question to the ledger of every region.
+pub const PREVIEW_TENANTS_MAX: usize = 8;
+
+/// Windows of budgets that one preview looks at, newest first: with the 3 KB of a record, 600 KB.
+pub const PREVIEW_WINDOWS_MAX: u64 = 200;
+
+/// How long after a key was put back to its start all units that come back are taken for ones from before: longer than
+/// units that were drawn, and questions that were not committed, are on their way.
+pub const RESET_DRAWS_MS: u64 = 5_000;
+
+/// Keys of one shard that it remembers to have been put back, for as long as a reservation may be settled.
+pub const RESETS_MAX: usize = 4_096;
+
+/// Keys of one shard that one request puts back.
+pub const RESET_KEYS_MAX: usize = 2_000;
+
+/// Messages that a ledger keeps for live sockets which lost their connection: a frame a second makes some twenty seconds.
+pub const LIVE_KEPT_MAX: usize = 64;
+
+/// Tenants that one live message counts by name, some 300 bytes each.
+pub const LIVE_TENANTS_MAX: usize = 50;
+
+/// Live sockets of one ledger.
+pub const LIVE_SOCKETS_MAX: usize = 100;
+
+/// Between two live messages on which regions were heard of.
+pub const LIVE_HEALTH_MS: u64 = 5_000;
+
+/// Bytes of a message that a client sends on a live socket: it has nothing to say but that it is there.
+pub const LIVE_MESSAGE_BYTES_MAX: usize = 64;

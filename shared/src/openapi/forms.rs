@@ -1,0 +1,459 @@
+//! The named forms of the interface. The end-to-end tests hold real answers against them.
+
+/// Each form with what it is and its fields; a form that is no object begins with `=`.
+pub const FORMS: &[(&str, &str, &str)] = &[
+    (
+        "Problem",
+        "Every error (RFC 9457). `field` is a JSON pointer to the value at fault.",
+        "type: string, title: string, status: integer, detail: string, field?: string, \
+         retry_after_ms?: integer",
+    ),
+    (
+        "Count",
+        "A count of units or calls: a string above 2^53.",
+        "=integer or string",
+    ),
+    ("Amount", "Units, or no bound.", "=integer or 'unlimited'"),
+    (
+        "Scope",
+        "Where state is kept.",
+        "='isolate' or 'region' or 'global'",
+    ),
+    (
+        "OnUnavailable",
+        "What is answered when a holder is out of reach.",
+        "='deny' or 'allow'",
+    ),
+    (
+        "Role",
+        "What a caller may do.",
+        "='service' or 'tenant' or 'viewer' or 'editor' or 'admin'",
+    ),
+    // Decisions.
+    (
+        "CheckItem",
+        "One thing to charge.",
+        "budget?: string, limit?: string, key?: string, keys?: {string}, meter?: string, \
+         meters?: {integer}, guard?: string, cost?: integer",
+    ),
+    (
+        "CheckRequest",
+        "What to charge: one thing at the top, or several in `checks`, all or nothing.",
+        "tenant?: string, ...CheckItem, checks?: [CheckItem], require?: 'all', reserve?: boolean",
+    ),
+    (
+        "Decision",
+        "A decision. Times are epoch milliseconds; `retry_after_ms` is null for `never` alone.",
+        "allowed: boolean, limit: integer, remaining: integer, reset_at: integer, \
+         retry_after_ms: integer?, binding: string, reason: Reason, region: string, \
+         window: integer?, policy_revision: integer, reservation?: string, slot?: string, \
+         expires_at?: integer",
+    ),
+    (
+        "Reason",
+        "Why a decision came out as it did.",
+        "='admitted' or 'over_share' or 'cap_reached' or 'limit_exceeded' or 'concurrency' or \
+         'overloaded' or 'unavailable' or 'never'",
+    ),
+    (
+        "BatchRequest",
+        "Questions, each decided as if it had come alone.",
+        "requests: [CheckRequest]",
+    ),
+    (
+        "BatchReply",
+        "One decision for each question, in order.",
+        "decisions: [Decision]",
+    ),
+    (
+        "ReserveRequest",
+        "Asks for a place in the queue of a shaper.",
+        "tenant?: string, limit: string, key?: string, cost?: integer",
+    ),
+    (
+        "ReserveReply",
+        "The place, or why there is none.",
+        "accepted: boolean, delay_ms: integer, retry_after_ms: integer?",
+    ),
+    (
+        "SettleRequest",
+        "What a reservation really cost; 0 releases it.",
+        "reservation: string, actual: integer",
+    ),
+    (
+        "SettleReply",
+        "What was settled, in units.",
+        "reserved: integer, actual: integer, refunded: integer, debt: integer",
+    ),
+    ("AcquireRequest", "Asks for a slot.", "tenant?: string"),
+    (
+        "AcquireReply",
+        "A slot.",
+        "allowed: boolean, slot: string, expires_at: integer",
+    ),
+    ("SlotRequest", "Names a slot.", "slot: string"),
+    (
+        "SlotReply",
+        "The slot after that.",
+        "held: boolean, expires_at: integer?",
+    ),
+    // Counters.
+    (
+        "Tally",
+        "What a budget or a limit admitted and denied.",
+        "admitted_calls: Count, admitted_units: Count, denied_calls: Count, denied_units: Count, \
+         borrowed_units?: Count",
+    ),
+    (
+        "MeterTally",
+        "What a meter let through and shed.",
+        "admitted_calls: Count, admitted_units: Count, shed_calls: Count, shed_units: Count",
+    ),
+    (
+        "GuardReport",
+        "What a guard let through and rejected.",
+        "allowed: Count, rejected_concurrency: Count, rejected_budget: Count, \
+         rejected_other: Count, in_flight: integer",
+    ),
+    (
+        "GuardTally",
+        "What a guard let through and rejected in an interval.",
+        "allowed: Count, rejected_concurrency: Count, rejected_budget: Count, \
+         rejected_other?: Count, in_flight: InFlight",
+    ),
+    (
+        "InFlight",
+        "Slots taken at an instant, until their last lease lapses.",
+        "slots: integer, at: integer, until: integer",
+    ),
+    (
+        "TenantCounters",
+        "What was counted, by name.",
+        "budgets?: {Tally}, limits?: {Tally}, meters?: {MeterTally}, guards?: {GuardTally}, \
+         known?: boolean",
+    ),
+    (
+        "BudgetReport",
+        "What a tenant got of a budget. `guarantee` is units a window, were all that were seen to ask at once.",
+        "weight: number, guarantee: integer, used: Count, borrowed: Count, denied: Count, \
+         total: Tally",
+    ),
+    // What applies to a tenant.
+    (
+        "Origin",
+        "Whose word a value is.",
+        "='override' or 'tenant' or 'tier' or 'policy' or 'default'",
+    ),
+    (
+        "Valued",
+        "A value with whose word it is, where that stands in the policy, and until when.",
+        "value: any, origin: Origin, from: string?, until: integer?",
+    ),
+    (
+        "EffectiveMeter",
+        "A meter as it applies.",
+        "per_sec: Valued, burst_seconds: Valued, max_debt_ms: Valued, scope: Scope, \
+         billable: boolean, enforced: boolean",
+    ),
+    (
+        "EffectiveGuard",
+        "A guard as it applies.",
+        "concurrency: Valued, per_minute: Valued, lease_ms: Valued, scope: Scope, \
+         enforced: boolean",
+    ),
+    (
+        "EffectiveBudget",
+        "A claim to a budget as it applies.",
+        "weight: Valued, borrow_max: Valued, lend_max: Valued",
+    ),
+    (
+        "Effective",
+        "What the policy comes to for a tenant at an instant.",
+        "tenant: string, at: integer, next_change_at: integer?, known: boolean, tier: Valued, \
+         weight: Valued, parent: string?, meters: {EffectiveMeter}, guards: {EffectiveGuard}, \
+         limits: {{Valued}}, budgets: {EffectiveBudget}",
+    ),
+    (
+        "OwnFairness",
+        "A tenant's own view; only `enforcing`, false, where nothing is enforced.",
+        "enforcing: boolean, tenant?: string, at?: integer, policy_revision?: integer, \
+         policy?: Effective, ingest?: {MeterTally}, queries?: GuardReport, guards?: {GuardReport}, \
+         budgets?: {BudgetReport}, limits?: {Tally}, unreachable?: [string]",
+    ),
+    // The policy.
+    (
+        "Override",
+        "Changes for one tenant, from a start to an end.",
+        "starts_at: integer?, expires_at: integer?, weight?: number, meters?: {MeterOverride}, \
+         guards?: {GuardOverride}, limits?: {any}, budgets?: {BudgetOverride}",
+    ),
+    (
+        "MeterOverride",
+        "Numbers of a meter.",
+        "per_sec?: number or 'unlimited', burst_seconds?: number, max_debt_ms?: integer",
+    ),
+    (
+        "GuardOverride",
+        "Numbers of a guard.",
+        "concurrency?: Amount, per_minute?: Amount, lease_ms?: integer",
+    ),
+    (
+        "BudgetOverride",
+        "A claim to a budget.",
+        "weight?: number, borrow_max?: Amount, lend_max?: Amount",
+    ),
+    (
+        "Tenant",
+        "What the policy says of a tenant by its name.",
+        "tier?: string?, weight?: number?, parent?: string?, borrow_max?: Amount?, \
+         lend_max?: Amount?, overrides?: [Override]",
+    ),
+    (
+        "TenantPatch",
+        "The fields that change; null takes the tenant's own word away.",
+        "tier?: string?, weight?: number?, parent?: string?, borrow_max?: Amount?, \
+         lend_max?: Amount?, overrides?: [any]?",
+    ),
+    (
+        "Budget",
+        "A budget of the policy.",
+        "limit?: integer?, window_ms?: integer?, sharing?: Sharing?, scope?: Scope?, \
+         reserve?: 'pinned' or 'paced', outage?: 'fail_closed' or 'regional_only', \
+         lease?: any, shadow?: boolean, on_unavailable?: OnUnavailable",
+    ),
+    (
+        "Sharing",
+        "How a budget is shared.",
+        "='weighted_fair_escrow' or 'fair_share' or 'weighted_fair_share' or 'first_come' or \
+         'static_partition'",
+    ),
+    (
+        "Meter",
+        "A meter of the policy.",
+        "per_sec?: number or 'unlimited' or null, burst_seconds?: number, max_debt_ms?: integer, \
+         scope?: Scope, billable?: boolean, shadow?: boolean, on_unavailable?: OnUnavailable",
+    ),
+    (
+        "Guard",
+        "A guard of the policy.",
+        "concurrency?: Amount?, per_minute?: Amount?, lease_ms?: integer, scope?: Scope, \
+         shadow?: boolean, on_unavailable?: OnUnavailable",
+    ),
+    (
+        "Policy",
+        "The policy document. Every key at the top is answered; a limit is an algorithm with its numbers, or \
+         others combined.",
+        "enforcing: boolean, regions: [string], home: string?, tiers: {any}, tier_rules: [any], \
+         default_tier: string?, tenants_max: integer, unknown_weight_max: number, \
+         tenants: {Tenant}, budgets: {Budget}, limits: {any}, meters: {Meter}, guards: {Guard}, \
+         overload: {any}, routes: [any], \
+         rate_limit_headers: 'ietf' or 'x_ratelimit' or 'none'",
+    ),
+    (
+        "PolicyRequest",
+        "A policy document to be saved or looked at: what is absent is as by default.",
+        "enforcing?: boolean, regions: [string], home?: string?, tiers?: {any}, \
+         tier_rules?: [any], default_tier?: string?, tenants_max?: integer, \
+         unknown_weight_max?: number, tenants?: {Tenant}, budgets?: {Budget}, limits?: {any}, \
+         meters?: {Meter}, guards?: {Guard}, overload?: {any}, routes?: [any], \
+         rate_limit_headers?: 'ietf' or 'x_ratelimit' or 'none'",
+    ),
+    (
+        "Preview",
+        "Who gains and who loses by a candidate, over recorded windows.",
+        "at: integer, windows: integer, intervals: integer, gaining: integer, losing: integer, \
+         gains: [string], loses: [string], rows_total: integer, rows: [PreviewRow]",
+    ),
+    (
+        "PreviewRow",
+        "One tenant at one budget, meter or guard.",
+        "kind: 'budget' or 'meter' or 'guard', name: string, tenant: string, demand: Count, \
+         served: Count, present: Count, candidate: Count",
+    ),
+    // What operators read.
+    (
+        "Page",
+        "Which part of a list an answer holds.",
+        "page: integer, page_size: integer, pages: integer, total: integer",
+    ),
+    (
+        "TenantRow",
+        "A tenant in the list.",
+        "tenant: string, named: boolean, tier: string?, weight: number, parent: string?, \
+         overrides: integer, total: Tally",
+    ),
+    (
+        "Tenants",
+        "One page of tenants.",
+        "at: integer, policy_revision: integer, ...Page, unreachable: [string], \
+         tenants: [TenantRow]",
+    ),
+    (
+        "TenantReply",
+        "One tenant; its `ETag` is of `body`.",
+        "tenant: string, policy_revision: integer, named: boolean, body: Tenant, \
+         effective: Effective?",
+    ),
+    (
+        "RegionReport",
+        "What a region's ledger said.",
+        "region: string, reachable: boolean, total: Tally",
+    ),
+    (
+        "TenantReport",
+        "What a tenant got.",
+        "tenant: string, tier: string?, weight: number, total: Tally, budgets: {BudgetReport}, \
+         limits: {Tally}, meters: {MeterTally}, guards: {GuardReport}, effective: Effective?, \
+         overrides: [Override]",
+    ),
+    (
+        "Fairness",
+        "Every tenant seen.",
+        "at: integer, policy_revision: integer, enforcing: boolean, regions: [RegionReport], \
+         tenants: [TenantReport], page?: Page",
+    ),
+    (
+        "BudgetRow",
+        "A budget, with what went through it.",
+        "name: string, body: Budget, tenants: integer, total: Tally",
+    ),
+    (
+        "Budgets",
+        "Every budget of the policy.",
+        "at: integer, policy_revision: integer, unreachable: [string], budgets: [BudgetRow]",
+    ),
+    (
+        "WindowTenant",
+        "A tenant in a window.",
+        "tenant: string, weight: number, entitlement: integer, served: Count, borrowed: Count, \
+         denied: Count",
+    ),
+    (
+        "Window",
+        "The fairness record of a window: `granted = admitted + returned + unaccounted`.",
+        "budget: string, region?: string, label: integer, ends_at: integer, limit: integer, \
+         complete: boolean, granted: Count?, admitted: Count, returned: Count, \
+         unaccounted: Count?, exact: boolean, denied: Count, jain: number?, \
+         tenants_seen: integer, tenants: [WindowTenant]",
+    ),
+    (
+        "Windows",
+        "The windows that a budget had, newest first.",
+        "budget: string, ...Page, unreachable: [string], windows: [Window]",
+    ),
+    (
+        "RegionStatus",
+        "A region and whether it answers.",
+        "region: string, home: boolean, reachable: boolean, answer_ms: integer?, \
+         policy_revision: integer?, ledger_reachable: boolean",
+    ),
+    (
+        "Regions",
+        "The regions of the policy.",
+        "at: integer, policy_revision: integer, here: string, regions: [RegionStatus]",
+    ),
+    (
+        "AuditRecord",
+        "A record; its hash covers the rest, the hash of the record before included.",
+        "sequence: integer, previous: string, at: integer, actor: string, role: Role?, \
+         action: string, target: string, before: any, after: any, why: string?, \
+         outcome: 'done' or 'refused', hash: string",
+    ),
+    (
+        "AuditHead",
+        "What the log has.",
+        "sequence: integer, hash: string, pruned: integer, pruned_hash: string",
+    ),
+    (
+        "Audit",
+        "Records of the log.",
+        "records: [AuditRecord], damaged: [integer], next: integer?, head: AuditHead",
+    ),
+    (
+        "AuditFault",
+        "The first record that is not as it was written.",
+        "sequence: integer, what: string",
+    ),
+    (
+        "AuditVerdict",
+        "Whether the log is as it was written.",
+        "intact: boolean, checked: integer, through: integer, hash: string, fault: AuditFault?, \
+         more: boolean, head: AuditHead",
+    ),
+    (
+        "SeriesPoint",
+        "What was counted in one interval.",
+        "at: integer, ...TenantCounters",
+    ),
+    (
+        "Series",
+        "Counters over time; intervals in which nothing was counted are left out.",
+        "from: integer, to: integer, step_ms: integer, tenant: string?, unreachable: [string], \
+         points: [SeriesPoint]",
+    ),
+    (
+        "Usage",
+        "What was used of the platform.",
+        "coordinator_calls: Count, region_calls: Count, registry_calls: Count, \
+         ledger_calls: Count, rows_written: Count",
+    ),
+    (
+        "PerMillion",
+        "What a million decisions cost.",
+        "object_calls: number, rows_written: number",
+    ),
+    (
+        "RegionCosts",
+        "What one region told.",
+        "region: string, reachable: boolean, decisions: Count, usage: Usage",
+    ),
+    (
+        "Costs",
+        "What the deployment used of the platform, as it was counted.",
+        "at: integer, decisions: Count, usage: Usage, per_million: PerMillion?, \
+         regions: [RegionCosts]",
+    ),
+    (
+        "ResetRequest",
+        "What is put back to its start: a key of a limit, a meter or a guard of a tenant, or a tenant.",
+        "limit?: string, key?: string, meter?: string, guard?: string, tenant?: string, \
+         why?: string",
+    ),
+    (
+        "ResetReply",
+        "What was put back.",
+        "at: integer, audit: integer, keys: integer",
+    ),
+    (
+        "TokenRequest",
+        "A token to be made.",
+        "name: string, role: Role, tenant?: string, prefix?: string",
+    ),
+    (
+        "TokenView",
+        "A token, without what is secret about it.",
+        "id: string, name: string, role: Role, tenant: string?, prefix: string?, \
+         created_at: integer, created_by: string, last_used: integer?",
+    ),
+    (
+        "TokenReply",
+        "A token, with its text, this once.",
+        "token: string, ...TokenView",
+    ),
+    (
+        "Tokens",
+        "One page of tokens.",
+        "...Page, tokens: [TokenView]",
+    ),
+    (
+        "SessionRequest",
+        "A token in exchange for a cookie.",
+        "token: string",
+    ),
+    (
+        "Session",
+        "What the holder of a session may do, and until when.",
+        "role: Role, expires_at: integer",
+    ),
+    ("Health", "Whether the Worker runs.", "status: 'ok'"),
+];

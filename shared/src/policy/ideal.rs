@@ -1,0 +1,266 @@
+//! What a policy would have given each tenant of one window, had all that was asked for in it been known at its start.
+//!
+//! The ideal of each rule, in whole units: no leases, no waiting, no order of arrival. Where a rule leaves units to
+//! whoever comes first, they go by what is still asked for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Policy;
+use super::budget::Budget;
+use super::weight::Weight;
+use crate::fairness::ask::{Above, Party, Standing};
+use crate::fairness::max_min::{allocate, guarantees};
+use crate::units::{EpochMs, Revision};
+use crate::wire::exchange::RuleBody;
+
+/// One tenant, or one with those below it, at one level.
+#[derive(Debug, Clone, Copy)]
+struct Claim {
+    demand: u64,
+    weight: Weight,
+    known: bool,
+    borrow_max: Option<u64>,
+    lend_max: Option<u64>,
+}
+
+/// A tenant with those below it.
+#[derive(Debug, Default)]
+struct Node {
+    claim: Option<Claim>,
+    /// What it asks for by itself.
+    own: u64,
+    below: BTreeSet<String>,
+}
+
+/// What `units` of a budget come to for tenants with these demands, in the same order. A tenant that the policy refuses
+/// gets nothing.
+///
+/// ```
+/// use weir_shared::invalid::read_json;
+/// use weir_shared::policy::{Policy, ideal::ideal};
+/// use weir_shared::units::EpochMs;
+/// let policy = Policy::try_from(&read_json(br#"{
+///   "regions": ["weur"], "tiers": { "pro": { "weight": 2 }, "free": { "weight": 1 } }, "default_tier": "free",
+///   "tenants": { "a": { "tier": "pro" }, "b": {}, "c": {} },
+///   "budgets": { "tokens": { "limit": 100, "window_ms": 1000, "sharing": "weighted_fair_escrow", "scope": "global",
+///     "reserve": "paced" } }
+/// }"#).unwrap()).unwrap();
+/// // 2 : 1 : 1 of 100 would be 50, 25, 25; "c" wants 10, and the 15 that it leaves go 2 : 1.
+/// let asked = [("a", 100), ("b", 100), ("c", 10)];
+/// assert_eq!(ideal(&policy, "tokens", 100, &asked, EpochMs(0)), [60, 30, 10]);
+/// ```
+#[must_use]
+pub fn ideal(
+    policy: &Policy,
+    budget: &str,
+    units: u64,
+    demands: &[(&str, u64)],
+    now: EpochMs,
+) -> Vec<u64> {
+    let Some(rule) = policy.budgets.get(budget).map(Budget::rule) else {
+        return vec![0; demands.len()];
+    };
+    let mut tree = Tree {
+        rule,
+        unknown_weight_max: policy.unknown_weight_max,
+        nodes: BTreeMap::new(),
+        given: BTreeMap::new(),
+    };
+    let mut top = BTreeSet::new();
+    for (tenant, demand) in demands {
+        if let Some(party) = policy.party(tenant, Some(budget), Revision(0), now) {
+            top.insert(tree.add(&party, *demand));
+        }
+    }
+    tree.divide(&top, units);
+    let given = demands
+        .iter()
+        .map(|(tenant, _)| tree.given.get(*tenant).copied().unwrap_or(0));
+    given.collect()
+}
+
+struct Tree {
+    rule: Option<RuleBody>,
+    unknown_weight_max: Weight,
+    nodes: BTreeMap<String, Node>,
+    given: BTreeMap<String, u64>,
+}
+
+impl Tree {
+    /// Adds what a tenant asks for, and answers who of its line has none above.
+    fn add(&mut self, party: &Party, demand: u64) -> String {
+        let standing = &party.standing;
+        let node = self.nodes.entry(party.name.clone()).or_default();
+        node.own = node.own.saturating_add(demand);
+        node.claim = Some(Claim::of(standing, 0));
+        let mut name = party.name.clone();
+        // Where nobody has a guarantee, nobody is above another either.
+        let above = standing.above.iter().filter(|_| self.rule.is_some());
+        for one in above {
+            let node = self.nodes.entry(one.name.clone()).or_default();
+            node.claim.get_or_insert(Claim::above(one));
+            node.below
+                .insert(std::mem::replace(&mut name, one.name.clone()));
+        }
+        name
+    }
+
+    /// All that is asked for by a tenant and those below it.
+    fn demand(&self, name: &str) -> u64 {
+        let Some(node) = self.nodes.get(name) else {
+            return 0;
+        };
+        let below = node.below.iter().map(|below| self.demand(below));
+        below.fold(node.own, u64::saturating_add)
+    }
+
+    /// Divides units among some with the same parent, and what each gets among those below it.
+    fn divide(&mut self, names: &BTreeSet<String>, units: u64) {
+        let claims = names.iter().filter_map(|name| {
+            let claim = self.nodes.get(name)?.claim?;
+            Some((name.clone(), self.demand(name), claim))
+        });
+        let (names, claims): (Vec<String>, Vec<Claim>) = claims
+            .map(|(name, demand, claim)| (name, Claim { demand, ..claim }))
+            .unzip();
+        let shares = divided(self.rule, &claims, units, self.unknown_weight_max);
+        for (name, share) in names.into_iter().zip(shares) {
+            let Some(node) = self.nodes.get(&name) else {
+                continue;
+            };
+            // What one asks for by itself is not held back for those below it.
+            let own = node.own.min(share);
+            let below = node.below.clone();
+            self.given.insert(name, own);
+            self.divide(&below, share - own);
+        }
+    }
+}
+
+impl Claim {
+    fn of(standing: &Standing, demand: u64) -> Self {
+        Self {
+            demand,
+            weight: standing.weight,
+            known: standing.known,
+            borrow_max: standing.borrow_max,
+            lend_max: standing.lend_max,
+        }
+    }
+
+    fn above(above: &Above) -> Self {
+        Self {
+            demand: 0,
+            weight: above.weight,
+            known: true,
+            borrow_max: above.borrow_max,
+            lend_max: above.lend_max,
+        }
+    }
+}
+
+/// The units of each claim, in the same order.
+fn divided(rule: Option<RuleBody>, claims: &[Claim], units: u64, unknown_max: Weight) -> Vec<u64> {
+    let Some(rule) = rule else {
+        let demands: Vec<u64> = claims.iter().map(|claim| claim.demand).collect();
+        return by_demand(&demands, units);
+    };
+    let weights = weights(rule, claims, unknown_max);
+    // Who asks for nothing is not there, and has no guarantee.
+    let active = |index: &usize| claims.get(*index).is_some_and(|claim| claim.demand > 0);
+    let there: Vec<usize> = (0..claims.len()).filter(active).collect();
+    let of = |index: &usize| Some((claims.get(*index)?, weights.get(*index)?));
+    let (claims_there, weights): (Vec<Claim>, Vec<Weight>) = there.iter().filter_map(of).unzip();
+    let guaranteed = guarantees(&weights, units);
+    let mut given = vec![0; claims.len()];
+    let shares = shared(rule, &claims_there, &weights, &guaranteed, units);
+    for (index, share) in there.into_iter().zip(shares) {
+        if let Some(slot) = given.get_mut(index) {
+            *slot = share;
+        }
+    }
+    given
+}
+
+/// The units of those that are there.
+fn shared(
+    rule: RuleBody,
+    claims: &[Claim],
+    weights: &[Weight],
+    guaranteed: &[u64],
+    units: u64,
+) -> Vec<u64> {
+    let pairs = || claims.iter().zip(guaranteed);
+    // No more than the guarantee and what may be borrowed beyond.
+    let wanted = pairs().map(|(claim, own)| {
+        let most = claim
+            .borrow_max
+            .map_or(u64::MAX, |max| own.saturating_add(max));
+        claim.demand.min(most)
+    });
+    let wanted: Vec<u64> = wanted.collect();
+    match rule {
+        RuleBody::Pinned => {
+            let own = wanted.iter().zip(guaranteed);
+            own.map(|(wanted, own)| *wanted.min(own)).collect()
+        }
+        RuleBody::Paced => {
+            // What one does not use is lent up to its lend_max; the rest of it is nobody's.
+            let kept = pairs().map(|(claim, own)| {
+                let unused = own.saturating_sub(claim.demand);
+                claim.lend_max.map_or(0, |max| unused.saturating_sub(max))
+            });
+            let kept = kept.fold(0, u64::saturating_add);
+            allocate(&wanted, weights, units.saturating_sub(kept))
+        }
+        RuleBody::Fair | RuleBody::Weighted => {
+            let own: Vec<u64> = wanted
+                .iter()
+                .zip(guaranteed)
+                .map(|(a, b)| *a.min(b))
+                .collect();
+            let spent = own.iter().fold(0, |sum: u64, own| sum.saturating_add(*own));
+            let more: Vec<u64> = wanted.iter().zip(&own).map(|(a, b)| a - b).collect();
+            let more = by_demand(&more, units.saturating_sub(spent));
+            own.iter().zip(more).map(|(own, more)| own + more).collect()
+        }
+    }
+}
+
+/// The weights that count: equal ones where the rule says so; those of tenants that the policy does not name are no more
+/// than a bound together.
+fn weights(rule: RuleBody, claims: &[Claim], unknown_max: Weight) -> Vec<Weight> {
+    let weight = |claim: &Claim| match rule {
+        RuleBody::Fair => Weight::WHOLE,
+        RuleBody::Weighted | RuleBody::Pinned | RuleBody::Paced => claim.weight,
+    };
+    let unknown = claims.iter().filter(|one| !one.known && one.demand > 0);
+    let sum: u128 = unknown.map(|one| u128::from(weight(one).micros())).sum();
+    let bound = u128::from(unknown_max.micros());
+    let counted = claims.iter().map(|claim| {
+        let own = weight(claim);
+        if claim.known || sum <= bound {
+            return own;
+        }
+        let part = u128::from(own.micros()) * bound / sum.max(1);
+        let part = u64::try_from(part).unwrap_or(1).max(1);
+        Weight::from_micros(part).unwrap_or(own)
+    });
+    counted.collect()
+}
+
+/// Units by what is asked for: all of it where there is enough, else in proportion, rounded so that nothing is left.
+fn by_demand(demands: &[u64], units: u64) -> Vec<u64> {
+    let sum: u128 = demands.iter().map(|demand| u128::from(*demand)).sum();
+    let units = u128::from(units).min(sum);
+    let (mut asked, mut given) = (0_u128, 0_u128);
+    let shares = demands.iter().map(|demand| {
+        asked += u128::from(*demand);
+        // Below 2^64 x 2^64.
+        let all = (asked * units).checked_div(sum).unwrap_or(0);
+        let share = all - given;
+        given = all;
+        u64::try_from(share).unwrap_or(u64::MAX)
+    });
+    shares.collect()
+}

@@ -1,0 +1,264 @@
+//! What counts for one tenant at one instant, each value with whose word it is.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Policy;
+use super::guard::{Guard, LEASE_MS};
+use super::limit::Limit;
+use super::meter::{BURST_SECONDS, MAX_DEBT_MS, Meter};
+use super::overrides::{Claim, Given, Override, Overrides};
+use super::tenant::{Named, TierBy};
+use super::weight::Weight;
+use crate::invalid::step;
+use crate::units::EpochMs;
+use crate::wire::amount::AmountBody;
+use crate::wire::decimal::Decimal;
+use crate::wire::effective::{
+    EffectiveBody, EffectiveBudgetBody, EffectiveGuardBody, EffectiveMeterBody, Origin, Valued,
+};
+
+/// The numbers that an override may change of a limit.
+const LIMIT_FIELDS: [&str; 9] = [
+    "limit",
+    "period_ms",
+    "burst",
+    "capacity",
+    "refill_per_sec",
+    "window_ms",
+    "buckets",
+    "rate_per_sec",
+    "max_queue_ms",
+];
+
+impl Policy {
+    /// What counts for a tenant at `now`; `None` for one that this policy refuses.
+    ///
+    /// ```
+    /// use weir_shared::invalid::read_json;
+    /// use weir_shared::policy::Policy;
+    /// use weir_shared::units::EpochMs;
+    /// use weir_shared::wire::effective::Origin;
+    /// use weir_shared::wire::policy::PolicyDocument;
+    /// let document: PolicyDocument = read_json(br#"{
+    ///   "regions": ["weur"], "tiers": { "free": { "weight": 1 } }, "default_tier": "free",
+    ///   "meters": { "calls": { "per_sec": 100 } },
+    ///   "tenants": { "acme": { "overrides": [ { "expires_at": 2000, "meters": { "calls": { "per_sec": 500 } } } ] } }
+    /// }"#).unwrap();
+    /// let policy = Policy::try_from(&document).unwrap();
+    /// let acme = policy.effective("acme", EpochMs(1_000)).unwrap();
+    /// let calls = &acme.meters["calls"];
+    /// assert_eq!((calls.per_sec.origin, calls.per_sec.until), (Origin::Override, Some(EpochMs(2_000))));
+    /// assert_eq!(calls.per_sec.from.as_deref(), Some("/tenants/acme/overrides/0/meters/calls/per_sec"));
+    /// assert_eq!(calls.burst_seconds.origin, Origin::Default);
+    /// assert_eq!((acme.weight.origin, acme.weight.from.as_deref()), (Origin::Tier, Some("/tiers/free/weight")));
+    /// ```
+    #[must_use]
+    pub fn effective(&self, tenant: &str, now: EpochMs) -> Option<EffectiveBody> {
+        let (tier, by) = self.tiers.tier(tenant)?;
+        let named = self.tiers.named(tenant);
+        let view = View {
+            policy: self,
+            at: format!("/tenants{}", step(tenant)),
+            named,
+            now,
+        };
+        let (origin, from) = match by {
+            TierBy::Tenant => (Origin::Tenant, format!("{}/tier", view.at)),
+            TierBy::Rule(index) => (Origin::Policy, format!("/tier_rules/{index}/tier")),
+            TierBy::Default => (Origin::Policy, "/default_tier".to_owned()),
+        };
+        let own_keys = self.limits.iter().filter(|(_, limit)| limit.per_tenant);
+        let shared = self.budgets.iter().filter(|(_, one)| one.rule().is_some());
+        Some(EffectiveBody {
+            tenant: tenant.to_owned(),
+            at: now,
+            next_change_at: named.and_then(|named| named.overrides.next_change_at(now)),
+            known: named.is_some(),
+            tier: said(tier.to_owned(), origin, from),
+            weight: view.weight(tier)?,
+            parent: named.and_then(|named| named.parent.clone()),
+            meters: each(&self.meters, |name, meter| view.meter(name, meter)),
+            guards: each(&self.guards, |name, guard| view.guard(name, guard)),
+            limits: own_keys
+                .map(|(name, limit)| (name.clone(), view.limit(name, limit)))
+                .collect(),
+            budgets: shared
+                .map(|(name, _)| Some((name.clone(), view.budget(name, tier)?)))
+                .collect::<Option<_>>()?,
+        })
+    }
+}
+
+fn each<A, B>(map: &BTreeMap<String, A>, of: impl Fn(&str, &A) -> B) -> BTreeMap<String, B> {
+    map.iter()
+        .map(|(name, one)| (name.clone(), of(name, one)))
+        .collect()
+}
+
+/// One tenant at one instant.
+struct View<'a> {
+    policy: &'a Policy,
+    named: Option<&'a Named>,
+    now: EpochMs,
+    /// Where the policy names it.
+    at: String,
+}
+
+impl View<'_> {
+    fn overrides(&self) -> Option<&Overrides> {
+        Some(&self.named?.overrides)
+    }
+
+    /// What the first override in force says that has a word on it, at `path` within it.
+    fn given<T>(&self, path: &str, of: impl Fn(&Override) -> Option<T>) -> Option<Valued<T>> {
+        let Given {
+            value,
+            index,
+            until,
+        } = self.overrides()?.given(self.now, of)?;
+        Some(Valued {
+            value,
+            origin: Origin::Override,
+            from: Some(format!("{}/overrides/{index}{path}", self.at)),
+            until,
+        })
+    }
+
+    fn weight(&self, tier: &str) -> Option<Valued<Decimal>> {
+        let decimal = |weight: Weight| Decimal(weight.as_f64());
+        if let Some(given) = self.given("/weight", |one| one.weight.map(decimal)) {
+            return Some(given);
+        }
+        if let Some(own) = self.named.and_then(|named| named.weight) {
+            let from = format!("{}/weight", self.at);
+            return Some(said(decimal(own), Origin::Tenant, from));
+        }
+        let weight = self.policy.tiers.tier_weight(tier)?;
+        let from = format!("/tiers{}/weight", step(tier));
+        Some(said(decimal(weight), Origin::Tier, from))
+    }
+
+    fn meter(&self, name: &str, meter: &Meter) -> EffectiveMeterBody {
+        let at = format!("/meters{}", step(name));
+        let given = |one: &Override| one.meters.get(name).copied();
+        let body = &meter.body;
+        let path = |field: &str| format!("{at}/{field}");
+        EffectiveMeterBody {
+            per_sec: self
+                .given(&path("per_sec"), |one| given(one)?.per_sec)
+                .unwrap_or_else(|| base(body.per_sec, meter.numbers.per_sec, path("per_sec"))),
+            burst_seconds: self
+                .given(&path("burst_seconds"), |one| given(one)?.burst_seconds)
+                .unwrap_or_else(|| base(body.burst_seconds, BURST_SECONDS, path("burst_seconds"))),
+            max_debt_ms: self
+                .given(&path("max_debt_ms"), |one| given(one)?.max_debt_ms)
+                .unwrap_or_else(|| base(body.max_debt_ms, MAX_DEBT_MS, path("max_debt_ms"))),
+            scope: meter.scope,
+            billable: meter.billable,
+            enforced: self.policy.enforcing && !meter.shadow,
+        }
+    }
+
+    fn guard(&self, name: &str, guard: &Guard) -> EffectiveGuardBody {
+        let at = format!("/guards{}", step(name));
+        let given = |one: &Override| one.guards.get(name).copied();
+        let body = &guard.body;
+        let path = |field: &str| format!("{at}/{field}");
+        let numbers = guard.numbers;
+        EffectiveGuardBody {
+            concurrency: self
+                .given(&path("concurrency"), |one| given(one)?.concurrency)
+                .unwrap_or_else(|| {
+                    base(body.concurrency, AmountBody::Unlimited, path("concurrency"))
+                }),
+            per_minute: self
+                .given(&path("per_minute"), |one| given(one)?.per_minute)
+                .unwrap_or_else(|| base(body.per_minute, numbers.per_minute, path("per_minute"))),
+            lease_ms: self
+                .given(&path("lease_ms"), |one| given(one)?.lease_ms)
+                .unwrap_or_else(|| base(body.lease_ms, LEASE_MS, path("lease_ms"))),
+            scope: guard.scope,
+            enforced: self.policy.enforcing && !guard.shadow,
+        }
+    }
+
+    /// The numbers of a limit that it has, or that an override gives it.
+    fn limit(&self, name: &str, limit: &Limit) -> BTreeMap<String, Valued<Decimal>> {
+        let at = format!("/limits{}", step(name));
+        let fields = LIMIT_FIELDS.into_iter().filter_map(|field| {
+            let path = format!("{at}/{field}");
+            let given = self.given(&path, |one| number(one.limits.get(name)?, field));
+            let base = || {
+                Some(said(
+                    number(&limit.body, field)?,
+                    Origin::Policy,
+                    path.clone(),
+                ))
+            };
+            Some((field.to_owned(), given.or_else(base)?))
+        });
+        fields.collect()
+    }
+
+    fn budget(&self, name: &str, tier: &str) -> Option<EffectiveBudgetBody> {
+        let at = format!("/budgets{}", step(name));
+        let claim = |one: &Override| one.budgets.get(name).copied();
+        let weight = |one: &Override| Some(Decimal(claim(one)?.weight?.as_f64()));
+        let here = self.given(&format!("{at}/weight"), weight);
+        let amount = |field: &str,
+                      of: fn(&Claim) -> Option<AmountBody>,
+                      own: fn(&Named) -> Option<AmountBody>| {
+            let given = self.given(&format!("{at}/{field}"), |one| of(&claim(one)?));
+            let named = || {
+                let from = format!("{}/{field}", self.at);
+                Some(said(own(self.named?)?, Origin::Tenant, from))
+            };
+            let unbound = || Valued {
+                value: AmountBody::Unlimited,
+                origin: Origin::Default,
+                from: None,
+                until: None,
+            };
+            given.or_else(named).unwrap_or_else(unbound)
+        };
+        Some(EffectiveBudgetBody {
+            weight: match here {
+                Some(here) => here,
+                None => self.weight(tier)?,
+            },
+            borrow_max: amount("borrow_max", |claim| claim.borrow_max, |own| own.borrow_max),
+            lend_max: amount("lend_max", |claim| claim.lend_max, |own| own.lend_max),
+        })
+    }
+}
+
+/// The policy's word, or the default where it has none.
+fn base<T>(body: Option<T>, default: T, from: String) -> Valued<T> {
+    match body {
+        Some(value) => said(value, Origin::Policy, from),
+        None => Valued {
+            value: default,
+            origin: Origin::Default,
+            from: None,
+            until: None,
+        },
+    }
+}
+
+fn said<T>(value: T, origin: Origin, from: String) -> Valued<T> {
+    Valued {
+        value,
+        origin,
+        from: Some(from),
+        until: None,
+    }
+}
+
+/// A field of a body that is a number.
+fn number(body: &impl Serialize, field: &str) -> Option<Decimal> {
+    let value: Value = serde_json::to_value(body).ok()?;
+    value.get(field)?.as_f64().map(Decimal)
+}

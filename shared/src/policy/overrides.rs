@@ -1,0 +1,186 @@
+//! What a policy changes for one tenant at an instant: which of its overrides are in force, and what counts of them.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::weight::Weight;
+use super::{between, count};
+use crate::invalid::{Fault, Invalid};
+use crate::limits::{JSON_INTEGER_MAX, OVERRIDES_MAX};
+use crate::units::EpochMs;
+use crate::wire::amount::AmountBody;
+use crate::wire::decimal::Decimal;
+use crate::wire::overrides::{
+    BudgetOverrideBody, GuardOverrideBody, LimitOverrideBody, MeterOverrideBody, OverrideBody,
+};
+
+/// One override of a tenant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Override {
+    /// Where it stands in the document's list.
+    pub index: usize,
+    /// From when on.
+    pub starts_at: EpochMs,
+    /// The first instant at which it is over; `None` for good.
+    pub expires_at: Option<EpochMs>,
+    /// The tenant's weight.
+    pub weight: Option<Weight>,
+    /// Of meters, by name.
+    pub meters: BTreeMap<String, MeterOverrideBody>,
+    /// Of guards, by name.
+    pub guards: BTreeMap<String, GuardOverrideBody>,
+    /// Of limits, by name.
+    pub limits: BTreeMap<String, LimitOverrideBody>,
+    /// Of its claim to budgets, by name.
+    pub budgets: BTreeMap<String, Claim>,
+}
+
+/// What an override says of a tenant's claim to one budget.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Claim {
+    /// Its weight there.
+    pub weight: Option<Weight>,
+    /// Units that it may borrow in a window.
+    pub borrow_max: Option<AmountBody>,
+    /// Units that others may have of its guarantee.
+    pub lend_max: Option<AmountBody>,
+}
+
+/// A value that an override gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Given<T> {
+    /// The value.
+    pub value: T,
+    /// Where the override stands in the document's list.
+    pub index: usize,
+    /// When it is over.
+    pub until: Option<EpochMs>,
+}
+
+/// The overrides of one tenant, first the one that counts before all others while it is in force.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Overrides(Vec<Override>);
+
+impl Override {
+    /// Whether it counts at `now`: from its first millisecond on, and at its end no more.
+    #[must_use]
+    pub fn in_force(&self, now: EpochMs) -> bool {
+        self.starts_at <= now && self.expires_at.is_none_or(|end| now < end)
+    }
+}
+
+impl Overrides {
+    /// Those in force, first the one that started last; of two that started at once, the one that stands later.
+    pub fn in_force(&self, now: EpochMs) -> impl DoubleEndedIterator<Item = &Override> {
+        self.0.iter().filter(move |one| one.in_force(now))
+    }
+
+    /// All of them, in the same order.
+    pub fn iter(&self) -> impl Iterator<Item = &Override> {
+        self.0.iter()
+    }
+
+    /// The first value that one in force gives.
+    pub fn given<T>(
+        &self,
+        now: EpochMs,
+        value: impl Fn(&Override) -> Option<T>,
+    ) -> Option<Given<T>> {
+        self.in_force(now).find_map(|one| {
+            Some(Given {
+                value: value(one)?,
+                index: one.index,
+                until: one.expires_at,
+            })
+        })
+    }
+
+    /// When what is in force changed last: the latest start or end up to `now`; 0 before all of them.
+    ///
+    /// Two who resolve a tenant by one policy agree exactly where this is the same, and the one for whom it is later
+    /// knows what the other does not.
+    #[must_use]
+    pub fn since(&self, now: EpochMs) -> EpochMs {
+        let past = self.turns().filter(|turn| *turn <= now);
+        past.max().unwrap_or_default()
+    }
+
+    /// When what is in force changes next.
+    #[must_use]
+    pub fn next_change_at(&self, now: EpochMs) -> Option<EpochMs> {
+        self.turns().filter(|turn| *turn > now).min()
+    }
+
+    /// Every start and end.
+    pub fn turns(&self) -> impl Iterator<Item = EpochMs> {
+        let turns = |one: &Override| [Some(one.starts_at), one.expires_at];
+        self.0.iter().flat_map(turns).flatten()
+    }
+
+    /// The overrides of a document's tenant.
+    ///
+    /// # Errors
+    /// At `/overrides` where there are too many, else under `/overrides/{index}`.
+    pub(super) fn read(bodies: &[OverrideBody]) -> Result<Self, Invalid> {
+        count("/overrides", "overrides", bodies.len(), OVERRIDES_MAX)?;
+        let mut overrides = Vec::with_capacity(bodies.len());
+        for (index, body) in bodies.iter().enumerate() {
+            let at = |refused: Invalid| refused.under(&format!("/overrides/{index}"));
+            overrides.push(read(index, body).map_err(at)?);
+        }
+        overrides.sort_by_key(|one| Reverse((one.starts_at, one.index)));
+        Ok(Self(overrides))
+    }
+}
+
+fn read(index: usize, body: &OverrideBody) -> Result<Override, Invalid> {
+    let starts_at = body.starts_at.unwrap_or_default();
+    between("/starts_at", starts_at.0, 0, JSON_INTEGER_MAX)?;
+    if let Some(expires_at) = body.expires_at {
+        between(
+            "/expires_at",
+            expires_at.0,
+            starts_at.0 + 1,
+            JSON_INTEGER_MAX,
+        )?;
+    }
+    let mut budgets = BTreeMap::new();
+    for (name, body) in &body.budgets {
+        let at = format!("/budgets{}", crate::invalid::step(name));
+        let claim = claim(body).map_err(|refused| refused.under(&at))?;
+        budgets.insert(name.clone(), claim);
+    }
+    Ok(Override {
+        index,
+        starts_at,
+        expires_at: body.expires_at,
+        weight: weight(body.weight)?,
+        meters: body.meters.clone(),
+        guards: body.guards.clone(),
+        limits: body.limits.clone(),
+        budgets,
+    })
+}
+
+fn claim(body: &BudgetOverrideBody) -> Result<Claim, Invalid> {
+    Ok(Claim {
+        weight: weight(body.weight)?,
+        borrow_max: amount("/borrow_max", body.borrow_max)?,
+        lend_max: amount("/lend_max", body.lend_max)?,
+    })
+}
+
+/// A weight at `/weight`, where there is one.
+pub(super) fn weight(body: Option<Decimal>) -> Result<Option<Weight>, Invalid> {
+    let weight = body.map(|weight| Weight::try_from(weight.0));
+    let at = |fault: Fault| Invalid::new("/weight", fault);
+    weight.transpose().map_err(at)
+}
+
+/// Units that may be lent or borrowed in a window: none at all is legal.
+pub(super) fn amount(field: &str, body: Option<AmountBody>) -> Result<Option<AmountBody>, Invalid> {
+    if let Some(units) = body.and_then(AmountBody::units) {
+        between(field, units, 0, JSON_INTEGER_MAX)?;
+    }
+    Ok(body)
+}

@@ -1,0 +1,15 @@
+//! What operators and tenants read: the counters of all regions put beside the policy. Pure: whoever asks the regions
+//! brings their answers, and the time.
+
+pub mod budgets;
+pub mod costs;
+pub mod fairness;
+pub mod feed;
+pub mod guarantee;
+pub mod own;
+pub mod recorded;
+pub mod regions;
+pub mod series;
+pub mod tenants;
+pub mod tokens;
+pub mod windows;

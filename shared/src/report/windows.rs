@@ -1,0 +1,132 @@
+//! The windows that a budget had, newest first, a page at a time.
+
+use std::cmp::Reverse;
+
+use crate::limits::WINDOWS_READ_MAX;
+use crate::wire::operator::page::PageReport;
+use crate::wire::operator::series::WindowsView;
+use crate::wire::windows::{WindowRecord, WindowsReply};
+
+/// Which of the windows are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The number of the page, from 1.
+    pub page: u64,
+    /// Windows of a full page.
+    pub size: u64,
+}
+
+impl Span {
+    /// Windows that each ledger has to tell: those of the page, all before it, and one more, which shows whether there is
+    /// another page. Bounded: who wants older ones names an earlier end.
+    ///
+    /// ```
+    /// use weir_shared::report::windows::Span;
+    /// assert_eq!(Span { page: 3, size: 20 }.needed(), 61);
+    /// ```
+    #[must_use]
+    pub fn needed(self) -> u64 {
+        let needed = self.page.saturating_mul(self.size).saturating_add(1);
+        needed.min(WINDOWS_READ_MAX)
+    }
+}
+
+/// The answers of the ledgers that have them, in one. The number of windows in all is that of those that were told.
+#[must_use]
+pub fn merged(
+    budget: String,
+    span: Span,
+    answers: Vec<(String, Option<WindowsReply>)>,
+) -> WindowsView {
+    let mut windows = Vec::new();
+    let mut unreachable = Vec::new();
+    for (region, answer) in answers {
+        match answer {
+            Some(answer) => windows.extend(answer.windows),
+            None => unreachable.push(region),
+        }
+    }
+    windows.sort_by(|one, other| {
+        let place = |of: &WindowRecord| (Reverse((of.ends_at, of.label)), of.region.clone());
+        place(one).cmp(&place(other))
+    });
+    let total = windows.len() as u64;
+    let skipped = usize::try_from((span.page - 1).saturating_mul(span.size)).unwrap_or(usize::MAX);
+    let size = usize::try_from(span.size).unwrap_or(usize::MAX);
+    WindowsView {
+        budget,
+        page: PageReport {
+            page: span.page,
+            page_size: span.size,
+            pages: total.div_ceil(span.size).max(1),
+            total,
+        },
+        unreachable,
+        windows: windows.into_iter().skip(skipped).take(size).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{EpochMs, WindowLabel};
+    use crate::wire::count::Count;
+
+    fn record(region: Option<&str>, label: u64, ends_at: u64) -> WindowRecord {
+        WindowRecord {
+            budget: "tokens".to_owned(),
+            region: region.map(str::to_owned),
+            label: WindowLabel(label),
+            ends_at: EpochMs(ends_at),
+            limit: 10,
+            complete: true,
+            granted: None,
+            admitted: Count(0),
+            returned: Count(0),
+            unaccounted: None,
+            exact: true,
+            denied: Count(0),
+            jain: None,
+            tenants_seen: 0,
+            tenants: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn windows_of_several_regions_are_one_list_newest_first() {
+        let reply = |windows| {
+            Some(WindowsReply {
+                windows,
+                more: false,
+            })
+        };
+        let answers = vec![
+            (
+                "weur".to_owned(),
+                reply(vec![
+                    record(Some("weur"), 2, 20),
+                    record(Some("weur"), 1, 10),
+                ]),
+            ),
+            ("enam".to_owned(), reply(vec![record(Some("enam"), 2, 20)])),
+            ("oc".to_owned(), None),
+        ];
+        let view = merged(
+            "tokens".to_owned(),
+            Span { page: 1, size: 2 },
+            answers.clone(),
+        );
+        let told = |view: &WindowsView| -> Vec<(Option<String>, u64)> {
+            let windows = view.windows.iter();
+            windows
+                .map(|one| (one.region.clone(), one.label.0))
+                .collect()
+        };
+        let (enam, weur) = (Some("enam".to_owned()), Some("weur".to_owned()));
+        assert_eq!(told(&view), [(enam, 2), (weur.clone(), 2)]);
+        assert_eq!((view.page.pages, view.page.total), (2, 3));
+        assert_eq!(view.unreachable, ["oc"]);
+        let view = merged("tokens".to_owned(), Span { page: 2, size: 2 }, answers);
+        assert_eq!(told(&view), [(weur, 1)]);
+    }
+}

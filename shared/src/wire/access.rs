@@ -1,0 +1,118 @@
+//! Tokens on the wire: as a region and its isolates know them, and as the operator API shows them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::access::role::Role;
+use crate::units::{EpochMs, Revision};
+
+/// Who may use a deployment: travels and is kept as the policy is.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedAccess {
+    /// Its revision: rises with every change.
+    pub revision: Revision,
+    /// The key of the tokens' MAC, 32 bytes in base64url. It only keeps garbage away: without an entry in the table a
+    /// token with a true MAC opens nothing.
+    pub key: String,
+    /// Every token that is valid.
+    pub tokens: Vec<TokenRow>,
+    /// Whether the bootstrap token is accepted: until there is an admin's token.
+    pub bootstrap: bool,
+}
+
+impl std::fmt::Debug for SavedAccess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SavedAccess")
+            .field("revision", &self.revision)
+            .field("tokens", &self.tokens)
+            .field("bootstrap", &self.bootstrap)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A token as whoever checks it knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenRow {
+    /// Its id, 12 bytes in base64url.
+    pub id: String,
+    /// SHA-256 of its whole text, in hexadecimal.
+    pub hash: String,
+    /// What it permits.
+    pub role: Role,
+    /// The one tenant that it may name, with [`Role::Tenant`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    /// How the names begin that it may name, with [`Role::Service`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+    /// What it is called, in the audit log too.
+    pub name: String,
+}
+
+/// Uses of one token, on their way to the registry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenUse {
+    /// Its id, or [`BOOTSTRAP`].
+    pub id: String,
+    /// The last of them.
+    pub at: EpochMs,
+    /// How many, since the last report.
+    pub uses: u64,
+}
+
+/// The bootstrap token, among the ids of tokens: too short to be one.
+pub const BOOTSTRAP: &str = "bootstrap";
+
+/// `POST /operator/v1/tokens`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenRequest {
+    /// What it is called: 1 to 64 of `a-z 0-9 _ -`, as it stands in the audit log.
+    pub name: String,
+    /// What it permits.
+    pub role: Role,
+    /// The tenant: needed with the role tenant, refused with any other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    /// How the names begin that it may name; only with the role service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+}
+
+/// A token as operators see it: nothing about it is secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenView {
+    /// Its id.
+    pub id: String,
+    /// What it is called.
+    pub name: String,
+    /// What it permits.
+    pub role: Role,
+    /// The one tenant that it may name.
+    pub tenant: Option<String>,
+    /// How the names begin that it may name.
+    pub prefix: Option<String>,
+    /// When it was made, epoch milliseconds.
+    pub created_at: u64,
+    /// By whom.
+    pub created_by: String,
+    /// When it was last used, epoch milliseconds, to within a minute and a poll; null when never.
+    pub last_used: Option<u64>,
+}
+
+/// The answer to `POST /operator/v1/tokens`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenReply {
+    /// The token. It is shown this once: only its hash is kept.
+    pub token: String,
+    /// The rest of it.
+    #[serde(flatten)]
+    pub view: TokenView,
+}
+
+impl std::fmt::Debug for TokenReply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TokenReply")
+            .field("view", &self.view)
+            .finish_non_exhaustive()
+    }
+}

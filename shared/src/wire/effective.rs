@@ -1,0 +1,110 @@
+//! What the policy comes to for one tenant at one instant, each value with whose word it is.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::amount::AmountBody;
+use super::decimal::Decimal;
+use super::metering::RateBody;
+use super::policy::Scope;
+use crate::units::EpochMs;
+
+/// Whose word a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// An override of the tenant that is in force.
+    Override,
+    /// The tenant's own entry.
+    Tenant,
+    /// Its tier.
+    Tier,
+    /// What the policy says for all.
+    Policy,
+    /// Nobody's: what counts where the policy says nothing.
+    Default,
+}
+
+/// A value, and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Valued<T> {
+    /// The value.
+    pub value: T,
+    /// Whose word it is.
+    pub origin: Origin,
+    /// Where the policy document says so, as a JSON pointer; null for a default.
+    pub from: Option<String>,
+    /// When the override that says so is over, in epoch milliseconds; null where no end is set.
+    pub until: Option<EpochMs>,
+}
+
+/// What counts for one tenant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EffectiveBody {
+    /// The tenant.
+    pub tenant: String,
+    /// The instant that this is for.
+    pub at: EpochMs,
+    /// When an override of it begins or ends next; null when none does.
+    pub next_change_at: Option<EpochMs>,
+    /// Whether the policy names it.
+    pub known: bool,
+    /// Its tier.
+    pub tier: Valued<String>,
+    /// Its weight, where a budget does not say otherwise.
+    pub weight: Valued<Decimal>,
+    /// The tenant above it.
+    pub parent: Option<String>,
+    /// Every meter.
+    pub meters: BTreeMap<String, EffectiveMeterBody>,
+    /// Every guard.
+    pub guards: BTreeMap<String, EffectiveGuardBody>,
+    /// The numbers of every limit of which it has its own keys.
+    pub limits: BTreeMap<String, BTreeMap<String, Valued<Decimal>>>,
+    /// Its claim to every budget that tenants share.
+    pub budgets: BTreeMap<String, EffectiveBudgetBody>,
+}
+
+/// A meter as it counts for one tenant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EffectiveMeterBody {
+    /// Units per second.
+    pub per_sec: Valued<RateBody>,
+    /// Seconds of that rate in a full bucket.
+    pub burst_seconds: Valued<Decimal>,
+    /// For how long one batch may leave the bucket empty.
+    pub max_debt_ms: Valued<u64>,
+    /// What it bounds.
+    pub scope: Scope,
+    /// Whether what it admits is billed.
+    pub billable: bool,
+    /// Whether it denies.
+    pub enforced: bool,
+}
+
+/// A guard as it counts for one tenant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffectiveGuardBody {
+    /// Calls at a time.
+    pub concurrency: Valued<AmountBody>,
+    /// Calls in a minute.
+    pub per_minute: Valued<AmountBody>,
+    /// After how long a call counts as ended.
+    pub lease_ms: Valued<u64>,
+    /// What it bounds.
+    pub scope: Scope,
+    /// Whether it denies.
+    pub enforced: bool,
+}
+
+/// A tenant's claim to a budget.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EffectiveBudgetBody {
+    /// Its weight.
+    pub weight: Valued<Decimal>,
+    /// Units above its guarantee that it may use in a window.
+    pub borrow_max: Valued<AmountBody>,
+    /// Units of its guarantee that others may use while it does not.
+    pub lend_max: Valued<AmountBody>,
+}

@@ -1,0 +1,18 @@
+//! The operator API on the wire, one file a surface. Lists are answered a page at a time.
+
+pub mod audit;
+pub mod budgets;
+pub mod costs;
+pub mod fairness;
+pub mod live;
+pub mod own;
+pub mod page;
+pub mod regions;
+pub mod reset;
+pub mod series;
+pub mod session;
+pub mod tenants;
+pub mod tokens;
+
+pub use fairness::{BudgetReport, FairnessReply, RegionReport, TenantReport};
+pub use session::{Role, SessionReply, SessionRequest};

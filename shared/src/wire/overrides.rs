@@ -1,0 +1,128 @@
+//! What a policy changes for one tenant, from a start to an end. What an override leaves out, or says is null, is as
+//! beneath: each inner field for itself.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::amount::AmountBody;
+use super::decimal::Decimal;
+use super::metering::RateBody;
+use super::unique_map;
+use crate::units::EpochMs;
+
+/// Changes for one tenant. Where two of a tenant's are in force, the one that started later counts, and of two that
+/// started at once the one that stands later in the list.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OverrideBody {
+    /// From when on, in epoch milliseconds; from always when absent.
+    pub starts_at: Option<EpochMs>,
+    /// Until when: the first millisecond at which what is beneath counts again; for good when absent.
+    pub expires_at: Option<EpochMs>,
+    /// The tenant's weight.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<Decimal>,
+    /// Of meters, by name.
+    #[serde(
+        deserialize_with = "unique_map::deserialize",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub meters: BTreeMap<String, MeterOverrideBody>,
+    /// Of guards, by name.
+    #[serde(
+        deserialize_with = "unique_map::deserialize",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub guards: BTreeMap<String, GuardOverrideBody>,
+    /// Of limits of which each tenant has its own keys, by name.
+    #[serde(
+        deserialize_with = "unique_map::deserialize",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub limits: BTreeMap<String, LimitOverrideBody>,
+    /// Of its claim to budgets, by name.
+    #[serde(
+        deserialize_with = "unique_map::deserialize",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub budgets: BTreeMap<String, BudgetOverrideBody>,
+}
+
+/// The numbers of a meter.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MeterOverrideBody {
+    /// Units per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_sec: Option<RateBody>,
+    /// Seconds of that rate in a full bucket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst_seconds: Option<Decimal>,
+    /// For how long one batch may leave the bucket empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_debt_ms: Option<u64>,
+}
+
+/// The numbers of a guard.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GuardOverrideBody {
+    /// Calls at a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<AmountBody>,
+    /// Calls in a minute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_minute: Option<AmountBody>,
+    /// After how long a call counts as ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_ms: Option<u64>,
+}
+
+/// The numbers of a limit; those that its algorithm has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitOverrideBody {
+    /// Units per period, window or cadence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// The period.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period_ms: Option<u64>,
+    /// Units at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<u64>,
+    /// Tokens in a full bucket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Decimal>,
+    /// Tokens that flow in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refill_per_sec: Option<Decimal>,
+    /// Length of the window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_ms: Option<u64>,
+    /// Parts of the window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<u64>,
+    /// Units that leave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_per_sec: Option<Decimal>,
+    /// The longest wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_queue_ms: Option<u64>,
+}
+
+/// A tenant's claim to one budget.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BudgetOverrideBody {
+    /// Its weight there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<Decimal>,
+    /// Units above its guarantee that it may use in a window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub borrow_max: Option<AmountBody>,
+    /// Units of its guarantee that others may use while it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lend_max: Option<AmountBody>,
+}

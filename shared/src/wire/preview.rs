@@ -1,0 +1,60 @@
+//! `POST /operator/v1/policy/preview`: what another policy would have changed.
+
+use serde::{Deserialize, Serialize};
+
+use super::count::Count;
+use crate::units::EpochMs;
+
+/// What a row is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PreviewKind {
+    /// A budget, in units.
+    Budget,
+    /// A meter, in units.
+    Meter,
+    /// A guard, in calls a minute; how many ran at a time is not recorded.
+    Guard,
+}
+
+/// Who gains and who loses, over what was recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreviewBody {
+    /// As of when both policies count.
+    pub at: EpochMs,
+    /// Windows of budgets that were looked at.
+    pub windows: u64,
+    /// Intervals of meters and guards that were looked at, each tenant's for itself.
+    pub intervals: u64,
+    /// Tenants that gain somewhere.
+    pub gaining: u64,
+    /// Tenants that lose somewhere.
+    pub losing: u64,
+    /// Their names, the first ones of many.
+    pub gains: Vec<String>,
+    /// As for those that gain.
+    pub loses: Vec<String>,
+    /// Rows in all; those that change most are listed.
+    pub rows_total: u64,
+    /// What changes, the most first.
+    pub rows: Vec<PreviewRow>,
+}
+
+/// One tenant at one budget, meter or guard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreviewRow {
+    /// What it is about.
+    pub kind: PreviewKind,
+    /// The budget's, meter's or guard's name.
+    pub name: String,
+    /// The tenant.
+    pub tenant: String,
+    /// Units that were asked for.
+    pub demand: Count,
+    /// Units that were served.
+    pub served: Count,
+    /// Units that the present policy would have given of what was asked for.
+    pub present: Count,
+    /// Units that the candidate would have given.
+    pub candidate: Count,
+}

@@ -1,0 +1,49 @@
+//! Counters over time, as ledgers keep them and operators ask for them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::accounting::{Counters, TenantCounters};
+use super::usage::Usage;
+use crate::units::EpochMs;
+
+/// Asks a ledger for counters by interval.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeriesBody {
+    /// From the interval of this instant on.
+    pub from: EpochMs,
+    /// Before this instant.
+    pub to: EpochMs,
+    /// Length of the intervals: a multiple of a minute, or of an hour for what is older than a day.
+    pub step_ms: u64,
+    /// Of one tenant; `None` sums over all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+}
+
+/// The answer: intervals in which nothing was counted are left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SeriesReply {
+    /// By the start of the interval.
+    pub points: BTreeMap<EpochMs, TenantCounters>,
+}
+
+/// Asks a ledger for its totals.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TotalsBody {}
+
+/// A ledger's totals since it was made.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TotalsReply {
+    /// By tenant.
+    pub counters: Counters,
+    /// When the ledger began to count.
+    pub since: EpochMs,
+    /// What running the deployment used of the platform, as far as it was told here.
+    pub usage: Usage,
+    /// What each tenant is entitled to in the last window of each budget whose windows are recorded here.
+    pub entitlements: BTreeMap<String, BTreeMap<String, u64>>,
+}

@@ -1,0 +1,101 @@
+//! The rows about tokens: one a token in the registry, one for all of them in a region.
+
+use serde::{Deserialize, Serialize};
+
+use super::access::{SavedAccess, TokenRow, TokenView};
+use super::exchange::VERSION;
+use super::stored::{Damaged, Row};
+use crate::access::token::is_id;
+use crate::limits::TOKENS_MAX;
+use crate::units::EpochMs;
+
+/// Hexadecimal digits of a hash.
+const HASH_DIGITS: usize = 64;
+
+/// What the registry keeps of a token.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredToken {
+    v: u16,
+    /// The token, as it travels.
+    pub row: TokenRow,
+    /// When it was made.
+    pub created_at: EpochMs,
+    /// By whom.
+    pub created_by: String,
+}
+
+impl StoredToken {
+    /// A row of the present version.
+    #[must_use]
+    pub fn new(row: TokenRow, created_at: EpochMs, created_by: String) -> Self {
+        Self {
+            v: VERSION,
+            row,
+            created_at,
+            created_by,
+        }
+    }
+
+    /// What operators see of it. `last_used` is kept beside the row, in epoch milliseconds.
+    #[must_use]
+    pub fn view(&self, last_used: Option<u64>) -> TokenView {
+        let row = self.row.clone();
+        TokenView {
+            id: row.id,
+            name: row.name,
+            role: row.role,
+            tenant: row.tenant,
+            prefix: row.prefix,
+            created_at: self.created_at.0,
+            created_by: self.created_by.clone(),
+            last_used,
+        }
+    }
+}
+
+impl Row for StoredToken {
+    fn version(&self) -> u16 {
+        self.v
+    }
+
+    fn consistent(&self) -> Result<(), Damaged> {
+        let what = if !is_id(&self.row.id) {
+            "an id that no token has"
+        } else if self.row.hash.len() != HASH_DIGITS {
+            "a hash of another length"
+        } else {
+            return Ok(());
+        };
+        Err(Damaged::Contradiction { what })
+    }
+}
+
+/// What a region keeps of all tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredAccess {
+    v: u16,
+    /// The tokens, as they travel.
+    pub access: SavedAccess,
+}
+
+impl StoredAccess {
+    /// A row of the present version.
+    #[must_use]
+    pub fn new(access: SavedAccess) -> Self {
+        Self { v: VERSION, access }
+    }
+}
+
+impl Row for StoredAccess {
+    fn version(&self) -> u16 {
+        self.v
+    }
+
+    fn consistent(&self) -> Result<(), Damaged> {
+        if self.access.tokens.len() <= TOKENS_MAX {
+            return Ok(());
+        }
+        let what = "more tokens than there may be";
+        Err(Damaged::Contradiction { what })
+    }
+}

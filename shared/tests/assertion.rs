@@ -1,0 +1,153 @@
+//! What an identity provider's assertion has to be before anybody looks at its signature.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Value, json};
+use weir_shared::access::jwt::{Assertion, Expected};
+use weir_shared::limits::{ASSERTION_BYTES_MAX, ASSERTION_EARLY_MS_MAX};
+use weir_shared::units::EpochMs;
+
+const NOW_S: u64 = 1_700_000_000;
+const EXPECTED: Expected<'static> = Expected {
+    issuer: "https://team.example",
+    audience: "the-application",
+};
+
+fn claims() -> Value {
+    json!({
+        "iss": EXPECTED.issuer, "aud": [EXPECTED.audience], "exp": NOW_S + 60, "nbf": NOW_S - 60,
+        "iat": NOW_S - 60, "email": "ada@example.com", "type": "app", "sub": "7335d417",
+    })
+}
+
+fn text(head: &Value, claims: &Value) -> String {
+    let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    format!(
+        "{}.{}.{}",
+        part(head),
+        part(claims),
+        URL_SAFE_NO_PAD.encode("signature")
+    )
+}
+
+fn rs256(claims: &Value) -> String {
+    text(
+        &json!({ "alg": "RS256", "kid": "one", "typ": "JWT" }),
+        claims,
+    )
+}
+
+fn actor_at(claims: &Value, now_ms: u64) -> Option<String> {
+    let assertion = Assertion::read(&rs256(claims)).expect("it can be read");
+    let identity = assertion.identity(&EXPECTED, EpochMs(now_ms))?;
+    Some(identity.actor)
+}
+
+fn with(field: &str, value: Value) -> Value {
+    let mut claims = claims();
+    claims[field] = value;
+    claims
+}
+
+#[test]
+fn an_assertion_names_its_key_its_signature_and_whom_it_is_about() {
+    let text = rs256(&claims());
+    let assertion = Assertion::read(&text).unwrap();
+    assert_eq!(assertion.key_id, "one");
+    assert_eq!(assertion.signature, b"signature");
+    assert_eq!(assertion.signed, text.rsplit_once('.').unwrap().0);
+    let identity = assertion
+        .identity(&EXPECTED, EpochMs(NOW_S * 1_000))
+        .unwrap();
+    assert_eq!(identity.actor, "access:ada@example.com");
+    assert_eq!(identity.expires_at, EpochMs((NOW_S + 60) * 1_000));
+}
+
+#[test]
+fn only_rs256_is_read_whatever_the_assertion_says_of_itself() {
+    for alg in [
+        "none", "None", "NONE", "HS256", "RS384", "ES256", "rs256", "",
+    ] {
+        let head = json!({ "alg": alg, "kid": "one" });
+        assert_eq!(Assertion::read(&text(&head, &claims())), None, "{alg}");
+    }
+    for head in [
+        json!({ "kid": "one" }),
+        json!({ "alg": "RS256" }),
+        json!([]),
+        json!(1),
+    ] {
+        assert_eq!(Assertion::read(&text(&head, &claims())), None, "{head}");
+    }
+}
+
+#[test]
+fn what_is_no_assertion_is_not_read() {
+    let whole = rs256(&claims());
+    let cut = whole.rsplit_once('.').unwrap().0;
+    let padded = format!("{whole}=");
+    let long = format!("{whole}{}", "A".repeat(ASSERTION_BYTES_MAX));
+    for text in ["", ".", "..", "a.b.c", cut, &whole[1..], &padded, &long] {
+        assert_eq!(Assertion::read(text), None, "{text:.80}");
+    }
+    assert_eq!(Assertion::read(&rs256(&json!({ "iss": "x" }))), None);
+    assert_eq!(Assertion::read(&rs256(&with("exp", json!("soon")))), None);
+    assert_eq!(Assertion::read(&rs256(&with("exp", json!(-1)))), None);
+}
+
+#[test]
+fn it_holds_for_this_application_of_this_team_only() {
+    let now_ms = NOW_S * 1_000;
+    let one = with("aud", json!(EXPECTED.audience));
+    let many = with("aud", json!(["another", EXPECTED.audience]));
+    assert!(actor_at(&one, now_ms).is_some() && actor_at(&many, now_ms).is_some());
+    for claims in [
+        with("aud", json!("another")),
+        with("aud", json!([])),
+        with("aud", json!("the-application-too")),
+        with("iss", json!("https://other.example")),
+        with("iss", json!("https://team.example/")),
+        with("iss", json!("http://team.example")),
+    ] {
+        assert_eq!(actor_at(&claims, now_ms), None, "{claims}");
+    }
+}
+
+#[test]
+fn it_holds_from_its_begin_to_its_end() {
+    let now_ms = NOW_S * 1_000;
+    let end_ms = now_ms + 60_000;
+    assert!(actor_at(&claims(), end_ms - 1).is_some());
+    assert_eq!(actor_at(&claims(), end_ms), None);
+    assert_eq!(actor_at(&with("exp", json!(0)), now_ms), None);
+    let begin_ms = (NOW_S + 3_600) * 1_000;
+    let later = {
+        let mut claims = with("nbf", json!(NOW_S + 3_600));
+        claims["exp"] = json!(NOW_S + 7_200);
+        claims
+    };
+    assert_eq!(
+        actor_at(&later, begin_ms - ASSERTION_EARLY_MS_MAX - 1),
+        None
+    );
+    assert!(actor_at(&later, begin_ms - ASSERTION_EARLY_MS_MAX).is_some());
+    assert!(actor_at(&with("exp", json!(u64::MAX)), now_ms).is_some());
+}
+
+#[test]
+fn it_names_somebody_whom_the_audit_log_can_name() {
+    let now_ms = NOW_S * 1_000;
+    let mut service = with("email", Value::Null);
+    service["common_name"] = json!("robot.access");
+    assert_eq!(
+        actor_at(&service, now_ms).as_deref(),
+        Some("access:robot.access")
+    );
+    for claims in [
+        with("email", Value::Null),
+        with("email", json!("ada\n@example.com")),
+        with("email", json!("x".repeat(128))),
+    ] {
+        assert_eq!(actor_at(&claims, now_ms), None, "{claims}");
+    }
+}

@@ -1,0 +1,49 @@
+//! The dashboard asks for nothing that a scrape does not have.
+
+use std::collections::BTreeSet;
+
+use weir_shared::accounting::metrics::FAMILIES;
+
+fn dashboard() -> serde_json::Value {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../dashboards/weir.json");
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Every word of the text that begins with `weir_`.
+fn series(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words
+        .filter(|word| word.starts_with("weir_"))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn every_series_of_the_dashboard_exists_and_every_series_is_on_it() {
+    let asked = series(&dashboard().to_string());
+    let served: BTreeSet<_> = FAMILIES
+        .iter()
+        .map(|family| family.name.to_owned())
+        .collect();
+    assert_eq!(asked, served);
+}
+
+#[test]
+fn every_panel_of_the_dashboard_asks_for_something_and_has_its_own_number() {
+    let dashboard = dashboard();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let ids: BTreeSet<_> = panels
+        .iter()
+        .map(|panel| panel["id"].as_u64().unwrap())
+        .collect();
+    assert_eq!(ids.len(), panels.len());
+    for panel in panels {
+        let targets = panel["targets"].as_array().unwrap();
+        assert!(
+            targets
+                .iter()
+                .all(|target| !series(target["expr"].as_str().unwrap()).is_empty())
+        );
+        assert!(!targets.is_empty());
+    }
+}

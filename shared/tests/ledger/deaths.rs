@@ -1,0 +1,145 @@
+//! A ledger that dies at any moment counts every frame once.
+
+use proptest::prelude::*;
+use weir_shared::accounting::counters::Charged;
+use weir_shared::accounting::pending::InWindow;
+use weir_shared::limits::MINUTE_MS;
+use weir_shared::units::{EpochMs, WindowLabel};
+
+use crate::world::{World, decided, outbox};
+
+#[derive(Debug, Clone)]
+enum Event {
+    Count {
+        tenant: u8,
+        units: u8,
+        admitted: bool,
+    },
+    Send {
+        lost: bool,
+    },
+    Pass {
+        ms: u32,
+    },
+    Fold,
+    Die,
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        4 => (0..6_u8, 1..50_u8, any::<bool>())
+            .prop_map(|(tenant, units, admitted)| Event::Count { tenant, units, admitted }),
+        3 => any::<bool>().prop_map(|lost| Event::Send { lost }),
+        2 => (1..90_000_u32).prop_map(|ms| Event::Pass { ms }),
+        1 => Just(Event::Fold),
+        1 => Just(Event::Die),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever dies and whatever answer is lost: the totals, and the sum over all minutes, are what was counted.
+    #[test]
+    fn totals_and_minutes_are_what_was_counted_whatever_dies(events in prop::collection::vec(event(), 1..120)) {
+        let mut world = World::at(10 * MINUTE_MS);
+        let mut sender = outbox(7);
+        let mut counted: u128 = 0;
+        let mut before: u128 = 0;
+        for event in events {
+            match event {
+                Event::Count { tenant, units, admitted } => {
+                    let name = format!("t{tenant}");
+                    let one = decided(&name, Charged::Meter("bytes"), admitted);
+                    let one = weir_shared::accounting::counters::Decided { units: units.into(), ..one };
+                    sender.decided(&one, None);
+                    counted += if admitted { u128::from(units) } else { 0 };
+                }
+                Event::Send { lost } => {
+                    if let Some(frame) = sender.begin(world.now) {
+                        let taken = world.books.take(&frame, world.now);
+                        if let Some((sequence, entry)) = &taken.entry {
+                            world.disk.append(*sequence, entry);
+                        }
+                        if lost {
+                            sender.fail(frame.sequence);
+                        } else {
+                            prop_assert_eq!(sender.finish(&taken.reply), Some(true));
+                        }
+                    }
+                }
+                Event::Pass { ms } => world.now = world.now.plus(ms.into()),
+                Event::Fold => world.fold(),
+                Event::Die => world.die(),
+            }
+            let now = admitted(&world);
+            prop_assert!(now >= before, "totals never fall");
+            before = now;
+        }
+        while let Some(frame) = sender.begin(world.now) {
+            let taken = world.books.take(&frame, world.now);
+            if let Some((sequence, entry)) = &taken.entry {
+                world.disk.append(*sequence, entry);
+            }
+            sender.finish(&taken.reply);
+        }
+        world.die();
+        prop_assert_eq!(admitted(&world), counted);
+        world.now = world.now.plus(2 * MINUTE_MS);
+        world.fold();
+        prop_assert!(world.disk.journal.is_empty());
+        let sums = world.disk.intervals.iter().filter(|((_, row, _), _)| *row == weir_shared::accounting::interval::SUM_ROW);
+        let minutes: u128 = sums.map(|(_, text)| {
+            let cell: weir_shared::wire::cells::StoredCell = serde_json::from_str(text).unwrap();
+            cell.counters().values().filter_map(|tenant| tenant.meters.get("bytes")).map(|tally| tally.admitted_units.0).sum::<u128>()
+        }).sum();
+        prop_assert_eq!(minutes, counted);
+    }
+}
+
+fn admitted(world: &World) -> u128 {
+    let totals = world.books.totals();
+    let tallies = totals
+        .counters
+        .values()
+        .filter_map(|tenant| tenant.meters.get("bytes"));
+    tallies.map(|tally| tally.admitted_units.0).sum()
+}
+
+#[test]
+fn a_window_and_what_was_borrowed_in_it_count_once_whatever_dies() {
+    let mut world = World::at(10 * MINUTE_MS);
+    let mut sender = outbox(7);
+    let window = |weight_micros| InWindow {
+        budget: "tokens",
+        label: WindowLabel(3),
+        limit: 100,
+        ends_at: EpochMs(11 * MINUTE_MS),
+        weight_micros,
+    };
+    for (tenant, weight, units) in [("a", 1_000_000, 60), ("b", 1_000_000, 10)] {
+        let one = decided(tenant, Charged::Budget("tokens"), true);
+        let one = weir_shared::accounting::counters::Decided { units, ..one };
+        sender.decided(&one, Some(&window(weight)));
+    }
+    crate::world::flush(&mut world, &mut sender);
+    for _ in 0..3 {
+        world.die();
+        world.fold();
+    }
+    let borrowed = |world: &World| {
+        world.books.totals().counters["a"].budgets["tokens"]
+            .borrowed_units
+            .0
+    };
+    assert_eq!(borrowed(&world), 10, "60 of the 50 that half of 100 are");
+    world.now = EpochMs(13 * MINUTE_MS);
+    world.fold();
+    assert_eq!(world.disk.records.len(), 1);
+    assert!(world.disk.windows.is_empty());
+    for _ in 0..3 {
+        world.die();
+        world.fold();
+    }
+    assert_eq!(borrowed(&world), 10, "it stays when the window is finished");
+}

@@ -1,0 +1,141 @@
+//! A ledger over rows in memory, which can die between any two events.
+
+use std::collections::BTreeMap;
+
+use weir_shared::accounting::books::{Books, Fold};
+use weir_shared::accounting::counters::{Charged, Decided};
+use weir_shared::accounting::frame::Outbox;
+use weir_shared::decision::Reason;
+use weir_shared::limits::MINUTE_MS;
+use weir_shared::units::{EpochMs, HolderId, Incarnation, WindowLabel};
+use weir_shared::wire::cells::{StoredCell, StoredEntry, StoredMarks};
+use weir_shared::wire::windows::{StoredWindow, WindowRecord};
+
+/// What a ledger has written.
+#[derive(Debug, Default, Clone)]
+pub struct Disk {
+    pub totals: BTreeMap<u32, String>,
+    pub marks: Option<String>,
+    pub journal: BTreeMap<u64, String>,
+    pub intervals: BTreeMap<(u64, u32, u64), String>,
+    pub windows: BTreeMap<(String, WindowLabel), String>,
+    pub records: BTreeMap<(String, WindowLabel), WindowRecord>,
+    /// Rows that were put or dropped.
+    pub writes: u64,
+}
+
+impl Disk {
+    pub fn append(&mut self, sequence: u64, entry: &StoredEntry) {
+        self.writes += 1;
+        let text = serde_json::to_string(entry).unwrap();
+        self.journal.insert(sequence, text);
+    }
+
+    pub fn write(&mut self, fold: &Fold) {
+        let text = |value: &StoredCell| serde_json::to_string(value).unwrap();
+        for (row, cell) in &fold.totals {
+            self.totals.insert(*row, text(cell));
+        }
+        for (at, row, body) in &fold.minutes {
+            let key = (MINUTE_MS, *row, at.0);
+            self.intervals.insert(key, body.clone());
+        }
+        for window in &fold.windows {
+            let key = (window.budget.clone(), window.label);
+            let body = serde_json::to_string(window).unwrap();
+            self.windows.insert(key, body);
+        }
+        for finished in &fold.finished {
+            self.windows.remove(&finished.name);
+            let record = finished.record.clone();
+            self.records.insert(finished.name.clone(), record);
+        }
+        if let Some(marks) = &fold.marks {
+            self.marks = Some(serde_json::to_string(marks).unwrap());
+        }
+        let kept = self.journal.split_off(&(fold.dropped + 1));
+        let dropped = std::mem::replace(&mut self.journal, kept);
+        let puts = fold.totals.len() + fold.minutes.len() + fold.windows.len() + 1;
+        self.writes += (puts + 2 * fold.finished.len() + dropped.len()) as u64;
+    }
+
+    pub fn load(&self) -> Books {
+        let mut books = Books::default();
+        if let Some(marks) = &self.marks {
+            let marks: StoredMarks = serde_json::from_str(marks).unwrap();
+            books.restore_marks(&marks);
+        }
+        for (row, text) in &self.totals {
+            let cell: StoredCell = serde_json::from_str(text).unwrap();
+            books.restore_totals(*row, cell.through, cell.counters());
+        }
+        for text in self.windows.values() {
+            let window: StoredWindow = serde_json::from_str(text).unwrap();
+            books.restore_window(window);
+        }
+        for (sequence, text) in &self.journal {
+            let entry: StoredEntry = serde_json::from_str(text).unwrap();
+            books.replay(*sequence, &entry);
+        }
+        books
+    }
+}
+
+/// A ledger at work.
+#[derive(Default)]
+pub struct World {
+    pub disk: Disk,
+    pub books: Books,
+    pub now: EpochMs,
+}
+
+impl World {
+    pub fn at(now: u64) -> Self {
+        Self {
+            now: EpochMs(now),
+            ..Self::default()
+        }
+    }
+
+    pub fn fold(&mut self) {
+        let fold = self.books.fold(self.now).unwrap();
+        self.disk.write(&fold);
+    }
+
+    /// The object dies and wakes.
+    pub fn die(&mut self) {
+        self.books = self.disk.load();
+    }
+}
+
+pub fn outbox(id: u64) -> Outbox {
+    Outbox::new(HolderId(id), Incarnation(1))
+}
+
+pub fn decided<'a>(tenant: &'a str, charged: Charged<'a>, admitted: bool) -> Decided<'a> {
+    Decided {
+        tenant,
+        known: false,
+        charged,
+        reason: if admitted {
+            Reason::Admitted
+        } else {
+            Reason::LimitExceeded
+        },
+        units: 1,
+    }
+}
+
+/// Sends all that an outbox has, and answers how many frames that were.
+pub fn flush(world: &mut World, outbox: &mut Outbox) -> usize {
+    let mut frames = 0;
+    while let Some(frame) = outbox.begin(world.now) {
+        frames += 1;
+        let taken = world.books.take(&frame, world.now);
+        if let Some((sequence, entry)) = &taken.entry {
+            world.disk.append(*sequence, entry);
+        }
+        assert_eq!(outbox.finish(&taken.reply), Some(true));
+    }
+    frames
+}

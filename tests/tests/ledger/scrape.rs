@@ -1,0 +1,47 @@
+//! Reads the text format of Prometheus.
+
+use std::collections::BTreeMap;
+
+use weir_tests::client::Client;
+
+/// A scrape: each sample under its series and labels, as written.
+pub type Scrape = BTreeMap<String, u128>;
+
+pub async fn scrape(client: &Client) -> Scrape {
+    let reply = client.get("/metrics").await.unwrap();
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let kind = reply.header("content-type").unwrap_or_default().to_owned();
+    assert!(kind.starts_with("text/plain; version=0.0.4"), "{kind}");
+    let text = reply.text();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .map(|line| {
+            let (series, value) = line.rsplit_once(' ').unwrap_or_else(|| panic!("{line}"));
+            (
+                series.to_owned(),
+                value.parse().unwrap_or_else(|_| panic!("{line}")),
+            )
+        })
+        .collect()
+}
+
+/// The sum of the samples of a series that have a label.
+pub fn sum(scrape: &Scrape, series: &str, label: &str) -> u128 {
+    let samples = scrape.iter();
+    let chosen =
+        samples.filter(|(name, _)| name.split('{').next() == Some(series) && name.contains(label));
+    chosen.map(|(_, value)| *value).sum()
+}
+
+/// The first counter that fell.
+pub fn fallen(before: &Scrape, after: &Scrape) -> Option<String> {
+    let counters = before.iter().filter(|(name, _)| {
+        name.split('{')
+            .next()
+            .is_some_and(|name| name.ends_with("_total"))
+    });
+    counters
+        .filter(|(name, value)| after.get(*name).is_none_or(|now| now < *value))
+        .map(|(name, value)| format!("{name}: {value}, then {:?}", after.get(name)))
+        .next()
+}

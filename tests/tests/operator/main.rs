@@ -1,0 +1,152 @@
+//! The operator API, end to end: every surface with what it answers, what it refuses, and what then is in the audit log.
+
+mod audit;
+mod bad_input;
+mod fairness;
+mod live;
+mod openapi;
+mod own;
+mod preview;
+mod reads;
+mod reset;
+mod tenants;
+mod tokens;
+
+use std::time::Duration;
+
+use reqwest::Method;
+use reqwest::header::IF_MATCH;
+use serde_json::{Value, json};
+use weir_shared::wire::check::{CheckRequest, DecisionBody};
+use weir_tests::client::Client;
+use weir_tests::clock::now;
+use weir_tests::fixtures::{policy, with};
+use weir_tests::reply::Reply;
+use weir_tests::workerd::{Setup, Workerd};
+
+const TENANTS: &str = "/operator/v1/tenants";
+const AUDIT: &str = "/operator/v1/audit";
+const TOKENS: &str = "/operator/v1/tokens";
+const RESET: &str = "/operator/v1/reset";
+const FAIRNESS: &str = "/operator/v1/fairness";
+
+/// Thirty days. Windows begin at multiples of their length, so a test almost never straddles one.
+const LONG_MS: u64 = 30 * 24 * 3_600_000;
+
+/// How long what is on its way between objects may take on a busy machine.
+const SETTLING: Duration = Duration::from_secs(10);
+
+/// A shared budget, a limit that each tenant has for itself, a meter and a guard, none of which refills while a test
+/// runs.
+fn document() -> Value {
+    let budgets = json!({ "tokens": {
+        "limit": 700, "window_ms": LONG_MS, "sharing": "weighted_fair_escrow", "scope": "global"
+    } });
+    let limits = json!({
+        "per_ip": { "algorithm": "gcra", "limit": 6, "period_ms": 3_600_000, "burst": 20, "scope": "region" },
+        "own": { "algorithm": "fixed_window", "limit": 10, "window_ms": LONG_MS, "scope": "region",
+                 "per_tenant": true }
+    });
+    let tenants =
+        json!({ "acme": { "tier": "enterprise" }, "hooli": { "weight": 2, "parent": null } });
+    let document = with(policy(700, LONG_MS), "/budgets", budgets);
+    let document = with(document, "/limits", limits);
+    let document = with(document, "/tenants", tenants);
+    let document = with(
+        document,
+        "/meters",
+        json!({ "bytes": { "per_sec": 0.001, "burst_seconds": 86400, "max_debt_ms": 1000 } }),
+    );
+    let document = with(document, "/regions", json!(["weur", "enam"]));
+    let document = with(document, "/home", json!("weur"));
+    with(
+        document,
+        "/guards",
+        json!({ "queries": { "concurrency": 2, "per_minute": "unlimited", "lease_ms": 600_000 } }),
+    )
+}
+
+/// One isolate in one region, with that policy in force.
+async fn deployment() -> (Workerd, Client) {
+    start(&document()).await
+}
+
+async fn start(document: &Value) -> (Workerd, Client) {
+    let workerd = Setup::isolates(&["weur"])
+        .start()
+        .await
+        .expect("workerd starts");
+    workerd.apply(document).await.expect("the policy is saved");
+    let client = workerd.client(0).unwrap();
+    (workerd, client)
+}
+
+async fn get(client: &Client, path: &str) -> Value {
+    let reply = client.get(path).await.unwrap();
+    reply
+        .ok()
+        .unwrap_or_else(|error| panic!("{path}: {error:#}"))
+}
+
+async fn decide(client: &Client, check: Value) -> DecisionBody {
+    let request: CheckRequest = serde_json::from_value(check).unwrap();
+    client.check(&request).await.unwrap().decision
+}
+
+/// Changes a tenant, with whatever `If-Match` is given.
+async fn patch(client: &Client, tenant: &str, body: &Value, if_match: Option<&str>) -> Reply {
+    let mut request = client
+        .request(Method::PATCH, &format!("{TENANTS}/{tenant}"))
+        .json(body);
+    if let Some(tag) = if_match {
+        request = request.header(IF_MATCH, tag);
+    }
+    client.send(request).await.unwrap()
+}
+
+/// The newest records of an action.
+async fn records(client: &Client, action: &str) -> Vec<Value> {
+    let found = get(client, &format!("{AUDIT}?action={action}&limit=100")).await;
+    found["records"].as_array().unwrap().clone()
+}
+
+/// Waits until there are so many records of an action: refused changes are recorded behind their answer.
+async fn await_records(client: &Client, action: &str, count: usize) -> Vec<Value> {
+    let start = now();
+    loop {
+        let found = records(client, action).await;
+        if found.len() >= count {
+            return found;
+        }
+        assert!(
+            start.elapsed() < SETTLING,
+            "{} of {count} records of {action}: {found:?}",
+            found.len()
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Reads a path until what it answers is as it should be.
+async fn await_that(client: &Client, path: &str, is: impl Fn(&Value) -> bool) -> Value {
+    let start = now();
+    loop {
+        let found = get(client, path).await;
+        if is(&found) {
+            return found;
+        }
+        assert!(start.elapsed() < SETTLING, "{path}: {found}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[track_caller]
+fn assert_problem(case: &str, reply: &Reply, status: u16, field: Option<&str>) {
+    let problem = reply
+        .problem()
+        .unwrap_or_else(|error| panic!("{case}: {error:#}"));
+    assert_eq!(problem.status, status, "{case}: {problem:?}");
+    if field.is_some() {
+        assert_eq!(problem.field.as_deref(), field, "{case}: {problem:?}");
+    }
+}

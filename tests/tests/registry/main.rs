@@ -1,0 +1,114 @@
+//! The registry: tokens, changes of the policy and their record, and what holds while it is out of reach.
+
+mod audit;
+mod changes;
+mod crash;
+mod outage;
+mod tokens;
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use reqwest::Method;
+use serde_json::{Value, json};
+use weir_shared::wire::access::{TokenReply, TokenView};
+use weir_shared::wire::audit::{AuditRecord, AuditVerdict};
+use weir_tests::client::Client;
+use weir_tests::fixtures::{BUDGET, policy};
+use weir_tests::reply::Reply;
+use weir_tests::workerd::{REGIONS, Setup, Workerd};
+
+const TOKENS: &str = "/operator/v1/tokens";
+const AUDIT: &str = "/operator/v1/audit";
+
+/// In how much time a change is to be in force everywhere.
+const IN_FORCE: Duration = Duration::from_secs(1);
+
+/// The limit of the budget is out of the way.
+fn document() -> Value {
+    policy(1_000_000, 60_000)
+}
+
+/// An isolate in each of three regions, with a witness.
+async fn start() -> Workerd {
+    let workerd = Setup::isolates(&REGIONS)
+        .witnessed()
+        .start()
+        .await
+        .expect("workerd starts");
+    workerd
+        .apply(&document())
+        .await
+        .expect("the policy is saved");
+    workerd
+}
+
+fn service(name: &str) -> Value {
+    json!({ "name": name, "role": "service" })
+}
+
+async fn post_token(client: &Client, body: &Value) -> Result<Reply> {
+    client.post(TOKENS, body).await
+}
+
+/// Makes a token.
+async fn make_token(client: &Client, body: &Value) -> Result<TokenReply> {
+    let reply = post_token(client, body).await?;
+    anyhow::ensure!(reply.status == 201, "{}: {}", reply.status, reply.text());
+    reply.json()
+}
+
+async fn revoke(client: &Client, id: &str) -> Result<Reply> {
+    let request = client.request(Method::DELETE, &format!("{TOKENS}/{id}"));
+    client.send(request).await
+}
+
+/// The token of that id, as it is listed.
+async fn listed(client: &Client, id: &str) -> Result<Option<TokenView>> {
+    let reply: Value = client.get(TOKENS).await?.ok()?;
+    let tokens = reply["tokens"].as_array().context("a list of tokens")?;
+    let found = tokens.iter().find(|token| token["id"] == id);
+    Ok(found
+        .map(|token| serde_json::from_value(token.clone()))
+        .transpose()?)
+}
+
+/// The status of a check with whatever credential the client has.
+async fn status(client: &Client) -> Result<u16> {
+    let body = json!({ "tenant": "pro:a", "budget": BUDGET, "cost": 1 });
+    Ok(client.post("/v1/check", &body).await?.status)
+}
+
+/// Records of the audit log, newest first.
+async fn records(client: &Client, query: &str) -> Result<Vec<AuditRecord>> {
+    let reply: Value = client
+        .get(&format!("{AUDIT}?limit=500{query}"))
+        .await?
+        .ok()?;
+    Ok(serde_json::from_value(reply["records"].clone())?)
+}
+
+/// Records of what was refused, once there are so many: those that the registry never sees are recorded in the
+/// background.
+async fn refused(client: &Client, query: &str, count: usize) -> Vec<AuditRecord> {
+    let query = format!("{query}&outcome=refused");
+    for _ in 0..100 {
+        let seen = records(client, &query).await.unwrap();
+        if seen.len() >= count {
+            return seen;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("fewer than {count} were recorded");
+}
+
+async fn verdict(client: &Client) -> Result<AuditVerdict> {
+    client.get(&format!("{AUDIT}/verify")).await?.ok()
+}
+
+/// The lines of the exported log.
+async fn exported(client: &Client) -> Result<Vec<String>> {
+    let reply = client.get(&format!("{AUDIT}/export")).await?;
+    anyhow::ensure!(reply.status == 200, "{}", reply.text());
+    Ok(reply.text().lines().map(str::to_owned).collect())
+}

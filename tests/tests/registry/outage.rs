@@ -1,0 +1,189 @@
+//! The registry out of reach, pushes that are lost, and changes that arrive while it is asked.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use weir_shared::limits::POLICY_POLL_MS;
+use weir_shared::wire::check::{DecisionBody, Reason};
+use weir_tests::client::{Client, PROBE_TENANT};
+use weir_tests::clock::now;
+use weir_tests::fixtures::{BUDGET, with};
+use weir_tests::witness::Fault;
+
+use super::{IN_FORCE, document, make_token, service, start, status};
+
+const READ: &str = "Registry/read";
+const PUSH: &str = "Region/push";
+const ALWAYS: u64 = u32::MAX as u64;
+
+/// How long a decision may take while the registry does not answer, the first contact of a cold isolate included.
+const DECIDED: Duration = Duration::from_secs(2);
+
+/// A meter of five units, and a tenant for whom it has five hundred.
+fn metered() -> Value {
+    let meter = json!({ "per_sec": 1, "burst_seconds": 5, "max_debt_ms": 1 });
+    let document = with(document(), "/meters", json!({ "results": meter }));
+    let large = json!({ "overrides": [{ "meters": { "results": { "burst_seconds": 500 } } }] });
+    with(document, "/tenants", json!({ "acme": large }))
+}
+
+async fn charge(client: &Client, tenant: &str) -> DecisionBody {
+    let body = json!({ "tenant": tenant, "meter": "results", "cost": 50 });
+    client.decide(&body).await.unwrap().decision
+}
+
+/// Everything is cold: isolates, regions and the registry, and the registry does not come back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_without_the_registry_authenticates_and_applies_known_overrides() {
+    for fault in [Fault::Refuse, Fault::Stall] {
+        let mut workerd = start().await;
+        workerd.apply(&metered()).await.unwrap();
+        let admin = workerd.client(0).unwrap();
+        let made = make_token(&admin, &service("gateway")).await.unwrap();
+        workerd.restart().await.unwrap();
+        let witness = workerd.witness().unwrap();
+        witness.fault(READ, fault, ALWAYS).await.unwrap();
+        let stranger = admin.with_token(&made.token.replacen("weir_", "weir_A", 1));
+        for client in workerd.clients().unwrap() {
+            let holder = client.with_token(&made.token);
+            let asked = now();
+            assert_eq!(status(&holder).await.unwrap(), 200, "{}", workerd.log());
+            let took = asked.elapsed();
+            println!("{fault:?}: the first decision of a cold isolate took {took:?}");
+            assert!(took < DECIDED, "{fault:?}: {took:?}");
+            let known = charge(&holder, "acme").await;
+            assert!(known.allowed, "{fault:?}: {known:?}");
+            let unknown = charge(&holder, "someone-new").await;
+            assert_eq!(unknown.reason, Reason::Never, "{fault:?}: {unknown:?}");
+        }
+        assert_eq!(status(&stranger).await.unwrap(), 401);
+        let policy = admin.get("/operator/v1/policy").await.unwrap();
+        assert_eq!(policy.status, 503, "{}", policy.text());
+        // Its recovery is noticed by itself.
+        witness.calm().await.unwrap();
+        let back = now();
+        let saved = loop {
+            match admin.save_policy(&document()).await {
+                Ok(saved) => break saved,
+                Err(error) => assert!(back.elapsed() < Duration::from_secs(10), "{error:#}"),
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        };
+        for client in workerd.clients().unwrap() {
+            let revision = saved.revision().unwrap();
+            client.await_revision(revision, IN_FORCE).await.unwrap();
+        }
+    }
+}
+
+async fn revision(client: &Client) -> u64 {
+    let checked = client.check_budget(PROBE_TENANT, BUDGET, 0).await.unwrap();
+    checked.decision.policy_revision
+}
+
+/// How long it takes until each isolate decides by a revision.
+async fn in_force(clients: &[Client], at: u64, deadline: Duration) -> Vec<Duration> {
+    let saved = now();
+    let waits = clients.iter().map(async |client| {
+        while revision(client).await < at {
+            assert!(saved.elapsed() < deadline, "revision {at} is not in force");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        saved.elapsed()
+    });
+    join_all(waits).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_is_in_force_everywhere_within_a_second() {
+    let workerd = start().await;
+    let clients = workerd.clients().unwrap();
+    for _ in 0..3 {
+        let saved = clients[1].save_policy(&document()).await.unwrap();
+        let took = in_force(&clients, saved.revision().unwrap(), 5 * IN_FORCE).await;
+        println!("in force after {took:?}");
+        assert!(took.iter().all(|took| *took <= IN_FORCE), "{took:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_that_is_lost_is_made_up_for_by_the_next_poll() {
+    let workerd = start().await;
+    let clients = workerd.clients().unwrap();
+    let witness = workerd.witness().unwrap();
+    witness.fault(PUSH, Fault::Refuse, ALWAYS).await.unwrap();
+    let bound = Duration::from_millis(POLICY_POLL_MS) + IN_FORCE;
+    let saved = clients[0].save_policy(&document()).await.unwrap();
+    let took = in_force(&clients, saved.revision().unwrap(), 2 * bound).await;
+    println!("in force after {took:?}, without a push");
+    assert!(took.iter().all(|took| *took <= bound), "{took:?}");
+    assert!(witness.seen().await.unwrap().struck >= 3);
+}
+
+/// A region that nobody asks does not poll either; whoever comes then is not decided for by what is out of date.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_that_an_idle_region_lost_is_made_up_for_before_the_first_decision() {
+    let workerd = start().await;
+    let clients = workerd.clients().unwrap();
+    let witness = workerd.witness().unwrap();
+    witness.fault(PUSH, Fault::Refuse, ALWAYS).await.unwrap();
+    let saved = clients[0].save_policy(&document()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(2 * POLICY_POLL_MS + 2_000)).await;
+    for client in &clients[1..] {
+        assert_eq!(revision(client).await, saved.revision().unwrap());
+    }
+}
+
+/// What was asked before a change is answered after it, with what was in force before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_arrives_during_a_fetch_is_not_lost() {
+    let workerd = start().await;
+    let clients = workerd.clients().unwrap();
+    let witness = workerd.witness().unwrap();
+    let late = Duration::from_secs(2);
+    let before = witness.seen().await.unwrap().count(READ);
+    witness.late(READ, late).await.unwrap();
+    let deadline = now() + Duration::from_millis(2 * POLICY_POLL_MS);
+    while witness.seen().await.unwrap().count(READ) < before + 3 {
+        assert!(now() < deadline, "the regions do not poll");
+        join_all(clients.iter().map(revision)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // Three answers are under way, each with the revision before this one.
+    let document = document();
+    let reply = clients[0].put_policy(&document, Some("*")).await.unwrap();
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let etag = reply.header("etag").unwrap();
+    let saved: u64 = etag.trim_matches('"').parse().unwrap();
+    let took = in_force(&clients, saved, late + IN_FORCE).await;
+    println!("in force after {took:?}, while the registry was asked");
+    assert!(took.iter().all(|took| *took <= IN_FORCE), "{took:?}");
+    let landed = now() + 2 * late;
+    while now() < landed {
+        for client in &clients {
+            assert_eq!(revision(client).await, saved, "it was lost again");
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// However many ask while an answer is under way, there is one question a region.
+#[tokio::test(flavor = "multi_thread")]
+async fn at_most_one_question_is_under_way() {
+    let workerd = start().await;
+    let clients = workerd.clients().unwrap();
+    let witness = workerd.witness().unwrap();
+    witness
+        .slow(READ, Duration::from_millis(2_500))
+        .await
+        .unwrap();
+    let before = witness.seen().await.unwrap().count(READ);
+    let started = now();
+    while started.elapsed() < Duration::from_millis(2 * POLICY_POLL_MS) {
+        join_all(clients.iter().map(revision)).await;
+    }
+    let asked = witness.seen().await.unwrap().count(READ) - before;
+    println!("{asked} questions of three regions in two polls");
+    assert!((3..=9).contains(&asked), "{asked}");
+}

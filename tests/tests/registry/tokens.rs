@@ -1,0 +1,217 @@
+//! Tokens: everywhere at once, shown once, and gone within a second.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::json;
+use weir_shared::access::role::Role;
+use weir_shared::limits::{POLICY_POLL_MS, TOKENS_MAX};
+use weir_tests::client::Client;
+use weir_tests::clock::now;
+use weir_tests::storage::objects;
+use weir_tests::workerd::Workerd;
+
+use super::{IN_FORCE, listed, make_token, post_token, revoke, service, start, status};
+
+fn holders(workerd: &Workerd, token: &str) -> Vec<Client> {
+    let clients = workerd.clients().unwrap();
+    clients
+        .iter()
+        .map(|client| client.with_token(token))
+        .collect()
+}
+
+/// The first request at each isolate, whatever it knew before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_token_works_at_once_everywhere() {
+    let workerd = start().await;
+    let admin = workerd.client(0).unwrap();
+    for round in 0..5 {
+        let made = make_token(&admin, &service(&format!("gateway-{round}")))
+            .await
+            .unwrap();
+        let statuses = join_all(holders(&workerd, &made.token).iter().map(status)).await;
+        for status in statuses {
+            assert_eq!(status.unwrap(), 200, "round {round}\n{}", workerd.log());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_token_opens_nothing_anywhere_within_a_second() {
+    let workerd = start().await;
+    let admin = workerd.client(1).unwrap();
+    let made = make_token(&admin, &service("gateway")).await.unwrap();
+    let holders = holders(&workerd, &made.token);
+    for holder in &holders {
+        assert_eq!(status(holder).await.unwrap(), 200);
+    }
+    assert_eq!(revoke(&admin, &made.view.id).await.unwrap().status, 204);
+    let revoked = now();
+    let until_refused = holders.iter().map(async |holder| {
+        while status(holder).await.unwrap() == 200 {
+            assert!(revoked.elapsed() < 10 * IN_FORCE, "it is never refused");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        revoked.elapsed()
+    });
+    let took = join_all(until_refused).await;
+    println!("refused after {took:?}");
+    assert!(took.iter().all(|took| *took <= IN_FORCE), "{took:?}");
+    for _ in 0..20 {
+        for holder in &holders {
+            assert_eq!(status(holder).await.unwrap(), 401, "it came back");
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(revoke(&admin, &made.view.id).await.unwrap().status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_shown_once_and_only_its_hash_is_kept() {
+    let mut workerd = start().await;
+    let admin = workerd.client(0).unwrap();
+    let body = json!({ "name": "eu-gateway", "role": "service", "prefix": "eu:" });
+    let made = make_token(&admin, &body).await.unwrap();
+    assert_eq!(made.view.role, Role::Service);
+    assert_eq!(made.view.prefix.as_deref(), Some("eu:"));
+    let seen = listed(&admin, &made.view.id).await.unwrap();
+    assert_eq!(seen.as_ref(), Some(&made.view));
+    // Every region has been told.
+    for holder in holders(&workerd, &made.token) {
+        assert_ne!(status(&holder).await.unwrap(), 401);
+    }
+    workerd.kill_hard();
+    let (_, secret) = made.token.split_once('.').unwrap();
+    let (secret, _) = secret.split_once('.').unwrap();
+    let mut looked = 0;
+    for class in ["Registry", "Region"] {
+        for object in objects(&workerd.disk(), class).unwrap() {
+            for suffix in ["", "-wal"] {
+                let mut path = object.path.clone().into_os_string();
+                path.push(suffix);
+                let Ok(bytes) = std::fs::read(&path) else {
+                    continue;
+                };
+                let text = String::from_utf8_lossy(&bytes);
+                assert!(!text.contains(secret), "{path:?} has the secret");
+                looked += usize::from(text.contains(&made.view.id));
+            }
+        }
+    }
+    assert!(looked >= 2, "the registry and a region keep the token's id");
+    assert!(!workerd.log().contains(secret), "the log has the secret");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_use_of_a_token_is_known_within_two_polls() {
+    let workerd = start().await;
+    let admin = workerd.client(0).unwrap();
+    let made = make_token(&admin, &service("gateway")).await.unwrap();
+    assert_eq!(made.view.last_used, None);
+    let holder = workerd.client(2).unwrap().with_token(&made.token);
+    let used = now();
+    loop {
+        assert_eq!(status(&holder).await.unwrap(), 200);
+        let seen = listed(&admin, &made.view.id).await.unwrap().unwrap();
+        if let Some(at) = seen.last_used {
+            assert!(at >= seen.created_at, "{seen:?}");
+            break;
+        }
+        assert!(
+            used.elapsed() < Duration::from_millis(2 * POLICY_POLL_MS + 2_000),
+            "no use was told\n{}",
+            workerd.log()
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Nobody asks an object about a text that no key of this deployment has signed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forged_token_costs_no_call_of_an_object() {
+    let workerd = start().await;
+    let admin = workerd.client(0).unwrap();
+    let made = make_token(&admin, &service("gateway")).await.unwrap();
+    let holder = admin.with_token(&made.token);
+    assert_eq!(status(&holder).await.unwrap(), 200);
+    // What is left to tell after that is told.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let witness = workerd.witness().unwrap();
+    let contacts = |seen: &weir_tests::witness::Seen| {
+        (seen.count("Region/contact"), seen.count("Registry/read"))
+    };
+    assert_eq!(status(&holder).await.unwrap(), 200);
+    let before = contacts(&witness.seen().await.unwrap());
+    let (signed, _) = made.token.rsplit_once('.').unwrap();
+    let garbage = [
+        "nonsense".to_owned(),
+        format!("{signed}.AAAAAAAAAAAAAAAAAAAAAA"),
+        made.token.replacen("weir_", "weir_A", 1),
+        "x".repeat(4_000),
+    ];
+    let started = now();
+    for round in 0..25 {
+        let forged = &garbage[round % garbage.len()];
+        assert_eq!(status(&admin.with_token(forged)).await.unwrap(), 401);
+    }
+    // A contact or two may refresh what is known, as they would without any request.
+    let rounds = started.elapsed().as_millis() as u64 / 500 + 2;
+    let after = contacts(&witness.seen().await.unwrap());
+    let made = after.0 - before.0;
+    assert!(made <= rounds, "{made} contacts in {rounds} half seconds");
+    assert!(after.1 - before.1 <= 2, "{before:?} {after:?}");
+}
+
+/// A revoked token has a true MAC, so the isolate asks; at most once a second.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_token_makes_few_calls() {
+    let workerd = start().await;
+    let admin = workerd.client(0).unwrap();
+    let made = make_token(&admin, &service("gateway")).await.unwrap();
+    assert_eq!(revoke(&admin, &made.view.id).await.unwrap().status, 204);
+    let holder = admin.with_token(&made.token);
+    while status(&holder).await.unwrap() == 200 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let witness = workerd.witness().unwrap();
+    let before = witness.seen().await.unwrap();
+    let started = now();
+    let mut asked = 0;
+    while started.elapsed() < Duration::from_secs(4) {
+        assert_eq!(status(&holder).await.unwrap(), 401);
+        asked += 1;
+    }
+    let after = witness.seen().await.unwrap();
+    let reads = after.count("Registry/read") - before.count("Registry/read");
+    println!("{asked} requests, {reads} questions to the registry");
+    assert!(asked > 50, "only {asked} requests");
+    // One a second of the one region, and the polls of three.
+    assert!(reads <= 4 + 2 + 3, "{reads}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn there_are_only_so_many_tokens() {
+    let mut workerd = start().await;
+    let admin = workerd.client(0).unwrap();
+    make_token(&admin, &service("first")).await.unwrap();
+    workerd.kill_hard();
+    let registry = &objects(&workerd.disk(), "Registry").unwrap()[0];
+    let rows = registry.open().unwrap();
+    let copy = "INSERT INTO tokens (id, body) \
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) \
+        SELECT printf('%016d', i), replace(body, id, printf('%016d', i)) FROM n, (SELECT * FROM tokens LIMIT 1)";
+    let made = rows.execute(copy, [TOKENS_MAX as i64 - 2]).unwrap();
+    assert_eq!(made, TOKENS_MAX - 2);
+    drop(rows);
+    workerd.restart().await.unwrap();
+    let last = make_token(&admin, &service("last")).await.unwrap();
+    let refused = post_token(&admin, &service("one-more")).await.unwrap();
+    assert_eq!(refused.status, 409, "{}", refused.text());
+    // As many as there may be still travel, and work.
+    for holder in holders(&workerd, &last.token) {
+        assert_eq!(status(&holder).await.unwrap(), 200, "{}", workerd.log());
+    }
+    assert_eq!(revoke(&admin, &last.view.id).await.unwrap().status, 204);
+    make_token(&admin, &service("in-its-place")).await.unwrap();
+}

@@ -1,0 +1,98 @@
+//! Who may do what, and what is exported at all.
+
+mod exports;
+mod live;
+mod logins;
+mod provider;
+mod roles;
+mod sessions;
+mod tenants;
+mod tokens;
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use weir_shared::access::role::Role;
+use weir_shared::wire::access::{TokenReply, TokenRequest};
+use weir_tests::client::Client;
+use weir_tests::clock;
+use weir_tests::fixtures::{self, with};
+use weir_tests::workerd::{Setup, Workerd};
+
+const SESSION: &str = "/operator/v1/session";
+const POLICY: &str = "/operator/v1/policy";
+const FAIRNESS: &str = "/operator/v1/fairness";
+const TOKENS: &str = "/operator/v1/tokens";
+const CHECK: &str = "/v1/check";
+const BATCH: &str = "/v1/check/batch";
+const SETTLE: &str = "/v1/settle";
+
+/// The guard of [`policy`].
+const GUARD: &str = "queries";
+
+/// A change is in force everywhere within a second; a machine that is busy with other tests gets some more.
+const IN_FORCE: Duration = Duration::from_secs(5);
+
+async fn one_isolate() -> (Workerd, Client) {
+    let workerd = Setup::isolates(&["weur"])
+        .start()
+        .await
+        .expect("workerd starts");
+    let client = workerd.client(0).unwrap();
+    (workerd, client)
+}
+
+/// One budget, one limit and one guard.
+fn policy() -> Value {
+    let guard = json!({ GUARD: { "concurrency": 2, "per_minute": 120 } });
+    with(fixtures::policy(100_000, 24 * 3_600_000), "/guards", guard)
+}
+
+fn request(name: &str, role: Role) -> TokenRequest {
+    TokenRequest {
+        name: name.to_owned(),
+        role,
+        tenant: None,
+        prefix: None,
+    }
+}
+
+fn of_tenant(tenant: &str) -> TokenRequest {
+    TokenRequest {
+        tenant: Some(tenant.to_owned()),
+        ..request(&format!("tenant-{tenant}"), Role::Tenant)
+    }
+}
+
+fn by_prefix(prefix: &str) -> TokenRequest {
+    TokenRequest {
+        prefix: Some(prefix.to_owned()),
+        ..request("bound", Role::Service)
+    }
+}
+
+/// Makes a token; a client with it, once the isolate knows it.
+async fn employ(client: &Client, token: &TokenRequest) -> (Client, TokenReply) {
+    let made = client.make_token(token).await.expect("a token is made");
+    let employed = client.with_token(&made.token);
+    await_status(&employed, |status| status != 401).await;
+    (employed, made)
+}
+
+/// Waits until the policy is answered with such a status: who may not read it is refused by role.
+async fn await_status(client: &Client, wanted: impl Fn(u16) -> bool) {
+    let start = clock::now();
+    loop {
+        let reply = client.get(POLICY).await.unwrap();
+        if wanted(reply.status) {
+            return;
+        }
+        assert!(
+            start.elapsed() < IN_FORCE,
+            "{}: {}",
+            reply.status,
+            reply.text()
+        );
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}

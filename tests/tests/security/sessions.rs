@@ -1,0 +1,101 @@
+//! A console's session.
+
+use serde_json::Value;
+use weir_tests::client::{Credential, session_cookie};
+use weir_tests::workerd::{Setup, TOKEN};
+
+use crate::{POLICY, SESSION, one_isolate};
+
+#[tokio::test]
+async fn a_session_is_a_cookie_that_scripts_and_other_sites_cannot_use() {
+    let (workerd, client) = one_isolate().await;
+    let anonymous = client.anonymous();
+    let reply = anonymous.post_session(TOKEN).await.unwrap();
+    let header = reply.header("set-cookie").expect("a cookie").to_owned();
+    let attributes: Vec<String> = header
+        .split(';')
+        .skip(1)
+        .map(|part| part.trim().to_lowercase())
+        .collect();
+    for needed in ["httponly", "secure", "samesite=strict", "path=/"] {
+        assert!(
+            attributes.iter().any(|attribute| attribute == needed),
+            "{needed} is not in {header}"
+        );
+    }
+    assert!(
+        !attributes
+            .iter()
+            .any(|attribute| attribute.starts_with("domain")),
+        "{header}"
+    );
+    assert!(
+        !header.contains(TOKEN) && !reply.text().contains(TOKEN),
+        "the token came back"
+    );
+
+    let cookie = session_cookie(&reply).unwrap();
+    let with = |cookie: String| anonymous.with(Credential::Session { cookie, csrf: true });
+    let session: Value = with(cookie.clone())
+        .get(SESSION)
+        .await
+        .unwrap()
+        .ok()
+        .unwrap();
+    assert_eq!(session["role"], "admin");
+    assert!(session["expires_at"].as_u64().unwrap() > weir_tests::clock::epoch_ms());
+    assert_eq!(anonymous.get(SESSION).await.unwrap().status, 401);
+
+    for forged in forgeries(&cookie) {
+        assert_eq!(
+            with(forged.clone()).get(POLICY).await.unwrap().status,
+            401,
+            "cookie {forged}"
+        );
+    }
+    let elsewhere = Setup::isolates(&["weur"])
+        .token(Some(&"y".repeat(40)))
+        .start()
+        .await
+        .unwrap();
+    let foreign = elsewhere.client(0).unwrap().with(Credential::Session {
+        cookie: cookie.clone(),
+        csrf: true,
+    });
+    assert_eq!(
+        foreign.get(POLICY).await.unwrap().status,
+        401,
+        "a session of another deployment"
+    );
+
+    let out = with(cookie).log_out().await.unwrap();
+    assert_eq!(out.status, 204);
+    let cleared = out
+        .header("set-cookie")
+        .expect("the cookie is taken back")
+        .to_lowercase();
+    assert!(cleared.contains("max-age=0"), "{cleared}");
+    assert!(!workerd.log().contains(TOKEN), "the token is in the log");
+}
+
+/// The cookie with any one character changed, cut short, empty, or valid for longer.
+fn forgeries(cookie: &str) -> Vec<String> {
+    let (name, value) = cookie.split_once('=').expect("name=value");
+    let mut forged: Vec<String> = (0..value.len())
+        .map(|at| {
+            let mut bytes = value.as_bytes().to_vec();
+            bytes[at] = if bytes[at] == b'5' { b'6' } else { b'5' };
+            format!("{name}={}", String::from_utf8_lossy(&bytes))
+        })
+        .collect();
+    forged.extend(
+        [
+            "".to_owned(),
+            ".".to_owned(),
+            value[..value.len() - 1].to_owned(),
+            format!("9{value}"),
+        ]
+        .map(|value| format!("{name}={value}")),
+    );
+    forged
+}
