@@ -109,7 +109,7 @@ async fn a_tenant_fifty_times_as_loud_costs_the_other_nothing_and_the_same_name_
         "it was loud: {offered}"
     );
     // The bucket, what flows in while it runs, and what is under way at the end.
-    assert!(admitted >= 300 && admitted <= 101 + 600, "{admitted}");
+    assert!((300..=101 + 600).contains(&admitted), "{admitted}");
     quiet.held().expect("the modest tenant is not touched");
 
     // Isolation switched off: both are one tenant.
