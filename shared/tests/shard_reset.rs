@@ -1,5 +1,7 @@
 //! A key that an operator put back to its start: full again, and whatever was charged before gives nothing back to it.
 
+#![cfg(not(target_arch = "wasm32"))]
+
 #[path = "shard/store.rs"]
 #[allow(dead_code, reason = "each test uses a part of it")]
 mod store;

@@ -1,5 +1,7 @@
 //! The forms of tokens and of the audit log, on the wire and at rest.
 
+#![cfg(not(target_arch = "wasm32"))]
+
 #[path = "wire/pinned.rs"]
 mod pinned;
 
