@@ -38,6 +38,7 @@ pub async fn attempt(
         units: 1,
         ceiling: LOGIN_ATTEMPTS_MAX,
         look: false,
+        draws: false,
         known: false,
     };
     let decision = check.decide(handles).await?.decision;

@@ -37,6 +37,8 @@ pub struct KeyCheck<'a> {
     pub ceiling: u64,
     /// Whether it only looks.
     pub look: bool,
+    /// Whether units may be drawn ahead: not of a key whose few units isolates would keep from one another.
+    pub draws: bool,
     /// Whether it is the only key of a tenant that the policy names.
     pub known: bool,
 }
@@ -98,7 +100,7 @@ impl KeyCheck<'_> {
                     key: self.key.key.clone(),
                     cost: self.units,
                     look: self.look,
-                    ahead: question.ahead,
+                    ahead: if self.draws { question.ahead } else { 0 },
                     shadow: false,
                     known: self.known,
                 }],

@@ -146,6 +146,7 @@ impl<'a> Question<'a> {
                     units: only.units,
                     ceiling: machine.ceiling(),
                     look: only.look,
+                    draws: true,
                     known: *known,
                 };
                 check.decide(self.handles).await?

@@ -241,8 +241,6 @@ async fn a_question_for_a_slot_that_is_wrong_takes_none() {
     assert_eq!((got.status, got.header("allow")), (405, Some("POST")));
     let anonymous = client.anonymous().post(path, &tenant).await.unwrap();
     is_refused(&anonymous, 401, None, "nobody");
-    let huge = vec![b' '; CHECK_BODY_BYTES_MAX + 1];
-    assert_eq!(client.post_bytes(path, huge).await.unwrap().status, 413);
     assert_eq!(client.post_bytes(path, "{").await.unwrap().status, 400);
     let text = client.request(reqwest::Method::POST, path).body("{}");
     assert_eq!(client.send(text).await.unwrap().status, 415);
@@ -253,4 +251,7 @@ async fn a_question_for_a_slot_that_is_wrong_takes_none() {
             "none was taken"
         );
     }
+    // The last: what is not read of a body ends its connection.
+    let huge = vec![b' '; CHECK_BODY_BYTES_MAX + 1];
+    assert_eq!(client.post_bytes(path, huge).await.unwrap().status, 413);
 }
