@@ -17,8 +17,8 @@ const WINDOW: Duration = Duration::from_secs(3);
 /// Times from the first request, or from the restart before, to the kill: at all places of a window, once twice in one.
 const KILL_AFTER_MS: [u64; 6] = [1_700, 2_300, 700, 400, 3_100, 1_100];
 
-/// The load after the last restart: at least three full windows.
-const RECOVERED: Duration = Duration::from_secs(14);
+/// The load after the last restart: at least three windows that no holder from before it was lent a unit of.
+const RECOVERED: Duration = Duration::from_secs(17);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_window_is_overdrawn_across_kills() {
@@ -50,9 +50,12 @@ async fn no_window_is_overdrawn_across_kills() {
     assert_used_again(&operations[before..]);
 }
 
+/// Units of the window in which the last kill fell, and of the one after it, may have been lent to holders that died:
+/// those are unaccounted until the windows are over. Whatever opens later is used in full.
 #[track_caller]
 fn assert_used_again(operations: &[Operation]) {
-    let full = full_windows(operations);
+    let mut full = full_windows(operations);
+    full.pop_first();
     assert!(
         full.len() >= 3,
         "only {} full windows in {RECOVERED:?}",
