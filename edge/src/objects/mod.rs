@@ -6,6 +6,7 @@ pub mod coordinator;
 pub mod deadline;
 mod keys;
 pub mod ledger;
+mod pool_rows;
 pub mod region;
 pub mod registry;
 pub mod server;

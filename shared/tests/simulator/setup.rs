@@ -236,39 +236,11 @@ impl Setup {
             (random.between(1, 3) as usize, random.between(1, 3) as usize);
         let isolates = (regions * isolates_per_region) as u64;
         let window_ms = random.one_of(&[5_000, 10_000]);
-        Self {
-            seed,
-            regions,
-            isolates_per_region,
-            limit,
-            window_ms,
-            cycle: None,
-            gives_back: 0,
-            keyed: false,
-            windows: 5,
-            windows_healed: 0,
-            demand: Demand {
-                unit: 1,
-                multiple_max: 1,
-                gap_ms: (window_ms * isolates * 1_000 / (limit * permille)).max(1),
-                oversize: 0,
-                pauses: false,
-            },
-            tenants: Vec::new(),
-            rule: None,
-            standing: 0,
-            without_ahead: false,
-            askers: Vec::new(),
-            ends_after_ms: 0,
-            deaths_ms: 0,
-            cuts: Vec::new(),
-            faults: Faults {
-                offsets: random.chance(500),
-                ..Faults::default()
-            },
-            broken: None,
-            traced: false,
-        }
+        let size = (regions, isolates_per_region);
+        let mut steady = Self::measured(seed, size, (limit, window_ms), 5);
+        steady.demand.gap_ms = (window_ms * isolates * 1_000 / (limit * permille)).max(1);
+        steady.faults.offsets = random.chance(500);
+        steady
     }
 
     /// The same with a rolling window in `parts`, over six of its lengths.

@@ -19,6 +19,7 @@ use weir_shared::wire::windows::{ClosedBody, ClosedReply};
 use worker::{Date, DurableObject, Env, Request, Response, State, durable_object};
 
 use crate::objects::keys::{self, Keys};
+use crate::objects::pool_rows;
 use crate::objects::server::{Arrived, Refused};
 use crate::objects::storage::{Database, Value, integer, number, report_damaged, text, wrong_type};
 
@@ -109,30 +110,11 @@ impl Coordinator {
         })
     }
 
-    /// What was lent in windows that are over. A pool that is not in memory is read, never made.
+    /// What was lent in windows that are over.
     fn closed(&self, body: &ClosedBody) -> Result<ClosedReply, Refused> {
         let memory = self.memory.try_borrow()?;
         let now = EpochMs(Date::now().as_millis());
-        if let Some(pool) = memory.pools.get(&body.budget) {
-            return Ok(ClosedReply {
-                windows: pool.windows_over(body.from, now),
-            });
-        }
-        let query = "SELECT body FROM pools WHERE name = ?";
-        let row = self
-            .database
-            .first(query, vec![body.budget.as_str().into()])?;
-        let stored = row.map(|row| {
-            let body = text(row.first()).ok_or_else(|| wrong_type("body"));
-            body.and_then(read_row::<StoredPool>)
-        });
-        Ok(match stored {
-            Some(Ok(stored)) => ClosedReply {
-                windows: Pool::wake(&stored).windows_over(body.from, now),
-            },
-            // Who asks for units will report it.
-            _ => ClosedReply::default(),
-        })
+        pool_rows::closed(&self.database, memory.pools.get(&body.budget), body, now)
     }
 
     /// The pool as it was stored, or a new one. `None` when there is no room for another.
@@ -144,19 +126,9 @@ impl Coordinator {
         now: EpochMs,
     ) -> Result<Option<Pool>, Refused> {
         self.purge(memory, now)?;
-        let query = "SELECT label, body FROM pools WHERE name = ?";
-        if let Some(row) = self.database.first(query, vec![name.into()])? {
-            let stored = text(row.get(1))
-                .ok_or_else(|| wrong_type("body"))
-                .and_then(read_row::<StoredPool>);
-            return Ok(Some(match stored {
-                Ok(stored) => Pool::wake(&stored),
-                Err(damaged) => {
-                    report_damaged(&format!("pool {name}"), &damaged);
-                    let label = integer(row.first()).map(WindowLabel);
-                    self.damaged(memory, name, label, terms, now)?
-                }
-            }));
+        if let Some(row) = pool_rows::read(&self.database, name)? {
+            let damaged = |label| self.damaged(memory, name, label, terms, now);
+            return pool_rows::wake(name, row, damaged).map(Some);
         }
         if is_budget(name) {
             return Ok(Some(Pool::open(terms.clone(), now)));

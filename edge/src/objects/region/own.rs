@@ -5,13 +5,13 @@ use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeAnswer, Terms};
-use weir_shared::wire::stored::{StoredPool, read_row};
 use weir_shared::wire::windows::{ClosedBody, ClosedReply};
 use worker::Date;
 
 use super::Core;
+use crate::objects::pool_rows;
 use crate::objects::server::Refused;
-use crate::objects::storage::{integer, number, report_damaged, text, wrong_type};
+use crate::objects::storage::number;
 
 impl Core {
     /// One message of an isolate: decide, make durable what the reply depends on, reply.
@@ -49,33 +49,14 @@ impl Core {
         Ok(taken)
     }
 
-    /// What was lent in windows of the region's own that are over. A pool that is not in memory is read, never made.
+    /// What was lent in windows of the region's own that are over.
     pub(super) fn closed(&self, body: &ClosedBody) -> Result<ClosedReply, Refused> {
         let now = EpochMs(Date::now().as_millis());
         let machine = self.machine.try_borrow()?;
         let own = machine
             .as_ref()
             .and_then(|machine| machine.own.get(&body.budget));
-        if let Some(pool) = own {
-            return Ok(ClosedReply {
-                windows: pool.windows_over(body.from, now),
-            });
-        }
-        let query = "SELECT body FROM pools WHERE name = ?";
-        let row = self
-            .database
-            .first(query, vec![body.budget.as_str().into()])?;
-        let stored = row.map(|row| {
-            let body = text(row.first()).ok_or_else(|| wrong_type("body"));
-            body.and_then(read_row::<StoredPool>)
-        });
-        Ok(match stored {
-            Some(Ok(stored)) => ClosedReply {
-                windows: Pool::wake(&stored).windows_over(body.from, now),
-            },
-            // Who asks for units will report it.
-            _ => ClosedReply::default(),
-        })
+        pool_rows::closed(&self.database, own, body, now)
     }
 
     /// The clock as it is: a step back is the window's own rule.
@@ -95,20 +76,11 @@ impl Core {
             return Ok(());
         }
         let now = EpochMs(Date::now().as_millis());
-        let query = "SELECT label, body FROM pools WHERE name = ?";
-        let pool = match self.database.first(query, vec![name.into()])? {
+        let pool = match pool_rows::read(&self.database, name)? {
             None => Pool::open(terms.clone(), now),
-            Some(row) => {
-                let body = text(row.get(1)).ok_or_else(|| wrong_type("body"));
-                match body.and_then(read_row::<StoredPool>) {
-                    Ok(stored) => Pool::wake(&stored),
-                    Err(damaged) => {
-                        report_damaged(&format!("pool {name}"), &damaged);
-                        let label = integer(row.first()).map(WindowLabel);
-                        Pool::damaged(label, terms.clone(), now)
-                    }
-                }
-            }
+            Some(row) => pool_rows::wake(name, row, |label| {
+                Ok(Pool::damaged(label, terms.clone(), now))
+            })?,
         };
         self.with(|machine, _| {
             machine.own.insert(name.to_owned(), pool);
