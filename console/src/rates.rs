@@ -245,6 +245,7 @@ mod tests {
             limits: [("per_ip".to_owned(), tally(calls))].into(),
             meters: BTreeMap::new(),
             guards: BTreeMap::new(),
+            overload: BTreeMap::new(),
             effective: None,
             overrides: Vec::new(),
         }

@@ -1,10 +1,14 @@
 //! Every bound of Weir, with its reason. Nothing that comes from outside is kept, counted or waited for beyond these.
 
 mod accounting;
+mod gateway;
 mod operator;
+mod overload;
 
 pub use accounting::*;
+pub use gateway::*;
 pub use operator::*;
+pub use overload::*;
 
 /// The largest integer that every JSON reader keeps exactly: 2^53 - 1 (RFC 8259, section 6).
 pub const JSON_INTEGER_MAX: u64 = (1 << 53) - 1;
@@ -365,6 +369,10 @@ pub const PROVIDER_KEYS_BYTES_MAX: usize = 64 * 1024;
 
 /// Keys of an identity provider that an isolate keeps.
 pub const PROVIDER_KEYS_MAX: usize = 16;
+
+/// Key sets that an isolate keeps: the deployment's own provider, and one or two for each route that finds its tenant in
+/// a token; what does not fit is fetched again.
+pub const PROVIDERS_MAX: usize = 32;
 
 /// After how long an isolate asks for an identity provider's keys again; they change every few weeks.
 pub const PROVIDER_KEYS_MS: u64 = 3_600_000;

@@ -15,6 +15,7 @@ const MEANT: &str = "
     POST   /v1/check/batch                         s t a
     POST   /v1/reserve                             s t a
     POST   /v1/settle                              s t a
+    POST   /v1/report                              s a
     POST   /v1/guards/queries/acquire              s t a
     POST   /v1/guards/queries/renew                s t a
     POST   /v1/guards/queries/release              s t a
@@ -118,7 +119,6 @@ fn nothing_but_the_table_is_served_and_other_methods_are_named() {
         "/v1/check/x",
         "/V1/CHECK",
         "//v1/check",
-        "/v1/report",
         "/v1/guards//acquire",
         "/v1/guards/a/b/acquire",
         "/v1/guards/a/steal",

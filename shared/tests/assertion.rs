@@ -153,3 +153,38 @@ fn it_names_somebody_whom_the_audit_log_can_name() {
         assert_eq!(actor_at(&claims, now_ms), None, "{claims}");
     }
 }
+
+#[test]
+fn a_claim_is_a_text_or_a_whole_number_of_a_token_that_holds() {
+    let claim = |claims: &Value, name: &str| {
+        let assertion = Assertion::read(&rs256(claims)).expect("it can be read");
+        assertion.claim(&EXPECTED, name, EpochMs(NOW_S * 1_000))
+    };
+    for (value, due) in [
+        (json!("acme"), Some("acme")),
+        (json!(42), Some("42")),
+        (json!(-1), Some("-1")),
+        (json!(1.5), None),
+        (json!(true), None),
+        (json!(null), None),
+        (json!(["acme"]), None),
+        (json!({ "name": "acme" }), None),
+    ] {
+        let found = claim(&with("org", value.clone()), "org");
+        assert_eq!(found.as_deref(), due, "{value}");
+    }
+    assert_eq!(claim(&claims(), "sub").as_deref(), Some("7335d417"));
+    let email = claim(&claims(), "email");
+    assert_eq!(email.as_deref(), Some("ada@example.com"));
+    for name in ["org", "iss", "aud", "exp", "nbf", ""] {
+        assert_eq!(claim(&claims(), name), None, "{name}");
+    }
+    for (field, value) in [
+        ("iss", json!("https://other.example")),
+        ("aud", json!("another")),
+        ("exp", json!(NOW_S)),
+        ("nbf", json!(NOW_S + 3_600)),
+    ] {
+        assert_eq!(claim(&with(field, value), "sub"), None, "{field}");
+    }
+}

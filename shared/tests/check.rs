@@ -387,17 +387,7 @@ fn what_is_not_of_the_form_is_refused_where_it_stands() {
         (
             r#"{"tenant":"acme","budget":"tokens","price":3}"#,
             "/price",
-            "unknown field `price`, expected one of `tenant`, `budget`, `limit`, `key`, `keys`, `meter`, `meters`, `guard`, `cost`, `checks`, `require`, `reserve`",
-        ),
-        (
-            r#"{"tenant":"acme","overload":"origin"}"#,
-            "/overload",
-            "unknown field `overload`, expected one of `tenant`, `budget`, `limit`, `key`, `keys`, `meter`, `meters`, `guard`, `cost`, `checks`, `require`, `reserve`",
-        ),
-        (
-            r#"{"checks":[{"overload":"origin"}]}"#,
-            "/checks/0/overload",
-            "unknown field `overload`, expected one of `budget`, `limit`, `key`, `keys`, `meter`, `meters`, `guard`, `cost`",
+            "unknown field `price`, expected one of `tenant`, `budget`, `limit`, `key`, `keys`, `meter`, `meters`, `guard`, `overload`, `cost`, `checks`, `require`, `reserve`",
         ),
     ];
     for (text, field, message) in cases {
@@ -405,4 +395,45 @@ fn what_is_not_of_the_form_is_refused_where_it_stands() {
     }
     let refused = read_json::<CheckRequest>(b"{\"tenant\":\"\xff\"}").unwrap_err();
     assert_eq!(refused.field, "/tenant");
+}
+
+#[test]
+fn an_overload_resource_is_charged_short_and_long_once_and_for_a_tenant() {
+    let origin = || Target::Overload("origin".to_owned());
+    let short = check(r#"{"tenant":"acme","overload":"origin"}"#).unwrap();
+    assert_eq!(
+        (&short.items[0].target, short.items[0].cost),
+        (&origin(), 1)
+    );
+    assert_eq!(short.items[0].name_at(), "/overload");
+    let long = check(
+        r#"{"tenant":"acme","checks":[{"limit":"per_ip","key":"k"},{"overload":"origin","cost":0}]}"#,
+    )
+    .unwrap();
+    assert_eq!((&long.items[1].target, long.items[1].cost), (&origin(), 0));
+    for (text, field, message) in [
+        (r#"{"overload":"origin"}"#, "/tenant", "is required"),
+        (
+            r#"{"tenant":"acme","overload":"origin","key":"k"}"#,
+            "/key",
+            "cannot be given together with overload",
+        ),
+        (
+            r#"{"tenant":"acme","guard":"queries","overload":"origin"}"#,
+            "/overload",
+            "cannot be given together with guard",
+        ),
+        (
+            r#"{"tenant":"acme","checks":[{"overload":"origin"},{"overload":"origin"}]}"#,
+            "/checks/1/overload",
+            "\"origin\" is given twice",
+        ),
+        (
+            r#"{"tenant":"acme","overload":"origin","reserve":true}"#,
+            "/reserve",
+            "cannot be given together with an overload resource alone, which is not settled",
+        ),
+    ] {
+        is_refused(text, field, message);
+    }
 }

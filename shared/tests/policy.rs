@@ -144,6 +144,7 @@ fn the_answered_form_has_every_top_level_key() {
     let empty = serde_json::to_value(PolicyDocument::default()).unwrap();
     let keys: Vec<&String> = empty.as_object().unwrap().keys().collect();
     let expected = [
+        "api_keys",
         "budgets",
         "default_tier",
         "enforcing",
@@ -159,7 +160,9 @@ fn the_answered_form_has_every_top_level_key() {
         "tenants_max",
         "tier_rules",
         "tiers",
+        "trusted_proxies",
         "unknown_weight_max",
+        "unrouted",
     ];
     assert_eq!(keys, expected);
 }

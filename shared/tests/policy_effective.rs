@@ -247,3 +247,22 @@ fn what_is_shown_is_what_is_applied() {
         }
     }
 }
+
+#[test]
+fn an_overload_resource_goes_by_the_weight_in_force_and_says_whether_it_denies() {
+    let body = effective("acme", 5_000);
+    assert_eq!(body.overload.len(), 2);
+    assert_eq!(body.overload["origin"].weight, body.weight);
+    assert_eq!(at(&body, "/overload/origin/weight/value"), json!(9));
+    assert_eq!(at(&body, "/overload/database/steering"), json!("blue"));
+    assert!(!body.overload["origin"].enforced, "nothing is");
+    let enforcing = policy(&with("/enforcing", "true")).unwrap();
+    let body = enforcing.effective("acme", EpochMs(0)).unwrap();
+    assert!(body.overload["origin"].enforced);
+    assert!(!body.overload["database"].enforced, "a shadow");
+    // A server before said nothing of them.
+    let mut before = serde_json::to_value(&body).unwrap();
+    before.as_object_mut().unwrap().remove("overload");
+    let read: EffectiveBody = serde_json::from_value(before).unwrap();
+    assert!(read.overload.is_empty());
+}

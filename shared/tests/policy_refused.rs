@@ -5,7 +5,9 @@
 mod document;
 
 use document::{policy, whole, with};
-use weir_shared::limits::{POLICY_ENTRIES_MAX, POLICY_TENANTS_MAX, REGIONS_MAX};
+use weir_shared::limits::{
+    OVERLOAD_RESOURCES_MAX, POLICY_ENTRIES_MAX, POLICY_TENANTS_MAX, REGIONS_MAX,
+};
 
 fn is_refused(text: &str, field: &str, message: &str) {
     let expected = Err((field.to_owned(), message.to_owned()));
@@ -300,14 +302,33 @@ fn names_that_the_policy_gives_are_labels_and_tenants_have_no_control_characters
 }
 
 #[test]
-fn what_is_legal_and_not_served_is_refused_and_never_dropped() {
-    are_refused(&[(
-        "/overload/origin",
-        "{}",
-        "overload is not served; served: budgets, limits, meters and guards",
-    )]);
-    let routes = "routes is not served; served: budgets, limits, meters and guards";
-    is_refused(&with("/routes", "[{}]"), "/routes/0", routes);
+fn an_overload_resource_out_of_its_bounds_is_refused_with_the_value_and_the_range() {
+    are_refused(&[
+        ("/overload/origin/levels", "0", "0 is outside 1 to 8"),
+        (
+            "/overload/origin/buckets",
+            "4097",
+            "4097 is outside 1 to 4096",
+        ),
+        (
+            "/overload/origin/rotate_ms",
+            "9999",
+            "9999 is outside 10000 to 3600000",
+        ),
+        (
+            "/overload/origin/steering",
+            "\"red\"",
+            "unknown variant `red`, expected `fair_rate` or `blue`",
+        ),
+    ]);
+    let resources: Vec<String> = (0..=OVERLOAD_RESOURCES_MAX)
+        .map(|n| format!("\"r{n}\":{{}}"))
+        .collect();
+    is_refused(
+        &with("/overload", &format!("{{{}}}", resources.join(","))),
+        "/overload",
+        "33 overload resources, at most 32 are allowed",
+    );
 }
 
 #[test]

@@ -166,9 +166,10 @@ fn the_frame() {
     is_written_as(
         &TenantCounters {
             limits: BTreeMap::from([("per_ip".to_owned(), Tally::default())]),
+            overload: BTreeMap::from([("origin".to_owned(), Tally::default())]),
             ..TenantCounters::default()
         },
-        r#"{"limits":{"per_ip":{"admitted_calls":0,"admitted_units":0,"denied_calls":0,"denied_units":0}}}"#,
+        r#"{"limits":{"per_ip":{"admitted_calls":0,"admitted_units":0,"denied_calls":0,"denied_units":0}},"overload":{"origin":{"admitted_calls":0,"admitted_units":0,"denied_calls":0,"denied_units":0}}}"#,
     );
     is_written_as(&OTHERS.to_owned(), r#""\u0001others""#);
     is_written_as(&ANONYMOUS.to_owned(), r#""\u0001anonymous""#);
@@ -184,6 +185,7 @@ fn the_contact() {
         access_revision: Revision(3),
         tokens_used: Vec::new(),
         token_wanted: None,
+        overload: None,
     };
     is_written_as(
         &contact,
@@ -210,6 +212,7 @@ fn the_contact() {
         frame: Some(frame_reply()),
         next_contact_ms: 500,
         access: None,
+        overload: None,
     };
     is_written_as(
         &answer,

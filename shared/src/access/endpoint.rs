@@ -69,6 +69,8 @@ pub enum Endpoint {
     Reserve,
     /// What a reservation really cost.
     Settle,
+    /// How a request that used an overload resource came out.
+    Report,
     /// A slot of a guard.
     GuardAcquire,
     /// Keeps a slot for longer.
@@ -184,6 +186,8 @@ impl Route {
 
 /// Who decides. A viewer and an editor decide nothing.
 const DECIDES: Access = Access::Roles(&[Service, Tenant, Admin]);
+/// Who says how requests came out: a tenant would report its own successes alone.
+const REPORTS: Access = Access::Roles(&[Service, Admin]);
 /// Who reads what operators read.
 const READS: Access = Access::Roles(&[Viewer, Editor, Admin]);
 /// Who changes what operators change.
@@ -212,6 +216,7 @@ pub const ROUTES: &[Route] = {
         route(Post, "/v1/check/batch", CheckBatch, DECIDES),
         route(Post, "/v1/reserve", Reserve, DECIDES),
         route(Post, "/v1/settle", Settle, DECIDES),
+        route(Post, "/v1/report", Report, REPORTS),
         route(Post, "/v1/guards/{guard}/acquire", GuardAcquire, DECIDES),
         route(Post, "/v1/guards/{guard}/renew", GuardRenew, DECIDES),
         route(Post, "/v1/guards/{guard}/release", GuardRelease, DECIDES),

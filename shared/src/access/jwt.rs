@@ -1,9 +1,12 @@
 //! The assertion of an identity provider (Cloudflare Access): a JSON Web Token (RFC 7519) signed with RS256 (RFC 7518,
 //! section 3.3). Read and judged here; the signature is verified by whoever has the keys.
 
+use std::collections::BTreeMap;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::limits::{ASSERTION_BYTES_MAX, ASSERTION_EARLY_MS_MAX, JSON_INTEGER_MAX};
 use crate::policy::name::tenant_name;
@@ -62,6 +65,8 @@ struct Claims {
     /// What a service token has in the place of an address.
     #[serde(default)]
     common_name: Option<String>,
+    #[serde(flatten)]
+    others: BTreeMap<String, Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -97,6 +102,33 @@ impl Assertion {
     #[must_use]
     pub fn identity(&self, expected: &Expected<'_>, now: EpochMs) -> Option<Identity> {
         let claims = &self.claims;
+        let expires_at = self.holds_until(expected, now)?;
+        let name = claims.email.as_ref().or(claims.common_name.as_ref())?;
+        let actor = format!("access:{name}");
+        tenant_name(&actor).ok()?;
+        Some(Identity { actor, expires_at })
+    }
+
+    /// What it claims under `name`, a text or a whole number as text, if it is meant for `expected` and holds at
+    /// `now`. Says nothing about the signature. What is judged itself (`iss`, `aud`, `exp`, `nbf`) names nobody.
+    #[must_use]
+    pub fn claim(&self, expected: &Expected<'_>, name: &str, now: EpochMs) -> Option<String> {
+        self.holds_until(expected, now)?;
+        match name {
+            "email" => return self.claims.email.clone(),
+            "common_name" => return self.claims.common_name.clone(),
+            _ => {}
+        }
+        match self.claims.others.get(name)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) if !number.is_f64() => Some(number.to_string()),
+            _ => None,
+        }
+    }
+
+    /// When it ends, if it is meant for `expected` and holds at `now`.
+    fn holds_until(&self, expected: &Expected<'_>, now: EpochMs) -> Option<EpochMs> {
+        let claims = &self.claims;
         let meant = match &claims.aud {
             Audience::One(audience) => audience == expected.audience,
             Audience::Many(audiences) => audiences.iter().any(|one| one == expected.audience),
@@ -104,13 +136,7 @@ impl Assertion {
         let expires_at = EpochMs(claims.exp.saturating_mul(1_000).min(JSON_INTEGER_MAX));
         let begins_at = EpochMs(claims.nbf.saturating_mul(1_000));
         let holds = now < expires_at && begins_at <= now.plus(ASSERTION_EARLY_MS_MAX);
-        if !meant || claims.iss != expected.issuer || !holds {
-            return None;
-        }
-        let name = claims.email.as_ref().or(claims.common_name.as_ref())?;
-        let actor = format!("access:{name}");
-        tenant_name(&actor).ok()?;
-        Some(Identity { actor, expires_at })
+        (meant && claims.iss == expected.issuer && holds).then_some(expires_at)
     }
 }
 

@@ -20,6 +20,8 @@ pub enum Charged<'a> {
     Meter(&'a str),
     /// A guard, by name.
     Guard(&'a str),
+    /// An overload resource, by name.
+    Overload(&'a str),
 }
 
 /// One decision, to be counted once.
@@ -63,6 +65,7 @@ pub fn count(counters: &mut Counters, decided: &Decided<'_>, strangers_max: usiz
         Charged::Limit(name) => slot(&mut entry.limits, name).count(admitted, decided.units),
         Charged::Meter(name) => slot(&mut entry.meters, name).count(admitted, decided.units),
         Charged::Guard(name) => slot(&mut entry.guards, name).count(decided.reason),
+        Charged::Overload(name) => slot(&mut entry.overload, name).count(admitted, decided.units),
     }
 }
 
@@ -205,12 +208,16 @@ impl TenantCounters {
         for (name, added) in &other.guards {
             slot(&mut self.guards, name).add(added);
         }
+        for (name, added) in &other.overload {
+            slot(&mut self.overload, name).add(added);
+        }
     }
 
     /// Names that it is counted for.
     #[must_use]
     pub fn names(&self) -> usize {
-        self.budgets.len() + self.limits.len() + self.meters.len() + self.guards.len()
+        let charged = self.budgets.len() + self.limits.len() + self.meters.len();
+        charged + self.guards.len() + self.overload.len()
     }
 
     /// Names of `other` that it is not counted for yet.
@@ -226,6 +233,7 @@ impl TenantCounters {
             + new(&self.limits, &other.limits)
             + new(&self.meters, &other.meters)
             + new(&self.guards, &other.guards)
+            + new(&self.overload, &other.overload)
     }
 
     /// The sum over budgets and limits.
@@ -241,7 +249,10 @@ impl TenantCounters {
     /// Calls of all kinds, admitted or not: what tenants are ranked by.
     #[must_use]
     pub fn calls(&self) -> u128 {
-        let total = self.total();
+        let mut total = self.total();
+        for tally in self.overload.values() {
+            total.add(tally);
+        }
         let meters = self.meters.values();
         let metered = meters.map(|tally| tally.admitted_calls.0 + tally.shed_calls.0);
         let guards = self.guards.values();
@@ -315,6 +326,32 @@ mod tests {
         merge(&mut merged, &counters, 10);
         assert_eq!(merged["acme"].total().admitted_units.0, 2);
         assert!(merged["acme"].known);
+    }
+
+    #[test]
+    fn what_an_overload_resource_denied_is_counted_beside_what_it_admitted_and_apart_from_limits() {
+        let mut counters = Counters::new();
+        for (reason, units) in [
+            (Reason::Admitted, 3),
+            (Reason::Overloaded, 5),
+            (Reason::Overloaded, 7),
+        ] {
+            let decided = Decided {
+                charged: Charged::Overload("origin"),
+                units,
+                ..asked("acme", true, reason)
+            };
+            count(&mut counters, &decided, 10);
+        }
+        let mut merged = counters.clone();
+        merge(&mut merged, &counters, 10);
+        let acme = &merged["acme"];
+        let tally = acme.overload["origin"];
+        assert_eq!((tally.admitted_units.0, tally.admitted_calls.0), (2 * 3, 2));
+        assert_eq!((tally.denied_units.0, tally.denied_calls.0), (2 * 12, 4));
+        assert_eq!((acme.names(), acme.calls()), (1, 6));
+        assert_eq!(acme.total(), Tally::default());
+        assert_eq!(TenantCounters::default().names_of(acme), 1);
     }
 
     #[test]

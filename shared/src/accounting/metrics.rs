@@ -54,6 +54,10 @@ families! {
     LIMIT_ADMITTED_CALLS "weir_limit_admitted_calls_total" "counter" "Calls that limits admitted.";
     LIMIT_DENIED_UNITS "weir_limit_denied_units_total" "counter" "Units that limits denied.";
     LIMIT_DENIED_CALLS "weir_limit_denied_calls_total" "counter" "Calls that limits denied.";
+    OVERLOAD_ADMITTED_UNITS "weir_overload_admitted_units_total" "counter" "Units that overload resources admitted.";
+    OVERLOAD_ADMITTED_CALLS "weir_overload_admitted_calls_total" "counter" "Calls that overload resources admitted.";
+    OVERLOAD_DENIED_UNITS "weir_overload_denied_units_total" "counter" "Units that overload resources denied.";
+    OVERLOAD_DENIED_CALLS "weir_overload_denied_calls_total" "counter" "Calls that overload resources denied.";
 }
 
 /// The text, of what the ledgers of all regions said; `None` for one that did not answer. `regional`: whether a guard's
@@ -147,7 +151,7 @@ impl Page {
         *sample = sample.saturating_add(value);
     }
 
-    /// Budgets and limits, by region.
+    /// Budgets, limits and overload resources, by region.
     fn regional(&mut self, region: &str, tenant: &str, counters: &TenantCounters) {
         for (name, tally) in &counters.budgets {
             let labels = [
@@ -165,6 +169,14 @@ impl Page {
                 ("limit", name.as_str()),
             ];
             self.tally(&labels, tally, &LIMITS);
+        }
+        for (name, tally) in &counters.overload {
+            let labels = [
+                ("region", region),
+                ("tenant_id", tenant),
+                ("resource", name.as_str()),
+            ];
+            self.tally(&labels, tally, &OVERLOAD);
         }
     }
 
@@ -238,6 +250,13 @@ const LIMITS: [&Family; 4] = [
     &LIMIT_ADMITTED_CALLS,
     &LIMIT_DENIED_UNITS,
     &LIMIT_DENIED_CALLS,
+];
+
+const OVERLOAD: [&Family; 4] = [
+    &OVERLOAD_ADMITTED_UNITS,
+    &OVERLOAD_ADMITTED_CALLS,
+    &OVERLOAD_DENIED_UNITS,
+    &OVERLOAD_DENIED_CALLS,
 ];
 
 fn labels_text(labels: &[(&str, &str)]) -> String {

@@ -2,6 +2,7 @@
 
 pub mod batch;
 pub mod guard;
+pub mod report;
 pub mod reserve;
 pub mod reset;
 pub mod settle;
@@ -31,7 +32,8 @@ use target::{cost, targets};
 pub struct Check {
     /// Who asks.
     pub tenant: Option<String>,
-    /// What to charge, all or nothing: 1 to 16 items, each budget and meter at most once, and at most one guard.
+    /// What to charge, all or nothing: 1 to 16 items, each budget, meter and overload resource at most once, and at most
+    /// one guard.
     pub items: Vec<Item>,
     /// Whether what is charged may be settled later; some cost is above 0 then.
     pub reserve: bool,
@@ -116,6 +118,7 @@ fn items(request: CheckRequest) -> Result<Vec<Item>, Invalid> {
         meter: request.meter,
         meters: request.meters,
         guard: request.guard,
+        overload: request.overload,
         cost: request.cost,
     };
     let Some(checks) = request.checks else {
@@ -137,26 +140,28 @@ fn items(request: CheckRequest) -> Result<Vec<Item>, Invalid> {
     Ok(items)
 }
 
-/// Refuses a budget or a meter that an earlier item charges: the request's charge of it is one charge, with one cost.
+/// Refuses a budget, meter or overload resource that an earlier item charges: the request's charge of it is one charge,
+/// with one cost.
 /// Refuses a second guard: the answer carries one slot.
 fn once(items: &[Item]) -> Result<(), Invalid> {
-    let (mut budgets, mut meters) = (BTreeSet::new(), BTreeSet::new());
+    let mut charged = BTreeSet::new();
     let mut guarded = false;
     for item in items {
-        let new = match &item.target {
-            Target::Budget(name) => budgets.insert(name),
-            Target::Meter { name, .. } => meters.insert(name),
-            Target::Limit { .. } => true,
+        let (kind, name) = match &item.target {
+            Target::Limit { .. } => continue,
+            Target::Budget(name) => ("budget", name),
+            Target::Meter { name, .. } => ("meter", name),
+            Target::Overload(name) => ("overload", name),
             Target::Guard(_) if guarded => {
                 let by = "another guard";
                 return Err(Invalid::new(item.name_at(), Fault::Excluded { by }));
             }
-            Target::Guard(_) => {
+            Target::Guard(name) => {
                 guarded = true;
-                true
+                ("guard", name)
             }
         };
-        if !new && let Target::Budget(name) | Target::Meter { name, .. } = &item.target {
+        if !charged.insert((kind, name)) {
             let got = name.clone();
             return Err(Invalid::new(item.name_at(), Fault::Duplicate { got }));
         }
@@ -166,13 +171,15 @@ fn once(items: &[Item]) -> Result<(), Invalid> {
 
 /// Refuses a reservation of nothing that could be settled.
 fn settled(items: &[Item]) -> Result<(), Invalid> {
-    let guard = |item: &Item| matches!(item.target, Target::Guard(_));
-    if items.iter().any(|item| item.cost > 0 && !guard(item)) {
+    let charges = |item: &&Item| item.cost > 0;
+    let unsettled = |item: &Item| matches!(item.target, Target::Guard(_) | Target::Overload(_));
+    if items.iter().filter(charges).any(|item| !unsettled(item)) {
         return Ok(());
     }
-    let by = match items.iter().any(|item| item.cost > 0) {
-        true => "a guard alone, whose slot is released",
-        false => "a cost of 0",
+    let by = match items.iter().find(charges).map(|item| &item.target) {
+        Some(Target::Guard(_)) => "a guard alone, whose slot is released",
+        Some(_) => "an overload resource alone, which is not settled",
+        None => "a cost of 0",
     };
     Err(Invalid::new("/reserve", Fault::Excluded { by }))
 }

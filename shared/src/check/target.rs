@@ -30,6 +30,8 @@ pub enum Target {
     },
     /// A slot of a guard of the tenant.
     Guard(String),
+    /// A resource that may be overloaded.
+    Overload(String),
 }
 
 /// The keys within a limit.
@@ -66,6 +68,7 @@ impl Target {
             Self::Meter { name, among: true } => format!("/meters{}", step(name)),
             Self::Meter { among: false, .. } => "/meter".to_owned(),
             Self::Guard(_) => "/guard".to_owned(),
+            Self::Overload(_) => "/overload".to_owned(),
         }
     }
 }
@@ -77,6 +80,7 @@ enum Named {
     Meter(String),
     Meters(BTreeMap<String, u64>),
     Guard(String),
+    Overload(String),
 }
 
 /// What an item charges, each with its cost: one thing, or several meters.
@@ -89,6 +93,7 @@ pub(super) fn targets(body: CheckItem) -> Result<Vec<(Target, u64)>, Invalid> {
         ("/meter", "meter", body.meter.map(Named::Meter)),
         ("/meters", "meters", body.meters.map(Named::Meters)),
         ("/guard", "guard", body.guard.map(Named::Guard)),
+        ("/overload", "overload", body.overload.map(Named::Overload)),
     ];
     let mut given = given
         .into_iter()
@@ -123,6 +128,7 @@ pub(super) fn targets(body: CheckItem) -> Result<Vec<(Target, u64)>, Invalid> {
             let slots = between("/cost", cost.unwrap_or(1), 0, 1)?;
             Ok(vec![(Target::Guard(name), slots)])
         }
+        Named::Overload(name) => Ok(vec![(Target::Overload(name), self::cost(cost)?)]),
         Named::Budget(name) | Named::Limit(name) => {
             Ok(vec![(Target::Budget(name), self::cost(cost)?)])
         }

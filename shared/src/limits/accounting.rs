@@ -18,7 +18,7 @@ pub const FRAME_SAMPLES_MAX: usize = 16;
 /// it names, at most [`POLICY_TENANTS_MAX`], come on top.
 pub const LEDGER_TENANTS_MAX: usize = 10_000;
 
-/// Budgets, limits, meters and guards, each, that one tenant is counted for by name; those beyond are counted together.
+/// Budgets, limits, meters, guards and overload resources, each, that one tenant is counted for by name; those beyond are counted together.
 pub const TENANT_NAMES_MAX: usize = 12;
 
 /// Rows over which a ledger spreads the totals of its tenants.

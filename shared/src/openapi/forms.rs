@@ -34,7 +34,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "CheckItem",
         "One thing to charge.",
         "budget?: string, limit?: string, key?: string, keys?: {string}, meter?: string, \
-         meters?: {integer}, guard?: string, cost?: integer",
+         meters?: {integer}, guard?: string, overload?: string, cost?: integer",
     ),
     (
         "CheckRequest",
@@ -85,6 +85,16 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "What was settled, in units.",
         "reserved: integer, actual: integer, refunded: integer, debt: integer",
     ),
+    (
+        "ReportRequest",
+        "How a request that used an overload resource came out.",
+        "resource: string, tenant: string, outcome: 'success' or 'failure'",
+    ),
+    (
+        "ReportReply",
+        "The outcome counts; always true.",
+        "reported: boolean",
+    ),
     ("AcquireRequest", "Asks for a slot.", "tenant?: string"),
     (
         "AcquireReply",
@@ -100,7 +110,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     // Counters.
     (
         "Tally",
-        "What a budget or a limit admitted and denied.",
+        "What a budget, a limit or an overload resource admitted and denied.",
         "admitted_calls: Count, admitted_units: Count, denied_calls: Count, denied_units: Count, \
          borrowed_units?: Count",
     ),
@@ -130,7 +140,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "TenantCounters",
         "What was counted, by name.",
         "budgets?: {Tally}, limits?: {Tally}, meters?: {MeterTally}, guards?: {GuardTally}, \
-         known?: boolean",
+         overload?: {Tally}, known?: boolean",
     ),
     (
         "BudgetReport",
@@ -171,14 +181,15 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "What the policy comes to for a tenant at an instant.",
         "tenant: string, at: integer, next_change_at: integer?, known: boolean, tier: Valued, \
          weight: Valued, parent: string?, meters: {EffectiveMeter}, guards: {EffectiveGuard}, \
-         limits: {{Valued}}, budgets: {EffectiveBudget}",
+         limits: {{Valued}}, budgets: {EffectiveBudget}, overload: {EffectiveOverload}",
     ),
     (
         "OwnFairness",
         "A tenant's own view; only `enforcing`, false, where nothing is enforced.",
         "enforcing: boolean, tenant?: string, at?: integer, policy_revision?: integer, \
          policy?: Effective, ingest?: {MeterTally}, queries?: GuardReport, guards?: {GuardReport}, \
-         budgets?: {BudgetReport}, limits?: {Tally}, unreachable?: [string]",
+         budgets?: {BudgetReport}, limits?: {Tally}, overload?: {Tally}, \
+         unreachable?: [string]",
     ),
     // The policy.
     (
@@ -246,7 +257,8 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "enforcing: boolean, regions: [string], home: string?, tiers: {any}, tier_rules: [any], \
          default_tier: string?, tenants_max: integer, unknown_weight_max: number, \
          tenants: {Tenant}, budgets: {Budget}, limits: {any}, meters: {Meter}, guards: {Guard}, \
-         overload: {any}, routes: [any], \
+         overload: {Overload}, routes: [Route], unrouted: 'refuse' or Forward, \
+         trusted_proxies: [string], api_keys: {string}, \
          rate_limit_headers: 'ietf' or 'x_ratelimit' or 'none'",
     ),
     (
@@ -255,7 +267,8 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "enforcing?: boolean, regions: [string], home?: string?, tiers?: {any}, \
          tier_rules?: [any], default_tier?: string?, tenants_max?: integer, \
          unknown_weight_max?: number, tenants?: {Tenant}, budgets?: {Budget}, limits?: {any}, \
-         meters?: {Meter}, guards?: {Guard}, overload?: {any}, routes?: [any], \
+         meters?: {Meter}, guards?: {Guard}, overload?: {Overload}, routes?: [Route], \
+         unrouted?: 'refuse' or Forward, trusted_proxies?: [string], api_keys?: {string}, \
          rate_limit_headers?: 'ietf' or 'x_ratelimit' or 'none'",
     ),
     (
@@ -303,8 +316,8 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "TenantReport",
         "What a tenant got.",
         "tenant: string, tier: string?, weight: number, total: Tally, budgets: {BudgetReport}, \
-         limits: {Tally}, meters: {MeterTally}, guards: {GuardReport}, effective: Effective?, \
-         overrides: [Override]",
+         limits: {Tally}, meters: {MeterTally}, guards: {GuardReport}, overload: {Tally}, \
+         effective: Effective?, overrides: [Override]",
     ),
     (
         "Fairness",

@@ -2,6 +2,7 @@
 
 pub mod form;
 pub mod forms;
+pub mod gateway_forms;
 pub mod operations;
 
 use serde_json::{Map, Value, json};
@@ -10,6 +11,7 @@ use crate::access::endpoint::{Access, ROUTES, Route};
 use crate::wire::problem::MEDIA_TYPE;
 use form::Miswritten;
 use forms::FORMS;
+use gateway_forms::GATEWAY_FORMS;
 use operations::{Answer, operation};
 
 /// The document.
@@ -23,7 +25,7 @@ pub fn document() -> Result<Value, Miswritten> {
         path[route.method.name().to_lowercase()] = described(route)?;
     }
     let mut schemas = Map::new();
-    for (name, description, fields) in FORMS {
+    for (name, description, fields) in forms() {
         let mut schema = match fields.strip_prefix('=') {
             Some(form) => form::schema(form)?,
             None => form::object(fields, &fields_of)?,
@@ -45,8 +47,13 @@ pub fn document() -> Result<Value, Miswritten> {
     }))
 }
 
+/// Every form that has a name.
+fn forms() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static str)> {
+    FORMS.iter().chain(GATEWAY_FORMS)
+}
+
 fn fields_of(name: &str) -> Option<&'static str> {
-    let found = FORMS.iter().find(|(known, ..)| *known == name);
+    let found = forms().find(|(known, ..)| *known == name);
     found.map(|(_, _, fields)| *fields)
 }
 
@@ -196,8 +203,8 @@ mod tests {
             let pointer = reference.strip_prefix('#').unwrap();
             assert!(document.pointer(pointer).is_some(), "{reference}");
         }
-        let spread: Vec<&str> = FORMS.iter().map(|(_, _, fields)| *fields).collect();
-        for (name, ..) in FORMS {
+        let spread: Vec<&str> = forms().map(|(_, _, fields)| *fields).collect();
+        for (name, ..) in forms() {
             let whole = format!("#/components/schemas/{name}");
             let parts = format!("...{name}");
             let used =

@@ -114,6 +114,11 @@ pub fn operation(endpoint: Endpoint) -> Operation {
             ),
             &[400, 404, 409, 413, 415, 503],
         ),
+        E::Report => ask(
+            "Says how a request that used a resource came out.",
+            "ReportRequest",
+            "ReportReply",
+        ),
         E::GuardAcquire => refusing(
             ask("Takes a slot of a guard.", "AcquireRequest", "AcquireReply"),
             &[400, 404, 413, 415, 429, 503],
@@ -267,6 +272,7 @@ pub fn operation(endpoint: Endpoint) -> Operation {
                 ("limit", "string"),
                 ("meter", "string"),
                 ("guard", "string"),
+                ("overload", "string"),
             ],
         ),
         E::CostsRead => with_query(

@@ -1,6 +1,7 @@
 //! The rules in force: a policy document that was validated whole. Nothing out of range is found at check time.
 
 mod algorithm;
+pub mod api_keys;
 pub mod budget;
 pub mod composite;
 pub mod effective;
@@ -12,12 +13,14 @@ pub mod ideal;
 pub mod limit;
 pub mod meter;
 pub mod name;
+pub mod network;
 mod origin;
 mod overridden;
 pub mod overrides;
 pub mod patch;
 pub mod preview;
 pub mod region;
+pub mod route;
 mod served;
 pub mod tenant;
 pub mod weight;
@@ -26,15 +29,22 @@ use std::collections::BTreeMap;
 
 use crate::federation::pool_name::PoolName;
 use crate::invalid::{Fault, Invalid, step};
-use crate::limits::{POLICY_ENTRIES_MAX, POLICY_TENANTS_MAX, REGIONS_MAX, TENANTS_MAX};
+use crate::limits::{
+    OVERLOAD_RESOURCES_MAX, POLICY_ENTRIES_MAX, POLICY_TENANTS_MAX, REGIONS_MAX, TENANTS_MAX,
+    TRUSTED_PROXIES_MAX,
+};
+use crate::overload::config::Config as Overload;
 use crate::units::Revision;
 use crate::wire::exchange::Terms;
 use crate::wire::policy::{HeaderDialect, PolicyDocument, Scope, Sharing};
+use api_keys::ApiKeys;
 use budget::Budget;
 use guard::Guard;
 use limit::Limit;
 use meter::Meter;
 use name::{label, tenant_name};
+use network::Cidr;
+use route::{Route, Unrouted};
 use tenant::Tiers;
 use weight::Weight;
 
@@ -74,6 +84,16 @@ pub struct Policy {
     pub meters: BTreeMap<String, Meter>,
     /// Guards by name.
     pub guards: BTreeMap<String, Guard>,
+    /// Overload resources by name.
+    pub overload: BTreeMap<String, Overload>,
+    /// The gateway's routes; the first that fits takes a request.
+    pub routes: Vec<Route>,
+    /// What becomes of requests that no route takes.
+    pub unrouted: Unrouted,
+    /// Networks of proxies whose word on where a request comes from is taken.
+    pub trusted_proxies: Vec<Cidr>,
+    /// Whose an API key is.
+    pub api_keys: ApiKeys,
     /// The rate-limit headers of a decision.
     pub headers: HeaderDialect,
 }
@@ -144,7 +164,15 @@ impl TryFrom<&PolicyDocument> for Policy {
     type Error = Invalid;
 
     fn try_from(document: &PolicyDocument) -> Result<Self, Invalid> {
-        unserved(document)?;
+        let resources = document.overload.len();
+        count(
+            "/overload",
+            "overload resources",
+            resources,
+            OVERLOAD_RESOURCES_MAX,
+        )?;
+        let tenants = document.tenants.len();
+        count("/tenants", "tenants", tenants, POLICY_TENANTS_MAX)?;
         let regions = regions(document)?;
         let home = home(document, &regions)?;
         let tiers = Tiers::try_from(document)?;
@@ -158,7 +186,7 @@ impl TryFrom<&PolicyDocument> for Policy {
         let budgets = entries("/budgets", &document.budgets, |body| {
             Budget::try_from(body)?.divided(&regions)
         })?;
-        let policy = Self {
+        let mut policy = Self {
             enforcing: document.enforcing,
             regions,
             home,
@@ -169,8 +197,17 @@ impl TryFrom<&PolicyDocument> for Policy {
             limits: limits(document)?,
             meters: entries("/meters", &document.meters, |body| Meter::try_from(body))?,
             guards: entries("/guards", &document.guards, |body| Guard::try_from(body))?,
+            overload: entries("/overload", &document.overload, |body| {
+                Overload::try_from(body)
+            })?,
+            routes: Vec::new(),
+            unrouted: route::unrouted(document)?,
+            trusted_proxies: trusted_proxies(document)?,
+            api_keys: ApiKeys::read(&document.api_keys)?,
             headers: document.rate_limit_headers,
         };
+        // They name what the rest of the policy has.
+        policy.routes = route::routes(document, &policy)?;
         overridden::check(&policy)?;
         Ok(policy)
     }
@@ -284,31 +321,18 @@ fn home(document: &PolicyDocument, regions: &[String]) -> Result<String, Invalid
     }
 }
 
-/// What the document may name and this version does not serve is refused, never dropped.
-fn unserved(document: &PolicyDocument) -> Result<(), Invalid> {
+fn trusted_proxies(document: &PolicyDocument) -> Result<Vec<Cidr>, Invalid> {
+    let networks = &document.trusted_proxies;
     count(
-        "/tenants",
-        "tenants",
-        document.tenants.len(),
-        POLICY_TENANTS_MAX,
+        "/trusted_proxies",
+        "networks",
+        networks.len(),
+        TRUSTED_PROXIES_MAX,
     )?;
-    if let Some(name) = document.overload.keys().next() {
-        return Err(Invalid::new(
-            format!("/overload{}", step(name)),
-            Fault::Unserved {
-                got: "overload".to_owned(),
-                served: "budgets, limits, meters and guards",
-            },
-        ));
-    }
-    if !document.routes.is_empty() {
-        return Err(Invalid::new(
-            "/routes/0",
-            Fault::Unserved {
-                got: "routes".to_owned(),
-                served: "budgets, limits, meters and guards",
-            },
-        ));
-    }
-    Ok(())
+    let numbered = networks.iter().enumerate();
+    let networks = numbered.map(|(index, network)| {
+        let at = |fault| Invalid::new(format!("/trusted_proxies/{index}"), fault);
+        Cidr::read(network).map_err(at)
+    });
+    networks.collect()
 }

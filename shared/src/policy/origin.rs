@@ -17,7 +17,8 @@ use crate::units::EpochMs;
 use crate::wire::amount::AmountBody;
 use crate::wire::decimal::Decimal;
 use crate::wire::effective::{
-    EffectiveBody, EffectiveBudgetBody, EffectiveGuardBody, EffectiveMeterBody, Origin, Valued,
+    EffectiveBody, EffectiveBudgetBody, EffectiveGuardBody, EffectiveMeterBody,
+    EffectiveOverloadBody, Origin, Valued,
 };
 
 /// The numbers that an override may change of a limit.
@@ -88,6 +89,7 @@ impl Policy {
             budgets: shared
                 .map(|(name, _)| Some((name.clone(), view.budget(name, tier)?)))
                 .collect::<Option<_>>()?,
+            overload: view.overload(&view.weight(tier)?),
         })
     }
 }
@@ -183,6 +185,15 @@ impl View<'_> {
             scope: guard.scope,
             enforced: self.policy.enforcing && !guard.shadow,
         }
+    }
+
+    /// The resources that may be overloaded: while one is, a tenant's share goes by its weight.
+    fn overload(&self, weight: &Valued<Decimal>) -> BTreeMap<String, EffectiveOverloadBody> {
+        each(&self.policy.overload, |_, config| EffectiveOverloadBody {
+            weight: weight.clone(),
+            steering: config.steering,
+            enforced: self.policy.enforcing && !config.shadow,
+        })
     }
 
     /// The numbers of a limit that it has, or that an override gives it.

@@ -139,6 +139,7 @@ fn tenant(
         limits: counters.limits.clone(),
         meters: counters.meters.clone(),
         guards: guards(counters, at),
+        overload: counters.overload.clone(),
         effective: (one && effective)
             .then(|| policy.effective(name, at))
             .flatten()

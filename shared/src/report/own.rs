@@ -32,6 +32,7 @@ pub fn own(source: &Source<'_>, tenant: &str) -> Option<OwnReply> {
             guards,
             ingest: counters.meters,
             limits: counters.limits,
+            overload: counters.overload,
             unreachable: source.totals.unreachable(),
         }),
     })

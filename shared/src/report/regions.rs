@@ -44,10 +44,13 @@ impl Totals {
     }
 }
 
-/// What one tenant got, budgets, limits, meters and guards alike: a call of a guard is one unit.
+/// What one tenant got, budgets, limits, meters, guards and overload resources alike: a call of a guard is one unit.
 #[must_use]
 pub fn everything(counters: &TenantCounters) -> Tally {
     let mut total = counters.total();
+    for resource in counters.overload.values() {
+        total.add(resource);
+    }
     for meter in counters.meters.values() {
         total.admitted_calls += meter.admitted_calls;
         total.admitted_units += meter.admitted_units;

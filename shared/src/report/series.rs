@@ -65,6 +65,8 @@ pub struct Names {
     pub meter: Option<String>,
     /// One guard.
     pub guard: Option<String>,
+    /// One overload resource.
+    pub overload: Option<String>,
 }
 
 impl Names {
@@ -81,6 +83,7 @@ impl Names {
             only(&mut counters.limits, self.limit.as_ref());
             only(&mut counters.meters, self.meter.as_ref());
             only(&mut counters.guards, self.guard.as_ref());
+            only(&mut counters.overload, self.overload.as_ref());
         }
     }
 }

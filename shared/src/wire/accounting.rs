@@ -78,7 +78,7 @@ pub struct InFlight {
     pub until: EpochMs,
 }
 
-/// What one tenant was counted for, by budget, limit, meter and guard.
+/// What one tenant was counted for, by budget, limit, meter, guard and overload resource.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TenantCounters {
@@ -94,6 +94,9 @@ pub struct TenantCounters {
     /// By guard name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub guards: BTreeMap<String, GuardTally>,
+    /// By the name of the overload resource.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub overload: BTreeMap<String, Tally>,
     /// Whether the policy names the tenant: it is kept by name before those that it does not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub known: bool,

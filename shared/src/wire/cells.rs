@@ -39,6 +39,9 @@ pub struct StoredTenant {
     /// Guards: allowed, rejected for slots, for the minute's budget, for anything else; slots taken, when, until when.
     #[serde(rename = "g", skip_serializing_if = "BTreeMap::is_empty")]
     guards: BTreeMap<String, Vec<Count>>,
+    /// Overload resources: calls and units admitted, calls and units denied.
+    #[serde(rename = "o", skip_serializing_if = "BTreeMap::is_empty")]
+    overload: BTreeMap<String, Vec<Count>>,
     /// Whether the policy names it.
     #[serde(rename = "k", skip_serializing_if = "std::ops::Not::not")]
     known: bool,
@@ -242,6 +245,7 @@ impl From<&TenantCounters> for StoredTenant {
                     Count(word.until.0.into()),
                 ])
             }),
+            overload: lists(&tenant.overload, tally_list),
             known: tenant.known,
             listed: tenant.listed,
         }
@@ -271,6 +275,7 @@ impl From<&StoredTenant> for TenantCounters {
                     until: EpochMs(whole(at(6))),
                 },
             }),
+            overload: tallies(&stored.overload, tally_of),
             known: stored.known,
             listed: stored.listed,
         }
@@ -315,6 +320,14 @@ mod tests {
                     ..GuardTally::default()
                 },
             )]),
+            overload: BTreeMap::from([(
+                "origin".to_owned(),
+                Tally {
+                    admitted_calls: Count(5),
+                    admitted_units: Count(6),
+                    ..Tally::default()
+                },
+            )]),
             known: true,
             listed: true,
         };
@@ -325,7 +338,7 @@ mod tests {
     fn the_stored_form_stays() {
         let text = serde_json::to_string(&StoredCell::new(7, &counters())).unwrap();
         let expected = format!(
-            r#"{{"v":{VERSION},"through":7,"tenants":{{"acme":{{"b":{{"tokens":[1,"1180591620717411303424",0,0,9]}},"l":{{"ip":[]}},"m":{{"bytes":[0,0,2,3]}},"g":{{"queries":[4,0,0,1,2,1000,31000]}},"k":true,"s":true}}}}}}"#
+            r#"{{"v":{VERSION},"through":7,"tenants":{{"acme":{{"b":{{"tokens":[1,"1180591620717411303424",0,0,9]}},"l":{{"ip":[]}},"m":{{"bytes":[0,0,2,3]}},"g":{{"queries":[4,0,0,1,2,1000,31000]}},"o":{{"origin":[5,6]}},"k":true,"s":true}}}}}}"#
         );
         assert_eq!(text, expected);
         let read: StoredCell = read_row(&text).unwrap();

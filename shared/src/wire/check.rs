@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::unique_map;
 
-/// The question, short (one of `budget`, `limit`, `meter`, `meters` and `guard` at the top) or as a list in `checks`.
+/// The question, short (one of `budget`, `limit`, `meter`, `meters`, `guard` and `overload` at the top) or as a list in `checks`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckRequest {
@@ -42,6 +42,9 @@ pub struct CheckRequest {
     /// The guard to take a slot of (short form).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<String>,
+    /// The overload resource that the request is for (short form).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overload: Option<String>,
     /// Units to charge (short form); 1 when absent, 0 looks without changing anything. A guard gives 1 slot or none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<u64>,
@@ -89,6 +92,9 @@ pub struct CheckItem {
     /// The guard to take a slot of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<String>,
+    /// The overload resource that the request is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overload: Option<String>,
     /// Units to charge; 1 when absent. A guard gives 1 slot or none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<u64>,
@@ -137,7 +143,7 @@ pub struct DecisionBody {
     pub reset_at: u64,
     /// Milliseconds after which the same request could be admitted; 0 when allowed, null for `never`.
     pub retry_after_ms: Option<u64>,
-    /// The name of the budget or limit that decided.
+    /// The name of what decided: a budget, a limit, a meter, a guard or an overload resource.
     pub binding: String,
     /// Why.
     pub reason: Reason,

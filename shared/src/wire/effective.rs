@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::amount::AmountBody;
 use super::decimal::Decimal;
 use super::metering::RateBody;
+use super::overload::Steering;
 use super::policy::Scope;
 use crate::units::EpochMs;
 
@@ -64,6 +65,20 @@ pub struct EffectiveBody {
     pub limits: BTreeMap<String, BTreeMap<String, Valued<Decimal>>>,
     /// Its claim to every budget that tenants share.
     pub budgets: BTreeMap<String, EffectiveBudgetBody>,
+    /// Every overload resource.
+    #[serde(default)]
+    pub overload: BTreeMap<String, EffectiveOverloadBody>,
+}
+
+/// An overload resource as it counts for one tenant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EffectiveOverloadBody {
+    /// The weight of its share while the resource fails.
+    pub weight: Valued<Decimal>,
+    /// By what rule clients are denied.
+    pub steering: Steering,
+    /// Whether it denies.
+    pub enforced: bool,
 }
 
 /// A meter as it counts for one tenant.

@@ -14,7 +14,9 @@ use super::amount::AmountBody;
 use super::decimal::Decimal;
 use super::lease_sizes::LeaseSizesBody;
 use super::metering::{GuardBody, MeterBody};
+use super::overload::OverloadBody;
 use super::overrides::OverrideBody;
+use super::route::{RouteBody, UnroutedBody};
 use super::unique_map;
 
 /// The whole document.
@@ -55,9 +57,16 @@ pub struct PolicyDocument {
     pub guards: BTreeMap<String, GuardBody>,
     /// Overload resources by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub overload: BTreeMap<String, serde_json::Value>,
-    /// Gateway routes.
-    pub routes: Vec<serde_json::Value>,
+    pub overload: BTreeMap<String, OverloadBody>,
+    /// Gateway routes; the first that fits takes a request.
+    pub routes: Vec<RouteBody>,
+    /// What becomes of requests that no route takes.
+    pub unrouted: UnroutedBody,
+    /// Networks of proxies in front of Weir, whose word on where a request comes from is taken: `10.0.0.0/8`.
+    pub trusted_proxies: Vec<String>,
+    /// Tenants by the SHA-256 of their API key, in hexadecimal.
+    #[serde(deserialize_with = "unique_map::deserialize")]
+    pub api_keys: BTreeMap<String, String>,
     /// The rate-limit headers of a decision.
     pub rate_limit_headers: HeaderDialect,
 }
@@ -80,6 +89,9 @@ impl Default for PolicyDocument {
             guards: BTreeMap::new(),
             overload: BTreeMap::new(),
             routes: Vec::new(),
+            unrouted: UnroutedBody::Refuse,
+            trusted_proxies: Vec::new(),
+            api_keys: BTreeMap::new(),
             rate_limit_headers: HeaderDialect::Ietf,
         }
     }

@@ -6,6 +6,7 @@ use super::access::TokenUse;
 use super::accounting::{FrameBody, FrameReply};
 use super::exchange::{ExchangeAnswer, ExchangeBody};
 use super::policy::PolicyDocument;
+use super::shares::{SharesBody, SharesReply};
 use crate::units::Revision;
 
 /// A saved policy.
@@ -37,6 +38,9 @@ pub struct ContactBody {
     /// The id of a token with a true MAC that the isolate does not know: it may be newer than what it knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_wanted: Option<String>,
+    /// What the isolate has to say of overloaded resources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overload: Option<SharesBody>,
 }
 
 /// The answer to a contact.
@@ -54,4 +58,7 @@ pub struct ContactReply {
     /// The tokens, where the isolate's are older: a [`super::access::SavedAccess`], read by itself as the policy is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<serde_json::Value>,
+    /// What all holders have of the overloaded resources that the contact told of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overload: Option<SharesReply>,
 }

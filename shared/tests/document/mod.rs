@@ -97,7 +97,20 @@ pub(crate) fn whole() -> Value {
                 "shadow": true, "on_unavailable": "allow"
             }
         },
-        "overload": {}, "routes": [],
+        "overload": {
+            "origin": {},
+            "database": {
+                "buckets": 512, "levels": 4, "rotate_ms": 60000, "final": "mean", "increase": 0.05,
+                "decrease": 0.001, "decay_per_s": 0, "steering": "blue", "shadow": true
+            }
+        },
+        "routes": [ { "name": "rest", "tenant": { "fixed": "acme" }, "checks": [ { "overload": "origin" } ],
+            "origin": { "url": "https://origin.example.com" } } ],
+        "unrouted": { "forward": { "url": "https://rest.example.com", "timeout_ms": 5000 } },
+        "trusted_proxies": ["10.0.0.0/8", "2001:db8::/32"],
+        "api_keys": {
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad": "acme"
+        },
         "rate_limit_headers": "x_ratelimit"
     })
 }

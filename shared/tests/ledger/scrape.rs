@@ -38,6 +38,7 @@ fn totals(tenant: &str, listed: bool) -> TotalsReply {
         limits: BTreeMap::from([("ip".to_owned(), budget)]),
         meters: BTreeMap::from([("bytes".to_owned(), meter)]),
         guards: BTreeMap::from([("queries".to_owned(), guard)]),
+        overload: BTreeMap::from([("origin".to_owned(), budget)]),
         known: false,
         listed,
     };
@@ -99,6 +100,8 @@ fn every_series_has_help_and_type_once_and_large_totals_are_exact() {
     let budget =
         "weir_budget_admitted_units_total{region=\"weur\",tenant_id=\"acme\",budget=\"tokens\"}";
     assert_eq!(samples[budget], 9);
+    let resource = "weir_overload_admitted_units_total{region=\"weur\",tenant_id=\"acme\",resource=\"origin\"}";
+    assert_eq!(samples[resource], 9);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod combine;
 mod config;
 mod decision;
 mod escrow_processes;
+mod fair;
 mod federated_escrow;
 mod float;
 mod leaky;
@@ -83,31 +84,42 @@ impl Part {
     }
 }
 
-/// Replays every file of a folder, by name.
+/// Replays every file of a folder and of the folders in it, by name.
 pub fn folder(folder: &Path) -> Report {
-    let entries = fs::read_dir(folder)
-        .unwrap_or_else(|error| panic!("the folder {} cannot be read: {error}", folder.display()));
-    let mut names: Vec<String> = entries
-        .map(|entry| {
-            let entry = entry.expect("an entry of the folder can be read");
-            entry.file_name().to_string_lossy().into_owned()
-        })
-        .collect();
+    let mut names = Vec::new();
+    list(folder, "", &mut names);
     names.sort();
     let mut report = Report::default();
     for name in names {
         match name.strip_suffix(".jsonl") {
-            Some(stem) => report.files.push(file(stem, &folder.join(&name))),
+            Some(_) => report.files.push(file(&name, &folder.join(&name))),
             None => report.ignored.push(name),
         }
     }
     report
 }
 
-fn file(stem: &str, path: &Path) -> FileReport {
-    let mut report = FileReport::new(&format!("{stem}.jsonl"));
-    match File::open(path) {
-        Ok(file) => lines(&Part::of(stem), BufReader::new(file), &mut report),
+/// Adds the files of a folder, each by its path from where the listing began.
+fn list(folder: &Path, prefix: &str, names: &mut Vec<String>) {
+    let entries = fs::read_dir(folder)
+        .unwrap_or_else(|error| panic!("the folder {} cannot be read: {error}", folder.display()));
+    for entry in entries {
+        let entry = entry.expect("an entry of the folder can be read");
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        // A link is not followed: it could lead back here.
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => list(&entry.path(), &format!("{name}/"), names),
+            _ => names.push(name),
+        }
+    }
+}
+
+fn file(name: &str, path: &Path) -> FileReport {
+    let mut report = FileReport::new(name);
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    match File::open(path).map(BufReader::new) {
+        Ok(read) if fair::has(&stem) => fair::lines(&stem, read, &mut report),
+        Ok(read) => lines(&Part::of(&stem), read, &mut report),
         Err(error) => report.broken(0, error),
     }
     report

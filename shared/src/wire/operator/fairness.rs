@@ -62,6 +62,9 @@ pub struct TenantReport {
     /// Per guard.
     #[serde(default)]
     pub guards: BTreeMap<String, GuardReport>,
+    /// Per overload resource.
+    #[serde(default)]
+    pub overload: BTreeMap<String, Tally>,
     /// What the policy comes to for it at this moment; null when the policy refuses it, when it stands for several
     /// tenants, and when it was not asked for.
     #[serde(default)]

@@ -39,6 +39,9 @@ pub struct OwnView {
     pub budgets: BTreeMap<String, BudgetReport>,
     /// What its limits admitted and denied.
     pub limits: BTreeMap<String, Tally>,
+    /// What overload resources admitted and denied of it.
+    #[serde(default)]
+    pub overload: BTreeMap<String, Tally>,
     /// Regions whose ledger did not answer: the counters lack them.
     pub unreachable: Vec<String>,
 }

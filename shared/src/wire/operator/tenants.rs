@@ -40,7 +40,7 @@ pub struct TenantRow {
     pub parent: Option<String>,
     /// Overrides that the policy has for it, those to come and those that are over included.
     pub overrides: u64,
-    /// What it got, over all budgets, limits, meters and guards and all regions.
+    /// What it got, over everything that is charged and all regions.
     pub total: Tally,
 }
 

@@ -1,0 +1,100 @@
+//! Where a request comes from. The platform's word counts; what a header adds is believed only as far as proxies that the
+//! policy trusts have written it.
+
+use std::net::IpAddr;
+
+use super::facts::Facts;
+use crate::limits::{CLIENT_PREFIX_BITS_IPV6, FORWARDED_HOPS_MAX};
+pub use crate::policy::network::Cidr;
+use crate::policy::network::leading;
+
+/// The header in which the platform says who connects. It replaces what a client sends under that name.
+pub const CONNECTING: &str = "cf-connecting-ip";
+
+/// The header to which each proxy appends who connected to it.
+pub const FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// The key of requests whose address is not known: they share one.
+pub const UNKNOWN: &str = "unknown";
+
+/// The address of the client: who connects, or, while that is a trusted proxy, who it says connected to it. The chain
+/// is read from its end, where the nearest proxy wrote, and stops at the first address that is not trusted; what a
+/// client wrote itself stands before that and is never reached.
+///
+/// ```
+/// use weir_shared::gateway::address::{Cidr, client};
+/// use weir_shared::gateway::facts::{BodyLength, Facts};
+/// let header = |name: &str| match name {
+///     "cf-connecting-ip" => Some("10.0.0.7".to_owned()),
+///     // Forged by the client, then the client as the first proxy saw it, then that proxy as the second did.
+///     "x-forwarded-for" => Some("192.0.2.1, 203.0.113.9, 10.0.0.3".to_owned()),
+///     _ => None,
+/// };
+/// let facts = Facts {
+///     method: "GET", host: "h", path: "/", header: &header, country: None, asn: None, body: BodyLength::None,
+/// };
+/// let trusted = [Cidr::read("10.0.0.0/8").unwrap()];
+/// assert_eq!(client(&trusted, &facts), "203.0.113.9".parse().ok());
+/// assert_eq!(client(&[], &facts), "10.0.0.7".parse().ok());
+/// ```
+#[must_use]
+pub fn client(trusted: &[Cidr], facts: &Facts<'_>) -> Option<IpAddr> {
+    let mut client = read(&facts.value(CONNECTING)?)?;
+    let trusts = |address: IpAddr| trusted.iter().any(|network| network.contains(address));
+    if !trusts(client) {
+        return Some(client);
+    }
+    let chain = facts.value(FORWARDED_FOR).unwrap_or_default();
+    for hop in chain.rsplit(',').take(FORWARDED_HOPS_MAX) {
+        // Whoever wrote what cannot be read is the last one known.
+        let Some(address) = read(hop) else {
+            break;
+        };
+        client = address;
+        if !trusts(client) {
+            break;
+        }
+    }
+    Some(client)
+}
+
+/// Whether the one who connects is a proxy whose word is taken.
+#[must_use]
+pub fn from_trusted(trusted: &[Cidr], facts: &Facts<'_>) -> bool {
+    let connecting = facts.value(CONNECTING).and_then(|value| read(&value));
+    connecting.is_some_and(|address| trusted.iter().any(|network| network.contains(address)))
+}
+
+/// The name of a client by its address: of IPv6 its network of 64 bits, as whoever has one has all its addresses.
+///
+/// ```
+/// use weir_shared::gateway::address::name;
+/// assert_eq!(name("203.0.113.9".parse().unwrap()), "203.0.113.9");
+/// assert_eq!(name("2001:db8:1:2:3:4:5:6".parse().unwrap()), "2001:db8:1:2::/64");
+/// assert_eq!(name("::ffff:203.0.113.9".parse().unwrap()), "203.0.113.9");
+/// ```
+#[must_use]
+pub fn name(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => {
+            let bits = CLIENT_PREFIX_BITS_IPV6;
+            let network = std::net::Ipv6Addr::from_bits(leading(IpAddr::V6(address), bits));
+            format!("{network}/{bits}")
+        }
+    }
+}
+
+/// An address with or without a port, an IPv6 address also in brackets.
+fn read(text: &str) -> Option<IpAddr> {
+    let text = text.trim_matches([' ', '\t']);
+    let bare = || text.parse::<IpAddr>().ok();
+    let bracketed = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
+    let with_port = || {
+        text.parse::<std::net::SocketAddr>()
+            .ok()
+            .map(|one| one.ip())
+    };
+    let address = bare().or_else(bracketed).or_else(with_port)?;
+    Some(address.to_canonical())
+}

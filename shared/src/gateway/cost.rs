@@ -1,0 +1,106 @@
+//! What a request is charged before it is forwarded, and what it turns out to have cost.
+
+use super::facts::{BodyLength, Facts};
+use crate::invalid::{Fault, Invalid};
+use crate::limits::COST_MAX;
+use crate::policy::route::{Cost, HeaderName};
+
+/// What a request is charged before it is forwarded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Charge {
+    /// Units.
+    pub units: u64,
+    /// From what they are settled when the request has ended; `None` where they are final.
+    pub settled: Option<Settled>,
+}
+
+/// From what a charge is settled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// From a header of the answer.
+    ResponseHeader(HeaderName),
+    /// From the bytes of the body that passed.
+    BodyBytes {
+        /// Bytes of a unit.
+        per: u64,
+    },
+}
+
+/// What a request is charged.
+///
+/// # Errors
+/// A header that is no number, at `/headers/{name}`: nonsense must not be the cheapest thing to say.
+///
+/// ```
+/// use weir_shared::gateway::cost::charge;
+/// use weir_shared::gateway::facts::{BodyLength, Facts};
+/// use weir_shared::policy::route::Cost;
+/// let facts = Facts {
+///     method: "PUT", host: "h", path: "/", header: &|_| None, country: None, asn: None, body: BodyLength::Known(2_500),
+/// };
+/// // 2,500 bytes at 1,000 a unit are three units.
+/// assert_eq!(charge(&Cost::BodyBytes { per: 1_000, reserve: 64 }, &facts).unwrap().units, 3);
+/// let unknown = Facts { body: BodyLength::Unknown, ..facts };
+/// let charged = charge(&Cost::BodyBytes { per: 1_000, reserve: 64 }, &unknown).unwrap();
+/// assert_eq!((charged.units, charged.settled.unwrap().actual(2_500, &|_| None)), (64, Some(3)));
+/// ```
+pub fn charge(cost: &Cost, facts: &Facts<'_>) -> Result<Charge, Invalid> {
+    let last = |units| Charge {
+        units,
+        settled: None,
+    };
+    match cost {
+        Cost::Units(units) => Ok(last(*units)),
+        Cost::Header { name, max } => {
+            let Some(value) = facts.value(name.as_str()) else {
+                return Ok(last(1));
+            };
+            let field = format!("/headers/{}", name.as_str());
+            let units = number(&value).ok_or_else(|| {
+                let message = "is not a whole number of at least 0".to_owned();
+                Invalid::new(field, Fault::Form { message })
+            })?;
+            Ok(last(units.clamp(1, *max)))
+        }
+        Cost::BodyBytes { per, reserve } => Ok(match facts.body {
+            BodyLength::None => last(0),
+            BodyLength::Known(bytes) => last(units(bytes, *per)),
+            BodyLength::Unknown => Charge {
+                units: *reserve,
+                settled: Some(Settled::BodyBytes { per: *per }),
+            },
+        }),
+        Cost::ResponseHeader { name, reserve } => Ok(Charge {
+            units: *reserve,
+            settled: Some(Settled::ResponseHeader(name.clone())),
+        }),
+    }
+}
+
+impl Settled {
+    /// What the request cost, by the bytes of its body that passed and the headers of its answer; `None` where the
+    /// answer does not say, and what was reserved stays charged.
+    #[must_use]
+    pub fn actual(&self, body_bytes: u64, header: &dyn Fn(&str) -> Option<String>) -> Option<u64> {
+        match self {
+            Self::ResponseHeader(name) => {
+                let value = header(name.as_str())?;
+                number(value.trim_matches([' ', '\t'])).map(|units| units.min(COST_MAX))
+            }
+            Self::BodyBytes { per } => Some(units(body_bytes, *per)),
+        }
+    }
+}
+
+/// Units of so many bytes, a part of one as a whole one.
+fn units(bytes: u64, per: u64) -> u64 {
+    bytes.div_ceil(per.max(1)).min(COST_MAX)
+}
+
+/// A number in decimal digits alone; one that is too large for 64 bits is the largest.
+fn number(text: &str) -> Option<u64> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Some(text.parse().unwrap_or(u64::MAX))
+}

@@ -1,0 +1,13 @@
+//! The gateway's decisions: which route takes a request, whose it is, what it is charged, how its end counts, and what
+//! of it is forwarded. What it knows of a request is [`facts::Facts`]; nothing here sends or reads anything.
+
+pub mod address;
+pub mod cost;
+pub mod facts;
+pub mod forwarding;
+pub mod outcome;
+pub mod path;
+pub mod problem;
+pub mod question;
+pub mod router;
+pub mod tenant;

@@ -1,0 +1,73 @@
+//! Which route takes a request.
+
+use super::facts::Facts;
+use super::path::RequestPath;
+use super::problem::Refusal;
+use crate::policy::Policy;
+use crate::policy::route::{Origin, Route, Unrouted, split_port};
+
+/// Where a request goes, if it is admitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Routed<'a> {
+    /// Who takes it.
+    pub to: To<'a>,
+    /// The path that is forwarded.
+    pub path: String,
+}
+
+/// Who takes a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum To<'a> {
+    /// A route, which charges it.
+    Route(&'a Route),
+    /// No route; the origin of all others, and nothing is charged.
+    Forward(&'a Origin),
+}
+
+/// The first route that fits the request by host, path and method, or what the policy says of all others.
+///
+/// # Errors
+/// 404 when nobody takes it, 400 when its path cannot be read or could be meant for different routes.
+pub fn find<'a>(policy: &'a Policy, facts: &Facts<'_>) -> Result<Routed<'a>, Refusal> {
+    let path = RequestPath::read(facts.path).map_err(|why| Refusal::path(why.detail()))?;
+    let host = host(facts.host);
+    let taking = |segments: &[String]| {
+        let mut routes = policy.routes.iter();
+        routes.find(|route| fits(route, facts.method, &host, segments))
+    };
+    let route = taking(&path.strict);
+    if let Some(lenient) = &path.lenient
+        && !same(taking(lenient), route)
+    {
+        let detail = "The path could be meant for different routes.";
+        return Err(Refusal::path(detail));
+    }
+    let to = match (route, &policy.unrouted) {
+        (Some(route), _) => To::Route(route),
+        (None, Unrouted::Forward(origin)) => To::Forward(origin),
+        (None, Unrouted::Refuse) => return Err(Refusal::no_route()),
+    };
+    let path = path.forwarded;
+    Ok(Routed { to, path })
+}
+
+/// Names are different from one another.
+fn same(one: Option<&Route>, other: Option<&Route>) -> bool {
+    one.map(|route| &route.name) == other.map(|route| &route.name)
+}
+
+fn fits(route: &Route, method: &str, host: &str, path: &[String]) -> bool {
+    let methods = &route.methods;
+    (methods.is_empty() || methods.contains(method))
+        && route.host.fits(host)
+        && route.path.fits(path)
+}
+
+/// The host alone, in lower case: without its port, and without the dot that ends a name that is complete.
+fn host(authority: &str) -> String {
+    let host = split_port(authority).0.to_ascii_lowercase();
+    match host.strip_suffix('.') {
+        Some(host) => host.to_owned(),
+        None => host,
+    }
+}

@@ -1,0 +1,68 @@
+//! Bounds of the gateway.
+
+/// Routes of one policy. Each request is compared with them in turn, some 100 ns each.
+pub const ROUTES_MAX: usize = 256;
+
+/// Methods of one route: there are nine that are registered and served by the platform, with room for WebDAV's.
+pub const ROUTE_METHODS_MAX: usize = 32;
+
+/// Bytes of a method.
+pub const METHOD_BYTES_MAX: usize = 32;
+
+/// Bytes of a host name (RFC 1035, section 2.3.4).
+pub const HOST_BYTES_MAX: usize = 253;
+
+/// Bytes of a route's path, and of the name of a header.
+pub const PATTERN_BYTES_MAX: usize = 256;
+
+/// Bytes of a URL that a policy names.
+pub const URL_BYTES_MAX: usize = 1_024;
+
+/// Bytes of a request's path: far above what clients send and servers take (most refuse 8 KB).
+pub const PATH_BYTES_MAX: usize = 16 * 1024;
+
+/// The shortest time that an origin is given to begin its answer: below, a connection from another continent is not made.
+pub const ORIGIN_TIMEOUT_MS_MIN: u64 = 50;
+
+/// The time that an origin is given to begin its answer where the policy does not say.
+pub const ORIGIN_TIMEOUT_MS: u64 = 30_000;
+
+/// The longest time that an origin is given: the platform itself gives up after 100 seconds on most plans; models that
+/// think longer are reached where it does not.
+pub const ORIGIN_TIMEOUT_MS_MAX: u64 = 600_000;
+
+/// Networks of proxies that a policy trusts: those of the large networks are some 20 each.
+pub const TRUSTED_PROXIES_MAX: usize = 256;
+
+/// Addresses of `x-forwarded-for` that are looked at, from its end. Beyond, whoever is last looked at counts.
+pub const FORWARDED_HOPS_MAX: usize = 32;
+
+/// Leading bits of an IPv6 address that name a client. Whoever has a network has 2^64 addresses of it, each of which would
+/// else be a client of its own (RFC 6177 gives a site a /64 at least).
+pub const CLIENT_PREFIX_BITS_IPV6: u8 = 64;
+
+/// API keys of one policy, some 90 bytes of the document each: with them it stays under its bound.
+pub const API_KEYS_MAX: usize = 10_000;
+
+/// Bytes of an API key.
+pub const API_KEY_BYTES_MAX: usize = 1_024;
+
+/// How often a request may pass through Weir, its first time included: a chain of gateways is short, a circle has no end.
+pub const GATEWAY_PASSES_MAX: usize = 4;
+
+/// How long an answer's body has to last before its status counts as a success of the origin: one that breaks off at once
+/// is none, and one that lasts for minutes must not be heard of minutes late.
+pub const OUTCOME_MS: u64 = 1_000;
+
+/// How long after the end of an answer the rest of the request's body may take to pass. What the origin has not read by
+/// then, it does not read.
+pub const UPLOAD_AFTER_MS: u64 = 5_000;
+
+/// How often a slot is given back, or a reservation settled, when no answer comes.
+pub const FOLLOW_UPS_MAX: usize = 3;
+
+/// The time between two of these.
+pub const FOLLOW_UP_MS: u64 = 1_000;
+
+/// How long after an origin has failed it may take to notice that it was the client who went away.
+pub const UPLOAD_NOTICED_MS: u64 = 50;

@@ -1,0 +1,88 @@
+//! The named forms of the gateway's part of a policy, and of resources that may be overloaded.
+
+/// Each form, as in [`super::forms::FORMS`].
+pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
+    (
+        "Overload",
+        "A resource that may be overloaded; what is absent has its default.",
+        "buckets?: integer, levels?: integer, rotate_ms?: integer, final?: 'min' or 'mean', \
+         increase?: number, decrease?: number, decay_per_s?: number, \
+         steering?: 'fair_rate' or 'blue', shadow?: boolean",
+    ),
+    (
+        "EffectiveOverload",
+        "A resource that may be overloaded, as it applies to a tenant.",
+        "weight: Valued, steering: 'fair_rate' or 'blue', enforced: boolean",
+    ),
+    (
+        "Route",
+        "A route of the gateway; the first that fits a request takes it.",
+        "name?: string?, host?: string, path?: string, methods?: [string], tenant?: TenantSource, \
+         absent_tenant?: 'refuse' or AbsentTenant, checks?: [RouteCheck], origin?: RouteOrigin?, \
+         shadow?: boolean",
+    ),
+    (
+        "TenantSource",
+        "Where a tenant's name is found: one of these, and what is put before it.",
+        "header?: string, api_key?: ApiKey, jwt?: Jwt, client_address?: Nothing, \
+         country?: Nothing, asn?: Nothing, fixed?: string, prefix?: string",
+    ),
+    ("Nothing", "An object without a field.", ""),
+    (
+        "ApiKey",
+        "The header that carries an API key.",
+        "header: string?",
+    ),
+    (
+        "Jwt",
+        "A signed token, and what makes it valid.",
+        "header?: string, claim?: string, issuer: string?, audience: string?, jwks_url: string?",
+    ),
+    (
+        "AbsentTenant",
+        "The tenant that requests without one count as.",
+        "as: string?",
+    ),
+    (
+        "RouteCheck",
+        "One thing that a request is charged to.",
+        "budget?: string, limit?: string, key?: RouteKey, keys?: {RouteKey}, meter?: string, \
+         guard?: string, overload?: string, cost?: RouteCost",
+    ),
+    (
+        "RouteKey",
+        "Where a key is found.",
+        "='tenant' or 'client_address' or KeySource",
+    ),
+    (
+        "KeySource",
+        "A key from a header, or one for all.",
+        "header?: string, fixed?: string",
+    ),
+    (
+        "RouteCost",
+        "Units, or where they are found.",
+        "=integer or CostSource",
+    ),
+    (
+        "CostSource",
+        "A cost from a request header, the bytes of the body, or a header of the answer.",
+        "header?: string, max?: integer, body_bytes?: BodyBytes, response_header?: string, \
+         reserve?: integer",
+    ),
+    (
+        "BodyBytes",
+        "Bytes of a unit, and what is reserved for a body of unknown length.",
+        "per?: integer, reserve: integer?",
+    ),
+    (
+        "RouteOrigin",
+        "Where requests are forwarded to.",
+        "url: string?, timeout_ms?: integer",
+    ),
+    (
+        "Forward",
+        "Where requests go that no route takes.",
+        "forward: RouteOrigin?",
+    ),
+];

@@ -1,0 +1,33 @@
+//! The name of a header field.
+
+use super::text;
+use crate::invalid::Fault;
+use crate::limits::PATTERN_BYTES_MAX;
+
+/// The name of a header field, in lower case.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HeaderName(String);
+
+impl HeaderName {
+    /// Reads a name: a token (RFC 9110, section 5.6.2).
+    ///
+    /// # Errors
+    /// What is wrong with it, for the caller to place.
+    ///
+    /// ```
+    /// use weir_shared::policy::route::HeaderName;
+    /// assert_eq!(HeaderName::read("X-Tenant").unwrap().as_str(), "x-tenant");
+    /// assert!(HeaderName::read("x tenant").is_err());
+    /// ```
+    pub fn read(name: &str) -> Result<Self, Fault> {
+        let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+        text(name, PATTERN_BYTES_MAX, token, "the characters of a token")?;
+        Ok(Self(name.to_ascii_lowercase()))
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}

@@ -1,0 +1,222 @@
+//! The validated routes of the gateway: which requests they take, what they charge, and where they forward to.
+
+mod check;
+mod cost;
+mod header;
+mod origin;
+mod pattern;
+mod tenant;
+
+use std::collections::BTreeSet;
+
+use super::{Policy, count};
+use crate::access::endpoint::{self, Missed};
+use crate::invalid::{Fault, Invalid};
+use crate::limits::{METHOD_BYTES_MAX, ROUTE_METHODS_MAX, ROUTES_MAX};
+use crate::policy::name::label;
+use crate::wire::policy::PolicyDocument;
+use crate::wire::route::{RouteBody, UnroutedBody};
+pub use check::{KeySource, KeySources, RouteCheck, RouteTarget};
+pub use cost::Cost;
+pub use header::HeaderName;
+pub(crate) use origin::split_port;
+pub use origin::{Origin, OriginUrl};
+pub use pattern::{HostPattern, PathPattern};
+pub use tenant::{AbsentTenant, Jwt, TenantFrom, TenantSource};
+
+/// A route of the policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// Its name: that of no other route.
+    pub name: String,
+    /// The hosts that it is for.
+    pub host: HostPattern,
+    /// The paths that it is for.
+    pub path: PathPattern,
+    /// The methods that it is for; empty for all.
+    pub methods: BTreeSet<String>,
+    /// Where the tenant's name is found. Never absent where something of a tenant's is charged.
+    pub tenant: Option<TenantSource>,
+    /// What becomes of a request in which no tenant is found.
+    pub absent_tenant: AbsentTenant,
+    /// What a request is charged to: at most 16 things, each budget, meter and overload resource at most once, and at
+    /// most one guard.
+    pub checks: Vec<RouteCheck>,
+    /// Where requests go that are admitted.
+    pub origin: Origin,
+    /// Whether it is only decided and counted.
+    pub shadow: bool,
+}
+
+/// What becomes of a request that no route takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unrouted {
+    /// It is answered 404.
+    Refuse,
+    /// It is forwarded and nothing is charged.
+    Forward(Origin),
+}
+
+/// The methods that the platform does not forward.
+const METHODS_UNSERVED: [&str; 3] = ["CONNECT", "TRACE", "TRACK"];
+
+/// The routes of a document, by what `policy` has of everything else.
+///
+/// # Errors
+/// The first fault, at `/routes/..`.
+pub(super) fn routes(document: &PolicyDocument, policy: &Policy) -> Result<Vec<Route>, Invalid> {
+    count("/routes", "routes", document.routes.len(), ROUTES_MAX)?;
+    let mut names = BTreeSet::new();
+    let numbered = document.routes.iter().enumerate();
+    let routes = numbered.map(|(index, body)| {
+        let route = Route::read(body, policy).and_then(|route| {
+            if names.insert(route.name.clone()) {
+                return Ok(route);
+            }
+            let got = route.name;
+            Err(Invalid::new("/name", Fault::Duplicate { got }))
+        });
+        route.map_err(|refused| refused.under(&format!("/routes/{index}")))
+    });
+    routes.collect()
+}
+
+/// What a document does with requests that no route takes.
+///
+/// # Errors
+/// The first fault, at `/unrouted/..`.
+pub(super) fn unrouted(document: &PolicyDocument) -> Result<Unrouted, Invalid> {
+    let UnroutedBody::Forward(body) = &document.unrouted else {
+        return Ok(Unrouted::Refuse);
+    };
+    let at = "/unrouted/forward";
+    let origin = Origin::read(body.forward.as_ref(), at)?;
+    Ok(Unrouted::Forward(origin))
+}
+
+impl Route {
+    fn read(body: &RouteBody, policy: &Policy) -> Result<Self, Invalid> {
+        let name = required(body.name.as_ref(), "/name")?;
+        label(name).map_err(|fault| Invalid::new("/name", fault))?;
+        let source = body.tenant.as_ref();
+        let source = source.map(|source| {
+            TenantSource::read(source, policy).map_err(|refused| refused.under("/tenant"))
+        });
+        let route = Self {
+            name: name.clone(),
+            host: HostPattern::read(body.host.as_deref())?,
+            path: path(body.path.as_deref())?,
+            methods: methods(body)?,
+            tenant: source.transpose()?,
+            absent_tenant: tenant::absent(body)?,
+            checks: check::checks(&body.checks, policy)?,
+            origin: Origin::read(body.origin.as_ref(), "/origin")?,
+            shadow: body.shadow.unwrap_or(false),
+        };
+        let asks = |check: &RouteCheck| check.target.needs_tenant(policy);
+        if route.tenant.is_none() && route.checks.iter().any(asks) {
+            return Err(Invalid::new("/tenant", Fault::Missing));
+        }
+        Ok(route)
+    }
+}
+
+/// The paths of a route, of which Weir must leave some over.
+fn path(pattern: Option<&str>) -> Result<PathPattern, Invalid> {
+    let path = PathPattern::read(pattern)?;
+    let own = pattern.filter(|_| !path.is_open());
+    let own = own.filter(|own| endpoint::find("GET", own) != Err(Missed::Path));
+    match own {
+        None => Ok(path),
+        Some(own) => {
+            let (got, served) = (own.to_owned(), "paths that are not Weir's own");
+            Err(Invalid::new("/path", Fault::Unserved { got, served }))
+        }
+    }
+}
+
+fn methods(body: &RouteBody) -> Result<BTreeSet<String>, Invalid> {
+    let Some(given) = &body.methods else {
+        return Ok(BTreeSet::new());
+    };
+    if given.is_empty() {
+        return Err(Invalid::new("/methods", Fault::Missing));
+    }
+    count("/methods", "methods", given.len(), ROUTE_METHODS_MAX)?;
+    let mut methods = BTreeSet::new();
+    for (index, method) in given.iter().enumerate() {
+        let at = |fault| Invalid::new(format!("/methods/{index}"), fault);
+        self::method(method).map_err(at)?;
+        if !methods.insert(method.clone()) {
+            let got = method.clone();
+            return Err(at(Fault::Duplicate { got }));
+        }
+    }
+    Ok(methods)
+}
+
+/// Refuses what is no method, or one that cannot be forwarded.
+fn method(method: &str) -> Result<(), Fault> {
+    let allowed = |c: char| c.is_ascii_uppercase() || c == '-';
+    text(method, METHOD_BYTES_MAX, allowed, "A-Z and -")?;
+    if METHODS_UNSERVED.contains(&method) {
+        let served = "methods that are forwarded";
+        let got = method.to_owned();
+        return Err(Fault::Unserved { got, served });
+    }
+    Ok(())
+}
+
+/// Refuses text that is empty, of more than `bytes_max` bytes, or with other characters than those `allowed`.
+pub(crate) fn text(
+    text: &str,
+    bytes_max: usize,
+    allowed: impl Fn(char) -> bool,
+    names: &'static str,
+) -> Result<(), Fault> {
+    if text.is_empty() {
+        return Err(Fault::Missing);
+    }
+    if text.len() > bytes_max {
+        return Err(Fault::TooMany {
+            got: text.len(),
+            max: bytes_max,
+            what: "bytes",
+        });
+    }
+    match text.chars().find(|c| !allowed(*c)) {
+        None => Ok(()),
+        Some(got) => Err(Fault::Character {
+            got,
+            allowed: names,
+        }),
+    }
+}
+
+/// The value, or [`Fault::Missing`].
+fn required<'a, T: ?Sized>(value: Option<&'a T>, field: &str) -> Result<&'a T, Invalid> {
+    value.ok_or_else(|| Invalid::new(field, Fault::Missing))
+}
+
+/// The only one of several alternatives that is given, read.
+///
+/// # Errors
+/// [`Fault::Missing`] at `first` when none is, [`Fault::Excluded`] at the second when two are, else its own.
+fn one_of<T, const N: usize>(
+    given: [(&'static str, Option<Result<T, Invalid>>); N],
+    first: &str,
+) -> Result<T, Invalid> {
+    let mut given = given
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    let Some((by, value)) = given.next() else {
+        return Err(Invalid::new(first, Fault::Missing));
+    };
+    match given.next() {
+        Some((second, _)) => {
+            let field = format!("/{second}");
+            Err(Invalid::new(field, Fault::Excluded { by }))
+        }
+        None => value,
+    }
+}

@@ -1,0 +1,172 @@
+//! Where admitted requests go.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::{required, text};
+use crate::invalid::{Fault, Invalid};
+use crate::limits::{
+    HOST_BYTES_MAX, ORIGIN_TIMEOUT_MS, ORIGIN_TIMEOUT_MS_MAX, ORIGIN_TIMEOUT_MS_MIN, URL_BYTES_MAX,
+};
+use crate::policy::between;
+use crate::wire::route::OriginBody;
+
+/// An origin and its patience.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// Where it is.
+    pub url: OriginUrl,
+    /// How long it may take until its answer begins.
+    pub timeout_ms: u64,
+}
+
+impl Origin {
+    /// The origin that is written at the pointer `at`.
+    ///
+    /// # Errors
+    /// At `{at}/url` or `{at}/timeout_ms`.
+    pub(super) fn read(body: Option<&OriginBody>, at: &str) -> Result<Self, Invalid> {
+        let body = required(body, at)?;
+        let url = required(body.url.as_deref(), &format!("{at}/url"))?;
+        let url = OriginUrl::read(url).map_err(|fault| Invalid::new(format!("{at}/url"), fault))?;
+        let timeout_ms = between(
+            &format!("{at}/timeout_ms"),
+            body.timeout_ms.unwrap_or(ORIGIN_TIMEOUT_MS),
+            ORIGIN_TIMEOUT_MS_MIN,
+            ORIGIN_TIMEOUT_MS_MAX,
+        )?;
+        Ok(Self { url, timeout_ms })
+    }
+}
+
+/// A URL that requests are sent to: `http` or `https`, without credentials, query or fragment (RFC 3986).
+///
+/// ```
+/// use weir_shared::policy::route::OriginUrl;
+/// let url = OriginUrl::read("https://Origin.example.com:8443/base/").unwrap();
+/// assert_eq!(url.text(), "https://origin.example.com:8443/base");
+/// assert!(OriginUrl::read("https://user:secret@origin.example.com").is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OriginUrl {
+    scheme: Scheme,
+    /// Host and port, in lower case.
+    authority: String,
+    /// Empty, or a path that begins with a slash and does not end with one.
+    base: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    Http,
+    Https,
+}
+
+impl OriginUrl {
+    /// Reads a URL.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the caller to place.
+    pub fn read(url: &str) -> Result<Self, Fault> {
+        let printable = |c: char| c.is_ascii_graphic() && !"\"<>\\^`{|}".contains(c);
+        text(url, URL_BYTES_MAX, printable, "those of a URL")?;
+        let schemes = [("https://", Scheme::Https), ("http://", Scheme::Http)];
+        let found = schemes.into_iter().find_map(|(name, scheme)| {
+            let (head, rest) = url.split_at_checked(name.len())?;
+            head.eq_ignore_ascii_case(name).then_some((scheme, rest))
+        });
+        let (scheme, rest) = found.ok_or_else(|| form("must begin with https:// or http://"))?;
+        let (authority, base) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        if authority.contains('@') {
+            return Err(form("must not carry credentials"));
+        }
+        if base.contains(['?', '#']) {
+            return Err(form("must end with its path: no query and no fragment"));
+        }
+        let dots = |segment: &str| [".", ".."].contains(&segment);
+        let encoded = base.to_ascii_lowercase().replace("%2e", ".");
+        if encoded.split('/').any(dots) || base.contains("//") {
+            return Err(form("must not have . or .. or empty segments"));
+        }
+        Ok(Self {
+            scheme,
+            authority: self::authority(authority)?,
+            base: base.trim_end_matches('/').to_owned(),
+        })
+    }
+
+    /// The whole, without a slash at its end.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let scheme = match self.scheme {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        };
+        format!("{scheme}://{}{}", self.authority, self.base)
+    }
+
+    /// Host and port.
+    #[must_use]
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// Whether nobody on the way can read or change what is sent: it is encrypted, or does not leave the machine.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        let host = split_port(&self.authority).0;
+        let local = host == "localhost" || host == "[::1]";
+        let loopback = host.parse().is_ok_and(|host: Ipv4Addr| host.is_loopback());
+        self.scheme == Scheme::Https || local || loopback
+    }
+}
+
+/// Host and port in lower case: a name of letters, digits, `-`, `_` and dots, an IPv4 address, or an IPv6 address in
+/// brackets.
+fn authority(given: &str) -> Result<String, Fault> {
+    let lower = given.to_ascii_lowercase();
+    let (host, port) = split_port(&lower);
+    let digits = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let is_port = |port: &str| digits(port) && port.parse().is_ok_and(|port: u16| port > 0);
+    if let Some(port) = port.filter(|port| !is_port(port)) {
+        return Err(Fault::OutOfRange {
+            got: format!("port {port:?}"),
+            min: "1".to_owned(),
+            max: u16::MAX.to_string(),
+        });
+    }
+    let bracketed = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    match bracketed {
+        Some(inner) if inner.parse::<Ipv6Addr>().is_ok() => Ok(lower),
+        Some(_) => Err(form("has an IPv6 address that cannot be read")),
+        None => {
+            host_name(host)?;
+            Ok(lower)
+        }
+    }
+}
+
+/// Host and port, which follows the last colon outside of brackets.
+pub(crate) fn split_port(authority: &str) -> (&str, Option<&str>) {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, Some(port)),
+        _ => (authority, None),
+    }
+}
+
+/// Refuses what is no name of a host in lower case: labels of `a-z 0-9 - _` with dots between.
+pub(super) fn host_name(host: &str) -> Result<(), Fault> {
+    let allowed =
+        |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_' || c == '.';
+    text(host, HOST_BYTES_MAX, allowed, "a-z, 0-9, -, _ and .")?;
+    if host.split('.').any(str::is_empty) {
+        return Err(form("has an empty label"));
+    }
+    Ok(())
+}
+
+pub(super) fn form(message: &str) -> Fault {
+    let message = message.to_owned();
+    Fault::Form { message }
+}

@@ -1,0 +1,149 @@
+//! Which hosts and paths a route is for.
+
+use super::origin::{form, host_name};
+use super::text;
+use crate::invalid::{Fault, Invalid};
+use crate::limits::PATTERN_BYTES_MAX;
+
+/// The hosts of a route.
+///
+/// ```
+/// use weir_shared::policy::route::HostPattern;
+/// let every = HostPattern::read(Some("*.Example.com")).unwrap();
+/// assert!(every.fits("eu.api.example.com") && !every.fits("example.com"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostPattern {
+    /// Any.
+    Any,
+    /// This one, in lower case.
+    Exact(String),
+    /// Those that end with this, which begins with a dot.
+    Beneath(String),
+}
+
+impl HostPattern {
+    /// Reads a pattern: a host, or `*.` and what hosts end with; none for any.
+    ///
+    /// # Errors
+    /// At `/host`.
+    pub fn read(pattern: Option<&str>) -> Result<Self, Invalid> {
+        let Some(pattern) = pattern else {
+            return Ok(Self::Any);
+        };
+        let lower = pattern.to_ascii_lowercase();
+        let at = |fault| Invalid::new("/host", fault);
+        match lower.strip_prefix("*.") {
+            Some(rest) => {
+                host_name(rest).map_err(at)?;
+                Ok(Self::Beneath(format!(".{rest}")))
+            }
+            None => {
+                host_name(&lower).map_err(at)?;
+                Ok(Self::Exact(lower))
+            }
+        }
+    }
+
+    /// Whether a host is one of them: in lower case, without port and final dot.
+    #[must_use]
+    pub fn fits(&self, host: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Exact(exact) => exact == host,
+            Self::Beneath(end) => host.len() > end.len() && host.ends_with(end.as_str()),
+        }
+    }
+}
+
+/// The paths of a route, by their segments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathPattern {
+    segments: Vec<Segment>,
+    /// Whether any number of segments may follow.
+    open: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Segment {
+    Is(String),
+    Any,
+}
+
+impl PathPattern {
+    /// Reads a pattern: segments after slashes, `*` for one segment, at the end for all that follow, even none.
+    /// No pattern is for every path.
+    ///
+    /// # Errors
+    /// At `/path`.
+    ///
+    /// ```
+    /// use weir_shared::policy::route::PathPattern;
+    /// let pattern = PathPattern::read(Some("/llm/*")).unwrap();
+    /// assert!(pattern.fits(&["llm", "v1", "chat"]) && pattern.fits(&["llm"]) && !pattern.fits(&["llms"]));
+    /// ```
+    pub fn read(pattern: Option<&str>) -> Result<Self, Invalid> {
+        let at = |fault| Invalid::new("/path", fault);
+        let pattern = pattern.unwrap_or("/*");
+        text(pattern, PATTERN_BYTES_MAX, allowed, ALLOWED).map_err(at)?;
+        let Some(rest) = pattern.strip_prefix('/') else {
+            return Err(at(form("must begin with /")));
+        };
+        if pattern.contains("//") {
+            return Err(at(form("has an empty segment")));
+        }
+        // A slash at the end says nothing: what it follows is matched with and without.
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
+        let mut segments = Vec::new();
+        if !rest.is_empty() {
+            for segment in rest.split('/') {
+                segments.push(Segment::read(segment).map_err(at)?);
+            }
+        }
+        let open = segments.pop_if(|last| *last == Segment::Any).is_some();
+        Ok(Self { segments, open })
+    }
+
+    /// Whether any number of segments may follow those that it names.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Whether a path of these decoded segments, none of them empty, is one of them.
+    #[must_use]
+    pub fn fits<S: AsRef<str>>(&self, path: &[S]) -> bool {
+        let due = self.segments.len();
+        if path.len() < due || (path.len() > due && !self.open) {
+            return false;
+        }
+        let mut pairs = self.segments.iter().zip(path);
+        pairs.all(|(segment, given)| match segment {
+            Segment::Any => true,
+            Segment::Is(text) => text == given.as_ref(),
+        })
+    }
+}
+
+const ALLOWED: &str = "letters, digits and -._~!$&'()*+,=:@ between slashes";
+
+/// What stands in a path without being encoded (RFC 3986, section 3.3), but for `;`, behind which servers read
+/// parameters. Letters of other scripts stand for themselves.
+fn allowed(c: char) -> bool {
+    match c {
+        _ if c.is_ascii_alphanumeric() => true,
+        _ if c.is_ascii() => "/-._~!$&'()*+,=:@".contains(c),
+        _ => !c.is_control() && !c.is_whitespace(),
+    }
+}
+
+impl Segment {
+    fn read(segment: &str) -> Result<Self, Fault> {
+        match segment {
+            "." | ".." => Err(form("must not have . or ..")),
+            "*" => Ok(Self::Any),
+            _ if segment.contains('*') => Err(form("has a * beside other characters")),
+            _ => Ok(Self::Is(segment.to_owned())),
+        }
+    }
+}

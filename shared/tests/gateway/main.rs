@@ -1,0 +1,16 @@
+//! The gateway: what a policy may say of it, which requests its routes take, whose they are, what they are charged, and
+//! what of them is forwarded.
+
+#![cfg(not(target_arch = "wasm32"))]
+
+mod addresses;
+mod answers;
+mod costs;
+mod document;
+mod headers;
+mod paths;
+mod refused;
+mod refused_forms;
+mod round_trip;
+mod routing;
+mod tenants;
