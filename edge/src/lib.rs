@@ -10,6 +10,11 @@ mod isolate;
 )]
 mod objects;
 mod routes;
+#[allow(
+    missing_docs,
+    reason = "what `wasm_bindgen` makes of an exported function carries no documentation"
+)]
+mod rpc;
 
 use worker::{Context, Env, Request, Response, event};
 

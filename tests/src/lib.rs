@@ -8,6 +8,7 @@
 //! | [`witness`] | what the objects of a deployment are called, and calls that fail |
 //! | [`client`], [`calls`], [`reply`], [`ratelimit`] | typed calls, raw calls, the answer and its headers |
 //! | [`fixtures`] | policies and names |
+//! | [`origin`] | a server to stand behind the gateway, which can be overloaded, slow and broken |
 //! | [`socket`] | a WebSocket |
 //! | [`schema`] | answers against the OpenAPI document |
 //! | [`workload`], [`history`], [`checker`], [`shares`] | concurrent checks, what they saw, whether the promises held, who got what |
@@ -20,6 +21,7 @@ pub mod client;
 pub mod clock;
 pub mod fixtures;
 pub mod history;
+pub mod origin;
 pub mod paths;
 pub mod ports;
 pub mod process;

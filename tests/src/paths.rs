@@ -50,6 +50,14 @@ pub fn wrangler() -> Result<PathBuf> {
     )
 }
 
+/// The bundler that npm installed.
+pub fn esbuild() -> Result<PathBuf> {
+    existing(
+        workspace().join("node_modules/.bin/esbuild"),
+        "run `npm ci`",
+    )
+}
+
 /// The driver of the browser: `WEIR_CHROMEDRIVER`, else from `PATH`.
 pub fn chromedriver() -> Result<PathBuf> {
     program("WEIR_CHROMEDRIVER", &["chromedriver"])

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread::JoinHandle;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 /// Runs the program beside a shell that waits for the end of its own input and then kills its process group. The
 /// input ends when the owner closes it and also when the owner dies by whatever means. When the program ends by
@@ -71,6 +71,24 @@ impl ProcessTree {
     /// Whether the program is still running.
     pub fn is_running(&mut self) -> bool {
         matches!(self.shell.try_wait(), Ok(None))
+    }
+
+    /// Memory in use by the whole tree, in KiB: the sum of what is resident.
+    pub fn resident_kib(&self) -> Result<u64> {
+        let output = Command::new("ps")
+            .args(["-A", "-o", "pgid=,rss="])
+            .output()
+            .context("run ps")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let group = self.shell.id().to_string();
+        let rows = text.lines().filter_map(|line| {
+            let mut words = line.split_whitespace();
+            let ours = words.next()? == group;
+            words.next()?.parse::<u64>().ok().filter(|_| ours)
+        });
+        let resident = rows.sum();
+        ensure!(resident > 0, "ps does not show the process group {group}");
+        Ok(resident)
     }
 
     /// SIGKILL to the whole tree; returns when the last process of it is gone, its ports and files closed.

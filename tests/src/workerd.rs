@@ -17,6 +17,9 @@ use crate::{clock, paths, ports};
 /// The admin token that the tests start a deployment with: 36 bytes.
 pub const TOKEN: &str = "bootstrap-token-of-the-tests-1234567";
 
+/// The header in which a request says what the platform says of it, where the setup allows that.
+pub const PLATFORM_HEADER: &str = "test-platform";
+
 /// The regions of [`Setup::three_regions`].
 pub const REGIONS: [&str; 3] = ["wnam", "weur", "apac"];
 
@@ -48,6 +51,7 @@ pub struct Setup {
     region_header: bool,
     variables: Vec<(String, String)>,
     local_network: bool,
+    platform_header: bool,
     probe: Option<Probe>,
     witnessed: bool,
 }
@@ -80,6 +84,7 @@ impl Setup {
             region_header: false,
             variables: Vec::new(),
             local_network: false,
+            platform_header: false,
             probe: None,
             witnessed: false,
         }
@@ -115,6 +120,14 @@ impl Setup {
         }
     }
 
+    /// Lets requests say in [`PLATFORM_HEADER`], as JSON, what the platform says of a request (its `cf`).
+    pub fn platform_header(self) -> Self {
+        Self {
+            platform_header: true,
+            ..self
+        }
+    }
+
     /// Another Worker than the one under test.
     pub fn build(self, folder: &Path) -> Self {
         Self {
@@ -123,8 +136,8 @@ impl Setup {
         }
     }
 
-    /// Adds a service whose entry is `script`; the Worker's entry is `./index.js` beside it, and the first isolate
-    /// is bound as `WEIR`.
+    /// Adds a service whose entry is `script`; the Worker's entry is `./index.js` beside it, the first isolate is bound
+    /// as `WEIR`, and `WEIR_TOKEN` is the admin token.
     pub fn probe(self, script: &str) -> Self {
         Self {
             probe: Some(Probe {
@@ -278,6 +291,12 @@ impl Workerd {
         std::fs::read_to_string(self.log_path()).unwrap_or_default()
     }
 
+    /// Memory in use by workerd, in KiB.
+    pub fn resident_kib(&self) -> Result<u64> {
+        let process = self.process.as_ref().context("workerd is not running")?;
+        process.resident_kib()
+    }
+
     /// SIGKILL, in the middle of whatever it does.
     pub fn kill_hard(&mut self) {
         if let Some(mut process) = self.process.take() {
@@ -349,12 +368,16 @@ fn config(setup: &Setup, services: &[Service], folder: &Path) -> Result<String> 
             "    (name = \"internet\", network = (allow = [\"public\", \"private\", \"local\"])),\n",
         );
     }
+    let http = match setup.platform_header {
+        true => format!("cfBlobHeader = {PLATFORM_HEADER:?}"),
+        false => String::new(),
+    };
     let (mut sockets, mut workers) = (String::new(), String::new());
     for Service { name, port, .. } in services {
         writeln!(listed, "    (name = {name:?}, worker = .{name}),")?;
         writeln!(
             sockets,
-            "    (name = {name:?}, address = \"127.0.0.1:{port}\", http = (), service = {name:?}),"
+            "    (name = {name:?}, address = \"127.0.0.1:{port}\", http = ({http}), service = {name:?}),"
         )?;
     }
     for service in services {
@@ -383,6 +406,9 @@ fn worker(setup: &Setup, service: &Service) -> Result<String> {
     let mut bindings = String::new();
     if service.is_probe {
         bindings.push_str("    (name = \"WEIR\", service = \"main\"),\n");
+        if let Some(token) = &setup.token {
+            writeln!(bindings, "    (name = \"WEIR_TOKEN\", text = {token:?}),")?;
+        }
     } else {
         for (class, binding) in OBJECTS {
             writeln!(

@@ -1,13 +1,15 @@
-//! The keys of an identity provider, as this isolate knows them: plain data, fetched again every hour.
+//! The keys of identity providers, as this isolate knows them: plain data by the URL of each key set, fetched again
+//! every hour.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use futures_channel::oneshot;
 use futures_util::StreamExt;
 use weir_shared::access::jwt::{KeySet, PublicKey};
 use weir_shared::limits::{
     CALL_MS_MAX, PROVIDER_KEYS_BYTES_MAX, PROVIDER_KEYS_MAX, PROVIDER_KEYS_MS,
-    PROVIDER_KEYS_MS_MAX, PROVIDER_KEYS_MS_MIN,
+    PROVIDER_KEYS_MS_MAX, PROVIDER_KEYS_MS_MIN, PROVIDERS_MAX,
 };
 use weir_shared::units::EpochMs;
 use worker::{Fetch, Method, Request, RequestInit, RequestRedirect, console_error};
@@ -17,20 +19,19 @@ use crate::isolate::now;
 use crate::isolate::request::RequestHandles;
 use crate::objects::deadline::{sleep, within};
 
-/// Where Cloudflare Access publishes them.
-const PATH: &str = "/cdn-cgi/access/certs";
-
 /// How long a request sleeps before it looks again while another fetches them.
 const LOOK_MS: u64 = 20;
 
 thread_local! {
-    static KEYS: RefCell<Keys> = RefCell::default();
+    static KEYS: RefCell<Sets> = RefCell::default();
 }
 
-/// What is known of the keys.
+/// What is known of each key set, by its URL. Only the deployment and its policy name URLs.
+type Sets = BTreeMap<String, Keys>;
+
+/// What is known of the keys of one set.
 #[derive(Default)]
 struct Keys {
-    issuer: String,
     keys: Vec<PublicKey>,
     fetched_at: Option<EpochMs>,
     asked_at: Option<EpochMs>,
@@ -52,13 +53,7 @@ enum Next {
 }
 
 impl Keys {
-    fn next(&mut self, issuer: &str, id: &str, now: EpochMs) -> Next {
-        if self.issuer != issuer {
-            *self = Self {
-                issuer: issuer.to_owned(),
-                ..Self::default()
-            };
-        }
+    fn next(&mut self, id: &str, now: EpochMs) -> Next {
         let age_ms = self.fetched_at.map(|at| now.since(at));
         if age_ms.is_some_and(|age_ms| age_ms >= PROVIDER_KEYS_MS_MAX) {
             self.keys.clear();
@@ -95,31 +90,31 @@ impl Keys {
     }
 }
 
-/// The provider's key of that name; `None` when it has none.
+/// The key of that name in the key set at `url`; `None` when it has none.
 ///
 /// # Errors
 /// 503 while the keys cannot be had.
 pub async fn key(
     handles: &RequestHandles,
-    issuer: &str,
+    url: &str,
     id: &str,
 ) -> Result<Option<PublicKey>, Failure> {
     let started = now();
     let out_of_reach = || Failure::Unavailable {
-        what: format!("the keys of {issuer}"),
+        what: format!("the keys of {url}"),
     };
     loop {
         let at = now();
-        let next = with(|keys| keys.next(issuer, id, at))?;
+        let next = with(url, |keys| keys.next(id, at))?;
         match next {
             Next::Known(key) => return Ok(key),
             Next::Refresh(key) => {
-                let _landing = start(handles, issuer);
+                let _landing = start(handles, url);
                 return Ok(Some(key));
             }
             Next::Fetch => {
                 // Looked at again, whatever came of it.
-                let _landed = start(handles, issuer).await;
+                let _landed = start(handles, url).await;
             }
             Next::Wait if at.since(started) < CALL_MS_MAX => sleep(LOOK_MS).await,
             Next::Wait | Next::OutOfReach => return Err(out_of_reach()),
@@ -127,17 +122,31 @@ pub async fn key(
     }
 }
 
-fn with<R>(step: impl FnOnce(&mut Keys) -> R) -> Result<R, Failure> {
-    KEYS.with(|keys| match keys.try_borrow_mut() {
-        Ok(mut keys) => Ok(step(&mut keys)),
+fn with<R>(url: &str, step: impl FnOnce(&mut Keys) -> R) -> Result<R, Failure> {
+    KEYS.with(|sets| match sets.try_borrow_mut() {
+        Ok(mut sets) => {
+            make_room(&mut sets, url);
+            Ok(step(sets.entry(url.to_owned()).or_default()))
+        }
         Err(error) => Err(Failure::Internal(error.to_string())),
     })
 }
 
+/// Forgets the set that was asked for longest ago, where a policy after another has named more than fit.
+fn make_room(sets: &mut Sets, url: &str) {
+    if sets.contains_key(url) || sets.len() < PROVIDERS_MAX {
+        return;
+    }
+    let oldest = sets.iter().min_by_key(|(_, keys)| keys.asked_at);
+    if let Some(oldest) = oldest.map(|(url, _)| url.clone()) {
+        sets.remove(&oldest);
+    }
+}
+
 /// Fetches the keys, whatever becomes of the request.
-fn start(handles: &RequestHandles, issuer: &str) -> oneshot::Receiver<()> {
+fn start(handles: &RequestHandles, url: &str) -> oneshot::Receiver<()> {
     let (landed, landing) = oneshot::channel();
-    let url = format!("{issuer}{PATH}");
+    let url = url.to_owned();
     handles.detach(async move {
         let fetched = match within(CALL_MS_MAX, fetch(&url)).await {
             Some(Ok(set)) => Some(set),
@@ -151,7 +160,7 @@ fn start(handles: &RequestHandles, issuer: &str) -> oneshot::Receiver<()> {
             }
         };
         let at = now();
-        if let Err(failure) = with(|keys| keys.take(fetched, at)) {
+        if let Err(failure) = with(&url, |keys| keys.take(fetched, at)) {
             console_error!("{url}: {failure:?}");
         }
         // The request may have stopped waiting.

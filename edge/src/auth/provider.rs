@@ -14,6 +14,9 @@ use crate::isolate::request::RequestHandles;
 
 const ASSERTION_HEADER: &str = "cf-access-jwt-assertion";
 
+/// Where Cloudflare Access publishes its keys.
+const KEYS_PATH: &str = "/cdn-cgi/access/certs";
+
 /// The variable that names the team's domain, such as `example.cloudflareaccess.com`.
 const TEAM_DOMAIN: &str = "WEIR_ACCESS_TEAM_DOMAIN";
 /// The variable that names the application: its audience tag.
@@ -82,10 +85,8 @@ pub async fn identity(
     let Some(identity) = assertion.identity(&expected, now()) else {
         return Ok(None);
     };
-    let Some(key) = certs::key(handles, &provider.issuer, &assertion.key_id).await? else {
-        return Ok(None);
-    };
-    if !signature::holds(&key, &assertion).await? {
+    let url = format!("{}{KEYS_PATH}", provider.issuer);
+    if !is_signed(handles, &url, &assertion).await? {
         return Ok(None);
     }
     let principal = Principal {
@@ -95,4 +96,19 @@ pub async fn identity(
         prefix: None,
     };
     Ok(Some((principal, identity.expires_at)))
+}
+
+/// Whether an assertion is signed with the key that it names, of the key set at `url`.
+///
+/// # Errors
+/// 503 while the keys cannot be had.
+pub async fn is_signed(
+    handles: &RequestHandles,
+    url: &str,
+    assertion: &Assertion,
+) -> Result<bool, Failure> {
+    match certs::key(handles, url, &assertion.key_id).await? {
+        Some(key) => signature::holds(&key, assertion).await,
+        None => Ok(false),
+    }
 }

@@ -137,11 +137,18 @@ impl Visitor<'_> {
 
     fn decides(&self) -> bool {
         use Endpoint::{
-            Check, CheckBatch, GuardAcquire, GuardRelease, GuardRenew, Reserve, Settle,
+            Check, CheckBatch, GuardAcquire, GuardRelease, GuardRenew, Report, Reserve, Settle,
         };
         matches!(
             self.route.endpoint,
-            Check | CheckBatch | Reserve | Settle | GuardAcquire | GuardRenew | GuardRelease
+            Check
+                | CheckBatch
+                | Reserve
+                | Settle
+                | Report
+                | GuardAcquire
+                | GuardRenew
+                | GuardRelease
         )
     }
 

@@ -6,7 +6,7 @@ use weir_shared::check::Check;
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::limiting::key::SEPARATOR;
 use weir_shared::limiting::reservation::{Place as ReservedPlace, Reservation, Reserved};
-use weir_shared::limits::RESERVATION_MS;
+use weir_shared::limits::{JSON_INTEGER_MAX, RESERVATION_MS};
 use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::check::DecisionBody;
 use weir_shared::wire::operator::live::DecisionSample;
@@ -18,11 +18,11 @@ use super::question::{Outcome, Question};
 use super::region::Loaded;
 use super::request::RequestHandles;
 use super::shard::question_id;
-use super::slot::given;
+use super::slot::{Taken, given, taken};
 use super::{now, with};
 use crate::auth::reservation::seal;
 use crate::http::failure::Failure;
-use crate::http::ratelimit::Standing;
+use crate::http::ratelimit::{Promise, Standing};
 
 /// Who decides the questions of one request, or of one batch.
 pub struct Asker<'a> {
@@ -35,11 +35,22 @@ pub struct Asker<'a> {
 }
 
 /// An answer, with what its headers say.
+#[derive(Clone)]
 pub struct Answered {
     /// The decision.
     pub body: DecisionBody,
     /// Every budget and limit that was decided, the binding one first.
     pub standings: Vec<Standing>,
+}
+
+/// What came of a question of the Worker itself.
+pub struct Admission {
+    /// The answer.
+    pub answered: Answered,
+    /// What can be settled, by the index of its item; nothing of a question that was denied.
+    pub reservations: Vec<(usize, Reservation)>,
+    /// The slot that was taken, where the question names a guard and was admitted.
+    pub slot: Option<Taken>,
 }
 
 impl Asker<'_> {
@@ -57,6 +68,7 @@ impl Asker<'_> {
             Place::Isolate { key, .. } | Place::Shard { key, .. } => {
                 format!("{}{SEPARATOR}{}", key.limit, key.key)
             }
+            Place::Overload(check) => format!("{SEPARATOR}{}", check.name),
             Place::Open => String::new(),
         });
         Ok(names.filter(|name| !name.is_empty()).collect())
@@ -68,22 +80,13 @@ impl Asker<'_> {
     /// As [`Asker::plan`].
     pub async fn answer(&self, check: &Check) -> Result<Answered, Failure> {
         let steps = steps(check, self.loaded, self.region)?;
-        let question = Question {
-            handles: self.handles,
-            region: self.region,
-            steps: &steps,
-        };
-        let Some(outcome) = question.decide().await? else {
-            // A newer policy has taken it away meanwhile.
-            let fields = check.items.first().map_or("", |item| item.at.as_str());
-            return Err(Failure::unknown("limit", fields));
-        };
-        self.count(check, &steps, &outcome)?;
+        let outcome = self.decide(check, &steps).await?;
         let mut answered = self.answered(&steps, &outcome)?;
         if outcome.verdict.admitted {
+            let tenant = check.tenant.as_deref();
             if check.reserve {
-                answered.body.reservation =
-                    self.reserve(check.tenant.as_deref(), &steps, &outcome)?;
+                let reservation = self.reservation(tenant, &steps, &outcome, |_| true);
+                answered.body.reservation = Some(seal(&self.handles.env, &reservation)?);
             }
             self.give_slot(check, &steps, &outcome, &mut answered.body)?;
         }
@@ -91,6 +94,52 @@ impl Asker<'_> {
             self.show(check, &answered.body)?;
         }
         Ok(answered)
+    }
+
+    /// Decides a question for this Worker itself, which settles the items of `settled` one by one and gives the slot
+    /// back: nothing is sealed, as nothing leaves the Worker.
+    ///
+    /// # Errors
+    /// As [`Asker::plan`].
+    pub async fn admit(&self, check: &Check, settled: &[usize]) -> Result<Admission, Failure> {
+        let steps = steps(check, self.loaded, self.region)?;
+        let outcome = self.decide(check, &steps).await?;
+        let mut admission = Admission {
+            answered: self.answered(&steps, &outcome)?,
+            reservations: Vec::new(),
+            slot: None,
+        };
+        if outcome.verdict.admitted {
+            let tenant = check.tenant.as_deref();
+            let reservations = settled.iter().map(|index| {
+                let reservation = self.reservation(tenant, &steps, &outcome, |step| step == *index);
+                (*index, reservation)
+            });
+            admission.reservations = reservations.collect();
+            let whose = (self.region, tenant.unwrap_or_default());
+            let mut taken = places(&steps).filter_map(|at| taken(whose, &steps, &outcome, at));
+            admission.slot = taken.next();
+        }
+        if steps.iter().any(|step| step.cost > 0) {
+            self.show(check, &admission.answered.body)?;
+        }
+        Ok(admission)
+    }
+
+    /// Decides and counts.
+    async fn decide(&self, check: &Check, steps: &[Step<'_>]) -> Result<Outcome, Failure> {
+        let question = Question {
+            handles: self.handles,
+            region: self.region,
+            steps,
+        };
+        let Some(outcome) = question.decide().await? else {
+            // A newer policy has taken it away meanwhile.
+            let fields = check.items.first().map_or("", |item| item.at.as_str());
+            return Err(Failure::unknown("limit", fields));
+        };
+        self.count(check, steps, &outcome)?;
+        Ok(outcome)
     }
 
     /// Shows some of the decisions to whoever watches.
@@ -181,15 +230,23 @@ impl Asker<'_> {
         for at in std::iter::once(binding).chain(places(steps)) {
             let dimension = &steps[at.0].dimensions[at.1];
             let named = |standing: &Standing| standing.name == dimension.name;
-            if matches!(dimension.place, Place::Open) {
+            let Some(decision) = whole(dimension, outcome, at) else {
                 continue;
-            }
-            if let Some(decision) = whole(dimension, outcome, at)
-                && !standings.iter().any(named)
-            {
+            };
+            // While a resource is not overloaded nothing bounds its clients; then what it serves is the bound.
+            let promise = match dimension.place {
+                Place::Open => continue,
+                Place::Overload(_) if decision.limit == JSON_INTEGER_MAX => continue,
+                Place::Overload(_) => Promise {
+                    quota: decision.limit,
+                    ..dimension.promise
+                },
+                _ => dimension.promise,
+            };
+            if !standings.iter().any(named) {
                 standings.push(Standing {
                     name: dimension.name.to_owned(),
-                    promise: dimension.promise,
+                    promise,
                     remaining: decision.remaining,
                     reset_at: decision.reset_at,
                 });
@@ -225,15 +282,17 @@ impl Asker<'_> {
         Ok(Answered { body, standings })
     }
 
-    /// The text by which what was charged can be settled. What was charged only to be counted is not reserved.
-    fn reserve(
+    /// What was charged for the checks that `which` names, to be settled. What was charged only to be counted is not
+    /// reserved.
+    fn reservation(
         &self,
         tenant: Option<&str>,
         steps: &[Step<'_>],
         outcome: &Outcome,
-    ) -> Result<Option<String>, Failure> {
+        which: impl Fn(usize) -> bool,
+    ) -> Reservation {
         let mut charges = Vec::new();
-        for at in places(steps) {
+        for at in places(steps).filter(|at| which(at.0)) {
             let (step, dimension) = (&steps[at.0], &steps[at.0].dimensions[at.1]);
             let charge = outcome.answers.get(at).map(|answer| &answer.charge);
             let place = match (&dimension.place, charge) {
@@ -268,14 +327,13 @@ impl Asker<'_> {
                 place,
             });
         }
-        let reservation = Reservation {
+        Reservation {
             op: question_id(),
             region: self.region.to_owned(),
             tenant: tenant.map(str::to_owned),
             expires_at: now().plus(RESERVATION_MS),
             charges,
-        };
-        seal(&self.handles.env, &reservation).map(Some)
+        }
     }
 }
 

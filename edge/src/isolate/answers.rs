@@ -26,6 +26,8 @@ pub enum Charge {
     Nothing,
     /// A window of a pool.
     Pool(WindowLabel),
+    /// A resource.
+    Resource,
     /// A key of this isolate.
     Local(ScaledReceipt),
     /// Units drawn earlier from a key of a shard, by that draw.

@@ -135,15 +135,22 @@ async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>, token_wanted
         access_revision: view.tokens.revision(),
         tokens_used: view.tokens.uses.take(TOKENS_USED_MAX, sent_at),
         token_wanted,
+        overload: view.shares(sent_at),
     });
     let Ok(body) = composed else {
         return;
     };
     let frame = body.frame.as_ref().map(|frame| frame.sequence);
+    let told = body.overload.is_some();
     let answer = call(env, Address::region(region), &body, CALL_MS_MAX).await;
     let answered_at = now();
     let applied = with(region, |view| {
         view.refreshing_until = EpochMs(0);
+        if told {
+            let reply = answer.as_ref().ok();
+            let reply = reply.and_then(|reply| reply.overload.as_ref());
+            view.overload.finish(reply, answered_at);
+        }
         match &answer {
             Ok(reply) => {
                 apply(view, reply, &sequences, answered_at);
@@ -264,7 +271,8 @@ async fn rounds(env: &Env, region: &str) {
         let at = now();
         let due = with(region, |view| {
             view.note_lapsed(at);
-            let told = view.outbox.is_empty() && !view.tokens.uses.due(at);
+            let told =
+                view.outbox.is_empty() && !view.tokens.uses.due(at) && !view.overload.restless();
             (exchanges_due(view, region, at), told)
         });
         match due {

@@ -89,10 +89,10 @@ impl<'a> Planner<'a> {
         self.kept((name, charged), kind, terms, &stance, item)
     }
 
-    /// The tenant, without which neither a meter nor a guard is asked.
-    fn metered(&self) -> Result<&'a str, Failure> {
+    /// The tenant, without which neither a meter nor a guard nor a resource is asked.
+    pub(super) fn metered(&self) -> Result<&'a str, Failure> {
         self.tenant
-            .ok_or_else(|| Failure::Internal("a meter or guard without a tenant".to_owned()))
+            .ok_or_else(|| Failure::Internal("a check without its tenant".to_owned()))
     }
 
     fn kept(

@@ -12,6 +12,7 @@ pub mod lease;
 pub mod local;
 pub mod local_budget;
 mod metering;
+pub mod overload;
 pub mod parts;
 pub mod plan;
 pub mod question;

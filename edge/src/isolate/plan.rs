@@ -23,6 +23,7 @@ use weir_shared::wire::policy::{OnUnavailable, Scope};
 
 use super::kept::{shard_of, terms_of};
 use super::now;
+use super::overload::OverloadCheck;
 use super::region::Loaded;
 use crate::http::failure::Failure;
 use crate::http::ratelimit::Promise;
@@ -115,6 +116,8 @@ pub enum Place<'a> {
         /// Whether it is the only key of a tenant that the policy names.
         known: bool,
     },
+    /// What this isolate knows of a resource.
+    Overload(OverloadCheck<'a>),
     /// Nowhere: nothing bounds it.
     Open,
 }
@@ -221,6 +224,7 @@ impl<'a> Planner<'a> {
             }
             Target::Meter { name, .. } => self.meter(name, item),
             Target::Guard(name) => self.guard(name, item),
+            Target::Overload(name) => self.overload(name, item),
             Target::Limit { name, keys } => {
                 let limit = limit_named(self.loaded, name, &item.at)?;
                 let mut step = Step {

@@ -240,6 +240,18 @@ impl<'a> Question<'a> {
                     ..Answer::uncharged(decision)
                 }))
             }
+            Place::Overload(check) => {
+                let cost = if dimension.look { 0 } else { dimension.units };
+                let decision = check.decide(cost)?;
+                let charge = match decision.admitted() && !dimension.look {
+                    true => Charge::Resource,
+                    false => Charge::Nothing,
+                };
+                Ok(Held::decided(Answer {
+                    charge,
+                    ..Answer::uncharged(decision)
+                }))
+            }
             Place::Open => Ok(Held::decided(Answer::uncharged(open(now())))),
             Place::Shard { .. } if dimension.takes_slots() => Ok(Held::Elsewhere),
             Place::Shard { key, machine, .. } => {
@@ -392,6 +404,7 @@ impl<'a> Question<'a> {
                     };
                     check.undo(receipt, dimension.units)?;
                 }
+                (Place::Overload(check), Charge::Resource) => check.undo(dimension.units)?,
                 (Place::Shard { key, .. }, Charge::Drawn(receipt)) => {
                     with(self.region, |view| {
                         let tap = view.tap(key, at_ms);

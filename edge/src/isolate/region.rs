@@ -19,10 +19,12 @@ use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
 use weir_shared::wire::policy::Scope;
 use weir_shared::wire::region::SavedPolicy;
+use weir_shared::wire::shares::SharesBody;
 use worker::console_error;
 
 use super::access::Tokens;
 use super::kept::scope_of;
+use super::overload::Resources;
 
 /// The isolate lives once: another one has another id.
 const INCARNATION: Incarnation = Incarnation(1);
@@ -56,6 +58,8 @@ pub struct RegionView {
     pub outbox: Outbox,
     /// The tokens.
     pub tokens: Tokens,
+    /// Resources that may be overloaded.
+    pub overload: Resources,
     /// The keys of limits that this isolate keeps for itself.
     pub store: Store,
     /// Budgets that this isolate keeps for itself.
@@ -81,6 +85,7 @@ impl RegionView {
             tended_until: EpochMs(0),
             outbox: Outbox::new(id, INCARNATION),
             tokens: Tokens::default(),
+            overload: Resources::default(),
             store: Store::default(),
             budgets: BTreeMap::new(),
             holders: BTreeMap::new(),
@@ -88,6 +93,11 @@ impl RegionView {
             lines: Lines::default(),
             purged_at: EpochMs(0),
         }
+    }
+
+    /// What there is to tell of overloaded resources.
+    pub fn shares(&mut self, now: EpochMs) -> Option<SharesBody> {
+        self.overload.begin(self.id, now)
     }
 
     /// The holder of a pool of the policy.
@@ -156,6 +166,7 @@ impl RegionView {
     pub fn restless(&self, now: EpochMs) -> bool {
         !self.outbox.is_empty()
             || self.tokens.uses.due(now)
+            || self.overload.restless()
             || self.holders.values().any(|holder| holder.restless(now))
             || self.budgets_held().any(|holder| holder.lapsing(now))
             || self.taps.values().any(Tap::restless)
@@ -206,6 +217,7 @@ impl RegionView {
                     holder.ask_again();
                 }
                 self.store.retain(|limit| policy.limits.contains_key(limit));
+                self.overload.retain(&policy);
                 self.taps.retain(|key, _| {
                     // What was drawn from another shard is nothing to the one that keeps the key now.
                     let scope = scope_of(&policy, &key.limit);

@@ -1,6 +1,7 @@
 //! One request's handles of the platform. They live as long as the request and what it leaves running.
 
 use std::future::Future;
+use std::rc::Rc;
 
 use worker::{Context, Env};
 
@@ -9,14 +10,26 @@ use worker::{Context, Env};
 pub struct RequestHandles {
     /// Bindings.
     pub env: Env,
-    context: Context,
+    context: Rc<Context>,
 }
 
 impl RequestHandles {
     /// The handles of one request.
     #[must_use]
     pub fn new(env: Env, context: Context) -> Self {
-        Self { env, context }
+        Self {
+            env,
+            context: Rc::new(context),
+        }
+    }
+
+    /// The same handles, for what the request leaves running.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Self {
+            env: self.env.clone(),
+            context: Rc::clone(&self.context),
+        }
     }
 
     /// Runs `future` to its end, at most 30 seconds, whatever becomes of the request.

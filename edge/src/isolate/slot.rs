@@ -31,46 +31,72 @@ pub struct Given {
     pub expires_at: EpochMs,
 }
 
-/// The slot that an admitted request takes, of the dimension `at`. `None` where that dimension takes none. What a guard
-/// let through without one, as it does not deny or was out of reach, gets a text that holds nothing.
+/// A slot as the Worker itself keeps it.
+pub struct Taken {
+    /// Which, and where.
+    pub slot: Slot,
+    /// How long it is held unless it is renewed.
+    pub lease_ms: u64,
+    /// When it lapses unless it is renewed.
+    pub expires_at: EpochMs,
+}
+
+/// The slot that an admitted request takes, of the dimension `at`, as text. `None` where that dimension takes none.
 ///
 /// # Errors
 /// When the deployment has no secret, which no authenticated request meets.
 pub fn given(
     handles: &RequestHandles,
-    (region, tenant): (&str, &str),
+    whose: (&str, &str),
     steps: &[Step<'_>],
     outcome: &Outcome,
     at: At,
 ) -> Result<Option<Given>, Failure> {
+    let Some(taken) = taken(whose, steps, outcome, at) else {
+        return Ok(None);
+    };
+    Ok(Some(Given {
+        text: seal(&handles.env, &taken.slot)?,
+        expires_at: taken.expires_at,
+    }))
+}
+
+/// The slot that an admitted request takes, of the dimension `at`. `None` where that dimension takes none. What a guard
+/// let through without one, as it does not deny or was out of reach, gets a slot that holds nothing.
+pub fn taken(
+    (region, tenant): (&str, &str),
+    steps: &[Step<'_>],
+    outcome: &Outcome,
+    at: At,
+) -> Option<Taken> {
     let (step, dimension) = (&steps[at.0], &steps[at.0].dimensions[at.1]);
     let (Place::Shard { shard, kind, .. }, Charged::Guard(guard)) =
         (&dimension.place, step.charged)
     else {
-        return Ok(None);
+        return None;
     };
     let Kind::Slots { lease_ms } = *kind else {
-        return Ok(None);
+        return None;
     };
     if dimension.look {
-        return Ok(None);
+        return None;
     }
-    let taken = match outcome.answers.get(at).map(|answer| &answer.charge) {
+    let held = match outcome.answers.get(at).map(|answer| &answer.charge) {
         Some(Charge::Shard(receipt)) => receipt.slot(),
         _ => None,
     };
-    let slot = Slot {
-        guard: guard.to_owned(),
-        tenant: tenant.to_owned(),
-        held: taken.map(|(id, _)| HeldSlot {
-            region: shard.is_regional().then(|| region.to_owned()),
-            id,
-        }),
-    };
-    Ok(Some(Given {
-        text: seal(&handles.env, &slot)?,
-        expires_at: taken.map_or_else(|| now().plus(lease_ms), |(_, expires_at)| expires_at),
-    }))
+    Some(Taken {
+        slot: Slot {
+            guard: guard.to_owned(),
+            tenant: tenant.to_owned(),
+            held: held.map(|(id, _)| HeldSlot {
+                region: shard.is_regional().then(|| region.to_owned()),
+                id,
+            }),
+        },
+        lease_ms,
+        expires_at: held.map_or_else(|| now().plus(lease_ms), |(_, expires_at)| expires_at),
+    })
 }
 
 /// Renews or releases a slot, from any isolate of any region.

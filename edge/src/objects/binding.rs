@@ -22,7 +22,7 @@ const HINTS: [&str; 9] = [
 /// A class of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// One for each budget, and for each shard of keys of the deployment.
+    /// One for each budget, for each shard of keys of the deployment, and one for its overloaded resources.
     Coordinator,
     /// One for each region, and for each shard of its keys.
     Region,
@@ -58,6 +58,16 @@ impl<'a> Address<'a> {
         Self {
             class: Class::Coordinator,
             name,
+            place: home,
+        }
+    }
+
+    /// The hub of overloaded resources. No budget, limit or shard of keys has a name with a slash and no number.
+    #[must_use]
+    pub fn hub(home: &'a str) -> Self {
+        Self {
+            class: Class::Coordinator,
+            name: "overload/hub",
             place: home,
         }
     }

@@ -13,6 +13,7 @@ use weir_shared::wire::region::{ContactBody, ContactReply};
 use weir_shared::wire::region_pool::{RegionPoolBody, RegionPoolReply};
 use weir_shared::wire::series::{SeriesBody, SeriesReply, TotalsBody, TotalsReply};
 use weir_shared::wire::settlement::{SettleBody, SettleReply};
+use weir_shared::wire::shares::{SharesBody, SharesReply};
 use weir_shared::wire::windows::{ClosedBody, ClosedReply, WindowsBody, WindowsReply};
 
 use super::binding::{Call, Class};
@@ -35,6 +36,7 @@ macro_rules! calls {
 calls! {
     ExchangeBody => Coordinator "exchange" -> ExchangeAnswer;
     RegionPoolBody => Coordinator "split" -> RegionPoolReply;
+    SharesBody => Coordinator "shares" -> SharesReply;
     ContactBody => Region "contact" -> ContactReply;
     SettleBody => Region "settle" -> SettleReply;
     DecideBody => Region | Coordinator "decide" -> DecideReply;

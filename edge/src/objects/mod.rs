@@ -4,6 +4,7 @@ pub mod binding;
 pub mod calls;
 pub mod coordinator;
 pub mod deadline;
+mod hubs;
 mod keys;
 pub mod ledger;
 mod pool_rows;

@@ -1,11 +1,13 @@
 //! Finds the route of a request, lets the caller in or not, and hands the request to what serves it. Nothing more.
 
 mod check;
+mod gateway;
 mod guards;
 mod metrics;
 mod operator;
 mod own;
 pub mod place;
+mod report;
 mod reserve;
 mod session;
 mod settle;
@@ -35,10 +37,11 @@ pub async fn serve(mut request: Request, env: Env, context: Context) -> worker::
 async fn route(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
     let path = request.path();
     let method = request.inner().method();
-    let matched = find(&method, &path).map_err(|missed| match missed {
-        Missed::Path => no_route(),
-        Missed::Method { allow } => Failure::Method { allow },
-    })?;
+    let matched = match find(&method, &path) {
+        Ok(matched) => matched,
+        Err(Missed::Path) => return gateway::serve(request, handles).await,
+        Err(Missed::Method { allow }) => return Err(Failure::Method { allow }),
+    };
     match matched.route.access {
         Access::Public => public(request, handles, matched.route).await,
         Access::Roles(_) => private(request, handles, &matched).await,
@@ -81,6 +84,7 @@ async fn answer(
         Endpoint::CheckBatch => check::batch(request, handles, caller).await,
         Endpoint::Reserve => reserve::reserve(request, handles, caller).await,
         Endpoint::Settle => settle::settle(request, handles, caller).await,
+        Endpoint::Report => report::report(request, handles, caller).await,
         Endpoint::GuardAcquire => guards::acquire(request, handles, caller).await,
         Endpoint::GuardRenew => guards::renew(request, handles, caller).await,
         Endpoint::GuardRelease => guards::release(request, handles, caller).await,

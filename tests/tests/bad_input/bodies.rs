@@ -10,11 +10,12 @@ use crate::{
     BATCH, CHECK, POLICY, RESERVE, SESSION, SETTLE, assert_left_of_budget, deployment, state,
 };
 
-const ROUTES: [(&str, &str, usize); 6] = [
+const ROUTES: [(&str, &str, usize); 7] = [
     ("POST", CHECK, CHECK_BODY_BYTES_MAX),
     ("POST", BATCH, CHECK_BODY_BYTES_MAX),
     ("POST", RESERVE, CHECK_BODY_BYTES_MAX),
     ("POST", SETTLE, CHECK_BODY_BYTES_MAX),
+    ("POST", "/v1/report", CHECK_BODY_BYTES_MAX),
     ("PUT", POLICY, POLICY_BODY_BYTES_MAX),
     ("POST", SESSION, OPERATOR_BODY_BYTES_MAX),
 ];

@@ -59,6 +59,7 @@ fn document() -> Value {
     );
     let document = with(document, "/regions", json!(["weur", "enam"]));
     let document = with(document, "/home", json!("weur"));
+    let document = with(document, "/overload", json!({ "origin": {} }));
     with(
         document,
         "/guards",

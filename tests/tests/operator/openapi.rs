@@ -56,6 +56,7 @@ async fn real_answers_keep_to_the_document() {
         json!({ "tenant": "acme", "budget": "tokens", "cost": 2, "reserve": true }),
         json!({ "tenant": "acme", "budget": "tokens", "cost": 100_000 }),
         json!({ "limit": "per_ip", "key": "k" }),
+        json!({ "tenant": "acme", "overload": "origin" }),
     ] {
         let reply = client.post("/v1/check", &check).await.unwrap();
         assert_keeps_to(&openapi, "POST", "/v1/check", &reply);
@@ -70,6 +71,10 @@ async fn real_answers_keep_to_the_document() {
         (
             "/v1/settle",
             json!({ "reservation": reservation, "actual": 1 }),
+        ),
+        (
+            "/v1/report",
+            json!({ "resource": "origin", "tenant": "acme", "outcome": "failure" }),
         ),
         ("/operator/v1/policy/preview", crate::document()),
         ("/operator/v1/reset", json!({ "tenant": "acme" })),

@@ -19,8 +19,19 @@ const EXPORTS: [&str; 8] = [
 /// Those that other Workers can bind. What stands here answers the outside: add with care.
 const ENTRY_POINTS: [&str; 1] = ["default"];
 
-/// The methods of the default entry point, which a service binding can call. `fetch` authenticates inside itself.
-const ENTRY_METHODS: [&str; 2] = ["constructor", "fetch"];
+/// The methods of the default entry point, which a service binding can call. Each authenticates inside itself.
+const ENTRY_METHODS: [&str; 10] = [
+    "acquire",
+    "check",
+    "checkBatch",
+    "constructor",
+    "fetch",
+    "release",
+    "renew",
+    "report",
+    "reserve",
+    "settle",
+];
 
 /// The methods of each object's class, which the platform or a stub can call.
 const OBJECT_METHODS: [&str; 9] = [
@@ -43,12 +54,15 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 const methods = (value) =>
   typeof value === "function" ? Object.getOwnPropertyNames(value.prototype).sort() : Object.keys(value).sort();
 
-const called = async (service, method) => {
+// What is no token, each in a form that a method could trip over.
+const TOKENS = [undefined, null, "", "no-token", 7, { token: "x" }, "a\nauthorization: b", "\u{1f511}", "x".repeat(100000)];
+
+const called = async (service, method, token) => {
   try {
-    const answer = await service[method]("POST", "/operator/v1/policy", "{}");
-    return `answered ${String(answer?.status ?? answer)}`;
+    const answer = await service[method](token, "queries", { tenant: "acme" });
+    return Number((typeof answer === "string" ? JSON.parse(answer) : answer).status);
   } catch (error) {
-    return `refused: ${error}`;
+    return `threw: ${error}`;
   }
 };
 
@@ -59,7 +73,9 @@ export default {
     if (path === "/call") {
       const answers = {};
       for (const method of methods(worker.default)) {
-        if (method !== "constructor" && method !== "fetch") answers[method] = await called(env.WEIR, method);
+        if (method === "constructor" || method === "fetch") continue;
+        answers[method] = [];
+        for (const token of TOKENS) answers[method].push(await called(env.WEIR, method, token));
       }
       const fetched = await env.WEIR.fetch("https://weir/operator/v1/policy");
       return Response.json({ answers, fetched: fetched.status });
@@ -112,13 +128,13 @@ async fn a_service_binding_gets_no_further_than_a_request_does() {
         .unwrap();
     assert_eq!(called["fetched"], 401, "{called}");
     let answers = called["answers"].as_object().unwrap();
-    let let_in: Vec<_> = answers
-        .iter()
-        .filter(|(_, answer)| {
-            !answer
-                .as_str()
-                .is_some_and(|text| text.starts_with("refused"))
-        })
-        .collect();
-    assert!(let_in.is_empty(), "{let_in:?}");
+    assert_eq!(answers.len(), ENTRY_METHODS.len() - 2, "{called}");
+    for (method, answers) in answers {
+        let answers = answers.as_array().unwrap();
+        assert_eq!(answers.len(), 9, "{method}");
+        assert!(
+            answers.iter().all(|answer| answer == 401),
+            "{method}: {answers:?}"
+        );
+    }
 }

@@ -17,6 +17,7 @@ const ROUTES: &str = "
     POST   /v1/check/batch                               s t a
     POST   /v1/reserve                                   s t a
     POST   /v1/settle                                    s t a
+    POST   /v1/report                                    s a
     POST   /v1/guards/queries/acquire                    s t a
     POST   /v1/guards/queries/renew                      s t a
     POST   /v1/guards/queries/release                    s t a

@@ -1,6 +1,8 @@
 //! A coordinator: runs the [`Pool`] of one budget, or those of one shard of a global limit's keys, each a row. The keys
-//! of meters and guards that count for the whole deployment are kept by further objects of the same class, its shards.
+//! of meters and guards that count for the whole deployment are kept by further objects of the same class, its shards;
+//! one more is the hub of overloaded resources.
 
+mod overload;
 mod region_pools;
 
 use std::cell::RefCell;
@@ -14,14 +16,16 @@ use weir_shared::limits::{GLOBAL_BUCKETS_MAX, POOLS_MAX, PURGE_MS};
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, Terms};
 use weir_shared::wire::region_pool::RegionPoolBody;
-use weir_shared::wire::stored::{StoredPool, read_row};
+use weir_shared::wire::shares::SharesBody;
+use weir_shared::wire::stored::StoredPool;
 use weir_shared::wire::windows::{ClosedBody, ClosedReply};
 use worker::{Date, DurableObject, Env, Request, Response, State, durable_object};
 
+use crate::objects::hubs::{self, Hubs};
 use crate::objects::keys::{self, Keys};
 use crate::objects::pool_rows;
 use crate::objects::server::{Arrived, Refused};
-use crate::objects::storage::{Database, Value, integer, number, report_damaged, text, wrong_type};
+use crate::objects::storage::{Database, Value, integer, number};
 
 const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS pools (name TEXT PRIMARY KEY, label INTEGER, \
@@ -35,6 +39,7 @@ const SCHEMA: &[&str] = &[
 pub struct Coordinator {
     database: Database,
     keys: Keys,
+    hubs: Rc<Hubs>,
     memory: RefCell<Memory>,
 }
 
@@ -50,9 +55,10 @@ struct Memory {
 impl DurableObject for Coordinator {
     fn new(state: State, _env: Env) -> Self {
         let state = Rc::new(state);
-        let database = Database::open(&state, &[SCHEMA, keys::SCHEMA].concat());
+        let database = Database::open(&state, &[SCHEMA, keys::SCHEMA, &[hubs::SCHEMA]].concat());
         Self {
-            keys: Keys::new(state, database.clone()),
+            keys: Keys::new(Rc::clone(&state), database.clone()),
+            hubs: Rc::new(Hubs::new(state, database.clone())),
             database,
             memory: RefCell::default(),
         }
@@ -62,6 +68,8 @@ impl DurableObject for Coordinator {
         let arrived = Arrived::read(request).await?;
         if arrived.is::<ExchangeBody>() {
             arrived.answer(arrived.parse().and_then(|body| self.exchange(body)))
+        } else if arrived.is::<SharesBody>() {
+            arrived.answer(arrived.parse().and_then(|body| self.take_shares(&body)))
         } else if arrived.is::<ClosedBody>() {
             arrived.answer(arrived.parse().and_then(|body| self.closed(&body)))
         } else if arrived.is::<RegionPoolBody>() {

@@ -83,6 +83,7 @@ impl Core {
     }
 
     async fn rounds(self: &Rc<Self>) -> Result<(), Refused> {
+        let mut telling = !self.hubs.is_empty();
         for round in 0..ROUNDS_MAX {
             sleep(CONTACT_MS_MIN).await;
             self.with(Machine::note_lapsed)?;
@@ -90,6 +91,7 @@ impl Core {
             // Every other round: the ledger at home hears every region.
             if round % 2 == 1 {
                 self.flush_windows().await?;
+                telling = self.flush_shares().await?;
             }
             self.return_unneeded()?;
             let done = self.with(|machine, now| {
@@ -106,7 +108,7 @@ impl Core {
                     served(name) && (escrow.restless(now) || is_budget(name) && escrow.lapsing(now))
                 });
                 let told = machine.outbox.is_empty() && machine.windows.is_empty();
-                let done = told && !restless;
+                let done = told && !restless && !telling;
                 machine.tended_until = if done { now } else { now.plus(TASK_MS_MAX) };
                 done
             })?;

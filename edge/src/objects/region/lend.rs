@@ -45,6 +45,8 @@ impl Core {
             .map(|body| self.lend(body, &loaded));
         let exchanges: Result<Vec<_>, _> = join_all(lending).await.into_iter().collect();
         let exchanges = exchanges?;
+        let shares = call.overload.as_ref();
+        let overload = shares.map(|shares| self.take_shares(shares)).transpose()?;
         self.tend()?;
         let next_contact_ms = self.with(|machine, now| {
             let escrows = machine.escrows.values();
@@ -62,6 +64,7 @@ impl Core {
             frame,
             next_contact_ms,
             access: access.transpose()?,
+            overload,
         })
     }
 

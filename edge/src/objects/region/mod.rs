@@ -4,6 +4,7 @@
 mod access;
 mod counters;
 mod lend;
+mod overload;
 mod own;
 mod policy;
 mod settle;
@@ -27,6 +28,7 @@ use weir_shared::wire::windows::ClosedBody;
 use worker::{Date, DurableObject, Env, Request, Response, State, durable_object};
 
 use super::calls::PushRules;
+use super::hubs::{self, Hubs};
 use super::keys::{self, Keys};
 use super::server::{Arrived, Refused};
 use super::storage::{Database, integer, number};
@@ -56,6 +58,7 @@ struct Core {
     state: Rc<State>,
     env: Env,
     database: Database,
+    hubs: Rc<Hubs>,
     machine: RefCell<Option<Machine>>,
 }
 
@@ -94,10 +97,11 @@ enum Flight {
 impl DurableObject for Region {
     fn new(state: State, env: Env) -> Self {
         let state = Rc::new(state);
-        let database = Database::open(&state, &[SCHEMA, keys::SCHEMA].concat());
+        let database = Database::open(&state, &[SCHEMA, keys::SCHEMA, &[hubs::SCHEMA]].concat());
         Self {
             keys: Keys::new(Rc::clone(&state), database.clone()),
             core: Rc::new(Core {
+                hubs: Rc::new(Hubs::new(Rc::clone(&state), database.clone())),
                 state,
                 env,
                 database,

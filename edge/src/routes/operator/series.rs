@@ -26,8 +26,9 @@ pub async fn read(request: &Request, handles: &RequestHandles) -> Result<Respons
         limit: name("limit")?,
         meter: name("meter")?,
         guard: name("guard")?,
+        overload: name("overload")?,
     };
-    query.finish("from, to, step_ms, tenant, budget, limit, meter, guard")?;
+    query.finish("from, to, step_ms, tenant, budget, limit, meter, guard, overload")?;
     let found = in_force(handles).await?;
     let policy = &found.policy;
     let unknown = [
@@ -58,6 +59,13 @@ pub async fn read(request: &Request, handles: &RequestHandles) -> Result<Respons
                 .guard
                 .as_ref()
                 .is_some_and(|name| !policy.guards.contains_key(name)),
+        ),
+        (
+            "overload",
+            names
+                .overload
+                .as_ref()
+                .is_some_and(|name| !policy.overload.contains_key(name)),
         ),
     ];
     if let Some((what, _)) = unknown.into_iter().find(|(_, unknown)| *unknown) {

@@ -1,0 +1,99 @@
+//! Bodies on their way: handed on as streams by the platform, chunk by chunk as the reader takes them, and never through
+//! the Worker's memory. Only bytes that have to be counted pass by it, one chunk at a time.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{ReadableStream, TransformStream};
+use worker::js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array, global};
+
+use crate::http::failure::Failure;
+
+/// A body that passes by.
+pub struct Passing {
+    /// What the reader gets.
+    pub out: ReadableStream,
+    /// Settles when the last byte was taken, or either side has gone.
+    pub passing: Promise,
+    /// What passed, where it is counted.
+    pub counted: Option<Counted>,
+}
+
+/// Counts the bytes of a body. Kept for as long as the body passes.
+pub struct Counted {
+    bytes: Rc<Cell<u64>>,
+    _transform: Closure<dyn FnMut(JsValue, JsValue)>,
+}
+
+impl Counted {
+    /// Bytes so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.get()
+    }
+}
+
+/// Hands on a body of `length` bytes, or of unknown length, without looking at it.
+///
+/// # Errors
+/// When the platform has no such stream.
+pub fn pass(body: &ReadableStream, length: Option<u64>) -> Result<Passing, Failure> {
+    let through = match length {
+        // A body of that length keeps its Content-Length.
+        Some(bytes) => native("FixedLengthStream", &Array::of1(&(bytes as f64).into()))?,
+        None => native("IdentityTransformStream", &Array::new())?,
+    };
+    Ok(Passing {
+        passing: body.pipe_to(&through.writable()),
+        out: through.readable(),
+        counted: None,
+    })
+}
+
+/// Hands on a body of unknown length and counts its bytes.
+///
+/// # Errors
+/// When the platform has no such stream.
+pub fn count(body: &ReadableStream) -> Result<Passing, Failure> {
+    let bytes = Rc::new(Cell::new(0_u64));
+    let counter = Rc::clone(&bytes);
+    let transform = move |chunk: JsValue, controller: JsValue| {
+        if let Some(chunk) = chunk.dyn_ref::<Uint8Array>() {
+            let total = counter.get().saturating_add(u64::from(chunk.byte_length()));
+            counter.set(total);
+        }
+        let enqueue = Reflect::get(&controller, &"enqueue".into());
+        if let Some(enqueue) = enqueue
+            .ok()
+            .and_then(|value| value.dyn_into::<Function>().ok())
+        {
+            // A reader that has gone takes no more; the pipe hears of it by itself.
+            let _gone = enqueue.call1(&controller, &chunk);
+        }
+    };
+    let transform = Closure::<dyn FnMut(JsValue, JsValue)>::new(transform);
+    let transformer = Object::new();
+    Reflect::set(&transformer, &"transform".into(), transform.as_ref()).map_err(failure)?;
+    let through = TransformStream::new_with_transformer(&transformer).map_err(failure)?;
+    Ok(Passing {
+        passing: body.pipe_to(&through.writable()),
+        out: through.readable(),
+        counted: Some(Counted {
+            bytes,
+            _transform: transform,
+        }),
+    })
+}
+
+/// A transform that the platform runs without JavaScript.
+fn native(class: &str, arguments: &Array) -> Result<TransformStream, Failure> {
+    let class = Reflect::get(&global(), &class.into()).map_err(failure)?;
+    let class: Function = class.dyn_into().map_err(failure)?;
+    let made = Reflect::construct(&class, arguments).map_err(failure)?;
+    Ok(made.unchecked_into())
+}
+
+fn failure(error: JsValue) -> Failure {
+    Failure::Internal(format!("stream: {error:?}"))
+}

@@ -1,0 +1,288 @@
+//! One request on its way to the origin and back. It runs beside the request that it serves: when the client goes away,
+//! its slot is still given back and its reservations are still settled.
+
+use std::cell::Cell;
+use std::pin::pin;
+
+use futures_channel::oneshot;
+use futures_util::future::{Either, join, join3, select};
+use wasm_bindgen::JsValue;
+use web_sys::ReadableStream;
+use weir_shared::gateway::cost::Settled;
+use weir_shared::gateway::outcome::{Ending, outcome};
+use weir_shared::gateway::problem::Refusal;
+use weir_shared::limits::{OUTCOME_MS, UPLOAD_AFTER_MS, UPLOAD_NOTICED_MS};
+use weir_shared::overload::resource::Outcome;
+use worker::Response;
+use worker::js_sys::Promise;
+use worker::wasm_bindgen_futures::JsFuture;
+
+use super::Refused;
+use super::body::{Counted, Passing, count, pass};
+use super::reply::{bodiless, head, with_body};
+use super::ticket::{Desk, Ticket};
+use super::upstream::Upstream;
+use crate::http::failure::Failure;
+use crate::http::ratelimit::headers;
+use crate::isolate::answer::Answered;
+use crate::isolate::now;
+use crate::objects::deadline::{sleep, within};
+
+/// One request, decided, on its way.
+pub struct Exchange {
+    /// Where it is worked off.
+    pub desk: Desk,
+    /// What it owes.
+    pub ticket: Ticket,
+    /// The request to the origin, but for its body.
+    pub upstream: Upstream,
+    /// The body, and its length where it is known.
+    pub body: Option<(ReadableStream, Option<u64>)>,
+    /// What the answer's headers say of the decision.
+    pub answered: Option<Answered>,
+}
+
+type Reply = oneshot::Sender<Result<Response, Refused>>;
+
+impl Exchange {
+    /// Sends the request; the answer's head, with a body that follows as the client takes it.
+    ///
+    /// # Errors
+    /// 502 when the origin is out of reach, 504 when it is too slow.
+    pub async fn run(self) -> Result<Response, Refused> {
+        let (reply, answer) = oneshot::channel();
+        let handles = self.desk.handles.share();
+        handles.detach(self.finish(reply));
+        match answer.await {
+            Ok(answered) => answered,
+            Err(_) => Err(Failure::Internal("the exchange has ended early".to_owned()).into()),
+        }
+    }
+
+    async fn finish(mut self, reply: Reply) {
+        let upload = match self.start_upload() {
+            Ok(upload) => upload,
+            Err(failure) => {
+                let _gone = reply.send(Err(failure.into()));
+                self.ticket.release(&self.desk).await;
+                return;
+            }
+        };
+        let state = Cell::new(match upload {
+            Some(_) => Upload::UnderWay,
+            None => Upload::Passed,
+        });
+        let counted = upload.as_ref().and_then(|upload| upload.counted.as_ref());
+        let uploading = pin!(uploaded(upload.as_ref(), &state));
+        let downloading = pin!(self.download(reply, &state));
+        match select(uploading, downloading).await {
+            Either::Left(((), downloading)) => downloading.await,
+            // What the origin has not read by now, it will not.
+            Either::Right(((), uploading)) => {
+                let _unread = within(UPLOAD_AFTER_MS, uploading).await;
+            }
+        }
+        self.settle_counted(counted).await;
+    }
+
+    /// Puts the body in the way of the origin: it is read as the origin reads it.
+    fn start_upload(&mut self) -> Result<Option<Uploading>, Failure> {
+        let Some((source, length)) = self.body.take() else {
+            return Ok(None);
+        };
+        let counts = |how: &Settled| matches!(how, Settled::BodyBytes { .. });
+        let counted = self.ticket.reservations.iter().any(|(_, how)| counts(how));
+        let Passing {
+            out,
+            passing,
+            counted,
+        } = match (counted, length) {
+            (true, None) => count(&source)?,
+            (_, length) => pass(&source, length)?,
+        };
+        self.upstream.body = Some(out);
+        Ok(Some(Uploading { passing, counted }))
+    }
+
+    async fn download(&self, reply: Reply, upload: &Cell<Upload>) {
+        match self.ticket.holding(&self.desk, self.upstream.send()).await {
+            Ok(response) => self.answer(&response, reply).await,
+            Err(ending) => self.fail(ending, reply, upload).await,
+        }
+    }
+
+    /// The origin has not answered.
+    async fn fail(&self, ending: Ending, reply: Reply, upload: &Cell<Upload>) {
+        let refusal = match ending {
+            Ending::TimedOut => Refusal::origin_timed_out(self.upstream.timeout_ms),
+            _ => Refusal::origin_unreachable(),
+        };
+        let _gone = reply.send(Err(self.refused(refusal)));
+        // An origin that was not reached has used nothing; one that was too slow may have.
+        let unused = matches!(ending, Ending::Unreachable);
+        let settled = |how: &Settled| match how {
+            Settled::ResponseHeader(_) if unused => Some(0),
+            _ => None,
+        };
+        let settling = self.ticket.settle(&self.desk, settled);
+        let telling = self.tell_failure(ending, upload);
+        join3(self.ticket.release(&self.desk), settling, telling).await;
+    }
+
+    /// A problem, with the headers of the decision: it was charged all the same.
+    fn refused(&self, refusal: Refusal) -> Refused {
+        let answered = self.answered.clone().map(Box::new);
+        Refused::Problem(Box::new(refusal), answered)
+    }
+
+    async fn tell_failure(&self, ending: Ending, upload: &Cell<Upload>) {
+        if upload.get() == Upload::UnderWay {
+            // A client that has gone is noticed at both ends of the body, in whichever order.
+            sleep(UPLOAD_NOTICED_MS).await;
+        }
+        let about_origin = match (ending, upload.get()) {
+            (_, Upload::BrokenOff) => false,
+            // Nobody can answer a request that the client has not finished.
+            (Ending::TimedOut, Upload::UnderWay) => false,
+            _ => true,
+        };
+        if about_origin {
+            self.ticket.report(&self.desk, ending);
+        }
+    }
+
+    /// The origin's answer goes to the client, and what it says is settled while it does.
+    async fn answer(&self, response: &web_sys::Response, reply: Reply) {
+        let ending = Ending::Answered(response.status());
+        let (answer, body) = match self.reply(response) {
+            Ok(Some(built)) => built,
+            Ok(None) => {
+                let refused = self.refused(Refusal::origin_unreachable());
+                return self.give_up(refused, Ending::Unreachable, reply).await;
+            }
+            Err(failure) => return self.give_up(failure.into(), ending, reply).await,
+        };
+        let gone = reply.send(Ok(answer)).is_err();
+        let settling = self.settle_answered(response, ending);
+        let ended = async {
+            match body {
+                Some(passing) => {
+                    if gone {
+                        let _cancelled = passing.out.cancel();
+                    }
+                    let watching = self.watch(passing.passing, ending);
+                    self.ticket.holding(&self.desk, watching).await;
+                }
+                None => self.ticket.report(&self.desk, ending),
+            }
+            self.ticket.release(&self.desk).await;
+        };
+        join(settling, ended).await;
+    }
+
+    /// An answer that cannot be handed on.
+    async fn give_up(&self, refused: Refused, ending: Ending, reply: Reply) {
+        let _gone = reply.send(Err(refused));
+        self.ticket.report(&self.desk, ending);
+        self.ticket.release(&self.desk).await;
+    }
+
+    /// The answer for the client, and its body where its end is waited for. `None` for a status that is none.
+    fn reply(
+        &self,
+        response: &web_sys::Response,
+    ) -> Result<Option<(Response, Option<Passing>)>, Failure> {
+        let Some(mut builder) = head(response)? else {
+            return Ok(None);
+        };
+        if let Some(answered) = &self.answered {
+            let dialect = self.desk.loaded.policy.headers;
+            builder = headers(builder, dialect, answered, now())?;
+        }
+        let status = response.status();
+        let none = bodiless(status) || self.upstream.method == "HEAD";
+        let body = response.body().filter(|_| !none);
+        let Some(source) = body.clone().filter(|_| self.ticket.waits_for_end()) else {
+            return Ok(Some((with_body(builder, body), None)));
+        };
+        let length = response.headers().get("content-length").ok().flatten();
+        let passing = pass(&source, length.and_then(|text| text.parse().ok()))?;
+        let answer = with_body(builder, Some(passing.out.clone()));
+        Ok(Some((answer, Some(passing))))
+    }
+
+    /// Follows the body to its end, and tells how the origin did: a failure at once, a success when the body has lasted
+    /// for a while. Of a body that breaks off before, nobody can tell who has left it: that says nothing.
+    async fn watch(&self, passing: Promise, ending: Ending) {
+        let end = pin!(JsFuture::from(passing));
+        if outcome(ending) != Some(Outcome::Success) {
+            self.ticket.report(&self.desk, ending);
+            let _ended = end.await;
+            return;
+        }
+        match select(end, pin!(sleep(OUTCOME_MS))).await {
+            Either::Left((Ok(_), _)) => self.ticket.report(&self.desk, ending),
+            Either::Left((Err(_), _)) => self.ticket.report(&self.desk, Ending::ClientLeft),
+            Either::Right((_, end)) => {
+                self.ticket.report(&self.desk, ending);
+                let _ended = end.await;
+            }
+        }
+    }
+
+    /// Settles by the headers of the answer. An answer that is a failure and names no amount has used none.
+    async fn settle_answered(&self, response: &web_sys::Response, ending: Ending) {
+        let headers = response.headers();
+        let header = |name: &str| headers.get(name).ok().flatten();
+        let failed = outcome(ending) == Some(Outcome::Failure);
+        let actual = |how: &Settled| match how {
+            Settled::ResponseHeader(_) => {
+                let named = how.actual(0, &header);
+                named.or_else(|| failed.then_some(0))
+            }
+            Settled::BodyBytes { .. } => None,
+        };
+        self.ticket.settle(&self.desk, actual).await;
+    }
+
+    /// Settles by the bytes of the request that have passed.
+    async fn settle_counted(&self, counted: Option<&Counted>) {
+        let Some(bytes) = counted.map(Counted::bytes) else {
+            return;
+        };
+        let actual = |how: &Settled| match how {
+            Settled::BodyBytes { .. } => how.actual(bytes, &|_: &str| None),
+            Settled::ResponseHeader(_) => None,
+        };
+        self.ticket.settle(&self.desk, actual).await;
+    }
+}
+
+/// The body of a request on its way.
+struct Uploading {
+    passing: Promise,
+    counted: Option<Counted>,
+}
+
+/// How far the body of a request has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Upload {
+    /// Some of it has not passed.
+    UnderWay,
+    /// All of it, or there is none.
+    Passed,
+    /// The rest will not, as either side has left. Which, the platform does not tell.
+    BrokenOff,
+}
+
+/// Waits until the body of the request has passed, or cannot.
+async fn uploaded(upload: Option<&Uploading>, state: &Cell<Upload>) {
+    let Some(upload) = upload else {
+        return;
+    };
+    let passed: Result<JsValue, JsValue> = JsFuture::from(upload.passing.clone()).await;
+    state.set(match passed {
+        Ok(_) => Upload::Passed,
+        Err(_) => Upload::BrokenOff,
+    });
+}

@@ -1,0 +1,234 @@
+//! The gateway: a request whose path is none of Weir's own goes where the policy's routes say. It is decided before the
+//! first byte of its body is read, handed to the origin and back as streams, and what it owes is worked off at its end.
+
+mod body;
+mod exchange;
+mod facts;
+mod reply;
+mod ticket;
+mod upstream;
+mod visitor;
+
+use std::net::IpAddr;
+
+use weir_shared::check::Target;
+use weir_shared::gateway::address;
+use weir_shared::gateway::facts::{BodyLength, Facts};
+use weir_shared::gateway::forwarding::{Hop, loops, request_headers, target_url};
+use weir_shared::gateway::problem::Refusal;
+use weir_shared::gateway::question::question;
+use weir_shared::gateway::router::{Routed, To, find};
+use weir_shared::policy::route::{Origin, Route};
+use worker::{Request, Response, console_error};
+
+use super::place::place;
+use crate::http::failure::Failure;
+use crate::isolate::answer::{Answered, Asker};
+use crate::isolate::now;
+use crate::isolate::region::Loaded;
+use crate::isolate::request::RequestHandles;
+use exchange::Exchange;
+use facts::Arrived;
+use ticket::{Desk, Ticket};
+use upstream::Upstream;
+
+/// Why a request does not get the origin's answer.
+pub enum Refused {
+    /// A problem, with the decision that it comes from.
+    Problem(Box<Refusal>, Option<Box<Answered>>),
+    /// What any request may be answered.
+    Failure(Failure),
+}
+
+impl Refused {
+    /// A problem that comes from no decision.
+    pub fn of(refusal: Refusal) -> Self {
+        Self::Problem(Box::new(refusal), None)
+    }
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Self::of(refusal)
+    }
+}
+
+/// Answers a request that is none of Weir's own.
+///
+/// # Errors
+/// When the region or the platform fails; what the policy refuses is an answer.
+pub async fn serve(request: &Request, handles: &RequestHandles) -> Result<Response, Failure> {
+    let (region, loaded) = place(request, handles).await?;
+    let gate = Gate {
+        handles,
+        region: &region,
+        loaded: &loaded,
+        arrived: Arrived::of(request)?,
+    };
+    match gate.pass(request).await {
+        Ok(response) => Ok(response),
+        Err(Refused::Problem(refusal, answered)) => {
+            let decided = answered.as_deref().map(|one| (one, &*loaded.policy));
+            reply::problem(&refusal, decided)
+        }
+        Err(Refused::Failure(failure)) => Err(failure),
+    }
+}
+
+/// One request before the gate.
+struct Gate<'a> {
+    handles: &'a RequestHandles,
+    region: &'a str,
+    loaded: &'a Loaded,
+    arrived: Arrived,
+}
+
+/// What was decided of a request that may pass.
+#[derive(Default)]
+struct Passed {
+    ticket: Ticket,
+    answered: Option<Answered>,
+}
+
+impl Gate<'_> {
+    async fn pass(&self, request: &Request) -> Result<Response, Refused> {
+        let header = |name: &str| self.arrived.header(name);
+        let facts = self.arrived.facts(&header);
+        if loops(&facts) {
+            return Err(Refusal::loops().into());
+        }
+        let policy = &self.loaded.policy;
+        let address = address::client(&policy.trusted_proxies, &facts);
+        let Routed { to, path } = find(policy, &facts)?;
+        let (origin, passed) = match to {
+            To::Forward(origin) => (origin, Passed::default()),
+            To::Route(route) => (&route.origin, self.ask(route, &facts, address).await?),
+        };
+        self.forward(request, (origin, &path), &facts, passed).await
+    }
+
+    /// Decides by a route. A route in shadow lets everything through, whatever comes of the question.
+    async fn ask(
+        &self,
+        route: &Route,
+        facts: &Facts<'_>,
+        address: Option<IpAddr>,
+    ) -> Result<Passed, Refused> {
+        let decided = self.decide(route, facts, address).await;
+        if !route.shadow {
+            return decided;
+        }
+        Ok(match decided {
+            // Clients that heed the headers would be held back by them.
+            Ok(passed) => Passed {
+                answered: None,
+                ..passed
+            },
+            Err(Refused::Failure(failure)) => {
+                console_error!("route {} in shadow: {failure:?}", route.name);
+                Passed::default()
+            }
+            Err(Refused::Problem(..)) => Passed::default(),
+        })
+    }
+
+    async fn decide(
+        &self,
+        route: &Route,
+        facts: &Facts<'_>,
+        address: Option<IpAddr>,
+    ) -> Result<Passed, Refused> {
+        let policy = &self.loaded.policy;
+        let tenant = visitor::tenant(self.handles, policy, route, facts, address).await?;
+        let known = |tenant: &str| policy.resolve(tenant, now()).is_some();
+        if !tenant.as_deref().is_none_or(known) {
+            return Err(Refusal::unknown_tenant().into());
+        }
+        let asked = question(route, facts, tenant.as_deref(), address)?;
+        if asked.check.items.is_empty() {
+            return Ok(Passed::default());
+        }
+        let asker = Asker {
+            handles: self.handles,
+            region: self.region,
+            loaded: self.loaded,
+        };
+        let settled: Vec<usize> = asked.settled.iter().map(|(index, _)| *index).collect();
+        let admission = asker.admit(&asked.check, &settled).await?;
+        // In shadow the origin's outcome is told all the same.
+        if !admission.answered.body.allowed && !route.shadow {
+            let refusal = Refusal::denied(&admission.answered.body);
+            let answered = Some(Box::new(admission.answered));
+            return Err(Refused::Problem(Box::new(refusal), answered));
+        }
+        let reservations = admission.reservations.into_iter().zip(asked.settled);
+        let overload = asked
+            .check
+            .items
+            .iter()
+            .filter_map(|item| match &item.target {
+                Target::Overload(name) => Some(name.clone()),
+                _ => None,
+            });
+        Ok(Passed {
+            ticket: Ticket {
+                tenant: tenant.unwrap_or_default(),
+                slot: admission.slot,
+                reservations: reservations
+                    .map(|((_, reservation), (_, how))| (reservation, how))
+                    .collect(),
+                overload: overload.collect(),
+            },
+            answered: Some(admission.answered),
+        })
+    }
+
+    async fn forward(
+        &self,
+        request: &Request,
+        (origin, path): (&Origin, &str),
+        facts: &Facts<'_>,
+        passed: Passed,
+    ) -> Result<Response, Refused> {
+        let url = &self.arrived.url;
+        let hop = Hop {
+            facts,
+            trusted: &self.loaded.policy.trusted_proxies,
+            scheme: url.scheme(),
+        };
+        let headers = request_headers(self.arrived.headers(), &hop);
+        // A body of these means nothing (RFC 9110, section 9.3.1), and the platform forwards none.
+        let bodiless = matches!(self.arrived.method(), "GET" | "HEAD");
+        let body = request.inner().body().filter(|_| !bodiless).map(|body| {
+            let length = match self.arrived.body() {
+                BodyLength::Known(bytes) => Some(bytes),
+                _ => None,
+            };
+            (body, length)
+        });
+        let exchange = Exchange {
+            desk: Desk {
+                handles: self.handles.share(),
+                region: self.region.to_owned(),
+                loaded: self.loaded.clone(),
+            },
+            ticket: passed.ticket,
+            upstream: Upstream {
+                url: target_url(origin, path, url.query()),
+                method: self.arrived.method().to_owned(),
+                headers,
+                body: None,
+                timeout_ms: origin.timeout_ms,
+            },
+            body,
+            answered: passed.answered,
+        };
+        exchange.run().await
+    }
+}

@@ -1,0 +1,76 @@
+//! What a client of the gateway gets: the origin's answer, or a problem.
+
+use web_sys::ReadableStream;
+use weir_shared::gateway::forwarding::keep_response_header;
+use weir_shared::gateway::problem::Refusal;
+use weir_shared::policy::Policy;
+use weir_shared::wire::problem::MEDIA_TYPE;
+use worker::{EncodeBody, Headers, Response, ResponseBuilder};
+
+use crate::http::failure::Failure;
+use crate::http::ratelimit::headers;
+use crate::isolate::answer::Answered;
+use crate::isolate::now;
+
+/// Statuses whose answers have no body (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5).
+const BODILESS: [u16; 3] = [204, 205, 304];
+
+/// The head of an origin's answer, without what concerns only the connection to it. `None` for a status that the
+/// platform does not answer.
+///
+/// # Errors
+/// When the platform refuses to build it.
+pub fn head(response: &web_sys::Response) -> Result<Option<ResponseBuilder>, Failure> {
+    let status = response.status();
+    if !(200..=599).contains(&status) {
+        return Ok(None);
+    }
+    let (all, kept) = (Headers(response.headers()), Headers::new());
+    let connection = all.get("connection")?;
+    for (name, value) in all.entries() {
+        if keep_response_header(&name, &value, connection.as_deref()) {
+            kept.append(&name, &value)?;
+        }
+    }
+    let builder = ResponseBuilder::new()
+        .with_status(status)
+        .with_headers(kept);
+    Ok(Some(builder.with_encode_body(EncodeBody::Manual)))
+}
+
+/// Whether answers of a status have no body.
+pub fn bodiless(status: u16) -> bool {
+    BODILESS.contains(&status)
+}
+
+/// The answer of a head and a body.
+pub fn with_body(head: ResponseBuilder, body: Option<ReadableStream>) -> Response {
+    match body {
+        Some(body) => head.stream(body),
+        None => head.empty(),
+    }
+}
+
+/// A problem, with what the decision says where there was one.
+///
+/// # Errors
+/// When the platform refuses to build it.
+pub fn problem(
+    refusal: &Refusal,
+    decided: Option<(&Answered, &Policy)>,
+) -> Result<Response, Failure> {
+    let mut builder = ResponseBuilder::new()
+        .with_status(refusal.status)
+        .with_header("content-type", MEDIA_TYPE)?
+        .with_header("cache-control", "no-store")?;
+    if let Some((answered, policy)) = decided {
+        builder = headers(builder, policy.headers, answered, now())?;
+    }
+    if let Some(after_s) = refusal.retry_after_s() {
+        builder = builder.with_header("retry-after", &after_s.to_string())?;
+    }
+    if let Some(challenge) = refusal.challenge() {
+        builder = builder.with_header("www-authenticate", challenge)?;
+    }
+    Ok(builder.fixed(refusal.body().into_bytes()))
+}

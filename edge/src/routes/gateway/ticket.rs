@@ -1,0 +1,127 @@
+//! What a request that was let through still owes: its slot, what it reserved, and the word on how its origin did.
+
+use std::pin::pin;
+
+use futures_util::future::{Either, join_all, select};
+use weir_shared::gateway::cost::Settled;
+use weir_shared::gateway::outcome::{Ending, outcome};
+use weir_shared::limiting::reservation::Reservation;
+use weir_shared::limits::{FOLLOW_UP_MS, FOLLOW_UPS_MAX};
+use weir_shared::overload::resource::Outcome;
+use weir_shared::wire::keys::GuardAction;
+use worker::console_error;
+
+use crate::isolate::overload::report;
+use crate::isolate::region::Loaded;
+use crate::isolate::request::RequestHandles;
+use crate::isolate::settle::settle;
+use crate::isolate::slot::{Taken, act};
+use crate::objects::deadline::sleep;
+
+/// What one request owes. Empty for one that nothing was asked about.
+#[derive(Default)]
+pub struct Ticket {
+    /// Whose it is.
+    pub tenant: String,
+    /// The slot that it holds.
+    pub slot: Option<Taken>,
+    /// What is settled once it is known.
+    pub reservations: Vec<(Reservation, Settled)>,
+    /// The overload resources that hear how the origin did.
+    pub overload: Vec<String>,
+}
+
+/// Where a ticket is worked off.
+pub struct Desk {
+    /// The platform.
+    pub handles: RequestHandles,
+    /// The region that decided.
+    pub region: String,
+    /// Its policy.
+    pub loaded: Loaded,
+}
+
+impl Ticket {
+    /// Whether anything waits for the end of the answer.
+    pub fn waits_for_end(&self) -> bool {
+        self.slot.is_some() || !self.overload.is_empty()
+    }
+
+    /// Does `work` and renews the slot meanwhile.
+    pub async fn holding<F: Future>(&self, desk: &Desk, work: F) -> F::Output {
+        let held = self.slot.as_ref().filter(|taken| taken.slot.held.is_some());
+        let Some(taken) = held else {
+            return work.await;
+        };
+        match select(pin!(work), pin!(renew(desk, taken))).await {
+            Either::Left((done, _)) => done,
+            Either::Right((never, _)) => match never {},
+        }
+    }
+
+    /// Gives the slot back.
+    pub async fn release(&self, desk: &Desk) {
+        let Some(taken) = self.slot.as_ref().filter(|taken| taken.slot.held.is_some()) else {
+            return;
+        };
+        for _ in 0..FOLLOW_UPS_MAX {
+            let place = (desk.region.as_str(), &desk.loaded);
+            match act(&desk.handles, place, &taken.slot, GuardAction::Release).await {
+                Ok(_) => return,
+                Err(failure) => console_error!("release: {failure:?}"),
+            }
+            sleep(FOLLOW_UP_MS).await;
+        }
+    }
+
+    /// Settles what `actual` knows the amount of; the rest stays charged as it was reserved.
+    pub async fn settle(&self, desk: &Desk, actual: impl Fn(&Settled) -> Option<u64>) {
+        let due = self.reservations.iter().filter_map(|(reservation, how)| {
+            // What was let through uncharged has nothing to settle.
+            let units = actual(how).filter(|_| !reservation.charges.is_empty())?;
+            Some(settled(desk, reservation, units))
+        });
+        join_all(due).await;
+    }
+
+    /// Tells the overload resources how the origin did, where that says something of it.
+    pub fn report(&self, desk: &Desk, ending: Ending) {
+        if let Some(outcome) = outcome(ending) {
+            self.tell(desk, outcome);
+        }
+    }
+
+    fn tell(&self, desk: &Desk, outcome: Outcome) {
+        for resource in &self.overload {
+            let whose = (resource.as_str(), self.tenant.as_str());
+            if let Err(failure) = report(&desk.handles, &desk.region, &desk.loaded, whose, outcome)
+            {
+                console_error!("report: {failure:?}");
+            }
+        }
+    }
+}
+
+/// A settlement counts once, however often it is tried.
+async fn settled(desk: &Desk, reservation: &Reservation, units: u64) {
+    for _ in 0..FOLLOW_UPS_MAX {
+        match settle(&desk.handles, &desk.loaded, reservation, units).await {
+            Ok(_) => return,
+            Err(failure) => console_error!("settlement: {failure:?}"),
+        }
+        sleep(FOLLOW_UP_MS).await;
+    }
+}
+
+enum Never {}
+
+/// Renews a slot for as long as it is polled: twice within each lease, so that one call may be lost.
+async fn renew(desk: &Desk, taken: &Taken) -> Never {
+    loop {
+        sleep((taken.lease_ms / 3).max(1)).await;
+        let place = (desk.region.as_str(), &desk.loaded);
+        if let Err(failure) = act(&desk.handles, place, &taken.slot, GuardAction::Renew).await {
+            console_error!("renewal: {failure:?}");
+        }
+    }
+}

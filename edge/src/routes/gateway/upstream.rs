@@ -1,0 +1,76 @@
+//! The request to the origin, and its answer up to the head.
+
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{AbortController, ReadableStream, RequestInit, RequestRedirect, WorkerGlobalScope};
+use weir_shared::gateway::outcome::Ending;
+use worker::js_sys::{Reflect, global};
+use worker::wasm_bindgen_futures::JsFuture;
+use worker::{Headers, console_error};
+
+use crate::objects::deadline::within;
+
+/// A request to an origin.
+pub struct Upstream {
+    /// Where to.
+    pub url: String,
+    /// The method.
+    pub method: String,
+    /// The headers.
+    pub headers: Vec<(String, String)>,
+    /// The body, where there is one.
+    pub body: Option<ReadableStream>,
+    /// Within how many milliseconds the head of the answer has to be there.
+    pub timeout_ms: u64,
+}
+
+impl Upstream {
+    /// Sends the request and waits for the head of the answer. Redirects are the client's to follow.
+    ///
+    /// # Errors
+    /// [`Ending::TimedOut`] when the head is not there in time, [`Ending::Unreachable`] when there is nobody, or nobody
+    /// who speaks HTTP.
+    pub async fn send(&self) -> Result<web_sys::Response, Ending> {
+        let unreachable = |error: JsValue| {
+            console_error!("{}: {error:?}", self.origin());
+            Ending::Unreachable
+        };
+        let controller = AbortController::new().map_err(unreachable)?;
+        let init = self.init(&controller).map_err(unreachable)?;
+        let scope: WorkerGlobalScope = global().unchecked_into();
+        let fetching = JsFuture::from(scope.fetch_with_str_and_init(&self.url, &init));
+        let Some(answer) = within(self.timeout_ms, fetching).await else {
+            controller.abort();
+            return Err(Ending::TimedOut);
+        };
+        let response = answer.map_err(unreachable)?;
+        response.dyn_into().map_err(unreachable)
+    }
+
+    fn init(&self, controller: &AbortController) -> Result<RequestInit, JsValue> {
+        let headers = Headers::new();
+        for (name, value) in &self.headers {
+            // What the platform does not take as a header, it does not send.
+            if let Err(error) = headers.append(name, value) {
+                console_error!("header {name}: {error}");
+            }
+        }
+        let init = RequestInit::new();
+        init.set_method(&self.method);
+        init.set_headers(&headers.0);
+        init.set_redirect(RequestRedirect::Manual);
+        init.set_signal(Some(&controller.signal()));
+        if let Some(body) = &self.body {
+            init.set_body(body);
+        }
+        // A compressed body is handed on as it comes: unpacked and packed again, its parts could wait for one another.
+        Reflect::set(&init, &"encodeResponseBody".into(), &"manual".into())?;
+        Ok(init)
+    }
+
+    /// The origin, for the log: a path or a query may hold what is nobody's business.
+    fn origin(&self) -> &str {
+        let after = self.url.find("://").map_or(0, |at| at + 3);
+        let end = self.url[after..].find(['/', '?']);
+        &self.url[..end.map_or(self.url.len(), |at| after + at)]
+    }
+}

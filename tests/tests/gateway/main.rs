@@ -1,0 +1,130 @@
+//! The gateway, end to end: workerd before a real server of this machine.
+
+mod bad_input;
+mod denials;
+mod failures;
+mod forwarding;
+mod held;
+mod overload;
+mod routing;
+mod settlement;
+mod shadow;
+mod streaming;
+mod tenants;
+mod tokens;
+mod unreachable;
+
+use std::time::Duration;
+
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+use weir_tests::client::Client;
+use weir_tests::clock::now;
+use weir_tests::fixtures::{BUDGET, policy, with};
+use weir_tests::origin::Origin;
+use weir_tests::reply::Reply;
+use weir_tests::workerd::{Setup, Workerd};
+
+/// Thirty days: the budget of the policies here ends in no test.
+const LONG_MS: u64 = 30 * 24 * 3_600_000;
+
+/// How long what is on its way may take on a busy machine.
+const SETTLING: Duration = Duration::from_secs(8);
+
+/// The header that names the tenant.
+const TENANT: &str = "x-tenant";
+
+/// A deployment with a gateway before an origin.
+struct Gateway {
+    workerd: Workerd,
+    origin: Origin,
+    /// Without a credential.
+    client: Client,
+}
+
+impl Gateway {
+    /// One route to the origin, for everything, with these checks; the tenant is in [`TENANT`].
+    async fn start(checks: Value) -> Self {
+        Self::with_policy(|document, origin| {
+            with(document, "/routes", json!([route(origin, checks)]))
+        })
+        .await
+    }
+
+    /// A policy that is made of the common one and the origin's URL.
+    async fn with_policy(change: impl FnOnce(Value, &str) -> Value) -> Self {
+        Self::of(Setup::isolates(&["weur"]), change).await
+    }
+
+    async fn of(setup: Setup, change: impl FnOnce(Value, &str) -> Value) -> Self {
+        let origin = Origin::start().await.expect("the origin starts");
+        let workerd = setup.local_network().start().await.expect("workerd starts");
+        let document = change(policy(1_000, LONG_MS), &origin.url());
+        workerd.apply(&document).await.expect("the policy is saved");
+        let client = workerd.client(0).unwrap().anonymous();
+        Self {
+            workerd,
+            origin,
+            client,
+        }
+    }
+
+    /// A request of a tenant.
+    fn request(&self, method: Method, path: &str, tenant: &str) -> RequestBuilder {
+        self.client.request(method, path).header(TENANT, tenant)
+    }
+
+    async fn get(&self, path: &str, tenant: &str) -> Reply {
+        self.send(self.request(Method::GET, path, tenant)).await
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Reply {
+        self.client.send(request).await.unwrap()
+    }
+
+    /// What is left of a budget, as the isolate knows it.
+    async fn left(&self, budget: &str, tenant: &str) -> u64 {
+        let client = self.workerd.client(0).unwrap();
+        let checked = client.check_budget(tenant, budget, 0).await.unwrap();
+        checked.decision.remaining
+    }
+
+    /// Waits until so much is left of a budget.
+    async fn await_left(&self, budget: &str, tenant: &str, expected: u64) {
+        let start = now();
+        loop {
+            let left = self.left(budget, tenant).await;
+            if left == expected {
+                return;
+            }
+            assert!(
+                start.elapsed() < SETTLING,
+                "{left} are left of {budget}, not {expected}:\n{}",
+                self.workerd.log()
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+/// A route of everything to an origin.
+fn route(origin: &str, checks: Value) -> Value {
+    json!({
+        "name": "all", "path": "/*", "tenant": { "header": TENANT }, "checks": checks,
+        "origin": { "url": origin, "timeout_ms": 5_000 }
+    })
+}
+
+/// One unit of the budget of the common policy.
+fn one_token() -> Value {
+    json!([{ "budget": BUDGET }])
+}
+
+/// Waits until something is so.
+async fn eventually(what: &str, so: impl AsyncFn() -> bool) {
+    let start = now();
+    while !so().await {
+        assert!(start.elapsed() < SETTLING, "{what} in {SETTLING:?}");
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+}
