@@ -8,7 +8,7 @@
 //! No coin is tossed: clients that ask alike are served alike to within one request, and those that use less than the
 //! rate lose nothing to chance. Dropping at random with probability `1 - rate / offered` (core-stateless fair queueing;
 //! Stoica, Shenker and Zhang, SIGCOMM 1998) was measured under the same steering: it holds noisy neighbours a little
-//! closer to their share (Jain's index .960, here .942), serves equal clients less alike than no limiter at all (.985,
+//! closer to their share (Jain's index .958, here .942), serves equal clients less alike than no limiter at all (.986,
 //! without one .987, here .996), and shuts out those that come late (.983, here .996).
 
 use super::placement::{Cells, Shape};

@@ -23,7 +23,7 @@ const NOISY_RATE: f64 = 60.0;
 /// When the flood begins: until then nothing fails.
 const CALM: Duration = Duration::from_secs(5);
 
-/// From when on is counted: the fair rate has been found, which takes half a minute from nothing.
+/// From when on is counted: the fair rate has been found by then, also by who hears of failures late.
 const FOUND: Duration = Duration::from_secs(35);
 
 /// When it ends.

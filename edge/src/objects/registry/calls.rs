@@ -94,7 +94,7 @@ pub struct DeleteTenant {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Saved {
     /// It is in force.
-    Done(SavedPolicy),
+    Done(Box<SavedPolicy>),
     /// It is not what the author saw; nothing was changed.
     Moved {
         /// The revision in force.

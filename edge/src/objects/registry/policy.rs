@@ -122,7 +122,7 @@ impl Registry {
                 let regions = regions(&[&current.document, &saved.document]);
                 let access = None;
                 self.push(regions, &Rules { policy, access }).await;
-                return Ok(Saved::Done(saved));
+                return Ok(Saved::Done(Box::new(saved)));
             }
             Err(refusal) => refusal,
         };
