@@ -19,6 +19,7 @@ pub mod limits;
 pub mod openapi;
 pub mod overload;
 pub mod paging;
+pub mod percent;
 pub mod policy;
 pub mod query;
 pub mod report;

@@ -2,6 +2,10 @@
 
 #![cfg(not(target_arch = "wasm32"))]
 
+#[allow(dead_code, reason = "the simulation draws more than coins")]
+#[path = "../examples/overload/random.rs"]
+mod random;
+
 use std::hint::black_box;
 
 use allocation_counter::measure;
@@ -12,6 +16,8 @@ use weir_shared::overload::compatible::{Config, Tracker};
 use weir_shared::overload::placement::{PlacementKey, Shape};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::overload::Final;
+
+use random::Random;
 
 const START: EpochMs = EpochMs(1_700_000_000_000);
 const NOISY: &str = "noisy";
@@ -54,19 +60,6 @@ fn original(settings: &Settings) -> Tracker {
         combine: settings.combine,
     };
     Tracker::new(config, 1, 2, START).unwrap()
-}
-
-/// Uniform numbers in [0, 1) (Steele, Lea and Flood, SplitMix64).
-struct Coins(u64);
-
-impl Coins {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
 }
 
 /// What both limiters do for a client.
@@ -118,13 +111,13 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn run(&self, limiter: &mut impl Limiter, client: &str, coins: &mut Coins) -> u64 {
+    fn run(&self, limiter: &mut impl Limiter, client: &str, coins: &mut Random) -> u64 {
         let mut admitted = 0;
         for request in 0..self.requests {
             let now = self.from.plus(request * self.every_ms);
-            if limiter.admits(client, coins.next(), now) {
+            if limiter.admits(client, coins.unit(), now) {
                 admitted += 1;
-                limiter.reports(client, coins.next() < self.fails, now);
+                limiter.reports(client, coins.unit() < self.fails, now);
             }
         }
         admitted
@@ -154,7 +147,7 @@ fn recovered(from: EpochMs) -> Stretch {
 
 #[test]
 fn without_decay_nobody_is_banned_for_good() {
-    let (mut weir, mut coins) = (blue(without_decay()), Coins(1));
+    let (mut weir, mut coins) = (blue(without_decay()), Random::new(1));
     OVERLOAD.run(&mut weir, NOISY, &mut coins);
     let last = weir.check(NOISY, 0.5, OVERLOAD.end());
     assert_eq!(last.probability, OVERLOAD_PROBABILITY_MAX);
@@ -167,7 +160,7 @@ fn without_decay_nobody_is_banned_for_good() {
     let again = recovered(after.end());
     assert_eq!(again.run(&mut weir, NOISY, &mut coins), again.requests);
 
-    let (mut control, mut coins) = (original(&without_decay()), Coins(1));
+    let (mut control, mut coins) = (original(&without_decay()), Random::new(1));
     OVERLOAD.run(&mut control, NOISY, &mut coins);
     assert_eq!(
         after.run(&mut control, NOISY, &mut coins),
@@ -182,7 +175,7 @@ fn successes_alone_lift_a_ban() {
         decrease: 0.02,
         ..without_decay()
     };
-    let (mut weir, mut coins) = (blue(faster), Coins(2));
+    let (mut weir, mut coins) = (blue(faster), Random::new(2));
     OVERLOAD.run(&mut weir, NOISY, &mut coins);
     let after = recovered(OVERLOAD.end());
     after.run(&mut weir, NOISY, &mut coins);
@@ -198,7 +191,7 @@ fn a_structure_that_takes_over_is_warm() {
         ("decay, three of ten fail", settings(), 0.3),
         ("no decay", without_decay(), 1.0),
     ] {
-        let (mut weir, mut coins) = (blue(settings), Coins(3));
+        let (mut weir, mut coins) = (blue(settings), Random::new(3));
         let mut stretch = Stretch { fails, ..OVERLOAD };
         // Later periods are short: of 600 requests some 12 are admitted, which count as 12 * 0.04 = 0.48 by themselves.
         for period in 2..8 {
@@ -213,7 +206,7 @@ fn a_structure_that_takes_over_is_warm() {
             stretch.requests = 600;
         }
     }
-    let (mut control, mut coins) = (original(&without_decay()), Coins(3));
+    let (mut control, mut coins) = (original(&without_decay()), Random::new(3));
     OVERLOAD.run(&mut control, NOISY, &mut coins);
     control.rotates(3, OVERLOAD.end());
     let second = Stretch {
@@ -242,7 +235,7 @@ fn who_shares_all_cells_of_one_structure_is_free_in_the_next() {
             place(name, 0) == place(NOISY, 0) && own.iter().all(|cell| !heavy.contains(cell))
         })
         .unwrap();
-    let (mut weir, mut coins) = (blue(small), Coins(4));
+    let (mut weir, mut coins) = (blue(small), Random::new(4));
     for second in 0..300 {
         let from = START.plus(second * 1_000);
         let stretch = |requests, fails| Stretch {
@@ -267,7 +260,7 @@ fn who_shares_all_cells_of_one_structure_is_free_in_the_next() {
 
 #[test]
 fn who_never_failed_is_never_denied() {
-    let (mut weir, mut coins) = (blue(settings()), Coins(5));
+    let (mut weir, mut coins) = (blue(settings()), Random::new(5));
     OVERLOAD.run(&mut weir, NOISY, &mut coins);
     for coin in [0.0, f64::MIN_POSITIVE, 0.5] {
         assert!(weir.check(QUIET, coin, OVERLOAD.end()).admitted);
@@ -277,7 +270,7 @@ fn who_never_failed_is_never_denied() {
 /// Who weighs four times as much is denied at four times the rate as others at theirs.
 #[test]
 fn a_client_is_denied_by_its_rate_for_its_weight() {
-    let (mut weir, mut coins) = (blue(settings()), Coins(6));
+    let (mut weir, mut coins) = (blue(settings()), Random::new(6));
     let clients = [
         ("one", 1.0, 1_000),
         ("four", 4.0, 250),
@@ -290,9 +283,9 @@ fn a_client_is_denied_by_its_rate_for_its_weight() {
             if ms % every_ms != 0 {
                 continue;
             }
-            let throttle = weir.check(client, coins.next(), now);
+            let throttle = weir.check(client, coins.unit(), now);
             if throttle.admitted {
-                weir.report(client, *weight, coins.next() < 0.2, now);
+                weir.report(client, *weight, coins.unit() < 0.2, now);
             }
             if ms >= 300_000 {
                 *sum += throttle.probability / (1_800_000 / every_ms) as f64;
@@ -317,16 +310,16 @@ fn holders_that_share_deny_as_one() {
         Probabilities::new(shape, START),
         Probabilities::new(shape, START),
     ];
-    let mut coins = Coins(7);
+    let mut coins = Random::new(7);
     let mut sums = [0.0; 2];
     for ms in (0..2_000_000).step_by(100) {
         let now = START.plus(ms);
         let turn = (ms / 100 % 3) as usize;
         for (limiter, sum) in [&mut alone, &mut holders[turn]].into_iter().zip(&mut sums) {
-            let throttle = limiter.check(NOISY, coins.next(), now);
+            let throttle = limiter.check(NOISY, coins.unit(), now);
             *sum += throttle.probability / 20_000.0;
             if throttle.admitted {
-                limiter.reports(NOISY, coins.next() < 0.05, now);
+                limiter.reports(NOISY, coins.unit() < 0.05, now);
             }
         }
         if ms % 1_000 == 0 {
@@ -350,7 +343,7 @@ fn share(holder: &mut Probabilities, hub: &mut Probabilities, now: EpochMs) {
 
 #[test]
 fn another_shape_forgets_and_other_steps_do_not() {
-    let (mut weir, mut coins) = (blue(settings()), Coins(8));
+    let (mut weir, mut coins) = (blue(settings()), Random::new(8));
     OVERLOAD.run(&mut weir, NOISY, &mut coins);
     let end = OVERLOAD.end();
     let before = weir.check(NOISY, 0.5, end);
@@ -369,9 +362,9 @@ fn another_shape_forgets_and_other_steps_do_not() {
 #[test]
 fn a_request_allocates_nothing() {
     const REQUESTS: u64 = 1_000;
-    let (mut weir, mut coins) = (blue(settings()), Coins(9));
+    let (mut weir, mut coins) = (blue(settings()), Random::new(9));
     let mut tracker = original(&settings());
-    fn requests(limiter: &mut impl Limiter, coins: &mut Coins) -> u64 {
+    fn requests(limiter: &mut impl Limiter, coins: &mut Random) -> u64 {
         let from = START;
         let mut admitted = 0;
         let counted = measure(|| {

@@ -5,6 +5,10 @@
 
 #![cfg(not(target_arch = "wasm32"))]
 
+#[allow(dead_code, reason = "the simulation draws more than coins")]
+#[path = "../examples/overload/random.rs"]
+mod random;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -14,23 +18,12 @@ use weir_shared::overload::placement::{PlacementKey, Shape};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::overload::Final;
 
+use random::Random;
+
 const START: EpochMs = EpochMs(1_700_000_000_000);
 const ROTATE_MS: u64 = 300_000;
 /// Seeds of a normal run; `WEIR_SEEDS` plays more.
 const SEEDS: u64 = 2;
-
-/// Uniform numbers in [0, 1) (Steele, Lea and Flood, SplitMix64).
-struct Coins(u64);
-
-impl Coins {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-}
 
 /// Clients of one rate, a second, while they are there.
 struct Group {
@@ -135,7 +128,7 @@ struct Figures {
 
 impl Scenario {
     fn play(&self, limiter: &mut impl Limiter, seed: u64) -> Figures {
-        let mut coins = Coins(seed);
+        let mut coins = Random::new(seed);
         let mut clients = self.clients(&mut coins);
         let (mut tokens, mut served_at_s, mut period) = (1.0_f64, 0.0, 0);
         // Positive floats are in the order of their bits.
@@ -155,7 +148,7 @@ impl Scenario {
             tokens = (tokens + (at_s - served_at_s) * self.capacity_per_s)
                 .min(self.capacity_per_s / 10.0);
             served_at_s = at_s;
-            if limiter.admits(&client.name, coins.next(), now) {
+            if limiter.admits(&client.name, coins.unit(), now) {
                 let failed = tokens < 1.0;
                 if !failed {
                     tokens -= 1.0;
@@ -169,7 +162,7 @@ impl Scenario {
         self.figures(&clients)
     }
 
-    fn clients(&self, coins: &mut Coins) -> Vec<Arrivals> {
+    fn clients(&self, coins: &mut Random) -> Vec<Arrivals> {
         let mut clients = Vec::new();
         for (group, of) in self.groups.iter().enumerate() {
             for _ in 0..of.clients {
@@ -272,8 +265,8 @@ impl Scenario {
 }
 
 impl Group {
-    fn next(&self, at_s: f64, coins: &mut Coins) -> f64 {
-        let next = at_s - (1.0 - coins.next()).ln() / self.per_s;
+    fn next(&self, at_s: f64, coins: &mut Random) -> f64 {
+        let next = at_s - (1.0 - coins.unit()).ln() / self.per_s;
         if next < self.to_s {
             next
         } else {

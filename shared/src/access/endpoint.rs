@@ -4,6 +4,7 @@
 use super::role::Role;
 use super::role::Role::{Admin, Editor, Service, Tenant, Viewer};
 use crate::invalid::{Fault, Invalid};
+use crate::percent::{Miswritten, decoded};
 use crate::policy::name::tenant_name;
 
 /// A method that is served somewhere.
@@ -323,7 +324,7 @@ impl Matched<'_> {
             return Ok(String::new());
         };
         let at = |fault| Invalid::new(format!("/{parameter}"), fault);
-        let name = decoded(raw).map_err(at)?;
+        let name = segment(raw).map_err(at)?;
         tenant_name(&name).map_err(at)?;
         Ok(name)
     }
@@ -351,23 +352,15 @@ fn matches<'a>(pattern: &str, path: &'a str) -> Option<Option<&'a str>> {
     given.next().is_none().then_some(raw)
 }
 
-/// Takes the percent-encoding (RFC 3986, section 2.1) off one segment.
-fn decoded(raw: &str) -> Result<String, Fault> {
-    let form = |message: &str| Fault::Form {
-        message: message.to_owned(),
-    };
-    let mut bytes = Vec::with_capacity(raw.len());
-    let mut rest = raw.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || char::from(rest.next()?).to_digit(16);
-        let (Some(high), Some(low)) = (digit(), digit()) else {
-            return Err(form("has a % without two hexadecimal digits"));
+/// One segment without its percent-encoding.
+fn segment(raw: &str) -> Result<String, Fault> {
+    decoded(raw).map_err(|miswritten| {
+        let message = match miswritten {
+            Miswritten::Digits => "has a % without two hexadecimal digits",
+            Miswritten::Utf8 => "is not UTF-8",
         };
-        bytes.extend(u8::try_from(high * 16 + low));
-    }
-    String::from_utf8(bytes).map_err(|_| form("is not UTF-8"))
+        Fault::Form {
+            message: message.to_owned(),
+        }
+    })
 }

@@ -6,6 +6,7 @@
 //! to different routes is refused: it could be charged as one thing and served as another.
 
 use crate::limits::PATH_BYTES_MAX;
+use crate::percent::decoded;
 
 /// A path that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +68,7 @@ impl RequestPath {
         let kept = resolved(rest);
         let mut strict = Vec::with_capacity(kept.len());
         for segment in &kept {
-            let segment = decoded(segment)?;
+            let segment = decoded(segment).map_err(|_| Unreadable::Encoding)?;
             if segment.chars().any(char::is_control) {
                 return Err(Unreadable::Control);
             }
@@ -115,25 +116,4 @@ fn resolved(rest: &str) -> Vec<&str> {
 
 fn is_dots(segment: &str) -> bool {
     segment == "." || segment == ".."
-}
-
-/// Takes the percent-encoding off (RFC 3986, section 2.1), once.
-fn decoded(segment: &str) -> Result<String, Unreadable> {
-    if !segment.contains('%') {
-        return Ok(segment.to_owned());
-    }
-    let mut bytes = Vec::with_capacity(segment.len());
-    let mut rest = segment.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || char::from(rest.next()?).to_digit(16);
-        let (Some(high), Some(low)) = (digit(), digit()) else {
-            return Err(Unreadable::Encoding);
-        };
-        bytes.extend(u8::try_from(high * 16 + low));
-    }
-    String::from_utf8(bytes).map_err(|_| Unreadable::Encoding)
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use super::blue::Probabilities;
 use super::config::Config;
 use super::fair_rate::FairRate;
-use super::merging::{Pair, Structures, packed, unpacked};
+use super::merging::{Pair, Structures, is_rate, packed, unpacked};
 use super::outbox::{Draft, Outbox};
 use crate::clock::MonotonicClock;
 use crate::invalid::{Fault, Invalid, within};
@@ -354,10 +354,6 @@ fn checked(body: &ShareBody, config: &Config) -> Result<Pair, Invalid> {
         return Err(no_rate("/rate", body.rate));
     }
     unpacked(&body.live, &body.shadow, config.shape)
-}
-
-fn is_rate(rate: f64) -> bool {
-    rate.is_finite() && rate > 0.0
 }
 
 fn no_rate(field: &str, rate: f64) -> Invalid {

@@ -11,6 +11,12 @@ use crate::units::EpochMs;
 /// Cells of the live structure and of the shadow.
 pub type Pair = [Vec<(u16, i64)>; 2];
 
+/// Whether a message's fair rate is one.
+#[must_use]
+pub fn is_rate(rate: f64) -> bool {
+    rate.is_finite() && rate > 0.0
+}
+
 /// The two structures, in whichever steering.
 pub enum Structures<'a> {
     /// Leaky cells and their rate.

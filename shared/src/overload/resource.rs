@@ -3,7 +3,7 @@
 use super::blue::Blue;
 use super::config::Config;
 use super::fair_rate::{FairRate, Places};
-use super::merging::{Structures, keys, packed, settings, unpacked};
+use super::merging::{Structures, is_rate, keys, packed, settings, unpacked};
 use super::outbox::{Draft, Outbox};
 use super::placement::PlacementKey;
 use crate::clock::MonotonicClock;
@@ -243,8 +243,7 @@ impl Resource {
         let Ok(cells) = unpacked(&merged.live, &merged.shadow, self.config.shape) else {
             return;
         };
-        let rate_is_one = merged.rate.is_finite() && merged.rate > 0.0;
-        if !own.shaped_as(&merged.terms) || !rate_is_one {
+        if !own.shaped_as(&merged.terms) || !is_rate(merged.rate) {
             return;
         }
         let period = self.period;
