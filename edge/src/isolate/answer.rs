@@ -169,10 +169,14 @@ impl Asker<'_> {
             }
             let bound = verdict.binding.map(|inner| (index, inner));
             let answer = bound.and_then(|at| outcome.answers.get(at));
+            let rules = bound.map(|(step, inner)| steps[step].dimensions[inner].rules);
+            let hides = |decision| rules.is_some_and(|rules| rules.hides_denial(decision));
             let reason = match answer {
+                Some(answer) if !verdict.admitted || hides(&answer.decision) => {
+                    answer.decision.reason
+                }
                 _ if verdict.admitted => Reason::Admitted,
-                Some(answer) => answer.decision.reason,
-                None => Reason::Unavailable,
+                _ => Reason::Unavailable,
             };
             let decided = Decided {
                 tenant,

@@ -47,8 +47,17 @@ impl DimensionRules {
     /// Whether a decision lets the request pass, as far as this dimension has a say.
     #[must_use]
     pub fn passes(self, decision: &Decision) -> bool {
-        let excused = self.excused && decision.reason == Reason::Unavailable;
-        decision.admitted() || self.shadow || excused
+        decision.admitted() || self.shadow || self.excuses(decision)
+    }
+
+    /// Whether a decision would have denied, and lets the request pass for the shadow alone.
+    #[must_use]
+    pub fn hides_denial(self, decision: &Decision) -> bool {
+        self.shadow && !decision.admitted() && !self.excuses(decision)
+    }
+
+    fn excuses(self, decision: &Decision) -> bool {
+        self.excused && decision.reason == Reason::Unavailable
     }
 }
 
@@ -207,6 +216,23 @@ mod tests {
         assert!(!passed.steps[0].admitted, "it is counted as denied");
         let alone = verdict(&[shadow], &[vec![decision(0, 7)]]);
         assert_eq!((alone.admitted, alone.binding), (true, Some((0, 0))));
+    }
+
+    #[test]
+    fn a_shadow_hides_what_would_have_denied_and_nothing_else() {
+        let out = Decision::unavailable(10, EpochMs(0), 500);
+        let (denied, admitted) = (decision(0, 7).unwrap(), decision(3, 0).unwrap());
+        let rules = |shadow, excused| DimensionRules { shadow, excused };
+        for (rules, one, hides) in [
+            (rules(true, false), denied, true),
+            (rules(true, false), admitted, false),
+            (rules(true, false), out, true),
+            (rules(true, true), out, false),
+            (rules(true, true), denied, true),
+            (rules(false, false), denied, false),
+        ] {
+            assert_eq!(rules.hides_denial(&one), hides, "{rules:?} {one:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! In shadow: decided and counted as it would be, and never enforced.
 
 use serde_json::{Value, json};
+use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::check::Reason;
 use weir_tests::calls::{charge, charge_keys, together};
 use weir_tests::client::{Checked, Client};
@@ -63,6 +64,15 @@ async fn a_limit_in_shadow_says_what_it_would_have_done_and_admits() {
             "{limit}: {never:?}"
         );
     }
+    // Counted as it would have been decided: what a shadow let pass was not charged.
+    let denied = 3 + BOUND + 1;
+    assert_counted(
+        &client,
+        ANONYMOUS,
+        &["region", "isolate", "global", "all_in_shadow"],
+        (BOUND, denied),
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -142,7 +152,14 @@ async fn a_policy_that_does_not_enforce_admits_everything_and_counts() {
             "{limit}"
         );
     }
-    assert_counted_as_denied(&client).await;
+    assert_counted(
+        &client,
+        "pro:counted",
+        &["region", "isolate", "global"],
+        (BOUND, 2),
+    )
+    .await;
+    assert_counted(&client, "pro:counted", &[BUDGET], (BUDGET_LIMIT, 7)).await;
     // Enforced again, it denies at once.
     workerd
         .apply(&with(lenient, "/enforcing", json!(true)))
@@ -154,32 +171,31 @@ async fn a_policy_that_does_not_enforce_admits_everything_and_counts() {
     }
 }
 
-/// What would have been denied is counted so, though it passed.
-async fn assert_counted_as_denied(client: &Client) {
+/// What would have been denied is counted so, though it passed: units admitted and denied, by name.
+async fn assert_counted(client: &Client, tenant: &str, names: &[&str], units: (u64, u64)) {
     let mut counted = None;
     for _ in 0..100 {
         let view = client.fairness().await.unwrap();
         counted = view
             .tenants
             .into_iter()
-            .find(|report| report.tenant == "pro:counted");
+            .find(|report| report.tenant == tenant);
         if let Some(report) = &counted {
-            let units = |name: &str| {
-                report
-                    .limits
-                    .get(name)
-                    .map(|tally| (tally.admitted_units.0, tally.denied_units.0))
+            let tally = |name: &str| {
+                let budget = report.budgets.get(name).map(|budget| budget.total);
+                budget.or_else(|| report.limits.get(name).copied())
             };
-            let limits = ["region", "isolate", "global"].map(units);
-            let budget = report
-                .budgets
-                .get(BUDGET)
-                .map(|budget| (budget.total.admitted_units.0, budget.total.denied_units.0));
-            if limits == [Some((5, 2)); 3] && budget == Some((1_000, 7)) {
+            let of = |name: &&str| {
+                tally(name).is_some_and(|tally| {
+                    (tally.admitted_units.0, tally.denied_units.0)
+                        == (u128::from(units.0), u128::from(units.1))
+                })
+            };
+            if names.iter().all(of) {
                 return;
             }
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
-    panic!("counted otherwise: {counted:?}");
+    panic!("{names:?} not counted as {units:?}: {counted:?}");
 }
