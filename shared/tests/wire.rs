@@ -269,9 +269,19 @@ fn the_session() {
     is_written_as(&request, r#"{"token":"secret"}"#);
     let reply = SessionReply {
         role: Role::Admin,
+        name: "on-call".to_owned(),
         expires_at: 1_700_043_200_000,
     };
-    is_written_as(&reply, r#"{"role":"admin","expires_at":1700043200000}"#);
+    is_written_as(
+        &reply,
+        r#"{"role":"admin","name":"on-call","expires_at":1700043200000}"#,
+    );
+    let older = r#"{"role":"admin","expires_at":1700043200000}"#;
+    let read: SessionReply = serde_json::from_str(older).unwrap();
+    assert_eq!(
+        (read.name.as_str(), read.expires_at),
+        ("", reply.expires_at)
+    );
 }
 
 #[test]

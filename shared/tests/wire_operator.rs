@@ -8,15 +8,21 @@ mod pinned;
 use std::collections::BTreeMap;
 
 use pinned::is_written_as;
-use weir_shared::units::{EpochMs, Sequence};
+use weir_shared::units::{EpochMs, Revision, Sequence, WindowLabel};
 use weir_shared::wire::accounting::{MeterTally, Tally};
 use weir_shared::wire::check::Reason;
 use weir_shared::wire::count::Count;
 use weir_shared::wire::decimal::Decimal;
+use weir_shared::wire::holdings::{Holdings, Lent, LentBody, TenantLent};
 use weir_shared::wire::keys::{ResetBody, ResetReply};
 use weir_shared::wire::operator::fairness::GuardReport;
 use weir_shared::wire::operator::live::{Channel, DecisionSample, LiveAsk, LiveEvent, LiveMessage};
+use weir_shared::wire::operator::regions::{
+    CoordinatorStatus, RegionBudget, RegionStatus, RegionsReply,
+};
+use weir_shared::wire::operator::tenants::{TenantBudget, TenantRow};
 use weir_shared::wire::operator::{BudgetReport, FairnessReply, RegionReport, TenantReport};
+use weir_shared::wire::series::SeriesReply;
 
 fn text(value: &str) -> Option<String> {
     Some(value.to_owned())
@@ -130,4 +136,140 @@ fn a_reset() {
         more: false,
     };
     is_written_as(&reply, r#"{"v":1,"keys":2,"more":false}"#);
+}
+
+#[test]
+fn where_units_are() {
+    let budget = RegionBudget {
+        budget: "tokens".to_owned(),
+        own: false,
+        window: Some(WindowLabel(7)),
+        ends_at: Some(EpochMs(1_700_000_060_000)),
+        limit: 700,
+        held: 40,
+        lent: 30,
+        isolates: 2,
+        outage: true,
+    };
+    let held = r#"{"budget":"tokens","own":false,"window":7,"ends_at":1700000060000,"limit":700,"held":40,"lent":30,"isolates":2,"outage":true}"#;
+    is_written_as(&budget, held);
+    let holdings = Holdings {
+        heard_at: Some(EpochMs(5)),
+        budgets: vec![budget.clone()],
+    };
+    is_written_as(
+        &holdings,
+        &format!(r#"{{"heard_at":5,"budgets":[{held}]}}"#),
+    );
+    let body = LentBody {
+        budget: "tokens".to_owned(),
+        regions: vec!["weur".to_owned()],
+        tenants_max: 64,
+    };
+    let asked = r#"{"budget":"tokens","regions":["weur"],"tenants_max":64}"#;
+    is_written_as(&body, asked);
+    let lent = Lent {
+        window: Some(WindowLabel(7)),
+        ends_at: Some(EpochMs(1_700_000_060_000)),
+        limit: 700,
+        lent: BTreeMap::from([("weur".to_owned(), 40)]),
+        lent_total: 50,
+        free: 650,
+        exact: false,
+        tenants: vec![TenantLent {
+            tenant: "acme".to_owned(),
+            lent: 30,
+        }],
+    };
+    let told = r#""window":7,"ends_at":1700000060000,"limit":700,"lent":{"weur":40},"lent_total":50,"free":650,"exact":false,"tenants":[{"tenant":"acme","lent":30}]}"#;
+    is_written_as(&lent, &format!("{{{told}"));
+    let coordinator = CoordinatorStatus {
+        budget: "tokens".to_owned(),
+        reachable: true,
+        answer_ms: Some(3),
+        window: lent.window,
+        ends_at: lent.ends_at,
+        limit: lent.limit,
+        lent: lent.lent,
+        lent_total: lent.lent_total,
+        free: lent.free,
+        exact: lent.exact,
+        tenants: lent.tenants,
+    };
+    let coordinator_text = format!(r#"{{"budget":"tokens","reachable":true,"answer_ms":3,{told}"#);
+    is_written_as(&coordinator, &coordinator_text);
+    let region = RegionStatus {
+        region: "weur".to_owned(),
+        home: true,
+        reachable: true,
+        answer_ms: Some(2),
+        policy_revision: Some(Revision(7)),
+        ledger_reachable: true,
+        last_contact_at: Some(EpochMs(5)),
+        budgets: vec![budget],
+    };
+    let older = r#"{"region":"weur","home":true,"reachable":true,"answer_ms":2,"policy_revision":7,"ledger_reachable":true"#;
+    let region_text = format!(r#"{older},"last_contact_at":5,"budgets":[{held}]}}"#);
+    is_written_as(&region, &region_text);
+    let reply = RegionsReply {
+        at: EpochMs(9),
+        policy_revision: Revision(7),
+        here: "weur".to_owned(),
+        regions: vec![region],
+        coordinators: vec![coordinator],
+        unasked: 0,
+    };
+    let head = r#"{"at":9,"policy_revision":7,"here":"weur","regions":["#;
+    is_written_as(
+        &reply,
+        &format!(r#"{head}{region_text}],"coordinators":[{coordinator_text}],"unasked":0}}"#),
+    );
+    // A server before told none of that.
+    let before: RegionsReply = serde_json::from_str(&format!("{head}{older}}}]}}")).unwrap();
+    assert_eq!((before.coordinators.len(), before.unasked), (0, 0));
+    assert_eq!(before.regions[0].budgets, []);
+    assert_eq!(before.regions[0].last_contact_at, None);
+}
+
+#[test]
+fn a_row_of_the_list_of_tenants() {
+    let none = r#"{"admitted_calls":0,"admitted_units":0,"denied_calls":0,"denied_units":0}"#;
+    let got = TenantBudget {
+        guarantee: 100,
+        used: Count(5),
+        borrowed: Count(1),
+        denied: Count(2),
+        denied_units: Count(1 << 53),
+    };
+    let row = TenantRow {
+        tenant: "acme".to_owned(),
+        named: true,
+        tier: text("pro"),
+        weight: Decimal(2.5),
+        parent: None,
+        overrides: 1,
+        total: Tally::default(),
+        budgets: BTreeMap::from([("tokens".to_owned(), got)]),
+    };
+    let older = format!(
+        r#"{{"tenant":"acme","named":true,"tier":"pro","weight":2.5,"parent":null,"overrides":1,"total":{none}"#
+    );
+    is_written_as(
+        &row,
+        &format!(
+            r#"{older},"budgets":{{"tokens":{{"guarantee":100,"used":5,"borrowed":1,"denied":2,"denied_units":"9007199254740992"}}}}}}"#
+        ),
+    );
+    let before: TenantRow = serde_json::from_str(&format!("{older}}}")).unwrap();
+    assert!(before.budgets.is_empty());
+}
+
+#[test]
+fn what_a_ledger_says_of_time() {
+    let reply = SeriesReply {
+        points: BTreeMap::new(),
+        told_at: Some(EpochMs(5)),
+    };
+    is_written_as(&reply, r#"{"points":{},"told_at":5}"#);
+    is_written_as(&SeriesReply::default(), r#"{"points":{}}"#);
 }

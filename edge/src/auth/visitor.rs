@@ -182,6 +182,7 @@ impl Visitor<'_> {
         Ok(principal.map(|principal| Known {
             session: Some(SessionReply {
                 role: principal.role,
+                name: principal.actor.clone(),
                 expires_at: session.expires_at.0,
             }),
             principal,
@@ -201,6 +202,7 @@ impl Visitor<'_> {
         Ok(provided.map(|(principal, expires_at)| Known {
             session: Some(SessionReply {
                 role: principal.role,
+                name: principal.actor.clone(),
                 expires_at: expires_at.0,
             }),
             principal,

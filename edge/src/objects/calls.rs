@@ -5,6 +5,7 @@ use weir_shared::wire::access::TokenView;
 use weir_shared::wire::accounting::{Counters, FrameBody, FrameReply};
 use weir_shared::wire::audit::AuditVerdict;
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody};
+use weir_shared::wire::holdings::{Lent, LentBody};
 use weir_shared::wire::keys::{
     DecideBody, DecideReply, FinishBody, FinishReply, GuardBody, GuardReply, ResetBody, ResetReply,
     SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
@@ -35,6 +36,7 @@ macro_rules! calls {
 
 calls! {
     ExchangeBody => Coordinator "exchange" -> ExchangeAnswer;
+    LentBody => Coordinator "lent" -> Lent;
     RegionPoolBody => Coordinator "split" -> RegionPoolReply;
     SharesBody => Coordinator "shares" -> SharesReply;
     ContactBody => Region "contact" -> ContactReply;

@@ -57,6 +57,7 @@ pub async fn open(
     let builder = reply::builder(200)?.with_header("set-cookie", &cookie)?;
     let session = SessionReply {
         role: bearer.principal.role,
+        name: bearer.principal.actor.clone(),
         expires_at: session.expires_at.0,
     };
     reply::with_body(builder, &session)

@@ -2,6 +2,7 @@
 
 pub mod chain;
 pub mod changes;
+pub mod csv;
 pub mod draft;
 pub mod export;
 pub mod gate;

@@ -51,6 +51,12 @@ impl Attribution {
         self.accounts.get(name).map_or(0, |account| account.holders)
     }
 
+    /// Each tenant with the units that holders have of it.
+    pub fn lent(&self) -> impl Iterator<Item = (&str, u64)> {
+        let accounts = self.accounts.iter();
+        accounts.map(|(name, account)| (name.as_str(), account.lent))
+    }
+
     /// Units of all tenants.
     #[must_use]
     pub fn total(&self) -> u64 {

@@ -42,8 +42,14 @@ impl Closed {
             limit,
             granted,
             returned: granted.saturating_sub(lent),
-            exact: !unread && self.woke_in != Some(window.label),
+            exact: !unread && self.knows(window.label),
         }
+    }
+
+    /// Whether what was lent in a window is known exactly.
+    #[must_use]
+    pub fn knows(&self, label: WindowLabel) -> bool {
+        self.woke_in != Some(label)
     }
 
     /// Remembers a window that is over.

@@ -15,6 +15,7 @@ use crate::fairness::ask::Party;
 use crate::limits::CALL_MS_MAX;
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence, WindowLabel};
 use crate::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Terms, Want};
+use crate::wire::holdings::RegionBudget;
 use crate::wire::stored::StoredEscrow;
 
 /// What stands for the requests behind one message while they wait, one a tenant.
@@ -367,6 +368,23 @@ impl Escrow {
     pub fn stored(&mut self, row: StoredEscrow) {
         self.below.watermark_is(row.watermark);
         self.durable = Some(row);
+    }
+
+    /// What is held of the open window of a budget by that name, and what of it is lent on.
+    pub fn holding(&mut self, budget: &str, now: EpochMs) -> RegionBudget {
+        self.advance(now);
+        let lease = self.above.open_lease(now);
+        RegionBudget {
+            budget: budget.to_owned(),
+            own: false,
+            window: lease.map(|lease| lease.label),
+            ends_at: lease.map(|lease| lease.ends_at),
+            limit: lease.map_or(0, |lease| lease.limit),
+            held: lease.map_or(0, |lease| lease.held),
+            lent: lease.map_or(0, |lease| self.below.lent_of(lease.label)),
+            isolates: self.below.holders(now) as u64,
+            outage: self.above.is_alone(),
+        }
     }
 
     /// When an isolate shows itself again.

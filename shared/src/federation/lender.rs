@@ -5,6 +5,8 @@
 //! needs it leaves ([`Lender::watermark_due`]); a lender that wakes takes everything below it for granted, so a crash
 //! strands at most one block and can never lend the same unit twice.
 
+mod report;
+
 use std::collections::BTreeMap;
 
 use super::attribution::Attribution;
@@ -12,7 +14,7 @@ use super::divide::{Claim, Divide};
 use super::message::Message;
 use super::window::Window;
 use crate::fairness::ask::Party;
-use crate::limits::{CONTACT_MS_MIN, CONTACT_MS_PER_HOLDER, HOLDER_SILENT_MS_MAX, HOLDERS_MAX};
+use crate::limits::{CONTACT_MS_MIN, CONTACT_MS_PER_HOLDER, HOLDERS_MAX};
 use crate::units::{EpochMs, HolderId, WindowLabel};
 use crate::wire::exchange::{
     AheadBody, Grant, Refusal, ReplyBody, Seen, VERSION, Want, WindowBody,
@@ -262,12 +264,6 @@ impl Lender {
     #[must_use]
     pub fn next_contact_ms(&self, now: EpochMs) -> u64 {
         CONTACT_MS_MIN.max(CONTACT_MS_PER_HOLDER * self.holders(now) as u64)
-    }
-
-    /// Holders that were heard of lately.
-    fn holders(&self, now: EpochMs) -> usize {
-        let lately = |row: &&Row| now.since(row.heard_at) <= HOLDER_SILENT_MS_MAX;
-        self.rows.values().filter(lately).count()
     }
 
     /// Whether the message is the last one again (`true`), new (`false`), or refused.

@@ -3,6 +3,8 @@
 //! The open window of a pool with a rolling limit is one part of it. What may be lent in it is the limit less what the
 //! parts before it lent: see [`History`].
 
+mod report;
+
 use super::closed::Closed;
 use super::divide::{FirstCome, Shared};
 use super::history::History;

@@ -57,3 +57,6 @@ pub const LIVE_HEALTH_MS: u64 = 5_000;
 
 /// Bytes of a message that a client sends on a live socket: it has nothing to say but that it is there.
 pub const LIVE_MESSAGE_BYTES_MAX: usize = 64;
+
+/// Budgets whose coordinators one question about regions asks, each a call, beside two a region.
+pub const COORDINATORS_ASKED_MAX: usize = 64;

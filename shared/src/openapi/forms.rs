@@ -293,12 +293,17 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "TenantRow",
         "A tenant in the list.",
         "tenant: string, named: boolean, tier: string?, weight: number, parent: string?, \
-         overrides: integer, total: Tally",
+         overrides: integer, total: Tally, budgets: {TenantBudget}",
+    ),
+    (
+        "TenantBudget",
+        "What a tenant got of the budget that the list tells of; `guarantee` is of one window.",
+        "guarantee: integer, used: Count, borrowed: Count, denied: Count, denied_units: Count",
     ),
     (
         "Tenants",
-        "One page of tenants.",
-        "at: integer, policy_revision: integer, ...Page, unreachable: [string], \
+        "One page of tenants. `budget` is what the rows tell of: the one asked for, else the first.",
+        "at: integer, policy_revision: integer, ...Page, unreachable: [string], budget: string?, \
          tenants: [TenantRow]",
     ),
     (
@@ -358,12 +363,34 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "RegionStatus",
         "A region and whether it answers.",
         "region: string, home: boolean, reachable: boolean, answer_ms: integer?, \
-         policy_revision: integer?, ledger_reachable: boolean",
+         policy_revision: integer?, ledger_reachable: boolean, last_contact_at: integer?, \
+         budgets: [RegionBudget]",
+    ),
+    (
+        "RegionBudget",
+        "What a region holds of a budget's open window: `held` it was lent, of which it lent `lent` on to isolates. \
+         `own` budgets are the region's alone, and `limit` counts for it alone.",
+        "budget: string, own: boolean, window: integer?, ends_at: integer?, limit: integer, \
+         held: integer, lent: integer, isolates: integer, outage: boolean",
+    ),
+    (
+        "CoordinatorStatus",
+        "The coordinator of a budget, and what of its open window it lent to each region, spent or not. Where `exact` \
+         is false it woke in this window: `lent_total` is an upper bound.",
+        "budget: string, reachable: boolean, answer_ms: integer?, window: integer?, \
+         ends_at: integer?, limit: integer, lent: {integer}, lent_total: integer, free: integer, \
+         exact: boolean, tenants: [TenantLent]",
+    ),
+    (
+        "TenantLent",
+        "Units that regions have of a tenant, spent or not.",
+        "tenant: string, lent: integer",
     ),
     (
         "Regions",
-        "The regions of the policy.",
-        "at: integer, policy_revision: integer, here: string, regions: [RegionStatus]",
+        "The regions of the policy, and the coordinators of its budgets. `unasked` budgets can be asked for by name.",
+        "at: integer, policy_revision: integer, here: string, regions: [RegionStatus], \
+         coordinators: [CoordinatorStatus], unasked: integer",
     ),
     (
         "AuditRecord",
@@ -466,7 +493,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     (
         "Session",
         "What the holder of a session may do, and until when.",
-        "role: Role, expires_at: integer",
+        "role: Role, name: string, expires_at: integer",
     ),
     ("Health", "Whether the Worker runs.", "status: 'ok'"),
 ];

@@ -186,6 +186,8 @@ pub fn operation(endpoint: Endpoint) -> Operation {
                 ("sort", "string"),
                 ("search", "string"),
                 ("named", "boolean"),
+                ("tier", "string"),
+                ("budget", "string"),
             ],
         ),
         E::TenantRead => refusing(
@@ -230,8 +232,11 @@ pub fn operation(endpoint: Endpoint) -> Operation {
             ],
         ),
         E::RegionsList => with_query(
-            read("The regions, and whether they answer.", "Regions"),
-            &[],
+            read(
+                "The regions, and where the units of budgets are.",
+                "Regions",
+            ),
+            &[("budget", "string")],
         ),
         E::AuditList => with_query(
             read("What was changed, by whom and why.", "Audit"),
@@ -255,8 +260,17 @@ pub fn operation(endpoint: Endpoint) -> Operation {
             &[],
         ),
         E::AuditExport => Operation {
-            summary: "The audit log as a file, one record a line.",
-            query: &[("after", "integer")],
+            summary: "The audit log as a file, one record a line; with `format=csv` for a spreadsheet, filtered.",
+            query: &[
+                ("after", "integer"),
+                ("format", "string"),
+                ("actor", "string"),
+                ("action", "string"),
+                ("target", "string"),
+                ("outcome", "string"),
+                ("from", "integer"),
+                ("to", "integer"),
+            ],
             answer: Answer::Text("application/x-ndjson"),
             refusals: &[400, 503],
             ..NOTHING
@@ -273,6 +287,7 @@ pub fn operation(endpoint: Endpoint) -> Operation {
                 ("meter", "string"),
                 ("guard", "string"),
                 ("overload", "string"),
+                ("region", "string"),
             ],
         ),
         E::CostsRead => with_query(

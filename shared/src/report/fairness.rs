@@ -56,14 +56,19 @@ pub struct Source<'a> {
 /// The guarantees of every budget that was asked for, among all tenants that were seen to ask.
 #[must_use]
 pub fn guarantees(source: &Source<'_>) -> BTreeMap<String, Guarantees> {
-    let asked = |budget: &str| {
-        let counters = source.totals.counters.iter();
-        let asked = counters.filter(|(_, tenant)| tenant.budgets.contains_key(budget));
-        let names = asked.map(|(name, _)| name.as_str());
-        Guarantees::of(source.policy, budget, names, source.at)
-    };
     let budgets = source.policy.budgets.keys();
-    budgets.map(|name| (name.clone(), asked(name))).collect()
+    budgets
+        .map(|name| (name.clone(), guaranteed(source, name)))
+        .collect()
+}
+
+/// The guarantees of one budget, among all tenants that were seen to ask.
+#[must_use]
+pub fn guaranteed(source: &Source<'_>, budget: &str) -> Guarantees {
+    let counters = source.totals.counters.iter();
+    let asked = counters.filter(|(_, tenant)| tenant.budgets.contains_key(budget));
+    let names = asked.map(|(name, _)| name.as_str());
+    Guarantees::of(source.policy, budget, names, source.at)
 }
 
 /// The report. Without `effective` it leaves out what the policy comes to for each tenant, which is most of its length.

@@ -109,6 +109,7 @@ mod tests {
     fn the_same_minute_of_two_regions_is_one_interval_in_the_order_of_time() {
         let reply = |at, admitted, shed| SeriesReply {
             points: BTreeMap::from([(EpochMs(at), metered(admitted, shed))]),
+            told_at: None,
         };
         let series = vec![
             ("acme".to_owned(), reply(60_000, 5, 1)),
@@ -133,6 +134,7 @@ mod tests {
         counters.guards.insert("queries".to_owned(), tally);
         let reply = SeriesReply {
             points: BTreeMap::from([(EpochMs(0), counters)]),
+            told_at: None,
         };
         let recorded = recorded(Vec::new(), vec![("a".to_owned(), reply)], 60_000);
         assert_eq!(

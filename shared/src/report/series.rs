@@ -175,7 +175,10 @@ mod tests {
         };
         count(&mut counters, &decided, 10);
         let points = BTreeMap::from([(EpochMs(at), counters["a"].clone())]);
-        SeriesReply { points }
+        SeriesReply {
+            points,
+            told_at: None,
+        }
     }
 
     #[test]

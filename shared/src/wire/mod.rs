@@ -14,6 +14,7 @@ pub mod effective;
 pub mod either;
 pub mod exchange;
 pub mod guard;
+pub mod holdings;
 pub mod keys;
 pub mod lease_sizes;
 pub mod metering;

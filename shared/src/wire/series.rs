@@ -28,6 +28,10 @@ pub struct SeriesBody {
 pub struct SeriesReply {
     /// By the start of the interval.
     pub points: BTreeMap<EpochMs, TenantCounters>,
+    /// When the region last told the ledger what it had counted: to the minute where the ledger woke since. `None` where
+    /// it never did, and from an older ledger.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub told_at: Option<EpochMs>,
 }
 
 /// Asks a ledger for its totals.

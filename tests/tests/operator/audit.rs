@@ -121,3 +121,33 @@ async fn records_are_found_by_actor_action_target_and_outcome() {
         );
     }
 }
+
+#[tokio::test]
+async fn the_log_is_exported_as_comma_separated_values_with_the_filters_of_the_list() {
+    let (_workerd, client) = deployment().await;
+    patch(&client, "acme", &json!({ "weight": 2 }), Some("*")).await;
+    patch(&client, "=hooli", &json!({ "weight": 3 }), Some("*")).await;
+    let address = format!("{AUDIT}/export?format=csv&action=tenant.patch");
+    let export = client.get(&address).await.unwrap();
+    assert_eq!(
+        (export.status, export.header("content-type")),
+        (200, Some("text/csv; charset=utf-8"))
+    );
+    let text = export.text();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "a header and two records: {text}");
+    assert!(lines[0].starts_with("sequence,time,actor,"), "{text}");
+    assert!(lines[1].contains(",tenant.patch,acme,done,"), "{text}");
+    // A name that a spreadsheet would take for a formula is a text.
+    assert!(lines[2].contains(",'=hooli,"), "{text}");
+    let other = client
+        .get(&format!("{AUDIT}/export?format=xml"))
+        .await
+        .unwrap();
+    assert_problem("another format", &other, 400, Some("/format"));
+    let unfiltered = client
+        .get(&format!("{AUDIT}/export?action=tenant.patch"))
+        .await
+        .unwrap();
+    assert_problem("a chain with gaps", &unfiltered, 400, Some("/action"));
+}

@@ -11,6 +11,7 @@ mod reads;
 mod reset;
 mod tenants;
 mod tokens;
+mod where_units_are;
 
 use std::time::Duration;
 

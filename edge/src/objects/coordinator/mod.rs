@@ -15,6 +15,7 @@ use weir_shared::federation::pool_name::PoolName;
 use weir_shared::limits::{GLOBAL_BUCKETS_MAX, POOLS_MAX, PURGE_MS};
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, Terms};
+use weir_shared::wire::holdings::{Lent, LentBody};
 use weir_shared::wire::region_pool::RegionPoolBody;
 use weir_shared::wire::shares::SharesBody;
 use weir_shared::wire::stored::StoredPool;
@@ -23,7 +24,7 @@ use worker::{Date, DurableObject, Env, Request, Response, State, durable_object}
 
 use crate::objects::hubs::{self, Hubs};
 use crate::objects::keys::{self, Keys};
-use crate::objects::pool_rows;
+use crate::objects::pool_rows::{self, PoolRow};
 use crate::objects::server::{Arrived, Refused};
 use crate::objects::storage::{Database, Value, integer, number};
 
@@ -72,6 +73,8 @@ impl DurableObject for Coordinator {
             arrived.answer(arrived.parse().and_then(|body| self.take_shares(&body)))
         } else if arrived.is::<ClosedBody>() {
             arrived.answer(arrived.parse().and_then(|body| self.closed(&body)))
+        } else if arrived.is::<LentBody>() {
+            arrived.answer(arrived.parse().and_then(|body| self.lent(&body)))
         } else if arrived.is::<RegionPoolBody>() {
             arrived.answer(arrived.parse().and_then(|body| self.split(&body)))
         } else if let Some(answer) = self.keys.answer(&arrived).await {
@@ -123,6 +126,20 @@ impl Coordinator {
         let memory = self.memory.try_borrow()?;
         let now = EpochMs(Date::now().as_millis());
         pool_rows::closed(&self.database, memory.pools.get(&body.budget), body, now)
+    }
+
+    /// Where the units of a budget's open window are. A pool that is not in memory is read, never made.
+    fn lent(&self, body: &LentBody) -> Result<Lent, Refused> {
+        let memory = self.memory.try_borrow()?;
+        let now = EpochMs(Date::now().as_millis());
+        if let Some(pool) = memory.pools.get(&body.budget) {
+            return Ok(pool.lent(body, now));
+        }
+        Ok(match pool_rows::read(&self.database, &body.budget)? {
+            Some(PoolRow::Stored(stored)) => Pool::wake(&stored).lent(body, now),
+            // Who asks for units will report it.
+            _ => Lent::default(),
+        })
     }
 
     /// The pool as it was stored, or a new one. `None` when there is no room for another.

@@ -48,6 +48,8 @@ struct Memory {
     /// When the alarm is set for.
     armed_for: Option<EpochMs>,
     pruned_at: EpochMs,
+    /// When counters last arrived; 0 for never, `None` while that was not looked up.
+    told_at: Option<EpochMs>,
 }
 
 impl DurableObject for Ledger {
@@ -147,6 +149,9 @@ impl Ledger {
             }
             Ok((taken.reply, taken.entry.is_some(), books.fold_overdue(now)))
         })?;
+        if fresh && !call.frame.counters.is_empty() {
+            self.memory.try_borrow_mut()?.told_at = Some(EpochMs(Date::now().as_millis()));
+        }
         // One that is sent again was told before.
         if fresh {
             self.live.publish(&self.state, &call.frame);

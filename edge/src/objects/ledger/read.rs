@@ -46,7 +46,30 @@ impl Ledger {
             }
             Ok(())
         })?;
-        Ok(SeriesReply { points })
+        let told_at = self.told_at()?;
+        Ok(SeriesReply { points, told_at })
+    }
+
+    /// When counters last arrived. After the object woke it is the minute of the last ones: the rows of tenants are read
+    /// for it once, as windows that other regions tell of leave a row of the sum alone.
+    fn told_at(&self) -> Result<Option<EpochMs>, Refused> {
+        if let Some(known) = self.memory.try_borrow()?.told_at {
+            return Ok((known > EpochMs(0)).then_some(known));
+        }
+        let query = "SELECT MAX(at) FROM intervals WHERE step_ms = ? AND row = ?";
+        let mut last = None;
+        for row in 0..interval::SUM_ROW {
+            let values = vec![number(MINUTE_MS), number(row.into())];
+            let found = self.database.first(query, values)?;
+            last = last.max(found.and_then(|row| integer(row.first())).map(EpochMs));
+        }
+        let open = self.with_books(|books, _| {
+            let counted = books.minutes().filter(|(_, counters)| !counters.is_empty());
+            Ok(counted.map(|(at, _)| at).max())
+        })?;
+        let told_at = last.max(open);
+        self.memory.try_borrow_mut()?.told_at = Some(told_at.unwrap_or_default());
+        Ok(told_at)
     }
 
     /// The start of the oldest interval of a length that is stored.

@@ -32,7 +32,10 @@ impl Core {
     ) -> Result<ContactReply, Refused> {
         self.wake(&call.region)?;
         // First, so that a question to the registry takes them along.
-        self.with(|machine, _| machine.note_uses(&call.tokens_used))?;
+        self.with(|machine, now| {
+            machine.heard_at = Some(now);
+            machine.note_uses(&call.tokens_used);
+        })?;
         let wanted = call.token_wanted.as_deref();
         let loaded = self.policy(&call.region, wanted).await?;
         let frame = match &call.frame {

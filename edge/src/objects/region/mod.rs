@@ -3,6 +3,7 @@
 
 mod access;
 mod counters;
+mod holdings;
 mod lend;
 mod overload;
 mod own;
@@ -77,6 +78,8 @@ struct Machine {
     /// Raised when escrows are dropped: one that comes back is another life.
     escrow_life: Incarnation,
     purged_at: EpochMs,
+    /// When an isolate was last heard of.
+    heard_at: Option<EpochMs>,
     settlements: u64,
     inbox: Inbox,
     outbox: Outbox,
@@ -180,6 +183,7 @@ impl Core {
             own: BTreeMap::new(),
             escrow_life: incarnation,
             purged_at: now,
+            heard_at: None,
             settlements: 0,
             inbox: Inbox::new(incarnation, Counted::new()),
             outbox: Outbox::new(id, incarnation),

@@ -92,9 +92,12 @@ impl Core {
             self.restore_access()?;
         }
         self.adopt(call.rules)?;
+        let holdings = (!call.look.is_empty()).then(|| self.holdings(&call.look));
+        let holdings = holdings.transpose()?;
         self.with(|machine, _| Pushed {
             policy: machine.policy_revision(),
             access: machine.access_revision(),
+            holdings,
         })
     }
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 use weir_shared::units::Revision;
 use weir_shared::wire::access::{SavedAccess, TokenReply, TokenRequest, TokenUse};
 use weir_shared::wire::audit::{AuditEntry, AuditHead, Author, Outcome};
+use weir_shared::wire::holdings::Holdings;
 use weir_shared::wire::policy::PolicyDocument;
 use weir_shared::wire::region::SavedPolicy;
 use weir_shared::wire::tenant::TenantPatch;
@@ -27,6 +28,9 @@ pub struct PushRules {
     pub region: String,
     /// What was changed.
     pub rules: Rules,
+    /// Budgets of which the region is to tell what it holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub look: Vec<String>,
 }
 
 /// What a region has after a push.
@@ -36,6 +40,9 @@ pub struct Pushed {
     pub policy: Revision,
     /// The revision of its tokens.
     pub access: Revision,
+    /// What it holds, where it was asked to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holdings: Option<Holdings>,
 }
 
 /// Asks for what is in force: for everything by default.

@@ -140,6 +140,7 @@ impl Registry {
             let push = PushRules {
                 region,
                 rules: rules.clone(),
+                look: Vec::new(),
             };
             let address = Address::region(&push.region);
             if let Err(error) = call(&self.env, address, &push, REFRESH_MS_MAX).await {

@@ -1,6 +1,7 @@
 //! `/operator/v1/audit`: the records of changes, whether they are as they were written, and all of them as a file.
 
 use futures_util::stream::try_unfold;
+use weir_shared::audit::csv;
 use weir_shared::invalid::{Fault, Invalid, within};
 use weir_shared::limits::{
     AUDIT_PAGE_MAX, JSON_INTEGER_MAX, LABEL_BYTES_MAX, NAME_BYTES_MAX, OPERATOR_CALL_MS_MAX,
@@ -46,6 +47,12 @@ pub async fn list(request: &Request, handles: &RequestHandles) -> Result<Respons
 }
 
 fn asked(mut query: Query) -> Result<ReadAudit, Failure> {
+    let read = filters(&mut query)?;
+    query.finish("before, after, limit, actor, action, target, outcome, from, to")?;
+    Ok(read)
+}
+
+fn filters(query: &mut Query) -> Result<ReadAudit, Failure> {
     let mut number = |name: &str| -> Result<Option<u64>, Invalid> {
         let Some(number) = query.number(name)? else {
             return Ok(None);
@@ -66,7 +73,7 @@ fn asked(mut query: Query) -> Result<ReadAudit, Failure> {
             return Err(Invalid::new("/outcome", Fault::Unserved { got, served }).into());
         }
     };
-    let read = ReadAudit {
+    Ok(ReadAudit {
         after: after.unwrap_or(0),
         before: before.unwrap_or(0),
         limit,
@@ -77,9 +84,7 @@ fn asked(mut query: Query) -> Result<ReadAudit, Failure> {
         outcome,
         from,
         to,
-    };
-    query.finish("before, after, limit, actor, action, target, outcome, from, to")?;
-    Ok(read)
+    })
 }
 
 /// Whether the whole log is as it was written; else the first record that is not.
@@ -106,16 +111,26 @@ pub async fn verify(request: &Request, handles: &RequestHandles) -> Result<Respo
     }
 }
 
-/// The log as a file, one record a line, as it is written. It is read and sent a part at a time.
+/// The log as a file, one record a line, as it is written; or, for a spreadsheet, the records that filters let through. It
+/// is read and sent a part at a time.
 ///
 /// # Errors
 /// 400; 503 when the first part does not come. One that fails later breaks the file off, which then ends without the
 /// record that the log's head names.
 pub async fn export(request: &Request, handles: &RequestHandles) -> Result<Response, Failure> {
     let mut query = query(request)?;
+    match query.take("format").as_deref() {
+        None | Some("jsonl") => {}
+        Some("csv") => return export_csv(query, handles).await,
+        Some(other) => {
+            let got = other.chars().take(LABEL_BYTES_MAX).collect();
+            let served = "jsonl, csv";
+            return Err(Invalid::new("/format", Fault::Unserved { got, served }).into());
+        }
+    }
     let after = query.number("after")?.unwrap_or(0);
     let after = within("/after", after, 0..=JSON_INTEGER_MAX)?;
-    query.finish("after")?;
+    query.finish("after, format")?;
     let limit = AUDIT_PAGE_MAX;
     let first = registry(handles, &ExportAudit { after, limit }).await?;
     let env = handles.env.clone();
@@ -141,15 +156,61 @@ pub async fn export(request: &Request, handles: &RequestHandles) -> Result<Respo
             Ok::<_, worker::Error>(Some((text.into_bytes(), next)))
         }
     });
+    let builder = file("application/x-ndjson", "weir-audit.jsonl")?;
+    Ok(builder.from_stream(parts)?)
+}
+
+/// The records that the filters let through, oldest first, as comma-separated values.
+async fn export_csv(mut query: Query, handles: &RequestHandles) -> Result<Response, Failure> {
+    let read = ReadAudit {
+        limit: AUDIT_PAGE_MAX,
+        newest_first: false,
+        ..filters(&mut query)?
+    };
+    query.finish("after, format, actor, action, target, outcome, from, to")?;
+    let first = registry(handles, &read).await?;
+    let env = handles.env.clone();
+    let home = home()?;
+    let parts = try_unfold(Some((read, Some(first))), move |part| {
+        let (env, home) = (env.clone(), home.clone());
+        async move {
+            let Some((mut read, told)) = part else {
+                return Ok(None);
+            };
+            let opens = told.is_some();
+            let page = match told {
+                Some(page) => page,
+                None => {
+                    let address = Address::registry(&home);
+                    let told = call(&env, address, &read, OPERATOR_CALL_MS_MAX).await;
+                    told.map_err(|error| worker::Error::RustError(error.to_string()))?
+                }
+            };
+            let header = if opens { csv::HEADER } else { "" };
+            let lines = page.entries.iter().map(csv::line);
+            let text: String = std::iter::once(header.to_owned()).chain(lines).collect();
+            let last = page.entries.last().map(|entry| entry.record.sequence);
+            let passed = page.damaged.iter().copied().chain(last).max();
+            let next = passed.filter(|_| page.more).map(|passed| {
+                read.after = passed;
+                (read, None)
+            });
+            Ok::<_, worker::Error>(Some((text.into_bytes(), next)))
+        }
+    });
+    let builder = file("text/csv; charset=utf-8", "weir-audit.csv")?;
+    Ok(builder.from_stream(parts)?)
+}
+
+/// An answer that a browser saves under that name.
+fn file(media_type: &str, name: &str) -> Result<ResponseBuilder, Failure> {
+    let disposition = format!("attachment; filename=\"{name}\"");
     let builder = ResponseBuilder::new()
         .with_status(200)
-        .with_header("content-type", "application/x-ndjson")?
-        .with_header(
-            "content-disposition",
-            "attachment; filename=\"weir-audit.jsonl\"",
-        )?
+        .with_header("content-type", media_type)?
+        .with_header("content-disposition", &disposition)?
         .with_header("cache-control", "no-store")?;
-    Ok(builder.from_stream(parts)?)
+    Ok(builder)
 }
 
 /// A part of the file.

@@ -12,7 +12,8 @@ use crate::http::reply;
 use crate::isolate::now;
 use crate::isolate::request::RequestHandles;
 
-/// What was counted by minute or by a longer step, of all tenants or of one, of all names or of one.
+/// What was counted by minute or by a longer step, of all tenants or of one, of all names or of one, in all regions or in
+/// one.
 ///
 /// # Errors
 /// 400, 404 for a name that the policy does not have, 503.
@@ -28,7 +29,8 @@ pub async fn read(request: &Request, handles: &RequestHandles) -> Result<Respons
         guard: name("guard")?,
         overload: name("overload")?,
     };
-    query.finish("from, to, step_ms, tenant, budget, limit, meter, guard, overload")?;
+    let region = query.text("region", LABEL_BYTES_MAX)?;
+    query.finish("from, to, step_ms, tenant, budget, limit, meter, guard, overload, region")?;
     let found = in_force(handles).await?;
     let policy = &found.policy;
     let unknown = [
@@ -71,6 +73,11 @@ pub async fn read(request: &Request, handles: &RequestHandles) -> Result<Respons
     if let Some((what, _)) = unknown.into_iter().find(|(_, unknown)| *unknown) {
         return Err(Failure::unknown(what, ""));
     }
-    let answers = each(&handles.env, &policy.regions, |_| body.clone()).await;
+    let regions = match region {
+        None => policy.regions.clone(),
+        Some(region) if policy.regions.contains(&region) => vec![region],
+        Some(_) => return Err(Failure::unknown("region", "")),
+    };
+    let answers = each(&handles.env, &regions, |_| body.clone()).await;
     reply::json(200, &merged(body, &names, answers))
 }

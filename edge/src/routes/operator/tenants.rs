@@ -1,12 +1,12 @@
 //! `/operator/v1/tenants`: the list, and one tenant: read, changed field by field, taken out of the policy.
 
 use weir_shared::audit::Action;
-use weir_shared::limits::OPERATOR_BODY_BYTES_MAX;
+use weir_shared::limits::{LABEL_BYTES_MAX, OPERATOR_BODY_BYTES_MAX};
 use weir_shared::paging::{Paging, Sizes};
 use weir_shared::policy::Policy;
 use weir_shared::report::fairness::Source;
 use weir_shared::report::regions::Totals;
-use weir_shared::report::tenants::{list as listed, one};
+use weir_shared::report::tenants::{Wanted, list as listed, one};
 use weir_shared::units::Revision;
 use weir_shared::wire::policy::PolicyDocument;
 use weir_shared::wire::tenant::TenantPatch;
@@ -22,16 +22,25 @@ use crate::isolate::request::RequestHandles;
 use crate::isolate::{adopt_everywhere, now};
 use crate::objects::calls::{DeleteTenant, PatchTenant, Saved};
 
-/// One page of the tenants that the policy names and those that were seen. `named=true` keeps the former.
+/// One page of the tenants that the policy names and those that were seen. `named=true` keeps the former, `tier` those of
+/// a tier; `budget` says of which budget the rows tell.
 ///
 /// # Errors
-/// 400, 503.
+/// 400, 404 for a budget that the policy does not have, 503.
 pub async fn list(request: &Request, handles: &RequestHandles) -> Result<Response, Failure> {
     let mut query = query(request)?;
     let paging = Paging::read(&mut query, Sizes::default())?;
-    let named = query.flag("named")?;
-    query.finish("page, page_size, sort, search, named")?;
+    let wanted = Wanted {
+        named: query.flag("named")?,
+        tier: query.text("tier", LABEL_BYTES_MAX)?,
+        budget: query.text("budget", LABEL_BYTES_MAX)?,
+    };
+    query.finish("page, page_size, sort, search, named, tier, budget")?;
     let found = in_force(handles).await?;
+    let budget = wanted.budget.as_ref();
+    if budget.is_some_and(|name| !found.policy.budgets.contains_key(name)) {
+        return Err(Failure::unknown("budget", ""));
+    }
     let answers = totals(&handles.env, &found.policy.regions).await;
     let totals = Totals::of(borrowed(&answers));
     let source = Source {
@@ -40,7 +49,7 @@ pub async fn list(request: &Request, handles: &RequestHandles) -> Result<Respons
         totals: &totals,
         at: now(),
     };
-    reply::json(200, &listed(&source, &found.document, &paging, named))
+    reply::json(200, &listed(&source, &found.document, &paging, &wanted))
 }
 
 /// One tenant, with the tag of what the policy says of it as `ETag`. One that the policy does not name is resolved by

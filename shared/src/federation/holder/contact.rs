@@ -66,6 +66,12 @@ impl Holder {
             || coming()
     }
 
+    /// Whether the parent, or its own, did not answer when it was last asked.
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        self.alone
+    }
+
     /// Whether the holder may be dropped without changing any promise: every message was answered or refused, no
     /// request waits, and the window is over, for the parent too. To drop it before wastes what it holds and nothing
     /// else.

@@ -17,6 +17,9 @@ pub struct SessionRequest {
 pub struct SessionReply {
     /// What the holder of the session may do.
     pub role: Role,
+    /// What the audit log calls the holder; empty from older servers.
+    #[serde(default)]
+    pub name: String,
     /// When the session ends, epoch milliseconds.
     pub expires_at: u64,
 }

@@ -1,10 +1,13 @@
 //! `/operator/v1/tenants`: the tenants that the policy names and those that were seen.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::page::PageReport;
 use crate::units::{EpochMs, Revision};
 use crate::wire::accounting::Tally;
+use crate::wire::count::Count;
 use crate::wire::decimal::Decimal;
 use crate::wire::effective::EffectiveBody;
 use crate::wire::policy::TenantBody;
@@ -21,6 +24,10 @@ pub struct TenantsReply {
     pub page: PageReport,
     /// Regions whose ledger did not answer: the totals lack them, and who was seen only there is not in the list.
     pub unreachable: Vec<String>,
+    /// The budget that the rows tell of: the one that was asked for, else the first of the policy; null where it has none,
+    /// and from older servers.
+    #[serde(default)]
+    pub budget: Option<String>,
     /// The tenants.
     pub tenants: Vec<TenantRow>,
 }
@@ -42,6 +49,24 @@ pub struct TenantRow {
     pub overrides: u64,
     /// What it got, over everything that is charged and all regions.
     pub total: Tally,
+    /// What it got of the budget that the rows tell of, by its name; empty for a tenant that was not seen to ask for it.
+    #[serde(default)]
+    pub budgets: BTreeMap<String, TenantBudget>,
+}
+
+/// What one tenant got of one budget.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TenantBudget {
+    /// Units guaranteed per window among all tenants that were seen to ask; 0 under `first_come`.
+    pub guarantee: u64,
+    /// Units admitted since counting began.
+    pub used: Count,
+    /// Units admitted beyond the guarantee.
+    pub borrowed: Count,
+    /// Calls denied since counting began.
+    pub denied: Count,
+    /// Units denied since counting began.
+    pub denied_units: Count,
 }
 
 /// One tenant.

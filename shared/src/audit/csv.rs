@@ -1,0 +1,112 @@
+//! The log as comma-separated values (RFC 4180), for whoever reads it in a spreadsheet. It cannot be verified: the lines of
+//! [`super::export`] can.
+
+use crate::algorithms::calendar::civil_from_days;
+use crate::wire::audit::AuditEntry;
+
+/// The names of the columns.
+pub const HEADER: &str = "sequence,time,actor,role,action,target,outcome,why,before,after,hash\r\n";
+
+/// The line of a record.
+///
+/// ```
+/// use weir_shared::audit::csv::line;
+/// let entry = serde_json::from_value(serde_json::json!({
+///     "sequence": 7, "previous": "", "at": 1_700_000_000_123_u64, "actor": "ada", "role": "editor",
+///     "action": "tenant.patch", "target": "acme", "before": null, "after": { "a": 1 }, "why": "say \"why\"",
+///     "outcome": "done", "hash": "ab"
+/// })).unwrap();
+/// assert_eq!(
+///     line(&entry),
+///     "7,2023-11-14T22:13:20.123Z,ada,editor,tenant.patch,acme,done,\"say \"\"why\"\"\",null,\"{\"\"a\"\":1}\",ab\r\n",
+/// );
+/// ```
+#[must_use]
+pub fn line(entry: &AuditEntry) -> String {
+    let record = &entry.record;
+    let role = record.role.map_or("", |role| role.name());
+    let (before, after) = (record.before.to_string(), record.after.to_string());
+    let cells = [
+        &record.sequence.to_string(),
+        &time(record.at),
+        &record.actor,
+        role,
+        &record.action,
+        &record.target,
+        record.outcome.name(),
+        record.why.as_deref().unwrap_or_default(),
+        &before,
+        &after,
+        &entry.hash,
+    ];
+    cells.map(cell).join(",") + "\r\n"
+}
+
+/// A text as a cell. One that a spreadsheet would take for a formula is made a text by a quote in front: names in it come
+/// from whoever sent a request.
+fn cell(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let text = if formula {
+        format!("'{text}")
+    } else {
+        text.to_owned()
+    };
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
+}
+
+/// An instant as RFC 3339 has it, in UTC.
+fn time(at: u64) -> String {
+    let (days, ms) = (at / 86_400_000, at % 86_400_000);
+    let (year, month, day) = civil_from_days(i64::try_from(days).unwrap_or(i64::MAX / 2));
+    let (hour, minute, s) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60);
+    format!(
+        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{s:02}.{:03}Z",
+        ms % 1_000
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_quoted_where_they_need_it_and_are_never_formulas() {
+        for (text, expected) in [
+            ("plain", "plain"),
+            ("", ""),
+            ("a,b", "\"a,b\""),
+            ("a\"b", "\"a\"\"b\""),
+            ("a\nb", "\"a\nb\""),
+            ("=HYPERLINK(\"x\")", "\"'=HYPERLINK(\"\"x\"\")\""),
+            ("@SUM", "'@SUM"),
+            ("+1", "'+1"),
+            ("-1", "'-1"),
+        ] {
+            assert_eq!(cell(text), expected);
+        }
+    }
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        for (at, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (951_868_799_999, "2000-02-29T23:59:59.999Z"),
+            (1_709_164_800_000, "2024-02-29T00:00:00.000Z"),
+            (1_795_332_447_002, "2026-11-22T07:27:27.002Z"),
+            (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(time(at), text);
+        }
+    }
+
+    #[test]
+    fn the_header_names_every_cell_of_a_line() {
+        assert_eq!(HEADER.matches(',').count() + 1, 11);
+    }
+}

@@ -1,0 +1,177 @@
+//! Where the units of a pool's open window are.
+
+use super::Pool;
+use crate::federation::history::History;
+use crate::federation::window::Window;
+use crate::units::{EpochMs, HolderId};
+use crate::wire::holdings::{Lent, LentBody, RegionBudget};
+
+impl Pool {
+    /// What was lent of the window at `now`. Where the last one is over and nobody has asked since, that is the window
+    /// that would open, with what was lent ahead of it. Changes nothing.
+    #[must_use]
+    pub fn lent(&self, body: &LentBody, now: EpochMs) -> Lent {
+        let (window, history) = self.window_at(now);
+        let unread = self.lender.lent_of(window.label) == u64::MAX;
+        let capacity = history.capacity(self.terms.limit, &window, now);
+        let lent_total = self.lender.lent_of(window.label);
+        let lent = body.regions.iter().map(|region| {
+            let holder = HolderId::of_name(region);
+            (region.clone(), self.lender.held_by(holder, window.label))
+        });
+        let tenants_max = usize::try_from(body.tenants_max).unwrap_or(usize::MAX);
+        let same = window.label == self.window.label;
+        Lent {
+            window: Some(window.label),
+            ends_at: Some(window.ends_at),
+            limit: self.terms.limit,
+            lent: lent.collect(),
+            // Of a row that could not be read everything counts as lent.
+            lent_total: if unread { self.terms.limit } else { lent_total },
+            free: capacity.saturating_sub(lent_total),
+            exact: !unread && self.closed.knows(window.label),
+            tenants: if same {
+                self.lender.tenants(tenants_max)
+            } else {
+                Vec::new()
+            },
+        }
+    }
+
+    /// The same of a pool that is a region's own: lent to its isolates.
+    #[must_use]
+    pub fn holding(&self, budget: &str, now: EpochMs) -> RegionBudget {
+        let (window, history) = self.window_at(now);
+        let held = history.capacity(self.terms.limit, &window, now);
+        RegionBudget {
+            budget: budget.to_owned(),
+            own: true,
+            window: Some(window.label),
+            ends_at: Some(window.ends_at),
+            limit: self.terms.limit,
+            held,
+            lent: self.lender.lent_of(window.label).min(self.terms.limit),
+            isolates: self.lender.holders(now) as u64,
+            outage: false,
+        }
+    }
+
+    fn window_at(&self, now: EpochMs) -> (Window, History) {
+        match self.window.held(now) {
+            Some(window) => (window, self.history.clone()),
+            None => self.next(now),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::federation::message::Message;
+    use crate::units::{Incarnation, Revision, Sequence, WindowLabel};
+    use crate::wire::exchange::{ExchangeBody, Terms, VERSION, Want};
+    use crate::wire::stored::StoredPool;
+    use std::collections::BTreeMap;
+
+    const WINDOW_MS: u64 = 1_000;
+
+    fn terms() -> Terms {
+        Terms {
+            limit: 100,
+            window_ms: WINDOW_MS,
+            revision: Revision(1),
+            cycle: None,
+            sharing: None,
+            lease: None,
+            standing: 0,
+        }
+    }
+
+    fn asked(region: &str, sequence: u64, units: u64, ahead: u64) -> Message {
+        let want = Want {
+            tenant: None,
+            waiting: units,
+            smallest: 1,
+            expected: 0,
+            held: 0,
+            denied: 0,
+            rank: None,
+        };
+        let body = ExchangeBody {
+            v: VERSION,
+            budget: "tokens".to_owned(),
+            terms: terms(),
+            holder: HolderId::of_name(region),
+            incarnation: Incarnation(1),
+            sequence: Sequence(sequence),
+            seen: None,
+            window: None,
+            wants: vec![want],
+            returns: Vec::new(),
+            ahead,
+            denied: 0,
+        };
+        Message::try_from(body).unwrap()
+    }
+
+    fn ask(tenants_max: u64) -> LentBody {
+        LentBody {
+            budget: "tokens".to_owned(),
+            regions: vec!["weur".to_owned(), "enam".to_owned()],
+            tenants_max,
+        }
+    }
+
+    fn by_region(weur: u64, enam: u64) -> BTreeMap<String, u64> {
+        BTreeMap::from([("weur".to_owned(), weur), ("enam".to_owned(), enam)])
+    }
+
+    #[test]
+    fn what_was_lent_is_told_by_region_and_adds_up_to_the_limit() {
+        let mut pool = Pool::open(terms(), EpochMs(0));
+        pool.exchange(&asked("weur", 1, 30, 0), EpochMs(1)).unwrap();
+        pool.exchange(&asked("enam", 1, 12, 0), EpochMs(2)).unwrap();
+        let lent = pool.lent(&ask(8), EpochMs(3));
+        assert_eq!(lent.lent, by_region(30, 12));
+        assert_eq!((lent.lent_total, lent.free, lent.limit), (42, 58, 100));
+        assert_eq!(
+            (lent.window, lent.ends_at),
+            (Some(WindowLabel(1)), Some(EpochMs(WINDOW_MS)))
+        );
+        assert!(lent.exact);
+    }
+
+    #[test]
+    fn after_the_end_it_tells_what_was_lent_ahead_and_opens_nothing() {
+        let mut pool = Pool::open(terms(), EpochMs(0));
+        pool.exchange(&asked("weur", 1, 30, 10), EpochMs(1))
+            .unwrap();
+        let before = pool.window();
+        let lent = pool.lent(&ask(0), EpochMs(WINDOW_MS + 5));
+        assert_eq!(lent.window, Some(WindowLabel(2)));
+        assert_eq!(lent.lent, by_region(10, 0));
+        assert_eq!((lent.lent_total, lent.free), (10, 90));
+        assert_eq!(pool.window(), before, "a look opens no window");
+        let later = pool.lent(&ask(0), EpochMs(10 * WINDOW_MS));
+        assert_eq!((later.lent_total, later.free), (0, 100));
+    }
+
+    #[test]
+    fn a_pool_that_woke_says_that_it_does_not_know_who_has_what() {
+        let window = Window::open(WindowLabel(7), EpochMs(0), WINDOW_MS);
+        let pool = Pool::wake(&StoredPool::new(window, terms(), 40));
+        let lent = pool.lent(&ask(0), EpochMs(1));
+        assert_eq!((lent.lent_total, lent.free, lent.exact), (40, 60, false));
+        assert_eq!(lent.lent, by_region(0, 0));
+        assert!(pool.lent(&ask(0), EpochMs(WINDOW_MS)).exact, "the next one");
+    }
+
+    #[test]
+    fn a_pool_that_could_not_be_read_has_nothing_free() {
+        let pool = Pool::damaged(Some(WindowLabel(7)), terms(), EpochMs(1));
+        let lent = pool.lent(&ask(0), EpochMs(2));
+        assert_eq!((lent.lent_total, lent.free, lent.exact), (100, 0, false));
+        let own = pool.holding("tokens", EpochMs(2));
+        assert_eq!((own.own, own.lent, own.limit), (true, 100, 100));
+    }
+}
