@@ -3,14 +3,30 @@
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::components::{Route, Router, Routes};
-use leptos_router::hooks::use_navigate;
+use leptos_router::hooks::{use_location, use_navigate};
 use leptos_router::path;
+use weir_shared::access::role::Role;
 use weir_shared::wire::operator::SessionReply;
 
+use crate::address::Page;
 use crate::components::announcer::{Announcer, AnnouncerRegion};
+use crate::components::shortcuts::Shortcuts;
+use crate::components::spark::Hatchings;
+use crate::components::toasts::{Toasts, ToastsRegion};
+use crate::live_hub::LiveHub;
+use crate::pages::access::AccessPage;
+use crate::pages::activity::ActivityPage;
+use crate::pages::budget::BudgetPage;
+use crate::pages::budgets::BudgetsPage;
+use crate::pages::decisions::DecisionsPage;
 use crate::pages::login::LoginPage;
 use crate::pages::not_found::NotFoundPage;
 use crate::pages::overview::OverviewPage;
+use crate::pages::policy::PolicyPage;
+use crate::pages::regions::RegionsPage;
+use crate::pages::tenant::TenantPage;
+use crate::pages::tenants::TenantsPage;
+use crate::preferences::Preferences;
 use crate::session::{LoginReason, LoginRequest};
 
 /// What every page shares.
@@ -22,6 +38,14 @@ pub struct Console {
     pub leaving: RwSignal<bool>,
     /// Speaks to who does not see the page.
     pub announcer: Announcer,
+    /// Says what happened.
+    pub toasts: Toasts,
+    /// How the person at the console likes it.
+    pub preferences: Preferences,
+    /// What happens, as it happens.
+    pub live: LiveHub,
+    /// Whether the list of shortcuts is open.
+    pub shortcuts_open: RwSignal<bool>,
     /// Whether this page was reached from another one of the console.
     moved: StoredValue<bool>,
 }
@@ -29,35 +53,62 @@ pub struct Console {
 impl Console {
     /// Provides it to everything below.
     pub fn provide() -> Self {
+        let announcer = Announcer::new();
+        let session = RwSignal::new(None);
         let console = Self {
-            session: RwSignal::new(None),
+            session,
             leaving: RwSignal::new(false),
-            announcer: Announcer::new(),
+            announcer,
+            toasts: Toasts::new(),
+            preferences: Preferences::load(),
+            live: LiveHub::new(session),
+            shortcuts_open: RwSignal::new(false),
             moved: StoredValue::new(false),
         };
         provide_context(console);
         console
     }
 
+    /// Whether the role may change the policy and tenants, and reset state. Follows the session.
+    pub fn can_change(self) -> bool {
+        matches!(self.role(), Some(Role::Editor | Role::Admin))
+    }
+
+    /// Whether the role may do everything. Follows the session.
+    pub fn is_admin(self) -> bool {
+        self.role() == Some(Role::Admin)
+    }
+
+    /// The role of who is logged in. Follows the session.
+    pub fn role(self) -> Option<Role> {
+        self.session
+            .with(|session| session.as_ref().map(|session| session.role))
+    }
+
     /// Names the page, and puts the focus on its heading unless the browser has just loaded it.
-    pub fn arrive(self, page: &str, heading: NodeRef<leptos::html::H1>) {
-        document().set_title(&format!("{page} · Weir"));
+    pub fn arrive(self, title: Signal<String>, heading: NodeRef<leptos::html::H1>) {
+        Effect::new(move |_| title.with(|title| document().set_title(&format!("{title} · Weir"))));
         Effect::new(move |_| {
             if let Some(heading) = heading.get()
                 && self.moved.get_value()
             {
                 let _ = heading.focus();
             }
+            self.moved.set_value(true);
         });
     }
 }
 
-/// Goes to another page of the console.
+/// The page that the address shows, with the name in it; none for an address that no page has.
+pub fn use_page() -> Memo<Option<Page>> {
+    let path = use_location().pathname;
+    Memo::new(move |_| path.with(|path| Page::parse(path)))
+}
+
+/// Goes to another page of the console, in the place of this one.
 pub fn use_goto() -> impl Fn(&str) + Clone + Send + Sync + 'static {
-    let console = expect_context::<Console>();
     let navigate = use_navigate();
     move |address| {
-        console.moved.set_value(true);
         navigate(
             address,
             NavigateOptions {
@@ -77,6 +128,7 @@ pub fn use_leave() -> impl Fn(LoginReason) + Clone + Send + Sync + 'static {
         let location = window().location();
         let part = |part: Result<String, _>| part.unwrap_or_default();
         let next = format!("{}{}", part(location.pathname()), part(location.search()));
+        console.live.stop();
         console.session.set(None);
         goto(&LoginRequest { reason, next }.address());
     }
@@ -91,10 +143,22 @@ pub fn App() -> impl IntoView {
             // `external`: the browser itself moves the focus, which the router would not.
             <a class="skip" href="#main" rel="external">"Skip to content"</a>
             <AnnouncerRegion announcer=console.announcer/>
+            <Hatchings/>
             <Routes fallback=NotFoundPage>
                 <Route path=path!("/") view=OverviewPage/>
+                <Route path=path!("/tenants") view=TenantsPage/>
+                <Route path=path!("/tenants/:tenant") view=TenantPage/>
+                <Route path=path!("/budgets") view=BudgetsPage/>
+                <Route path=path!("/budgets/:budget") view=BudgetPage/>
+                <Route path=path!("/regions") view=RegionsPage/>
+                <Route path=path!("/policy") view=PolicyPage/>
+                <Route path=path!("/activity") view=ActivityPage/>
+                <Route path=path!("/decisions") view=DecisionsPage/>
+                <Route path=path!("/access") view=AccessPage/>
                 <Route path=path!("/login") view=LoginPage/>
             </Routes>
+            <ToastsRegion toasts=console.toasts/>
+            <Shortcuts/>
         </Router>
     }
 }

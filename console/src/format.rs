@@ -54,6 +54,34 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
+/// A length of time that was chosen, exactly: `1 min`, `90 s`, `250 ms`.
+///
+/// ```
+/// use weir_console::format::length;
+/// assert_eq!((length(60_000), length(90_000), length(250)), ("1 min".into(), "90 s".into(), "250 ms".into()));
+/// ```
+pub fn length(ms: u64) -> String {
+    let units = [
+        (S_PER_DAY * MS_PER_S, "d"),
+        (S_PER_H * MS_PER_S, "h"),
+        (S_PER_MIN * MS_PER_S, "min"),
+        (MS_PER_S, "s"),
+    ];
+    let fits = |(unit_ms, _): &(u64, &str)| ms >= *unit_ms && ms.is_multiple_of(*unit_ms);
+    match units.into_iter().find(fits) {
+        Some((unit_ms, unit)) => format!("{} {unit}", group(&(ms / unit_ms).to_string())),
+        None => format!("{} ms", group(&ms.to_string())),
+    }
+}
+
+/// A fairness index, 0 to 1, with three decimals.
+pub fn index(value: Option<f64>) -> String {
+    match value {
+        Some(value) if value.is_finite() => format!("{value:.3}"),
+        _ => UNKNOWN.to_owned(),
+    }
+}
+
 /// The time of day of an epoch time. UTC, because the people in an incident sit in several zones.
 pub fn utc_time(epoch_ms: u64) -> String {
     let s = epoch_ms / MS_PER_S % S_PER_DAY;
@@ -154,6 +182,35 @@ mod tests {
             (90_000_000, "1 d 01 h"),
         ] {
             assert_eq!(duration(ms), text);
+        }
+    }
+
+    #[test]
+    fn lengths_are_exact() {
+        for (ms, text) in [
+            (0, "0 ms"),
+            (1, "1 ms"),
+            (1_000, "1 s"),
+            (1_500, "1,500 ms"),
+            (3_600_000, "1 h"),
+            (5_400_000, "90 min"),
+            (86_400_000, "1 d"),
+            (90_000_000, "25 h"),
+        ] {
+            assert_eq!(length(ms), text);
+        }
+    }
+
+    #[test]
+    fn indices_have_three_decimals() {
+        for (value, text) in [
+            (None, "–"),
+            (Some(f64::NAN), "–"),
+            (Some(0.0), "0.000"),
+            (Some(0.98765), "0.988"),
+            (Some(1.0), "1.000"),
+        ] {
+            assert_eq!(index(value), text);
         }
     }
 

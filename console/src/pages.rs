@@ -1,5 +1,14 @@
 //! The pages, one file each.
 
+pub mod access;
+pub mod activity;
+pub mod budget;
+pub mod budgets;
+pub mod decisions;
 pub mod login;
 pub mod not_found;
 pub mod overview;
+pub mod policy;
+pub mod regions;
+pub mod tenant;
+pub mod tenants;

@@ -2,6 +2,7 @@
 
 use form_urlencoded::{Serializer, parse};
 
+use crate::address::Page;
 use crate::api::error::ApiError;
 
 /// The path that every page of the console is under.
@@ -85,14 +86,22 @@ impl LoginRequest {
 
 /// Only a page of this console: an address that a stranger wrote must not lead elsewhere after the login.
 fn leads_back(path: &str) -> bool {
-    let (page, query) = path.split_once('?').unwrap_or((path, ""));
-    page.starts_with(BASE)
-        && page != LOGIN
-        && page
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '_'))
-        && !page.contains("//")
-        && !query.contains(char::is_control)
+    Page::parse(path).is_some() && !path.contains(char::is_control) && !path.contains('#')
+}
+
+/// A session that ends within this time is said to end soon.
+const SOON_MS: u64 = 5 * 60_000;
+
+/// How long a session still lasts, where that is not long; by the server's clock.
+///
+/// ```
+/// use weir_console::session::ends_in_ms;
+/// assert_eq!(ends_in_ms(400_000, 200_000), Some(200_000));
+/// assert_eq!(ends_in_ms(900_000, 200_000), None);
+/// ```
+pub fn ends_in_ms(expires_at: u64, now_ms: u64) -> Option<u64> {
+    let left_ms = expires_at.saturating_sub(now_ms);
+    (left_ms < SOON_MS).then_some(left_ms)
 }
 
 /// A token as it was pasted, without the blanks and line ends that a terminal adds; none when nothing is left.
@@ -150,6 +159,11 @@ mod tests {
                 "/console/login?reason=expired",
             ),
             (
+                LoginReason::Expired,
+                "/console/tenants/enterprise%3Aalpha?tab=why",
+                "/console/login?reason=expired&next=%2Fconsole%2Ftenants%2Fenterprise%253Aalpha%3Ftab%3Dwhy",
+            ),
+            (
                 LoginReason::LoggedOut,
                 "/console/?q=a..b&sort=tier",
                 "/console/login?reason=logged_out&next=%2Fconsole%2F%3Fq%3Da..b%26sort%3Dtier",
@@ -177,6 +191,9 @@ mod tests {
             "/console/login?reason=expired",
             "/console/../v1/check",
             "/console/%2e%2e/v1/check",
+            "/console/tenants/%2e%2e",
+            "/console/tenants/a/b",
+            "/console/elsewhere",
             "/console//example.net",
             "/console/\\example.net",
             "/console/\n",
@@ -192,6 +209,20 @@ mod tests {
             LoginRequest::parse("?reason=because").reason,
             LoginReason::Fresh
         );
+    }
+
+    #[test]
+    fn only_a_session_that_ends_soon_is_said_to() {
+        for (expires_at, left_ms) in [
+            (1_000_000, Some(0)),
+            (1_000_001, Some(1)),
+            (1_299_999, Some(299_999)),
+            (1_300_000, None),
+            (u64::MAX, None),
+            (0, Some(0)),
+        ] {
+            assert_eq!(ends_in_ms(expires_at, 1_000_000), left_ms);
+        }
     }
 
     #[test]

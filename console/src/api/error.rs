@@ -57,6 +57,47 @@ impl ApiError {
         self.status() == Some(401)
     }
 
+    /// Whether the caller's role does not permit it.
+    pub fn is_forbidden(&self) -> bool {
+        self.status() == Some(403)
+    }
+
+    /// Whether what was to be changed is no longer as it was read, or stands against something else.
+    pub fn is_conflict(&self) -> bool {
+        matches!(self.status(), Some(409 | 412))
+    }
+
+    /// Whether there is no such thing.
+    pub fn is_not_found(&self) -> bool {
+        self.status() == Some(404)
+    }
+
+    /// Where the value at fault stands in what was sent, as a JSON pointer.
+    pub fn field(&self) -> Option<&str> {
+        match self {
+            Self::Problem(problem) => problem.field.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// What can be done about it.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Malformed { .. } => "Reload the page: Weir may have been updated.",
+            Self::Unreachable { .. } => "Check the network; it is tried again meanwhile.",
+            Self::Timeout { .. } => "Try again: Weir may be busy.",
+            Self::Problem(_) | Self::Status { .. } => match self.status() {
+                Some(401) => "Log in again.",
+                Some(403) => "Ask an admin for a token with more rights.",
+                Some(404) => "It may have been removed from the policy.",
+                Some(409 | 412) => "Somebody changed it meanwhile: look at what is there now.",
+                Some(429) => "Wait a moment, then try again.",
+                Some(500..600) => "Try again; what Weir counts is not lost.",
+                _ => "Check what was asked for.",
+            },
+        }
+    }
+
     /// The kind of error in a few words.
     pub fn title(&self) -> String {
         match self {
@@ -83,7 +124,10 @@ impl ApiError {
             Self::Malformed { reason } => {
                 format!("Reload the page if Weir was just updated. {reason}")
             }
-            Self::Unreachable { reason } => format!("The request did not get through: {reason}"),
+            Self::Unreachable { reason } => format!(
+                "The request did not get through: {}.",
+                reason.trim_end_matches('.')
+            ),
             Self::Timeout { after_ms } => format!(
                 "There was no answer within {}.",
                 format::duration(*after_ms)
@@ -207,5 +251,43 @@ mod tests {
         ] {
             assert_eq!(error.is_unauthenticated(), ended);
         }
+    }
+    #[test]
+    fn callers_can_tell_what_stands_in_the_way() {
+        let problem = ApiError::from_answer(400, Some(MEDIA_TYPE), PROBLEM);
+        assert_eq!(problem.field(), Some("/cost"));
+        for (status, forbidden, conflict, not_found) in [
+            (403, true, false, false),
+            (404, false, false, true),
+            (409, false, true, false),
+            (412, false, true, false),
+            (428, false, false, false),
+            (500, false, false, false),
+        ] {
+            let error = ApiError::Status { status };
+            let told = (
+                error.is_forbidden(),
+                error.is_conflict(),
+                error.is_not_found(),
+            );
+            assert_eq!(told, (forbidden, conflict, not_found), "{status}");
+            assert_eq!(error.field(), None);
+        }
+    }
+
+    #[test]
+    fn every_error_says_what_to_do() {
+        let reason = String::new;
+        for error in [
+            ApiError::Malformed { reason: reason() },
+            ApiError::Unreachable { reason: reason() },
+            ApiError::Timeout { after_ms: 5 },
+        ] {
+            assert!(error.advice().ends_with('.'), "{error:?}");
+        }
+        let advice = |status| ApiError::Status { status }.advice();
+        assert_ne!(advice(403), advice(404));
+        assert_ne!(advice(412), advice(503));
+        assert_eq!(advice(500), advice(503));
     }
 }

@@ -1,25 +1,112 @@
-//! The bar on top of every page that needs a session.
+//! Beside every page, or above it on a narrow screen: the pages, how alive the figures are, settings, and the way out.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use weir_shared::wire::operator::SessionReply;
 
-use super::notice::{Notice, Severity};
+use super::live_control::LiveControl;
+use crate::address::Page;
 use crate::api::Client;
-use crate::api::error::ApiError;
 use crate::app::{Console, use_leave};
-use crate::format;
-use crate::session::{BASE, LoginReason};
+use crate::preferences::{Theme, Zone};
+use crate::session::LoginReason;
 
-/// Where one is, who one is, and the way out.
+/// The header. On a narrow screen all but the first line of it is behind a button.
 #[component]
 pub fn Header(
-    /// Who is logged in.
-    session: SessionReply,
+    /// The page of the navigation that is shown.
+    page: Page,
 ) -> impl IntoView {
     let console = expect_context::<Console>();
+    let open = RwSignal::new(false);
+    view! {
+        <header class="side" data-open=move || open.get().to_string()>
+            <div class="side-top">
+                <a class="brand" href=Page::Overview.address()>"Weir"</a>
+                <LiveControl hub=console.live/>
+                <button
+                    type="button"
+                    class="menu"
+                    data-testid="nav-menu"
+                    aria-controls="side-menu"
+                    aria-expanded=move || open.get().to_string()
+                    on:click=move |_| open.update(|open| *open = !*open)
+                >
+                    "Menu"
+                </button>
+            </div>
+            <div id="side-menu" class="side-menu">
+                <Pages page/>
+                <Settings/>
+                <Account/>
+            </div>
+        </header>
+    }
+}
+
+/// The pages that the role has any use for.
+#[component]
+fn Pages(page: Page) -> impl IntoView {
+    let console = expect_context::<Console>();
+    let role = Memo::new(move |_| console.role());
+    let entries = move || {
+        let pages = role.get().map(Page::nav).unwrap_or_default();
+        let entry = |one: Page| {
+            let current = (one == page).then_some("page");
+            let testid = format!("nav-{}", one.slug());
+            view! {
+                <li><a href=one.address() data-testid=testid aria-current=current>{one.name()}</a></li>
+            }
+        };
+        pages.into_iter().map(entry).collect_view()
+    };
+    view! { <nav aria-label="Pages"><ul>{entries}</ul></nav> }
+}
+
+/// How the person at the console likes it.
+#[component]
+fn Settings() -> impl IntoView {
+    let console = expect_context::<Console>();
+    let preferences = console.preferences;
+    let theme = move || preferences.theme.get().slug();
+    let zone = move || preferences.zone.get().slug();
+    view! {
+        <div class="settings">
+            <label>
+                <span>"Times"</span>
+                <select
+                    data-testid="time-zone"
+                    prop:value=zone
+                    on:change=move |event| {
+                        preferences.zone.set(Zone::from_slug(&event_target_value(&event)).unwrap_or_default());
+                    }
+                >
+                    {Zone::ALL.map(|one| view! { <option value=one.slug() selected=one.slug() == zone()>{one.name()}</option> })}
+                </select>
+            </label>
+            <label>
+                <span>"Theme"</span>
+                <select
+                    data-testid="theme"
+                    prop:value=theme
+                    on:change=move |event| {
+                        preferences.theme.set(Theme::from_slug(&event_target_value(&event)).unwrap_or_default());
+                    }
+                >
+                    {Theme::ALL.map(|one| view! { <option value=one.slug() selected=one.slug() == theme()>{one.name()}</option> })}
+                </select>
+            </label>
+            <button type="button" data-testid="shortcuts-open" on:click=move |_| console.shortcuts_open.set(true)>
+                "Keyboard shortcuts"
+            </button>
+        </div>
+    }
+}
+
+/// Who one is, and the way out.
+#[component]
+fn Account() -> impl IntoView {
+    let console = expect_context::<Console>();
     let leave = use_leave();
-    let failure = RwSignal::new(None::<ApiError>);
     let log_out = move |_| {
         let leave = leave.clone();
         console.leaving.set(true);
@@ -27,25 +114,17 @@ pub fn Header(
             match Client.log_out().await {
                 Err(error) if !error.is_unauthenticated() => {
                     console.leaving.set(false);
-                    failure.try_set(Some(error));
+                    console.toasts.fail(&error);
                 }
                 _ => leave(LoginReason::LoggedOut),
             }
         });
     };
-    let role = session.role.name();
-    let ends = format::utc_time(session.expires_at);
+    let role = Memo::new(move |_| console.role().map_or("", |role| role.name()));
     view! {
-        <header class="bar">
-            <a class="brand" href=BASE>"Weir"</a>
-            <nav aria-label="Pages">
-                <ul><li><a href=BASE aria-current="page">"Overview"</a></li></ul>
-            </nav>
-            <span class="account">{role}" until "{ends}</span>
+        <div class="account">
+            <p>"Logged in as "<strong data-testid="role">{role}</strong></p>
             <button id="logout" data-testid="logout" type="button" on:click=log_out>"Log out"</button>
-        </header>
-        {move || failure.get().map(|error| view! {
-            <Notice severity=Severity::Error title=format!("Not logged out: {}.", error.title()) detail=error.detail()/>
-        })}
+        </div>
     }
 }

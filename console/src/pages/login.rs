@@ -15,7 +15,7 @@ pub fn LoginPage() -> impl IntoView {
     let console = expect_context::<Console>();
     let goto = use_goto();
     let heading = NodeRef::new();
-    console.arrive("Log in", heading);
+    console.arrive("Log in".into(), heading);
     let request = LoginRequest::parse(&use_location().search.get_untracked());
     let error = RwSignal::new(None);
     let busy = RwSignal::new(false);
@@ -39,7 +39,7 @@ pub fn LoginPage() -> impl IntoView {
         });
     });
     view! {
-        <main id="main" class="narrow" tabindex="-1">
+        <main id="main" class="narrow" tabindex="-1" data-testid="page-login">
             <h1 node_ref=heading tabindex="-1">"Log in to Weir"</h1>
             {request.reason.message().map(|message| view! {
                 <p id="login-reason" class="notice info" data-testid="login-reason">{message}</p>

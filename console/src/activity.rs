@@ -1,0 +1,6 @@
+//! The audit log: what of it is looked at, what a record says, and how a change is taken back.
+
+pub mod actions;
+pub mod query;
+pub mod revert;
+pub mod verdict;

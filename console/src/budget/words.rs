@@ -1,0 +1,113 @@
+//! What the choices of a budget are called.
+
+use weir_shared::wire::lease_sizes::LeaseSizesBody;
+use weir_shared::wire::policy::{BudgetBody, Outage, Reserve, Scope, Sharing};
+
+use crate::format;
+
+/// How it is shared.
+pub fn sharing(sharing: Option<Sharing>) -> &'static str {
+    match sharing {
+        Some(Sharing::WeightedFairEscrow) => "weighted fair, escrow",
+        Some(Sharing::FairShare) => "fair share",
+        Some(Sharing::WeightedFairShare) => "weighted fair share",
+        Some(Sharing::FirstCome) => "first come, first served",
+        Some(Sharing::StaticPartition) => "static partition",
+        None => format::UNKNOWN,
+    }
+}
+
+/// Where its windows are kept.
+pub fn scope(scope: Option<Scope>) -> &'static str {
+    match scope {
+        Some(Scope::Isolate) => "each isolate",
+        Some(Scope::Region) => "each region",
+        Some(Scope::Global) => "all regions",
+        None => format::UNKNOWN,
+    }
+}
+
+/// What becomes of guarantees that are not used.
+pub fn reserve(reserve: Option<Reserve>) -> &'static str {
+    match reserve {
+        Some(Reserve::Pinned) => "pinned: kept until the window ends",
+        Some(Reserve::Paced) => "paced: released evenly over the window",
+        None => format::UNKNOWN,
+    }
+}
+
+/// What regions do while the coordinator is out of reach.
+pub fn outage(outage: Option<Outage>) -> &'static str {
+    match outage {
+        Some(Outage::FailClosed) => "fail closed: spend what is held, then deny",
+        Some(Outage::RegionalOnly) => "regional only: spend slices lent in advance, too",
+        None => format::UNKNOWN,
+    }
+}
+
+/// How large leases are.
+pub fn lease(lease: Option<&LeaseSizesBody>) -> String {
+    let units = |bound: Option<u64>| {
+        bound.map_or_else(|| "any".to_owned(), |units| format::count(units.into()))
+    };
+    match lease {
+        None | Some(LeaseSizesBody::Auto) => "found by demand".to_owned(),
+        Some(LeaseSizesBody::Between(bounds)) => {
+            format!("{} to {} units", units(bounds.min), units(bounds.max))
+        }
+    }
+}
+
+/// The limit with its window, such as `30,000 units / 1 min`.
+pub fn limit(body: &BudgetBody) -> String {
+    let units = body.limit.unwrap_or_default();
+    let window = format::length(body.window_ms.unwrap_or_default());
+    format!("{} units / {window}", format::count(units.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_shared::wire::lease_sizes::LeaseBoundsBody;
+
+    #[test]
+    fn every_choice_has_words_of_its_own() {
+        let mut words = vec![
+            sharing(Some(Sharing::WeightedFairEscrow)),
+            sharing(Some(Sharing::FairShare)),
+            sharing(Some(Sharing::WeightedFairShare)),
+            sharing(Some(Sharing::FirstCome)),
+            sharing(Some(Sharing::StaticPartition)),
+            scope(Some(Scope::Isolate)),
+            scope(Some(Scope::Region)),
+            scope(Some(Scope::Global)),
+            reserve(Some(Reserve::Pinned)),
+            reserve(Some(Reserve::Paced)),
+            outage(Some(Outage::FailClosed)),
+            outage(Some(Outage::RegionalOnly)),
+        ];
+        let all = words.len();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), all);
+        assert_eq!(scope(None), format::UNKNOWN);
+    }
+
+    #[test]
+    fn limits_and_leases_have_units() {
+        let body = BudgetBody {
+            limit: Some(30_000),
+            window_ms: Some(60_000),
+            ..BudgetBody::default()
+        };
+        assert_eq!(limit(&body), "30,000 units / 1 min");
+        assert_eq!(lease(None), "found by demand");
+        assert_eq!(lease(Some(&LeaseSizesBody::Auto)), "found by demand");
+        let bounds = LeaseBoundsBody {
+            min: Some(1),
+            max: None,
+        };
+        let between = LeaseSizesBody::Between(bounds);
+        assert_eq!(lease(Some(&between)), "1 to any units");
+    }
+}

@@ -1,0 +1,107 @@
+//! Tokens for whom they may be shown to, and what the roles permit for everybody.
+
+mod create;
+mod list;
+mod roles;
+mod secret;
+
+use leptos::prelude::*;
+use leptos_router::NavigateOptions;
+use leptos_router::hooks::{use_location, use_navigate};
+use weir_shared::wire::access::TokenReply;
+
+use super::notice::{Notice, Severity};
+use super::states::Missing;
+use crate::access::query::AccessQuery;
+use crate::access::row::is_bootstrap;
+use crate::address::Page;
+use crate::api::Client;
+use crate::api::error::ApiError;
+use crate::app::Console;
+use crate::fetched::{Follow, fetched};
+use create::Create;
+use list::List;
+use roles::Roles;
+use secret::Secret;
+
+/// Takes a query into the address: pushed as a new entry, or in the place of the one before.
+pub type Ask = Callback<(AccessQuery, bool)>;
+
+/// The page's content.
+#[component]
+pub fn Access() -> impl IntoView {
+    let console = expect_context::<Console>();
+    let admin = Memo::new(move |_| console.is_admin());
+    view! {
+        {move || if admin.get() { view! { <Tokens/> }.into_any() } else { forbidden() }}
+        <Roles/>
+    }
+}
+
+/// Who is no admin is told so without being refused by the server first.
+fn forbidden() -> AnyView {
+    let error = ApiError::Status { status: 403 };
+    view! { <Missing error retry=Callback::new(|()| ())/> }.into_any()
+}
+
+#[component]
+fn Tokens() -> impl IntoView {
+    let console = expect_context::<Console>();
+    let (query, ask) = use_query();
+    let tokens = fetched(
+        move || {
+            let query = query.get();
+            async move { Client.tokens(&query).await }
+        },
+        Follow::Once,
+    );
+    let creating = RwSignal::new(false);
+    let made = RwSignal::new(None::<TokenReply>);
+    let on_made = Callback::new(move |reply: TokenReply| {
+        creating.set(false);
+        made.set(Some(reply));
+        if !console.leaving.get_untracked() {
+            tokens.refresh();
+        }
+    });
+    let bootstrap = Memo::new(move |_| {
+        console
+            .session
+            .with(|session| is_bootstrap(session.as_ref()))
+    });
+    view! {
+        {move || bootstrap.get().then(|| view! {
+            <Notice
+                severity=Severity::Info
+                title="You use the bootstrap token."
+                detail="It is refused as soon as there is an admin's token. Keep that one before you leave this page."
+                testid="bootstrap-notice"
+            />
+        })}
+        <Secret made/>
+        <List tokens query ask creating/>
+        <Create open=creating on_made/>
+    }
+}
+
+/// The query, which is the address's.
+fn use_query() -> (Memo<AccessQuery>, Ask) {
+    let search = use_location().search;
+    let navigate = use_navigate();
+    let query = Memo::new(move |_| search.with(|search| AccessQuery::parse(search)));
+    let ask = Callback::new(move |(wanted, push): (AccessQuery, bool)| {
+        let mut address = Page::Access.address();
+        let text = wanted.to_query_string();
+        if !text.is_empty() {
+            address = format!("{address}?{text}");
+        }
+        let options = NavigateOptions {
+            resolve: false,
+            replace: !push,
+            scroll: false,
+            ..NavigateOptions::default()
+        };
+        navigate(&address, options);
+    });
+    (query, ask)
+}

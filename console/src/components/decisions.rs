@@ -1,0 +1,98 @@
+//! The live tail: what narrows it down, and the list, which stands still while somebody is at it.
+
+mod filters;
+mod list;
+
+use leptos::prelude::*;
+use leptos_router::NavigateOptions;
+use leptos_router::hooks::{use_location, use_navigate};
+
+use crate::address::Page;
+use crate::app::Console;
+use crate::decisions::filter::DecisionFilter;
+use crate::decisions::watch::{Choices, Empty, Watch};
+use crate::live::Phase;
+use filters::Filters;
+use list::List;
+
+/// Takes a filter into the address: pushed as a new entry, or in the place of the one before.
+pub type Ask = Callback<(DecisionFilter, bool)>;
+
+/// The tail.
+#[component]
+pub fn Tail(
+    /// Whether the list was told to stand still.
+    paused: RwSignal<bool>,
+) -> impl IntoView {
+    let console = expect_context::<Console>();
+    let (filter, ask) = use_filter();
+    let watch = StoredValue::new(Watch::default());
+    let at_it = RwSignal::new(false);
+    let phase = Memo::new(move |_| console.live.state.get().phase);
+    let stands = Memo::new(move |_| paused.get() || at_it.get() || phase.get() == Phase::Paused);
+    let look = Memo::new(move |_| {
+        console.live.decisions.track();
+        let (stands, filter) = (stands.get(), filter.get());
+        console.live.with_tail(|tail| {
+            let look = watch.try_update_value(|watch| {
+                if stands {
+                    watch.hold(tail);
+                } else {
+                    watch.release();
+                }
+                watch.look(tail, &filter)
+            });
+            look.unwrap_or_default()
+        })
+    });
+    let choices = Memo::new(move |_| {
+        console.live.decisions.track();
+        filter.with(|filter| console.live.with_tail(|tail| Choices::of(tail, filter)))
+    });
+    let summary = move || look.with(|look| look.summary(filter.with(DecisionFilter::is_default)));
+    let waiting = move || {
+        let text = look.with(|look| look.waiting_words(paused.get()))?;
+        Some(view! { <strong class="waiting" data-testid="tail-waiting">{text}</strong> })
+    };
+    let empty = Memo::new(move |_| {
+        let state = console.live.state.get();
+        look.with(|look| Empty::of(look, state))
+    });
+    view! {
+        <Filters filter ask choices/>
+        <p class="tail-line"><span>{summary}</span>{waiting}</p>
+        {move || match empty.get() {
+            Some(empty) => view! {
+                <div class="empty" data-testid="state-empty"><p>{empty.words()}</p></div>
+            }
+            .into_any(),
+            None => view! { <List look at_it/> }.into_any(),
+        }}
+        <p class="hint">
+            "Some of the decisions of each region, as they are made: a busy region tells a sample. "
+            "Every decision is counted in the figures of its tenant."
+        </p>
+    }
+}
+
+/// The filter, which is the address's.
+fn use_filter() -> (Memo<DecisionFilter>, Ask) {
+    let search = use_location().search;
+    let navigate = use_navigate();
+    let filter = Memo::new(move |_| search.with(|search| DecisionFilter::parse(search)));
+    let ask = Callback::new(move |(wanted, push): (DecisionFilter, bool)| {
+        let mut address = Page::Decisions.address();
+        let text = wanted.to_query_string();
+        if !text.is_empty() {
+            address = format!("{address}?{text}");
+        }
+        let options = NavigateOptions {
+            resolve: false,
+            replace: !push,
+            scroll: false,
+            ..NavigateOptions::default()
+        };
+        navigate(&address, options);
+    });
+    (filter, ask)
+}

@@ -1,0 +1,153 @@
+//! How regions and coordinators are, in short; the page of the regions has the rest.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+use weir_shared::wire::operator::regions::{CoordinatorStatus, RegionStatus, RegionsReply};
+
+use crate::address::Page;
+use crate::app::Console;
+use crate::components::rows::rows;
+use crate::components::time::Age;
+use crate::format;
+use crate::health::Health;
+
+/// A row a region, and a row a coordinator.
+#[component]
+pub fn HealthTables(
+    /// The regions, as they answered.
+    regions: Signal<Option<Arc<RegionsReply>>>,
+) -> impl IntoView {
+    let of_regions = Memo::new(move |_| {
+        regions.with(|reply| {
+            let Some(reply) = reply else {
+                return Vec::new();
+            };
+            let health = |status: &RegionStatus| Health::of_region(status, reply.policy_revision);
+            let regions = reply.regions.iter();
+            regions
+                .map(|status| (status.clone(), health(status)))
+                .collect::<Vec<_>>()
+        })
+    });
+    let coordinators = Memo::new(move |_| {
+        regions.with(|reply| {
+            reply
+                .as_ref()
+                .map(|reply| reply.coordinators.clone())
+                .unwrap_or_default()
+        })
+    });
+    let coordinated =
+        Memo::new(move |_| coordinators.with(|coordinators| !coordinators.is_empty()));
+    view! {
+        <div class="scroll" tabindex="0" role="region" aria-label="Regions and coordinators">
+            <table>
+                <thead>
+                    <tr>
+                        <th scope="col">"Region"</th>
+                        <th scope="col">"State"</th>
+                        <th scope="col" class="figure">"Answer"</th>
+                        <th scope="col" class="figure">"Admitted, calls/s"</th>
+                        <th scope="col" class="figure">"Denied, calls/s"</th>
+                        <th scope="col">"Last contact"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows(of_regions, |(status, _)| status.region.clone(), region)}</tbody>
+                {move || coordinated.get().then(|| view! {
+                    <thead>
+                        <tr>
+                            <th scope="col">"Coordinator of"</th>
+                            <th scope="col">"State"</th>
+                            <th scope="col" class="figure">"Answer"</th>
+                            <th scope="col" class="figure">"Lent, units"</th>
+                            <th scope="col" class="figure">"Free, units"</th>
+                            <th scope="col">"Window ends"</th>
+                        </tr>
+                    </thead>
+                    <tbody>{rows(coordinators, |status| status.budget.clone(), coordinator)}</tbody>
+                })}
+            </table>
+        </div>
+    }
+}
+
+/// A state in a word, with what it means.
+#[component]
+pub fn HealthWord(
+    /// How it is.
+    health: Health,
+) -> impl IntoView {
+    view! {
+        <span class=health.class() title=health.meaning()><span class="dot" aria-hidden="true"></span>{health.words()}</span>
+    }
+}
+
+fn answer(answer_ms: Option<u64>) -> String {
+    answer_ms.map_or_else(
+        || format::UNKNOWN.to_owned(),
+        |ms| format!("{} ms", format::count(ms.into())),
+    )
+}
+
+fn region(entry: Memo<(RegionStatus, Health)>) -> AnyView {
+    let rates = expect_context::<Console>().live.rates;
+    let name = entry.with_untracked(|(status, _)| status.region.clone());
+    let of = name.clone();
+    let rate = Memo::new(move |_| {
+        rates.with(|rates| {
+            let region = rates.regions.get(&of);
+            region.map(|region| (region.admitted_per_s, region.denied_per_s))
+        })
+    });
+    let home = move || entry.with(|(status, _)| status.home);
+    let last = move || match entry.with(|(status, _)| status.last_contact_at) {
+        Some(at) => view! { <Age at=Signal::stored(at.0)/> }.into_any(),
+        None => format::UNKNOWN.into_any(),
+    };
+    view! {
+        <tr data-testid="region-health" data-region=name.clone()>
+            <th scope="row">
+                {name.clone()}
+                {move || home().then(|| view! { <span class="tag" title="Coordinators, registry and ledgers are placed here.">"home"</span> })}
+            </th>
+            <td>{move || view! { <HealthWord health=entry.with(|(_, health)| *health)/> }}</td>
+            <td class="figure">{move || entry.with(|(status, _)| answer(status.answer_ms))}</td>
+            <td class="figure">{move || format::rate(rate.get().map(|rate| rate.0))}</td>
+            <td class="figure">{move || format::rate(rate.get().map(|rate| rate.1))}</td>
+            <td>{last}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn coordinator(entry: Memo<CoordinatorStatus>) -> AnyView {
+    let name = entry.with_untracked(|status| status.budget.clone());
+    let address = Page::Budget(name.clone()).address();
+    view! {
+        <tr data-testid="coordinator-health" data-budget=name.clone()>
+            <th scope="row"><a href=address>{name.clone()}</a></th>
+            {move || entry.with(coordinator_cells)}
+        </tr>
+    }
+    .into_any()
+}
+
+fn coordinator_cells(status: &CoordinatorStatus) -> impl IntoView + use<> {
+    let open = status.window.is_some();
+    let units = |units: u64| match open {
+        true => format::count(units.into()),
+        false => format::UNKNOWN.to_owned(),
+    };
+    let ends_at = status.ends_at.filter(|_| open);
+    view! {
+        <td><HealthWord health=Health::of_coordinator(status)/></td>
+        <td class="figure">{answer(status.answer_ms)}</td>
+        <td class="figure">{(!status.exact && open).then_some("≤ ")}{units(status.lent_total)}</td>
+        <td class="figure">{units(status.free)}</td>
+        <td>{match ends_at {
+            Some(at) => view! { <Age at=Signal::stored(at.0)/> }.into_any(),
+            None => format::UNKNOWN.into_any(),
+        }}</td>
+    }
+}

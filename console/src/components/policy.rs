@@ -1,0 +1,14 @@
+//! The parts of the policy page.
+
+pub mod bar;
+pub mod conflict;
+pub mod draft_field;
+pub mod editor;
+pub mod entry_form;
+pub mod entry_list;
+pub mod json_part;
+pub mod reset_form;
+pub mod review;
+pub mod section_nav;
+pub mod section_view;
+pub mod tenant_tree;

@@ -1,0 +1,121 @@
+//! The entries of a section, each a link to its form, and a form for another one.
+
+use leptos::ev;
+use leptos::prelude::*;
+use leptos_router::hooks::use_navigate;
+
+use super::editor::Editor;
+use crate::app::Console;
+use crate::components::field::TextField;
+use crate::policy::entries::{Entry, Fate, entries, new_name, template};
+use crate::policy::section::Section;
+
+/// The entries of a section.
+#[component]
+pub fn EntryList(
+    /// The section.
+    section: Section,
+    /// The entry that is open.
+    #[prop(into)]
+    open: Signal<String>,
+) -> impl IntoView {
+    let console = expect_context::<Console>();
+    let editor = expect_context::<Editor>();
+    let rows = Memo::new(move |_| {
+        editor.draft.with(|draft| {
+            draft
+                .as_ref()
+                .map_or_else(Vec::new, |draft| entries(draft, section))
+        })
+    });
+    let none = format!("The policy has no {} yet.", section.noun());
+    let listed = move || {
+        let rows = rows.get();
+        if rows.is_empty() {
+            return view! { <p class="state" data-testid="state-empty">{none.clone()}</p> }
+                .into_any();
+        }
+        let rows = rows.into_iter().map(|entry| one(section, entry, open));
+        view! { <ul class="entries">{rows.collect_view()}</ul> }.into_any()
+    };
+    view! {
+        {listed}
+        {move || console.can_change().then(|| view! { <AddEntry section/> })}
+    }
+}
+
+fn one(section: Section, entry: Entry, open: Signal<String>) -> AnyView {
+    let Entry {
+        name,
+        summary,
+        fate,
+    } = entry;
+    let current = {
+        let name = name.clone();
+        move || open.with(|open| *open == name).then_some("true")
+    };
+    let word = (fate != Fate::Kept).then(|| {
+        let class = match fate {
+            Fate::Removed => "tag removed",
+            _ => "tag touched",
+        };
+        view! { <span class=class>{fate.word()}</span> }
+    });
+    let address = section.address(Some(&name));
+    view! {
+        <li data-testid="entry" data-name=name.clone() data-fate=fate.word()>
+            <a href=address aria-current=current>
+                <span class="entry-name">{name.clone()}</span>
+                {word}
+                <span class="entry-summary">{summary}</span>
+            </a>
+        </li>
+    }
+    .into_any()
+}
+
+#[component]
+fn AddEntry(section: Section) -> impl IntoView {
+    let editor = expect_context::<Editor>();
+    let navigate = use_navigate();
+    let name = RwSignal::new(String::new());
+    let asked = RwSignal::new(false);
+    let refused = move || {
+        editor.draft.with(|draft| {
+            let draft = draft.as_ref()?;
+            name.with(|name| new_name(draft, section, name.trim()).err())
+        })
+    };
+    let error = Signal::derive(move || {
+        let untouched = !asked.get() && name.with(String::is_empty);
+        (!untouched).then(refused).flatten()
+    });
+    let submit = move |event: ev::SubmitEvent| {
+        event.prevent_default();
+        asked.set(true);
+        if untrack(refused).is_some() {
+            return;
+        }
+        let text = name.get_untracked().trim().to_owned();
+        let at = section.entries().unwrap_or_default();
+        editor.put(&format!("{at}/{text}"), Some(template(section)));
+        asked.set(false);
+        name.set(String::new());
+        navigate(&section.address(Some(&text)), inside());
+    };
+    view! {
+        <form class="add-entry" on:submit=submit>
+            <TextField label=format!("New {}", section.noun()) name="new-name" value=name error placeholder="name"/>
+            <button type="submit" data-testid="add-entry">"Add"</button>
+        </form>
+    }
+}
+
+/// Addresses are whole, and a move within the page stays where it is.
+pub fn inside() -> leptos_router::NavigateOptions {
+    leptos_router::NavigateOptions {
+        resolve: false,
+        scroll: false,
+        ..leptos_router::NavigateOptions::default()
+    }
+}

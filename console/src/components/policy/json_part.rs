@@ -1,0 +1,111 @@
+//! A part of the document as JSON.
+
+use leptos::prelude::*;
+
+use super::draft_field::is_at;
+use super::editor::Editor;
+use crate::app::Console;
+use crate::components::field::unique_id;
+use crate::difference::words;
+use crate::policy::section::JsonPart as Part;
+
+/// A part of the document as text; for who may not change anything, to read.
+#[component]
+pub fn JsonPart(
+    /// The part.
+    part: &'static Part,
+) -> impl IntoView {
+    let console = expect_context::<Console>();
+    let editor = expect_context::<Editor>();
+    let text = Memo::new(move |_| {
+        editor.draft.with(|draft| {
+            draft
+                .as_ref()
+                .map_or_else(String::new, |draft| draft.text(part.pointer))
+        })
+    });
+    // What is being typed stays as it is typed while it means what the draft has.
+    let typed = RwSignal::new(text.get_untracked());
+    let error = Memo::new(move |_| {
+        let flaw = editor.flaw().filter(|flaw| is_at(flaw, part.pointer))?;
+        Some(if flaw.pointer == part.pointer {
+            flaw.message
+        } else {
+            format!("{}: {}", words(&flaw.pointer), flaw.message)
+        })
+    });
+    Effect::new(move |_| {
+        let now = text.get();
+        let same = typed.with_untracked(|typed| {
+            let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+            typed == &now || (read(typed).is_some() && read(typed) == read(&now))
+        });
+        if !same {
+            typed.set(now);
+        }
+    });
+    let input = move |event| {
+        let text = event_target_value(&event);
+        typed.set(text.clone());
+        editor.edit(|draft| draft.put_text(part.pointer, &text));
+    };
+    let editable = move || {
+        let id = unique_id("json");
+        let (hint_id, error_id) = (format!("{id}-hint"), format!("{id}-error"));
+        let described = format!("{hint_id} {error_id}");
+        let least = if part.pointer.is_empty() { 24 } else { 3 };
+        let rows = move || {
+            text.with(|text| text.lines().count().clamp(least, 40))
+                .to_string()
+        };
+        let told = move || {
+            error
+                .get()
+                .map(|error| view! { <p class="field-error" data-testid="error-json">{error}</p> })
+        };
+        view! {
+            <div class="field json">
+                <label for=id.clone()>{part.label}</label>
+                <textarea
+                    id=id
+                    data-testid=testid(part)
+                    rows=rows
+                    spellcheck="false"
+                    autocomplete="off"
+                    aria-describedby=described
+                    aria-invalid=move || error.with(Option::is_some).then_some("true")
+                    prop:value=move || typed.get()
+                    on:input=input
+                ></textarea>
+                <p class="hint" id=hint_id>{part.hint}</p>
+                <div id=error_id>{told}</div>
+            </div>
+        }
+        .into_any()
+    };
+    let readable = move || {
+        view! {
+            <div class="field json">
+                <h3>{part.label}</h3>
+                <pre class="document" tabindex="0" role="region" aria-label=part.label data-testid=testid(part)>
+                    {move || text.get()}
+                </pre>
+            </div>
+        }
+        .into_any()
+    };
+    move || {
+        if console.can_change() {
+            editable()
+        } else {
+            readable()
+        }
+    }
+}
+
+fn testid(part: &Part) -> String {
+    match part.pointer.strip_prefix('/') {
+        None => "document".to_owned(),
+        Some(name) => format!("json-{name}"),
+    }
+}

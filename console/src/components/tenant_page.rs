@@ -1,0 +1,15 @@
+//! The page of one tenant, in parts.
+
+mod accounting;
+mod choose;
+mod edit;
+mod facts;
+mod form;
+mod overrides;
+mod policy;
+mod reset;
+mod totals;
+mod view;
+mod why;
+
+pub use view::TenantView;

@@ -1,0 +1,192 @@
+//! The fields of a tenant that is being changed.
+
+use leptos::prelude::*;
+use weir_shared::invalid::Invalid;
+
+use crate::components::field::{NumberField, SelectField, TextField};
+use crate::tenant::draft::{TenantDraft, error_at};
+use crate::tenant::override_draft::{NumberDraft, NumberName, OverrideDraft};
+
+/// What is typed, field by field.
+#[derive(Clone, Copy)]
+pub struct Form {
+    /// The tier.
+    pub tier: RwSignal<String>,
+    /// The weight.
+    pub weight: RwSignal<String>,
+    /// The tenant above.
+    pub parent: RwSignal<String>,
+    /// How much it may borrow.
+    pub borrow_max: RwSignal<String>,
+    /// How much it may lend.
+    pub lend_max: RwSignal<String>,
+    /// The overrides.
+    pub overrides: RwSignal<Vec<OverrideForm>>,
+    /// Who the signals of added lines belong to: the form, not the press that added them.
+    owner: StoredValue<Option<Owner>>,
+    next_key: StoredValue<usize>,
+}
+
+/// One override.
+#[derive(Clone, Copy, PartialEq)]
+pub struct OverrideForm {
+    /// Tells it from the others while lines come and go.
+    pub key: usize,
+    /// Its start.
+    pub starts_at: RwSignal<String>,
+    /// Its end.
+    pub expires_at: RwSignal<String>,
+    /// The weight.
+    pub weight: RwSignal<String>,
+    /// Other numbers.
+    pub numbers: RwSignal<Vec<NumberForm>>,
+}
+
+/// One number of an override.
+#[derive(Clone, PartialEq)]
+pub struct NumberForm {
+    /// Tells it from the others.
+    pub key: usize,
+    /// Which number.
+    pub at: NumberName,
+    /// What is typed.
+    pub value: RwSignal<String>,
+}
+
+impl Form {
+    /// An empty form, of the component that makes it.
+    pub fn new() -> Self {
+        let text = || RwSignal::new(String::new());
+        Self {
+            tier: text(),
+            weight: text(),
+            parent: text(),
+            borrow_max: text(),
+            lend_max: text(),
+            overrides: RwSignal::new(Vec::new()),
+            owner: StoredValue::new(Owner::current()),
+            next_key: StoredValue::new(0),
+        }
+    }
+
+    fn owned<T>(self, make: impl FnOnce() -> T) -> T {
+        match self.owner.get_value() {
+            Some(owner) => owner.with(make),
+            None => make(),
+        }
+    }
+
+    fn key(self) -> usize {
+        self.next_key.update_value(|key| *key += 1);
+        self.next_key.get_value()
+    }
+
+    /// What is typed, as a draft. Follows every field.
+    pub fn draft(self) -> TenantDraft {
+        let overrides = self.overrides.get().into_iter().map(|one| OverrideDraft {
+            starts_at: one.starts_at.get(),
+            expires_at: one.expires_at.get(),
+            weight: one.weight.get(),
+            numbers: one.numbers.with(|numbers| {
+                let number = |number: &NumberForm| NumberDraft {
+                    at: number.at.clone(),
+                    value: number.value.get(),
+                };
+                numbers.iter().map(number).collect()
+            }),
+        });
+        TenantDraft {
+            tier: self.tier.get(),
+            weight: self.weight.get(),
+            parent: self.parent.get(),
+            borrow_max: self.borrow_max.get(),
+            lend_max: self.lend_max.get(),
+            overrides: overrides.collect(),
+        }
+    }
+
+    /// Puts a draft into the fields.
+    pub fn fill(self, draft: &TenantDraft) {
+        self.tier.set(draft.tier.clone());
+        self.weight.set(draft.weight.clone());
+        self.parent.set(draft.parent.clone());
+        self.borrow_max.set(draft.borrow_max.clone());
+        self.lend_max.set(draft.lend_max.clone());
+        let overrides = draft.overrides.iter().map(|one| self.override_form(one));
+        self.overrides.set(overrides.collect());
+    }
+
+    fn override_form(self, draft: &OverrideDraft) -> OverrideForm {
+        let numbers = draft.numbers.iter().map(|number| self.number_form(number));
+        let numbers: Vec<NumberForm> = numbers.collect();
+        let key = self.key();
+        self.owned(|| OverrideForm {
+            key,
+            starts_at: RwSignal::new(draft.starts_at.clone()),
+            expires_at: RwSignal::new(draft.expires_at.clone()),
+            weight: RwSignal::new(draft.weight.clone()),
+            numbers: RwSignal::new(numbers),
+        })
+    }
+
+    fn number_form(self, draft: &NumberDraft) -> NumberForm {
+        let key = self.key();
+        self.owned(|| NumberForm {
+            key,
+            at: draft.at.clone(),
+            value: RwSignal::new(draft.value.clone()),
+        })
+    }
+
+    /// One more override.
+    pub fn add_override(self, draft: &OverrideDraft) {
+        let one = self.override_form(draft);
+        self.overrides.update(|overrides| overrides.push(one));
+    }
+
+    /// One more number of an override.
+    pub fn add_number(self, to: OverrideForm, at: NumberName) {
+        let value = String::new();
+        let number = self.number_form(&NumberDraft { at, value });
+        to.numbers.update(|numbers| numbers.push(number));
+    }
+}
+
+/// What is wrong at a pointer, for the field there.
+pub fn error(errors: Memo<Vec<Invalid>>, pointer: String) -> Signal<Option<String>> {
+    Signal::derive(move || {
+        errors.with(|errors| error_at(errors, &pointer).map(|error| error.fault.to_string()))
+    })
+}
+
+/// Tier, weight, parent and bounds.
+#[component]
+pub fn Fields(
+    /// What is typed.
+    form: Form,
+    /// What is wrong with it.
+    errors: Memo<Vec<Invalid>>,
+    /// The tiers of the policy.
+    tiers: Signal<Vec<String>>,
+) -> impl IntoView {
+    let at = move |field: &str| error(errors, format!("/{field}"));
+    let options = Signal::derive(move || {
+        let by_rule = (String::new(), "by rule".to_owned());
+        let named = tiers.get().into_iter().map(|tier| (tier.clone(), tier));
+        std::iter::once(by_rule).chain(named).collect()
+    });
+    view! {
+        <div class="form-grid">
+            <SelectField label="Tier" name="tier" value=form.tier options=options error=at("tier")
+                hint="By rule: the first prefix that fits its name, else the default tier."/>
+            <NumberField label="Weight" name="weight" value=form.weight error=at("weight")
+                hint="Up to six decimals. Empty: its tier's."/>
+            <TextField label="Parent" name="parent" value=form.parent error=at("parent")
+                hint="The tenant above it, whose share it divides. Empty: none."/>
+            <NumberField label="May borrow" name="borrow-max" value=form.borrow_max error=at("borrow_max")
+                unit="units/window" hint="Above its guarantee, of each budget. Empty or unlimited: any number."/>
+            <NumberField label="May lend" name="lend-max" value=form.lend_max error=at("lend_max")
+                unit="units/window" hint="Of its guarantee, to others. Empty or unlimited: all of it."/>
+        </div>
+    }
+}

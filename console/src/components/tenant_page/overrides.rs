@@ -1,0 +1,117 @@
+//! The overrides of a tenant that is being changed.
+
+use leptos::prelude::*;
+use weir_shared::invalid::Invalid;
+
+use super::form::{Form, NumberForm, OverrideForm, error};
+use crate::clock;
+use crate::components::field::{NumberField, TextField};
+use crate::tenant::override_draft::{NumberName, OverrideDraft};
+use crate::tenant::when;
+
+/// How long a new override is proposed to last.
+const PROPOSED_MS: u64 = 24 * 3_600_000;
+
+/// The list, and one more.
+#[component]
+pub fn Overrides(
+    /// What is typed.
+    form: Form,
+    /// What is wrong with it.
+    errors: Memo<Vec<Invalid>>,
+    /// The numbers that an override may give.
+    names: Signal<Vec<NumberName>>,
+) -> impl IntoView {
+    let list = Memo::new(move |_| form.overrides.get());
+    let add = move |_| {
+        let minute = clock::server_ms() / 60_000 * 60_000;
+        form.add_override(&OverrideDraft {
+            expires_at: when::write(minute + PROPOSED_MS),
+            ..OverrideDraft::default()
+        });
+    };
+    let each = move || list.get().into_iter().enumerate().collect::<Vec<_>>();
+    view! {
+        <h3>"Overrides"</h3>
+        <p class="muted">
+            "What an override leaves out is as beneath; when it ends, what is beneath counts again. Times are UTC."
+        </p>
+        <For each=each key=|(index, one)| (*index, one.key) let:one>
+            <OneOverride form errors names index=one.0 one=one.1/>
+        </For>
+        <button type="button" data-testid="add-override" on:click=add>"Add an override"</button>
+    }
+}
+
+#[component]
+fn OneOverride(
+    form: Form,
+    errors: Memo<Vec<Invalid>>,
+    names: Signal<Vec<NumberName>>,
+    index: usize,
+    one: OverrideForm,
+) -> impl IntoView {
+    let at = move |field: &str| error(errors, format!("/overrides/{index}/{field}"));
+    let remove = move |_| {
+        form.overrides
+            .update(|overrides| overrides.retain(|other| other.key != one.key));
+    };
+    let numbers = Memo::new(move |_| one.numbers.get());
+    let number = move |number: NumberForm| {
+        let pointer = format!("/overrides/{index}{}", number.at.pointer());
+        let key = number.key;
+        let label = number.at.words();
+        let remove = move |_| {
+            one.numbers
+                .update(|numbers| numbers.retain(|other| other.key != key));
+        };
+        let remove_label = format!("Remove {label}");
+        view! {
+            <div class="number-line">
+                <NumberField label=label name="number" value=number.value error=error(errors, pointer)/>
+                <button type="button" aria-label=remove_label on:click=remove>"Remove"</button>
+            </div>
+        }
+    };
+    let addable = move || {
+        let given = numbers.get();
+        let mut left = names.get();
+        left.retain(|name| given.iter().all(|number| number.at != *name));
+        left
+    };
+    let options = move || {
+        let each = addable().into_iter().enumerate();
+        each.map(|(place, name)| view! { <option value=place.to_string()>{name.words()}</option> })
+            .collect_view()
+    };
+    let add = move |event| {
+        let place: Option<usize> = event_target_value(&event).parse().ok();
+        if let Some(name) = place.and_then(|place| addable().into_iter().nth(place)) {
+            form.add_number(one, name);
+        }
+    };
+    view! {
+        <fieldset class="override" data-testid=format!("override-{index}")>
+            <legend>{format!("Override {}", index + 1)}</legend>
+            <div class="form-grid">
+                <TextField label="From" name="starts-at" value=one.starts_at error=at("starts_at")
+                    hint="2026-11-22 08:30. Empty: from always."/>
+                <TextField label="Until" name="expires-at" value=one.expires_at error=at("expires_at")
+                    hint="2026-11-23 08:30. Empty: for good."/>
+                <NumberField label="Weight" name="override-weight" value=one.weight error=at("weight")
+                    hint="Empty: as beneath."/>
+            </div>
+            <For each=move || numbers.get() key=|number| number.key children=number/>
+            <div class="actions">
+                <label class="filter">
+                    <span>"Another number"</span>
+                    <select data-testid="add-number" prop:value="" on:change=add>
+                        <option value="">"Choose…"</option>
+                        {options}
+                    </select>
+                </label>
+                <button type="button" data-testid="remove-override" on:click=remove>"Remove the override"</button>
+            </div>
+        </fieldset>
+    }
+}

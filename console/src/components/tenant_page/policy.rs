@@ -1,0 +1,57 @@
+//! What counts for the tenant, value by value, with whose word it is.
+
+use leptos::prelude::*;
+
+use super::view::Tenant;
+use crate::components::time::Time;
+use crate::tenant::effective_rows::{EffectiveRow, origin_words, rows};
+
+/// The table of the effective policy.
+#[component]
+pub fn EffectivePolicy(
+    /// The page.
+    page: Tenant,
+) -> impl IntoView {
+    let listed = Memo::new(move |_| {
+        let told = page.told();
+        let effective = told.as_ref().and_then(|told| told.body.effective.as_ref());
+        effective.map(rows).unwrap_or_default()
+    });
+    view! {
+        <section aria-labelledby="effective-heading">
+            <h2 id="effective-heading">"What counts for it now"</h2>
+            <div class="scroll" role="region" aria-labelledby="effective-heading" tabindex="0">
+                <table class="plain" data-testid="effective">
+                    <thead>
+                        <tr>
+                            <th scope="col">"Of"</th>
+                            <th scope="col">"Field"</th>
+                            <th scope="col" class="figure">"Value"</th>
+                            <th scope="col">"By"</th>
+                            <th scope="col">"In the policy at"</th>
+                            <th scope="col">"Until"</th>
+                        </tr>
+                    </thead>
+                    <tbody>{move || listed.get().into_iter().map(line).collect_view()}</tbody>
+                </table>
+            </div>
+        </section>
+    }
+}
+
+fn line(row: EffectiveRow) -> impl IntoView {
+    let what = row
+        .what
+        .map_or_else(|| "tenant".to_owned(), |what| what.words());
+    let origin = origin_words(row.origin);
+    view! {
+        <tr>
+            <th scope="row">{what}</th>
+            <td>{row.field}</td>
+            <td class="figure">{row.value}</td>
+            <td><span class=format!("tag origin-{origin}")>{origin}</span></td>
+            <td>{row.from.map(|from| view! { <code>{from}</code> })}</td>
+            <td>{row.until_ms.map(|at| view! { <Time at=Signal::stored(at)/> })}</td>
+        </tr>
+    }
+}

@@ -1,0 +1,198 @@
+//! What is around the parts of the page: the tenant's facts, and the way from part to part.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+use leptos_router::NavigateOptions;
+use leptos_router::hooks::{use_location, use_navigate};
+use weir_shared::wire::operator::series::SeriesView;
+use weir_shared::wire::operator::tenants::TenantReply;
+
+use super::accounting::Accounting;
+use super::edit::Edit;
+use super::facts::Facts;
+use super::policy::EffectivePolicy;
+use super::why::WhyDenied;
+use crate::address::Page;
+use crate::api::Client;
+use crate::api::ask::SeriesAsk;
+use crate::api::tagged::Tagged;
+use crate::app::Console;
+use crate::clock;
+use crate::components::states::States;
+use crate::fetched::{Fetched, Follow, fetched};
+use crate::tenant::query::{Tab, TenantQuery};
+use crate::time_range::TimeRange;
+
+/// What the parts of the page share.
+#[derive(Clone, Copy)]
+pub struct Tenant {
+    /// Its name.
+    pub name: StoredValue<String>,
+    /// What the policy says of it, with the tag of that.
+    pub reply: Fetched<Tagged<TenantReply>>,
+    /// What it was counted for in the range of time.
+    pub series: Fetched<SeriesView>,
+    /// What is asked of the page.
+    pub query: Memo<TenantQuery>,
+    /// The range of time.
+    pub range: RwSignal<TimeRange>,
+    navigate: Callback<(TenantQuery, bool)>,
+}
+
+impl Tenant {
+    /// Asks for something else of the page, as a new entry of the history.
+    pub fn ask(self, edit: impl FnOnce(&mut TenantQuery)) {
+        let mut query = self.query.get_untracked();
+        edit(&mut query);
+        self.navigate.run((query, true));
+    }
+
+    /// What the policy says of it.
+    pub fn told(self) -> Option<Arc<Tagged<TenantReply>>> {
+        self.reply.value.get()
+    }
+}
+
+/// The page of a tenant.
+#[component]
+pub fn TenantView(
+    /// Its name.
+    tenant: String,
+) -> impl IntoView {
+    let page = start(tenant);
+    let console = expect_context::<Console>();
+    let tab = Memo::new(move |_| {
+        let asked = page.query.with(|query| query.tab);
+        // Who may not change it is shown what there is instead.
+        if asked == Tab::Edit && !console.can_change() {
+            Tab::Accounting
+        } else {
+            asked
+        }
+    });
+    view! {
+        <States ready=page.reply.ready() error=page.reply.error retry=page.reply.retry()>
+            <Facts page/>
+            <Tabs page tab/>
+            {move || match tab.get() {
+                Tab::Accounting => view! { <Accounting page/> }.into_any(),
+                Tab::Why => view! { <WhyDenied page/> }.into_any(),
+                Tab::Policy => view! { <EffectivePolicy page/> }.into_any(),
+                Tab::Edit => view! { <Edit page/> }.into_any(),
+            }}
+        </States>
+    }
+}
+
+fn start(tenant: String) -> Tenant {
+    let search = use_location().search;
+    let query = Memo::new(move |_| search.with(|search| TenantQuery::parse(search)));
+    let navigate = use_navigator(&tenant);
+    let range = RwSignal::new(search.with_untracked(|search| TimeRange::of_query(search)));
+    Effect::new(move |_| {
+        let asked = search.with(|search| TimeRange::of_query(search));
+        if range.get_untracked() != asked {
+            range.set(asked);
+        }
+    });
+    Effect::new(move |before: Option<TimeRange>| {
+        let wanted = range.get();
+        let asked = search.with_untracked(|search| TimeRange::of_query(search));
+        if before.is_some() && asked != wanted {
+            let mut query = query.get_untracked();
+            query.rest.retain(|(name, _)| name != "range");
+            if !wanted.is_default() {
+                query.rest.push(("range".to_owned(), wanted.name()));
+            }
+            navigate.run((query, true));
+        }
+        wanted
+    });
+    let name = StoredValue::new(tenant);
+    let reply = fetched(
+        move || {
+            let name = name.get_value();
+            async move { Client.tenant(&name).await }
+        },
+        Follow::Calm,
+    );
+    let region = Memo::new(move |_| query.with(|query| query.region.clone()));
+    let series = fetched(
+        move || {
+            let now_ms = clock::server_ms();
+            let (from, to) = range.get().span(now_ms);
+            let ask = SeriesAsk {
+                from: Some(from),
+                to: Some(to),
+                step_ms: Some(range.get().step_ms(now_ms)),
+                tenant: Some(name.get_value()),
+                region: region.get(),
+                ..SeriesAsk::default()
+            };
+            async move { Client.series(&ask).await }
+        },
+        Follow::Calm,
+    );
+    Tenant {
+        name,
+        reply,
+        series,
+        query,
+        range,
+        navigate,
+    }
+}
+
+fn use_navigator(tenant: &str) -> Callback<(TenantQuery, bool)> {
+    let navigate = use_navigate();
+    let address = Page::Tenant(tenant.to_owned()).address();
+    Callback::new(move |(query, push): (TenantQuery, bool)| {
+        let text = query.to_query_string();
+        let address = if text.is_empty() {
+            address.clone()
+        } else {
+            format!("{address}?{text}")
+        };
+        let options = NavigateOptions {
+            resolve: false,
+            replace: !push,
+            scroll: false,
+            ..NavigateOptions::default()
+        };
+        navigate(&address, options);
+    })
+}
+
+/// The way from part to part. A viewer is not shown the way to what it may not do.
+#[component]
+fn Tabs(page: Tenant, tab: Memo<Tab>) -> impl IntoView {
+    let console = expect_context::<Console>();
+    let link = move |to: Tab| {
+        let address = move || {
+            let mut query = page.query.get();
+            query.tab = to;
+            let text = query.to_query_string();
+            let address = Page::Tenant(page.name.get_value()).address();
+            if text.is_empty() {
+                address
+            } else {
+                format!("{address}?{text}")
+            }
+        };
+        let current = move || (tab.get() == to).then_some("page");
+        let testid = if to == Tab::Edit {
+            "edit".to_owned()
+        } else {
+            format!("tab-{}", to.slug())
+        };
+        view! { <li><a href=address aria-current=current data-testid=testid>{to.name()}</a></li> }
+    };
+    let seen = move || {
+        let tabs = Tab::ALL.into_iter();
+        tabs.filter(|tab| *tab != Tab::Edit || console.can_change())
+            .map(link)
+            .collect_view()
+    };
+    view! { <nav class="tabs" aria-label="Parts of this page"><ul>{seen}</ul></nav> }
+}

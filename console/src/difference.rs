@@ -1,0 +1,213 @@
+//! What differs between two documents, value by value, each at its JSON pointer.
+
+use serde_json::{Map, Value};
+use weir_shared::audit::changes::changes;
+
+/// One value that differs. `None` is a value that is not there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Where it stands (RFC 6901); empty for the whole document.
+    pub pointer: String,
+    /// What was there.
+    pub before: Option<Value>,
+    /// What is there.
+    pub after: Option<Value>,
+}
+
+impl Row {
+    /// `added`, `removed` or `changed`.
+    pub fn kind(&self) -> &'static str {
+        match (&self.before, &self.after) {
+            (None, _) => "added",
+            (_, None) => "removed",
+            _ => "changed",
+        }
+    }
+}
+
+/// What differs, in the order of the pointers.
+///
+/// ```
+/// use serde_json::json;
+/// use weir_console::difference::difference;
+/// let rows = difference(&json!({ "a": { "b": 1 }, "c": 2 }), &json!({ "a": { "b": 3 }, "d": 4 }));
+/// let told: Vec<_> = rows.iter().map(|row| (row.pointer.as_str(), row.kind())).collect();
+/// assert_eq!(told, [("/a/b", "changed"), ("/c", "removed"), ("/d", "added")]);
+/// ```
+pub fn difference(before: &Value, after: &Value) -> Vec<Row> {
+    let (was, is) = changes(before, after);
+    of_changes(&was, &is)
+}
+
+/// The rows of what the audit log keeps of a change: the values of both sides by pointer.
+pub fn of_changes(was: &Value, is: &Value) -> Vec<Row> {
+    let empty = Map::new();
+    let (was, is) = (
+        was.as_object().unwrap_or(&empty),
+        is.as_object().unwrap_or(&empty),
+    );
+    let mut pointers: Vec<&String> = was.keys().chain(is.keys()).collect();
+    pointers.sort();
+    pointers.dedup();
+    let rows = pointers.into_iter().map(|pointer| Row {
+        pointer: pointer.clone(),
+        before: was.get(pointer).cloned(),
+        after: is.get(pointer).cloned(),
+    });
+    rows.collect()
+}
+
+/// Puts a value where the pointer says, or takes it away. Objects on the way to it are made; nothing inside a list is
+/// reached.
+pub fn set(document: &mut Value, pointer: &str, value: Option<Value>) {
+    let Some((parent, name)) = pointer.rsplit_once('/') else {
+        *document = value.unwrap_or(Value::Null);
+        return;
+    };
+    let mut at = document;
+    for step in parent.split('/').skip(1) {
+        at = object(at).entry(unescaped(step)).or_insert(Value::Null);
+    }
+    match value {
+        Some(value) => {
+            object(at).insert(unescaped(name), value);
+        }
+        None => {
+            object(at).remove(&unescaped(name));
+        }
+    }
+}
+
+/// The value as an object, made one where it was none.
+fn object(value: &mut Value) -> &mut Map<String, Value> {
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    match value {
+        Value::Object(map) => map,
+        _ => unreachable!("it was made an object"),
+    }
+}
+
+/// The names on the way to a value.
+///
+/// ```
+/// assert_eq!(weir_console::difference::steps("/tenants/a~1b/weight"), ["tenants", "a/b", "weight"]);
+/// ```
+pub fn steps(pointer: &str) -> Vec<String> {
+    pointer.split('/').skip(1).map(unescaped).collect()
+}
+
+/// The pointer as people read it: `tenants › a/b › weight`.
+pub fn words(pointer: &str) -> String {
+    if pointer.is_empty() {
+        return "the whole document".to_owned();
+    }
+    steps(pointer).join(" › ")
+}
+
+fn unescaped(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}
+
+/// A value on one line: texts without quotes, whole numbers with separators, all else as JSON.
+pub fn shown(value: Option<&Value>) -> String {
+    match value {
+        None => "not set".to_owned(),
+        Some(Value::Null) => "null".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) => match number.as_u64() {
+            Some(whole) => crate::format::count(whole.into()),
+            None => number.to_string(),
+        },
+        Some(value) => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn lists_differ_as_a_whole_and_objects_inside_out() {
+        let before = json!({ "regions": ["a", "b"], "tiers": { "free": { "weight": 1 } } });
+        let after = json!({ "regions": ["a"], "tiers": { "free": { "weight": 2 }, "pro": { "weight": 4 } } });
+        let rows = difference(&before, &after);
+        let pointers: Vec<_> = rows.iter().map(|row| row.pointer.as_str()).collect();
+        assert_eq!(pointers, ["/regions", "/tiers/free/weight", "/tiers/pro"]);
+        assert_eq!(rows[0].before, Some(json!(["a", "b"])));
+        assert_eq!(rows[2].before, None);
+        assert!(difference(&before, &before).is_empty());
+    }
+
+    #[test]
+    fn values_are_put_and_taken_where_the_pointer_says() {
+        for (pointer, value, expected) in [
+            ("/a/b", Some(json!(2)), json!({ "a": { "b": 2 } })),
+            ("/a/b", None, json!({ "a": {} })),
+            ("/a", None, json!({})),
+            (
+                "/x/y~1z",
+                Some(json!([])),
+                json!({ "a": { "b": 1 }, "x": { "y/z": [] } }),
+            ),
+            (
+                "/a/b/c",
+                Some(json!(3)),
+                json!({ "a": { "b": { "c": 3 } } }),
+            ),
+            ("", Some(json!(7)), json!(7)),
+        ] {
+            let mut document = json!({ "a": { "b": 1 } });
+            set(&mut document, pointer, value);
+            assert_eq!(document, expected, "{pointer}");
+        }
+    }
+
+    #[test]
+    fn applying_a_difference_leads_from_one_document_to_the_other_and_back() {
+        let one = json!({ "a": { "b": 1, "l": [1, 2] }, "c": "x", "n/m": { "~": 0 } });
+        let other = json!({ "a": { "b": 2, "l": [2] }, "n/m": {}, "d": { "e": {} } });
+        let (mut forth, mut back) = (one.clone(), other.clone());
+        for row in difference(&one, &other) {
+            set(&mut forth, &row.pointer, row.after);
+            set(&mut back, &row.pointer, row.before);
+        }
+        assert_eq!(forth, other);
+        assert_eq!(back, one);
+    }
+
+    #[test]
+    fn values_are_shown_on_one_line() {
+        for (value, text) in [
+            (None, "not set"),
+            (Some(json!(null)), "null"),
+            (Some(json!(30_000)), "30,000"),
+            (Some(json!(0.5)), "0.5"),
+            (Some(json!(-3)), "-3"),
+            (Some(json!("paced")), "paced"),
+            (Some(json!({ "weight": 2 })), r#"{"weight":2}"#),
+            (Some(json!(true)), "true"),
+        ] {
+            assert_eq!(shown(value.as_ref()), text);
+        }
+        assert_eq!(words("/budgets/tokens/limit"), "budgets › tokens › limit");
+        assert_eq!(words(""), "the whole document");
+    }
+
+    #[test]
+    fn what_is_kept_of_a_change_reads_as_rows() {
+        let rows = of_changes(&json!({ "/a": 1, "/b": 2 }), &json!({ "/a": 3, "/c": 4 }));
+        let told: Vec<_> = rows
+            .iter()
+            .map(|row| (row.pointer.as_str(), row.kind()))
+            .collect();
+        assert_eq!(
+            told,
+            [("/a", "changed"), ("/b", "removed"), ("/c", "added")]
+        );
+        assert!(of_changes(&Value::Null, &Value::Null).is_empty());
+    }
+}

@@ -1,0 +1,338 @@
+//! The machine, driven by a clock of its own.
+
+use std::collections::BTreeMap;
+
+use weir_shared::units::{EpochMs, Sequence};
+
+use super::*;
+
+fn message(sequence: u64, previous: u64, event: LiveEvent) -> LiveMessage {
+    LiveMessage {
+        sequence: Sequence(sequence),
+        previous: Sequence(previous),
+        at: EpochMs(sequence),
+        event,
+    }
+}
+
+fn hello(region: &str, last: u64, resumed: bool) -> LiveMessage {
+    let event = LiveEvent::Hello {
+        region: region.to_owned(),
+        channels: Vec::new(),
+        resumed,
+    };
+    message(last, last, event)
+}
+
+fn news(sequence: u64, previous: u64) -> LiveMessage {
+    let regions = BTreeMap::new();
+    message(sequence, previous, LiveEvent::Health { regions })
+}
+
+fn names(regions: &[&str]) -> Option<Vec<String>> {
+    Some(regions.iter().map(|region| (*region).to_owned()).collect())
+}
+
+/// Ticks on to an instant; all actions with their times.
+fn run(machine: &mut Machine, from_ms: u64, to_ms: u64) -> Vec<(u64, Action)> {
+    let times = (from_ms..=to_ms).step_by(TICK_MS as usize);
+    times
+        .flat_map(|now_ms| {
+            let actions = machine.tick(now_ms);
+            actions.into_iter().map(move |action| (now_ms, action))
+        })
+        .collect()
+}
+
+fn times(actions: &[(u64, Action)], wanted: &Action) -> Vec<u64> {
+    let hits = actions.iter().filter(|(_, action)| action == wanted);
+    hits.map(|(at_ms, _)| *at_ms).collect()
+}
+
+fn opened(actions: &[Action]) -> Vec<(u64, Option<&str>, Option<u64>)> {
+    let opens = actions
+        .iter()
+        .filter(|action| matches!(action, Action::Open { .. }));
+    opens
+        .map(|action| match action {
+            Action::Open {
+                socket,
+                region,
+                after,
+            } => (*socket, region.as_deref(), *after),
+            other => panic!("{other:?}"),
+        })
+        .collect()
+}
+
+/// One region, whose socket greeted at 100 ms, at message 7.
+fn live() -> Machine {
+    let mut machine = Machine::new(0);
+    let actions = machine.tick(0);
+    assert_eq!(opened(&actions), [(1, None, None)]);
+    let kept = machine.heard(1, &hello("weur", 7, false), 100).unwrap();
+    assert!(kept.begins && !kept.news && !kept.gap);
+    machine.learned(names(&["weur"]), 110);
+    machine
+}
+
+fn phase(machine: &Machine, now_ms: u64) -> Phase {
+    machine.state(now_ms).phase
+}
+
+#[test]
+fn it_connects_to_the_nearest_region_first_and_then_to_all() {
+    let mut machine = Machine::new(0);
+    assert_eq!(phase(&machine, 0), Phase::Connecting);
+    assert_eq!(opened(&machine.tick(0)), [(1, None, None)]);
+    machine.heard(1, &hello("weur", 7, false), 100);
+    assert_eq!(phase(&machine, 100), Phase::Live);
+    assert!(machine.tick(250).contains(&Action::Regions));
+    assert!(!machine.tick(500).contains(&Action::Regions), "asked once");
+    machine.learned(names(&["enam", "weur"]), 600);
+    assert_eq!(opened(&machine.tick(750)), [(2, Some("enam"), None)]);
+    let counted = |machine: &Machine, now_ms| {
+        let state = machine.state(now_ms);
+        (state.phase, state.open, state.regions)
+    };
+    let opening = counted(&machine, 750);
+    assert_eq!(opening, (Phase::Live, 1, 1), "not missing yet");
+    machine.heard(2, &hello("enam", 3, false), 800);
+    assert_eq!(counted(&machine, 800), (Phase::Live, 2, 2));
+    machine.closed(2, 900);
+    assert_eq!(counted(&machine, 900), (Phase::Live, 1, 2));
+}
+
+#[test]
+fn regions_that_the_policy_dropped_are_left() {
+    let mut machine = live();
+    machine.learned(names(&["enam"]), 500);
+    let actions = machine.tick(750);
+    assert!(actions.contains(&Action::Close { socket: 1 }));
+    assert_eq!(opened(&actions), [(2, Some("enam"), None)]);
+    assert_eq!(
+        machine.heard(1, &news(9, 7), 800),
+        None,
+        "nobody waits for it"
+    );
+}
+
+#[test]
+fn pages_read_anew_once_a_second_while_there_is_news() {
+    let mut machine = live();
+    let mut pulses = Vec::new();
+    for (sequence, now_ms) in (7..).zip((250..5_000).step_by(250)) {
+        machine.heard(1, &news(sequence + 1, sequence), now_ms);
+        if machine.tick(now_ms).contains(&Action::Pulse) {
+            pulses.push(now_ms);
+        }
+    }
+    assert_eq!(pulses, [1_000, 2_000, 3_000, 4_000]);
+    let mut quiet = run(&mut machine, 5_000, 16_000);
+    machine.answered(1, 16_000);
+    quiet.extend(run(&mut machine, 16_250, 26_000));
+    assert_eq!(times(&quiet, &Action::Pulse), [5_000, 15_000, 25_000]);
+}
+
+#[test]
+fn a_paused_page_stands_still_and_loses_nothing() {
+    let mut machine = live();
+    run(&mut machine, 250, 2_000);
+    machine.pause();
+    assert_eq!(phase(&machine, 2_000), Phase::Paused);
+    let kept = machine.heard(1, &news(8, 7), 2_100).unwrap();
+    assert!(kept.news, "it is kept for later");
+    let paused = run(&mut machine, 2_250, 12_000);
+    assert_eq!(paused, [], "no pulse, no publishing");
+    machine.resume(12_100);
+    assert!(machine.tick(12_250).contains(&Action::Pulse));
+    assert_eq!(phase(&machine, 12_250), Phase::Live);
+}
+
+#[test]
+fn a_lost_socket_is_reopened_where_it_left_off() {
+    let mut machine = live();
+    machine.heard(1, &news(9, 7), 200);
+    machine.closed(1, 1_000);
+    assert_eq!(phase(&machine, 1_000), Phase::Reconnecting);
+    let actions: Vec<Action> = run(&mut machine, 1_000, 1_500)
+        .into_iter()
+        .map(|(_, action)| action)
+        .collect();
+    assert!(actions.contains(&Action::Check), "is it the session's end?");
+    assert_eq!(opened(&actions), [(2, Some("weur"), Some(9))]);
+    let kept = machine.heard(2, &hello("weur", 20, true), 1_600).unwrap();
+    assert!(!kept.begins && !kept.gap);
+    let kept = machine.heard(2, &news(20, 9), 1_610).unwrap();
+    assert!(kept.news && !kept.gap);
+    assert!(machine.tick(1_750).contains(&Action::Pulse));
+    assert_eq!(phase(&machine, 1_750), Phase::Live);
+}
+
+#[test]
+fn what_is_gone_for_good_is_a_gap_and_pages_read_anew() {
+    let mut machine = live();
+    run(&mut machine, 250, 1_000);
+    machine.closed(1, 61_000);
+    run(&mut machine, 61_000, 61_500);
+    machine.heard(2, &hello("weur", 90, false), 61_600);
+    let gap = message(90, 90, LiveEvent::Gap { after: Sequence(7) });
+    let kept = machine.heard(2, &gap, 61_610).unwrap();
+    assert!(kept.gap && kept.begins && !kept.news);
+    assert_eq!(kept.region, "weur");
+    assert!(machine.tick(61_750).contains(&Action::Pulse));
+}
+
+#[test]
+fn without_sockets_the_server_is_asked_and_pages_read_anew_when_it_answers() {
+    let mut machine = Machine::new(0);
+    let mut pulses = Vec::new();
+    let mut checks = Vec::new();
+    for now_ms in (0..20_000).step_by(250) {
+        for action in machine.tick(now_ms) {
+            match action {
+                Action::Open { socket, .. } => machine.closed(socket, now_ms),
+                Action::Check => {
+                    checks.push(now_ms);
+                    machine.checked(Checked::Good, now_ms);
+                }
+                Action::Regions => machine.learned(None, now_ms),
+                Action::Pulse => pulses.push(now_ms),
+                _ => {}
+            }
+        }
+    }
+    for asked_ms in checks.iter().filter(|asked_ms| **asked_ms < 19_000) {
+        let soon = |read_ms: &u64| read_ms > asked_ms && read_ms - asked_ms <= PULSE_MS;
+        assert!(pulses.iter().any(soon), "{checks:?} {pulses:?}");
+    }
+    assert!((4..=16).contains(&checks.len()), "{checks:?}");
+    let state = machine.state(20_000);
+    assert!(state.polling);
+    assert_eq!(state.phase, Phase::Reconnecting);
+    assert!(state.lost_s >= 19, "{state:?}");
+}
+
+#[test]
+fn a_server_that_is_gone_gives_no_pulse() {
+    let mut machine = live();
+    machine.heard(1, &news(8, 7), 200);
+    run(&mut machine, 250, 1_250);
+    machine.closed(1, 1_300);
+    let mut pulses = 0;
+    for now_ms in (1_500..60_000).step_by(250) {
+        for action in machine.tick(now_ms) {
+            match action {
+                Action::Open { socket, .. } => machine.closed(socket, now_ms),
+                Action::Check => machine.checked(Checked::Failed, now_ms),
+                Action::Pulse => pulses += 1,
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(pulses, 0);
+    let state = machine.state(60_000);
+    assert_eq!((state.phase, state.polling), (Phase::Reconnecting, false));
+    assert_eq!(state.age_s, Some(59));
+    assert!(state.lost().is_some());
+}
+
+#[test]
+fn an_ended_session_closes_everything() {
+    let mut machine = live();
+    let mut actions = Vec::new();
+    for from_ms in (250..60_000).step_by(10_000) {
+        machine.answered(1, from_ms);
+        actions.extend(run(&mut machine, from_ms, from_ms + 9_750));
+    }
+    assert!(times(&actions, &Action::Check).is_empty(), "not yet");
+    machine.answered(1, 60_000);
+    let actions = run(&mut machine, 60_250, 61_000);
+    assert_eq!(
+        times(&actions, &Action::Check).len(),
+        1,
+        "a session is checked each minute"
+    );
+    machine.checked(Checked::Ended, 61_100);
+    assert_eq!(machine.tick(61_250), [Action::Close { socket: 1 }]);
+    assert_eq!(phase(&machine, 61_250), Phase::Ended);
+    assert_eq!(run(&mut machine, 61_500, 200_000), []);
+}
+
+#[test]
+fn a_hidden_page_asks_for_nothing_and_goes_on_when_it_is_shown() {
+    let mut machine = live();
+    run(&mut machine, 250, 1_000);
+    machine.set_hidden(true, 1_000);
+    machine.heard(1, &news(8, 7), 1_100);
+    assert_eq!(run(&mut machine, 1_250, 14_000), []);
+    machine.set_hidden(false, 14_100);
+    assert!(machine.tick(14_250).contains(&Action::Pulse));
+    machine.set_hidden(true, 20_000);
+    machine.answered(1, 79_000);
+    let actions = run(&mut machine, 79_250, 81_000);
+    assert_eq!(
+        actions,
+        [(80_000, Action::Close { socket: 1 })],
+        "after a minute"
+    );
+    machine.set_hidden(false, 90_000);
+    let shown = machine.tick(90_000);
+    assert_eq!(opened(&shown), [(2, Some("weur"), Some(8))]);
+    assert_eq!(phase(&machine, 90_000), Phase::Connecting, "nothing failed");
+}
+
+#[test]
+fn without_a_network_it_waits_and_is_quick_to_come_back() {
+    let mut machine = live();
+    machine.set_offline(true, 1_000);
+    assert_eq!(machine.tick(1_000), [Action::Close { socket: 1 }]);
+    assert_eq!(phase(&machine, 1_000), Phase::Reconnecting);
+    assert_eq!(run(&mut machine, 1_250, 61_000), []);
+    machine.set_offline(false, 61_100);
+    assert_eq!(opened(&machine.tick(61_250)), [(2, Some("weur"), Some(7))]);
+}
+
+#[test]
+fn a_nearest_region_that_is_out_of_reach_does_not_keep_the_others_away() {
+    let mut machine = Machine::new(0);
+    machine.tick(0);
+    machine.closed(1, 10);
+    assert!(machine.tick(250).contains(&Action::Check));
+    machine.checked(Checked::Good, 260);
+    assert!(machine.tick(500).contains(&Action::Regions));
+    machine.learned(names(&["weur", "enam"]), 600);
+    let opens = machine.tick(750);
+    let regions: Vec<_> = opened(&opens)
+        .into_iter()
+        .map(|(_, region, _)| region)
+        .collect();
+    assert_eq!(regions, [Some("weur"), Some("enam")]);
+    let second = opened(&opens)[1].0;
+    machine.closed(opened(&opens)[0].0, 800);
+    machine.heard(second, &hello("enam", 3, false), 900);
+    let state = machine.state(900);
+    assert_eq!(
+        (state.phase, state.open, state.regions),
+        (Phase::Live, 1, 2)
+    );
+}
+
+#[test]
+fn a_refusal_has_the_session_checked_soon_and_not_too_often() {
+    let mut machine = live();
+    run(&mut machine, 250, 1_000);
+    machine.doubt(1_100);
+    assert!(machine.tick(1_250).contains(&Action::Check));
+    machine.checked(Checked::Good, 1_300);
+    let mut checks = Vec::new();
+    for now_ms in (1_500..14_000).step_by(250) {
+        machine.answered(1, now_ms);
+        machine.doubt(now_ms);
+        if machine.tick(now_ms).contains(&Action::Check) {
+            machine.checked(Checked::Good, now_ms);
+            checks.push(now_ms);
+        }
+    }
+    assert_eq!(checks, [6_500, 11_500]);
+}

@@ -1,0 +1,274 @@
+//! Who is denied most, and by what.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use weir_shared::wire::operator::{FairnessReply, TenantReport};
+
+/// Rows that are shown.
+pub const ROWS_MAX: usize = 8;
+
+/// Tenants that are asked for, of which those denied most at this moment are shown.
+pub const ASKED: u64 = 50;
+
+/// How far back a rate reaches, where there are readings that old.
+const AGE_MS: u64 = 5_000;
+
+/// A reading older than this is no base for a rate.
+const AGE_MS_MAX: u64 = 30_000;
+
+const READINGS_MAX: usize = 16;
+
+/// One tenant that is denied something.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeniedRow {
+    /// The name it is counted under.
+    pub tenant: String,
+    /// Its tier.
+    pub tier: Option<String>,
+    /// Calls denied, shed and rejected a second; none while it is not known.
+    pub per_s: Option<f64>,
+    /// Calls denied, shed and rejected since counting began.
+    pub calls: u128,
+    /// What denied most of those: its kind and its name.
+    pub by: Option<(&'static str, String)>,
+}
+
+/// The same rows in the order of earlier ones; those that are new stand last.
+pub fn in_order_of(before: &[DeniedRow], mut now: Vec<DeniedRow>) -> Vec<DeniedRow> {
+    let place = |row: &DeniedRow| {
+        let place = before.iter().position(|before| before.tenant == row.tenant);
+        place.unwrap_or(usize::MAX)
+    };
+    now.sort_by_key(place);
+    now
+}
+
+/// What earlier readings said, to take rates from.
+#[derive(Debug, Clone, Default)]
+pub struct Denials {
+    before: VecDeque<Reading>,
+}
+
+/// One reading.
+#[derive(Debug, Clone)]
+struct Reading {
+    at: u64,
+    /// The regions that it is of: with another one in it, sums are no longer comparable.
+    regions: Vec<String>,
+    calls: BTreeMap<String, u128>,
+}
+
+impl Reading {
+    fn of(reply: &FairnessReply) -> Self {
+        let reachable = reply.regions.iter().filter(|region| region.reachable);
+        let calls = reply.tenants.iter();
+        Self {
+            at: reply.at,
+            regions: reachable.map(|region| region.region.clone()).collect(),
+            calls: calls
+                .map(|report| (report.tenant.clone(), calls_of(&denied(report))))
+                .collect(),
+        }
+    }
+}
+
+impl Denials {
+    /// The tenants denied most, as of a reading: at this moment, then since counting began.
+    pub fn read(&mut self, reply: &FairnessReply) -> Vec<DeniedRow> {
+        let now = Reading::of(reply);
+        self.before.retain(|before| {
+            let age_ms = now.at.saturating_sub(before.at);
+            before.regions == now.regions && before.at < now.at && age_ms <= AGE_MS_MAX
+        });
+        // The newest that is old enough: a rate follows what happens within seconds.
+        let enough = |before: &&Reading| now.at - before.at >= AGE_MS;
+        let base = self
+            .before
+            .iter()
+            .rev()
+            .find(enough)
+            .or(self.before.front());
+        let mut rows: Vec<DeniedRow> = reply
+            .tenants
+            .iter()
+            .map(|report| row(report, base, now.at))
+            .filter(|row| row.calls > 0)
+            .collect();
+        rows.sort_by(|one, other| {
+            let now = |row: &DeniedRow| row.per_s.unwrap_or(0.0);
+            let faster = now(other).total_cmp(&now(one));
+            faster
+                .then_with(|| other.calls.cmp(&one.calls))
+                .then_with(|| one.tenant.cmp(&other.tenant))
+        });
+        rows.truncate(ROWS_MAX);
+        self.before.push_back(now);
+        if self.before.len() > READINGS_MAX {
+            self.before.pop_front();
+        }
+        rows
+    }
+}
+
+fn row(report: &TenantReport, base: Option<&Reading>, now: u64) -> DeniedRow {
+    let denied = denied(report);
+    let calls = calls_of(&denied);
+    let most = denied.into_iter().max_by_key(|(_, _, calls)| *calls);
+    // Who was not in the reading before may have been denied for long: its rate is not known.
+    let per_s = base.and_then(|base| {
+        let grown = calls.checked_sub(*base.calls.get(&report.tenant)?)?;
+        Some(grown as f64 * 1_000.0 / (now - base.at) as f64)
+    });
+    DeniedRow {
+        tenant: report.tenant.clone(),
+        tier: report.tier.clone(),
+        per_s,
+        calls,
+        by: most
+            .filter(|(_, _, calls)| *calls > 0)
+            .map(|(kind, name, _)| (kind, name.clone())),
+    }
+}
+
+fn calls_of(denied: &[(&'static str, &String, u128)]) -> u128 {
+    denied.iter().map(|(_, _, calls)| *calls).sum()
+}
+
+/// Calls that each thing refused.
+fn denied(report: &TenantReport) -> Vec<(&'static str, &String, u128)> {
+    let budgets = report.budgets.iter();
+    let limits = report.limits.iter();
+    let meters = report.meters.iter();
+    let guards = report.guards.iter();
+    let overload = report.overload.iter();
+    budgets
+        .map(|(name, one)| ("budget", name, one.total.denied_calls.0))
+        .chain(limits.map(|(name, one)| ("limit", name, one.denied_calls.0)))
+        .chain(meters.map(|(name, one)| ("meter", name, one.shed_calls.0)))
+        .chain(guards.map(|(name, one)| {
+            let rejected =
+                one.rejected_concurrency.0 + one.rejected_budget.0 + one.rejected_other.0;
+            ("guard", name, rejected)
+        }))
+        .chain(overload.map(|(name, one)| ("overload", name, one.denied_calls.0)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn reply(at: u64, reachable: bool, tenants: &[(&str, u64, u64)]) -> FairnessReply {
+        let tenants: Vec<_> = tenants
+            .iter()
+            .map(|(tenant, budget, meter)| {
+                json!({
+                    "tenant": tenant, "tier": "free", "weight": 1,
+                    "total": {"denied_calls": budget},
+                    "budgets": {"tokens": {"weight": 1, "guarantee": 0, "used": 0, "borrowed": 0,
+                                           "denied": budget, "total": {"denied_calls": budget}}},
+                    "limits": {}, "meters": {"bytes": {"shed_calls": meter}},
+                })
+            })
+            .collect();
+        let reply = json!({
+            "at": at, "policy_revision": 1, "enforcing": true, "tenants": tenants,
+            "regions": [{"region": "weur", "reachable": reachable, "total": {}}],
+        });
+        serde_json::from_value(reply).unwrap()
+    }
+
+    fn names(rows: &[DeniedRow]) -> Vec<&str> {
+        rows.iter().map(|row| row.tenant.as_str()).collect()
+    }
+
+    #[test]
+    fn who_is_denied_at_this_moment_stands_above_who_was() {
+        let mut denials = Denials::default();
+        let told = denials.read(&reply(
+            0,
+            true,
+            &[("old", 900, 0), ("new", 10, 0), ("well", 0, 0)],
+        ));
+        assert_eq!(names(&told), ["old", "new"]);
+        assert_eq!(told[0].per_s, None);
+        let told = denials.read(&reply(2_000, true, &[("old", 900, 0), ("new", 30, 0)]));
+        assert_eq!(names(&told), ["new", "old"]);
+        assert_eq!((told[0].per_s, told[1].per_s), (Some(10.0), Some(0.0)));
+    }
+
+    #[test]
+    fn rates_are_of_the_last_seconds() {
+        let mut denials = Denials::default();
+        let mut last = Vec::new();
+        for second in 0..20 {
+            let calls = if second < 10 { 0 } else { (second - 9) * 7 };
+            last = denials.read(&reply(second * 1_000, true, &[("a", 1 + calls, 0)]));
+        }
+        assert_eq!(last[0].per_s, Some(7.0));
+    }
+
+    #[test]
+    fn what_cannot_be_compared_gives_no_rate() {
+        for (then, now) in [
+            // The region was out of reach before: all that it counted would look like a flood.
+            (
+                reply(0, false, &[("a", 1, 0)]),
+                reply(2_000, true, &[("a", 9_000, 0)]),
+            ),
+            (
+                reply(0, true, &[("b", 1, 0)]),
+                reply(2_000, true, &[("a", 9_000, 0)]),
+            ),
+            (
+                reply(0, true, &[("a", 10, 0)]),
+                reply(2_000, true, &[("a", 9, 0)]),
+            ),
+            (
+                reply(0, true, &[("a", 1, 0)]),
+                reply(60_000, true, &[("a", 9, 0)]),
+            ),
+            (
+                reply(5, true, &[("a", 1, 0)]),
+                reply(5, true, &[("a", 9, 0)]),
+            ),
+        ] {
+            let mut denials = Denials::default();
+            denials.read(&then);
+            assert_eq!(denials.read(&now)[0].per_s, None);
+        }
+    }
+
+    #[test]
+    fn an_order_can_be_held_while_figures_change() {
+        let mut denials = Denials::default();
+        let before = denials.read(&reply(0, true, &[("a", 9, 0), ("b", 5, 0)]));
+        let now = denials.read(&reply(
+            2_000,
+            true,
+            &[("a", 9, 0), ("b", 50, 0), ("c", 90, 0)],
+        ));
+        assert_eq!(names(&now), ["b", "c", "a"]);
+        let held = in_order_of(&before, now);
+        assert_eq!(names(&held), ["a", "b", "c"]);
+        assert_eq!(held[1].calls, 50);
+    }
+
+    #[test]
+    fn what_denied_most_is_named() {
+        let told = Denials::default().read(&reply(0, true, &[("a", 5, 7), ("b", 8, 7)]));
+        assert_eq!((told[0].calls, told[1].calls), (15, 12));
+        assert_eq!(told[0].by, Some(("budget", "tokens".to_owned())));
+        assert_eq!(told[1].by, Some(("meter", "bytes".to_owned())));
+    }
+
+    #[test]
+    fn few_are_shown_of_many() {
+        let names: Vec<String> = (0..20).map(|number| format!("t{number:02}")).collect();
+        let tenants: Vec<_> = names.iter().map(|name| (name.as_str(), 1, 0)).collect();
+        let told = Denials::default().read(&reply(0, true, &tenants));
+        assert_eq!(told.len(), ROWS_MAX);
+        assert_eq!(told[0].tenant, "t00");
+    }
+}

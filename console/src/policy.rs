@@ -1,0 +1,11 @@
+//! The policy as it is edited: a draft with its faults, its forms, what it would change, and what it would meet.
+
+pub mod draft;
+pub mod entries;
+pub mod fields;
+pub mod limit_fields;
+pub mod recorded_windows;
+pub mod reset;
+pub mod section;
+pub mod tenant_tree;
+pub mod validate;

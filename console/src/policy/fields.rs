@@ -1,0 +1,412 @@
+//! The fields of forms: what each is called, what it takes, and how what was typed becomes JSON.
+
+use serde_json::Value;
+use weir_shared::limits::JSON_INTEGER_MAX;
+
+use super::section::Section;
+
+/// What a field takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole number, of that unit.
+    Whole(&'static str),
+    /// A number, of that unit.
+    Number(&'static str),
+    /// A number of that unit, or `unlimited`.
+    OrUnlimited(&'static str),
+    /// One of these: value and label. The empty value takes the field out of the document.
+    Choice(&'static [(&'static str, &'static str)]),
+    /// Yes or no, with what counts when nothing is said.
+    Flag(bool),
+    /// Any text.
+    Text,
+    /// JSON.
+    Json,
+}
+
+/// One field of a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field {
+    /// Its name in the document.
+    pub name: &'static str,
+    /// What it is called.
+    pub label: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What it means.
+    pub hint: &'static str,
+}
+
+/// Shortens the tables below.
+pub(super) const fn field(
+    name: &'static str,
+    label: &'static str,
+    kind: Kind,
+    hint: &'static str,
+) -> Field {
+    Field {
+        name,
+        label,
+        kind,
+        hint,
+    }
+}
+
+const SCOPES: &[(&str, &str)] = &[
+    ("isolate", "isolate"),
+    ("region", "region"),
+    ("global", "global"),
+];
+const SHARED_SCOPES: &[(&str, &str)] = &[
+    ("", "global (by default)"),
+    ("region", "region"),
+    ("global", "global"),
+];
+pub(super) const SCOPE: Field = field(
+    "scope",
+    "Scope",
+    Kind::Choice(SCOPES),
+    "What it bounds: each isolate, each region, or the whole deployment.",
+);
+const SHARED_SCOPE: Field = field(
+    "scope",
+    "Scope",
+    Kind::Choice(SHARED_SCOPES),
+    "What it bounds: each region, or the whole deployment.",
+);
+pub(super) const SHADOW: Field = field(
+    "shadow",
+    "Shadow",
+    Kind::Flag(false),
+    "Decided and counted, never enforced.",
+);
+pub(super) const ON_UNAVAILABLE: Field = field(
+    "on_unavailable",
+    "When its holder is out of reach",
+    Kind::Choice(&[
+        ("", "deny (by default)"),
+        ("deny", "deny"),
+        ("allow", "allow"),
+    ]),
+    "What is answered while nobody can decide.",
+);
+
+const BUDGET: &[Field] = &[
+    field(
+        "limit",
+        "Limit",
+        Kind::Whole("units"),
+        "Units per window, of all tenants together.",
+    ),
+    field(
+        "window_ms",
+        "Window",
+        Kind::Whole("ms"),
+        "How long a window is; global budgets at least 1,000 ms.",
+    ),
+    field(
+        "sharing",
+        "Sharing",
+        Kind::Choice(&[
+            ("weighted_fair_escrow", "weighted fair escrow"),
+            ("fair_share", "fair share"),
+            ("weighted_fair_share", "weighted fair share"),
+            ("first_come", "first come"),
+            ("static_partition", "static partition"),
+        ]),
+        "Who gets how much of it. Fair shares are served at the scopes isolate and region, a static partition at global.",
+    ),
+    SCOPE,
+    field(
+        "reserve",
+        "Unused guarantees",
+        Kind::Choice(&[
+            ("", "pinned (by default)"),
+            ("pinned", "pinned: reserved until the window ends"),
+            ("paced", "paced: released at an even pace"),
+        ]),
+        "Paced goes with weighted fair escrow alone.",
+    ),
+    field(
+        "outage",
+        "When the coordinator is out of reach",
+        Kind::Choice(&[
+            ("", "fail closed (by default)"),
+            ("fail_closed", "fail closed: spend what is held, then deny"),
+            (
+                "regional_only",
+                "regional only: spend slices lent in advance, too",
+            ),
+        ]),
+        "What a region does then. Regional only at the scope global.",
+    ),
+    field(
+        "lease",
+        "Lease sizes",
+        Kind::Json,
+        "\"auto\", or bounds in units: {\"min\": 1, \"max\": 16}.",
+    ),
+    SHADOW,
+    ON_UNAVAILABLE,
+];
+
+const METER: &[Field] = &[
+    field(
+        "per_sec",
+        "Rate",
+        Kind::OrUnlimited("units/s"),
+        "Units per second of each tenant, or unlimited.",
+    ),
+    field(
+        "burst_seconds",
+        "Burst",
+        Kind::Number("s"),
+        "Seconds of that rate in a full bucket; 10 by default.",
+    ),
+    field(
+        "max_debt_ms",
+        "Longest debt",
+        Kind::Whole("ms"),
+        "For how long one batch may leave the bucket empty; 60,000 ms by default.",
+    ),
+    SHARED_SCOPE,
+    field(
+        "billable",
+        "Billable",
+        Kind::Flag(true),
+        "What it admits is billed.",
+    ),
+    SHADOW,
+    ON_UNAVAILABLE,
+];
+
+const GUARD: &[Field] = &[
+    field(
+        "concurrency",
+        "Concurrency",
+        Kind::OrUnlimited("calls"),
+        "Calls of a tenant at a time; unlimited by default.",
+    ),
+    field(
+        "per_minute",
+        "Per minute",
+        Kind::OrUnlimited("calls/min"),
+        "Calls of a tenant that start in a minute; unlimited by default.",
+    ),
+    field(
+        "lease_ms",
+        "Lease",
+        Kind::Whole("ms"),
+        "After how long a call counts as ended that nobody renewed or released; 30,000 ms by default.",
+    ),
+    SHARED_SCOPE,
+    SHADOW,
+    ON_UNAVAILABLE,
+];
+
+const TIER: &[Field] = &[field(
+    "weight",
+    "Weight",
+    Kind::Number("shares"),
+    "The weight of each tenant in it that has none of its own; at most six decimals.",
+)];
+
+/// Fields of the document as a whole.
+pub const GENERAL: &[Field] = &[
+    field(
+        "enforcing",
+        "Enforcing",
+        Kind::Flag(true),
+        "Off: everything is decided and counted, and admitted.",
+    ),
+    field(
+        "home",
+        "Home region",
+        Kind::Text,
+        "Where coordinators, registry and ledgers are first placed; the first region when empty.",
+    ),
+    field(
+        "tenants_max",
+        "Tenants told apart",
+        Kind::Whole("tenants"),
+        "Those beyond share one account: 1 to 1,000,000.",
+    ),
+    field(
+        "unknown_weight_max",
+        "Weight of unnamed tenants",
+        Kind::Number("shares"),
+        "What tenants without a name in the policy weigh together, at most.",
+    ),
+    field(
+        "rate_limit_headers",
+        "Rate-limit headers",
+        Kind::Choice(&[
+            ("ietf", "RateLimit and RateLimit-Policy"),
+            ("x_ratelimit", "X-RateLimit-Limit, -Remaining, -Reset"),
+            ("none", "none but Retry-After"),
+        ]),
+        "What decisions carry.",
+    ),
+];
+
+/// Fields of the section of tiers beside its entries.
+pub const TIERS: &[Field] = &[field(
+    "default_tier",
+    "Default tier",
+    Kind::Text,
+    "The tier of tenants that have none of their own and fit no rule; they are refused when this is empty.",
+)];
+
+/// The fields of one entry of a section. Those of a limit depend on what it is.
+pub fn fields(section: Section, entry: &Value) -> Vec<Field> {
+    match section {
+        Section::Budgets => BUDGET.to_vec(),
+        Section::Limits => super::limit_fields::fields(entry),
+        Section::Meters => METER.to_vec(),
+        Section::Guards => GUARD.to_vec(),
+        Section::Tiers => TIER.to_vec(),
+        _ => Vec::new(),
+    }
+}
+
+/// The value of a field as its control shows it.
+pub fn control(kind: Kind, value: Option<&Value>) -> String {
+    match (kind, value) {
+        (Kind::Flag(default), value) => value
+            .and_then(Value::as_bool)
+            .unwrap_or(default)
+            .to_string(),
+        (_, None | Some(Value::Null)) => String::new(),
+        (Kind::Json, Some(value)) => value.to_string(),
+        (_, Some(Value::String(text))) => text.clone(),
+        (_, Some(value)) => value.to_string(),
+    }
+}
+
+/// What was typed, as JSON; `None` takes the field out of the document. What is no number stays text, so that the
+/// validation finds it where it stands.
+pub fn typed(kind: Kind, text: &str) -> Option<Value> {
+    let text = text.trim();
+    if text.is_empty() {
+        return None;
+    }
+    let as_text = || Value::String(text.to_owned());
+    Some(match kind {
+        Kind::Whole(_) | Kind::Number(_) | Kind::OrUnlimited(_) => {
+            number(text).unwrap_or_else(as_text)
+        }
+        Kind::Choice(_) | Kind::Text => as_text(),
+        Kind::Flag(_) => Value::Bool(text == "true"),
+        Kind::Json => serde_json::from_str(text).unwrap_or_else(|_| as_text()),
+    })
+}
+
+/// Digits may be grouped: `30,000`, `30 000`, `30_000`.
+fn number(text: &str) -> Option<Value> {
+    let digits: String = text
+        .chars()
+        .filter(|c| !matches!(c, ',' | '_' | ' ' | '\u{a0}' | '\u{202f}'))
+        .collect();
+    if let Ok(whole) = digits.parse::<i64>() {
+        return Some(whole.into());
+    }
+    let number: f64 = digits.parse().ok().filter(|n: &f64| n.is_finite())?;
+    let whole = number.fract() == 0.0 && number.abs() <= JSON_INTEGER_MAX as f64;
+    Some(if whole {
+        (number as i64).into()
+    } else {
+        serde_json::Number::from_f64(number)?.into()
+    })
+}
+
+/// What to say of a value that is not of the form that a field takes.
+pub fn expected(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Whole(_) => "enter a whole number",
+        Kind::Number(_) => "enter a number",
+        Kind::OrUnlimited(_) => "enter a number, or unlimited",
+        Kind::Choice(_) => "choose one of the list",
+        Kind::Flag(_) => "yes or no",
+        Kind::Text => "enter a text",
+        Kind::Json => "enter JSON of the form above",
+    }
+}
+
+/// What stands behind a control: the unit, and a duration in words.
+pub fn unit(kind: Kind, value: Option<&Value>) -> String {
+    match kind {
+        Kind::Whole("ms") => match value.and_then(Value::as_u64) {
+            Some(ms) if ms >= 1_000 => format!("ms = {}", crate::format::duration(ms)),
+            _ => "ms".to_owned(),
+        },
+        Kind::Whole(unit) | Kind::Number(unit) | Kind::OrUnlimited(unit) => unit.to_owned(),
+        Kind::Choice(_) | Kind::Flag(_) | Kind::Text | Kind::Json => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_typed_becomes_json() {
+        for (kind, text, value) in [
+            (Kind::Whole("units"), "30,000", Some(json!(30_000))),
+            (Kind::Whole("units"), " 30 000 ", Some(json!(30_000))),
+            (Kind::Whole("units"), "", None),
+            (Kind::Whole("units"), "many", Some(json!("many"))),
+            (Kind::Whole("units"), "-1", Some(json!(-1))),
+            (Kind::Number("s"), "0.5", Some(json!(0.5))),
+            (Kind::Number("s"), "4.0", Some(json!(4))),
+            (Kind::Number("s"), "inf", Some(json!("inf"))),
+            (Kind::Number("s"), "1e3", Some(json!(1_000))),
+            (
+                Kind::OrUnlimited("calls"),
+                "unlimited",
+                Some(json!("unlimited")),
+            ),
+            (Kind::OrUnlimited("calls"), "4", Some(json!(4))),
+            (Kind::Choice(&[]), "paced", Some(json!("paced"))),
+            (Kind::Choice(&[]), "", None),
+            (Kind::Flag(false), "true", Some(json!(true))),
+            (Kind::Flag(true), "false", Some(json!(false))),
+            (Kind::Json, "{\"min\": 1}", Some(json!({ "min": 1 }))),
+            (Kind::Json, "auto", Some(json!("auto"))),
+            (Kind::Text, "5", Some(json!("5"))),
+        ] {
+            assert_eq!(typed(kind, text), value, "{kind:?} {text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_and_typed_again_is_the_same_value() {
+        for (kind, value) in [
+            (Kind::Whole("units"), json!(30_000)),
+            (Kind::Number("s"), json!(0.25)),
+            (Kind::OrUnlimited("calls"), json!("unlimited")),
+            (Kind::Choice(&[]), json!("global")),
+            (Kind::Json, json!({ "min": 1, "max": 16 })),
+            (Kind::Json, json!("auto")),
+            (Kind::Flag(false), json!(true)),
+        ] {
+            let shown = control(kind, Some(&value));
+            assert_eq!(typed(kind, &shown), Some(value), "{kind:?}");
+        }
+        assert_eq!(control(Kind::Flag(true), None), "true");
+        assert_eq!(control(Kind::Whole("ms"), Some(&Value::Null)), "");
+    }
+
+    #[test]
+    fn durations_are_spelled_out() {
+        for (kind, value, text) in [
+            (Kind::Whole("ms"), Some(json!(60_000)), "ms = 1 min 00 s"),
+            (Kind::Whole("ms"), Some(json!(10)), "ms"),
+            (Kind::Whole("ms"), None, "ms"),
+            (Kind::Number("units/s"), Some(json!(5)), "units/s"),
+        ] {
+            assert_eq!(unit(kind, value.as_ref()), text);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What a preview says, as lines of a table: who gains, who loses, and by how much.
+
+use weir_shared::wire::preview::{PreviewBody, PreviewKind, PreviewRow};
+
+use crate::format;
+
+/// Which way something changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// More.
+    Gains,
+    /// Less.
+    Loses,
+    /// The same.
+    Stays,
+}
+
+impl Way {
+    /// In a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Gains => "gains",
+            Self::Loses => "loses",
+            Self::Stays => "stays",
+        }
+    }
+}
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// The tenant.
+    pub tenant: String,
+    /// `budget tokens`.
+    pub what: String,
+    /// What was asked for.
+    pub demand: String,
+    /// What the policy in force would give.
+    pub present: String,
+    /// What the candidate would give.
+    pub candidate: String,
+    /// The difference, with its sign.
+    pub change: String,
+    /// The difference as a part of what the policy in force would give.
+    pub percent: String,
+    /// Which way.
+    pub way: Way,
+}
+
+/// The lines of what changes, the most first.
+pub fn lines(body: &PreviewBody) -> Vec<Line> {
+    let changed = body.rows.iter().filter(|row| row.candidate != row.present);
+    changed.map(line).collect()
+}
+
+fn line(row: &PreviewRow) -> Line {
+    let (present, candidate) = (row.present.0, row.candidate.0);
+    let by = format::count(candidate.abs_diff(present));
+    let (way, change) = match candidate.cmp(&present) {
+        std::cmp::Ordering::Greater => (Way::Gains, format!("+{by}")),
+        std::cmp::Ordering::Less => (Way::Loses, format!("\u{2212}{by}")),
+        std::cmp::Ordering::Equal => (Way::Stays, "0".to_owned()),
+    };
+    let percent = if present == 0 {
+        format::UNKNOWN.to_owned()
+    } else {
+        let part = format::percent(candidate.abs_diff(present) as f64 / present as f64);
+        match way {
+            Way::Gains => format!("+{part}"),
+            Way::Loses => format!("\u{2212}{part}"),
+            Way::Stays => part,
+        }
+    };
+    Line {
+        tenant: row.tenant.clone(),
+        what: format!("{} {}", kind(row.kind), row.name),
+        demand: format::count(row.demand.0),
+        present: format::count(present),
+        candidate: format::count(candidate),
+        change,
+        percent,
+        way,
+    }
+}
+
+fn kind(kind: PreviewKind) -> &'static str {
+    match kind {
+        PreviewKind::Budget => "budget",
+        PreviewKind::Meter => "meter",
+        PreviewKind::Guard => "guard",
+    }
+}
+
+/// The whole of it in a sentence: over what, and for how many.
+pub fn summary(body: &PreviewBody) -> String {
+    let number = |of: u64| usize::try_from(of).unwrap_or(usize::MAX);
+    let mut over = Vec::new();
+    if body.windows > 0 {
+        over.push(format::counted(number(body.windows), "window"));
+    }
+    if body.intervals > 0 {
+        over.push(format::counted(number(body.intervals), "minute"));
+    }
+    if over.is_empty() {
+        return "Nothing was recorded yet that a preview could look at.".to_owned();
+    }
+    let tenants = |of: u64| match of {
+        0 => "nobody".to_owned(),
+        of => format::counted(number(of), "tenant"),
+    };
+    let who = match (body.gaining, body.losing) {
+        (0, 0) => "nobody would gain or lose".to_owned(),
+        (gaining, losing) => {
+            format!(
+                "{} would gain, {} would lose",
+                tenants(gaining),
+                tenants(losing)
+            )
+        }
+    };
+    format!("Over {} of demand as recorded: {who}.", over.join(" and "))
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_shared::units::EpochMs;
+    use weir_shared::wire::count::Count;
+
+    use super::*;
+
+    fn row(tenant: &str, present: u128, candidate: u128) -> PreviewRow {
+        PreviewRow {
+            kind: PreviewKind::Budget,
+            name: "tokens".to_owned(),
+            tenant: tenant.to_owned(),
+            demand: Count(2_000),
+            served: Count(present),
+            present: Count(present),
+            candidate: Count(candidate),
+        }
+    }
+
+    fn body(rows: Vec<PreviewRow>, windows: u64, intervals: u64) -> PreviewBody {
+        let count = |of: fn(&PreviewRow) -> bool| rows.iter().filter(|row| of(row)).count() as u64;
+        PreviewBody {
+            at: EpochMs(0),
+            windows,
+            intervals,
+            gaining: count(|row| row.candidate > row.present),
+            losing: count(|row| row.candidate < row.present),
+            gains: Vec::new(),
+            loses: Vec::new(),
+            rows_total: rows.len() as u64,
+            rows,
+        }
+    }
+
+    #[test]
+    fn each_line_says_by_how_much_and_which_way() {
+        let body = body(
+            vec![
+                row("a", 1_000, 1_600),
+                row("b", 1_000, 400),
+                row("c", 7, 7),
+                row("d", 0, 5),
+            ],
+            3,
+            0,
+        );
+        let told: Vec<_> = lines(&body)
+            .into_iter()
+            .map(|line| (line.tenant, line.change, line.percent, line.way))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (
+                    "a".to_owned(),
+                    "+600".to_owned(),
+                    "+60.0%".to_owned(),
+                    Way::Gains
+                ),
+                (
+                    "b".to_owned(),
+                    "−600".to_owned(),
+                    "−60.0%".to_owned(),
+                    Way::Loses
+                ),
+                ("d".to_owned(), "+5".to_owned(), "–".to_owned(), Way::Gains),
+            ]
+        );
+        assert_eq!(lines(&body)[0].what, "budget tokens");
+    }
+
+    #[test]
+    fn the_whole_is_a_sentence() {
+        for (rows, windows, intervals, text) in [
+            (
+                vec![row("a", 1, 2), row("b", 2, 1)],
+                3,
+                60,
+                "Over 3 windows and 60 minutes of demand as recorded: 1 tenant would gain, 1 tenant would lose.",
+            ),
+            (
+                vec![row("a", 2, 1)],
+                1,
+                0,
+                "Over 1 window of demand as recorded: nobody would gain, 1 tenant would lose.",
+            ),
+            (
+                vec![row("a", 1, 1)],
+                1,
+                0,
+                "Over 1 window of demand as recorded: nobody would gain or lose.",
+            ),
+            (
+                Vec::new(),
+                0,
+                0,
+                "Nothing was recorded yet that a preview could look at.",
+            ),
+        ] {
+            assert_eq!(summary(&body(rows, windows, intervals)), text);
+        }
+    }
+}

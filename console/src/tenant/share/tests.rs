@@ -1,0 +1,160 @@
+use serde_json::json;
+
+use super::*;
+
+/// Weights 1, 2 and 4 of 700 units: guarantees of 100, 200 and 400.
+fn record(served: [u64; 3], denied: [u64; 3]) -> WindowRecord {
+    let guarantees = [100, 200, 400];
+    let tenants = (0..3).map(|index| {
+        json!({
+            "tenant": (["a", "b", "c"][index]), "weight": ([1, 2, 4][index]),
+            "entitlement": guarantees[index], "served": served[index],
+            "borrowed": served[index].saturating_sub(guarantees[index]), "denied": denied[index],
+        })
+    });
+    let tenants: Vec<_> = tenants.collect();
+    serde_json::from_value(json!({
+        "budget": "tokens", "label": 7, "ends_at": 60_000, "limit": 700, "complete": true,
+        "granted": 700, "admitted": served.iter().sum::<u64>(), "returned": 0, "unaccounted": 0,
+        "exact": true, "denied": denied.iter().sum::<u64>(), "jain": 1, "tenants_seen": 3,
+        "tenants": tenants,
+    }))
+    .unwrap()
+}
+
+fn policy(reserve: &str, tenant_a: serde_json::Value) -> Policy {
+    let document = serde_json::from_value(json!({
+        "regions": ["weur"], "tiers": { "free": { "weight": 1 } }, "default_tier": "free",
+        "tenants": { "a": tenant_a, "b": { "weight": 2 }, "c": { "weight": 4 } },
+        "budgets": { "tokens": {
+            "limit": 700, "window_ms": 60_000, "sharing": "weighted_fair_escrow", "scope": "global",
+            "reserve": reserve,
+        } },
+    }))
+    .unwrap();
+    Policy::try_from(&document).unwrap()
+}
+
+fn value<'a>(explanation: &'a Explanation, label: &str) -> &'a Step {
+    let step = explanation.steps.iter().find(|step| step.label == label);
+    step.unwrap_or_else(|| panic!("no step {label}: {explanation:?}"))
+}
+
+#[test]
+fn what_held_the_tenant_back_is_found() {
+    for (served, denied, borrow_max, binding) in [
+        ([100, 200, 100], [0, 0, 0], None, Binding::Nothing),
+        ([100, 200, 400], [5, 0, 0], None, Binding::Limit),
+        ([100, 200, 100], [5, 0, 0], None, Binding::Guarantee),
+        ([150, 200, 100], [5, 0, 0], None, Binding::Guarantee),
+        ([150, 200, 100], [5, 0, 0], Some(50), Binding::BorrowMax),
+        ([149, 200, 100], [5, 0, 0], Some(50), Binding::Guarantee),
+        ([100, 200, 100], [5, 0, 0], Some(0), Binding::BorrowMax),
+        ([90, 200, 100], [50, 0, 0], None, Binding::Request),
+    ] {
+        let figures = arithmetic(&record(served, denied), "a", borrow_max).unwrap();
+        assert_eq!(
+            figures.binding, binding,
+            "{served:?} {denied:?} {borrow_max:?}"
+        );
+    }
+    assert_eq!(arithmetic(&record([1, 1, 1], [1, 0, 0]), "z", None), None);
+}
+
+#[test]
+fn where_nothing_is_guaranteed_the_limit_alone_binds() {
+    let mut record = record([100, 200, 400], [5, 0, 0]);
+    for tenant in &mut record.tenants {
+        tenant.weight.0 = 0.0;
+        tenant.entitlement = 0;
+        tenant.borrowed.0 = 0;
+    }
+    let figures = arithmetic(&record, "a", None).unwrap();
+    assert_eq!((figures.binding, figures.guarantee), (Binding::Limit, 0));
+    let explained = explain(&policy("pinned", json!({})), &record, "a", 61_000).unwrap();
+    assert!(explained.steps.iter().all(|step| step.label != "Guarantee"));
+}
+
+#[test]
+fn the_lines_add_up() {
+    let record = record([150, 200, 100], [30, 0, 0]);
+    let figures = arithmetic(&record, "a", None).unwrap();
+    assert_eq!(
+        figures.served + figures.others + figures.left,
+        figures.limit
+    );
+    assert_eq!((figures.asked, figures.kept), (180, 300));
+    assert_eq!(figures.weight / figures.weights * 700.0, 100.0);
+}
+
+#[test]
+fn the_share_is_said_in_words_and_numbers() {
+    let record = record([100, 200, 100], [30, 0, 0]);
+    let explained = explain(&policy("pinned", json!({})), &record, "a", 45_000).unwrap();
+    assert_eq!(
+        explained.headline,
+        "It had used its share of tokens: 100 units against a guarantee of 100. The 300 units left were reserved \
+         for others until the window ends."
+    );
+    let guarantee = value(&explained, "Guarantee");
+    assert_eq!(guarantee.formula, "1 / 7 × 700 units, rounded down");
+    assert_eq!((&*guarantee.value, guarantee.binding), ("100", true));
+    assert_eq!(
+        value(&explained, "Left in the window").formula,
+        "700 − 100 − 300"
+    );
+    assert!(
+        explained
+            .can_pass
+            .starts_with("In 15 s, when the window ends")
+    );
+    assert_eq!(
+        explained.steps.iter().filter(|step| step.binding).count(),
+        1
+    );
+}
+
+#[test]
+fn a_window_that_is_over_says_how_long_ago() {
+    let record = record([100, 200, 100], [30, 0, 0]);
+    let explained = explain(&policy("paced", json!({})), &record, "a", 120_000).unwrap();
+    assert!(explained.can_pass.contains("ended 1 min 00 s ago"));
+    assert!(
+        explained
+            .can_pass
+            .contains("more than 700 units never passes")
+    );
+    // "a" asked 130, "b" and "c" no more than they got: all of it fits.
+    assert_eq!(value(&explained, "Ideal share").value, "130");
+}
+
+#[test]
+fn a_bound_on_borrowing_and_the_tenant_above_are_named() {
+    let bounded = policy("paced", json!({ "borrow_max": 50, "parent": "b" }));
+    let explained = explain(&bounded, &record([150, 200, 100], [30, 0, 0]), "a", 0).unwrap();
+    assert!(value(&explained, "May borrow").binding);
+    assert!(explained.notes.iter().any(|note| note.contains("below b")));
+}
+
+#[test]
+fn those_counted_together_are_not_guessed_apart() {
+    let mut record = record([100, 200, 100], [30, 0, 0]);
+    record.tenants[2].tenant = weir_shared::wire::accounting::OTHERS.to_owned();
+    let explained = explain(&policy("paced", json!({})), &record, "a", 0).unwrap();
+    assert!(
+        explained
+            .steps
+            .iter()
+            .all(|step| step.label != "Ideal share")
+    );
+}
+
+#[test]
+fn the_newest_window_that_denied_is_told_about() {
+    let mut quiet = record([1, 1, 1], [0, 0, 0]);
+    quiet.label.0 = 9;
+    let records = [quiet, record([1, 1, 1], [1, 0, 0])];
+    assert_eq!(telling(&records, "a").unwrap().label.0, 7);
+    assert_eq!(telling(&records, "b").unwrap().label.0, 9);
+    assert!(telling(&records, "z").is_none());
+}
