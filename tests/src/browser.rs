@@ -1,22 +1,24 @@
 //! A headless Chromium, driven by WebDriver.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::process::Command;
+mod driver;
+mod keys;
+mod trace;
+
+use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use fantoccini::elements::Element;
 use fantoccini::{ClientBuilder, Locator};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-use crate::process::ProcessTree;
-use crate::{clock, paths, ports};
+use self::driver::Driver;
+pub use self::keys::Key;
+pub use self::trace::Task;
+use crate::{clock, paths};
 
-const READY_DEADLINE: Duration = Duration::from_secs(20);
-const FIND_DEADLINE: Duration = Duration::from_secs(15);
-const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(5);
+const COMMAND_DEADLINE: Duration = Duration::from_secs(60);
+const FIND_DEADLINE: Duration = Duration::from_secs(20);
 
 const CHROME_ARGUMENTS: [&str; 9] = [
     "--headless",
@@ -47,26 +49,29 @@ pub struct Browser {
     driver: Driver,
 }
 
-/// The driver, which starts and ends the browser.
-struct Driver {
-    process: ProcessTree,
-    port: u16,
-    // Dropped after the processes that use it.
-    _folder: TempDir,
-}
-
 impl Browser {
     /// Starts a driver and a browser.
     pub async fn start() -> Result<Self> {
+        Self::start_with(json!({ "browser": "ALL" }), json!({})).await
+    }
+
+    /// The same, with the browser's own trace kept: see [`Browser::tasks`].
+    pub async fn start_traced() -> Result<Self> {
+        let logs = json!({ "browser": "ALL", "performance": "ALL" });
+        Self::start_with(logs, trace::preferences()).await
+    }
+
+    async fn start_with(logs: Value, performance: Value) -> Result<Self> {
         let driver = Driver::start().await?;
         let arguments: Vec<String> = CHROME_ARGUMENTS
             .iter()
             .map(|argument| (*argument).to_owned())
             .collect();
-        let capabilities = json!({
-            "goog:chromeOptions": { "binary": paths::chrome()?, "args": arguments },
-            "goog:loggingPrefs": { "browser": "ALL" }
-        });
+        let mut options = json!({ "binary": paths::chrome()?, "args": arguments });
+        if performance != json!({}) {
+            options["perfLoggingPrefs"] = performance;
+        }
+        let capabilities = json!({ "goog:chromeOptions": options, "goog:loggingPrefs": logs });
         let Value::Object(capabilities) = capabilities else {
             bail!("capabilities are an object")
         };
@@ -75,7 +80,7 @@ impl Browser {
             .capabilities(capabilities)
             .connect(&driver.origin())
             .await
-            .with_context(|| format!("start a browser:\n{}", driver.process.log()))?;
+            .with_context(|| format!("start a browser:\n{}", driver.log()))?;
         let session = page
             .session_id()
             .await
@@ -107,17 +112,115 @@ impl Browser {
         self.page.refresh().await.context("load the page again")
     }
 
-    /// Waits for the first element that a CSS selector finds.
+    /// Waits for the first element that a CSS selector finds. An error says what the page shows instead.
     pub async fn find(&self, selector: &str) -> Result<Element> {
         let wait = self.page.wait().at_most(FIND_DEADLINE);
-        wait.for_element(Locator::Css(selector))
-            .await
-            .with_context(|| format!("find {selector}"))
+        match wait.for_element(Locator::Css(selector)).await {
+            Ok(element) => Ok(element),
+            Err(error) => {
+                let shows = self.shows().await;
+                Err(error).with_context(|| format!("find {selector}; the page shows {shows}"))
+            }
+        }
+    }
+
+    /// The address and how the text of the page begins.
+    async fn shows(&self) -> String {
+        let script = "return location.href + ': ' +
+            (document.querySelector('main') ?? document.body).innerText.slice(0, 800)";
+        match self.evaluate(script, vec![]).await {
+            Ok(text) => text.as_str().unwrap_or_default().to_owned(),
+            Err(error) => format!("{error:#}"),
+        }
     }
 
     /// Waits for the element with a `data-testid`.
     pub async fn find_id(&self, test_id: &str) -> Result<Element> {
         self.find(&test_id_selector(test_id)).await
+    }
+
+    /// Presses the first element that a CSS selector finds, as soon as it can be pressed.
+    pub async fn press(&self, selector: &str) -> Result<()> {
+        let deadline = clock::now() + FIND_DEADLINE;
+        loop {
+            // A page that is drawn anew in between takes the element away.
+            let pressed = self.find(selector).await?.click().await;
+            match pressed {
+                Ok(()) => return Ok(()),
+                Err(error) if clock::now() > deadline => {
+                    return Err(error).with_context(|| format!("press {selector}"));
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+    }
+
+    /// Presses the element with a `data-testid`.
+    pub async fn press_id(&self, test_id: &str) -> Result<()> {
+        self.press(&test_id_selector(test_id)).await
+    }
+
+    /// Replaces what the field with a CSS selector holds.
+    pub async fn fill(&self, selector: &str, text: &str) -> Result<()> {
+        let field = self.find(selector).await?;
+        let fill = async {
+            field.click().await?;
+            field.send_keys(&keys::select_all()).await?;
+            field.send_keys(&keys::delete()).await?;
+            field.send_keys(text).await
+        };
+        fill.await.with_context(|| format!("fill {selector}"))
+    }
+
+    /// Chooses the option of a select by its value.
+    pub async fn choose(&self, selector: &str, value: &str) -> Result<()> {
+        let select = self.find(selector).await?;
+        let chosen = select.select_by_value(value).await;
+        chosen.with_context(|| format!("choose {value} of {selector}"))
+    }
+
+    /// Waits until an expression of the page is true.
+    pub async fn wait_until(&self, expression: &str) -> Result<()> {
+        let deadline = clock::now() + FIND_DEADLINE;
+        loop {
+            let is = self
+                .evaluate(&format!("return Boolean({expression})"), vec![])
+                .await?;
+            if is == Value::Bool(true) {
+                return Ok(());
+            }
+            ensure!(clock::now() < deadline, "{expression} does not come true");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Waits until a CSS selector finds nothing any more.
+    pub async fn wait_gone(&self, selector: &str) -> Result<()> {
+        let quoted = Value::from(selector).to_string();
+        self.wait_until(&format!("document.querySelector({quoted}) === null"))
+            .await
+    }
+
+    /// What a script returns. A promise is waited for.
+    pub async fn evaluate(&self, script: &str, arguments: Vec<Value>) -> Result<Value> {
+        let value = self.page.execute(script, arguments).await;
+        value.with_context(|| {
+            let start: String = script.chars().take(200).collect();
+            format!("evaluate {start}")
+        })
+    }
+
+    /// The address that is shown: path and query.
+    pub async fn address(&self) -> Result<String> {
+        let url = self
+            .page
+            .current_url()
+            .await
+            .context("ask for the address")?;
+        Ok(match url.query() {
+            Some(query) => format!("{}?{query}", url.path()),
+            None => url.path().to_owned(),
+        })
     }
 
     /// Whether a CSS selector finds anything at this moment.
@@ -157,7 +260,9 @@ impl Browser {
             ColorScheme::Dark => "dark",
         };
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": value }] });
-        self.devtools("Emulation.setEmulatedMedia", features).await
+        self.devtools("Emulation.setEmulatedMedia", features)
+            .await?;
+        Ok(())
     }
 
     /// Sets the size of the view in CSS pixels.
@@ -165,7 +270,8 @@ impl Browser {
         let metrics =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.devtools("Emulation.setDeviceMetricsOverride", metrics)
-            .await
+            .await?;
+        Ok(())
     }
 
     /// Writes what the page shows to `screenshots/<name>.png`.
@@ -175,13 +281,26 @@ impl Browser {
         std::fs::write(&path, image).with_context(|| format!("write {}", path.display()))
     }
 
-    async fn devtools(&self, method: &str, parameters: Value) -> Result<()> {
-        self.command(
-            "goog/cdp/execute",
-            json!({ "cmd": method, "params": parameters }),
-        )
-        .await
-        .map(|_| ())
+    /// Puts downloads into a folder.
+    pub async fn download_to(&self, folder: &Path) -> Result<()> {
+        let behavior = json!({ "behavior": "allow", "downloadPath": folder });
+        self.devtools("Browser.setDownloadBehavior", behavior)
+            .await?;
+        Ok(())
+    }
+
+    /// Runs a script in each page before any of its own.
+    pub async fn before_each_page(&self, script: &str) -> Result<()> {
+        let source = json!({ "source": script });
+        self.devtools("Page.addScriptToEvaluateOnNewDocument", source)
+            .await?;
+        Ok(())
+    }
+
+    /// A command of the browser's own protocol.
+    pub async fn devtools(&self, method: &str, parameters: Value) -> Result<Value> {
+        let body = json!({ "cmd": method, "params": parameters });
+        self.command("goog/cdp/execute", body).await
     }
 
     /// A command of the driver that WebDriver itself does not have.
@@ -191,7 +310,7 @@ impl Browser {
             .http
             .post(url)
             .json(&body)
-            .timeout(READY_DEADLINE)
+            .timeout(COMMAND_DEADLINE)
             .send()
             .await
             .with_context(|| format!("send {name}"))?;
@@ -210,59 +329,4 @@ impl Browser {
 /// The CSS selector of a `data-testid`.
 pub fn test_id_selector(test_id: &str) -> String {
     format!("[data-testid=\"{test_id}\"]")
-}
-
-impl Driver {
-    async fn start() -> Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("weir-browser-")
-            .tempdir()
-            .context("make a folder")?;
-        let port = ports::free()?;
-        let mut command = Command::new(paths::chromedriver()?);
-        // The browser's profile goes where the driver's temporary files go.
-        command
-            .arg(format!("--port={port}"))
-            .env("TMPDIR", folder.path());
-        let process = ProcessTree::spawn(&command, &folder.path().join("chromedriver.log"))?;
-        let mut driver = Self {
-            process,
-            port,
-            _folder: folder,
-        };
-        let deadline = clock::now() + READY_DEADLINE;
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            if !driver.process.is_running() || clock::now() > deadline {
-                bail!("chromedriver is not ready:\n{}", driver.process.log());
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        Ok(driver)
-    }
-
-    fn origin(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
-    }
-
-    /// Asks the driver to end its browsers, which live in process groups of their own, and itself.
-    fn shut_down(&self) -> std::io::Result<()> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
-        stream.set_read_timeout(Some(SHUTDOWN_DEADLINE))?;
-        stream
-            .write_all(b"GET /shutdown HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")?;
-        stream.read_to_end(&mut Vec::new()).map(|_| ())
-    }
-}
-
-impl Drop for Driver {
-    fn drop(&mut self) {
-        if let Err(error) = self.shut_down() {
-            println!("the browser was not asked to end: {error}");
-            return;
-        }
-        let deadline = clock::now() + SHUTDOWN_DEADLINE;
-        while self.process.is_running() && clock::now() < deadline {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
 }

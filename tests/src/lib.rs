@@ -9,11 +9,14 @@
 //! | [`client`], [`calls`], [`reply`], [`ratelimit`] | typed calls, raw calls, the answer and its headers |
 //! | [`fixtures`] | policies and names |
 //! | [`origin`] | a server to stand behind the gateway, which can be overloaded, slow and broken |
+//! | [`accessibility`] | what a page in the browser does wrong for people who see, hear or move otherwise |
+//! | [`proxy`] | what stands between a browser and a server on bad days |
 //! | [`socket`] | a WebSocket |
 //! | [`schema`] | answers against the OpenAPI document |
 //! | [`workload`], [`history`], [`checker`], [`shares`] | concurrent checks, what they saw, whether the promises held, who got what |
 //! | [`storage`] | the SQLite files of a stopped workerd |
 
+pub mod accessibility;
 pub mod browser;
 pub mod calls;
 pub mod checker;
@@ -25,6 +28,7 @@ pub mod origin;
 pub mod paths;
 pub mod ports;
 pub mod process;
+pub mod proxy;
 pub mod ratelimit;
 pub mod reply;
 pub mod schema;

@@ -25,6 +25,21 @@ pub fn edge_build() -> Result<PathBuf> {
     Ok(dir)
 }
 
+/// The built console: `WEIR_CONSOLE_BUILD`, else `console/dist`.
+pub fn console_build() -> Result<PathBuf> {
+    let dir = from_env("WEIR_CONSOLE_BUILD").unwrap_or_else(|| workspace().join("console/dist"));
+    existing(dir.join("console/index.html"), "run `cargo xtask build`")?;
+    Ok(dir)
+}
+
+/// The script that checks pages for accessibility.
+pub fn axe() -> Result<PathBuf> {
+    existing(
+        workspace().join("node_modules/axe-core/axe.min.js"),
+        "run `npm ci`",
+    )
+}
+
 /// The native workerd: `WEIR_WORKERD`, else the one that npm installed for this platform.
 pub fn workerd() -> Result<PathBuf> {
     let platform = match (env::consts::OS, env::consts::ARCH) {

@@ -1,9 +1,11 @@
 //! The Worker with the console's assets, as `wrangler dev` serves them.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::client::Client;
@@ -23,12 +25,22 @@ pub struct Wrangler {
 }
 
 impl Wrangler {
-    /// Starts it and waits until it answers.
+    /// Starts it as a developer does, which builds first, and waits until it answers.
     pub async fn start() -> Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("weir-wrangler-")
-            .tempdir()
-            .context("make a folder")?;
+        Self::start_in(new_folder()?, &paths::workspace()).await
+    }
+
+    /// Starts it on what is built already, and waits until it answers.
+    pub async fn start_built() -> Result<Self> {
+        let folder = new_folder()?;
+        let settings = built_settings()?.to_string();
+        let path = folder.path().join("wrangler.json");
+        std::fs::write(&path, settings).with_context(|| format!("write {}", path.display()))?;
+        let dir = folder.path().to_owned();
+        Self::start_in(folder, &dir).await
+    }
+
+    async fn start_in(folder: TempDir, dir: &Path) -> Result<Self> {
         // A file of variables instead of `.dev.vars`: a developer's own token stays out of the tests.
         let variables = folder.path().join("variables.env");
         let text = format!("WEIR_BOOTSTRAP_TOKEN={TOKEN}\nALLOW_REGION_HEADER=1\n");
@@ -48,8 +60,10 @@ impl Wrangler {
             .arg(ports::free()?.to_string());
         command.arg("--persist-to").arg(folder.path().join("state"));
         command.arg("--env-file").arg(&variables);
-        command.current_dir(paths::workspace());
+        command.current_dir(dir);
         command.env("WRANGLER_SEND_METRICS", "false").env("CI", "1");
+        // It would ask the network what a request's metadata look like; nothing here uses them.
+        command.env("CLOUDFLARE_CF_FETCH_ENABLED", "false");
         let process = ProcessTree::spawn(&command, &folder.path().join("wrangler.log"))?;
         let mut wrangler = Self {
             process,
@@ -94,4 +108,27 @@ impl Wrangler {
         }
         Ok(())
     }
+}
+
+fn new_folder() -> Result<TempDir> {
+    tempfile::Builder::new()
+        .prefix("weir-wrangler-")
+        .tempdir()
+        .context("make a folder")
+}
+
+/// The settings of `wrangler.toml` without its build, for what is built already, wherever that is.
+fn built_settings() -> Result<Value> {
+    let path = paths::workspace().join("wrangler.toml");
+    let text =
+        std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    let mut settings: Value =
+        toml::from_str(&text).with_context(|| format!("parse {}", path.display()))?;
+    let members = settings.as_object_mut().context("settings are a table")?;
+    members
+        .remove("build")
+        .context("wrangler.toml has no build")?;
+    settings["main"] = json!(paths::edge_build()?.join("index.js"));
+    settings["assets"]["directory"] = json!(paths::console_build()?);
+    Ok(settings)
 }

@@ -1,0 +1,172 @@
+//! Every page and dialog in both colour schemes and at two widths: nothing that axe finds against WCAG 2.2 AA, no
+//! control below 24 x 24 pixels, no sideways scrolling.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use serde_json::json;
+use weir_tests::accessibility::{axe, small_controls, sticking_out};
+use weir_tests::browser::{Browser, ColorScheme, test_id_selector};
+use weir_tests::workerd::TOKEN;
+
+use crate::site::{Site, everything};
+use crate::traffic::Traffic;
+use crate::{MACHINE, NARROW, WIDE, await_page, log_in, visit};
+
+/// Each page with its address.
+pub(crate) const PAGES: [(&str, &str); 17] = [
+    ("overview", "/"),
+    ("tenants", "/tenants"),
+    ("tenant", "/tenants/enterprise%3Aacme"),
+    ("tenant", "/tenants/enterprise%3Aacme?tab=policy"),
+    ("tenant", "/tenants/enterprise%3Aacme?tab=why"),
+    ("tenant", "/tenants/enterprise%3Aacme?tab=edit"),
+    ("budgets", "/budgets"),
+    ("budget", "/budgets/tokens"),
+    ("regions", "/regions"),
+    ("policy", "/policy?section=budgets&name=tokens"),
+    ("policy", "/policy?section=tenants"),
+    ("policy", "/policy?section=document"),
+    ("policy", "/policy?section=reset"),
+    ("activity", "/activity"),
+    ("decisions", "/decisions"),
+    ("access", "/access"),
+    ("not-found", "/no/such/page"),
+];
+
+/// Dialogs and what else opens on a page: the page, what is pressed or filled one after the other, and what then is there.
+const OPENED: [(&str, &str, &[&str], &str); 9] = [
+    ("overview", "/", &["shortcuts-open"], "shortcuts-panel"),
+    (
+        "tenant",
+        TENANT_EDIT,
+        &["field-weight=4", "preview"],
+        "preview-result",
+    ),
+    ("tenant", TENANT_EDIT, &["reset"], "confirm"),
+    ("tenant", TENANT_EDIT, &["remove"], "confirm"),
+    (
+        "policy",
+        "/policy?section=reset&what=tenant&tenant=pro%3Ahooli",
+        &["reset"],
+        "confirm",
+    ),
+    ("activity", "/activity", &["open-record"], "difference"),
+    (
+        "activity",
+        "/activity?action=tenant.patch",
+        &["open-record", "revert"],
+        "revert-dialog",
+    ),
+    ("access", "/access", &["create-token"], "field-name"),
+    ("access", "/access", &["revoke"], "confirm"),
+];
+
+const TENANT_EDIT: &str = "/tenants/pro%3Ahooli?tab=edit";
+
+/// What transitions of colours take, and more.
+const SETTLED: Duration = Duration::from_millis(400);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_can_be_used_by_everybody() {
+    let _shared = MACHINE.read().await;
+    let site = Site::start(&everything()).await;
+    site.token("someone", weir_shared::wire::operator::Role::Viewer)
+        .await;
+    let _traffic = Traffic::of_all_tiers(&site.client);
+    tokio::time::sleep(Duration::from_secs(12)).await;
+    site.patch("pro:hooli", &json!({ "weight": 2 })).await;
+    let browser = Browser::start().await.expect("the browser starts");
+    let mut faults = String::new();
+    browser
+        .open(&format!("{}/console/login", site.origin()))
+        .await
+        .unwrap();
+    await_page(&browser, "login").await;
+    look_at(&browser, "login", &mut faults).await;
+    log_in(&browser, &site.origin(), TOKEN).await;
+    for (slug, path) in PAGES {
+        visit(&browser, &site.origin(), path, slug).await;
+        look_at(&browser, path, &mut faults).await;
+    }
+    for (slug, path, presses, opened) in OPENED {
+        visit(&browser, &site.origin(), path, slug).await;
+        let place = format!("{path} with {opened}");
+        match open_part(&browser, presses, opened).await {
+            Ok(()) => look_at(&browser, &place, &mut faults).await,
+            Err(error) => writeln!(faults, "{place}: {error:#}").unwrap(),
+        }
+    }
+    assert!(faults.is_empty(), "{faults}");
+}
+
+/// Presses what opens a part of a page, or fills `field=value`, until the part is shown.
+async fn open_part(browser: &Browser, steps: &[&str], opened: &str) -> anyhow::Result<()> {
+    for step in steps {
+        match step.split_once('=') {
+            Some((field, value)) => browser.fill(&test_id_selector(field), value).await?,
+            None => browser.press_id(step).await?,
+        }
+    }
+    let is_shown = browser.find_id(opened).await?.is_displayed().await?;
+    anyhow::ensure!(is_shown, "{opened} is not shown");
+    Ok(())
+}
+
+/// Adds what is wrong with the page that is shown, in both schemes and at both widths.
+async fn look_at(browser: &Browser, name: &str, faults: &mut String) {
+    let before = faults.len();
+    for (scheme, (width, height)) in [
+        (ColorScheme::Light, WIDE),
+        (ColorScheme::Dark, WIDE),
+        (ColorScheme::Dark, NARROW),
+        (ColorScheme::Light, NARROW),
+    ] {
+        browser.prefer(scheme).await.unwrap();
+        browser.resize(width, height).await.unwrap();
+        tokio::time::sleep(SETTLED).await;
+        let place = format!("{name}, {scheme:?}, {width} px");
+        let found = axe(browser).await.unwrap();
+        assert!(
+            found.rules > 5,
+            "{place}: axe looked at {} rules",
+            found.rules
+        );
+        for violation in found.violations {
+            writeln!(faults, "{place}: {violation}").unwrap();
+        }
+        for control in small_controls(browser).await.unwrap() {
+            writeln!(faults, "{place}: too small: {control}").unwrap();
+        }
+        for element in sticking_out(browser).await.unwrap() {
+            writeln!(faults, "{place}: scrolls sideways: {element}").unwrap();
+        }
+    }
+    println!("{name}: {}", &faults[before..]);
+    browser.prefer(ColorScheme::Light).await.unwrap();
+    browser.resize(WIDE.0, WIDE.1).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chosen_theme_wins_over_the_preference_and_is_kept() {
+    let _shared = MACHINE.read().await;
+    let site = Site::start(&everything()).await;
+    let browser = Browser::start().await.expect("the browser starts");
+    log_in(&browser, &site.origin(), TOKEN).await;
+    browser.prefer(ColorScheme::Light).await.unwrap();
+    let background = async || {
+        let script = "return getComputedStyle(document.body).backgroundColor";
+        browser.evaluate(script, vec![]).await.unwrap()
+    };
+    let light = background().await;
+    browser
+        .choose(&test_id_selector("theme"), "dark")
+        .await
+        .unwrap();
+    tokio::time::sleep(SETTLED).await;
+    let dark = background().await;
+    assert_ne!(light, dark, "the theme changes nothing");
+    browser.refresh().await.unwrap();
+    await_page(&browser, "overview").await;
+    assert_eq!(background().await, dark, "the theme is forgotten");
+}

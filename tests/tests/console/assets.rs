@@ -1,0 +1,216 @@
+//! What is served to a browser: the console's own files under a policy that runs nothing else, how large they are, and
+//! how soon there is something to read.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::{Value, json};
+use weir_shared::wire::operator::Role;
+use weir_tests::browser::Browser;
+use weir_tests::client::Client;
+use weir_tests::paths;
+use weir_tests::wrangler::Wrangler;
+
+use crate::site::{Site, everything};
+use crate::{MACHINE, await_page, log_in};
+
+/// What a first visit of the console moves over the network at most, compressed by brotli: what it moves, and 5% more, so
+/// that it does not grow unseen.
+const TRANSFER_BYTES_MAX: usize = 850 * 1024;
+
+/// As `wrangler dev` builds and serves it for whoever works on Weir.
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_console_is_served_without_the_worker_and_under_a_strict_policy() {
+    let _shared = MACHINE.read().await;
+    let wrangler = Wrangler::start().await.expect("wrangler starts");
+    let client = wrangler.client().unwrap();
+    assert_assets_are_guarded(&client).await;
+    assert_only_the_console_bypasses_the_worker(&client).await;
+}
+
+/// The document comes with a policy that runs nothing but what the console itself brings.
+async fn assert_assets_are_guarded(client: &Client) {
+    for path in ["/console/", "/console/login", "/console/no/such/page"] {
+        let page = client.anonymous().get(path).await.unwrap();
+        assert_eq!(page.status, 200, "{path}");
+        let policy = page
+            .header("content-security-policy")
+            .unwrap_or_else(|| panic!("{path} has no policy"))
+            .to_owned();
+        let directive = |name: &str| {
+            let found = policy
+                .split(';')
+                .map(str::trim)
+                .find(|part| part.split(' ').next() == Some(name));
+            found
+                .unwrap_or_else(|| panic!("{path}: no {name} in {policy}"))
+                .to_owned()
+        };
+        assert!(
+            directive("default-src").contains("'none'")
+                || directive("default-src").contains("'self'"),
+            "{policy}"
+        );
+        let scripts = directive("script-src");
+        assert!(scripts.contains("'wasm-unsafe-eval'"), "{scripts}");
+        for forbidden in ["'unsafe-inline'", "'unsafe-eval'", "*", "data:", "http:"] {
+            assert!(
+                !scripts.split(' ').any(|source| source == forbidden),
+                "{forbidden} in {scripts}"
+            );
+        }
+        assert!(directive("frame-ancestors").contains("'none'"), "{policy}");
+        assert_eq!(
+            page.header("x-content-type-options"),
+            Some("nosniff"),
+            "{path}"
+        );
+    }
+}
+
+/// Whatever is not under `/console/` is answered by the Worker, never by the console's page.
+async fn assert_only_the_console_bypasses_the_worker(client: &Client) {
+    let anonymous = client.anonymous();
+    let health: Value = anonymous.get("/healthz").await.unwrap().ok().unwrap();
+    assert_eq!(health["status"], "ok");
+    for path in [
+        "/metrics",
+        "/nope",
+        "/index.html",
+        "/consolex",
+        "/_headers",
+        "/assets/index.html",
+    ] {
+        let reply = anonymous.get(path).await.unwrap();
+        assert!(
+            reply.status >= 400,
+            "{path} is answered with {}: {}",
+            reply.status,
+            reply.text()
+        );
+        reply
+            .problem()
+            .unwrap_or_else(|error| panic!("{path}: {error:#}"));
+    }
+    for path in ["/", "/console"] {
+        let front = anonymous.get(path).await.unwrap();
+        assert_eq!(
+            (front.status, front.header("location")),
+            (302, Some("/console/")),
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn the_console_does_not_grow_unseen() {
+    let root = paths::console_build().unwrap().join("console");
+    let mut files = Vec::new();
+    collect(&root, &mut files);
+    files.sort();
+    let (mut raw, mut gzip, mut brotli) = (0, 0, 0);
+    println!("{:>9} {:>9} {:>9}  file", "raw", "gzip -9", "brotli 11");
+    for file in &files {
+        let bytes = std::fs::read(file).unwrap();
+        let sizes = (bytes.len(), gzipped(&bytes), brotlied(&bytes));
+        let name = file.strip_prefix(&root).unwrap().display();
+        println!("{:>9} {:>9} {:>9}  {name}", sizes.0, sizes.1, sizes.2);
+        (raw, gzip, brotli) = (raw + sizes.0, gzip + sizes.1, brotli + sizes.2);
+    }
+    println!("{raw:>9} {gzip:>9} {brotli:>9}  in all");
+    let has = |end: &str| {
+        files
+            .iter()
+            .any(|file| file.to_string_lossy().ends_with(end))
+    };
+    assert!(
+        has("_bg.wasm") && has(".js") && has(".css") && has("index.html"),
+        "{files:?}"
+    );
+    assert!(
+        brotli <= TRANSFER_BYTES_MAX,
+        "{brotli} bytes, compressed by brotli as browsers are served, are above {TRANSFER_BYTES_MAX}"
+    );
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else {
+            files.push(path);
+        }
+    }
+}
+
+fn gzipped(bytes: &[u8]) -> usize {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap().len()
+}
+
+fn brotlied(bytes: &[u8]) -> usize {
+    let mut compressed = Vec::new();
+    let mut writer = brotli::CompressorWriter::new(&mut compressed, 64 * 1024, 11, 22);
+    writer.write_all(bytes).unwrap();
+    writer.flush().unwrap();
+    drop(writer);
+    compressed.len()
+}
+
+/// Notes when the overview first shows its figures, as soon as the browser could paint them.
+const NOTE_FIRST_USE: &str = r#"
+const look = () => {
+  const page = document.querySelector("[data-testid=page-overview]");
+  const isUseful = page && !document.querySelector("[data-testid=state-loading]");
+  if (isUseful) requestAnimationFrame(() => setTimeout(() => { window.firstUse ??= performance.now(); }, 0));
+  return isUseful;
+};
+const observer = new MutationObserver(() => { if (look()) observer.disconnect(); });
+observer.observe(document, { childList: true, subtree: true });
+"#;
+
+/// Measured and printed, asserted only to be within reason: the machine of a test run is not an operator's.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_overview_is_soon_there() {
+    let _alone = MACHINE.write().await;
+    let site = Site::start(&everything()).await;
+    let browser = Browser::start().await.expect("the browser starts");
+    let token = site.token("first-paint", Role::Viewer).await.token;
+    log_in(&browser, &site.origin(), &token).await;
+    browser.before_each_page(NOTE_FIRST_USE).await.unwrap();
+    for (cache, is_off) in [("cold", true), ("warm", false)] {
+        browser.devtools("Network.enable", json!({})).await.unwrap();
+        let setting = json!({ "cacheDisabled": is_off });
+        browser
+            .devtools("Network.setCacheDisabled", setting)
+            .await
+            .unwrap();
+        browser
+            .open(&format!("{}/console/", site.origin()))
+            .await
+            .unwrap();
+        await_page(&browser, "overview").await;
+        browser
+            .wait_until("window.firstUse !== undefined")
+            .await
+            .unwrap();
+        let script = "const paint = performance.getEntriesByName('first-contentful-paint')[0];
+            const moved = performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'));
+            return [paint ? paint.startTime : null, window.firstUse, moved.reduce((sum, one) => sum + one.transferSize, 0)];";
+        let seen = browser.evaluate(script, vec![]).await.unwrap();
+        let ms = |index: usize| seen[index].as_f64().unwrap_or(f64::NAN);
+        println!(
+            "{cache} cache: first paint after {:.0} ms, first useful paint after {:.0} ms, {:.0} bytes moved",
+            ms(0),
+            ms(1),
+            ms(2)
+        );
+        let within = Duration::from_secs(10).as_secs_f64() * 1_000.0;
+        assert!(ms(1) < within, "{cache}: {seen}");
+    }
+}

@@ -1,0 +1,120 @@
+//! What is decided is shown, and moves.
+
+use std::time::Duration;
+
+use weir_tests::browser::{Browser, test_id_selector};
+use weir_tests::client::Client;
+use weir_tests::clock::now;
+use weir_tests::fixtures::{BUDGET, policy};
+use weir_tests::workerd::{REGIONS, TOKEN};
+
+use crate::site::Site;
+use crate::smoothness::row;
+use crate::{
+    MACHINE, MOVES_WITHIN, assert_no_errors, await_live, await_page, eventually, go_to, log_in,
+    log_out, shown, submit_token,
+};
+
+const TENANT: &str = "enterprise:acme";
+
+/// Far above what is sent: leases that other regions hold must not decide what is admitted here.
+const LIMIT_UNITS: u64 = 4_000;
+
+const LONG_MS: u64 = 30 * 24 * 3_600_000;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_logs_in_and_sees_counters_move() {
+    let _shared = MACHINE.read().await;
+    let site = Site::start(&policy(LIMIT_UNITS, LONG_MS)).await;
+    let browser = Browser::start().await.expect("the browser starts");
+    browser
+        .open(&format!("{}/console/", site.origin()))
+        .await
+        .unwrap();
+    assert_wrong_token_is_refused(&browser).await;
+
+    log_in(&browser, &site.origin(), TOKEN).await;
+    go_to(&browser, "tenants").await;
+    await_live(&browser, "live").await;
+    send(&site.client, 10, 1).await;
+    await_counts(&browser, 10, 0).await;
+    send(&site.client, 30, 1).await;
+    send(&site.client, 12, LIMIT_UNITS + 1).await;
+    await_counts(&browser, 40, 12).await;
+    assert_no_errors(&browser, &[]).await;
+
+    browser.refresh().await.unwrap();
+    await_page(&browser, "tenants").await;
+    await_counts(&browser, 40, 12).await;
+
+    log_out(&browser).await;
+    browser
+        .open(&format!("{}/console/tenants", site.origin()))
+        .await
+        .unwrap();
+    browser
+        .find_id("login-token")
+        .await
+        .expect("who has logged out has to log in");
+    assert!(
+        !browser.has(&row(TENANT)).await.unwrap(),
+        "tenants are shown to nobody"
+    );
+    assert_no_errors(&browser, &[]).await;
+    site.assert_log_is_clean();
+}
+
+async fn assert_wrong_token_is_refused(browser: &Browser) {
+    submit_token(browser, &"x".repeat(TOKEN.len())).await;
+    let selector = test_id_selector("login-error");
+    let message = eventually("a word about the token", async || {
+        Some(browser.text(&selector).await.ok()?).filter(|text| !text.trim().is_empty())
+    })
+    .await;
+    println!("a wrong token: {message:?}");
+    assert!(
+        !browser
+            .has("[data-testid^=page-]:not([data-testid=page-login])")
+            .await
+            .unwrap(),
+        "a wrong token lets in"
+    );
+}
+
+/// Checks of `cost` units each, in all regions: admitted, unless one alone is above the limit.
+async fn send(client: &Client, calls: usize, cost: u64) {
+    for call in 0..calls {
+        let region = REGIONS[call % REGIONS.len()];
+        let decision = client
+            .in_region(region)
+            .check_budget(TENANT, BUDGET, cost)
+            .await
+            .unwrap()
+            .decision;
+        let fits = cost <= LIMIT_UNITS;
+        assert_eq!(decision.allowed, fits, "call {call}: {decision:?}");
+    }
+}
+
+async fn await_counts(browser: &Browser, used: u64, denied: u64) {
+    let of = |test_id: &str| format!("{} {}", row(TENANT), test_id_selector(test_id));
+    let start = now();
+    loop {
+        let seen = (
+            shown(browser, &of("used")).await,
+            shown(browser, &of("denied-calls")).await,
+        );
+        if seen == (Some(used as f64), Some(denied as f64)) {
+            println!(
+                "{used} units used and {denied} calls denied are shown after {:?}",
+                start.elapsed()
+            );
+            return;
+        }
+        assert!(
+            start.elapsed() < MOVES_WITHIN,
+            "{seen:?} instead of {used} and {denied}"
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}

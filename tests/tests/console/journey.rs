@@ -1,0 +1,197 @@
+//! An operator's journey: a tenant among ten thousand is found, changed with a preview, seen to change, changed by
+//! somebody else at the same time, and put back from the audit log.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use weir_shared::wire::operator::Role;
+use weir_tests::browser::{Browser, test_id_selector};
+use weir_tests::client::Client;
+
+use crate::site::{Site, many, nth, tenant_path};
+use crate::smoothness::row;
+use crate::traffic::Traffic;
+use crate::{
+    MACHINE, assert_no_errors, await_live, await_page, eventually, go_to, log_in, log_out, shown,
+};
+
+/// The one that is looked for.
+const INDEX: usize = 6_543;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_finds_changes_and_reverts_a_tenant_among_ten_thousand() {
+    let _shared = MACHINE.read().await;
+    let site = Site::start(&many()).await;
+    let tenant = nth(INDEX);
+    let rival = nth(INDEX + 1);
+    // More than there is: who gets more of it takes it from somebody.
+    let _traffic = Traffic::start(&site.client, &[&tenant, &rival], 20, 2_000);
+    // A preview is computed over windows that are over.
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    let token = site.token("on-call", Role::Editor).await.token;
+    let browser = Browser::start().await.expect("the browser starts");
+    let downloads = tempfile::tempdir().unwrap();
+    browser.download_to(downloads.path()).await.unwrap();
+
+    log_in(&browser, &site.origin(), &token).await;
+    await_live(&browser, "live").await;
+    find(&browser, &tenant).await;
+    let before = share(&browser).await;
+    change_weight(&browser, &tenant, "9").await;
+    see_the_share_rise(&browser, before).await;
+    meet_a_conflict(&browser, &site, &tenant).await;
+    revert(&browser, &site.client, &tenant).await;
+    export(&browser, downloads.path()).await;
+    assert_no_errors(&browser, &["412"]).await;
+    log_out(&browser).await;
+    site.assert_log_is_clean();
+}
+
+/// By the search, and not by scrolling. The address is one to share.
+async fn find(browser: &Browser, tenant: &str) {
+    go_to(browser, "tenants").await;
+    browser
+        .fill(&test_id_selector("search"), &tenant[4..])
+        .await
+        .unwrap();
+    browser.find(&row(tenant)).await.expect("it is found");
+    eventually("the search in the address", async || {
+        let address = browser.address().await.ok()?;
+        address.contains(&tenant[4..]).then_some(())
+    })
+    .await;
+    browser.press(&format!("{} a", row(tenant))).await.unwrap();
+    await_page(browser, "tenant").await;
+    let heading = browser.text("h1").await.unwrap();
+    assert!(heading.contains(tenant), "{heading}");
+}
+
+/// What the tenant is sure of, as its page shows it.
+async fn share(browser: &Browser) -> f64 {
+    let selector = test_id_selector("guarantee");
+    eventually("a guarantee", async || shown(browser, &selector).await).await
+}
+
+async fn weight(browser: &Browser) -> Option<f64> {
+    shown(browser, &test_id_selector("weight")).await
+}
+
+async fn open_form(browser: &Browser) {
+    browser.press_id("edit").await.unwrap();
+    browser.find_id("field-weight").await.unwrap();
+}
+
+/// The preview comes before anything is saved, and says who gains.
+async fn change_weight(browser: &Browser, tenant: &str, to: &str) {
+    open_form(browser).await;
+    browser
+        .fill(&test_id_selector("field-weight"), to)
+        .await
+        .unwrap();
+    browser.press_id("preview").await.unwrap();
+    let preview = browser.find_id("preview-result").await.unwrap();
+    let text = preview.text().await.unwrap();
+    println!("the preview: {}", text.replace('\n', " | "));
+    assert!(!text.contains("nobody would gain"), "{text}");
+    let selector = format!("[data-testid=preview-row][data-tenant={}]", json!(tenant));
+    let row = browser
+        .find(&selector)
+        .await
+        .expect("the tenant is in the preview");
+    assert_eq!(
+        row.attr("data-way").await.unwrap().as_deref(),
+        Some("gains")
+    );
+    browser
+        .fill(&test_id_selector("field-why"), "a journey")
+        .await
+        .unwrap();
+    browser.press_id("save").await.unwrap();
+    browser.find_id("toast").await.expect("a save is told");
+}
+
+async fn see_the_share_rise(browser: &Browser, before: f64) {
+    browser.press_id("tab-accounting").await.unwrap();
+    let selector = test_id_selector("guarantee");
+    let after = eventually("a higher share", async || {
+        shown(browser, &selector)
+            .await
+            .filter(|after| *after > before)
+    })
+    .await;
+    println!("the guarantee was {before} and is {after}");
+    assert_eq!(weight(browser).await, Some(9.0));
+}
+
+/// Somebody else changes the same tenant while the form is open.
+async fn meet_a_conflict(browser: &Browser, site: &Site, tenant: &str) {
+    open_form(browser).await;
+    browser
+        .fill(&test_id_selector("field-weight"), "5")
+        .await
+        .unwrap();
+    site.patch(tenant, &json!({ "weight": 7 })).await;
+    browser.press_id("preview").await.unwrap();
+    browser.press_id("save").await.unwrap();
+    let conflict = browser
+        .find_id("conflict")
+        .await
+        .expect("a conflict is told");
+    let text = conflict.text().await.unwrap();
+    println!("the conflict: {}", text.replace('\n', " | "));
+    assert!(text.contains('7') && text.contains('5'), "{text}");
+    browser.press_id("put-mine").await.unwrap();
+    browser.press_id("preview").await.unwrap();
+    browser.press_id("save").await.unwrap();
+    eventually("my weight", async || {
+        (weight(browser).await == Some(5.0)).then_some(())
+    })
+    .await;
+}
+
+/// The last change, and no other.
+async fn revert(browser: &Browser, client: &Client, tenant: &str) {
+    go_to(browser, "activity").await;
+    browser.press_id("open-record").await.unwrap();
+    let difference = browser.text(&test_id_selector("difference")).await.unwrap();
+    println!("the record: {}", difference.replace('\n', " | "));
+    assert!(
+        difference.contains('7') && difference.contains('5'),
+        "{difference}"
+    );
+    browser.press_id("revert").await.unwrap();
+    browser.press_id("confirm").await.unwrap();
+    let body = eventually("the weight before", async || {
+        let reply: Value = client.get(&tenant_path(tenant)).await.ok()?.ok().ok()?;
+        (reply["body"]["weight"] == json!(7)).then_some(reply)
+    })
+    .await;
+    println!("reverted to {}", body["body"]);
+    browser.press_id("verify").await.unwrap();
+    let verdict = browser.find_id("verdict").await.expect("a verdict");
+    println!("the chain: {}", verdict.text().await.unwrap());
+    let intact = verdict.attr("data-intact").await.unwrap();
+    assert_eq!(intact.as_deref(), Some("true"));
+}
+
+/// Both forms have every record.
+async fn export(browser: &Browser, folder: &Path) {
+    for (test_id, end) in [("export-csv", "csv"), ("export-json", "json")] {
+        browser.press_id(test_id).await.unwrap();
+        let text = eventually(test_id, async || {
+            let files = std::fs::read_dir(folder).ok()?.flatten();
+            let file = files.map(|entry| entry.path()).find(|path| {
+                path.extension()
+                    .is_some_and(|found| found.to_string_lossy().starts_with(end))
+            })?;
+            std::fs::read_to_string(file)
+                .ok()
+                .filter(|text| !text.is_empty())
+        })
+        .await;
+        assert!(text.contains(&nth(INDEX)), "{test_id}: {text}");
+        assert!(text.lines().count() >= 4, "{test_id}: {text}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}

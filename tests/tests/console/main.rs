@@ -1,0 +1,143 @@
+//! The console in a real browser, before the real Worker: journeys of operators, what it costs to load, whether it can
+//! be used without eyes, hands or a mouse, and what it says on bad days.
+
+mod accessibility;
+mod assets;
+mod bad_days;
+mod controls;
+mod counters;
+mod journey;
+mod keyboard;
+mod screenshots;
+mod site;
+mod smoothness;
+mod traffic;
+mod viewer;
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::RwLock;
+use weir_tests::browser::{Browser, test_id_selector};
+use weir_tests::clock::now;
+
+/// The console follows the live channel, and an isolate reports at least once a second.
+const MOVES_WITHIN: Duration = Duration::from_secs(15);
+
+/// A telephone's.
+const NARROW: (u32, u32) = (375, 812);
+const WIDE: (u32, u32) = (1280, 900);
+
+/// What measures has the machine for itself; everything else shares it.
+static MACHINE: RwLock<()> = RwLock::const_new(());
+
+/// Opens the console and logs in by its form.
+async fn log_in(browser: &Browser, origin: &str, token: &str) {
+    browser
+        .open(&format!("{origin}/console/login"))
+        .await
+        .unwrap();
+    submit_token(browser, token).await;
+    browser
+        .find_id("page-overview")
+        .await
+        .expect("a login leads to the overview");
+    let cookies = browser.page().get_all_cookies().await.unwrap();
+    let names: Vec<&str> = cookies.iter().map(|cookie| cookie.name()).collect();
+    assert_eq!(names, ["weir_session"]);
+    let visible = browser
+        .evaluate("return [document.cookie, location.href]", vec![])
+        .await
+        .unwrap();
+    assert_eq!(visible[0], "", "scripts can read the session");
+    assert!(!visible[1].as_str().unwrap().contains(token), "{visible}");
+}
+
+async fn submit_token(browser: &Browser, token: &str) {
+    let field = test_id_selector("login-token");
+    browser.fill(&field, token).await.expect("the login form");
+    browser.press_id("login-submit").await.unwrap();
+}
+
+async fn log_out(browser: &Browser) {
+    browser.press_id("logout").await.unwrap();
+    browser
+        .find_id("login-token")
+        .await
+        .expect("the login form comes back");
+}
+
+/// Opens a page of the console and waits until it shows what it was asked for.
+async fn visit(browser: &Browser, origin: &str, path: &str, slug: &str) {
+    browser
+        .open(&format!("{origin}/console{path}"))
+        .await
+        .unwrap();
+    await_page(browser, slug).await;
+}
+
+/// Waits until a page is there and nothing on it is loading.
+async fn await_page(browser: &Browser, slug: &str) {
+    browser
+        .find_id(&format!("page-{slug}"))
+        .await
+        .unwrap_or_else(|error| panic!("the page {slug}: {error:#}"));
+    browser
+        .wait_gone(&test_id_selector("state-loading"))
+        .await
+        .unwrap_or_else(|error| panic!("the page {slug} goes on loading: {error:#}"));
+}
+
+/// Opens a page from the navigation.
+async fn go_to(browser: &Browser, slug: &str) {
+    browser.press_id(&format!("nav-{slug}")).await.unwrap();
+    await_page(browser, slug).await;
+}
+
+/// Waits for a state of the live channel.
+async fn await_live(browser: &Browser, state: &str) {
+    let selector = format!("[data-testid=live-state][data-state={state}]");
+    let start = now();
+    while !browser.has(&selector).await.unwrap() {
+        if start.elapsed() > MOVES_WITHIN {
+            let shown = browser.text(&test_id_selector("live-state")).await;
+            panic!("the live state is {shown:?}, not {state}");
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Nothing was refused by the content security policy, no script failed, and no request but those that a test expects:
+/// each of `expected` is a part of a message.
+async fn assert_no_errors(browser: &Browser, expected: &[&str]) {
+    // What the browser itself writes when the page asks whether there is a session, and there is none.
+    let no_session = |message: &str| message.contains("/session") && message.contains("401");
+    let messages = browser.severe_messages().await.unwrap();
+    let unexpected: Vec<&String> = messages
+        .iter()
+        .filter(|message| !no_session(message))
+        .filter(|message| !expected.iter().any(|part| message.contains(part)))
+        .collect();
+    assert!(unexpected.is_empty(), "{unexpected:#?}");
+}
+
+/// The number that an element shows: its bare value where it says it, else its digits.
+async fn shown(browser: &Browser, selector: &str) -> Option<f64> {
+    let script = "const element = document.querySelector(arguments[0]);
+        if (!element) return null;
+        return element.dataset.value ?? element.textContent.replace(/[^0-9.]/g, '');";
+    let value = browser.evaluate(script, vec![json!(selector)]).await.ok()?;
+    value.as_str()?.parse().ok()
+}
+
+/// Waits until something is there.
+async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let start = now();
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(start.elapsed() < MOVES_WITHIN, "{what} did not come");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}

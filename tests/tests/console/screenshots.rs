@@ -1,0 +1,60 @@
+//! Pictures of every page, to be looked at: light, dark and narrow, in the folder `screenshots`.
+
+use std::time::Duration;
+
+use weir_tests::browser::{Browser, ColorScheme};
+use weir_tests::workerd::TOKEN;
+
+use crate::accessibility::PAGES;
+use crate::site::{Site, everything};
+use crate::traffic::Traffic;
+use crate::{MACHINE, NARROW, WIDE, log_in, visit};
+
+/// Charts need some points.
+const FIGURES: Duration = Duration::from_secs(20);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_is_pictured() {
+    let _shared = MACHINE.read().await;
+    let site = Site::start(&everything()).await;
+    let _traffic = Traffic::of_all_tiers(&site.client);
+    tokio::time::sleep(FIGURES).await;
+    let browser = Browser::start().await.expect("the browser starts");
+    browser
+        .open(&format!("{}/console/login", site.origin()))
+        .await
+        .unwrap();
+    browser.find_id("login-token").await.unwrap();
+    picture(&browser, "login").await;
+    log_in(&browser, &site.origin(), TOKEN).await;
+    for (slug, path) in PAGES {
+        visit(&browser, &site.origin(), path, slug).await;
+        // Two rounds of the live channel, for what is a rate.
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        picture(&browser, &name(slug, path)).await;
+    }
+}
+
+/// The page, and what of it is open.
+fn name(slug: &str, path: &str) -> String {
+    let part = path.split_once('?').map_or("", |(_, query)| query);
+    let part = part
+        .split('&')
+        .next()
+        .and_then(|pair| pair.split('=').nth(1));
+    part.map_or_else(|| slug.to_owned(), |part| format!("{slug}-{part}"))
+}
+
+async fn picture(browser: &Browser, name: &str) {
+    for (look, scheme, (width, height)) in [
+        ("dark", ColorScheme::Dark, WIDE),
+        ("light", ColorScheme::Light, WIDE),
+        ("narrow", ColorScheme::Light, NARROW),
+    ] {
+        browser.prefer(scheme).await.unwrap();
+        browser.resize(width, height).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        browser.screenshot(&format!("{name}-{look}")).await.unwrap();
+    }
+    browser.resize(WIDE.0, WIDE.1).await.unwrap();
+}

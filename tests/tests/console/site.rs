@@ -1,0 +1,153 @@
+//! A deployment with the console, and the policies that it runs.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use reqwest::Method;
+use reqwest::header::IF_MATCH;
+use serde_json::{Map, Value, json};
+use weir_shared::wire::access::{TokenReply, TokenRequest};
+use weir_shared::wire::operator::Role;
+use weir_tests::client::Client;
+use weir_tests::fixtures::{BUDGET, LIMIT, gcra};
+use weir_tests::workerd::{REGIONS, TOKEN};
+use weir_tests::wrangler::Wrangler;
+
+const IN_FORCE_WITHIN: Duration = Duration::from_secs(30);
+
+/// The tenants that a policy may name at most.
+pub(crate) const MANY: usize = 10_000;
+
+/// A running deployment.
+pub(crate) struct Site {
+    /// The server.
+    pub(crate) wrangler: Wrangler,
+    /// A client with the admin token.
+    pub(crate) client: Client,
+}
+
+impl Site {
+    /// Starts what is built, with a policy in force in each region.
+    pub(crate) async fn start(document: &Value) -> Self {
+        let wrangler = Wrangler::start_built().await.expect("wrangler starts");
+        let client = wrangler.client().unwrap();
+        let site = Self { wrangler, client };
+        site.save(document).await;
+        site
+    }
+
+    /// Saves a policy and waits until it is in force in each region.
+    pub(crate) async fn save(&self, document: &Value) {
+        // A busy machine may take longer for ten thousand tenants than a request is waited for.
+        let saved = tried_again(async || self.client.save_policy(document).await).await;
+        let revision = saved.revision().unwrap();
+        for region in REGIONS {
+            let client = self.client.in_region(region);
+            tried_again(async || client.await_revision(revision, IN_FORCE_WITHIN).await).await;
+        }
+    }
+
+    pub(crate) fn origin(&self) -> String {
+        self.wrangler.origin()
+    }
+
+    /// A token of a role.
+    pub(crate) async fn token(&self, name: &str, role: Role) -> TokenReply {
+        let request = TokenRequest {
+            name: name.to_owned(),
+            role,
+            tenant: None,
+            prefix: None,
+        };
+        self.client.make_token(&request).await.unwrap()
+    }
+
+    /// Changes a tenant, as somebody else would.
+    pub(crate) async fn patch(&self, tenant: &str, patch: &Value) {
+        let path = tenant_path(tenant);
+        let etag = self.client.get(&path).await.unwrap();
+        let etag = etag.header("etag").unwrap().to_owned();
+        let request = self
+            .client
+            .request(Method::PATCH, &path)
+            .header(IF_MATCH, etag)
+            .json(patch);
+        let reply = self.client.send(request).await.unwrap();
+        assert_eq!(reply.status, 200, "{}", reply.text());
+    }
+
+    /// No secret is in what the server wrote.
+    pub(crate) fn assert_log_is_clean(&self) {
+        assert!(
+            !self.wrangler.log().contains(TOKEN),
+            "the token is in the log"
+        );
+    }
+}
+
+/// A policy with something of everything: nested tenants, an override, two budgets, limits, a meter, a guard.
+pub(crate) fn everything() -> Value {
+    json!({
+        "enforcing": true,
+        "regions": REGIONS,
+        "home": "weur",
+        "tiers": { "enterprise": { "weight": 4 }, "pro": { "weight": 2 }, "free": { "weight": 1 } },
+        "tier_rules": [
+            { "prefix": "enterprise:", "tier": "enterprise" },
+            { "prefix": "pro:", "tier": "pro" },
+            { "prefix": "free:", "tier": "free" }
+        ],
+        "default_tier": "free",
+        "tenants": {
+            "enterprise:acme": { "weight": 6, "overrides": [
+                { "expires_at": 4_102_444_800_000_u64, "weight": 9, "meters": { "bytes": { "per_sec": 9_000 } } }
+            ] },
+            "enterprise:acme-labs": { "parent": "enterprise:acme", "weight": 2 },
+            "enterprise:acme-shop": { "parent": "enterprise:acme", "weight": 1, "borrow_max": 20 },
+            "pro:hooli": { "weight": 3 },
+            "free:duff": {}
+        },
+        "budgets": {
+            BUDGET: { "limit": 60, "window_ms": 5_000, "sharing": "weighted_fair_escrow", "scope": "global" },
+            "images": { "limit": 40, "window_ms": 60_000, "sharing": "first_come", "scope": "global" }
+        },
+        "limits": {
+            LIMIT: gcra(100, 60_000, 20),
+            "login": { "all": [{ "name": "ip", "limit": LIMIT, "weight": 2 }, "resets"] },
+            "resets": { "algorithm": "sliding_log", "limit": 5, "window_ms": 3_600_000, "scope": "region" }
+        },
+        "meters": { "bytes": { "per_sec": 2_000, "burst_seconds": 10, "max_debt_ms": 60_000, "billable": true } },
+        "guards": { "queries": { "concurrency": 4, "per_minute": 120, "lease_ms": 30_000 } },
+        "overload": { "origin": {} }
+    })
+}
+
+/// Who is one of many.
+pub(crate) fn nth(index: usize) -> String {
+    format!("pro:t{index:05}")
+}
+
+/// A policy with as many tenants as it may have.
+pub(crate) fn many() -> Value {
+    let mut document = everything();
+    let tenants: Map<String, Value> = (0..MANY).map(|index| (nth(index), json!({}))).collect();
+    document["tenants"] = Value::Object(tenants);
+    document["budgets"][BUDGET]["limit"] = json!(20_000);
+    document
+}
+
+/// Where a tenant is asked for.
+pub(crate) fn tenant_path(tenant: &str) -> String {
+    format!("/operator/v1/tenants/{}", tenant.replace(':', "%3A"))
+}
+
+/// What comes of an attempt, or of one of two more.
+async fn tried_again<T>(mut attempt: impl AsyncFnMut() -> Result<T>) -> T {
+    let mut outcome = attempt().await;
+    for _ in 0..2 {
+        if outcome.is_err() {
+            outcome = attempt().await;
+        }
+    }
+    outcome.expect("the policy is in force")
+}
