@@ -42,6 +42,11 @@ impl Stretch {
         vec![asked, denied]
     }
 
+    /// Whether more was asked for than could pass in this time; what was denied of less came too close together.
+    fn exceeds(&self, most_units: f64) -> bool {
+        self.asked_units() as f64 > most_units
+    }
+
     /// What flows at a rate in this time.
     fn flows(&self, per_s: f64) -> f64 {
         per_s * self.step_ms as f64 / 1_000.0
@@ -147,10 +152,12 @@ impl Numbers {
             figure(burst),
             figure(stretch.flows(per_s))
         );
+        let most_units = burst + stretch.flows(per_s);
+        let at_once = !stretch.exceeds(most_units);
         let steps = vec![
             Step::fact("Rate", figure(per_s), "units/s").from(formula),
-            Step::fact("At once", figure(burst), "units"),
-            most_in(stretch, burst + stretch.flows(per_s), most),
+            Step::fact("At once", figure(burst), "units").binds(at_once),
+            most_in(stretch, most_units, most),
         ];
         let pass = format!(
             "A unit flows in every {}; a request of n units waits for n of them. {}",
@@ -175,10 +182,12 @@ impl Numbers {
             figure(self.capacity),
             figure(flows)
         );
+        let most_units = self.capacity + flows;
+        let at_once = !stretch.exceeds(most_units);
         let steps = vec![
-            Step::fact("Full bucket", figure(self.capacity), "tokens"),
+            Step::fact("Full bucket", figure(self.capacity), "tokens").binds(at_once),
             Step::fact("Flows in", figure(self.refill_per_sec), "tokens/s"),
-            most_in(stretch, self.capacity + flows, most),
+            most_in(stretch, most_units, most),
         ];
         let pass = format!(
             "A token flows in every {}; a request of n units waits for n of them. {}",
@@ -268,7 +277,7 @@ fn most_in(stretch: &Stretch, units: f64, formula: String) -> Step {
     let label = format!("Most in {}", length(stretch.step_ms));
     Step::fact(label, figure(units), "units")
         .from(formula)
-        .binds(true)
+        .binds(stretch.exceeds(units))
 }
 
 fn too_large(most: f64) -> String {
@@ -327,11 +336,15 @@ pub fn meter(name: &str, numbers: &EffectiveMeterBody, stretch: &Stretch) -> Exp
         figure(flows),
         figure(debt)
     );
+    let most_units = capacity + flows + debt;
+    let at_once = !stretch.exceeds(most_units);
     let mut steps = vec![
         Step::fact("Rate", figure(rate.0), "units/s"),
-        Step::fact("Full bucket", figure(capacity), "units").from(burst),
+        Step::fact("Full bucket", figure(capacity), "units")
+            .from(burst)
+            .binds(at_once),
         Step::fact("May owe", figure(debt), "units").from(owed),
-        most_in(stretch, capacity + flows + debt, most),
+        most_in(stretch, most_units, most),
     ];
     steps.extend(stretch.steps("units"));
     Explanation {

@@ -107,7 +107,20 @@ fn the_most_that_a_bucket_lets_through_adds_up() {
     );
     assert_eq!(
         value(&explained("bucket"), "Most in 1 min"),
-        ("350".to_owned(), true)
+        ("350".to_owned(), false)
+    );
+}
+
+#[test]
+fn what_decided_is_the_burst_where_less_was_asked_for_than_could_flow_in() {
+    // 170 units were asked for in the minute: more than 140, less than 350.
+    assert_eq!(
+        value(&explained("per_ip"), "At once"),
+        ("20".to_owned(), false)
+    );
+    assert_eq!(
+        value(&explained("bucket"), "Full bucket"),
+        ("50".to_owned(), true)
     );
 }
 
@@ -132,8 +145,10 @@ fn a_meter_says_what_may_be_owed() {
     assert_eq!(value(&explained, "May owe").0, "6,000");
     assert_eq!(
         value(&explained, "Most in 1 min"),
-        ("13,000".to_owned(), true)
+        ("13,000".to_owned(), false),
+        "170 were asked for: they came too close together"
     );
+    assert!(value(&explained, "Full bucket").1);
     assert!(explained.can_pass.contains("7,000"));
     let mut free = effective.meters["bytes"].clone();
     free.per_sec.value = RateBody::Unlimited;
