@@ -115,6 +115,12 @@ fn modal(
             dialog.close();
         }
     });
+    // The browser tells of a close later: by then the dialog may have been opened again.
+    let closed = move |_| {
+        if node.get_untracked().is_none_or(|dialog| !dialog.open()) {
+            open.set(false);
+        }
+    };
     let inside = move || open.get().then(|| content.run());
     view! {
         <dialog
@@ -122,7 +128,7 @@ fn modal(
             class:wide=wide
             aria-labelledby=labelled_by
             data-testid=testid
-            on:close=move |_| open.set(false)
+            on:close=closed
         >
             <h2 id=heading>{title}</h2>
             {inside}
