@@ -12,6 +12,7 @@ use leptos::task::spawn_local;
 use crate::api::error::ApiError;
 use crate::app::{Console, use_leave};
 use crate::clock;
+use crate::live_hub::LiveHub;
 use crate::loaded::{Readings, Ticket, Verdict};
 use crate::session::LoginReason;
 
@@ -76,10 +77,27 @@ impl Core {
         core
     }
 
-    /// Whether the time has come to follow the pulse.
-    fn is_due(self) -> bool {
+    /// How long it is until the pulse is followed.
+    fn due_in_ms(self) -> u64 {
         let gone_ms = clock::now_ms().saturating_sub(self.begun_ms.get_value());
-        self.follow == Follow::Pulse || gone_ms >= CALM_MS
+        match self.follow {
+            Follow::Calm => CALM_MS.saturating_sub(gone_ms),
+            Follow::Pulse | Follow::Once => 0,
+        }
+    }
+
+    /// Follows the pulse when it is time: nothing may follow it for long. Unless figures are to stand still by then: the
+    /// next beat brings it.
+    fn put_off(self, live: LiveHub, wait_ms: u64) {
+        let ask = move || {
+            if live.is_paused() == Some(false) {
+                self.again.try_update(|again| *again += 1);
+            }
+        };
+        if let Ok(handle) = set_timeout_with_handle(ask, Duration::from_millis(wait_ms)) {
+            self.stop_waiting();
+            self.retry.try_set_value(Some(handle));
+        }
     }
 
     fn stop_waiting(self) {
@@ -181,11 +199,14 @@ fn start<T: Send + Sync + 'static>(ask: Ask<T>, follow: Follow) -> Fetched<T> {
         if follow != Follow::Once {
             console.live.pulse.track();
         }
-        if before.is_some_and(|before| before != again || core.is_due()) {
+        let due_in_ms = core.due_in_ms();
+        if before.is_some_and(|before| before != again || due_in_ms == 0) {
             let ticket = core.readings.try_update_value(Readings::ask_again);
             if let Some(Some(ticket)) = ticket {
                 run(ticket, untrack(|| ask()));
             }
+        } else if before.is_some() {
+            core.put_off(console.live, due_in_ms);
         }
         again
     });

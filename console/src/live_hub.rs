@@ -20,7 +20,7 @@ use crate::live::machine::{Action, Checked, Machine, TICK_MS};
 use crate::live::message;
 use crate::live::rates::LiveRates;
 use crate::live::skew::TOLERATED_MS;
-use crate::live::state::LiveState;
+use crate::live::state::{LiveState, Phase};
 use crate::live::tail::Tail;
 use crate::live::told::Told;
 
@@ -131,6 +131,12 @@ impl LiveHub {
     pub fn resume(self) {
         self.drive(Machine::resume);
         self.tick();
+    }
+
+    /// Whether figures are to stand still; none when the console is gone.
+    pub fn is_paused(self) -> Option<bool> {
+        let state = self.state.try_get_untracked();
+        state.map(|state| state.phase == Phase::Paused)
     }
 
     /// Reads the last decisions.

@@ -1,5 +1,5 @@
-//! Validation by the code of the edge. The time zones of quotas are the server's to check: their database is larger than
-//! the rest of the console.
+//! Validation by the code of the edge. The time zones of quotas are the server's to check: their database is left out of
+//! the console for its size.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,7 @@
 //! Reads the pages of the list that are on the screen: as they come into it, as the query changes, and as figures move.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -11,6 +12,7 @@ use crate::api::ask::TenantsAsk;
 use crate::api::error::ApiError;
 use crate::app::{Console, use_leave};
 use crate::clock;
+use crate::live_hub::LiveHub;
 use crate::session::LoginReason;
 use crate::tenants::query::TenantsQuery;
 use crate::tenants::rows::{PAGE_ROWS, Rows};
@@ -42,12 +44,15 @@ pub struct Feed {
     pub visible: RwSignal<Range<usize>>,
     query: Memo<TenantsQuery>,
     state: StoredValue<State>,
+    live: LiveHub,
     leave: Callback<()>,
 }
 
 #[derive(Default)]
 struct State {
     reading: bool,
+    /// Whether a reading is put off until it is time.
+    put_off: bool,
     /// Rises with the query: an answer to an older one is nobody's.
     generation: u64,
     answered: u64,
@@ -60,6 +65,7 @@ impl Feed {
     /// Starts to read.
     pub fn start(query: Memo<TenantsQuery>) -> Self {
         let leave = use_leave();
+        let live = expect_context::<Console>().live;
         let feed = Self {
             rows: RwSignal::new(Rows::default()),
             trends: RwSignal::new(Trends::default()),
@@ -70,6 +76,7 @@ impl Feed {
             visible: RwSignal::new(0..1),
             query,
             state: StoredValue::new(State::default()),
+            live,
             leave: Callback::new(move |()| leave(LoginReason::Expired)),
         };
         Effect::new(move |_| {
@@ -85,27 +92,49 @@ impl Feed {
             feed.visible.track();
             feed.next();
         });
-        let pulse = expect_context::<Console>().live.pulse;
         Effect::new(move |before: Option<()>| {
-            pulse.track();
+            live.pulse.track();
             if before.is_some() {
-                feed.refresh(false);
+                feed.follow();
             }
         });
         feed
     }
 
-    /// Reads what is on the screen again; at once, or when it is time.
-    pub fn refresh(self, at_once: bool) {
-        let now_ms = clock::now_ms();
-        let visible = self.visible.get_untracked();
-        self.state.update_value(|state| {
-            if at_once || now_ms.saturating_sub(state.refreshed_ms) >= REFRESH_MS {
-                state.refreshed_ms = now_ms;
-                state.again = pages(&visible, PAGE_ROWS).collect();
-            }
+    /// Reads what is on the screen again.
+    pub fn refresh(self) {
+        let Some(visible) = self.visible.try_get_untracked() else {
+            return;
+        };
+        self.state.try_update_value(|state| {
+            state.refreshed_ms = clock::now_ms();
+            state.again = pages(&visible, PAGE_ROWS).collect();
         });
         self.next();
+    }
+
+    /// There is something new: it is read as soon as it is time. What comes last is not passed over, as nothing may
+    /// follow it for long.
+    fn follow(self) {
+        let wait_ms = self.state.try_update_value(|state| {
+            let gone_ms = clock::now_ms().saturating_sub(state.refreshed_ms);
+            let wait_ms = REFRESH_MS.saturating_sub(gone_ms);
+            let waits = wait_ms > 0 && std::mem::replace(&mut state.put_off, wait_ms > 0);
+            (!waits).then_some(wait_ms)
+        });
+        match wait_ms.flatten() {
+            None => {}
+            Some(0) => self.refresh(),
+            Some(wait_ms) => set_timeout(move || self.catch_up(), Duration::from_millis(wait_ms)),
+        }
+    }
+
+    /// Reads what was put off, unless figures are to stand still: then the next beat brings it.
+    fn catch_up(self) {
+        self.state.try_update_value(|state| state.put_off = false);
+        if self.live.is_paused() == Some(false) {
+            self.refresh();
+        }
     }
 
     /// Shows the newest order.

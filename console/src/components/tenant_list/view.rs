@@ -47,7 +47,7 @@ pub fn TenantList() -> impl IntoView {
     let total = Memo::new(move |_| feed.rows.with(|rows| rows.total()));
     announce(feed, query, total);
     let ready = Signal::derive(move || total.get().is_some());
-    let retry = Callback::new(move |()| feed.refresh(true));
+    let retry = Callback::new(move |()| feed.refresh());
     let old = move || feed.rows.with(|rows| rows.order_is_old());
     let found = move || total.get().map(|total| format::counted(total, "tenant"));
     view! {
