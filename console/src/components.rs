@@ -22,6 +22,7 @@ pub mod preview;
 pub mod range_picker;
 pub mod region_page;
 pub mod rows;
+pub mod search_box;
 pub mod shell;
 pub mod shortcuts;
 pub mod spark;

@@ -82,17 +82,6 @@ pub fn index(value: Option<f64>) -> String {
     }
 }
 
-/// The time of day of an epoch time. UTC, because the people in an incident sit in several zones.
-pub fn utc_time(epoch_ms: u64) -> String {
-    let s = epoch_ms / MS_PER_S % S_PER_DAY;
-    format!(
-        "{:02}:{:02}:{:02} UTC",
-        s / S_PER_H,
-        s % S_PER_H / S_PER_MIN,
-        s % S_PER_MIN
-    )
-}
-
 /// `1 tenant`, `2 tenants`, `1,000 tenants`.
 pub fn counted(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
@@ -211,17 +200,6 @@ mod tests {
             (Some(1.0), "1.000"),
         ] {
             assert_eq!(index(value), text);
-        }
-    }
-
-    #[test]
-    fn times_are_utc() {
-        for (epoch_ms, text) in [
-            (0, "00:00:00 UTC"),
-            (1_700_000_000_000, "22:13:20 UTC"),
-            (86_399_999, "23:59:59 UTC"),
-        ] {
-            assert_eq!(utc_time(epoch_ms), text);
         }
     }
 

@@ -43,3 +43,5 @@ pub mod fetched;
 pub mod live_hub;
 #[cfg(target_arch = "wasm32")]
 pub mod pages;
+#[cfg(target_arch = "wasm32")]
+pub mod query_address;

@@ -33,8 +33,6 @@ impl Tone {
     pub const DENIED: Self = Self::Red;
     /// What was shed.
     pub const SHED: Self = Self::Orange;
-    /// What is a tenant's by its weight.
-    pub const GUARANTEED: Self = Self::Green;
     /// What is used beyond that.
     pub const BORROWED: Self = Self::Purple;
     /// What is kept for somebody.

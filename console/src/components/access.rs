@@ -6,8 +6,6 @@ mod roles;
 mod secret;
 
 use leptos::prelude::*;
-use leptos_router::NavigateOptions;
-use leptos_router::hooks::{use_location, use_navigate};
 use weir_shared::wire::access::TokenReply;
 
 use super::notice::{Notice, Severity};
@@ -19,6 +17,7 @@ use crate::api::Client;
 use crate::api::error::ApiError;
 use crate::app::Console;
 use crate::fetched::{Follow, fetched};
+use crate::query_address::{use_ask, use_asked};
 use create::Create;
 use list::List;
 use roles::Roles;
@@ -47,7 +46,8 @@ fn forbidden() -> AnyView {
 #[component]
 fn Tokens() -> impl IntoView {
     let console = expect_context::<Console>();
-    let (query, ask) = use_query();
+    let query = use_asked(AccessQuery::parse);
+    let ask = use_ask(&Page::Access, AccessQuery::to_query_string);
     let tokens = fetched(
         move || {
             let query = query.get();
@@ -82,26 +82,4 @@ fn Tokens() -> impl IntoView {
         <List tokens query ask creating/>
         <Create open=creating on_made/>
     }
-}
-
-/// The query, which is the address's.
-fn use_query() -> (Memo<AccessQuery>, Ask) {
-    let search = use_location().search;
-    let navigate = use_navigate();
-    let query = Memo::new(move |_| search.with(|search| AccessQuery::parse(search)));
-    let ask = Callback::new(move |(wanted, push): (AccessQuery, bool)| {
-        let mut address = Page::Access.address();
-        let text = wanted.to_query_string();
-        if !text.is_empty() {
-            address = format!("{address}?{text}");
-        }
-        let options = NavigateOptions {
-            resolve: false,
-            replace: !push,
-            scroll: false,
-            ..NavigateOptions::default()
-        };
-        navigate(&address, options);
-    });
-    (query, ask)
 }

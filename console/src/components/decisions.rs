@@ -4,14 +4,13 @@ mod filters;
 mod list;
 
 use leptos::prelude::*;
-use leptos_router::NavigateOptions;
-use leptos_router::hooks::{use_location, use_navigate};
 
 use crate::address::Page;
 use crate::app::Console;
 use crate::decisions::filter::DecisionFilter;
 use crate::decisions::watch::{Choices, Empty, Watch};
 use crate::live::Phase;
+use crate::query_address::{use_ask, use_asked};
 use filters::Filters;
 use list::List;
 
@@ -25,7 +24,8 @@ pub fn Tail(
     paused: RwSignal<bool>,
 ) -> impl IntoView {
     let console = expect_context::<Console>();
-    let (filter, ask) = use_filter();
+    let filter = use_asked(DecisionFilter::parse);
+    let ask = use_ask(&Page::Decisions, DecisionFilter::to_query_string);
     let watch = StoredValue::new(Watch::default());
     let at_it = RwSignal::new(false);
     let phase = Memo::new(move |_| console.live.state.get().phase);
@@ -73,26 +73,4 @@ pub fn Tail(
             "Every decision is counted in the figures of its tenant."
         </p>
     }
-}
-
-/// The filter, which is the address's.
-fn use_filter() -> (Memo<DecisionFilter>, Ask) {
-    let search = use_location().search;
-    let navigate = use_navigate();
-    let filter = Memo::new(move |_| search.with(|search| DecisionFilter::parse(search)));
-    let ask = Callback::new(move |(wanted, push): (DecisionFilter, bool)| {
-        let mut address = Page::Decisions.address();
-        let text = wanted.to_query_string();
-        if !text.is_empty() {
-            address = format!("{address}?{text}");
-        }
-        let options = NavigateOptions {
-            resolve: false,
-            replace: !push,
-            scroll: false,
-            ..NavigateOptions::default()
-        };
-        navigate(&address, options);
-    });
-    (filter, ask)
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use leptos::prelude::*;
-use leptos_router::hooks::use_location;
 use weir_shared::wire::operator::audit::AuditReply;
 
 use crate::activity::query::ActivityQuery;
@@ -16,6 +15,7 @@ use crate::components::shell::Shell;
 use crate::components::states::States;
 use crate::fetched::{Follow, fetched};
 use crate::format::count;
+use crate::query_address::use_asked;
 
 /// The audit log.
 #[component]
@@ -25,8 +25,7 @@ pub fn ActivityPage() -> impl IntoView {
 
 #[component]
 fn Activity() -> impl IntoView {
-    let search = use_location().search;
-    let query = Memo::new(move |_| search.with(|search| ActivityQuery::parse(search)));
+    let query = use_asked(ActivityQuery::parse);
     // Which record is open makes no other question; a filter that is none asks for what the last one did.
     let ask = Memo::new(move |before: Option<&AuditAsk>| {
         let asked = query.with(ActivityQuery::ask);

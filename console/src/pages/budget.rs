@@ -1,8 +1,7 @@
 //! One budget: who has what of a window, where its units are, and the windows before.
 
 use leptos::prelude::*;
-use leptos_router::NavigateOptions;
-use leptos_router::hooks::{use_location, use_navigate};
+use leptos_router::hooks::use_navigate;
 use weir_shared::wire::policy::{BudgetBody, Scope, Sharing};
 
 use crate::address::Page;
@@ -20,6 +19,7 @@ use crate::components::range_picker::RangePicker;
 use crate::components::shell::Shell;
 use crate::components::states::States;
 use crate::fetched::{Follow, fetched};
+use crate::query_address::{use_asked, within_page};
 use crate::time_range::TimeRange;
 
 /// Windows among which the newest is, whatever late word there is of old ones.
@@ -51,8 +51,7 @@ pub fn BudgetPage() -> impl IntoView {
 
 #[component]
 fn Sections(name: Memo<String>) -> impl IntoView {
-    let location = use_location().search;
-    let query = Memo::new(move |_| BudgetQuery::parse(&location.get()));
+    let query = use_asked(BudgetQuery::parse);
     let budgets = fetched(|| Client.budgets(), Follow::Calm);
     let body = Memo::new(move |_| {
         budgets.value.with(|reply| {
@@ -315,12 +314,10 @@ fn use_range(name: Memo<String>, query: Memo<BudgetQuery>) -> RwSignal<TimeRange
                 ..query.get_untracked()
             };
             let address = Page::Budget(name.get_untracked()).address();
-            let options = NavigateOptions {
-                resolve: false,
-                scroll: false,
-                ..NavigateOptions::default()
-            };
-            navigate(&format!("{address}{}", query.query_string()), options);
+            navigate(
+                &format!("{address}{}", query.query_string()),
+                within_page(true),
+            );
         }
     });
     range

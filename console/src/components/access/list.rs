@@ -12,6 +12,7 @@ use crate::access::row::{empty, is_own, revoking as revoking_words, scope};
 use crate::api::Client;
 use crate::app::Console;
 use crate::components::dialog::Confirm;
+use crate::components::search_box::SearchBox;
 use crate::components::states::States;
 use crate::components::time::{Age, Time};
 use crate::fetched::Fetched;
@@ -42,11 +43,11 @@ pub fn List(
                 .with(|session| empty(&search, session.as_ref()))
         })
     });
-    let search = move |event| {
+    let typed = Callback::new(move |text: String| {
         let mut wanted = query.get_untracked();
-        wanted.search_for(&event_target_value(&event));
+        wanted.search_for(&text);
         ask.run((wanted, false));
-    };
+    });
     view! {
         <section aria-labelledby="tokens">
             <div class="section-head">
@@ -54,12 +55,8 @@ pub fn List(
                 <span class="muted" data-testid="found">{move || total(tokens)}</span>
             </div>
             <form class="filters" role="search" on:submit=|event| event.prevent_default()>
-                <label class="filter search">
-                    <span>"Name"</span>
-                    <input type="search" data-testid="search" autocomplete="off" spellcheck="false"
-                        maxlength=NAME_BYTES_MAX.to_string()
-                        prop:value=move || query.with(|query| query.search.clone()) on:input=search/>
-                </label>
+                <SearchBox label="Name" chars_max=NAME_BYTES_MAX typed
+                    value=Signal::derive(move || query.with(|query| query.search.clone()))/>
                 <button type="button" class="primary" data-testid="create-token" on:click=move |_| creating.set(true)>
                     "New token"
                 </button>

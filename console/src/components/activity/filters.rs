@@ -7,7 +7,7 @@ use leptos_router::hooks::use_navigate;
 use crate::activity::actions::ACTIONS;
 use crate::activity::query::ActivityQuery;
 use crate::components::field::{SelectField, TextField};
-use crate::components::policy::entry_list::inside;
+use crate::query_address::within_page;
 
 /// The filters, which go into the address when they are asked for.
 #[component]
@@ -17,7 +17,7 @@ pub fn Filters(
 ) -> impl IntoView {
     let navigate = StoredValue::new(use_navigate());
     let go = move |query: ActivityQuery| {
-        navigate.with_value(|navigate| navigate(&query.address(), inside()));
+        navigate.with_value(|navigate| navigate(&query.address(), within_page(true)));
     };
     let field = || RwSignal::new(String::new());
     let (actor, action, target) = (field(), field(), field());

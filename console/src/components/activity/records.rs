@@ -10,9 +10,9 @@ use weir_shared::wire::operator::audit::AuditReply;
 use super::record::RecordDetail;
 use crate::activity::actions::{label, summary, target};
 use crate::activity::query::ActivityQuery;
-use crate::components::policy::entry_list::inside;
 use crate::components::time::Time;
 use crate::format;
+use crate::query_address::within_page;
 
 /// The records of one page, newest first.
 #[component]
@@ -73,7 +73,7 @@ fn OneRecord(
             record,
             ..query.get_untracked()
         };
-        navigate(&next.address(), inside());
+        navigate(&next.address(), within_page(true));
     };
     let role = record
         .role

@@ -5,6 +5,7 @@ use weir_shared::limits::NAME_BYTES_MAX;
 
 use super::Ask;
 use crate::components::choice::Choice;
+use crate::components::search_box::SearchBox;
 use crate::decisions::filter::{DecisionFilter, Outcome};
 use crate::decisions::watch::Choices;
 use crate::reason;
@@ -36,21 +37,8 @@ pub fn Filters(
     let cleared = move || filter.with(DecisionFilter::is_default);
     view! {
         <form class="filters" role="search" on:submit=|event| event.prevent_default()>
-            <label class="filter search">
-                <span>"Tenant"</span>
-                <input
-                    type="search"
-                    data-testid="search"
-                    autocomplete="off"
-                    spellcheck="false"
-                    maxlength=NAME_BYTES_MAX.to_string()
-                    prop:value=move || filter.with(|filter| filter.tenant.clone())
-                    on:input=move |event| {
-                        let text = event_target_value(&event);
-                        change(false, &|filter| filter.tenant.clone_from(&text));
-                    }
-                />
-            </label>
+            <SearchBox label="Tenant" chars_max=NAME_BYTES_MAX value=of(|filter| filter.tenant.clone())
+                typed=Callback::new(move |text: String| change(false, &|filter| filter.tenant.clone_from(&text)))/>
             <Choice label="Outcome" testid="filter-outcome" all="Both" options=Signal::stored(outcomes.to_vec())
                 value=of(|filter| filter.outcome.map_or("", Outcome::slug).to_owned())
                 choose=Callback::new(move |slug: String| change(true, &|filter| filter.outcome = Outcome::from_slug(&slug)))/>

@@ -9,6 +9,7 @@ use crate::app::Console;
 use crate::components::field::TextField;
 use crate::policy::entries::{Entry, Fate, entries, new_name, template};
 use crate::policy::section::Section;
+use crate::query_address::within_page;
 
 /// The entries of a section.
 #[component]
@@ -101,21 +102,12 @@ fn AddEntry(section: Section) -> impl IntoView {
         editor.put(&format!("{at}/{text}"), Some(template(section)));
         asked.set(false);
         name.set(String::new());
-        navigate(&section.address(Some(&text)), inside());
+        navigate(&section.address(Some(&text)), within_page(true));
     };
     view! {
         <form class="add-entry" on:submit=submit>
             <TextField label=format!("New {}", section.noun()) name="new-name" value=name error placeholder="name"/>
             <button type="submit" data-testid="add-entry">"Add"</button>
         </form>
-    }
-}
-
-/// Addresses are whole, and a move within the page stays where it is.
-pub fn inside() -> leptos_router::NavigateOptions {
-    leptos_router::NavigateOptions {
-        resolve: false,
-        scroll: false,
-        ..leptos_router::NavigateOptions::default()
     }
 }

@@ -1,8 +1,7 @@
 //! The page of the regions: how they are, and where the units of each budget are.
 
 use leptos::prelude::*;
-use leptos_router::NavigateOptions;
-use leptos_router::hooks::{use_location, use_navigate};
+use leptos_router::hooks::use_navigate;
 
 use super::health_table::HealthTable;
 use super::place::BudgetPlace;
@@ -13,6 +12,7 @@ use crate::components::notice::{Notice, Severity};
 use crate::components::states::States;
 use crate::fetched::{Follow, fetched};
 use crate::format;
+use crate::query_address::{use_asked, within_page};
 use crate::regions::place::{Place, places};
 use crate::regions::query::RegionsQuery;
 use crate::regions::trouble::{Trouble, troubles};
@@ -20,7 +20,7 @@ use crate::regions::trouble::{Trouble, troubles};
 /// What is below the page's heading.
 #[component]
 pub fn RegionsView() -> impl IntoView {
-    let query = use_query();
+    let query = use_asked(RegionsQuery::parse);
     let ask = move || {
         let budget = query.get().budget;
         async move { Client.regions_of(budget.as_deref()).await }
@@ -92,11 +92,6 @@ pub fn RegionsView() -> impl IntoView {
 }
 
 /// What is asked for, which is the address's.
-fn use_query() -> Memo<RegionsQuery> {
-    let search = use_location().search;
-    Memo::new(move |_| search.with(|search| RegionsQuery::parse(search)))
-}
-
 #[component]
 fn BudgetFilter(query: Memo<RegionsQuery>, names: Signal<Vec<(String, String)>>) -> impl IntoView {
     let navigate = use_navigate();
@@ -106,12 +101,7 @@ fn BudgetFilter(query: Memo<RegionsQuery>, names: Signal<Vec<(String, String)>>)
             budget: (!name.is_empty()).then_some(name),
         };
         let address = format!("{}{}", Page::Regions.address(), wanted.to_query_string());
-        let options = NavigateOptions {
-            resolve: false,
-            scroll: false,
-            ..NavigateOptions::default()
-        };
-        navigate(&address, options);
+        navigate(&address, within_page(true));
     });
     view! {
         <div class="filters inline">

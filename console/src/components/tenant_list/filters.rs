@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use crate::components::choice::Choice;
+use crate::components::search_box::SearchBox;
 use crate::tenants::query::{SEARCH_CHARS_MAX, TenantsQuery};
 
 /// Takes a query into the address: pushed as a new entry, or in the place of the one before.
@@ -41,21 +42,9 @@ pub fn Filters(
     ]);
     view! {
         <form class="filters" role="search" on:submit=|event| event.prevent_default()>
-            <label class="filter search">
-                <span>"Search"</span>
-                <input
-                    type="search"
-                    data-testid="search"
-                    autocomplete="off"
-                    spellcheck="false"
-                    maxlength=SEARCH_CHARS_MAX.to_string()
-                    prop:value=move || query.with(|query| query.search.clone())
-                    on:input=move |event| {
-                        let text = event_target_value(&event);
-                        change(false, &|query| query.search_for(&text));
-                    }
-                />
-            </label>
+            <SearchBox label="Search" chars_max=SEARCH_CHARS_MAX
+                value=Signal::derive(move || query.with(|query| query.search.clone()))
+                typed=Callback::new(move |text: String| change(false, &|query| query.search_for(&text)))/>
             <Choice label="Tier" testid="filter-tier" all="Every tier" value=tier options=pairs(tiers)
                 choose=Callback::new(move |text: String| change(true, &|query| query.tier = said(&text)))/>
             <Choice label="In the policy" testid="filter-named" all="Named or not" value=named options=all_named

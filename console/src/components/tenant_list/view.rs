@@ -4,8 +4,6 @@ use leptos::ev;
 use leptos::html::Div;
 use leptos::prelude::*;
 use leptos::wasm_bindgen::JsCast;
-use leptos_router::NavigateOptions;
-use leptos_router::hooks::{use_location, use_navigate};
 
 use super::feed::Feed;
 use super::filters::{Ask, Filters};
@@ -18,6 +16,7 @@ use crate::components::notice::{Notice, Severity};
 use crate::components::states::States;
 use crate::fetched::{Follow, fetched};
 use crate::format;
+use crate::query_address::{use_ask, use_asked};
 use crate::tenants::query::{TenantsQuery, change_said};
 use crate::tenants::virtual_rows::{Slice, VirtualRows, moved};
 
@@ -33,7 +32,8 @@ const VIEWPORT_PX: f64 = 700.0;
 /// The list, with everything around it.
 #[component]
 pub fn TenantList() -> impl IntoView {
-    let (query, ask) = use_query();
+    let query = use_asked(TenantsQuery::parse);
+    let ask = use_ask(&Page::Tenants, TenantsQuery::to_query_string);
     let feed = Feed::start(query);
     let policy = fetched(|| Client.policy(), Follow::Once);
     let names = move |of: fn(&weir_shared::wire::policy::PolicyDocument) -> Vec<String>| {
@@ -97,28 +97,6 @@ fn announce(feed: Feed, query: Memo<TenantsQuery>, total: Memo<Option<usize>>) {
             answered.set_value(now);
         }
     });
-}
-
-/// The query, which is the address's.
-fn use_query() -> (Memo<TenantsQuery>, Ask) {
-    let search = use_location().search;
-    let navigate = use_navigate();
-    let query = Memo::new(move |_| search.with(|search| TenantsQuery::parse(search)));
-    let ask = Callback::new(move |(wanted, push): (TenantsQuery, bool)| {
-        let mut address = Page::Tenants.address();
-        let text = wanted.to_query_string();
-        if !text.is_empty() {
-            address = format!("{address}?{text}");
-        }
-        let options = NavigateOptions {
-            resolve: false,
-            replace: !push,
-            scroll: false,
-            ..NavigateOptions::default()
-        };
-        navigate(&address, options);
-    });
-    (query, ask)
 }
 
 #[component]

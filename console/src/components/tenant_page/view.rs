@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use leptos::prelude::*;
-use leptos_router::NavigateOptions;
-use leptos_router::hooks::{use_location, use_navigate};
+use leptos_router::hooks::use_location;
 use weir_shared::wire::operator::series::SeriesView;
 use weir_shared::wire::operator::tenants::TenantReply;
 
@@ -21,6 +20,7 @@ use crate::app::Console;
 use crate::clock;
 use crate::components::states::States;
 use crate::fetched::{Fetched, Follow, fetched};
+use crate::query_address::{use_ask, use_asked};
 use crate::tenant::query::{Tab, TenantQuery};
 use crate::time_range::TimeRange;
 
@@ -87,8 +87,8 @@ pub fn TenantView(
 
 fn start(tenant: String) -> Tenant {
     let search = use_location().search;
-    let query = Memo::new(move |_| search.with(|search| TenantQuery::parse(search)));
-    let navigate = use_navigator(&tenant);
+    let query = use_asked(TenantQuery::parse);
+    let navigate = use_ask(&Page::Tenant(tenant.clone()), TenantQuery::to_query_string);
     let range = RwSignal::new(search.with_untracked(|search| TimeRange::of_query(search)));
     Effect::new(move |_| {
         let asked = search.with(|search| TimeRange::of_query(search));
@@ -142,26 +142,6 @@ fn start(tenant: String) -> Tenant {
         range,
         navigate,
     }
-}
-
-fn use_navigator(tenant: &str) -> Callback<(TenantQuery, bool)> {
-    let navigate = use_navigate();
-    let address = Page::Tenant(tenant.to_owned()).address();
-    Callback::new(move |(query, push): (TenantQuery, bool)| {
-        let text = query.to_query_string();
-        let address = if text.is_empty() {
-            address.clone()
-        } else {
-            format!("{address}?{text}")
-        };
-        let options = NavigateOptions {
-            resolve: false,
-            replace: !push,
-            scroll: false,
-            ..NavigateOptions::default()
-        };
-        navigate(&address, options);
-    })
 }
 
 /// The way from part to part. A viewer is not shown the way to what it may not do.
