@@ -2,6 +2,11 @@
 //! here can also be called by other Workers over a service binding.
 
 mod auth;
+#[allow(
+    missing_docs,
+    reason = "what `wasm_bindgen` makes of an exported function carries no documentation"
+)]
+mod direct;
 mod http;
 mod isolate;
 #[allow(

@@ -323,6 +323,9 @@ pub const LENDER_ACCOUNTS_MAX: usize = 100_000;
 /// row may have.
 pub const TOKENS_MAX: usize = 2_000;
 
+/// Tokens that an isolate remembers as verified: more than the clients of one isolate bring, in some 300 kB.
+pub const TOKENS_VERIFIED_MAX: usize = 1_024;
+
 /// Tokens whose uses one contact tells. What is left goes with the next.
 pub const TOKENS_USED_MAX: usize = 64;
 

@@ -1,5 +1,7 @@
 //! Who was let in.
 
+use std::rc::Rc;
+
 use weir_shared::access::grant::Principal;
 use weir_shared::access::role::Role;
 use weir_shared::limiting::reservation::Reservation;
@@ -11,7 +13,7 @@ use crate::http::failure::Failure;
 #[derive(Debug, Clone)]
 pub struct Caller {
     /// Who it is.
-    pub principal: Principal,
+    pub principal: Rc<Principal>,
     /// The name in the path, decoded and checked; empty where the route has none.
     pub name: String,
     /// Until when a browser stays logged in; `None` for a bearer token, which ends when it is revoked.

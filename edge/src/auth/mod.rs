@@ -1,5 +1,6 @@
 //! Who is asking, and whether they may: decided once for every request, before anything of it is read or done.
 
+pub mod bearer;
 pub mod bootstrap;
 pub mod caller;
 pub mod login;
@@ -16,11 +17,15 @@ mod sealed;
 pub mod secrets;
 mod signature;
 
+use std::rc::Rc;
+
 use weir_shared::access::endpoint::{Access, Endpoint, Matched};
+use weir_shared::access::grant::Principal;
 use worker::Request;
 
 use crate::http::failure::Failure;
 use crate::isolate::request::RequestHandles;
+use bearer::{Tokens, token_of};
 use caller::Caller;
 use visitor::Visitor;
 
@@ -40,14 +45,7 @@ pub async fn admit(
         route,
     };
     let known = visitor.identify().await?;
-    if !matches!(route.access, Access::Roles(_)) || !route.access.admits(known.principal.role) {
-        let target = matched.name().unwrap_or_default();
-        record::denied(handles, &known.principal, route.endpoint, &target);
-        return Err(Failure::Forbidden {
-            detail: "The role of the token does not permit this.",
-            field: None,
-        });
-    }
+    permit(handles, matched, &known.principal)?;
     if route.endpoint == Endpoint::Live {
         origin::check(request, known.ambient)?;
     }
@@ -55,5 +53,41 @@ pub async fn admit(
         principal: known.principal,
         name: matched.name()?,
         session: known.session,
+    })
+}
+
+/// Lets in whom a token proves to be, on a route whose path has no name in it.
+///
+/// # Errors
+/// As [`admit`].
+pub async fn admit_bearer(
+    authorization: &str,
+    tokens: &Tokens<'_>,
+    matched: &Matched<'_>,
+) -> Result<Caller, Failure> {
+    let token = token_of(authorization).ok_or(Failure::Unauthorized)?;
+    let bearer = tokens.bearer(token).await?;
+    permit(tokens.handles, matched, &bearer.principal)?;
+    Ok(Caller {
+        principal: Rc::clone(&bearer.principal),
+        name: String::new(),
+        session: None,
+    })
+}
+
+fn permit(
+    handles: &RequestHandles,
+    matched: &Matched<'_>,
+    principal: &Principal,
+) -> Result<(), Failure> {
+    let route = matched.route;
+    if matches!(route.access, Access::Roles(_)) && route.access.admits(principal.role) {
+        return Ok(());
+    }
+    let target = matched.name().unwrap_or_default();
+    record::denied(handles, principal, route.endpoint, &target);
+    Err(Failure::Forbidden {
+        detail: "The role of the token does not permit this.",
+        field: None,
     })
 }

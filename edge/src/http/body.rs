@@ -16,11 +16,18 @@ pub async fn json<T: DeserializeOwned + Serialize>(
     request: &mut Request,
     bytes_max: usize,
 ) -> Result<T, Failure> {
+    Ok(read_json(&json_bytes(request, bytes_max).await?)?)
+}
+
+/// Reads a body of at most `bytes_max` bytes that says that it is JSON.
+///
+/// # Errors
+/// 415 for another content type, 413 above the bound.
+pub async fn json_bytes(request: &mut Request, bytes_max: usize) -> Result<Vec<u8>, Failure> {
     if !is_json(request)? {
         return Err(Failure::MediaType);
     }
-    let bytes = bounded(request, bytes_max).await?;
-    Ok(read_json(&bytes)?)
+    bounded(request, bytes_max).await
 }
 
 fn is_json(request: &Request) -> Result<bool, Failure> {

@@ -2,7 +2,9 @@
 
 use weir_shared::invalid::Invalid;
 use weir_shared::wire::problem::{MEDIA_TYPE, Problem};
-use worker::{Response, ResponseBuilder, console_error};
+use worker::{Response, console_error};
+
+use super::reply::Reply;
 
 /// Why a request was not answered as asked.
 #[derive(Debug)]
@@ -104,32 +106,43 @@ impl Failure {
         }
     }
 
-    /// The answer.
+    /// The answer. What is only for the log is written there.
+    #[must_use]
+    pub fn reply(self) -> Reply {
+        let problem = self.problem();
+        let header = match &self {
+            Self::Unauthorized => Some(("www-authenticate", "Bearer".to_owned())),
+            Self::Method { allow } => Some(("allow", allow.clone())),
+            Self::Upgrade => Some(("upgrade", "websocket".to_owned())),
+            Self::TooMany { after_ms, .. } => {
+                let after_s = after_ms.div_ceil(1_000).max(1);
+                Some(("retry-after", after_s.to_string()))
+            }
+            Self::Unavailable { what } => {
+                console_error!("unavailable: {what}");
+                Some(("retry-after", RETRY_AFTER_S.to_owned()))
+            }
+            Self::Internal(text) => {
+                console_error!("internal: {text}");
+                None
+            }
+            _ => None,
+        };
+        Reply {
+            status: problem.status,
+            media_type: MEDIA_TYPE,
+            headers: header.into_iter().collect(),
+            // A problem is text and numbers, which JSON always expresses.
+            body: serde_json::to_string(&problem).unwrap_or_default(),
+        }
+    }
+
+    /// The platform's answer.
     ///
     /// # Errors
     /// When the platform refuses to build a response.
     pub fn respond(self) -> worker::Result<Response> {
-        let problem = self.problem();
-        let mut builder = ResponseBuilder::new()
-            .with_status(problem.status)
-            .with_header("content-type", MEDIA_TYPE)?
-            .with_header("cache-control", "no-store")?;
-        match &self {
-            Self::Unauthorized => builder = builder.with_header("www-authenticate", "Bearer")?,
-            Self::Method { allow } => builder = builder.with_header("allow", allow)?,
-            Self::Upgrade => builder = builder.with_header("upgrade", "websocket")?,
-            Self::TooMany { after_ms, .. } => {
-                let after_s = after_ms.div_ceil(1_000).max(1);
-                builder = builder.with_header("retry-after", &after_s.to_string())?;
-            }
-            Self::Unavailable { what } => {
-                console_error!("unavailable: {what}");
-                builder = builder.with_header("retry-after", RETRY_AFTER_S)?;
-            }
-            Self::Internal(text) => console_error!("internal: {text}"),
-            _ => {}
-        }
-        Ok(builder.fixed(serde_json::to_string(&problem)?.into_bytes()))
+        self.reply().respond()
     }
 
     /// What the answer says.

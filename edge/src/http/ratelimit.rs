@@ -3,8 +3,8 @@
 
 use weir_shared::units::EpochMs;
 use weir_shared::wire::policy::HeaderDialect;
-use worker::ResponseBuilder;
 
+use super::reply::Header;
 use crate::isolate::answer::Answered;
 
 /// The largest integer of a structured field: 15 digits (RFC 9651, section 3.3.1).
@@ -32,69 +32,71 @@ pub struct Standing {
     pub reset_at: EpochMs,
 }
 
-/// Adds the headers of a decision made at `now`, and `Retry-After` to a denial that a retry can mend.
-///
-/// # Errors
-/// When the platform refuses a header.
-pub fn headers(
-    builder: ResponseBuilder,
-    dialect: HeaderDialect,
-    answered: &Answered,
-    now: EpochMs,
-) -> worker::Result<ResponseBuilder> {
-    let mut builder = match dialect {
-        HeaderDialect::Ietf => ietf(builder, &answered.standings, now)?,
-        HeaderDialect::XRatelimit => x_ratelimit(builder, answered, now)?,
-        HeaderDialect::None => builder,
+/// The headers of a decision made at `now`, with `Retry-After` on a denial that a retry can mend.
+#[must_use]
+pub fn headers(dialect: HeaderDialect, answered: &Answered, now: EpochMs) -> Vec<Header> {
+    let mut headers = match dialect {
+        HeaderDialect::Ietf => ietf(&answered.standings, now),
+        HeaderDialect::XRatelimit => x_ratelimit(answered, now),
+        HeaderDialect::None => Vec::new(),
     };
     let body = &answered.body;
     if let (false, Some(retry_ms)) = (body.allowed, body.retry_after_ms) {
         let retry_s = retry_ms.div_ceil(1_000).max(1);
-        builder = builder.with_header("retry-after", &retry_s.to_string())?;
+        headers.push(("retry-after", retry_s.to_string()));
     }
-    Ok(builder)
+    headers
 }
 
 /// `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10: lists of structured fields, one item
 /// for each budget and limit that had a say.
-fn ietf(
-    builder: ResponseBuilder,
-    standings: &[Standing],
-    now: EpochMs,
-) -> worker::Result<ResponseBuilder> {
+fn ietf(standings: &[Standing], now: EpochMs) -> Vec<Header> {
     // Nothing bounds what was asked.
     if standings.is_empty() {
-        return Ok(builder);
+        return Vec::new();
     }
-    let policies = standings.iter().map(|standing| {
+    let (mut policies, mut limits) = (String::new(), String::new());
+    for standing in standings {
         let Promise { quota, window_ms } = standing.promise;
         let (quota, window_s) = (quota.min(INTEGER_MAX), window_ms.div_ceil(1_000));
-        format!("\"{}\";q={quota};w={window_s}", standing.name)
-    });
-    let limits = standings.iter().map(|standing| {
+        item(&mut policies, &standing.name, ('q', quota), ('w', window_s));
         let remaining = standing.remaining.min(INTEGER_MAX);
         let reset_s = reset_s(standing.reset_at, now);
-        format!("\"{}\";r={remaining};t={reset_s}", standing.name)
-    });
-    builder
-        .with_header("ratelimit-policy", &policies.collect::<Vec<_>>().join(", "))?
-        .with_header("ratelimit", &limits.collect::<Vec<_>>().join(", "))
+        item(
+            &mut limits,
+            &standing.name,
+            ('r', remaining),
+            ('t', reset_s),
+        );
+    }
+    vec![("ratelimit-policy", policies), ("ratelimit", limits)]
+}
+
+/// Adds an item of two parameters to a list: `"tokens";q=100;w=60`.
+fn item(list: &mut String, name: &str, first: (char, u64), second: (char, u64)) {
+    if !list.is_empty() {
+        list.push_str(", ");
+    }
+    list.push('"');
+    list.push_str(name);
+    list.push('"');
+    for (parameter, value) in [first, second] {
+        list.push(';');
+        list.push(parameter);
+        list.push('=');
+        list.push_str(&value.to_string());
+    }
 }
 
 /// The three headers that most clients knew before the draft, of what decided.
-fn x_ratelimit(
-    builder: ResponseBuilder,
-    answered: &Answered,
-    now: EpochMs,
-) -> worker::Result<ResponseBuilder> {
+fn x_ratelimit(answered: &Answered, now: EpochMs) -> Vec<Header> {
     let body = &answered.body;
-    builder
-        .with_header("x-ratelimit-limit", &body.limit.to_string())?
-        .with_header("x-ratelimit-remaining", &body.remaining.to_string())?
-        .with_header(
-            "x-ratelimit-reset",
-            &reset_s(EpochMs(body.reset_at), now).to_string(),
-        )
+    let reset_s = reset_s(EpochMs(body.reset_at), now);
+    vec![
+        ("x-ratelimit-limit", body.limit.to_string()),
+        ("x-ratelimit-remaining", body.remaining.to_string()),
+        ("x-ratelimit-reset", reset_s.to_string()),
+    ]
 }
 
 fn reset_s(reset_at: EpochMs, now: EpochMs) -> u64 {

@@ -1,33 +1,91 @@
-//! Answers that are not errors.
+//! Answers as plain data, made into the platform's at the end.
 
 use serde::Serialize;
 use worker::{Response, ResponseBuilder};
 
 use super::failure::Failure;
 
+/// The media type of an answer that is no problem.
+const JSON: &str = "application/json";
+
+/// A header by name.
+pub type Header = (&'static str, String);
+
+/// A JSON answer that no cache keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// The status.
+    pub status: u16,
+    /// Of the body.
+    pub media_type: &'static str,
+    /// What is said besides.
+    pub headers: Vec<Header>,
+    /// JSON.
+    pub body: String,
+}
+
+impl Reply {
+    /// An answer that is no problem.
+    ///
+    /// # Errors
+    /// When the body cannot be written.
+    pub fn json(status: u16, body: &impl Serialize) -> Result<Self, Failure> {
+        Ok(Self {
+            status,
+            media_type: JSON,
+            headers: Vec::new(),
+            body: serde_json::to_string(body)?,
+        })
+    }
+
+    /// The same with one header more.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: String) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// The platform's answer.
+    ///
+    /// # Errors
+    /// When the platform refuses a header.
+    pub fn respond(self) -> worker::Result<Response> {
+        let mut builder = ResponseBuilder::new()
+            .with_status(self.status)
+            .with_header("content-type", self.media_type)?
+            .with_header("cache-control", "no-store")?;
+        for (name, value) in &self.headers {
+            builder = builder.with_header(name, value)?;
+        }
+        Ok(builder.fixed(self.body.into_bytes()))
+    }
+
+    /// The answer as one text, for the module entry: lines of status, body, and name and value of each header, none of
+    /// which can hold a line break.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        let headers = self.headers.iter();
+        let headers_bytes: usize = headers
+            .map(|(name, value)| name.len() + value.len() + 2)
+            .sum();
+        let mut text = self.status.to_string();
+        text.reserve(1 + self.body.len() + headers_bytes);
+        text.push('\n');
+        text.push_str(&self.body);
+        for (name, value) in &self.headers {
+            for part in [name, value.as_str()] {
+                text.push('\n');
+                text.push_str(part);
+            }
+        }
+        text
+    }
+}
+
 /// A JSON answer that no cache keeps.
 ///
 /// # Errors
 /// When the platform refuses to build it.
 pub fn json(status: u16, body: &impl Serialize) -> Result<Response, Failure> {
-    with_body(builder(status)?, body)
-}
-
-/// A JSON answer whose head was made by [`builder`].
-///
-/// # Errors
-/// When the body cannot be written.
-pub fn with_body(head: ResponseBuilder, body: &impl Serialize) -> Result<Response, Failure> {
-    Ok(head.fixed(serde_json::to_string(body)?.into_bytes()))
-}
-
-/// The head of a JSON answer, for more headers.
-///
-/// # Errors
-/// When the platform refuses a header.
-pub fn builder(status: u16) -> Result<ResponseBuilder, Failure> {
-    Ok(ResponseBuilder::new()
-        .with_status(status)
-        .with_header("content-type", "application/json")?
-        .with_header("cache-control", "no-store")?)
+    Ok(Reply::json(status, body)?.respond()?)
 }

@@ -23,18 +23,20 @@ pub mod shape;
 pub mod shard;
 pub mod slot;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use weir_shared::access::table::AccessTable;
+use weir_shared::access::verified::Verified;
 use weir_shared::clock::MonotonicClock;
 use weir_shared::limits::{JSON_INTEGER_MAX, REGIONS_MAX};
 use weir_shared::policy::Policy;
-use weir_shared::units::{EpochMs, HolderId};
+use weir_shared::units::{EpochMs, HolderId, Revision};
 use weir_shared::wire::region::SavedPolicy;
-use worker::{Date, js_sys::Math};
+use worker::js_sys::{Date, Math};
 
+use crate::auth::bearer::Bearer;
 use crate::http::failure::Failure;
 use region::RegionView;
 
@@ -46,6 +48,8 @@ pub const LOOK_MS_MAX: u64 = 16;
 
 thread_local! {
     static ISOLATE: RefCell<Isolate> = RefCell::default();
+    /// Where the clock stands still.
+    static INSTANT: Cell<Option<EpochMs>> = const { Cell::new(None) };
 }
 
 /// The isolate's memory: one view for each region it decides for (one, unless requests may name theirs).
@@ -53,14 +57,30 @@ thread_local! {
 struct Isolate {
     clock: MonotonicClock,
     regions: BTreeMap<String, RegionView>,
+    /// Bearers' tokens, once one was verified.
+    verified: Option<Verified<Bearer>>,
 }
 
 /// The present time, never before an earlier reading.
 pub fn now() -> EpochMs {
+    if let Some(instant) = INSTANT.get() {
+        return instant;
+    }
+    let read = EpochMs(Date::now() as u64);
     ISOLATE.with(|isolate| match isolate.try_borrow_mut() {
-        Ok(mut isolate) => isolate.clock.read(EpochMs(Date::now().as_millis())),
-        Err(_) => EpochMs(Date::now().as_millis()),
+        Ok(mut isolate) => isolate.clock.read(read),
+        Err(_) => read,
     })
+}
+
+/// Runs `step`, which waits for nothing, with the clock standing still, as the platform's own does between two waits: it
+/// is read once.
+pub fn at_one_instant<R>(step: impl FnOnce() -> R) -> R {
+    let instant = now();
+    INSTANT.set(Some(instant));
+    let result = step();
+    INSTANT.set(None);
+    result
 }
 
 /// One step on the view of a region. Nothing in `step` may call back into this.
@@ -110,6 +130,32 @@ pub fn any_access() -> Option<Rc<AccessTable>> {
     })
 }
 
+/// Whose a token is, if it was verified by `revision` of the deployment's tokens.
+pub fn verified(text: &str, revision: Revision) -> Option<Rc<Bearer>> {
+    let isolate = |isolate: &Isolate| isolate.verified.as_ref()?.get(text, revision);
+    ISOLATE.with(|cell| isolate(&*cell.try_borrow().ok()?))
+}
+
+/// Whether a token was verified once: then it is no garbage.
+pub fn was_verified(text: &str) -> bool {
+    let isolate = |isolate: &Isolate| isolate.verified.as_ref().map(|known| known.has(text));
+    let known = ISOLATE.with(|cell| isolate(&*cell.try_borrow().ok()?));
+    known.unwrap_or(false)
+}
+
+/// Remembers whose a token is that was verified by `revision`.
+pub fn remember(text: &str, bearer: Bearer, revision: Revision) -> Rc<Bearer> {
+    ISOLATE.with(|isolate| match isolate.try_borrow_mut() {
+        Ok(mut isolate) => {
+            let verified = isolate
+                .verified
+                .get_or_insert_with(|| Verified::new((random(), random())));
+            verified.remember(text, bearer, revision)
+        }
+        Err(_) => Rc::new(bearer),
+    })
+}
+
 /// Takes a policy that was just saved into every view: who saved it sees it at once.
 pub fn adopt_everywhere(saved: &SavedPolicy) {
     ISOLATE.with(|isolate| {
@@ -135,5 +181,9 @@ pub fn forget(region: &str) {
 
 /// A random id. Random values are refused while the module loads, so it is drawn in the first request.
 fn holder_id() -> HolderId {
-    HolderId((Math::random() * JSON_INTEGER_MAX as f64) as u64)
+    HolderId(random())
+}
+
+fn random() -> u64 {
+    (Math::random() * JSON_INTEGER_MAX as f64) as u64
 }

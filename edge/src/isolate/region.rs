@@ -102,11 +102,15 @@ impl RegionView {
 
     /// The holder of a pool of the policy.
     pub fn holder(&mut self, pool: &str) -> &mut Holder {
-        let (id, made) = (self.id, &mut self.holders_made);
-        self.holders.entry(pool.to_owned()).or_insert_with(|| {
-            *made += 1;
-            Holder::new(pool.to_owned(), id, Incarnation(*made), None)
-        })
+        if !self.holders.contains_key(pool) {
+            self.holders_made += 1;
+            let made = Incarnation(self.holders_made);
+            let holder = Holder::new(pool.to_owned(), self.id, made, None);
+            self.holders.insert(pool.to_owned(), holder);
+        }
+        self.holders
+            .get_mut(pool)
+            .expect("it was there, or was put there")
     }
 
     /// For whom a tenant's requests count at the holder of a pool.
@@ -137,7 +141,12 @@ impl RegionView {
                 self.taps.pop_first();
             }
         }
-        self.taps.entry(key.clone()).or_default()
+        if !self.taps.contains_key(key) {
+            self.taps.insert(key.clone(), Tap::default());
+        }
+        self.taps
+            .get_mut(key)
+            .expect("it was there, or was put there")
     }
 
     /// Units drawn from keys whose time is over.

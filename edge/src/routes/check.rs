@@ -3,86 +3,117 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join_all;
+use weir_shared::access::endpoint::Endpoint;
 use weir_shared::check::Check;
 use weir_shared::check::batch::Batch;
+use weir_shared::invalid::read_json;
 use weir_shared::limits::CHECK_BODY_BYTES_MAX;
 use weir_shared::wire::batch::{BatchReply, BatchRequest};
 use weir_shared::wire::check::{CheckRequest, DecisionBody};
 use worker::{Request, Response};
 
-use super::place::place;
+use super::place::Whence;
 use crate::auth::caller::Caller;
+use crate::http::body;
 use crate::http::failure::Failure;
 use crate::http::ratelimit::headers;
-use crate::http::{body, reply};
+use crate::http::reply::Reply;
 use crate::isolate::answer::Asker;
 use crate::isolate::now;
 use crate::isolate::request::RequestHandles;
 
-/// Answers one check. A decision is always 200.
-///
-/// # Errors
-/// 400, 403, 404, 413 or 415, with the field at fault.
-pub async fn check(
-    request: &mut Request,
-    handles: &RequestHandles,
-    caller: &Caller,
-) -> Result<Response, Failure> {
-    let mut question: CheckRequest = body::json(request, CHECK_BODY_BYTES_MAX).await?;
-    question.tenant = caller.tenant(question.tenant, "")?;
-    let check = Check::try_from(question)?;
-    let (region, loaded) = place(request, handles).await?;
-    let asker = Asker {
-        handles,
-        region: &region,
-        loaded: &loaded,
-    };
-    let answered = asker.answer(&check).await?;
-    let builder = headers(
-        reply::builder(200)?,
-        loaded.policy.headers,
-        &answered,
-        now(),
-    )?;
-    reply::with_body(builder, &answered.body)
+/// The question of a body that was read, and who asks it.
+pub struct Asked<'a> {
+    /// The platform.
+    pub handles: &'a RequestHandles,
+    /// Where it came from.
+    pub whence: &'a Whence,
+    /// Who asks.
+    pub caller: &'a Caller,
+    /// JSON.
+    pub body: &'a [u8],
 }
 
-/// Answers a batch: every check is planned before the first is decided, so that a batch with a fault charges nothing.
-/// Checks that charge the same budget or key are decided one after another, in their order; others at the same time.
+/// Reads a question and answers it by [`Asked::check`], or a batch of them by [`Asked::batch`].
 ///
 /// # Errors
-/// As [`check`], with the pointer of the request at fault.
-pub async fn batch(
+/// As these; 413 or 415.
+pub async fn answer(
     request: &mut Request,
     handles: &RequestHandles,
     caller: &Caller,
+    endpoint: Endpoint,
 ) -> Result<Response, Failure> {
-    let mut question: BatchRequest = body::json(request, CHECK_BODY_BYTES_MAX).await?;
-    for (index, one) in question.requests.iter_mut().enumerate() {
-        one.tenant = caller.tenant(one.tenant.take(), &format!("/requests/{index}"))?;
-    }
-    let batch = Batch::try_from(question)?;
-    let (region, loaded) = place(request, handles).await?;
-    let asker = Asker {
+    let body = body::json_bytes(request, CHECK_BODY_BYTES_MAX).await?;
+    let asked = Asked {
         handles,
-        region: &region,
-        loaded: &loaded,
+        whence: &Whence::of(request, &handles.env)?,
+        caller,
+        body: &body,
     };
-    let planned = batch.checks.iter().map(|check| asker.plan(check));
-    let planned = planned.collect::<Result<Vec<_>, _>>()?;
-    let running = chains(&planned).into_iter().map(|chain| async {
-        let mut decided = Vec::with_capacity(chain.len());
-        for index in chain {
-            decided.push((index, asker.answer(&batch.checks[index]).await?.body));
-        }
-        Ok::<_, Failure>(decided)
-    });
-    let mut decisions: BTreeMap<usize, DecisionBody> = BTreeMap::new();
-    for decided in join_all(running).await {
-        decisions.extend(decided?);
+    let reply = match endpoint {
+        Endpoint::CheckBatch => asked.batch().await?,
+        _ => asked.check().await?,
+    };
+    Ok(reply.respond()?)
+}
+
+impl Asked<'_> {
+    /// Answers one check. A decision is always 200.
+    ///
+    /// # Errors
+    /// 400, 403 or 404, with the field at fault.
+    pub async fn check(&self) -> Result<Reply, Failure> {
+        let mut question: CheckRequest = read_json(self.body)?;
+        question.tenant = self.caller.tenant(question.tenant, "")?;
+        let check = Check::try_from(question)?;
+        let (region, loaded) = self.whence.place(self.handles).await?;
+        let asker = Asker {
+            handles: self.handles,
+            region: &region,
+            loaded: &loaded,
+        };
+        let answered = asker.answer(&check).await?;
+        let mut reply = Reply::json(200, &answered.body)?;
+        reply.headers = headers(loaded.policy.headers, &answered, now());
+        Ok(reply)
     }
-    let decisions = decisions.into_values().collect();
-    reply::json(200, &BatchReply { decisions })
+
+    /// Answers a batch: every check is planned before the first is decided, so that a batch with a fault charges
+    /// nothing. Checks that charge the same budget or key are decided one after another, in their order; others at the
+    /// same time.
+    ///
+    /// # Errors
+    /// As [`Asked::check`], with the pointer of the request at fault.
+    pub async fn batch(&self) -> Result<Reply, Failure> {
+        let mut question: BatchRequest = read_json(self.body)?;
+        for (index, one) in question.requests.iter_mut().enumerate() {
+            let at = format!("/requests/{index}");
+            one.tenant = self.caller.tenant(one.tenant.take(), &at)?;
+        }
+        let batch = Batch::try_from(question)?;
+        let (region, loaded) = self.whence.place(self.handles).await?;
+        let asker = Asker {
+            handles: self.handles,
+            region: &region,
+            loaded: &loaded,
+        };
+        let planned = batch.checks.iter().map(|check| asker.plan(check));
+        let planned = planned.collect::<Result<Vec<_>, _>>()?;
+        let running = chains(&planned).into_iter().map(|chain| async {
+            let mut decided = Vec::with_capacity(chain.len());
+            for index in chain {
+                decided.push((index, asker.answer(&batch.checks[index]).await?.body));
+            }
+            Ok::<_, Failure>(decided)
+        });
+        let mut decisions: BTreeMap<usize, DecisionBody> = BTreeMap::new();
+        for decided in join_all(running).await {
+            decisions.extend(decided?);
+        }
+        let decisions = decisions.into_values().collect();
+        Reply::json(200, &BatchReply { decisions })
+    }
 }
 
 /// The checks that have to wait for one another, by their places: those that charge the same state.

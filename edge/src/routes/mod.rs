@@ -1,6 +1,6 @@
 //! Finds the route of a request, lets the caller in or not, and hands the request to what serves it. Nothing more.
 
-mod check;
+pub mod check;
 mod gateway;
 mod guards;
 mod metrics;
@@ -80,8 +80,9 @@ async fn answer(
     caller: &Caller,
 ) -> Result<Response, Failure> {
     match endpoint {
-        Endpoint::Check => check::check(request, handles, caller).await,
-        Endpoint::CheckBatch => check::batch(request, handles, caller).await,
+        Endpoint::Check | Endpoint::CheckBatch => {
+            check::answer(request, handles, caller, endpoint).await
+        }
         Endpoint::Reserve => reserve::reserve(request, handles, caller).await,
         Endpoint::Settle => settle::settle(request, handles, caller).await,
         Endpoint::Report => report::report(request, handles, caller).await,

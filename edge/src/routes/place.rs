@@ -17,41 +17,86 @@ use crate::objects::registry::shipped;
 /// The header that names the region of a request, where `ALLOW_REGION_HEADER` is 1.
 const REGION_HEADER: &str = "weir-region";
 
-/// The region that decides, with its policy. A region that the deployment pins or a test names is taken as it is, if
-/// the policy has it; otherwise the nearest that the policy has. An isolate that knows no policy yet asks the nearest
-/// of all.
+/// What is known of where a request came from, besides its body.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Whence {
+    /// The region that the deployment pins or a test names.
+    pub region: Option<String>,
+    /// The continent where the platform says that it arrived.
+    pub continent: Option<String>,
+    /// The longitude, in degrees.
+    pub longitude: Option<f64>,
+}
+
+impl Whence {
+    /// Of a request. Read field by field: a Worker that calls over a service binding may send anything.
+    ///
+    /// # Errors
+    /// When the platform refuses to read a header.
+    pub fn of(request: &Request, env: &Env) -> Result<Self, Failure> {
+        let field = |name: &str| {
+            let cf = Reflect::get(request.inner(), &"cf".into()).ok()?;
+            Reflect::get(&cf, &name.into()).ok()?.as_string()
+        };
+        Ok(Self {
+            region: named_region(request, env)?,
+            continent: field("continent"),
+            longitude: field("longitude").and_then(|text| text.parse().ok()),
+        })
+    }
+
+    /// The region that decides, with its policy. A region that the deployment pins or a test names is taken as it is, if
+    /// the policy has it; otherwise the nearest that the policy has. An isolate that knows no policy yet asks the
+    /// nearest of all.
+    ///
+    /// # Errors
+    /// 400 for a region that the policy does not have.
+    pub async fn place(&self, handles: &RequestHandles) -> Result<(String, Loaded), Failure> {
+        if let Some(region) = &self.region {
+            label(region).map_err(|fault| Invalid::new(format!("/{REGION_HEADER}"), fault))?;
+            let loaded = policy(handles, region).await?;
+            if loaded.policy.regions.contains(region) {
+                return Ok((region.clone(), loaded));
+            }
+            forget(region);
+            return Err(Failure::Invalid(Invalid::new(
+                format!("/{REGION_HEADER}"),
+                Fault::Unknown {
+                    name: region.clone(),
+                    what: "region of the policy",
+                },
+            )));
+        }
+        let arrival = self.arrival();
+        let choose = |policy: &Policy| choose(arrival, &policy.regions, &policy.home).to_owned();
+        let first =
+            any_policy().map_or_else(|| nearest(arrival)[0].to_owned(), |known| choose(&known));
+        let loaded = policy(handles, &first).await?;
+        let region = choose(&loaded.policy);
+        if region == first {
+            return Ok((region, loaded));
+        }
+        let loaded = policy(handles, &region).await?;
+        Ok((region, loaded))
+    }
+
+    fn arrival(&self) -> Arrival<'_> {
+        Arrival {
+            continent: self.continent.as_deref(),
+            longitude: self.longitude,
+        }
+    }
+}
+
+/// The region that decides a request, with its policy.
 ///
 /// # Errors
-/// 400 for a region that the policy does not have.
+/// As [`Whence::place`].
 pub async fn place(
     request: &Request,
     handles: &RequestHandles,
 ) -> Result<(String, Loaded), Failure> {
-    if let Some(region) = named_region(request, &handles.env)? {
-        let loaded = policy(handles, &region).await?;
-        if loaded.policy.regions.contains(&region) {
-            return Ok((region, loaded));
-        }
-        forget(&region);
-        return Err(Failure::Invalid(Invalid::new(
-            format!("/{REGION_HEADER}"),
-            Fault::Unknown {
-                name: region,
-                what: "region of the policy",
-            },
-        )));
-    }
-    let origin = Origin::of(request);
-    let arrival = origin.arrival();
-    let choose = |policy: &Policy| choose(arrival, &policy.regions, &policy.home).to_owned();
-    let first = any_policy().map_or_else(|| nearest(arrival)[0].to_owned(), |known| choose(&known));
-    let loaded = policy(handles, &first).await?;
-    let region = choose(&loaded.policy);
-    if region == first {
-        return Ok((region, loaded));
-    }
-    let loaded = policy(handles, &region).await?;
-    Ok((region, loaded))
+    Whence::of(request, &handles.env)?.place(handles).await
 }
 
 /// The home of the deployment, as far as the isolate knows: else of the policy that was shipped.
@@ -73,36 +118,5 @@ fn named_region(request: &Request, env: &Env) -> Result<Option<String>, Failure>
     } else {
         None
     };
-    let Some(region) = header.or_else(|| variable("REGION")) else {
-        return Ok(None);
-    };
-    label(&region).map_err(|fault| Invalid::new(format!("/{REGION_HEADER}"), fault))?;
-    Ok(Some(region))
-}
-
-/// Where the platform says that a request arrived. Read field by field: a Worker that calls over a service binding
-/// may send anything.
-struct Origin {
-    continent: Option<String>,
-    longitude: Option<f64>,
-}
-
-impl Origin {
-    fn of(request: &Request) -> Self {
-        let field = |name: &str| {
-            let cf = Reflect::get(request.inner(), &"cf".into()).ok()?;
-            Reflect::get(&cf, &name.into()).ok()?.as_string()
-        };
-        Self {
-            continent: field("continent"),
-            longitude: field("longitude").and_then(|text| text.parse().ok()),
-        }
-    }
-
-    fn arrival(&self) -> Arrival<'_> {
-        Arrival {
-            continent: self.continent.as_deref(),
-            longitude: self.longitude,
-        }
-    }
+    Ok(header.or_else(|| variable("REGION")))
 }

@@ -8,8 +8,9 @@ use worker::{Request, Response};
 
 use super::place::place;
 use crate::auth::caller::Caller;
+use crate::http::body;
 use crate::http::failure::Failure;
-use crate::http::{body, reply};
+use crate::http::reply::Reply;
 use crate::isolate::request::RequestHandles;
 use crate::isolate::shape::Shape;
 
@@ -36,20 +37,14 @@ pub async fn reserve(
         Retry::Now => Some(0),
         other => other.after_ms(),
     };
-    let builder = reply::builder(200)?;
-    let builder = match retry_after_ms {
-        Some(ms) if ms > 0 => {
-            let after_s = ms.div_ceil(1_000);
-            builder.with_header("retry-after", &after_s.to_string())?
-        }
-        _ => builder,
+    let body = ReservationBody {
+        accepted: outcome.accepted,
+        delay_ms: outcome.delay_ms,
+        retry_after_ms,
     };
-    reply::with_body(
-        builder,
-        &ReservationBody {
-            accepted: outcome.accepted,
-            delay_ms: outcome.delay_ms,
-            retry_after_ms,
-        },
-    )
+    let mut reply = Reply::json(200, &body)?;
+    if let Some(after_ms) = retry_after_ms.filter(|ms| *ms > 0) {
+        reply = reply.with("retry-after", after_ms.div_ceil(1_000).to_string());
+    }
+    Ok(reply.respond()?)
 }

@@ -9,13 +9,15 @@ use weir_shared::wire::audit::Outcome;
 use weir_shared::wire::operator::{SessionReply, SessionRequest};
 use worker::{Request, Response, ResponseBuilder, console_error};
 
+use crate::auth::bearer::Bearer;
 use crate::auth::caller::Caller;
 use crate::auth::login::attempt;
 use crate::auth::record::{append, append_later, record};
 use crate::auth::secrets::Secrets;
 use crate::auth::session;
-use crate::auth::visitor::{Bearer, Visitor};
+use crate::auth::visitor::Visitor;
 use crate::http::failure::Failure;
+use crate::http::reply::Reply;
 use crate::http::{body, reply};
 use crate::isolate::now;
 use crate::isolate::request::RequestHandles;
@@ -54,13 +56,13 @@ pub async fn open(
     recorded(handles, &bearer).await?;
     let opened = session::open(&Secrets::of(&handles.env), &bearer.id, now());
     let (cookie, session) = opened.ok_or(Failure::Internal("no secret".to_owned()))?;
-    let builder = reply::builder(200)?.with_header("set-cookie", &cookie)?;
     let session = SessionReply {
         role: bearer.principal.role,
         name: bearer.principal.actor.clone(),
         expires_at: session.expires_at.0,
     };
-    reply::with_body(builder, &session)
+    let reply = Reply::json(200, &session)?;
+    Ok(reply.with("set-cookie", cookie).respond()?)
 }
 
 /// The session of the request.
@@ -106,6 +108,6 @@ fn refused(handles: &RequestHandles, bearer: Option<&Bearer>) {
 
 fn login_record(bearer: Option<&Bearer>, outcome: Outcome) -> AppendAudit {
     let target = bearer.map_or("", |bearer| bearer.id.as_str());
-    let by = bearer.map(|bearer| &bearer.principal);
+    let by = bearer.map(|bearer| &*bearer.principal);
     record(by, Action::SessionOpen, target, Value::Null, outcome)
 }

@@ -9,4 +9,5 @@ pub mod role;
 pub mod table;
 pub mod token;
 pub mod uses;
+pub mod verified;
 pub mod wanted;

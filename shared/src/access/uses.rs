@@ -40,6 +40,11 @@ impl Uses {
 
     /// Counts one use. Beyond [`TOKENS_MAX`] tokens and the bootstrap token, others are not counted.
     pub fn mark(&mut self, id: &str, now: EpochMs) {
+        if let Some(mark) = self.tokens.get_mut(id) {
+            mark.at = mark.at.max(now);
+            mark.uses = mark.uses.saturating_add(1);
+            return;
+        }
         self.add(&TokenUse {
             id: id.to_owned(),
             at: now,

@@ -1,5 +1,6 @@
 //! Adding decisions to counters, with a bound on the tenants that are told apart.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use crate::decision::Reason;
@@ -98,15 +99,25 @@ fn entry<'a>(
 ) -> &'a mut TenantCounters {
     let kept = known || counters.contains_key(tenant) || counters.len() < strangers_max;
     let name = if kept { tenant } else { OTHERS };
-    let entry = counters.entry(name.to_owned()).or_default();
+    let entry = slot_of(counters, name);
     entry.known |= known && kept;
     entry
 }
 
+/// The value of a name, made where there is none: a name that is known already is not written down again.
+pub(super) fn slot_of<'a, K, T: Default>(map: &'a mut BTreeMap<K, T>, name: &str) -> &'a mut T
+where
+    K: Borrow<str> + for<'b> From<&'b str> + Ord,
+{
+    if !map.contains_key(name) {
+        map.insert(K::from(name), T::default());
+    }
+    map.get_mut(name).expect("it was there, or was put there")
+}
+
 fn slot<'a, T: Default>(tallies: &'a mut BTreeMap<String, T>, name: &str) -> &'a mut T {
     let known = tallies.contains_key(name) || tallies.len() < TENANT_NAMES_MAX;
-    let name = if known { name } else { OTHERS };
-    tallies.entry(name.to_owned()).or_default()
+    slot_of(tallies, if known { name } else { OTHERS })
 }
 
 impl Tally {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::counters::{Decided, count, in_flight, merge};
+use super::counters::{Decided, count, in_flight, merge, slot_of};
 use crate::limits::{FRAME_NAMES_MAX, FRAME_SAMPLES_MAX, FRAME_TENANTS_MAX, FRAME_WINDOWS_MAX};
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::accounting::{Counters, FrameBody, InFlight, OTHERS};
@@ -141,7 +141,7 @@ impl Pending {
         if !known && all() >= FRAME_WINDOWS_MAX {
             return None;
         }
-        let labels = self.windows.entry(budget.to_owned()).or_default();
+        let labels = slot_of(&mut self.windows, budget);
         Some(labels.entry(label).or_default())
     }
 
@@ -225,7 +225,7 @@ impl WindowPart {
         let room = self.tenants.len() < strangers_max;
         let kept = known || room || self.tenants.contains_key(name);
         let name = if kept { name } else { OTHERS };
-        let part = self.tenants.entry(name.to_owned()).or_default();
+        let part = slot_of(&mut self.tenants, name);
         part.known |= known && kept;
         part
     }

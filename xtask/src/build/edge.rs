@@ -1,6 +1,9 @@
 //! The Worker: `edge/build` is the complete one.
 
-use anyhow::Result;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
 
 use super::Artifact;
 use crate::environment::Environment;
@@ -19,9 +22,36 @@ pub(super) const ARTIFACT: Artifact = Artifact {
 };
 
 fn make(environment: &Environment) -> Result<()> {
+    let edge = paths::root().join("edge");
     let mut build = environment.command("worker-build")?;
-    build
-        .arg("--release")
-        .current_dir(paths::root().join("edge"));
-    process::run(&mut build)
+    build.arg("--release").current_dir(&edge);
+    process::run(&mut build)?;
+    enter(environment, &edge)
+}
+
+/// Puts the module entry before what `worker-build` has made, as one module.
+fn enter(environment: &Environment, edge: &Path) -> Result<()> {
+    let build = edge.join("build");
+    let (index, worker) = (build.join("index.js"), build.join("worker.js"));
+    fs::rename(&index, &worker).context("setting the built module aside")?;
+    let entry = build.join("entry.js");
+    fs::copy(edge.join("entry.js"), &entry).context("copying the module entry")?;
+    let mut bundle = environment.command("esbuild")?;
+    bundle
+        .args([
+            "entry.js",
+            "--bundle",
+            "--format=esm",
+            "--minify",
+            "--external:cloudflare:workers",
+            "--external:./index_bg.wasm",
+            "--log-level=warning",
+            "--outfile=index.js",
+        ])
+        .current_dir(&build);
+    process::run(&mut bundle)?;
+    for part in [&worker, &entry] {
+        fs::remove_file(part).context("removing a part of the module")?;
+    }
+    Ok(())
 }

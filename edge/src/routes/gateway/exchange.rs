@@ -197,7 +197,9 @@ impl Exchange {
         };
         if let Some(answered) = &self.answered {
             let dialect = self.desk.loaded.policy.headers;
-            builder = headers(builder, dialect, answered, now())?;
+            for (name, value) in headers(dialect, answered, now()) {
+                builder = builder.with_header(name, &value)?;
+            }
         }
         let status = response.status();
         let none = bodiless(status) || self.upstream.method == "HEAD";

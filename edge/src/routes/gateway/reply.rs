@@ -8,7 +8,8 @@ use weir_shared::wire::problem::MEDIA_TYPE;
 use worker::{EncodeBody, Headers, Response, ResponseBuilder};
 
 use crate::http::failure::Failure;
-use crate::http::ratelimit::headers;
+use crate::http::ratelimit;
+use crate::http::reply::Reply;
 use crate::isolate::answer::Answered;
 use crate::isolate::now;
 
@@ -59,18 +60,20 @@ pub fn problem(
     refusal: &Refusal,
     decided: Option<(&Answered, &Policy)>,
 ) -> Result<Response, Failure> {
-    let mut builder = ResponseBuilder::new()
-        .with_status(refusal.status)
-        .with_header("content-type", MEDIA_TYPE)?
-        .with_header("cache-control", "no-store")?;
-    if let Some((answered, policy)) = decided {
-        builder = headers(builder, policy.headers, answered, now())?;
-    }
+    let mut headers = decided.map_or_else(Vec::new, |(answered, policy)| {
+        ratelimit::headers(policy.headers, answered, now())
+    });
     if let Some(after_s) = refusal.retry_after_s() {
-        builder = builder.with_header("retry-after", &after_s.to_string())?;
+        headers.push(("retry-after", after_s.to_string()));
     }
     if let Some(challenge) = refusal.challenge() {
-        builder = builder.with_header("www-authenticate", challenge)?;
+        headers.push(("www-authenticate", challenge.to_owned()));
     }
-    Ok(builder.fixed(refusal.body().into_bytes()))
+    let reply = Reply {
+        status: refusal.status,
+        media_type: MEDIA_TYPE,
+        headers,
+        body: refusal.body(),
+    };
+    Ok(reply.respond()?)
 }

@@ -19,6 +19,7 @@ use super::ledgers::{borrowed, each, totals};
 use super::{in_force, registry};
 use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
+use crate::http::reply::Reply;
 use crate::http::{body, reply};
 use crate::isolate::request::RequestHandles;
 use crate::isolate::{adopt_everywhere, now};
@@ -111,6 +112,6 @@ pub async fn preview(request: &mut Request, handles: &RequestHandles) -> Result<
 }
 
 fn answer(revision: Revision, document: &PolicyDocument) -> Result<Response, Failure> {
-    let builder = reply::builder(200)?.with_header("etag", &format!("\"{revision}\""))?;
-    reply::with_body(builder, document)
+    let reply = Reply::json(200, document)?;
+    Ok(reply.with("etag", format!("\"{revision}\"")).respond()?)
 }

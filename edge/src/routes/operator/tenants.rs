@@ -17,6 +17,7 @@ use super::ledgers::{borrowed, totals};
 use super::{in_force, query, registry};
 use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
+use crate::http::reply::Reply;
 use crate::http::{body, reply};
 use crate::isolate::request::RequestHandles;
 use crate::isolate::{adopt_everywhere, now};
@@ -154,6 +155,6 @@ fn answer_of(
     tenant: &str,
 ) -> Result<Response, Failure> {
     let (body, tag) = one(document, policy, revision, (tenant, now()));
-    let builder = reply::builder(200)?.with_header("etag", &format!("\"{tag}\""))?;
-    reply::with_body(builder, &body)
+    let reply = Reply::json(200, &body)?;
+    Ok(reply.with("etag", format!("\"{tag}\"")).respond()?)
 }

@@ -1,0 +1,105 @@
+// The Worker's module entry. What decides (`POST /v1/check` and its batch) goes to wasm as text and comes back as text,
+// in one call; all else goes to the Worker as it is built, which sees requests and makes responses itself.
+//
+// Whatever this module exports answers the outside: the entry point and the four objects, nothing else. Each method of
+// the entry point can be called by other Workers over a service binding, and authenticates inside itself.
+
+import { WorkerEntrypoint } from "cloudflare:workers";
+import Worker, { Coordinator, Ledger, Region, Registry } from "./worker.js";
+
+export { Coordinator, Ledger, Region, Registry };
+
+const { decide } = Worker.prototype;
+
+// Set when wasm has stopped on a panic: the Worker then starts anew with its next request.
+const wasm = globalThis.__worker_init_state;
+
+const DECIDES = new Set(["/v1/check", "/v1/check/batch"]);
+
+// Longer bodies are read piece by piece, up to the same bound (`CHECK_BODY_BYTES_MAX`).
+const BODY_BYTES_MAX = 65536;
+
+const JSON_TYPE = "application/json";
+const PROBLEM_TYPE = "application/problem+json";
+
+// The path of a URL without a query; another text for one with a query.
+const pathOf = (url) => url.slice(url.indexOf("/", 8));
+
+// Whether a request is one that can be asked as text: everything else about it is left to the Worker.
+const isPlain = (headers) => {
+  const length = headers.get("content-length");
+  const type = headers.get("content-type");
+  return length !== null && length <= BODY_BYTES_MAX && (type === JSON_TYPE || !!type?.startsWith(`${JSON_TYPE};`));
+};
+
+const pinned = (headers, env) =>
+  (env.ALLOW_REGION_HEADER === "1" ? headers.get("weir-region") : null) ?? env.REGION;
+
+// The response of a text of lines: status, body, then name and value of each header.
+const respond = (text) => {
+  const lines = text.split("\n");
+  const status = +lines[0];
+  const headers = { "content-type": status === 200 ? JSON_TYPE : PROBLEM_TYPE, "cache-control": "no-store" };
+  for (let at = 2; at < lines.length; at += 2) {
+    headers[lines[at]] = lines[at + 1];
+  }
+  return new Response(lines[1], { status, headers });
+};
+
+const answer = async (request, path, authorization, env, context) => {
+  const region = pinned(request.headers, env);
+  const { continent, longitude } = (region === undefined && request.cf) || {};
+  const body = new Uint8Array(await request.arrayBuffer());
+  try {
+    const text = decide(env, context, path, authorization, region, continent, longitude, body);
+    return respond(typeof text === "string" ? text : await text);
+  } catch (error) {
+    wasm.criticalError ||= error instanceof WebAssembly.RuntimeError;
+    throw error;
+  }
+};
+
+export default class extends WorkerEntrypoint {
+  fetch(request) {
+    if (request.method === "POST" && !wasm.criticalError) {
+      const path = pathOf(request.url);
+      const authorization = DECIDES.has(path) ? request.headers.get("authorization") : null;
+      if (authorization !== null && isPlain(request.headers)) {
+        return answer(request, path, authorization, this.env, this.ctx);
+      }
+    }
+    return new Worker(this.ctx, this.env).fetch(request);
+  }
+
+  acquire(...given) {
+    return new Worker(this.ctx, this.env).acquire(...given);
+  }
+
+  check(...given) {
+    return new Worker(this.ctx, this.env).check(...given);
+  }
+
+  checkBatch(...given) {
+    return new Worker(this.ctx, this.env).checkBatch(...given);
+  }
+
+  release(...given) {
+    return new Worker(this.ctx, this.env).release(...given);
+  }
+
+  renew(...given) {
+    return new Worker(this.ctx, this.env).renew(...given);
+  }
+
+  report(...given) {
+    return new Worker(this.ctx, this.env).report(...given);
+  }
+
+  reserve(...given) {
+    return new Worker(this.ctx, this.env).reserve(...given);
+  }
+
+  settle(...given) {
+    return new Worker(this.ctx, this.env).settle(...given);
+  }
+}

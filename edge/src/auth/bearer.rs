@@ -1,0 +1,192 @@
+//! Whose a bearer token is.
+//!
+//! Garbage is told from tokens by its MAC alone: it costs no call of any object once the isolate knows the deployment's
+//! tokens.
+
+use std::rc::Rc;
+
+use weir_shared::access::endpoint::{Endpoint, Route};
+use weir_shared::access::grant::Principal;
+use weir_shared::access::table::AccessTable;
+use weir_shared::access::token::{Refusal, is_token};
+use weir_shared::limits::{OPERATOR_CALL_MS_MAX, TOKEN_BYTES_MAX};
+use weir_shared::wire::access::BOOTSTRAP;
+
+use super::bootstrap::{self, BootstrapToken};
+use crate::http::failure::Failure;
+use crate::isolate::access::{access, access_with, used};
+use crate::isolate::request::RequestHandles;
+use crate::isolate::{any_access, now, remember, verified, was_verified};
+use crate::objects::binding::{Address, call};
+use crate::objects::calls::ReadPolicy;
+use crate::routes::place::{Whence, home};
+
+/// A token that somebody brought, and whose it is.
+#[derive(Debug)]
+pub struct Bearer {
+    /// Its id.
+    pub id: String,
+    /// Whose it is.
+    pub principal: Rc<Principal>,
+}
+
+/// Where tokens are looked up: by the region that decides the request.
+pub struct Tokens<'a> {
+    /// Where the request came from.
+    pub whence: &'a Whence,
+    /// Its handles.
+    pub handles: &'a RequestHandles,
+    /// What it asks for.
+    pub route: &'static Route,
+}
+
+impl Tokens<'_> {
+    /// Whose a token is. A token of this deployment that the isolate does not know is asked for once, as it may be new.
+    ///
+    /// # Errors
+    /// 401 for garbage and for a token that was revoked, 503 while it cannot be known.
+    pub async fn bearer(&self, text: &str) -> Result<Rc<Bearer>, Failure> {
+        if text.len() > TOKEN_BYTES_MAX {
+            return Err(Failure::Unauthorized);
+        }
+        if was_verified(text) {
+            let region = self.region().await?;
+            let revision = self.table(&region).await?.map(|table| table.revision());
+            if let Some(bearer) = revision.and_then(|revision| verified(text, revision)) {
+                used(self.handles, &region, &bearer.id, now())?;
+                return Ok(bearer);
+            }
+        }
+        self.verify(text).await
+    }
+
+    async fn verify(&self, text: &str) -> Result<Rc<Bearer>, Failure> {
+        let bootstrap = BootstrapToken::from_env(&self.handles.env);
+        if bootstrap.is_some_and(|bootstrap| bootstrap.is(text)) {
+            return self.bootstrap(text).await;
+        }
+        if is_garbage(text) {
+            return Err(Failure::Unauthorized);
+        }
+        let region = self.region().await?;
+        let table = self.table(&region).await?;
+        let table = table.ok_or_else(nobody_knows)?;
+        let opened = match table.open(text) {
+            Err(Refusal::Unknown { id }) => {
+                let later = access_with(self.handles, &region, &id).await?;
+                later.as_ref().and_then(|table| bearer_of(table, text))
+            }
+            _ => bearer_of(&table, text),
+        };
+        let bearer = opened.ok_or(Failure::Unauthorized)?;
+        used(self.handles, &region, &bearer.id, now())?;
+        Ok(bearer)
+    }
+
+    async fn bootstrap(&self, text: &str) -> Result<Rc<Bearer>, Failure> {
+        let region = self.region().await?;
+        if !self.bootstrap_open(&region).await? {
+            return Err(Failure::Unauthorized);
+        }
+        used(self.handles, &region, BOOTSTRAP, now())?;
+        let bearer = Bearer {
+            id: BOOTSTRAP.to_owned(),
+            principal: Rc::new(bootstrap::principal()),
+        };
+        Ok(match self.table(&region).await? {
+            Some(table) => remember(text, bearer, table.revision()),
+            None => Rc::new(bearer),
+        })
+    }
+
+    /// Whether the bootstrap token is accepted: until there is another admin's. Where that is not known it is accepted to
+    /// decide, as in a deployment that was never reached it is the only token there is.
+    pub async fn bootstrap_open(&self, region: &str) -> Result<bool, Failure> {
+        if bootstrap::rearmed(&self.handles.env) {
+            return Ok(true);
+        }
+        match self.table(region).await? {
+            Some(table) => Ok(table.bootstrap()),
+            None if self.decides() => Ok(true),
+            None => Err(nobody_knows()),
+        }
+    }
+
+    fn decides(&self) -> bool {
+        use Endpoint::{
+            Check, CheckBatch, GuardAcquire, GuardRelease, GuardRenew, Report, Reserve, Settle,
+        };
+        matches!(
+            self.route.endpoint,
+            Check
+                | CheckBatch
+                | Reserve
+                | Settle
+                | Report
+                | GuardAcquire
+                | GuardRenew
+                | GuardRelease
+        )
+    }
+
+    /// The region that knows the tokens. Operators are served in a deployment whose policy lost the isolate's region, too.
+    pub async fn region(&self) -> Result<String, Failure> {
+        match self.whence.place(self.handles).await {
+            Ok((region, _)) => Ok(region),
+            Err(Failure::Invalid(_)) if self.route.takes_session() => home(),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// The deployment's tokens. Operators are served while the region is out of reach, too: by the registry.
+    pub async fn table(&self, region: &str) -> Result<Option<Rc<AccessTable>>, Failure> {
+        let known = access(self.handles, region).await?;
+        if known.is_some() || self.decides() {
+            return Ok(known);
+        }
+        let home = home()?;
+        let ask = ReadPolicy::default();
+        let address = Address::registry(&home);
+        match call(&self.handles.env, address, &ask, OPERATOR_CALL_MS_MAX).await {
+            Ok(rules) => {
+                let saved = rules.access.as_ref();
+                let table = saved.and_then(|saved| AccessTable::try_from(saved).ok());
+                Ok(table.map(Rc::new))
+            }
+            Err(error) => Err(Failure::Unavailable {
+                what: error.to_string(),
+            }),
+        }
+    }
+}
+
+/// Who could tell is out of reach.
+pub fn nobody_knows() -> Failure {
+    Failure::Unavailable {
+        what: "the tokens of the deployment".to_owned(),
+    }
+}
+
+/// The token of an `Authorization` header.
+#[must_use]
+pub fn token_of(authorization: &str) -> Option<&str> {
+    let (scheme, token) = authorization.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// Whether a text is no token of this deployment, as far as that can be told without asking anyone.
+fn is_garbage(text: &str) -> bool {
+    match any_access() {
+        Some(table) => matches!(table.open(text), Err(Refusal::Malformed | Refusal::Forged)),
+        None => !is_token(text),
+    }
+}
+
+fn bearer_of(table: &AccessTable, text: &str) -> Option<Rc<Bearer>> {
+    let (token, principal) = table.open(text).ok()?;
+    let bearer = Bearer {
+        id: token.id().to_owned(),
+        principal: Rc::new(principal.clone()),
+    };
+    Some(remember(text, bearer, table.revision()))
+}

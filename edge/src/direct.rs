@@ -1,0 +1,119 @@
+//! Decisions in one call from the module entry: a question comes in as text and its answer goes out as text, so that no
+//! request, header or response object crosses between JavaScript and wasm.
+//!
+//! The code that decides is that of every other request. It is polled once where it stands: what this isolate can
+//! decide by itself is answered within the call, and what has to ask somebody goes on as a promise.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as Polling, Poll, Wake, Waker};
+
+use futures_util::task::AtomicWaker;
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen_futures::future_to_promise;
+use weir_shared::access::endpoint::{Endpoint, find};
+use worker::worker_sys::Context as RawContext;
+use worker::{Context, Env};
+
+use crate::auth::admit_bearer;
+use crate::auth::bearer::Tokens;
+use crate::http::failure::Failure;
+use crate::http::reply::Reply;
+use crate::isolate::at_one_instant;
+use crate::isolate::request::RequestHandles;
+use crate::routes::check::Asked;
+use crate::routes::place::Whence;
+
+/// Answers `POST path`, one of the two that decide: the text of [`Reply::into_text`], or a promise of it. `region` is
+/// what pins the request to one, `continent` and `longitude` are the platform's words on where it arrived.
+#[wasm_bindgen]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a text is the cheapest thing to hand over; one object of all would cost a call a field"
+)]
+pub fn decide(
+    env: Env,
+    context: RawContext,
+    path: String,
+    authorization: String,
+    region: Option<String>,
+    continent: Option<String>,
+    longitude: Option<String>,
+    body: Vec<u8>,
+) -> JsValue {
+    let question = Question {
+        handles: RequestHandles::new(env, Context::new(context)),
+        path,
+        authorization,
+        whence: Whence {
+            region,
+            continent,
+            longitude: longitude.and_then(|text| text.parse().ok()),
+        },
+        body,
+    };
+    at_once(Box::pin(async move {
+        let reply = question.answer().await.unwrap_or_else(Failure::reply);
+        JsValue::from(reply.into_text())
+    }))
+}
+
+struct Question {
+    handles: RequestHandles,
+    path: String,
+    authorization: String,
+    whence: Whence,
+    body: Vec<u8>,
+}
+
+impl Question {
+    async fn answer(&self) -> Result<Reply, Failure> {
+        let matched = find("POST", &self.path).map_err(|_| Failure::NotFound {
+            what: "route",
+            field: None,
+        })?;
+        let tokens = Tokens {
+            whence: &self.whence,
+            handles: &self.handles,
+            route: matched.route,
+        };
+        let caller = admit_bearer(&self.authorization, &tokens, &matched).await?;
+        let asked = Asked {
+            handles: &self.handles,
+            whence: &self.whence,
+            caller: &caller,
+            body: &self.body,
+        };
+        match matched.route.endpoint {
+            Endpoint::CheckBatch => asked.batch().await,
+            _ => asked.check().await,
+        }
+    }
+}
+
+/// What a future comes to where nothing has to be waited for, else a promise of it.
+fn at_once(mut future: Pin<Box<dyn Future<Output = JsValue>>>) -> JsValue {
+    let relay = Arc::new(Relay::default());
+    let waker = Waker::from(Arc::clone(&relay));
+    let polled = at_one_instant(|| future.as_mut().poll(&mut Polling::from_waker(&waker)));
+    if let Poll::Ready(value) = polled {
+        return value;
+    }
+    let rest = poll_fn(move |polling| {
+        relay.0.register(polling.waker());
+        future.as_mut().poll(&mut Polling::from_waker(&waker))
+    });
+    future_to_promise(async move { Ok(rest.await) }).into()
+}
+
+/// Wakes whoever polls now: some futures keep the first waker that they see.
+#[derive(Default)]
+struct Relay(AtomicWaker);
+
+impl Wake for Relay {
+    fn wake(self: Arc<Self>) {
+        self.0.wake();
+    }
+}
