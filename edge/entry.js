@@ -9,12 +9,13 @@ import Worker, { Coordinator, Ledger, Region, Registry } from "./worker.js";
 
 export { Coordinator, Ledger, Region, Registry };
 
-const { decide } = Worker.prototype;
+const { ready, decide, chores } = Worker.prototype;
 
 // Set when wasm has stopped on a panic: the Worker then starts anew with its next request.
 const wasm = globalThis.__worker_init_state;
 
-const DECIDES = new Set(["/v1/check", "/v1/check/batch"]);
+const CHECK = "/v1/check";
+const DECIDES = new Set([CHECK, `${CHECK}/batch`]);
 
 // Longer bodies are read piece by piece, up to the same bound (`CHECK_BODY_BYTES_MAX`).
 const BODY_BYTES_MAX = 65536;
@@ -35,7 +36,20 @@ const isPlain = (headers) => {
 const pinned = (headers, env) =>
   (env.ALLOW_REGION_HEADER === "1" ? headers.get("weir-region") : null) ?? env.REGION;
 
-// The response of a text of lines: status, body, then name and value of each header.
+// The response of what `ready` has answered: a line whether there are chores, the body, and the values of three headers.
+const respondReady = (lines, batch) => {
+  const headers = { "content-type": JSON_TYPE, "cache-control": "no-store" };
+  if (!batch) {
+    headers["ratelimit-policy"] = lines[2];
+    headers.ratelimit = lines[3];
+    if (lines.length > 4) {
+      headers["retry-after"] = lines[4];
+    }
+  }
+  return new Response(lines[1], { headers });
+};
+
+// The response of what `decide` has answered: lines of status, body, then name and value of each header.
 const respond = (text) => {
   const lines = text.split("\n");
   const status = +lines[0];
@@ -46,11 +60,19 @@ const respond = (text) => {
   return new Response(lines[1], { status, headers });
 };
 
-const answer = async (request, path, authorization, env, context) => {
-  const region = pinned(request.headers, env);
+const answer = async (request, path, authorization, region, env, context) => {
   const { continent, longitude } = (region === undefined && request.cf) || {};
+  const batch = path.length > CHECK.length;
   const body = new Uint8Array(await request.arrayBuffer());
   try {
+    const held = ready(authorization, region, continent, longitude, batch, body);
+    if (held !== undefined) {
+      const lines = held.split("\n");
+      if (lines[0] === "1") {
+        chores(env, context);
+      }
+      return respondReady(lines, batch);
+    }
     const text = decide(env, context, path, authorization, region, continent, longitude, body);
     return respond(typeof text === "string" ? text : await text);
   } catch (error) {
@@ -61,11 +83,12 @@ const answer = async (request, path, authorization, env, context) => {
 
 export default class extends WorkerEntrypoint {
   fetch(request) {
-    if (request.method === "POST" && !wasm.criticalError) {
-      const path = pathOf(request.url);
-      const authorization = DECIDES.has(path) ? request.headers.get("authorization") : null;
-      if (authorization !== null && isPlain(request.headers)) {
-        return answer(request, path, authorization, this.env, this.ctx);
+    const path = pathOf(request.url);
+    if (DECIDES.has(path) && request.method === "POST" && !wasm.criticalError) {
+      const { headers } = request;
+      const authorization = headers.get("authorization");
+      if (authorization !== null && isPlain(headers)) {
+        return answer(request, path, authorization, pinned(headers, this.env), this.env, this.ctx);
       }
     }
     return new Worker(this.ctx, this.env).fetch(request);

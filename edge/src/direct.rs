@@ -15,16 +15,52 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen_futures::future_to_promise;
 use weir_shared::access::endpoint::{Endpoint, find};
 use worker::worker_sys::Context as RawContext;
-use worker::{Context, Env};
+use worker::{Context, Env, console_error};
 
 use crate::auth::admit_bearer;
 use crate::auth::bearer::Tokens;
 use crate::http::failure::Failure;
 use crate::http::reply::Reply;
-use crate::isolate::at_one_instant;
 use crate::isolate::request::RequestHandles;
+use crate::isolate::{at_one_instant, contact, regions};
 use crate::routes::check::Asked;
 use crate::routes::place::Whence;
+use crate::routes::ready;
+
+/// Answers `POST /v1/check` (or its batch) from what this isolate holds: the text of [`ready::answer`], or nothing where it
+/// takes [`decide`] to answer.
+#[wasm_bindgen]
+#[must_use]
+pub fn ready(
+    authorization: &str,
+    region: Option<String>,
+    continent: Option<String>,
+    longitude: Option<String>,
+    batch: bool,
+    body: &[u8],
+) -> Option<String> {
+    let whence = whence(region, continent, longitude);
+    at_one_instant(|| ready::answer(authorization, &whence, batch, body))
+}
+
+/// Does what answers of [`ready`] have left to do.
+#[wasm_bindgen]
+pub fn chores(env: Env, context: RawContext) {
+    let handles = RequestHandles::new(env, Context::new(context));
+    for region in regions() {
+        if let Err(failure) = contact::chores(&handles, &region) {
+            console_error!("chores: {failure:?}");
+        }
+    }
+}
+
+fn whence(region: Option<String>, continent: Option<String>, longitude: Option<String>) -> Whence {
+    Whence {
+        region,
+        continent,
+        longitude: longitude.and_then(|text| text.parse().ok()),
+    }
+}
 
 /// Answers `POST path`, one of the two that decide: the text of [`Reply::into_text`], or a promise of it. `region` is
 /// what pins the request to one, `continent` and `longitude` are the platform's words on where it arrived.
@@ -47,11 +83,7 @@ pub fn decide(
         handles: RequestHandles::new(env, Context::new(context)),
         path,
         authorization,
-        whence: Whence {
-            region,
-            continent,
-            longitude: longitude.and_then(|text| text.parse().ok()),
-        },
+        whence: whence(region, continent, longitude),
         body,
     };
     at_once(Box::pin(async move {

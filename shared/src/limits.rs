@@ -323,6 +323,9 @@ pub const LENDER_ACCOUNTS_MAX: usize = 100_000;
 /// row may have.
 pub const TOKENS_MAX: usize = 2_000;
 
+/// Tenants and budgets that an isolate keeps planned: more than are asked for at a time, in some 2 MB.
+pub const READY_MAX: usize = 4_096;
+
 /// Tokens that an isolate remembers as verified: more than the clients of one isolate bring, in some 300 kB.
 pub const TOKENS_VERIFIED_MAX: usize = 1_024;
 

@@ -42,15 +42,15 @@ pub fn headers(dialect: HeaderDialect, answered: &Answered, now: EpochMs) -> Vec
     };
     let body = &answered.body;
     if let (false, Some(retry_ms)) = (body.allowed, body.retry_after_ms) {
-        let retry_s = retry_ms.div_ceil(1_000).max(1);
-        headers.push(("retry-after", retry_s.to_string()));
+        headers.push(("retry-after", retry_after_s(retry_ms).to_string()));
     }
     headers
 }
 
 /// `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10: lists of structured fields, one item
 /// for each budget and limit that had a say.
-fn ietf(standings: &[Standing], now: EpochMs) -> Vec<Header> {
+#[must_use]
+pub fn ietf(standings: &[Standing], now: EpochMs) -> Vec<Header> {
     // Nothing bounds what was asked.
     if standings.is_empty() {
         return Vec::new();
@@ -80,11 +80,12 @@ fn item(list: &mut String, name: &str, first: (char, u64), second: (char, u64)) 
     list.push('"');
     list.push_str(name);
     list.push('"');
+    let mut digits = itoa::Buffer::new();
     for (parameter, value) in [first, second] {
         list.push(';');
         list.push(parameter);
         list.push('=');
-        list.push_str(&value.to_string());
+        list.push_str(digits.format(value));
     }
 }
 
@@ -97,6 +98,12 @@ fn x_ratelimit(answered: &Answered, now: EpochMs) -> Vec<Header> {
         ("x-ratelimit-remaining", body.remaining.to_string()),
         ("x-ratelimit-reset", reset_s.to_string()),
     ]
+}
+
+/// Seconds of a `Retry-After`: never 0, which would invite a request that is denied again.
+#[must_use]
+pub fn retry_after_s(after_ms: u64) -> u64 {
+    after_ms.div_ceil(1_000).max(1)
 }
 
 fn reset_s(reset_at: EpochMs, now: EpochMs) -> u64 {

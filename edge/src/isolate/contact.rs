@@ -263,6 +263,28 @@ pub fn tend(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Makes sure that whoever has to be told or asked something is, after decisions that waited for nothing.
+///
+/// # Errors
+/// When the isolate decides for too many regions.
+pub fn chores(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
+    let now = now();
+    let bodies = with(region, |view| {
+        let low = std::mem::take(&mut view.low);
+        let loaded = view.loaded.clone();
+        let bodies = low.iter().filter_map(|pool| {
+            let loaded = loaded.as_ref()?;
+            let terms = loaded.policy.terms(pool, region, loaded.revision)?;
+            view.holder(pool).begin(terms, now)
+        });
+        bodies.collect::<Vec<_>>()
+    })?;
+    if !bodies.is_empty() {
+        let _landing = start(handles, region, bodies)?;
+    }
+    tend(handles, region)
+}
+
 async fn rounds(env: &Env, region: &str) {
     let started = now();
     loop {

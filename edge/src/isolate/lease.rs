@@ -1,6 +1,8 @@
 //! A check of a pool, a budget or a key of a global limit: from the balance without waiting, else by one exchange with
 //! the region.
 
+use std::borrow::Cow;
+
 use futures_channel::oneshot;
 use weir_shared::decision::{Decision, Reason, Retry};
 use weir_shared::fairness::ask::Party;
@@ -26,7 +28,7 @@ pub struct LeaseCheck<'a> {
     /// Its terms.
     pub terms: &'a Terms,
     /// For whom.
-    pub party: Party,
+    pub party: Cow<'a, Party>,
     /// Units to charge, in the terms' scale; 0 looks.
     pub cost: u64,
     /// Why it is denied when the window is used up.
@@ -35,6 +37,16 @@ pub struct LeaseCheck<'a> {
 
 /// A decision, and the window it was charged to.
 pub type Decided = (Decision, Option<WindowLabel>);
+
+/// What a holder can say by itself.
+pub enum Held {
+    /// It decides.
+    Decided(Decided),
+    /// The region has to be asked.
+    Short,
+    /// Who could tell is out of reach.
+    Unknown,
+}
 
 impl LeaseCheck<'_> {
     /// Decides, and asks for more in the background where units run low. `None` when a newer policy has no such pool
@@ -109,25 +121,32 @@ impl LeaseCheck<'_> {
 
     /// What can be decided without asking.
     fn look(&self, view: &mut RegionView, ticket: Option<Ticket>, now: EpochMs) -> Option<Decided> {
-        let holder = view.holder(self.pool);
+        match self.held(view.holder(self.pool), ticket, now) {
+            Held::Short => None,
+            Held::Unknown => Some(self.unavailable(view, now)),
+            Held::Decided(decided) => Some(decided),
+        }
+    }
+
+    /// What a holder decides by itself.
+    pub fn held(&self, holder: &mut Holder, ticket: Option<Ticket>, now: EpochMs) -> Held {
         holder.advance(now);
-        match holder.outlook(&self.party, self.need(), ticket, now) {
+        let told = match holder.outlook(&self.party, self.need(), ticket, now) {
             Outlook::Short => None,
-            Outlook::Unknown => Some(self.unavailable(view, now)),
+            Outlook::Unknown => return Held::Unknown,
             Outlook::Covered => {
-                holder.open_lease(now)?;
+                let open = holder.open_lease(now).is_some();
                 let empty = self.cost == 0 && self.left(holder, now) == 0;
-                if !empty && !holder.spend(&self.party, self.cost, now) {
-                    return None;
-                }
-                self.told(holder, !empty, now)
+                let spent = open && (empty || holder.spend(&self.party, self.cost, now));
+                spent.then(|| self.told(holder, !empty, now)).flatten()
             }
             Outlook::Exhausted => {
                 holder.deny(&self.party, self.cost, now);
                 // Of a rolling window that may be known when the lease is over.
                 self.told(holder, false, now)
             }
-        }
+        };
+        told.map_or(Held::Short, Held::Decided)
     }
 
     /// A cost of 0 only looks: it needs an open window, and no unit of it.

@@ -16,6 +16,7 @@ pub mod overload;
 pub mod parts;
 pub mod plan;
 pub mod question;
+pub mod ready;
 pub mod region;
 pub mod request;
 pub mod settle;
@@ -134,6 +135,35 @@ pub fn any_access() -> Option<Rc<AccessTable>> {
 pub fn verified(text: &str, revision: Revision) -> Option<Rc<Bearer>> {
     let isolate = |isolate: &Isolate| isolate.verified.as_ref()?.get(text, revision);
     ISOLATE.with(|cell| isolate(&*cell.try_borrow().ok()?))
+}
+
+/// One step on the view of a region that the isolate knows, for the bearer of a token that was verified by the tokens
+/// of that view; `None` where one of both is not known, or is to be asked for anew.
+pub fn known<R>(
+    token: &str,
+    region: impl FnOnce(&Policy) -> Option<String>,
+    step: impl FnOnce(&mut RegionView, &str, &Bearer) -> Option<R>,
+) -> Option<R> {
+    let now = now();
+    let policy = any_policy()?;
+    let region = region(&policy)?;
+    ISOLATE.with(|isolate| {
+        let mut isolate = isolate.try_borrow_mut().ok()?;
+        let Isolate {
+            regions, verified, ..
+        } = &mut *isolate;
+        let view = regions.get_mut(&region).filter(|view| view.is_fresh(now))?;
+        let bearer = verified.as_ref()?.get(token, view.tokens.revision())?;
+        step(view, &region, &bearer)
+    })
+}
+
+/// The regions that the isolate decides for.
+pub fn regions() -> Vec<String> {
+    ISOLATE.with(|isolate| match isolate.try_borrow() {
+        Ok(isolate) => isolate.regions.keys().cloned().collect(),
+        Err(_) => Vec::new(),
+    })
 }
 
 /// Whether a token was verified once: then it is no garbage.

@@ -1,6 +1,7 @@
 //! One question, decided: first what this isolate holds, then what shards keep. Nothing is charged unless
 //! every enforced check admits.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use weir_shared::decision::Reason;
@@ -296,7 +297,7 @@ impl<'a> Question<'a> {
             region: self.region,
             pool,
             terms,
-            party: seat.unwrap_or_else(|_| party.clone()),
+            party: seat.unwrap_or(Cow::Borrowed(party)),
             cost: if dimension.look { 0 } else { dimension.units },
             denial: *denial,
         })

@@ -1,6 +1,7 @@
 //! What an isolate knows of one region: its policy, its holder of each pool, the keys it keeps or has drawn from, its
 //! counters.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -25,6 +26,7 @@ use worker::console_error;
 use super::access::Tokens;
 use super::kept::scope_of;
 use super::overload::Resources;
+use super::ready::Ready;
 
 /// The isolate lives once: another one has another id.
 const INCARNATION: Incarnation = Incarnation(1);
@@ -58,6 +60,10 @@ pub struct RegionView {
     pub outbox: Outbox,
     /// The tokens.
     pub tokens: Tokens,
+    /// What was asked of budgets lately.
+    pub ready: Ready,
+    /// Pools of which units run low, to be asked for.
+    pub low: Vec<String>,
     /// Resources that may be overloaded.
     pub overload: Resources,
     /// The keys of limits that this isolate keeps for itself.
@@ -85,6 +91,8 @@ impl RegionView {
             tended_until: EpochMs(0),
             outbox: Outbox::new(id, INCARNATION),
             tokens: Tokens::default(),
+            ready: Ready::default(),
+            low: Vec::new(),
             overload: Resources::default(),
             store: Store::default(),
             budgets: BTreeMap::new(),
@@ -113,10 +121,20 @@ impl RegionView {
             .expect("it was there, or was put there")
     }
 
-    /// For whom a tenant's requests count at the holder of a pool.
-    pub fn seat(&self, pool: &str, party: &Party) -> Party {
-        let holder = self.holders.get(pool);
-        holder.map_or_else(|| party.clone(), |holder| holder.seat(party))
+    /// The holder of a pool, where there is one.
+    pub fn known_holder(&mut self, pool: &str) -> Option<&mut Holder> {
+        self.holders.get_mut(pool)
+    }
+
+    /// For whom a tenant's requests count at the holder of a pool: for itself, or where there are too many that the
+    /// policy does not name, for all of those together.
+    pub fn seat<'a>(&self, pool: &str, party: &'a Party) -> Cow<'a, Party> {
+        match self.holders.get(pool) {
+            Some(holder) if !party.name.is_empty() && !holder.has_seat(party) => {
+                Cow::Owned(Party::overflow())
+            }
+            _ => Cow::Borrowed(party),
+        }
     }
 
     /// Whether there is a holder of the pool, or room for one.

@@ -7,6 +7,7 @@ mod metrics;
 mod operator;
 mod own;
 pub mod place;
+pub mod ready;
 mod report;
 mod reserve;
 mod session;

@@ -80,7 +80,8 @@ impl Whence {
         Ok((region, loaded))
     }
 
-    fn arrival(&self) -> Arrival<'_> {
+    /// Where it arrived.
+    pub fn arrival(&self) -> Arrival<'_> {
         Arrival {
             continent: self.continent.as_deref(),
             longitude: self.longitude,

@@ -1,11 +1,13 @@
 //! Questions that were checked: what to charge, to whom, how much. What they name may still be unknown to the policy.
 
 pub mod batch;
+pub mod decision_text;
 pub mod guard;
 pub mod report;
 pub mod reserve;
 pub mod reset;
 pub mod settle;
+pub mod short;
 mod target;
 
 use std::collections::BTreeSet;

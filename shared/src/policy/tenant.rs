@@ -103,6 +103,15 @@ impl Tiers {
         self.tenants.get(tenant)
     }
 
+    /// Whether a tenant's claims are the same at every instant: nothing is overridden of it nor of those above it.
+    #[must_use]
+    pub fn stands(&self, tenant: &str) -> bool {
+        let own = self.tenants.get(tenant);
+        let line = std::iter::successors(own, |one| self.tenants.get(one.parent.as_deref()?));
+        let mut line = line.take(TENANT_DEPTH_MAX);
+        line.all(|one| one.overrides.iter().next().is_none())
+    }
+
     /// The tenants that the policy names, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Named)> {
         self.tenants

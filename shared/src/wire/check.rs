@@ -130,6 +130,23 @@ pub enum Reason {
     Never,
 }
 
+impl Reason {
+    /// As it is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Admitted => "admitted",
+            Self::OverShare => "over_share",
+            Self::CapReached => "cap_reached",
+            Self::LimitExceeded => "limit_exceeded",
+            Self::Concurrency => "concurrency",
+            Self::Overloaded => "overloaded",
+            Self::Unavailable => "unavailable",
+            Self::Never => "never",
+        }
+    }
+}
+
 /// The decision. Times are epoch milliseconds; `retry_after_ms` is null only for `never`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecisionBody {

@@ -447,17 +447,6 @@ impl Holder {
         self.purses.len() < most || self.purses.contains_key(&party.name)
     }
 
-    /// For whom a tenant's requests count here: for itself, or where there are too many that the policy does not name,
-    /// for all of those together.
-    #[must_use]
-    pub fn seat(&self, party: &Party) -> Party {
-        if party.name.is_empty() || self.has_seat(party) {
-            party.clone()
-        } else {
-            Party::overflow()
-        }
-    }
-
     /// The tenant's purse, made where it has none. `None` when there are too many.
     fn purse(&mut self, party: &Party, now: EpochMs) -> Option<&mut Purse> {
         if !self.purses.contains_key(&party.name) {

@@ -1,0 +1,72 @@
+//! A decision as JSON, written without a form in between.
+
+use crate::decision::Decision;
+use crate::units::{Revision, WindowLabel};
+
+/// A decision on a budget, byte for byte as `serde_json` writes it of a
+/// [`DecisionBody`](crate::wire::check::DecisionBody) without reservation and slot. Names are labels, which need no escape.
+///
+/// ```
+/// use weir_shared::check::decision_text::DecisionText;
+/// use weir_shared::decision::{Decision, Retry};
+/// use weir_shared::units::{EpochMs, Revision, WindowLabel};
+/// use weir_shared::wire::check::Reason;
+/// let decision = Decision {
+///     reason: Reason::OverShare, limit: 10, remaining: 0, reset_at: EpochMs(2_000), retry: Retry::AfterMs(150),
+/// };
+/// let mut text = String::new();
+/// DecisionText { decision, binding: "tokens", region: "weur", window: WindowLabel(3), revision: Revision(7) }.write(&mut text);
+/// assert_eq!(text, concat!(
+///     r#"{"allowed":false,"limit":10,"remaining":0,"reset_at":2000,"retry_after_ms":150,"binding":"tokens","#,
+///     r#""reason":"over_share","region":"weur","window":3,"policy_revision":7}"#,
+/// ));
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct DecisionText<'a> {
+    /// The decision.
+    pub decision: Decision,
+    /// The budget.
+    pub binding: &'a str,
+    /// The region that decided.
+    pub region: &'a str,
+    /// The window that was charged.
+    pub window: WindowLabel,
+    /// The policy that was applied.
+    pub revision: Revision,
+}
+
+/// Room for one decision: its names have at most 64 bytes, most have ten.
+const BYTES_EXPECTED: usize = 256;
+
+impl DecisionText<'_> {
+    /// Adds it to a text.
+    pub fn write(&self, text: &mut String) {
+        text.reserve(BYTES_EXPECTED);
+        let decision = &self.decision;
+        let mut digits = itoa::Buffer::new();
+        let mut number = |text: &mut String, before: &str, number: u64| {
+            text.push_str(before);
+            text.push_str(digits.format(number));
+        };
+        text.push_str("{\"allowed\":");
+        text.push_str(if decision.admitted() { "true" } else { "false" });
+        number(text, ",\"limit\":", decision.limit);
+        number(text, ",\"remaining\":", decision.remaining);
+        number(text, ",\"reset_at\":", decision.reset_at.0);
+        match decision.retry.after_ms() {
+            Some(after_ms) => number(text, ",\"retry_after_ms\":", after_ms),
+            None => text.push_str(",\"retry_after_ms\":null"),
+        }
+        for (before, name) in [
+            (",\"binding\":\"", self.binding),
+            ("\",\"reason\":\"", decision.reason.name()),
+            ("\",\"region\":\"", self.region),
+        ] {
+            text.push_str(before);
+            text.push_str(name);
+        }
+        number(text, "\",\"window\":", self.window.0);
+        number(text, ",\"policy_revision\":", self.revision.0);
+        text.push('}');
+    }
+}
