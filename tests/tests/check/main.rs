@@ -6,6 +6,7 @@ mod forms;
 mod headers;
 mod limit;
 mod shipped;
+mod ways;
 
 use serde_json::Value;
 use weir_tests::fixtures::{gcra, policy, with};
