@@ -58,7 +58,8 @@ impl Rows {
             .collect()
     }
 
-    /// Takes a page of an answer. While the order is `held` known rows keep their places.
+    /// Takes a page of an answer. While the order is `held` known rows keep their places; rows that only follow them are
+    /// shown at once, and so is whoever is the first of all.
     pub fn take(&mut self, reply: TenantsReply, held: bool) {
         let page = usize::try_from(reply.page.page).unwrap_or(1);
         self.total = usize::try_from(reply.page.total).ok();
@@ -69,7 +70,7 @@ impl Rows {
             self.figures.insert(row.tenant.clone(), Arc::new(row));
         }
         match self.shown.get(&page) {
-            Some(shown) if held && *shown != names => {
+            Some(shown) if held && !names.starts_with(shown) => {
                 self.newer.insert(page, names);
             }
             _ => {
@@ -229,6 +230,17 @@ mod tests {
         }
         assert!(!rows.order_is_old());
         assert_eq!(shown(&rows), expected(&[("a", 3), ("b", 2)]));
+    }
+
+    #[test]
+    fn who_takes_nobodys_place_is_shown_at_once() {
+        let mut rows = Rows::default();
+        rows.take(reply(1, 0, &[]), true);
+        rows.take(reply(1, 1, &[("a", 9)]), true);
+        assert_eq!(shown(&rows), expected(&[("a", 9)]));
+        rows.take(reply(1, 2, &[("a", 9), ("b", 5)]), true);
+        assert_eq!(shown(&rows), expected(&[("a", 9), ("b", 5)]));
+        assert!(!rows.order_is_old());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use futures_channel::oneshot;
 use futures_util::future::join_all;
 use serde::Deserialize;
 use weir_shared::accounting::counters::Decided;
+use weir_shared::accounting::frame::Outcome;
 use weir_shared::accounting::pending::InWindow;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::algorithms::scale::ScaledReceipt;
@@ -192,9 +193,9 @@ fn apply(
         }
     }
     if let Some(frame) = &reply.frame
-        && view.outbox.finish(frame) == Some(false)
+        && view.outbox.finish(frame) == Some(Outcome::GivenUp)
     {
-        console_error!("a frame was given up: the region has woken in between");
+        console_error!("a frame was given up: an earlier life of the region may have counted it");
     }
     if let Some(policy) = &reply.policy {
         // Read alone: a policy that is too new to be read must not cost the rest of the answer.

@@ -11,16 +11,13 @@ use super::interval;
 use super::ledger::{Totals, by_row};
 use super::windows::{Finished, Windows};
 use crate::limits::{JOURNAL_ENTRIES_MAX, LEDGER_ROWS, MINUTE_MS};
-use crate::units::{EpochMs, Incarnation};
+use crate::units::EpochMs;
 use crate::wire::accounting::{Counters, FrameBody, FrameReply, Tally, TenantCounters};
 use crate::wire::cells::{StoredCell, StoredEntry, StoredMarks};
 use crate::wire::count::Count;
 use crate::wire::series::TotalsReply;
 use crate::wire::usage::Usage;
 use crate::wire::windows::StoredWindow;
-
-/// A ledger remembers durably, so it has one life.
-const INCARNATION: Incarnation = Incarnation(1);
 
 /// What a ledger has counted.
 #[derive(Debug, Clone, Default)]
@@ -125,7 +122,7 @@ impl Books {
     /// Takes a frame.
     #[must_use]
     pub fn take(&mut self, frame: &FrameBody, now: EpochMs) -> Taken {
-        let mut inbox = Inbox::new(INCARNATION, std::mem::take(&mut self.counted));
+        let mut inbox = Inbox::durable(std::mem::take(&mut self.counted));
         let (add, reply) = inbox.take(frame);
         self.counted = inbox.into_counted();
         if !add {

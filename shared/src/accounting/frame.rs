@@ -1,8 +1,10 @@
 //! Frames: counters travel from isolate to `Region` and from `Region` to `Ledger`, and are counted exactly once.
 //!
 //! The sender repeats an unanswered frame as it was. The receiver counts a frame once per (sender, incarnation,
-//! sequence). A receiver that has lost its memory cannot know whether an earlier life counted a repeated frame: it
-//! gives it up, so a death loses at most what was under way and never counts twice.
+//! sequence). One that has lost its memory cannot know whether an earlier life counted a frame that was addressed to
+//! that life, and refuses it. The sender knows: one that it had sent once is counted by nobody, and goes to the new
+//! life; one that it had repeated is given up. So a death loses at most what was under way, a sleep loses nothing, and
+//! neither counts twice.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +24,27 @@ pub struct Outbox {
     sequence: Sequence,
     receiver: Incarnation,
     pending: Pending,
-    sent: Option<(FrameBody, EpochMs, bool)>,
+    sent: Option<Sent>,
+}
+
+/// A frame that is not done with.
+#[derive(Debug, Clone)]
+struct Sent {
+    body: FrameBody,
+    /// When it was last sent; `None` before the first time.
+    at: Option<EpochMs>,
+    in_flight: bool,
+}
+
+/// What became of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The receiver has counted it.
+    Counted,
+    /// The receiver woke since it was last heard of, and nobody has counted the frame: the next one brings it.
+    Readdressed,
+    /// It is lost: an earlier life of the receiver may have counted it, or this one cannot read it.
+    GivenUp,
 }
 
 impl Outbox {
@@ -84,14 +106,15 @@ impl Outbox {
 
     /// The next frame, or the unanswered one again. `None` while one is in flight, or with nothing to tell.
     pub fn begin(&mut self, now: EpochMs) -> Option<FrameBody> {
-        if let Some((body, sent_at, in_flight)) = self.sent.as_mut() {
-            if *in_flight && now.since(*sent_at) < CALL_MS_MAX {
+        if let Some(sent) = self.sent.as_mut() {
+            let late = |at: EpochMs| now.since(at) >= CALL_MS_MAX;
+            if sent.in_flight && !sent.at.is_none_or(late) {
                 return None;
             }
-            body.again = true;
-            *sent_at = now;
-            *in_flight = true;
-            return Some(body.clone());
+            sent.body.again = sent.at.is_some();
+            sent.at = Some(now);
+            sent.in_flight = true;
+            return Some(sent.body.clone());
         }
         if self.pending.is_empty() {
             return None;
@@ -106,27 +129,44 @@ impl Outbox {
             ..FrameBody::default()
         };
         self.pending.fill(&mut body);
-        self.sent = Some((body.clone(), now, true));
+        self.sent = Some(Sent {
+            body: body.clone(),
+            at: Some(now),
+            in_flight: true,
+        });
         Some(body)
     }
 
-    /// The frame was answered. Returns whether the receiver counted it; `None` for another frame's answer.
-    pub fn finish(&mut self, reply: &FrameReply) -> Option<bool> {
-        let (body, _, _) = self.sent.as_ref()?;
-        if body.sequence != reply.sequence {
-            return None;
-        }
+    /// The frame was answered. Returns what became of it; `None` for another frame's answer.
+    pub fn finish(&mut self, reply: &FrameReply) -> Option<Outcome> {
+        let answered = |sent: &Sent| sent.body.sequence == reply.sequence;
+        let mut sent = self.sent.take_if(|sent| answered(sent))?;
         self.receiver = reply.receiver;
-        self.sent = None;
-        Some(reply.counted)
+        if reply.counted {
+            return Some(Outcome::Counted);
+        }
+        // What the receiver's present life refuses although it was addressed to it, it will never take.
+        if sent.body.again || sent.body.receiver == reply.receiver {
+            return Some(Outcome::GivenUp);
+        }
+        // Under a number of its own, as a copy of the refused one must never be taken for it.
+        self.sequence = Sequence(self.sequence.0 + 1);
+        sent.body.sequence = self.sequence;
+        sent.body.receiver = reply.receiver;
+        self.sent = Some(Sent {
+            at: None,
+            in_flight: false,
+            ..sent
+        });
+        Some(Outcome::Readdressed)
     }
 
     /// The frame was not answered in time: it will be sent again.
     pub fn fail(&mut self, sequence: Sequence) {
-        if let Some((body, _, in_flight)) = self.sent.as_mut()
-            && body.sequence == sequence
+        if let Some(sent) = self.sent.as_mut()
+            && sent.body.sequence == sequence
         {
-            *in_flight = false;
+            sent.in_flight = false;
         }
     }
 }
@@ -138,15 +178,28 @@ pub type Counted = BTreeMap<HolderId, (Incarnation, Sequence)>;
 #[derive(Debug, Clone)]
 pub struct Inbox {
     incarnation: Incarnation,
+    durable: bool,
     counted: Counted,
 }
 
 impl Inbox {
-    /// An inbox with what it remembers. A receiver whose memory is durable keeps one incarnation for good.
+    /// An inbox of one life of a receiver that forgets what it counted when it dies.
     #[must_use]
-    pub fn new(incarnation: Incarnation, counted: Counted) -> Self {
+    pub fn new(incarnation: Incarnation) -> Self {
         Self {
             incarnation,
+            durable: false,
+            counted: Counted::new(),
+        }
+    }
+
+    /// An inbox of a receiver whose memory is durable, with what it remembers: however often it wakes it lives once, and
+    /// it knows of each frame whether it counted it.
+    #[must_use]
+    pub fn durable(counted: Counted) -> Self {
+        Self {
+            incarnation: Incarnation(1),
+            durable: true,
             counted,
         }
     }
@@ -157,18 +210,16 @@ impl Inbox {
         let this = (frame.incarnation, frame.sequence);
         let known = self.counted.get(&frame.sender).copied();
         let heard_before = frame.receiver == self.incarnation || frame.receiver == Incarnation(0);
-        let certain = match known {
-            Some(_) => true,
-            None => heard_before && !frame.again,
-        };
-        let add = version_accepted(frame.v) && certain && known.is_none_or(|last| last < this);
-        if add || known.is_none() {
+        let certain = self.durable || known.is_some() || (heard_before && !frame.again);
+        let counted = certain && version_accepted(frame.v);
+        let add = counted && known.is_none_or(|last| last < this);
+        if add {
             self.remember(frame.sender, this);
         }
         let reply = FrameReply {
             sequence: frame.sequence,
             receiver: self.incarnation,
-            counted: certain && version_accepted(frame.v),
+            counted,
         };
         (add, reply)
     }
@@ -213,7 +264,7 @@ mod tests {
     #[test]
     fn a_frame_that_is_repeated_is_counted_once() {
         let mut outbox = outbox();
-        let mut inbox = Inbox::new(Incarnation(1), Counted::new());
+        let mut inbox = Inbox::new(Incarnation(1));
         outbox.count("acme", Charged::Budget("tokens"), true, 5);
         let first = outbox.begin(EpochMs(0)).unwrap();
         assert_eq!(
@@ -226,7 +277,7 @@ mod tests {
         assert!(inbox.take(&first).0);
         let (added, reply) = inbox.take(&again);
         assert!(!added);
-        assert_eq!(outbox.finish(&reply), Some(true));
+        assert_eq!(outbox.finish(&reply), Some(Outcome::Counted));
         assert!(outbox.is_empty());
     }
 
@@ -235,14 +286,14 @@ mod tests {
         let mut outbox = outbox();
         outbox.count("acme", Charged::Budget("tokens"), true, 5);
         let first = outbox.begin(EpochMs(0)).unwrap();
-        let mut before = Inbox::new(Incarnation(1), Counted::new());
+        let mut before = Inbox::new(Incarnation(1));
         assert!(before.take(&first).0);
         outbox.fail(first.sequence);
         let again = outbox.begin(EpochMs(2_000)).unwrap();
-        let mut after = Inbox::new(Incarnation(2), Counted::new());
+        let mut after = Inbox::new(Incarnation(2));
         let (added, reply) = after.take(&again);
         assert!(!added, "the life before has counted it");
-        assert_eq!(outbox.finish(&reply), Some(false));
+        assert_eq!(outbox.finish(&reply), Some(Outcome::GivenUp));
         outbox.count("acme", Charged::Budget("tokens"), true, 3);
         let next = outbox.begin(EpochMs(3_000)).unwrap();
         assert!(after.take(&next).0, "what follows is counted again");
@@ -250,8 +301,49 @@ mod tests {
     }
 
     #[test]
+    fn a_receiver_that_slept_is_sent_what_it_could_not_know() {
+        let mut outbox = outbox();
+        let mut before = Inbox::new(Incarnation(1));
+        outbox.count("acme", Charged::Budget("tokens"), true, 5);
+        let first = outbox.begin(EpochMs(0)).unwrap();
+        let (_, reply) = before.take(&first);
+        assert_eq!(outbox.finish(&reply), Some(Outcome::Counted));
+        let mut after = Inbox::new(Incarnation(2));
+        outbox.count("acme", Charged::Budget("tokens"), true, 3);
+        let unknown = outbox.begin(EpochMs(20_000)).unwrap();
+        let (added, reply) = after.take(&unknown);
+        assert!(!added, "for all that it knows the life before counted it");
+        assert_eq!(outbox.finish(&reply), Some(Outcome::Readdressed));
+        assert!(!outbox.is_empty());
+        let known = outbox.begin(EpochMs(20_001)).unwrap();
+        assert!(!known.again);
+        assert!(!after.take(&unknown).0, "a late copy is refused");
+        let (added, reply) = after.take(&known);
+        assert!(added);
+        assert_eq!(total(&known.counters), 3);
+        assert_eq!(outbox.finish(&reply), Some(Outcome::Counted));
+        assert!(outbox.is_empty());
+    }
+
+    #[test]
+    fn a_frame_that_is_refused_by_whom_it_is_addressed_to_is_given_up() {
+        let mut outbox = outbox();
+        outbox.count("acme", Charged::Budget("tokens"), true, 5);
+        let frame = outbox.begin(EpochMs(0)).unwrap();
+        let refused = |frame: &FrameBody| FrameReply {
+            sequence: frame.sequence,
+            receiver: Incarnation(2),
+            counted: false,
+        };
+        assert_eq!(outbox.finish(&refused(&frame)), Some(Outcome::Readdressed));
+        let frame = outbox.begin(EpochMs(10)).unwrap();
+        assert_eq!(outbox.finish(&refused(&frame)), Some(Outcome::GivenUp));
+        assert!(outbox.is_empty());
+    }
+
+    #[test]
     fn a_sender_that_restarts_is_counted_on() {
-        let mut inbox = Inbox::new(Incarnation(1), Counted::new());
+        let mut inbox = Inbox::new(Incarnation(1));
         for incarnation in [1, 2] {
             let mut outbox = Outbox::new(HolderId(7), Incarnation(incarnation));
             for units in [2, 4] {
@@ -259,7 +351,7 @@ mod tests {
                 let frame = outbox.begin(EpochMs(units)).unwrap();
                 let (added, reply) = inbox.take(&frame);
                 assert!(added);
-                assert_eq!(outbox.finish(&reply), Some(true));
+                assert_eq!(outbox.finish(&reply), Some(Outcome::Counted));
             }
         }
     }

@@ -143,7 +143,7 @@ pub struct FrameReply {
     pub sequence: Sequence,
     /// The receiver's life.
     pub receiver: Incarnation,
-    /// False when it cannot be known whether an earlier life of the receiver has counted the frame: it is then
-    /// given up, as counting it twice would be worse.
+    /// False when the receiver cannot know whether an earlier life of it has counted the frame. What was sent once is
+    /// then sent to this life; what was repeated is given up, as counting it twice would be worse.
     pub counted: bool,
 }

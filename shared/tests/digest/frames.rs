@@ -1,7 +1,7 @@
 //! Frames between outboxes and one inbox, with losses and restarts on both sides.
 
 use weir_shared::accounting::counters::Charged;
-use weir_shared::accounting::frame::{Counted, Inbox, Outbox};
+use weir_shared::accounting::frame::{Inbox, Outbox};
 use weir_shared::accounting::ledger::Totals;
 use weir_shared::limits::COST_MAX;
 use weir_shared::units::{EpochMs, HolderId, Incarnation};
@@ -28,7 +28,7 @@ pub(crate) fn run(seed: u64, decisions: usize) -> Log {
         random: Random::new(seed),
         now: EpochMs(START_MS),
         outboxes: outboxes.collect(),
-        inbox: Inbox::new(Incarnation(1), Counted::new()),
+        inbox: Inbox::new(Incarnation(1)),
         lives: 1,
         totals: Totals::default(),
         log: Log::default(),
@@ -55,7 +55,7 @@ impl World {
         }
         if self.random.chance(10) {
             self.lives += 1;
-            self.inbox = Inbox::new(Incarnation(self.lives), Counted::new());
+            self.inbox = Inbox::new(Incarnation(self.lives));
         }
         self.count(sender);
         if let Some(frame) = self.outboxes[sender].begin(self.now) {
@@ -98,8 +98,8 @@ impl World {
             if self.random.chance(150) {
                 self.outboxes[sender].fail(frame.sequence);
             } else {
-                let counted = self.outboxes[sender].finish(&reply);
-                self.log.number(counted.map(u64::from));
+                let outcome = self.outboxes[sender].finish(&reply);
+                self.log.number(outcome.map(|outcome| outcome as u64));
             }
         }
     }

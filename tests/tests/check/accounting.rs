@@ -12,6 +12,9 @@ use weir_tests::workerd::Setup;
 
 use crate::{HOUR_MS, LONG_MS, deployment};
 
+/// workerd puts an object to sleep ten seconds after its last call; the task that hands counters on ends a little later.
+const ASLEEP_AFTER: Duration = Duration::from_secs(14);
+
 /// The driver keeps its own books; the ledger's must be the same, per tenant, to the call and to the unit.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_ledger_counts_every_unit_once() {
@@ -75,6 +78,26 @@ async fn the_ledger_counts_every_unit_once() {
         books.difference(&workerd.client(2).unwrap().fairness().await.unwrap()),
         None
     );
+}
+
+/// An object that nobody calls is put to sleep and forgets which frames it counted; that loses none.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_ledger_counts_on_after_the_regions_slept() {
+    let (workerd, _) = deployment(Setup::three_regions(), policy(1_000, LONG_MS)).await;
+    let clients = workerd.clients().unwrap();
+    let mut books = Books::default();
+    for round in 0..2 {
+        if round > 0 {
+            tokio::time::sleep(ASLEEP_AFTER).await;
+        }
+        for (index, client) in clients.iter().enumerate() {
+            let cost = 1 + index as u64;
+            let check = budget_check("pro:hooli", BUDGET, cost);
+            let decision = client.check(&check).await.unwrap().decision;
+            books.count("pro:hooli", BUDGET, decision.allowed, cost);
+        }
+        books.await_agreement(&workerd.client(0).unwrap()).await;
+    }
 }
 
 /// Tallies by tenant and by what was charged.

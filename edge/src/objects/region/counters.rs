@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use weir_shared::accounting::frame::Outbox;
+use weir_shared::accounting::frame::{Outbox, Outcome};
 use weir_shared::federation::pool_name::PoolName;
 use weir_shared::limits::{CALL_MS_MAX, CONTACT_MS_MIN};
 use weir_shared::units::{EpochMs, WindowLabel};
@@ -157,8 +157,8 @@ impl Core {
         let take = TakeFrame { frame };
         match call(&self.env, ledger, &take, CALL_MS_MAX).await {
             Ok(reply) => {
-                let counted = self.with(|machine, _| outbox(machine).finish(&reply))?;
-                if counted == Some(false) {
+                let outcome = self.with(|machine, _| outbox(machine).finish(&reply))?;
+                if outcome == Some(Outcome::GivenUp) {
                     console_error!("a ledger gave a frame up");
                 }
             }

@@ -17,7 +17,7 @@ use std::rc::Rc;
 use futures_channel::oneshot;
 use weir_shared::access::refresh::Refresh;
 use weir_shared::access::uses::Uses;
-use weir_shared::accounting::frame::{Counted, Inbox, Outbox};
+use weir_shared::accounting::frame::{Inbox, Outbox};
 use weir_shared::clock::MonotonicClock;
 use weir_shared::federation::escrow::Escrow;
 use weir_shared::federation::pool::Pool;
@@ -185,7 +185,7 @@ impl Core {
             purged_at: now,
             heard_at: None,
             settlements: 0,
-            inbox: Inbox::new(incarnation, Counted::new()),
+            inbox: Inbox::new(incarnation),
             outbox: Outbox::new(id, incarnation),
             windows: Outbox::new(HolderId::of_name(&format!("{name}/windows")), incarnation),
             tended_until: EpochMs(0),
