@@ -293,8 +293,20 @@ impl Workerd {
 
     /// Memory in use by workerd, in KiB.
     pub fn resident_kib(&self) -> Result<u64> {
-        let process = self.process.as_ref().context("workerd is not running")?;
-        process.resident_kib()
+        self.process()?.resident_kib()
+    }
+
+    /// The process with everything that it started.
+    pub fn process(&self) -> Result<&ProcessTree> {
+        self.process.as_ref().context("workerd is not running")
+    }
+
+    /// The port of the isolate with this index.
+    pub fn port(&self, isolate: usize) -> Result<u16> {
+        let service = self.services.get(isolate);
+        Ok(service
+            .with_context(|| format!("no isolate {isolate}"))?
+            .port)
     }
 
     /// SIGKILL, in the middle of whatever it does.
