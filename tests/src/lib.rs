@@ -13,12 +13,13 @@
 //! | [`proxy`] | what stands between a browser and a server on bad days |
 //! | [`socket`] | a WebSocket |
 //! | [`schema`] | answers against the OpenAPI document |
-//! | [`load`], [`plain`], [`spread`] | what benchmarks need: a cheap load generator, Workers to stand beside, medians |
+//! | [`load`], [`plain`], [`spread`], [`bytes`] | what benchmarks need: a cheap load generator, Workers to stand beside, medians, sizes |
 //! | [`workload`], [`history`], [`checker`], [`shares`] | concurrent checks, what they saw, whether the promises held, who got what |
 //! | [`storage`] | the SQLite files of a stopped workerd |
 
 pub mod accessibility;
 pub mod browser;
+pub mod bytes;
 pub mod calls;
 pub mod checker;
 pub mod client;

@@ -27,7 +27,7 @@ pub struct Script {
 pub struct Plain {
     process: ProcessTree,
     ports: Vec<(&'static str, u16)>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Plain {
@@ -47,15 +47,10 @@ impl Plain {
         let config = config(scripts, &ports, &folder)?;
         std::fs::write(folder.path().join("workerd.capnp"), config)
             .context("write the configuration")?;
-        let mut command = Command::new(paths::workerd()?);
-        command
-            .args(["serve", "workerd.capnp"])
-            .current_dir(folder.path());
-        let process = ProcessTree::spawn(&command, &folder.path().join("workerd.log"))?;
         let mut plain = Self {
-            process,
+            process: spawn(&folder)?,
             ports,
-            _folder: folder,
+            folder,
         };
         plain.wait_ready()?;
         Ok(plain)
@@ -72,6 +67,13 @@ impl Plain {
     /// The process with everything that it started.
     pub fn process(&self) -> &ProcessTree {
         &self.process
+    }
+
+    /// Starts again on the same storage and the same ports, and waits for nothing.
+    pub fn respawn(&mut self) -> Result<()> {
+        self.process.kill_hard();
+        self.process = spawn(&self.folder)?;
+        Ok(())
     }
 
     /// SIGKILL; what they logged is not printed then.
@@ -93,6 +95,14 @@ impl Plain {
         }
         Ok(())
     }
+}
+
+fn spawn(folder: &TempDir) -> Result<ProcessTree> {
+    let mut command = Command::new(paths::workerd()?);
+    command
+        .args(["serve", "workerd.capnp"])
+        .current_dir(folder.path());
+    ProcessTree::spawn(&command, &folder.path().join("workerd.log"))
 }
 
 fn config(scripts: &[Script], ports: &[(&str, u16)], folder: &TempDir) -> Result<String> {

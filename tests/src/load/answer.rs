@@ -1,10 +1,15 @@
 //! Where an answer ends.
 
+use std::fmt;
+
 use anyhow::{Context, Result, bail, ensure};
 use memchr::{memchr_iter, memmem};
 
 /// More than any answer that is asked for.
 const BYTES_MAX: usize = 1024 * 1024;
+
+/// What a message shows of a body.
+const SHOWN_BYTES_MAX: usize = 2_000;
 
 /// One whole answer at the beginning of some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +43,15 @@ impl<'a> Answer<'a> {
         );
         let status = status(head)?;
         Ok(Some(Self { status, head, body }))
+    }
+}
+
+/// The beginning of the answer.
+impl fmt::Display for Answer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |bytes| String::from_utf8_lossy(bytes);
+        let body = &self.body[..self.body.len().min(SHOWN_BYTES_MAX)];
+        write!(f, "{}\n\n{}", text(self.head), text(body))
     }
 }
 

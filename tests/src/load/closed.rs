@@ -150,11 +150,8 @@ impl Connection {
         let Some(answer) = Answer::read(bytes)? else {
             return Ok(None);
         };
-        ensure!(
-            ask.accepts(&answer),
-            "not what is wanted: {}",
-            String::from_utf8_lossy(&bytes[..bytes.len().min(2_000)])
-        );
+        ask.check(&answer)?;
+        ensure!(ask.says(&answer), "not what is wanted: {answer}");
         self.filled = 0;
         let sent_at = self.sent_at.take().context("an answer to no request")?;
         Ok(Some(sent_at.elapsed()))

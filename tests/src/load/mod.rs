@@ -8,6 +8,7 @@ mod paced;
 use std::fmt::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 
+use anyhow::{Result, ensure};
 use memchr::memmem;
 use serde_json::Value;
 
@@ -86,12 +87,21 @@ impl Ask {
             .wants("\"reason\":\"admitted\"", times)
     }
 
-    /// Whether an answer is a success and says what is wanted.
-    fn accepts(&self, answer: &Answer<'_>) -> bool {
+    /// Whether an answer is a success.
+    ///
+    /// # Errors
+    /// When it is none, with the beginning of the answer.
+    fn check(&self, answer: &Answer<'_>) -> Result<()> {
+        ensure!(answer.status == 200, "no success: {answer}");
+        Ok(())
+    }
+
+    /// Whether an answer says what is wanted.
+    fn says(&self, answer: &Answer<'_>) -> bool {
         let holds = |wanted: &Wanted| {
             let found = memmem::find_iter(answer.body, wanted.text.as_bytes());
             found.take(wanted.times + 1).count() == wanted.times
         };
-        answer.status == 200 && self.wanted.iter().all(holds)
+        self.wanted.iter().all(holds)
     }
 }

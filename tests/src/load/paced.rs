@@ -21,13 +21,15 @@ pub struct Sample {
     pub due_at_ms: u64,
     /// From when it was due to its whole answer.
     pub latency: Duration,
+    /// Whether the answer said what is wanted.
+    pub is_wanted: bool,
 }
 
-/// A pace of one request, kept by several connections that take turns.
+/// A pace of requests, kept by several connections that take turns.
 #[derive(Debug, Clone)]
 pub struct Paced {
-    /// What is asked.
-    pub ask: Ask,
+    /// What is asked of one address, in turn; at least one.
+    pub asks: Vec<Ask>,
     /// Requests a second, of all connections.
     pub per_sec: u32,
     /// Connections, each with a thread that mostly sleeps. While so many answers are late, the next request is late too,
@@ -41,7 +43,7 @@ impl Paced {
     /// Asks for so long; every sample, in no order.
     ///
     /// # Errors
-    /// When an answer is not the one that is wanted, or none comes.
+    /// When an answer is no success, or none comes.
     pub fn run(&self, duration: Duration) -> Result<Vec<Sample>> {
         let (start, epoch_ms) = (clock::now(), clock::epoch_ms());
         thread::scope(|scope| {
@@ -64,18 +66,22 @@ impl Paced {
         epoch_ms: u64,
         duration: Duration,
     ) -> Result<Vec<Sample>> {
-        let mut stream = open(&self.ask)?;
+        let mut stream = open(self.asks.first().context("nothing is asked")?)?;
         let distance = Duration::from_secs(1) / self.per_sec;
         let mut due = distance.mul_f64(self.phase) + distance * turn;
         let mut samples = Vec::new();
         let mut read = Vec::new();
+        let mut number = turn as usize;
         while due < duration {
             thread::sleep((start + due).saturating_duration_since(clock::now()));
-            ask_once(&mut stream, &self.ask, &mut read)?;
+            let ask = &self.asks[number % self.asks.len()];
+            let is_wanted = ask_once(&mut stream, ask, &mut read)?;
             samples.push(Sample {
                 due_at_ms: epoch_ms + due.as_millis() as u64,
                 latency: start.elapsed() - due,
+                is_wanted,
             });
+            number += self.connections as usize;
             due += distance * self.connections;
         }
         Ok(samples)
@@ -90,7 +96,8 @@ impl Ask {
     pub fn once(&self) -> Result<Duration> {
         let mut stream = open(self)?;
         let start = clock::now();
-        ask_once(&mut stream, self, &mut Vec::new())?;
+        let is_wanted = ask_once(&mut stream, self, &mut Vec::new())?;
+        ensure!(is_wanted, "the answer is not what is wanted");
         Ok(start.elapsed())
     }
 }
@@ -103,7 +110,7 @@ fn open(ask: &Ask) -> Result<TcpStream> {
     Ok(stream)
 }
 
-fn ask_once(stream: &mut TcpStream, ask: &Ask, read: &mut Vec<u8>) -> Result<()> {
+fn ask_once(stream: &mut TcpStream, ask: &Ask, read: &mut Vec<u8>) -> Result<bool> {
     stream.write_all(&ask.bytes).context("send a request")?;
     read.clear();
     let mut chunk = [0; 8 * 1024];
@@ -112,9 +119,8 @@ fn ask_once(stream: &mut TcpStream, ask: &Ask, read: &mut Vec<u8>) -> Result<()>
         ensure!(bytes > 0, "the server closed a connection");
         read.extend_from_slice(&chunk[..bytes]);
         if let Some(answer) = Answer::read(read)? {
-            let text = || String::from_utf8_lossy(read).into_owned();
-            ensure!(ask.accepts(&answer), "not what is wanted: {}", text());
-            return Ok(());
+            ask.check(&answer)?;
+            return Ok(ask.says(&answer));
         }
     }
 }
