@@ -12,18 +12,18 @@ pub fn measure() -> Result<()> {
     let console = paths::console_build()?.join("console");
     let console: Bytes = files(&console)?
         .iter()
-        .map(|file| Ok(Bytes::of(&std::fs::read(file)?)))
+        .map(|file| Bytes::of(&std::fs::read(file)?))
         .sum::<Result<_>>()?;
     println!("Kilobytes (1,000 bytes), each file packed by itself.\n");
     println!("| what is loaded | raw | gzip -9 | brotli 11 |");
     println!("| --- | --- | --- | --- |");
     let rows = [
-        ("the Worker's wasm", Bytes::of(&wasm)),
+        ("the Worker's wasm", Bytes::of(&wasm)?),
         (
             "the same without its name section",
-            Bytes::of(&without_names(&wasm)?),
+            Bytes::of(&without_names(&wasm)?)?,
         ),
-        ("the Worker's script", Bytes::of(&script)),
+        ("the Worker's script", Bytes::of(&script)?),
         ("the console, all files", console),
     ];
     for (name, Bytes { raw, gzip, brotli }) in rows {

@@ -113,7 +113,7 @@ fn the_console_does_not_grow_unseen() {
         println!("{raw:>9} {gzip:>9} {brotli:>9}  {name}");
     };
     for file in &files {
-        let bytes = Bytes::of(&std::fs::read(file).unwrap());
+        let bytes = Bytes::of(&std::fs::read(file).unwrap()).unwrap();
         line(bytes, &file.strip_prefix(&root).unwrap().to_string_lossy());
         all = all + bytes;
     }
