@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use weir_tests::clock;
 use weir_tests::fixtures::{policy, with};
 use weir_tests::load::{Ask, Paced, Sample};
+use weir_tests::witness::Witness;
 use weir_tests::workerd::{Setup, TOKEN, Workerd};
 
 /// The length of every window.
@@ -57,28 +58,34 @@ impl Load {
         let tenants = self.tenants.iter();
         tenants
             .flat_map(|tenant| self.budgets.iter().map(move |budget| (tenant, budget)))
-            .map(|(tenant, budget)| check(port, tenant, budget))
+            .map(|(tenant, budget)| check(port, tenant, budget).admitted(1))
             .collect()
     }
 }
 
 fn check(port: u16, tenant: &str, budget: &str) -> Ask {
     let question = json!({ "tenant": tenant, "budget": budget, "cost": 1 });
-    Ask::post(port, "/v1/check", TOKEN, &question).admitted(1)
+    Ask::post(port, "/v1/check", TOKEN, &question)
 }
 
 /// A running deployment.
 pub struct Deployment {
     pub weir: Workerd,
+    /// How far its clock is ahead of the machine's.
+    ahead: Duration,
 }
 
 impl Deployment {
-    /// Starts one whose regions are so far from the coordinator.
-    pub async fn start(round_trip: Duration) -> Result<Self> {
+    /// Starts one whose regions are so far from the coordinator. Clocks that are ahead by different parts of a window keep
+    /// deployments that share a machine from rolling their windows at the same instant.
+    pub async fn start(round_trip: Duration, ahead: Duration) -> Result<Self> {
         let regions: Vec<&str> = (0..REGIONS.len() + COLD)
             .map(|isolate| REGIONS[isolate % REGIONS.len()])
             .collect();
         let weir = Setup::isolates(&regions).witnessed().start().await?;
+        for client in weir.clients()? {
+            Witness::of(&client).ahead(ahead).await?;
+        }
         let witness = weir.witness()?;
         witness.far("Coordinator/exchange", round_trip).await?;
         let client = weir.client(0)?;
@@ -89,7 +96,7 @@ impl Deployment {
             let deadline = Duration::from_secs(5);
             client.await_revision(saved.revision()?, deadline).await?;
         }
-        Ok(Self { weir })
+        Ok(Self { weir, ahead })
     }
 
     /// The samples of each load after the warm-up, and how long the first checks of the cold isolates took.
@@ -120,6 +127,10 @@ impl Deployment {
             }
             for samples in &mut loads {
                 samples.retain(|sample| sample.due_at_ms >= measured_from_ms);
+                // By the clock that the windows go by.
+                for sample in samples {
+                    sample.due_at_ms += self.ahead.as_millis() as u64;
+                }
             }
             Ok((loads, cold))
         })

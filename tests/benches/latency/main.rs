@@ -1,5 +1,5 @@
 //! How long a check takes while the coordinator is far from the region: paced requests on real workerd, all distances at
-//! the same time.
+//! the same time, their windows out of step.
 //!
 //! Prints Markdown; what it does meanwhile goes to the standard error. `WEIR_SECONDS` is for how long it is measured.
 
@@ -41,9 +41,13 @@ fn main() -> Result<()> {
     let duration = WARM_UP + Duration::from_secs(seconds);
     let runtime = Runtime::new().context("start a runtime")?;
     let mut deployments = Vec::new();
-    for distance_ms in DISTANCES_MS {
+    for (index, distance_ms) in DISTANCES_MS.into_iter().enumerate() {
         eprintln!("starting a deployment, {distance_ms} ms from its coordinator");
-        let started = Deployment::start(Duration::from_millis(distance_ms));
+        let ahead_ms = WINDOW_MS * index as u64 / DISTANCES_MS.len() as u64;
+        let started = Deployment::start(
+            Duration::from_millis(distance_ms),
+            Duration::from_millis(ahead_ms),
+        );
         deployments.push(runtime.block_on(started)?);
     }
     eprintln!("{} s of {} loads each", duration.as_secs(), LOADS.len());

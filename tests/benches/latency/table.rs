@@ -14,7 +14,7 @@ const ROLL_MS: u64 = 500;
 pub fn print(all: &[Seen]) {
     println!(
         "Two isolates in two regions, windows of 10 s, demand of half the limit; requests at a fixed pace, late ones \
-         included; all distances at the same time. The distance is there and back, of each call from `Region` to \
+         included; all distances at the same time, their windows out of step. The distance is there and back, of each call from `Region` to \
          `Coordinator`. Rolls: from {ROLL_MS} ms before the end of a window to {ROLL_MS} ms after it. Milliseconds.\n"
     );
     println!(
@@ -55,7 +55,7 @@ pub fn print(all: &[Seen]) {
 
 fn is_roll(sample: &Sample) -> bool {
     let into = sample.due_at_ms % WINDOW_MS;
-    into < ROLL_MS || into >= WINDOW_MS - ROLL_MS
+    !(ROLL_MS..WINDOW_MS - ROLL_MS).contains(&into)
 }
 
 /// How many, and three of their quantiles.
