@@ -27,6 +27,9 @@ pub const BATCHED: usize = 7;
 
 const TENANT: &str = "pro:acme";
 
+/// The window of the budgets: steady state has no end of a window in it.
+const DAY_MS: u64 = 24 * 3_600_000;
+
 /// Everything that runs.
 pub struct Field {
     pub contenders: Vec<Contender>,
@@ -169,8 +172,8 @@ async fn prepare(weir: &Workerd) -> Result<Tokens> {
         document,
         "/budgets",
         json!({
-            "tokens": budget(10_000_000_000, 60_000),
-            "spent": budget(1, 24 * 3_600_000),
+            "tokens": budget(10_000_000_000_000, DAY_MS),
+            "spent": budget(1, DAY_MS),
         }),
     );
     let limit = json!({ "algorithm": "gcra", "limit": 1_000_000_000, "period_ms": 60_000, "burst": 10_000_000,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use weir_tests::load::{Closed, Round};
 
 use crate::contenders::{Contender, Field};
@@ -16,6 +16,9 @@ const WARM_UP: Duration = Duration::from_millis(1_500);
 
 /// Before each turn: what lapsed while the others had theirs comes back.
 const LEAD_IN: Duration = Duration::from_millis(150);
+
+/// At most one answer in so many may be another decision: a machine that stands still for a while lets a lease run out.
+const UNWANTED_ONE_IN: u64 = 1_000;
 
 const TURN: Duration = Duration::from_millis(900);
 
@@ -32,6 +35,9 @@ pub struct Turn {
     /// Processor time of the whole process that answered, in microseconds an answer.
     pub cpu_us: f64,
     pub latencies_us: Vec<u32>,
+    /// Answers, and those of them that were not the wanted decision.
+    pub answers: u64,
+    pub unwanted: u64,
 }
 
 /// Gives each contender so many turns, in another order each time.
@@ -47,6 +53,16 @@ pub fn run(field: &Field, rounds: usize) -> Result<Vec<Turns>> {
             let turn = turn(field, contender)?;
             all[contender].turns.push(turn);
         }
+    }
+    for turns in &all {
+        let sum = |of: fn(&Turn) -> u64| turns.turns.iter().map(of).sum::<u64>();
+        let (answers, unwanted) = (sum(|turn| turn.answers), sum(|turn| turn.unwanted));
+        eprintln!("{}: {unwanted} of {answers} not as wanted", turns.name);
+        ensure!(
+            unwanted * UNWANTED_ONE_IN <= answers,
+            "{}: {unwanted} of {answers} answers are another decision than the one to measure",
+            turns.name
+        );
     }
     Ok(all)
 }
@@ -87,6 +103,8 @@ impl Turn {
             answers_per_sec: answers / round.elapsed.as_secs_f64(),
             cpu_us: cpu.as_secs_f64() * 1e6 / answers,
             latencies_us: round.latencies_us,
+            answers: round.answers,
+            unwanted: round.unwanted,
         }
     }
 }
