@@ -13,19 +13,23 @@
 //! | [`proxy`] | what stands between a browser and a server on bad days |
 //! | [`socket`] | a WebSocket |
 //! | [`schema`] | answers against the OpenAPI document |
+//! | [`load`], [`plain`], [`spread`], [`bytes`] | what benchmarks need: a cheap load generator, Workers to stand beside, medians, sizes |
 //! | [`workload`], [`history`], [`checker`], [`shares`] | concurrent checks, what they saw, whether the promises held, who got what |
 //! | [`storage`] | the SQLite files of a stopped workerd |
 
 pub mod accessibility;
 pub mod browser;
+pub mod bytes;
 pub mod calls;
 pub mod checker;
 pub mod client;
 pub mod clock;
 pub mod fixtures;
 pub mod history;
+pub mod load;
 pub mod origin;
 pub mod paths;
+pub mod plain;
 pub mod ports;
 pub mod process;
 pub mod proxy;
@@ -34,6 +38,7 @@ pub mod reply;
 pub mod schema;
 pub mod shares;
 pub mod socket;
+pub mod spread;
 pub mod storage;
 pub mod witness;
 pub mod workerd;

@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
@@ -91,6 +92,22 @@ impl ProcessTree {
         Ok(resident)
     }
 
+    /// The processor time that the threads of the whole tree have used, of those that still run. To the nanosecond
+    /// where the system counts so; Linux only.
+    pub fn cpu_time(&self) -> Result<Duration> {
+        let group = self.shell.id();
+        let mut total_ns = 0;
+        let entries = std::fs::read_dir("/proc").context("the system has no /proc")?;
+        for entry in entries {
+            let folder = entry.context("list the processes")?.path();
+            if process_group(&folder) == Some(group) {
+                total_ns += threads_ns(&folder);
+            }
+        }
+        ensure!(total_ns > 0, "nothing of the process group {group} runs");
+        Ok(Duration::from_nanos(total_ns))
+    }
+
     /// SIGKILL to the whole tree; returns when the last process of it is gone, its ports and files closed.
     pub fn kill_hard(&mut self) {
         drop(self.guard.take());
@@ -133,6 +150,25 @@ impl Drop for ProcessTree {
     }
 }
 
+/// The process group of a process, by its folder in `/proc`. The name of a program may hold anything, also a bracket.
+fn process_group(folder: &Path) -> Option<u32> {
+    let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(2)?.parse().ok()
+}
+
+/// What the scheduler gave to the threads of a process, in nanoseconds. A thread that ends meanwhile has no file any more.
+fn threads_ns(folder: &Path) -> u64 {
+    let threads = std::fs::read_dir(folder.join("task"));
+    let threads = threads.into_iter().flatten().flatten();
+    threads
+        .filter_map(|thread| {
+            let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+            text.split_whitespace().next()?.parse::<u64>().ok()
+        })
+        .sum()
+}
+
 fn copy(mut from: PipeReader, mut to: File) -> JoinHandle<()> {
     std::thread::spawn(move || {
         if let Err(error) = io::copy(&mut from, &mut to) {
@@ -143,8 +179,6 @@ fn copy(mut from: PipeReader, mut to: File) -> JoinHandle<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn shell(script: &str) -> (ProcessTree, tempfile::TempDir) {
@@ -180,6 +214,15 @@ mod tests {
         let after = count();
         std::thread::sleep(Duration::from_millis(200));
         assert_eq!(count(), after, "the grandchild is alive");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_time_of_children_counts() {
+        let (tree, _folder) = shell("( while :; do :; done )");
+        let start = tree.cpu_time().unwrap();
+        let used = || tree.cpu_time().unwrap() - start;
+        assert!(wait_until(|| used() > Duration::from_millis(20)));
     }
 
     #[test]

@@ -83,16 +83,22 @@ impl Witness {
 
     /// Delays every call of that name by so much, before it is carried out.
     pub async fn slow(&self, call: &str, by: Duration) -> Result<()> {
-        let by_ms = by.as_millis() as u64;
-        let fault = json!({ "call": call, "kind": "slow", "times": u32::MAX, "by_ms": by_ms });
-        let _seen: Seen = self.0.post("/witness/fault", &fault).await?.ok()?;
-        Ok(())
+        self.delay(call, "slow", by).await
     }
 
     /// Delays the answer of every call of that name by so much, after it was carried out.
     pub async fn late(&self, call: &str, by: Duration) -> Result<()> {
+        self.delay(call, "late", by).await
+    }
+
+    /// Moves the object away: every call of that name takes so much longer, half of it there and half of it back.
+    pub async fn far(&self, call: &str, round_trip: Duration) -> Result<()> {
+        self.delay(call, "far", round_trip / 2).await
+    }
+
+    async fn delay(&self, call: &str, kind: &str, by: Duration) -> Result<()> {
         let by_ms = by.as_millis() as u64;
-        let fault = json!({ "call": call, "kind": "late", "times": u32::MAX, "by_ms": by_ms });
+        let fault = json!({ "call": call, "kind": kind, "times": u32::MAX, "by_ms": by_ms });
         let _seen: Seen = self.0.post("/witness/fault", &fault).await?.ok()?;
         Ok(())
     }

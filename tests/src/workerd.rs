@@ -36,6 +36,12 @@ const READY_DEADLINE: Duration = Duration::from_secs(30);
 /// A saved policy is meant to be in force within a second; a test that measures that measures it itself.
 const POLICY_DEADLINE: Duration = Duration::from_secs(5);
 
+/// Modules that are served before the Worker's own, the entry first: name and text.
+type Before = &'static [(&'static str, &'static str)];
+
+const WEIGH: &str = include_str!("../fixtures/weigh/weigh.js");
+const WATCH: &str = include_str!("../fixtures/weigh/watch.js");
+
 /// A module that is served instead of the Worker's entry, beside the Worker's own modules.
 #[derive(Debug, Clone)]
 struct Probe {
@@ -53,7 +59,7 @@ pub struct Setup {
     local_network: bool,
     platform_header: bool,
     probe: Option<Probe>,
-    witnessed: bool,
+    before: Before,
 }
 
 impl Setup {
@@ -86,7 +92,7 @@ impl Setup {
             local_network: false,
             platform_header: false,
             probe: None,
-            witnessed: false,
+            before: &[],
         }
     }
 
@@ -150,7 +156,15 @@ impl Setup {
     /// Puts a [witness](crate::witness) before every isolate and every object.
     pub fn witnessed(self) -> Self {
         Self {
-            witnessed: true,
+            before: &[("witness.js", witness::SCRIPT)],
+            ..self
+        }
+    }
+
+    /// Makes every isolate tell at `GET /weigh` how much wasm memory it has.
+    pub fn weighed(self) -> Self {
+        Self {
+            before: &[("weigh.js", WEIGH), ("watch.js", WATCH)],
             ..self
         }
     }
@@ -188,9 +202,9 @@ impl Workerd {
                 .with_context(|| format!("copy {module}"))?;
         }
         std::fs::create_dir(folder.path().join("disk")).context("make the storage folder")?;
-        if setup.witnessed {
-            std::fs::write(folder.path().join("witness.js"), witness::SCRIPT)
-                .context("write the witness")?;
+        for (name, script) in setup.before {
+            std::fs::write(folder.path().join(name), script)
+                .with_context(|| format!("write {name}"))?;
         }
         let mut services = Vec::new();
         for (index, region) in setup.isolates.iter().enumerate() {
@@ -293,8 +307,20 @@ impl Workerd {
 
     /// Memory in use by workerd, in KiB.
     pub fn resident_kib(&self) -> Result<u64> {
-        let process = self.process.as_ref().context("workerd is not running")?;
-        process.resident_kib()
+        self.process()?.resident_kib()
+    }
+
+    /// The process with everything that it started.
+    pub fn process(&self) -> Result<&ProcessTree> {
+        self.process.as_ref().context("workerd is not running")
+    }
+
+    /// The port of the isolate with this index.
+    pub fn port(&self, isolate: usize) -> Result<u16> {
+        let service = self.services.get(isolate);
+        Ok(service
+            .with_context(|| format!("no isolate {isolate}"))?
+            .port)
     }
 
     /// SIGKILL, in the middle of whatever it does.
@@ -310,17 +336,28 @@ impl Workerd {
         self.launch().await
     }
 
+    /// The same, without waiting for anything.
+    pub fn respawn(&mut self) -> Result<()> {
+        self.kill_hard();
+        self.spawn()
+    }
+
     async fn launch(&mut self) -> Result<()> {
+        self.spawn()?;
+        let deadline = clock::now() + READY_DEADLINE;
+        for isolate in 0..self.services.len() {
+            self.wait_ready(isolate, deadline).await?;
+        }
+        Ok(())
+    }
+
+    fn spawn(&mut self) -> Result<()> {
         let mut command = Command::new(paths::workerd()?);
         command
             .arg("serve")
             .arg("workerd.capnp")
             .current_dir(self.folder.path());
         self.process = Some(ProcessTree::spawn(&command, &self.log_path())?);
-        let deadline = clock::now() + READY_DEADLINE;
-        for isolate in 0..self.services.len() {
-            self.wait_ready(isolate, deadline).await?;
-        }
         Ok(())
     }
 
@@ -398,8 +435,10 @@ fn worker(setup: &Setup, service: &Service) -> Result<String> {
     let mut modules = String::new();
     if service.is_probe {
         modules.push_str("    (name = \"probe.js\", esModule = embed \"probe.js\"),\n");
-    } else if setup.witnessed {
-        modules.push_str("    (name = \"witness.js\", esModule = embed \"witness.js\"),\n");
+    } else {
+        for (name, _) in setup.before {
+            writeln!(modules, "    (name = {name:?}, esModule = embed {name:?}),")?;
+        }
     }
     modules.push_str("    (name = \"index.js\", esModule = embed \"index.js\"),\n");
     modules.push_str("    (name = \"./index_bg.wasm\", wasm = embed \"index_bg.wasm\"),\n");

@@ -6,12 +6,14 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use lexopt::prelude::*;
 
+use crate::bench::Section;
 use crate::test::Step;
 
 /// What `--help` prints.
 pub(crate) const USAGE: &str = "\
 cargo xtask dev [--demo] [--port N]   build Weir and run it on this machine (--demo: with traffic)
 cargo xtask test [--only STEP]        everything that is checked: lints, tests, end-to-end, browser
+cargo xtask bench [--only SECTION]    measure, and write the figures into BENCHMARKS.md
 cargo xtask build [--edge|--console]  build the Worker and the console, only what changed
 cargo xtask vectors DIR               replay a folder of golden vectors: passed, failed, not compared and why
 cargo xtask setup                     the set-up that the other commands do by themselves
@@ -28,6 +30,7 @@ pub(crate) enum Command {
     Env,
     Build(Selection),
     Dev(DevOptions),
+    Bench { only: Option<Section> },
     Test { only: Option<Step> },
     Vectors { folder: PathBuf },
 }
@@ -65,6 +68,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             "build" => build(parser),
             "dev" => dev(parser),
             "test" => test(parser),
+            "bench" => bench(parser),
             "vectors" => vectors(parser),
             other => bail!("unknown command `{other}`; the commands are:\n{USAGE}"),
         },
@@ -122,16 +126,29 @@ fn port(text: &str) -> Result<u16> {
     }
 }
 
-fn test(mut parser: lexopt::Parser) -> Result<Command> {
+fn test(parser: lexopt::Parser) -> Result<Command> {
+    only(parser, Step::named, |only| Command::Test { only })
+}
+
+fn bench(parser: lexopt::Parser) -> Result<Command> {
+    only(parser, Section::named, |only| Command::Bench { only })
+}
+
+/// A command that does all of its parts, or one that is named.
+fn only<T>(
+    mut parser: lexopt::Parser,
+    named: fn(&str) -> Result<T>,
+    command: fn(Option<T>) -> Command,
+) -> Result<Command> {
     let mut only = None;
     while let Some(argument) = parser.next()? {
         match argument {
-            Long("only") => only = Some(Step::named(&parser.value()?.string()?)?),
+            Long("only") => only = Some(named(&parser.value()?.string()?)?),
             Long("help") | Short('h') => return Ok(Command::Help),
             other => return Err(other.unexpected().into()),
         }
     }
-    Ok(Command::Test { only })
+    Ok(command(only))
 }
 
 fn vectors(mut parser: lexopt::Parser) -> Result<Command> {
@@ -203,6 +220,13 @@ mod tests {
     }
 
     #[test]
+    fn bench_takes_one_section() {
+        check("bench", Command::Bench { only: None });
+        let only = Some(Section::Latency);
+        check("bench --only latency", Command::Bench { only });
+    }
+
+    #[test]
     fn vectors_takes_one_folder() {
         let folder = PathBuf::from("../some/folder");
         check("vectors ../some/folder", Command::Vectors { folder });
@@ -220,5 +244,6 @@ mod tests {
         refused("dev --port 0", "not `0`");
         refused("dev --port 65536", "not `65536`");
         refused("test --only lint", "no step `lint`");
+        refused("bench --only speed", "no section `speed`");
     }
 }

@@ -1,8 +1,9 @@
-//! The commands of the README: set up, build, run and test Weir.
+//! The commands of the README: set up, build, run, test and measure Weir.
 //!
 //! Every command does the set-up it needs first; each part of it returns at once when there is nothing to do.
 
 mod args;
+mod bench;
 mod browser;
 mod build;
 mod clock;
@@ -41,6 +42,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Env => print!("{}", setup::everything()?.exports()),
         Command::Build(selection) => build::run(selection)?,
         Command::Dev(options) => return dev::run(options),
+        Command::Bench { only } => return bench::run(only),
         Command::Test { only } => return test::run(only),
         Command::Vectors { folder } => return vectors::run(&folder),
     }

@@ -1,15 +1,12 @@
 //! What is served to a browser: the console's own files under a policy that runs nothing else, how large they are, and
 //! how soon there is something to read.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use weir_shared::wire::operator::Role;
 use weir_tests::browser::Browser;
+use weir_tests::bytes::{Bytes, files};
 use weir_tests::client::Client;
 use weir_tests::paths;
 use weir_tests::wrangler::Wrangler;
@@ -108,19 +105,19 @@ async fn assert_only_the_console_bypasses_the_worker(client: &Client) {
 #[test]
 fn the_console_does_not_grow_unseen() {
     let root = paths::console_build().unwrap().join("console");
-    let mut files = Vec::new();
-    collect(&root, &mut files);
-    files.sort();
-    let (mut raw, mut gzip, mut brotli) = (0, 0, 0);
+    let files = files(&root).unwrap();
+    let mut all = Bytes::default();
     println!("{:>9} {:>9} {:>9}  file", "raw", "gzip -9", "brotli 11");
+    let line = |bytes: Bytes, name: &str| {
+        let Bytes { raw, gzip, brotli } = bytes;
+        println!("{raw:>9} {gzip:>9} {brotli:>9}  {name}");
+    };
     for file in &files {
-        let bytes = std::fs::read(file).unwrap();
-        let sizes = (bytes.len(), gzipped(&bytes), brotlied(&bytes));
-        let name = file.strip_prefix(&root).unwrap().display();
-        println!("{:>9} {:>9} {:>9}  {name}", sizes.0, sizes.1, sizes.2);
-        (raw, gzip, brotli) = (raw + sizes.0, gzip + sizes.1, brotli + sizes.2);
+        let bytes = Bytes::of(&std::fs::read(file).unwrap()).unwrap();
+        line(bytes, &file.strip_prefix(&root).unwrap().to_string_lossy());
+        all = all + bytes;
     }
-    println!("{raw:>9} {gzip:>9} {brotli:>9}  in all");
+    line(all, "in all");
     let has = |end: &str| {
         files
             .iter()
@@ -130,36 +127,11 @@ fn the_console_does_not_grow_unseen() {
         has("_bg.wasm") && has(".js") && has(".css") && has("index.html"),
         "{files:?}"
     );
+    let bytes = all.brotli;
     assert!(
-        brotli <= TRANSFER_BYTES_MAX,
-        "{brotli} bytes, compressed by brotli as browsers are served, are above {TRANSFER_BYTES_MAX}"
+        bytes <= TRANSFER_BYTES_MAX,
+        "{bytes} bytes, compressed by brotli as browsers are served, are above {TRANSFER_BYTES_MAX}"
     );
-}
-
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            collect(&path, files);
-        } else {
-            files.push(path);
-        }
-    }
-}
-
-fn gzipped(bytes: &[u8]) -> usize {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap().len()
-}
-
-fn brotlied(bytes: &[u8]) -> usize {
-    let mut compressed = Vec::new();
-    let mut writer = brotli::CompressorWriter::new(&mut compressed, 64 * 1024, 11, 22);
-    writer.write_all(bytes).unwrap();
-    writer.flush().unwrap();
-    drop(writer);
-    compressed.len()
 }
 
 /// Notes when the overview first shows its figures, as soon as the browser could paint them.

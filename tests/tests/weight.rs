@@ -1,0 +1,18 @@
+//! The Worker does not grow unseen: every isolate loads it.
+
+use weir_tests::bytes::gzip;
+use weir_tests::paths;
+
+/// What the Worker's wasm weighs by gzip -9, in bytes, at most: a little more than what it does.
+const WASM_GZIP_BYTES_MAX: usize = 1_750_000;
+
+#[test]
+fn the_worker_does_not_grow_unseen() {
+    let wasm = std::fs::read(paths::edge_build().unwrap().join("index_bg.wasm")).unwrap();
+    let bytes = gzip(&wasm);
+    println!("{bytes} bytes by gzip -9, {} raw", wasm.len());
+    assert!(
+        bytes <= WASM_GZIP_BYTES_MAX,
+        "{bytes} bytes are above {WASM_GZIP_BYTES_MAX}"
+    );
+}
