@@ -16,6 +16,7 @@ pub mod gateway;
 pub mod invalid;
 pub mod limiting;
 pub mod limits;
+mod name_hash;
 pub mod openapi;
 pub mod overload;
 pub mod paging;

@@ -1,4 +1,4 @@
-//! What a check allocates.
+//! What a check allocates. In a steady state: nothing, on any path.
 
 #![cfg(not(target_arch = "wasm32"))]
 
@@ -6,6 +6,7 @@ use std::hint::black_box;
 
 use allocation_counter::measure;
 use weir_shared::algorithms::calendar::{Period, Zone};
+use weir_shared::algorithms::composite::Mode;
 use weir_shared::algorithms::deficit_bucket::DeficitBucket;
 use weir_shared::algorithms::fixed_window::FixedWindow;
 use weir_shared::algorithms::gcra::Gcra;
@@ -15,7 +16,17 @@ use weir_shared::algorithms::sliding_log::SlidingLog;
 use weir_shared::algorithms::sliding_window::SlidingWindow;
 use weir_shared::algorithms::token_bucket::TokenBucket;
 use weir_shared::algorithms::{Algorithm, State};
-use weir_shared::units::EpochMs;
+use weir_shared::fairness::ask::Party;
+use weir_shared::fairness::local::{LocalBudget, LocalTerms};
+use weir_shared::fairness::share::{Rule, ShareTerms};
+use weir_shared::federation::federated_escrow::FederatedEscrow;
+use weir_shared::federation::holder::{Holder, Lease};
+use weir_shared::federation::region_pool::RegionPool;
+use weir_shared::limiting::verdict::{DimensionRules, StepRules};
+use weir_shared::overload::config::Config;
+use weir_shared::overload::resource::{Client, Outcome, Resource};
+use weir_shared::policy::weight::Weight;
+use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision, WindowLabel};
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::policy::Cadence;
 
@@ -147,5 +158,180 @@ fn the_transition_itself_allocates_nothing_on_a_cold_key_either() {
             assert!(next.is_some());
         });
         assert_eq!(counted.count_total, 0, "{name}");
+    }
+}
+
+/// Allocations of `CHECKS` acts, after as many that may make room for what is kept.
+fn steady(mut act: impl FnMut(u64)) -> u64 {
+    (0..CHECKS).for_each(&mut act);
+    measure(|| (CHECKS..2 * CHECKS).for_each(&mut act)).count_total
+}
+
+fn tenant(index: u64) -> Party {
+    Party {
+        name: format!("tenant-{index}"),
+        ..Party::everyone()
+    }
+}
+
+#[test]
+fn a_spend_from_a_lease_allocates_nothing() {
+    let lease = Lease {
+        label: WindowLabel(7),
+        ends_at: START.plus(60_000),
+        over_at: START.plus(60_000),
+        span_ms: 60_000,
+        limit: 1 << 40,
+        held: 1 << 40,
+        used: 0,
+        left: 0,
+        outage: false,
+    };
+    let holder = Holder::new("tokens".to_owned(), HolderId(1), Incarnation(1), None);
+    for parties in [vec![Party::everyone()], (0..100).map(tenant).collect()] {
+        let mut holder = holder.clone().with_lease(lease, Vec::new());
+        for party in &parties {
+            assert!(holder.spend(party, 1, START));
+        }
+        let allocations = steady(|index| {
+            let party = &parties[index as usize % parties.len()];
+            assert!(holder.draw(party, 1, 1 << 40, START.plus(index)).is_some());
+        });
+        assert_eq!(allocations, 0, "{} tenants", parties.len());
+    }
+}
+
+#[test]
+fn a_fair_decision_among_10_000_tenants_allocates_nothing() {
+    const TENANTS: u64 = 10_000;
+    const EACH: u64 = 1_000_000;
+    let parties: Vec<Party> = (0..=TENANTS).map(tenant).collect();
+    for rule in [Rule::Pinned, Rule::Weighted, Rule::Fair] {
+        let mut budget = LocalBudget::new(LocalTerms {
+            limit: (TENANTS + 1) * EACH,
+            window_ms: 3_600_000,
+            share: Some(ShareTerms {
+                rule,
+                tenants_max: TENANTS,
+                unknown_weight_max: Weight::WHOLE,
+                carried: false,
+            }),
+        });
+        for party in &parties {
+            assert!(budget.check(party, 1, START).admitted());
+        }
+        let asker = |index: u64| &parties[index as usize % 500];
+        let mut tally = [0, 0];
+        let admit = steady(|index| {
+            let decision = budget.check(asker(index), 1, START);
+            tally[usize::from(decision.admitted())] += 1;
+        });
+        assert_eq!((admit, tally), (0, [0, 2 * CHECKS]), "admit, {rule:?}");
+        for party in &parties[..500] {
+            let used = budget.check(party, 0, START);
+            assert!(budget.check(party, used.remaining - 1, START).admitted());
+        }
+        let mut tally = [0, 0];
+        let borrow = steady(|index| {
+            let decision = budget.check(asker(index), 2, START);
+            tally[usize::from(decision.admitted())] += 1;
+            if let (true, Some(label)) = (decision.admitted(), budget.label()) {
+                budget.undo(label, asker(index), 2);
+            }
+        });
+        let admits = if rule == Rule::Pinned {
+            [0, 2 * CHECKS]
+        } else {
+            tally
+        };
+        assert_eq!((borrow, tally), (0, admits), "borrow, {rule:?}");
+        for party in &parties[..500] {
+            assert!(budget.check(party, 1, START).admitted());
+        }
+        let mut tally = [0, 0];
+        let deny = steady(|index| {
+            let decision = budget.check(asker(index), 1, START);
+            tally[usize::from(decision.admitted())] += 1;
+        });
+        let denies = if rule == Rule::Pinned {
+            [2 * CHECKS, 0]
+        } else {
+            tally
+        };
+        assert_eq!((deny, tally), (0, denies), "deny, {rule:?}");
+    }
+}
+
+#[test]
+fn a_federated_decision_allocates_nothing() {
+    let mut pool = RegionPool::new(1 << 50, 3_600_000).unwrap();
+    let mut region = FederatedEscrow::new("weur");
+    let names: Vec<String> = (0..500).map(|index| tenant(index).name).collect();
+    let mut check = |index: usize, cost: u64| {
+        let decided = region.check(&mut pool, &names[index], Weight::WHOLE, cost, START);
+        decided.unwrap().admitted()
+    };
+    assert!(check(0, 1 << 20));
+    assert!((1..500).all(|index| check(index, 1)));
+    let admit = steady(|index| assert!(check(1 + index as usize % 499, 1)));
+    let deny = steady(|index| assert!(!check(1 + index as usize % 499, 1 << 50)));
+    assert_eq!((admit, deny), (0, 0));
+}
+
+#[test]
+fn a_composite_of_several_limits_allocates_nothing() {
+    let limits =
+        [10, 20].map(|burst| Scaled::whole(Algorithm::Gcra(Gcra::new(1, 100, burst).unwrap())));
+    for mode in [Mode::All, Mode::Any] {
+        let rules = StepRules {
+            mode,
+            enforced: true,
+            dimensions: vec![DimensionRules::default(); 2],
+        };
+        let mut states = [0, 1].map(|index: usize| warm(&limits[index], 5));
+        let mut admitted = 0;
+        let allocations = steady(|index| {
+            let now = START.plus(index * 70);
+            let checked = [0, 1].map(|index| limits[index].check(states[index].as_ref(), 1, now));
+            let decisions = [0, 1].map(|index| Some(checked[index].decision));
+            let verdict = rules.verdict(&decisions);
+            assert!(verdict.binding.is_some());
+            admitted += u64::from(verdict.admitted);
+            for (state, checked) in states.iter_mut().zip(checked) {
+                if verdict.admitted && checked.next.is_some() {
+                    *state = checked.next;
+                }
+            }
+        });
+        assert_eq!(allocations, 0, "{mode:?}");
+        assert!((1..2 * CHECKS).contains(&admitted), "{mode:?}: {admitted}");
+    }
+}
+
+#[test]
+fn a_check_of_a_resource_and_its_report_allocate_nothing() {
+    for fails in [false, true] {
+        let config = Config::default();
+        let mut origin = Resource::new(&config, Revision(1), &[3; 32], "origin", START);
+        let clients = if fails { 20 } else { 2_000 };
+        let names: Vec<String> = (0..clients).map(|index| tenant(index).name).collect();
+        let mut admitted = 0;
+        let allocations = steady(|index| {
+            let client = Client {
+                name: &names[index as usize % names.len()],
+                weight: Weight::WHOLE,
+            };
+            let now = START.plus(index);
+            if origin.check(&client, 1, 0.5, now).admitted {
+                admitted += 1;
+                let outcome = match fails && index % 3 == 0 {
+                    true => Outcome::Failure,
+                    false => Outcome::Success,
+                };
+                origin.report(&client, outcome, now);
+            }
+        });
+        assert_eq!(allocations, 0);
+        assert_eq!(admitted == 2 * CHECKS, !fails, "{admitted}");
     }
 }

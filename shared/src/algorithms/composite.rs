@@ -52,14 +52,20 @@ pub struct Bound {
 /// ```
 #[must_use]
 pub fn bind(mode: Mode, decisions: &[Decision]) -> Option<Bound> {
+    bind_each(mode, decisions.iter().enumerate())
+}
+
+/// The same of decisions that have an index each.
+pub(crate) fn bind_each<'a>(
+    mode: Mode,
+    decisions: impl Iterator<Item = (usize, &'a Decision)> + Clone,
+) -> Option<Bound> {
+    let mut each = decisions.clone().map(|(_, decision)| decision.admitted());
     let admitted = match mode {
-        Mode::All => decisions.iter().all(Decision::admitted),
-        Mode::Any => decisions.iter().any(Decision::admitted),
+        Mode::All => each.all(|admits| admits),
+        Mode::Any => each.any(|admits| admits),
     };
-    let mut candidates = Vec::with_capacity(decisions.len());
-    candidates.extend(decisions.iter().enumerate());
-    candidates.retain(|(_, decision)| decision.admitted() == admitted);
-    let candidates = candidates.into_iter();
+    let candidates = decisions.filter(|(_, decision)| decision.admitted() == admitted);
     // The first of equal minima is taken.
     let (index, _) = match (mode, admitted) {
         (Mode::All, true) => candidates.min_by_key(|(_, decision)| decision.remaining),
@@ -204,14 +210,10 @@ pub fn evaluate(
 
 /// Whether the dimensions that have a say admit together.
 fn admits(group: &Group<'_>, decisions: &[Decision]) -> bool {
-    let enforced = group
-        .dimensions
-        .iter()
-        .zip(decisions)
-        .filter(|(dimension, _)| !dimension.shadow)
-        .map(|(_, decision)| *decision)
-        .collect::<Vec<_>>();
-    bind(group.mode, &enforced).is_none_or(|bound| bound.admitted)
+    let all = group.dimensions.iter().zip(decisions).enumerate();
+    let enforced = all.filter(|(_, (dimension, _))| !dimension.shadow);
+    let enforced = enforced.map(|(index, (_, decision))| (index, decision));
+    bind_each(group.mode, enforced).is_none_or(|bound| bound.admitted)
 }
 
 /// The states as the request would leave them.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use super::ask::{AsOf, Moment, Standing};
 use super::classes::{ClassKey, Classes, Tally, Unused, guarantee};
 use super::member::{Keeping, Member, class_of, stranger};
+use super::name_index::NameIndex;
 use super::share::{ShareRow, ShareTerms};
 
 /// The account that the tenants beyond `tenants_max` share. No tenant's name has a control character.
@@ -36,6 +37,13 @@ pub(crate) struct Account {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AccountId(usize);
 
+impl AccountId {
+    /// How many accounts were opened before it.
+    pub(crate) fn index(self) -> usize {
+        self.0
+    }
+}
+
 /// What holds while weights and limit stand.
 #[derive(Debug, Clone, Copy)]
 struct Stands {
@@ -48,10 +56,12 @@ struct Stands {
 pub(crate) struct Accounts {
     terms: ShareTerms,
     keeping: Keeping,
-    index: BTreeMap<String, usize>,
+    index: NameIndex,
     members: Vec<Member>,
+    /// The account that was looked for last: it is charged next.
+    last: usize,
     /// Tenants of the last window that were not seen yet; empty once they do not count any more.
-    carried: BTreeMap<String, Member>,
+    carried: BTreeMap<Box<str>, Member>,
     classes: Classes,
     unknown: u64,
     used_total: u64,
@@ -67,8 +77,9 @@ impl Accounts {
         Self {
             terms,
             keeping,
-            index: BTreeMap::new(),
+            index: NameIndex::default(),
             members: Vec::new(),
+            last: 0,
             carried: BTreeMap::new(),
             classes: Classes::new(terms.unknown_weight_max.micros()),
             unknown: 0,
@@ -89,15 +100,12 @@ impl Accounts {
 
     /// The next window: nobody has used anything.
     pub(crate) fn roll(&mut self) {
-        let index = std::mem::take(&mut self.index);
+        self.index = NameIndex::default();
         let members = std::mem::take(&mut self.members);
         self.carried.clear();
         if self.terms.carried {
-            let member = |id: usize| members.get(id).cloned();
-            let carried = index.into_iter();
-            self.carried = carried
-                .filter_map(|(name, id)| Some((name, member(id)?)))
-                .collect();
+            let named = |mut member: Member| (std::mem::take(&mut member.name), member);
+            self.carried = members.into_iter().map(named).collect();
         }
         self.classes.roll(self.terms.carried);
         self.moved.clear();
@@ -107,29 +115,47 @@ impl Accounts {
     /// The account of a tenant, opened if it has none.
     pub(crate) fn join(&mut self, name: &str, standing: &Standing) -> AccountId {
         self.count(1);
-        if let Some(id) = self.index.get(name).copied() {
+        if let Some(id) = self.own_id(name) {
+            self.last = id;
             self.restate(id, standing);
             return AccountId(id);
         }
         if standing.known || self.unknown < self.terms.tenants_max {
             return self.open(name, standing);
         }
-        match self.index.get(OVERFLOW).copied() {
+        match self.own_id(OVERFLOW) {
             Some(id) => AccountId(id),
             None => self.open(OVERFLOW, &shared(standing)),
         }
     }
 
+    /// A tenant's own account.
+    fn own_id(&self, name: &str) -> Option<usize> {
+        let name_of = |id: usize| self.members.get(id).map(|member| &*member.name);
+        if name_of(self.last) == Some(name) {
+            return Some(self.last);
+        }
+        self.index.get(name, name_of)
+    }
+
+    fn own_member(&self, name: &str) -> Option<&Member> {
+        self.members.get(self.own_id(name)?)
+    }
+
     fn open(&mut self, name: &str, standing: &Standing) -> AccountId {
         let carried = self.carried.remove(name);
-        let mut member = Member::new(standing, self.keeping);
+        let mut member = Member::new(name, standing, self.keeping);
         if let Some(before) = carried.as_ref().filter(|one| one.as_of > standing.as_of) {
             member.claim_as(before);
         }
         let (id, class) = (self.members.len(), member.class);
         self.unknown += u64::from(!class.known);
         self.members.push(member);
-        self.index.insert(name.to_owned(), id);
+        let members = &self.members;
+        let name_of = |id: usize| members.get(id).map(|member| &*member.name);
+        let placed = self.index.push(name, name_of);
+        self.count(placed);
+        self.last = id;
         match carried.map(|before| before.class) {
             Some(before) => {
                 let carried = &mut self.classes.of(before).carried;
@@ -158,20 +184,19 @@ impl Accounts {
 
     /// Takes over what a tenant that has an account claims now.
     fn restate(&mut self, id: usize, standing: &Standing) {
+        let said_before = |member: &Member| {
+            standing.as_of < member.as_of || member.claims(standing, self.keeping)
+        };
+        if self.members.get(id).is_none_or(said_before) {
+            return;
+        }
         let class = class_of(standing);
         let Some(mut member) = self.members.get(id).cloned() else {
             return;
         };
-        if standing.as_of < member.as_of {
-            return;
-        }
         let before = (member.class, member.unkept, member.borrow_max);
-        let same_word = standing.as_of == member.as_of;
         member.bound(standing, self.keeping);
         let same = before == (class, member.unkept, member.borrow_max);
-        if same && same_word {
-            return;
-        }
         if before.0 != class {
             self.reclass(&mut member, class);
             member.weight = standing.weight;
@@ -343,7 +368,7 @@ impl Accounts {
     /// alone.
     pub(crate) fn settle(&mut self, name: &str, standing: &Standing, used: u64) {
         let AccountId(id) = self.join(name, standing);
-        let is_own = self.index.get(name) == Some(&id) && name != OVERFLOW;
+        let is_own = self.own_id(name) == Some(id) && name != OVERFLOW;
         let before = self.members.get(id).map_or(0, |member| member.used);
         let used = if is_own { used } else { before.max(used) };
         if used != before {
@@ -361,19 +386,16 @@ impl Accounts {
 
     /// What a tenant with an account of its own has used.
     pub(crate) fn own(&self, name: &str) -> Option<u64> {
-        let member = self.index.get(name).and_then(|id| self.members.get(*id));
-        member.map(|member| member.used)
+        self.own_member(name).map(|member| member.used)
     }
 
     /// By which word the claim is that an own account of a tenant goes by.
     pub(crate) fn as_of(&self, name: &str) -> Option<AsOf> {
-        let member = self.index.get(name).and_then(|id| self.members.get(*id));
-        member.map(|member| member.as_of)
+        self.own_member(name).map(|member| member.as_of)
     }
 
     fn id(&self, name: &str) -> Option<usize> {
-        let own = self.index.get(name);
-        own.or_else(|| self.index.get(OVERFLOW)).copied()
+        self.own_id(name).or_else(|| self.own_id(OVERFLOW))
     }
 
     /// What a tenant has used; of one without an account, what those without one have used together.
@@ -389,7 +411,7 @@ impl Accounts {
 
     /// What a tenant is guaranteed, or would be if it came.
     pub(crate) fn guarantee(&self, name: &str, standing: &Standing, at: &Moment) -> u64 {
-        let member = self.index.get(name).and_then(|id| self.members.get(*id));
+        let member = self.own_member(name);
         let is_counted = member.is_some() || self.carried.contains_key(name);
         let class = member.map_or_else(|| class_of(standing), |member| member.class);
         let more = (!is_counted).then_some(class);
@@ -401,18 +423,19 @@ impl Accounts {
     pub(crate) fn rows(&self, limit: u64) -> Vec<ShareRow> {
         let scale = self.classes.scale(None);
         let sum = self.classes.sum(scale, None);
-        let rows = self.index.iter().filter_map(|(name, id)| {
-            let member = self.members.get(*id)?;
+        let rows = self.members.iter().map(|member| {
             let guarantee = guarantee(scale.weight(member.class), limit, sum);
-            Some(ShareRow {
-                name: name.clone(),
+            ShareRow {
+                name: member.name.to_string(),
                 weight: member.weight,
                 guarantee,
                 ceiling: guarantee,
                 used: member.used,
-            })
+            }
         });
-        rows.collect()
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort_by(|one, other| one.name.cmp(&other.name));
+        rows
     }
 
     /// Steps that were taken so far.
@@ -457,6 +480,9 @@ fn left_ms_after_quarter(at: &Moment) -> u64 {
 
 /// What is still kept of guarantees that nobody has claimed: the part that the window has left.
 fn paced(guarantees: u128, at: &Moment) -> u128 {
+    if guarantees == 0 {
+        return 0;
+    }
     let window_ms = u128::from(at.window_ms.max(1));
     guarantees.saturating_mul(u128::from(at.left_ms.min(at.window_ms))) / window_ms
 }

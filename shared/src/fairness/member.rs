@@ -13,9 +13,19 @@ pub(crate) enum Keeping {
     AboveLendMax,
 }
 
+impl Keeping {
+    fn unkept(self, standing: &Standing) -> Option<u64> {
+        match self {
+            Self::Whole => Some(0),
+            Self::AboveLendMax => standing.lend_max,
+        }
+    }
+}
+
 /// A tenant with an account.
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
+    pub name: Box<str>,
     pub class: ClassKey,
     pub weight: Weight,
     /// Units.
@@ -34,8 +44,9 @@ pub(crate) struct Member {
 
 impl Member {
     /// A tenant that has used nothing.
-    pub(crate) fn new(standing: &Standing, keeping: Keeping) -> Self {
+    pub(crate) fn new(name: &str, standing: &Standing, keeping: Keeping) -> Self {
         let mut member = Self {
+            name: name.into(),
             class: class_of(standing),
             weight: standing.weight,
             used: 0,
@@ -53,10 +64,15 @@ impl Member {
     pub(crate) fn bound(&mut self, standing: &Standing, keeping: Keeping) {
         self.as_of = standing.as_of;
         self.borrow_max = standing.borrow_max;
-        self.unkept = match keeping {
-            Keeping::Whole => Some(0),
-            Keeping::AboveLendMax => standing.lend_max,
-        };
+        self.unkept = keeping.unkept(standing);
+    }
+
+    /// Whether a standing says nothing new.
+    pub(crate) fn claims(&self, standing: &Standing, keeping: Keeping) -> bool {
+        self.as_of == standing.as_of
+            && self.class == class_of(standing)
+            && self.borrow_max == standing.borrow_max
+            && self.unkept == keeping.unkept(standing)
     }
 
     /// Takes over what another claims.

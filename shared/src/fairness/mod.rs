@@ -1,7 +1,7 @@
 //! Who of the tenants that share a budget may have how much of it. Decides nothing about the cap: what can safely be
 //! lent is given to it as a number, and a fault here cannot lend more.
 
-mod accounts;
+pub(crate) mod accounts;
 mod allowance;
 pub mod ask;
 mod classes;
@@ -12,7 +12,8 @@ pub mod level;
 pub mod local;
 mod machine;
 pub mod max_min;
-mod member;
+pub(crate) mod member;
+mod name_index;
 mod pace;
 pub mod paced;
 mod paced_accounts;

@@ -1,10 +1,9 @@
 //! The members of the paced rule: who they are, what they have used, and what is kept back for each.
 
-use std::collections::BTreeMap;
-
 use super::accounts::{OVERFLOW, shared};
 use super::ask::{AsOf, Moment, Standing};
 use super::costs::Costs;
+use super::name_index::NameIndex;
 use super::pace::Pace;
 use super::rate::parts;
 use super::reserve::{Claim, Reserves};
@@ -36,8 +35,10 @@ pub(super) struct Member {
 #[derive(Debug, Clone)]
 pub(super) struct PacedAccounts {
     terms: ShareTerms,
-    index: BTreeMap<String, usize>,
+    index: NameIndex,
     members: Vec<Member>,
+    /// The account that was looked for last: it is charged next.
+    last: usize,
     weights: WeightSum,
     unknown: u64,
     used_total: u64,
@@ -55,8 +56,9 @@ impl PacedAccounts {
     pub fn new(terms: ShareTerms) -> Self {
         Self {
             terms,
-            index: BTreeMap::new(),
+            index: NameIndex::default(),
             members: Vec::new(),
+            last: 0,
             weights: WeightSum::new(terms.unknown_weight_max),
             unknown: 0,
             used_total: 0,
@@ -93,14 +95,15 @@ impl PacedAccounts {
 
     /// The account of a tenant, opened if it has none.
     pub fn open(&mut self, name: &str, standing: &Standing) -> usize {
-        if let Some(id) = self.index.get(name).copied() {
+        if let Some(id) = self.own(name) {
+            self.last = id;
             self.restate(id, standing);
             return id;
         }
         if standing.known || self.unknown < self.terms.tenants_max {
             return self.add(Member::new(name, standing));
         }
-        match self.index.get(OVERFLOW).copied() {
+        match self.own(OVERFLOW) {
             Some(id) => id,
             None => self.add(Member::new(OVERFLOW, &shared(standing))),
         }
@@ -110,8 +113,12 @@ impl PacedAccounts {
         let id = self.members.len();
         self.weights.add(member.weight, member.known);
         self.unknown += u64::from(!member.known);
-        self.index.insert(member.name.clone(), id);
         self.members.push(member);
+        let members = &self.members;
+        let name_of = |id: usize| members.get(id).map(|member| member.name.as_str());
+        let placed = name_of(id).map_or(0, |name| self.index.push(name, name_of));
+        self.count(placed);
+        self.last = id;
         id
     }
 
@@ -146,7 +153,7 @@ impl PacedAccounts {
 
     /// By which word the claim is that an own account of a tenant goes by.
     pub fn as_of(&self, name: &str) -> Option<AsOf> {
-        let member = self.index.get(name).and_then(|id| self.members.get(*id));
+        let member = self.own(name).and_then(|id| self.members.get(id));
         member.map(|member| member.as_of)
     }
 
@@ -188,7 +195,10 @@ impl PacedAccounts {
 
     /// Each by name.
     pub fn named(&self) -> impl Iterator<Item = (&str, usize)> {
-        self.index.iter().map(|(name, id)| (name.as_str(), *id))
+        let named = self.members.iter().enumerate();
+        let mut named: Vec<_> = named.map(|(id, one)| (one.name.as_str(), id)).collect();
+        named.sort_unstable();
+        named.into_iter()
     }
 
     /// The number of this window.
@@ -208,7 +218,11 @@ impl PacedAccounts {
 
     /// The account of a tenant.
     pub fn own(&self, name: &str) -> Option<usize> {
-        self.index.get(name).copied()
+        let name_of = |id: usize| self.members.get(id).map(|member| member.name.as_str());
+        if name_of(self.last) == Some(name) {
+            return Some(self.last);
+        }
+        self.index.get(name, name_of)
     }
 
     /// What a tenant has used; of one without an account, what those without one have used together.

@@ -213,7 +213,11 @@ impl Account {
             return (self, 0, self.guarantee.max(self.used));
         }
         let own = self.guarantee.saturating_sub(self.used).min(self.pool);
-        let requests = (own / cost).min(ask.waiting / cost);
+        // Two divisions would be a good part of what one request costs.
+        let requests = match ask.waiting == cost {
+            true => u64::from(own >= cost),
+            false => (own / cost).min(ask.waiting / cost),
+        };
         // One of those within the guarantee is tried again below, for its ceiling.
         let first = requests.saturating_sub(1).saturating_mul(cost);
         let (mut account, mut served) = (self.charged(first), first);
@@ -236,6 +240,9 @@ impl Account {
     /// What may be lent ahead of demand: of the unused guarantee the part that leaves as much for the other holders,
     /// and nothing that is kept for others.
     fn ahead(&self, ask: &Ask) -> u64 {
+        if ask.expected == 0 {
+            return 0;
+        }
         let holders = ask.holders.max(1).saturating_mul(2);
         let part = self.guarantee.saturating_sub(self.used) / holders;
         ask.expected.min(part).min(self.surplus())

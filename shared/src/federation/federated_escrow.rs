@@ -7,10 +7,12 @@
 //! tenants' guarantees. Before it denies, the region asks its pool for as much as would serve the cost beside those
 //! reserves, again and again while that brings more: more units raise the guarantees, and so the reserves.
 
-use std::collections::BTreeMap;
-
-use super::region_pool::{RegionPool, WeightSum, guarantee};
+use super::region_pool::{RegionPool, WeightSum};
 use crate::decision::{Decision, Reason, Retry};
+use crate::fairness::accounts::{AccountId, Accounts};
+use crate::fairness::ask::{Moment, Party, Standing};
+use crate::fairness::member::Keeping;
+use crate::fairness::share::{Rule, ShareTerms};
 use crate::invalid::{Fault, Invalid, within};
 use crate::limits::{COST_MAX, ESCROW_ROUNDS_MAX, TENANTS_MAX};
 use crate::policy::weight::Weight;
@@ -33,8 +35,10 @@ pub struct FederatedEscrow {
     region: String,
     opened_at: Option<EpochMs>,
     budget: u64,
+    /// In the order in which they came, as their accounts are numbered.
     tenants: Vec<TenantUse>,
-    index: BTreeMap<String, usize>,
+    weight_micros: u128,
+    accounts: Accounts,
 }
 
 /// What the region has, as one tenant sees it.
@@ -72,7 +76,8 @@ impl FederatedEscrow {
             opened_at: None,
             budget: 0,
             tenants: Vec::new(),
-            index: BTreeMap::new(),
+            weight_micros: 0,
+            accounts: accounts(),
         }
     }
 
@@ -112,7 +117,7 @@ impl FederatedEscrow {
         within("/cost", cost, 1..=COST_MAX)?;
         let opens_at = pool.window_start(now);
         let rolls = self.opened_at.is_none_or(|opened_at| opens_at > opened_at);
-        if !rolls && !self.index.contains_key(tenant) {
+        if !rolls && self.accounts.own(tenant).is_none() {
             self.has_room()?;
         }
         if rolls {
@@ -152,15 +157,19 @@ impl FederatedEscrow {
     /// The weights of the tenants seen in the open window together, in millionths.
     #[must_use]
     pub fn weight_micros(&self) -> u128 {
-        let weights = self.tenants.iter().map(|tenant| tenant.weight.micros());
-        weights.fold(0, |sum, micros| sum.saturating_add(micros.into()))
+        self.weight_micros
     }
 
     /// Units admitted in the open window.
     #[must_use]
     pub fn used(&self) -> u64 {
-        let used = self.tenants.iter().map(|tenant| tenant.used);
-        used.fold(0, u64::saturating_add)
+        self.accounts.used_total()
+    }
+
+    /// Steps that were taken in the open window.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.accounts.operations()
     }
 
     /// The tenants seen in the open window, in the order in which they came.
@@ -173,7 +182,8 @@ impl FederatedEscrow {
         self.opened_at = Some(opens_at);
         self.budget = 0;
         self.tenants.clear();
-        self.index.clear();
+        self.weight_micros = 0;
+        self.accounts = accounts();
     }
 
     fn has_room(&self) -> Result<(), Invalid> {
@@ -189,28 +199,32 @@ impl FederatedEscrow {
         Err(Invalid::new("/tenant", fault))
     }
 
-    fn join(&mut self, tenant: &str, weight: Weight) -> usize {
-        if let Some(at) = self.index.get(tenant)
-            && let Some(known) = self.tenants.get_mut(*at)
-        {
-            known.weight = weight;
-            return *at;
-        }
-        let at = self.tenants.len();
-        self.index.insert(tenant.to_owned(), at);
-        self.tenants.push(TenantUse {
-            tenant: tenant.to_owned(),
+    fn join(&mut self, tenant: &str, weight: Weight) -> AccountId {
+        let standing = Standing {
             weight,
-            used: 0,
-        });
-        at
+            ..Party::everyone().standing
+        };
+        let id = self.accounts.join(tenant, &standing);
+        match self.tenants.get_mut(id.index()) {
+            Some(known) => {
+                self.weight_micros -= u128::from(known.weight.micros());
+                known.weight = weight;
+            }
+            None => self.tenants.push(TenantUse {
+                tenant: tenant.to_owned(),
+                weight,
+                used: 0,
+            }),
+        }
+        self.weight_micros += u128::from(weight.micros());
+        id
     }
 
     /// What the tenant sees once the pool has been asked for all that would help to serve `cost`.
     fn grown(
         &mut self,
         pool: &mut RegionPool,
-        at: usize,
+        at: AccountId,
         cost: u64,
         now: EpochMs,
     ) -> Result<View, Invalid> {
@@ -233,33 +247,32 @@ impl FederatedEscrow {
         Ok(view)
     }
 
-    fn view(&self, at: usize) -> View {
-        let weight_sum = self.weight_micros();
-        let unused = self.budget.saturating_sub(self.used());
-        let (mut reserved, mut own) = (0_u64, (0, 0));
-        for (index, tenant) in self.tenants.iter().enumerate() {
-            let guarantee = guarantee(tenant.weight.micros(), self.budget, weight_sum);
-            if index == at {
-                own = (guarantee, tenant.used);
-            } else {
-                reserved = reserved.saturating_add(guarantee.saturating_sub(tenant.used));
-            }
-        }
+    fn view(&mut self, at: AccountId) -> View {
+        let account = self.accounts.at(
+            at,
+            &Moment {
+                limit: self.budget,
+                unlent: u64::MAX,
+                left_ms: 0,
+                window_ms: 0,
+            },
+        );
         View {
-            available: unused.saturating_sub(reserved),
-            unused,
-            reserved,
-            guarantee: own.0,
-            used: own.1,
+            available: account.surplus(),
+            unused: account.pool,
+            reserved: account.kept,
+            guarantee: account.guarantee,
+            used: account.used,
         }
     }
 
     /// Why, the limit that is told, and what the tenant has used.
-    fn charge(&mut self, at: usize, cost: u64, view: View) -> (Reason, u64, u64) {
+    fn charge(&mut self, at: AccountId, cost: u64, view: View) -> (Reason, u64, u64) {
         if view.admits(cost) {
             let used = view.used.saturating_add(cost);
-            if let Some(tenant) = self.tenants.get_mut(at) {
+            if let Some(tenant) = self.tenants.get_mut(at.index()) {
                 tenant.used = used;
+                self.accounts.charge(&tenant.tenant, cost);
             }
             return (Reason::Admitted, view.guarantee.max(used), used);
         }
@@ -269,6 +282,17 @@ impl FederatedEscrow {
         }
         (Reason::OverShare, view.ceiling(cost), view.used)
     }
+}
+
+/// The accounts of a region: guarantees stay reserved, by the weights as they are.
+fn accounts() -> Accounts {
+    let terms = ShareTerms {
+        rule: Rule::Pinned,
+        tenants_max: TENANTS_MAX,
+        unknown_weight_max: Weight::WHOLE,
+        carried: false,
+    };
+    Accounts::new(terms, Keeping::Whole)
 }
 
 #[cfg(test)]

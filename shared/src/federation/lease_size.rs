@@ -52,7 +52,12 @@ pub fn lease_units(asked: Asked, left: u64, holders: usize) -> u64 {
 #[must_use]
 pub fn expected_units(spent: u64, elapsed_ms: u64, horizon_ms: u64) -> u64 {
     const ELAPSED_MS_MIN: u64 = 20;
-    let elapsed_ms = u128::from(elapsed_ms.max(ELAPSED_MS_MIN));
+    let elapsed_ms = elapsed_ms.max(ELAPSED_MS_MIN);
+    // Nearly always; a division of 128 bits takes many times as long, on wasm above all.
+    if let Some(units) = spent.checked_mul(horizon_ms) {
+        return units / elapsed_ms;
+    }
+    let elapsed_ms = u128::from(elapsed_ms);
     let expected = u128::from(spent) * u128::from(horizon_ms) / elapsed_ms;
     u64::try_from(expected).unwrap_or(u64::MAX)
 }

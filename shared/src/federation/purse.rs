@@ -97,6 +97,26 @@ impl Purse {
         loose.min(self.loose_max)
     }
 
+    /// Takes over what its tenant claims, unless that is by an earlier word.
+    pub fn restate(&mut self, party: &Party) {
+        let later = party.standing.as_of >= self.party.standing.as_of;
+        if later && self.party.standing != party.standing {
+            self.party.standing = party.standing.clone();
+        }
+    }
+
+    /// Units that it may use where so many are nobody's.
+    #[must_use]
+    pub fn available(&self, loose: u64) -> u64 {
+        self.balance().saturating_add(self.loose_of(loose))
+    }
+
+    /// Takes units over that were nobody's, of those that it may take.
+    pub fn take_loose(&mut self, units: u64) {
+        self.loose_max -= units.min(self.loose_max);
+        self.held = self.held.saturating_add(units);
+    }
+
     /// Uses `units` of the balance.
     pub fn use_units(&mut self, units: u64, now: EpochMs) {
         self.used = self.used.saturating_add(units);

@@ -239,7 +239,7 @@ impl RegionPool {
 }
 
 /// `floor(weight x limit / weight_sum)`: with weights of up to 2^60 and limits of up to 2^53, below 2^113.
-pub(super) fn guarantee(weight_micros: u64, limit: u64, weight_sum: u128) -> u64 {
+fn guarantee(weight_micros: u64, limit: u64, weight_sum: u128) -> u64 {
     let share = u128::from(weight_micros)
         .saturating_mul(limit.into())
         .checked_div(weight_sum)

@@ -1,6 +1,6 @@
 //! The verdict on a question of several checks, each of one or more dimensions that may be kept in different places.
 
-use crate::algorithms::composite::{Mode, bind};
+use crate::algorithms::composite::{Mode, bind_each};
 use crate::decision::{Decision, Reason};
 
 /// The rules of one check.
@@ -81,23 +81,19 @@ impl StepRules {
     pub fn verdict(&self, decisions: &[Option<Decision>]) -> StepVerdict {
         let decided = |with_shadow: bool| {
             let all = self.dimensions.iter().zip(decisions).enumerate();
-            let known = all.filter_map(|(index, (rules, decision))| {
-                let decision = (*decision)?;
-                (with_shadow || !rules.shadow).then_some((index, *rules, decision))
-            });
-            known.collect::<Vec<_>>()
+            all.filter_map(move |(index, (rules, decision))| {
+                let decision = decision.as_ref()?;
+                (with_shadow || !rules.shadow).then_some((index, rules, decision))
+            })
         };
-        let mut open = decided(false);
-        if open.is_empty() {
-            open = decided(true);
-        }
-        let mut passes = open.iter().map(|(_, rules, one)| rules.passes(one));
+        let open = decided(decided(false).next().is_none());
+        let mut passes = open.clone().map(|(_, rules, one)| rules.passes(one));
         let admitted = match self.mode {
             Mode::All => passes.all(|passes| passes),
             Mode::Any => passes.any(|passes| passes),
         };
-        let plain: Vec<_> = open.iter().map(|(_, _, decision)| *decision).collect();
-        let binding = bind(self.mode, &plain).map(|bound| open[bound.index].0);
+        let plain = open.map(|(index, _, decision)| (index, decision));
+        let binding = bind_each(self.mode, plain).map(|bound| bound.index);
         StepVerdict { admitted, binding }
     }
 }
@@ -117,16 +113,12 @@ pub fn verdict(rules: &[StepRules], decisions: &[Vec<Option<Decision>>]) -> Ques
         .all(|(rules, step)| step.admitted || !rules.enforced);
     let standing = |wanted: &dyn Fn(usize) -> bool| {
         let chosen = (0..steps.len()).filter(|index| wanted(*index));
-        let known: Vec<_> = chosen
-            .filter_map(|index| {
-                let dimension = steps[index].binding?;
-                Some((index, dimension, decisions[index][dimension]?))
-            })
-            .collect();
-        let plain: Vec<_> = known.iter().map(|(_, _, decision)| *decision).collect();
-        let bound = bind(Mode::All, &plain)?;
-        let (step, dimension, _) = known[bound.index];
-        Some((step, dimension))
+        let known = chosen.filter_map(|index| {
+            let dimension = steps[index].binding?;
+            Some((index, decisions[index][dimension].as_ref()?))
+        });
+        let step = bind_each(Mode::All, known)?.index;
+        Some((step, steps[step].binding?))
     };
     let enforced = |index: usize| rules[index].enforced;
     let binding = if admitted {

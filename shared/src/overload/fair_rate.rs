@@ -106,7 +106,8 @@ impl FairRate {
         now: EpochMs,
     ) -> Answer {
         self.drain(now);
-        let answer = self.answer(live);
+        let level = self.live.level(live, self.drained);
+        let answer = self.answer(level);
         if !answer.admitted {
             self.steering.denied(now);
             return answer;
@@ -115,8 +116,8 @@ impl FairRate {
             live: *live,
             shadow: shadow(),
         };
-        if self.within(&places) {
-            self.charge(&places, units);
+        if level < self.burst() {
+            self.charge(&places, units, level);
         } else {
             self.exceed(&places);
         }
@@ -128,11 +129,11 @@ impl FairRate {
     /// What would be said to a request.
     pub fn look(&mut self, live: &Cells, now: EpochMs) -> Answer {
         self.drain(now);
-        self.answer(live)
+        self.answer(self.live.level(live, self.drained))
     }
 
-    fn answer(&self, live: &Cells) -> Answer {
-        let above = self.live.level(live, self.drained) - self.burst();
+    fn answer(&self, level: f64) -> Answer {
+        let above = level - self.burst();
         if above < 0.0 || !self.steering.contended() {
             return Answer {
                 admitted: true,
@@ -147,10 +148,6 @@ impl FairRate {
         }
     }
 
-    fn within(&self, places: &Places) -> bool {
-        self.live.level(&places.live, self.drained) < self.burst()
-    }
-
     /// A client of an open resource is faster than all before it: the rate follows, and nothing is owed.
     fn exceed(&mut self, places: &Places) {
         self.steering.exceeded();
@@ -160,16 +157,17 @@ impl FairRate {
         self.last = None;
     }
 
-    fn charge(&mut self, places: &Places, units: f64) {
+    /// Charges a client whose level in the structure that decides is `level`.
+    fn charge(&mut self, places: &Places, units: f64, level: f64) {
         self.learn_typical(units);
-        let most = self.most();
+        let (most, drained) = (self.most(), self.drained);
+        let learned = self.shadow.level(&places.shadow, drained);
+        let after = |level: f64| drained + (level + units).min(most);
         self.last = Some(Charge {
             places: *places,
             units,
-            live: self.live.charge(&places.live, units, self.drained, most),
-            shadow: self
-                .shadow
-                .charge(&places.shadow, units, self.drained, most),
+            live: self.live.fill(&places.live, after(level), drained),
+            shadow: self.shadow.fill(&places.shadow, after(learned), drained),
         });
     }
 
@@ -200,8 +198,9 @@ impl FairRate {
         let checked = self.live.reported(&places.live);
         self.shadow.reported(&places.shadow);
         if !checked {
-            if self.steering.contended() || self.within(places) {
-                self.charge(places, units);
+            let level = self.live.level(&places.live, self.drained);
+            if self.steering.contended() || level < self.burst() {
+                self.charge(places, units, level);
             } else {
                 self.exceed(places);
             }

@@ -11,6 +11,7 @@ pub mod merging;
 pub mod murmur3;
 pub mod outbox;
 pub mod packed;
+mod placed;
 pub mod placement;
 pub mod resource;
 pub mod steering;

@@ -5,6 +5,7 @@ use super::config::Config;
 use super::fair_rate::{FairRate, Places};
 use super::merging::{Structures, is_rate, keys, packed, settings, unpacked};
 use super::outbox::{Draft, Outbox};
+use super::placed::Placed;
 use super::placement::PlacementKey;
 use crate::clock::MonotonicClock;
 use crate::limits::OVERLOAD_IDLE_MS;
@@ -78,7 +79,7 @@ pub struct Resource {
 
 #[derive(Clone)]
 enum Engine {
-    FairRate(Box<FairRate>),
+    FairRate(Box<FairRate>, Placed),
     Blue(Box<Blue>),
 }
 
@@ -131,7 +132,7 @@ impl Resource {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let engine = match &self.engine {
-            Engine::FairRate(fair) => fair.bytes(),
+            Engine::FairRate(fair, placed) => fair.bytes() + placed.bytes(),
             Engine::Blue(blue) => size_of_val(&**blue) + blue.bytes(),
         };
         size_of::<Self>() + engine
@@ -142,14 +143,24 @@ impl Resource {
     pub fn check(&mut self, client: &Client<'_>, cost: u64, coin: f64, now: EpochMs) -> Verdict {
         let now = self.turn(now);
         let verdict = match &mut self.engine {
-            Engine::FairRate(fair) => {
+            Engine::FairRate(fair, placed) => {
                 let [live, shadow] = &self.keys;
                 let shape = self.config.shape;
-                let cells = live.place(client.name, shape);
+                let known = placed.get(client.name);
+                let cells =
+                    known.map_or_else(|| live.place(client.name, shape), |known| known.live);
                 let answer = match cost {
                     0 => fair.look(&cells, now),
                     cost => {
-                        let later = || shadow.place(client.name, shape);
+                        let later = || match known {
+                            Some(known) => known.shadow,
+                            None => {
+                                let shadow = shadow.place(client.name, shape);
+                                let live = cells;
+                                placed.keep(client.name, Places { live, shadow });
+                                shadow
+                            }
+                        };
                         fair.check(&cells, later, units(client, cost), now)
                     }
                 };
@@ -186,10 +197,10 @@ impl Resource {
     /// Takes back the charge of a check that was admitted here and denied elsewhere.
     pub fn undo(&mut self, client: &Client<'_>, cost: u64, now: EpochMs) {
         let now = self.turn(now);
-        if let Engine::FairRate(fair) = &mut self.engine
+        if let Engine::FairRate(fair, placed) = &mut self.engine
             && cost > 0
         {
-            let places = places(&self.keys, client, &self.config);
+            let places = places(placed, &self.keys, client, &self.config);
             fair.undo(&places, units(client, cost), now);
         }
     }
@@ -199,8 +210,8 @@ impl Resource {
         let now = self.turn(now);
         let failed = outcome == Outcome::Failure;
         match &mut self.engine {
-            Engine::FairRate(fair) => {
-                let places = places(&self.keys, client, &self.config);
+            Engine::FairRate(fair, placed) => {
+                let places = places(placed, &self.keys, client, &self.config);
                 fair.report(&places, units(client, 1), failed, now);
             }
             Engine::Blue(blue) => blue.report(client.name, client.weight.as_f64(), failed, now),
@@ -248,7 +259,7 @@ impl Resource {
         }
         let period = self.period;
         match &mut self.engine {
-            Engine::FairRate(fair) => {
+            Engine::FairRate(fair, _) => {
                 fair.steering
                     .follow(merged.rate, merged.contended, mark, now);
                 if merged.contended {
@@ -272,9 +283,10 @@ impl Resource {
     fn turn(&mut self, now: EpochMs) -> EpochMs {
         let now = self.clock.read(now);
         self.used_at = now;
-        let period = now.0 / self.config.rotate_ms;
-        if period > self.period {
-            self.rotate(period, now);
+        // Without a division, twice for each request.
+        let next = self.period.saturating_add(1);
+        if now.0 >= next.saturating_mul(self.config.rotate_ms) {
+            self.rotate(now.0 / self.config.rotate_ms, now);
         }
         now
     }
@@ -285,7 +297,8 @@ impl Resource {
         self.period = period;
         self.keys = keys(&self.secret, &self.name, period);
         match &mut self.engine {
-            Engine::FairRate(fair) => {
+            Engine::FairRate(fair, placed) => {
+                placed.forget();
                 // Over a gap of several periods both structures are too old: those of the last are not the next one's.
                 for _ in 0..if next { 1 } else { 2 } {
                     fair.rotate(self.config.shape);
@@ -303,14 +316,17 @@ impl Resource {
 impl Engine {
     fn new(config: &Config, [live, shadow]: [PlacementKey; 2], now: EpochMs) -> Self {
         match config.steering {
-            Steering::FairRate => Self::FairRate(Box::new(FairRate::new(config.shape, now))),
+            Steering::FairRate => {
+                let fair = FairRate::new(config.shape, now);
+                Self::FairRate(Box::new(fair), Placed::new())
+            }
             Steering::Blue => Self::Blue(Box::new(Blue::new(settings(config), live, shadow, now))),
         }
     }
 
     fn structures(&mut self, config: &Config) -> Structures<'_> {
         match self {
-            Self::FairRate(fair) => Structures::FairRate(fair),
+            Self::FairRate(fair, _) => Structures::FairRate(fair),
             Self::Blue(blue) => {
                 let (live, shadow) = blue.both_mut();
                 Structures::Blue(live, shadow, config.decay_per_s)
@@ -320,7 +336,7 @@ impl Engine {
 
     /// What is worth telling: nothing of the clients of an open resource, none of whom is denied.
     fn changes(&mut self, config: &Config) -> super::merging::Pair {
-        if let Self::FairRate(fair) = self
+        if let Self::FairRate(fair, _) = self
             && !fair.steering.contended()
         {
             fair.forget_changes();
@@ -331,13 +347,21 @@ impl Engine {
 
     fn rate(&self) -> (f64, f64) {
         match self {
-            Self::FairRate(fair) => (fair.steering.rate(), fair.steering.mark()),
+            Self::FairRate(fair, _) => (fair.steering.rate(), fair.steering.mark()),
             Self::Blue(_) => (1.0, 0.0),
         }
     }
 }
 
-fn places(keys: &[PlacementKey; 2], client: &Client<'_>, config: &Config) -> Places {
+fn places(
+    placed: &Placed,
+    keys: &[PlacementKey; 2],
+    client: &Client<'_>,
+    config: &Config,
+) -> Places {
+    if let Some(known) = placed.get(client.name) {
+        return known;
+    }
     let [live, shadow] = keys;
     Places {
         live: live.place(client.name, config.shape),

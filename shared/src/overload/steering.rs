@@ -86,9 +86,19 @@ const OUT_OUTCOMES: f64 = 20.0;
 /// The least rate and the largest, in their logarithm: one unit in 20 minutes, and 10^17 a second.
 const LN_RATE_RANGE: (f64, f64) = (-7.0, 40.0);
 
+/// Outcomes that are no further apart fade by factors that are computed once.
+const FADING_MS: usize = 16;
+
+/// By what the outcomes of the last second, and those over [`CAPACITY_S`], have faded after so many milliseconds.
+fn faded(elapsed_ms: u64) -> (f64, f64) {
+    let elapsed_s = elapsed_ms as f64 / 1_000.0;
+    ((-elapsed_s).exp(), (-elapsed_s / CAPACITY_S).exp())
+}
+
 /// The fair rate of a resource, and how it got there.
 #[derive(Debug, Clone)]
 pub struct Steering {
+    fading: [(f64, f64); FADING_MS],
     ln_rate: f64,
     /// The rate, and of which logarithm.
     rate: f64,
@@ -130,6 +140,7 @@ impl Steering {
     #[must_use]
     pub fn new(rate: f64, now: EpochMs) -> Self {
         let mut steering = Self {
+            fading: std::array::from_fn(|elapsed_ms| faded(elapsed_ms as u64)),
             ln_rate: 0.0,
             rate: 1.0,
             ln_of_rate: 0.0,
@@ -250,8 +261,10 @@ impl Steering {
         let elapsed_s = elapsed_ms as f64 / 1_000.0;
         self.heard_at = self.heard_at.max(now);
         if elapsed_ms > 0 {
-            self.outcomes_per_s *= (-elapsed_s).exp();
-            let kept = (-elapsed_s / CAPACITY_S).exp();
+            let near = usize::try_from(elapsed_ms).ok();
+            let near = near.and_then(|ms| self.fading.get(ms).copied());
+            let (last, kept) = near.unwrap_or_else(|| faded(elapsed_ms));
+            self.outcomes_per_s *= last;
             self.served_for *= kept;
             self.served_in *= kept;
             self.served_for += 1.0 - kept;

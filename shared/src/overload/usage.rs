@@ -52,9 +52,8 @@ impl Usage {
         (levels.fold(f64::INFINITY, f64::min) - drained).max(0.0)
     }
 
-    /// Charges `units`. No cell holds more than `most` by that.
-    pub fn charge(&mut self, client: &Cells, units: f64, drained: f64, most: f64) -> Raised {
-        let full = drained + (self.level(client, drained) + units).min(most);
+    /// Raises the client's cells so that they are empty no sooner than at `full`.
+    pub fn fill(&mut self, client: &Cells, full: f64, drained: f64) -> Raised {
         let mut raised = Raised::default();
         for (cell, raised) in client.indexes().zip(&mut raised.0) {
             let cell = &mut self.cells[cell];

@@ -3,7 +3,11 @@
 use weir_shared::fairness::ask::Party;
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 
-use super::world::{moment, party, request, terms};
+use weir_shared::federation::federated_escrow::FederatedEscrow;
+use weir_shared::federation::region_pool::RegionPool;
+use weir_shared::units::EpochMs;
+
+use super::world::{moment, party, request, terms, weight};
 
 const LIMIT: u64 = 1 << 40;
 
@@ -97,4 +101,150 @@ fn tenants_that_come_cost_what_the_distinct_weights_cost() {
         tenants / 2
     );
     assert!(each <= 60, "{each} steps");
+}
+
+/// Units of a guarantee for each unit of weight.
+const PER_WEIGHT: u64 = 1_000;
+
+/// What a tenant asks for, and what it has used before of its guarantee.
+struct Path {
+    name: &'static str,
+    /// Units of the guarantee that are left.
+    left: u64,
+    cost: u64,
+    served: u64,
+}
+
+const PATHS: [Path; 3] = [
+    Path {
+        name: "admit",
+        left: PER_WEIGHT,
+        cost: 1,
+        served: 1,
+    },
+    Path {
+        name: "borrow",
+        left: 1,
+        cost: 2,
+        served: 2,
+    },
+    Path {
+        name: "deny",
+        left: 0,
+        cost: 1,
+        served: 0,
+    },
+];
+
+/// `tenants` that have so many units of their guarantee left, and one that has all.
+fn standing(tenants: u64, left: u64) -> (Share, u64) {
+    let mut share = Share::new(ShareTerms {
+        tenants_max: tenants,
+        ..terms(Rule::Pinned)
+    });
+    let mut limit = 0;
+    for index in 0..=tenants {
+        let guarantee = (1 + index % WEIGHTS) * PER_WEIGHT;
+        let used = if index < tenants { guarantee - left } else { 0 };
+        share.settle(&member(index), used);
+        limit += guarantee;
+    }
+    (share, limit)
+}
+
+/// The rule as it is written down, tenant by tenant: what is served, and how many were looked at.
+fn scanned(used: &[(u64, u64)], at: usize, limit: u64, cost: u64) -> (u64, u64) {
+    let pool = limit - used.iter().map(|(used, _)| used).sum::<u64>();
+    let others = used.iter().enumerate().filter(|(index, _)| *index != at);
+    let kept: u64 = others
+        .map(|(_, (used, guarantee))| guarantee.saturating_sub(*used))
+        .sum();
+    let (own, guarantee) = used[at];
+    let most = guarantee + cost.min(pool.saturating_sub(kept));
+    let served = if cost <= pool && own + cost <= most {
+        cost
+    } else {
+        0
+    };
+    (served, 2 * used.len() as u64)
+}
+
+#[test]
+fn a_decision_of_each_path_grows_no_more_than_threefold_from_100_to_a_million_tenants() {
+    println!("| path | tenants | steps | a scan |");
+    println!("| --- | --- | --- | --- |");
+    for path in PATHS {
+        let mut first = None;
+        for tenants in [100, 10_000, 1_000_000] {
+            let (mut share, limit) = standing(tenants, path.left);
+            let rows = (0..=tenants).map(|index| {
+                let guarantee = (1 + index % WEIGHTS) * PER_WEIGHT;
+                let left = if index < tenants {
+                    path.left
+                } else {
+                    guarantee
+                };
+                (guarantee - left, guarantee)
+            });
+            let used: Vec<(u64, u64)> = rows.collect();
+            let (mut taken, mut looked_at) = (0, 0);
+            for index in [0, 17, tenants / 2, tenants - 1] {
+                let party = member(index);
+                let at = moment(&share, limit, 500);
+                let by_scan = scanned(&used, index as usize, limit, path.cost);
+                // What holds while weights stand is found first.
+                let _room = share.room(&party, &request(path.cost), &at);
+                taken += steps(&mut share, |share| {
+                    let served = share.room(&party, &request(path.cost), &at).waiting;
+                    assert_eq!(
+                        (served, by_scan.0),
+                        (path.served, path.served),
+                        "{}",
+                        path.name
+                    );
+                    share.charge(&party.name, served);
+                });
+                share.settle(&party, used[index as usize].0);
+                looked_at += by_scan.1;
+            }
+            println!(
+                "| {} | {tenants} | {} | {} |",
+                path.name,
+                taken / 4,
+                looked_at / 4
+            );
+            let first = *first.get_or_insert((taken, looked_at));
+            assert!(taken <= 3 * first.0, "{}: {taken}, {}", path.name, first.0);
+            assert!(
+                looked_at >= tenants / 200 * first.1,
+                "the control grows with them"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_federated_decision_grows_no_more_than_threefold_from_100_to_100_000_tenants() {
+    let mut first = None;
+    for tenants in [100, 10_000, 100_000] {
+        let mut pool = RegionPool::new(1 << 50, 3_600_000).unwrap();
+        let mut region = FederatedEscrow::new("weur");
+        let mut check = |index: u64, cost: u64| {
+            let name = format!("t{index}");
+            let before = region.operations();
+            let decided = region.check(&mut pool, &name, weight(1_000_000), cost, EpochMs(3));
+            (decided.unwrap().admitted(), region.operations() - before)
+        };
+        // The first leaves as much to each of the others as it has used.
+        assert!(check(0, 1 << 20).0);
+        for index in 1..tenants {
+            assert!(check(index, 1).0);
+        }
+        let admitted: Vec<_> = (1..50).map(|index| check(index, 1)).collect();
+        assert!(admitted.iter().all(|(admitted, _)| *admitted));
+        let taken: u64 = admitted.iter().map(|(_, steps)| steps).sum();
+        println!("{tenants} tenants: {} steps", taken / 49);
+        let first = *first.get_or_insert(taken);
+        assert!(taken <= 3 * first, "{tenants}: {taken}, {first}");
+    }
 }

@@ -25,7 +25,7 @@ impl Holder {
     }
 
     /// Whether a message that asks ahead of demand may bring something: the last one did, or it is some time ago.
-    fn refills(&self, now: EpochMs) -> bool {
+    pub(super) fn refills(&self, now: EpochMs) -> bool {
         now >= self.refill_at || self.refill_at.since(now) > self.contact_ms
     }
 
@@ -83,26 +83,57 @@ impl Holder {
     }
 
     pub(super) fn low(&self, lease: &Lease, purse: &Purse, now: EpochMs) -> bool {
-        let left = match &purse.told {
-            Some(told) if !purse.party.name.is_empty() => told.left,
-            _ => lease.left,
-        };
-        // A parent that has little left is not asked for each unit of it.
-        let lately = self.contact_at.since(now) > self.contact_ms / 4 * 3;
-        let balance = purse.balance().saturating_add(purse.loose_of(self.loose));
-        let low = balance < self.expected_in(purse, self.contact_ms, now) / 2;
-        (low || purse.missed > 0) && left > 0 && !lately
+        self.timing(now).low(lease, purse, self.loose, now)
+    }
+
+    pub(super) fn timing(&self, now: EpochMs) -> Timing {
+        Timing {
+            contact_ms: self.contact_ms,
+            // A parent that has little left is not asked for each unit of it.
+            lately: self.contact_at.since(now) > self.contact_ms / 4 * 3,
+            fixed: self.fixed,
+        }
     }
 
     /// Units that a tenant is expected to use in the next few contacts or until the end of the window.
     pub(super) fn expected(&self, purse: &Purse, now: EpochMs) -> u64 {
         // What is not used of a part of a rolling window counts for many parts to come.
         let contacts = if self.fixed { LEASE_CONTACTS } else { 1 };
-        self.expected_in(purse, contacts * self.contact_ms, now)
+        let horizon_ms = contacts * self.contact_ms;
+        let lease = self.open_lease(now);
+        self.timing(now).expected_in(lease, purse, horizon_ms, now)
+    }
+}
+
+/// What says when to ask for more.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Timing {
+    contact_ms: u64,
+    lately: bool,
+    fixed: bool,
+}
+
+impl Timing {
+    /// Whether a tenant's units run low at its present pace, in a lease that is open, beside so many that are nobody's.
+    pub(super) fn low(self, lease: &Lease, purse: &Purse, loose: u64, now: EpochMs) -> bool {
+        let left = match &purse.told {
+            Some(told) if !purse.party.name.is_empty() => told.left,
+            _ => lease.left,
+        };
+        if left == 0 || self.lately {
+            return false;
+        }
+        let expected = self.expected_in(Some(lease), purse, self.contact_ms, now);
+        purse.missed > 0 || purse.available(loose) < expected / 2
     }
 
-    fn expected_in(&self, purse: &Purse, horizon_ms: u64, now: EpochMs) -> u64 {
-        let lease = self.open_lease(now);
+    fn expected_in(
+        self,
+        lease: Option<&Lease>,
+        purse: &Purse,
+        horizon_ms: u64,
+        now: EpochMs,
+    ) -> u64 {
         let left_ms = lease.map_or(horizon_ms, |lease| lease.ends_at.since(now));
         // In the last moments of a window a lease is no smaller than for one contact: a little more than expected may
         // come.

@@ -10,6 +10,7 @@
 mod compose;
 mod contact;
 mod credit;
+mod draw;
 mod lapse;
 mod lease;
 mod relay;
@@ -24,6 +25,7 @@ use crate::limits::{CALL_MS_MAX, PURSES_MAX, STRANGERS_MAX};
 use crate::units::{EpochMs, HolderId, Incarnation, Revision, Sequence, WindowLabel};
 use crate::wire::exchange::{ExchangeBody, Refusal, Seen, Terms};
 
+pub use draw::Drawn;
 pub use lease::Lease;
 pub use relay::Relay;
 
@@ -179,9 +181,8 @@ impl Holder {
             return 0;
         };
         let purse = self.purses.get(name);
-        let own = purse.map_or(0, Purse::balance);
-        let loose = purse.map_or(self.loose, |purse| purse.loose_of(self.loose));
-        own.saturating_add(loose).min(lease.balance())
+        let own = purse.map_or(self.loose, |purse| purse.available(self.loose));
+        own.min(lease.balance())
     }
 
     /// In how many milliseconds a window opens of which units are held already, where the one before is over.
@@ -457,10 +458,7 @@ impl Holder {
             self.purses.insert(party.name.clone(), purse);
         }
         let purse = self.purses.get_mut(&party.name)?;
-        let later = party.standing.as_of >= purse.party.standing.as_of;
-        if later && purse.party != *party {
-            purse.party = party.clone();
-        }
+        purse.restate(party);
         Some(purse)
     }
 
@@ -474,8 +472,7 @@ impl Holder {
         if missing > purse.loose_of(loose) {
             return false;
         }
-        purse.loose_max -= missing;
-        purse.held = purse.held.saturating_add(missing);
+        purse.take_loose(missing);
         self.loose -= missing;
         true
     }

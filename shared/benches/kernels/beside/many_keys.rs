@@ -10,7 +10,7 @@ use weir_shared::algorithms::gcra::GcraState;
 use weir_shared::units::EpochMs;
 
 use super::clock::{BURST, Pace, START, ToldClock};
-use super::turns::{Contender, Scenario};
+use super::{Contender, Scenario};
 
 const STEP_MS: u64 = 2;
 

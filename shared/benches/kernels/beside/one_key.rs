@@ -11,7 +11,7 @@ use weir_shared::algorithms::scale::Scaled;
 use weir_shared::units::EpochMs;
 
 use super::clock::{BURST, Pace, START, ToldClock};
-use super::turns::{Contender, Scenario};
+use super::{Contender, Scenario};
 
 const CHECKS: u64 = 20_000;
 

@@ -1,0 +1,66 @@
+//! What is timed, natively and in V8 by the same code: one decision each, in a steady state.
+
+mod composite;
+mod fair;
+mod federated;
+mod gcra;
+mod leased;
+mod overload;
+mod random;
+
+use weir_shared::fairness::ask::{Party, Standing};
+use weir_shared::policy::weight::Weight;
+use weir_shared::units::EpochMs;
+
+/// Where time starts: a millisecond after the beginning of an hour, so that windows of an hour last.
+pub const START: EpochMs = EpochMs(1_699_999_200_001);
+
+/// One kernel.
+pub struct Kernel {
+    /// What it does, as a row of the table.
+    pub name: String,
+    run: Box<dyn FnMut(u64)>,
+}
+
+impl Kernel {
+    /// One that `run` repeats so many times.
+    fn new(name: impl Into<String>, run: impl FnMut(u64) + 'static) -> Self {
+        Self {
+            name: name.into(),
+            run: Box::new(run),
+        }
+    }
+
+    /// Runs it so many times.
+    pub fn run(&mut self, times: u64) {
+        (self.run)(times);
+    }
+}
+
+/// The kernels, in groups each of which is made, timed in turns, and dropped before the next.
+pub const GROUPS: [fn() -> Vec<Kernel>; 9] = [
+    leased::kernels,
+    gcra::kernels,
+    || fair::kernels(100),
+    || fair::kernels(10_000),
+    || fair::kernels(1_000_000),
+    || federated::kernels(&[100, 10_000]),
+    || federated::kernels(&[1_000_000]),
+    composite::kernels,
+    overload::kernels,
+];
+
+/// A tenant that the policy names, with one of eight weights.
+fn party(index: u64) -> Party {
+    Party {
+        name: format!("tenant-{index}"),
+        standing: Standing {
+            weight: weight(index),
+            ..Party::everyone().standing
+        },
+    }
+}
+
+fn weight(index: u64) -> Weight {
+    Weight::from_micros((1 + index % 8) * 1_000_000).expect("a weight in bounds")
+}

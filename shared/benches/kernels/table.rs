@@ -1,0 +1,98 @@
+//! The tables.
+
+use std::collections::BTreeMap;
+
+use allocation_counter::measure;
+
+use super::kernel::{GROUPS, Kernel};
+use super::turns::{Spread, in_turns};
+use super::{beside, in_v8};
+
+/// Turns and runs of a turn.
+const TURNS: usize = 41;
+const RUNS: u64 = 20_000;
+
+/// What the systems publish that the algorithms come from, or what was measured of them: figures of another machine.
+const SOURCES: [(&str, &str); 5] = [
+    ("leased spend", "10 ns (ThrottleKit)"),
+    (
+        "GCRA, admitted",
+        "170 ns published, 214 ns measured (ThrottleKit)",
+    ),
+    ("fair, deny, 10,000 tenants, uniform", "53 us (ThrottleKit)"),
+    ("federated, deny, 10,000 tenants", "264 us (ThrottleKit)"),
+    (
+        "overload: check and report",
+        "2.8 us, 12 allocations (FAIR)",
+    ),
+];
+
+struct Row {
+    name: String,
+    ns: Spread,
+    allocations: f64,
+}
+
+/// Prints all of it: with times, and with those of V8, where that is asked for.
+pub fn print(timed: bool, wasm: bool) {
+    let (turns, runs) = if timed { (TURNS, RUNS) } else { (1, 100) };
+    let groups = if timed { &GROUPS[..] } else { &GROUPS[..3] };
+    let rows: Vec<Row> = groups
+        .iter()
+        .flat_map(|make| rows(*make, turns, runs))
+        .collect();
+    let in_v8 = wasm.then(|| {
+        eprintln!("building for V8, by the profile that ships");
+        in_v8::time(TURNS, RUNS)
+    });
+    let in_v8 = in_v8
+        .unwrap_or_else(|| Ok(BTreeMap::new()))
+        .unwrap_or_else(|err| {
+            eprintln!("not timed in V8: {err}");
+            BTreeMap::new()
+        });
+    println!("### Kernels\n");
+    println!(
+        "Nanoseconds a decision: median [10th to 90th percentile] of {turns} turns of {runs} decisions.\n"
+    );
+    println!("| decision | native | V8 | allocations | the source |");
+    println!("| --- | --- | --- | --- | --- |");
+    for Row {
+        name,
+        ns,
+        allocations,
+    } in &rows
+    {
+        let in_v8 = in_v8
+            .get(name)
+            .map_or_else(|| "-".to_owned(), Spread::to_string);
+        let source = SOURCES.iter().find(|(of, _)| of == name);
+        let source = source.map_or("", |(_, told)| told);
+        println!("| {name} | {ns} | {in_v8} | {allocations} | {source} |");
+    }
+    println!();
+    beside::print(turns);
+}
+
+fn rows(make: fn() -> Vec<Kernel>, turns: usize, runs: u64) -> Vec<Row> {
+    let mut kernels = make();
+    if let Some(first) = kernels.first() {
+        eprintln!("{} and {} more", first.name, kernels.len() - 1);
+    }
+    for kernel in &mut kernels {
+        kernel.run(runs);
+    }
+    let taken = in_turns(kernels.len(), turns, runs, |index, runs| {
+        kernels[index].run(runs)
+    });
+    let rows = kernels.iter_mut().zip(taken).map(|(kernel, taken)| {
+        let counted = measure(|| kernel.run(runs));
+        eprintln!("{}: {}", kernel.name, Spread::of(taken.iter().copied()));
+        Row {
+            name: kernel.name.clone(),
+            ns: Spread::of(taken),
+            allocations: counted.count_total as f64 / runs as f64,
+        }
+    });
+    rows.collect()
+}
