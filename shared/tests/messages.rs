@@ -6,6 +6,7 @@
 mod simulator;
 
 use simulator::setup::Setup;
+use simulator::shapes::Shape;
 use simulator::{Report, run};
 use weir_shared::wire::exchange::RuleBody;
 
@@ -44,18 +45,15 @@ struct Cost {
     checks: f64,
 }
 
+/// Calls for a million checks; rows and checks a window.
 fn cost(setup: &Setup, report: &Report) -> Cost {
-    let windows = report.measured(setup);
-    let checks = report.checks() as f64;
-    let truth = &report.truth;
-    let units: u64 = windows.iter().map(|window| window.admitted).sum();
-    let limits: u64 = windows.iter().map(|window| window.limit).sum();
+    let used = report.used(setup);
     Cost {
-        region: truth.calls_region as f64 * 1e6 / checks,
-        coordinator: truth.calls_coordinator as f64 * 1e6 / checks,
-        used: units as f64 / limits as f64,
-        rows: (truth.writes_region + truth.writes_coordinator) as f64 / WINDOWS as f64,
-        checks: checks / WINDOWS as f64,
+        region: used.per_million(used.region_calls),
+        coordinator: used.per_million(used.coordinator_calls),
+        used: used.utilization,
+        rows: used.rows / WINDOWS as f64,
+        checks: used.checks / WINDOWS as f64,
     }
 }
 
@@ -93,6 +91,35 @@ fn messages_per_million_checks_stay_near_the_formula() {
         if limit / holders >= 500 {
             assert!(cost.region <= 20_000.0 && cost.coordinator <= 2_000.0);
         }
+    }
+}
+
+/// What a deployment uses for a million checks at a thousand a second, and the rows that it writes in a minute, whatever
+/// the shape of the traffic: bounds with a third to spare of what is counted. A call and a row a check use a million each.
+#[test]
+fn each_shape_of_traffic_stays_within_its_bound() {
+    println!("traffic                 regions  calls/M   rows/M  rows/min   used");
+    for (shape, regions, calls_max, rows_max) in [
+        (Shape::Steady, 1, 7_500.0, 7_000.0),
+        (Shape::Steady, 3, 24_000.0, 21_000.0),
+        (Shape::Bursty, 1, 11_000.0, 13_000.0),
+        (Shape::Bursty, 3, 35_000.0, 39_000.0),
+        (Shape::Zipf, 1, 7_500.0, 7_000.0),
+        (Shape::Zipf, 3, 24_000.0, 21_000.0),
+    ] {
+        let setup = Setup::shaped(shape, 1_000, (regions, 2), 10_000, WINDOWS);
+        let used = run(&setup).used(&setup);
+        let (calls, rows) = (used.per_million(used.calls()), used.per_million(used.rows));
+        println!(
+            "{:22}  {regions:7}  {calls:7.0}  {rows:7.0}  {:8.0}  {:.3}",
+            shape.name(),
+            used.rows * 60.0 / used.seconds,
+            used.utilization
+        );
+        assert!(used.utilization >= 0.99, "{used:?}");
+        assert!(calls <= calls_max && rows <= rows_max, "{used:?}");
+        // The control: a call and a row for each check.
+        assert!(25.0 * used.calls() <= used.checks && 25.0 * used.rows <= used.checks);
     }
 }
 

@@ -66,10 +66,21 @@ impl World {
         if elapsed_ms < asker.until_ms {
             self.queue.push(next_ms, Event::Asker { index });
         }
-        if elapsed_ms % self.setup.window_ms >= asker.late_ms {
-            let (cost, tenant) = (asker.cost, asker.tenant);
+        if elapsed_ms % asker.every_ms >= asker.late_ms {
+            let tenant = if asker.crowd {
+                self.one_of_the_crowd()
+            } else {
+                asker.tenant
+            };
+            let cost = asker.cost;
             self.asked(asker.place, Ask { cost, tenant });
         }
+    }
+
+    /// One of the tenants: the second asks half as often as the first, the third a third as often.
+    fn one_of_the_crowd(&mut self) -> Option<usize> {
+        let turn = self.random.below(self.crowd.last().copied()?);
+        Some(self.crowd.partition_point(|turns| *turns <= turn))
     }
 
     /// Small costs at three times the limit.

@@ -232,7 +232,7 @@ impl World {
         ];
         match self.random.below(4) {
             0 => terms.sharing = None,
-            1 => terms.sharing = Some(sharing(self.random.one_of(&rules))),
+            1 => terms.sharing = Some(sharing(self.random.one_of(&rules), 0)),
             2 => terms.standing = STANDING_WINDOWS - terms.standing,
             _ => {
                 let min = self.random.between(1, terms.limit);

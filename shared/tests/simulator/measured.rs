@@ -45,6 +45,7 @@ impl Setup {
             faults: Faults::default(),
             broken: None,
             traced: false,
+            unchecked: false,
         }
     }
 
@@ -81,6 +82,8 @@ impl Setup {
             from_ms: 0,
             until_ms: u64::MAX,
             late_ms,
+            every_ms: self.window_ms,
+            crowd: false,
         });
         self
     }

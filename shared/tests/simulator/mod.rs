@@ -8,7 +8,7 @@
 //! | `isolate`, `region`, `coordinator` | the parts around the machines: wait, write, then send |
 //! | `books` | what an isolate should hold |
 //! | `demand`, `faults` | who asks for what, and what goes wrong |
-//! | `measured` | runs without faults, and what they come to |
+//! | `measured`, `shapes` | runs without faults, what they come to, and what they use |
 //! | `truth`, `rows`, `checks` | what really happened, and the invariants |
 //! | `broken` | rules broken on purpose |
 
@@ -28,6 +28,7 @@ mod random;
 mod region;
 mod rows;
 pub(crate) mod setup;
+pub(crate) mod shapes;
 pub(crate) mod tenants;
 pub(crate) mod truth;
 
@@ -46,7 +47,7 @@ use network::{Event, Queue};
 use random::Random;
 use region::{Region, RegionLife};
 use setup::Setup;
-use tenants::sharing;
+use tenants::{sharing, zipf};
 use truth::Truth;
 
 /// True time at the start: far enough from zero that no clock is before the epoch.
@@ -98,6 +99,8 @@ pub(crate) struct World {
     everyone: Rc<Party>,
     /// When each steady asker asks next, in microseconds.
     askers_us: Vec<u64>,
+    /// Zipf's law over the tenants: how often each of them and those before it ask.
+    crowd: Vec<u64>,
 }
 
 /// Runs one setup to its end, or to the first broken invariant.
@@ -119,7 +122,9 @@ pub(crate) fn run(setup: &Setup) -> Report {
             println!("{at_ms} {event:?}");
         }
         world.happens(event);
-        world.check();
+        if !setup.unchecked {
+            world.check();
+        }
     }
     if world.truth.violation.is_none() {
         world.check_end();
@@ -149,7 +154,7 @@ impl World {
             window_ms: setup.window_ms,
             revision: Revision(1),
             cycle: setup.cycle.clone(),
-            sharing: setup.rule.map(sharing),
+            sharing: setup.rule.map(|rule| sharing(rule, setup.tenants.len())),
             lease: None,
             standing: setup.standing,
         };
@@ -183,6 +188,7 @@ impl World {
             parties: tenants.collect(),
             everyone: Rc::new(Party::everyone()),
             askers_us: Vec::new(),
+            crowd: zipf(setup.tenants.len()),
             random,
         };
         world.clamped = world.random.chance(500);

@@ -83,6 +83,9 @@ pub(crate) struct Setup {
     pub(crate) broken: Option<Broken>,
     /// Whether every event is printed.
     pub(crate) traced: bool,
+    /// Whether what isolates hold together is not added up after every event: for long runs of which only the figures
+    /// matter.
+    pub(crate) unchecked: bool,
 }
 
 /// Somebody who asks at a steady pace.
@@ -96,8 +99,11 @@ pub(crate) struct Asker {
     /// From when to when, since the start.
     pub(crate) from_ms: u64,
     pub(crate) until_ms: u64,
-    /// For how long it is quiet at the beginning of each window.
+    /// For how long it is quiet at the beginning of each window, or of each `every_ms`.
     pub(crate) late_ms: u64,
+    pub(crate) every_ms: u64,
+    /// Whether each request is of another tenant, by Zipf's law.
+    pub(crate) crowd: bool,
 }
 
 /// What is asked for.
@@ -226,6 +232,7 @@ impl Setup {
             faults,
             broken: None,
             traced: false,
+            unchecked: false,
         }
     }
 

@@ -41,10 +41,19 @@ pub(crate) fn weight(micros: u64) -> Weight {
     Weight::from_micros(micros).expect("a weight of the simulator is in range")
 }
 
-pub(crate) fn sharing(rule: RuleBody) -> SharingBody {
+/// How often each of so many tenants, and those before it, ask by Zipf's law.
+pub(crate) fn zipf(tenants: usize) -> Vec<u64> {
+    let turns = (1..=tenants as u64).scan(0, |sum, rank| {
+        *sum += 1_000_000_000 / rank;
+        Some(*sum)
+    });
+    turns.collect()
+}
+
+pub(crate) fn sharing(rule: RuleBody, tenants: usize) -> SharingBody {
     SharingBody {
         rule,
-        tenants_max: 100,
+        tenants_max: tenants.max(100) as u64,
         unknown_weight_max: 100_000_000,
     }
 }

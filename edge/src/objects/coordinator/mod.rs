@@ -224,8 +224,10 @@ impl Coordinator {
     }
 
     fn store(&self, name: &str, row: &StoredPool) -> Result<(), Refused> {
-        let statement =
-            "INSERT OR REPLACE INTO pools (name, label, expires_at, body) VALUES (?, ?, ?, ?)";
+        // A row that is there stays where it is: one that is replaced is written twice, with its index.
+        let statement = "INSERT INTO pools (name, label, expires_at, body) VALUES (?, ?, ?, ?) \
+             ON CONFLICT (name) DO UPDATE SET label = excluded.label, expires_at = excluded.expires_at, \
+             body = excluded.body";
         let body = serde_json::to_string(row)?;
         let values = vec![
             name.into(),

@@ -22,6 +22,15 @@ use crate::objects::usage;
 /// Rounds of one task: what runs on after a reply ends after 30 seconds, and the next event starts another.
 const ROUNDS_MAX: u32 = 40;
 
+/// The region's ledger is told once in so many rounds: each frame is two rows of it, one written and one dropped.
+const FRAME_ROUNDS: u32 = 2;
+
+/// Home is told what was used of overloaded resources once in so many rounds.
+const SHARE_ROUNDS: u32 = 2;
+
+/// The ledger at home is told of windows once in so many rounds: it hears every region.
+const WINDOW_ROUNDS: u32 = 4;
+
 /// A task that was not heard of for this long is taken for dead.
 const TASK_MS_MAX: u64 = 5_000;
 
@@ -87,11 +96,14 @@ impl Core {
         for round in 0..ROUNDS_MAX {
             sleep(CONTACT_MS_MIN).await;
             self.with(Machine::note_lapsed)?;
-            self.flush().await?;
-            // Every other round: the ledger at home hears every region.
-            if round % 2 == 1 {
-                self.flush_windows().await?;
+            if round % FRAME_ROUNDS == FRAME_ROUNDS - 1 {
+                self.flush().await?;
+            }
+            if round % SHARE_ROUNDS == SHARE_ROUNDS - 1 {
                 telling = self.flush_shares().await?;
+            }
+            if round % WINDOW_ROUNDS == WINDOW_ROUNDS - 1 {
+                self.flush_windows().await?;
             }
             self.return_unneeded()?;
             let done = self.with(|machine, now| {

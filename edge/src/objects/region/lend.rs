@@ -212,7 +212,9 @@ impl Core {
         let Some(row) = self.with_escrow(budget, |escrow, _| escrow.due())? else {
             return Ok(());
         };
-        let statement = "INSERT OR REPLACE INTO escrows (pool, ends_at, body) VALUES (?, ?, ?)";
+        // A row that is there stays where it is: one that is replaced is written twice, with its index.
+        let statement = "INSERT INTO escrows (pool, ends_at, body) VALUES (?, ?, ?) \
+             ON CONFLICT (pool) DO UPDATE SET ends_at = excluded.ends_at, body = excluded.body";
         let body = serde_json::to_string(&row)?;
         let values = vec![budget.into(), number(row.ends_at.0), body.into()];
         self.database.run(statement, values)?;

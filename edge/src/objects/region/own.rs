@@ -91,7 +91,8 @@ impl Core {
         let Some(row) = self.with_own(name, |pool, _| pool.due())? else {
             return Ok(());
         };
-        let statement = "INSERT OR REPLACE INTO pools (name, label, body) VALUES (?, ?, ?)";
+        let statement = "INSERT INTO pools (name, label, body) VALUES (?, ?, ?) \
+             ON CONFLICT (name) DO UPDATE SET label = excluded.label, body = excluded.body";
         let body = serde_json::to_string(&row)?;
         let values = vec![name.into(), number(row.label.0), body.into()];
         self.database.run(statement, values)?;
