@@ -14,6 +14,7 @@ pub mod fairness;
 pub mod federation;
 pub mod gateway;
 pub mod invalid;
+pub mod json;
 pub mod limiting;
 pub mod limits;
 pub mod openapi;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::Policy;
 use super::guard::{Guard, LEASE_MS};
@@ -13,6 +12,7 @@ use super::overrides::{Claim, Given, Override, Overrides};
 use super::tenant::{Named, TierBy};
 use super::weight::Weight;
 use crate::invalid::step;
+use crate::json;
 use crate::units::EpochMs;
 use crate::wire::amount::AmountBody;
 use crate::wire::decimal::Decimal;
@@ -270,6 +270,6 @@ fn said<T>(value: T, origin: Origin, from: String) -> Valued<T> {
 
 /// A field of a body that is a number.
 fn number(body: &impl Serialize, field: &str) -> Option<Decimal> {
-    let value: Value = serde_json::to_value(body).ok()?;
+    let value = json::to_value(body).ok()?;
     value.get(field)?.as_f64().map(Decimal)
 }
