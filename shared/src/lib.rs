@@ -13,6 +13,7 @@ pub mod decision;
 pub mod fairness;
 pub mod federation;
 pub mod gateway;
+pub mod gather;
 pub mod invalid;
 pub mod json;
 pub mod limiting;

@@ -10,6 +10,7 @@ use super::frame::{Counted, Inbox};
 use super::interval;
 use super::ledger::{Totals, by_row};
 use super::windows::{Finished, Windows};
+use crate::gather::gathered;
 use crate::limits::{JOURNAL_ENTRIES_MAX, LEDGER_ROWS, MINUTE_MS};
 use crate::units::{EpochMs, Incarnation};
 use crate::wire::accounting::{Counters, FrameBody, FrameReply, Tally, TenantCounters};
@@ -233,7 +234,7 @@ impl Books {
             .borrowed
             .iter()
             .map(|(tenant, units)| (tenant.clone(), borrowed_counters(budget, *units)));
-        self.changed.extend(self.totals.add(&charged.collect()));
+        self.changed.extend(self.totals.add(&gathered(charged)));
     }
 
     /// All that was counted.

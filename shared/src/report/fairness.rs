@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::guarantee::Guarantees;
 use super::regions::Totals;
+use crate::gather::gathered;
 use crate::paging::{Paging, SortKey};
 use crate::policy::Policy;
 use crate::policy::name::tenant_name;
@@ -57,9 +58,7 @@ pub struct Source<'a> {
 #[must_use]
 pub fn guarantees(source: &Source<'_>) -> BTreeMap<String, Guarantees> {
     let budgets = source.policy.budgets.keys();
-    budgets
-        .map(|name| (name.clone(), guaranteed(source, name)))
-        .collect()
+    gathered(budgets.map(|name| (name.clone(), guaranteed(source, name))))
 }
 
 /// The guarantees of one budget, among all tenants that were seen to ask.
@@ -177,16 +176,14 @@ pub fn budgets(
         };
         (name.clone(), report)
     });
-    reports.collect()
+    gathered(reports)
 }
 
 /// What the guards did for a tenant, at an instant.
 #[must_use]
 pub fn guards(counters: &TenantCounters, at: EpochMs) -> BTreeMap<String, GuardReport> {
     let guards = counters.guards.iter();
-    guards
-        .map(|(name, tally)| (name.clone(), GuardReport::of(tally, at)))
-        .collect()
+    gathered(guards.map(|(name, tally)| (name.clone(), GuardReport::of(tally, at))))
 }
 
 #[cfg(test)]
