@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::Artifact;
+use super::{Artifact, names};
 use crate::environment::Environment;
 use crate::tools::{WASM_BINDGEN, WORKER_BUILD};
 use crate::{paths, process};
@@ -23,5 +23,6 @@ fn make(environment: &Environment) -> Result<()> {
     build
         .arg("--release")
         .current_dir(paths::root().join("edge"));
-    process::run(&mut build)
+    process::run(&mut build)?;
+    names::strip(&paths::root().join("edge/build/index_bg.wasm"))
 }
