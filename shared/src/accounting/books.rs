@@ -280,7 +280,7 @@ fn borrowed_counters(budget: &str, units: u128) -> TenantCounters {
         ..Tally::default()
     };
     TenantCounters {
-        budgets: BTreeMap::from([(budget.to_owned(), tally)]),
+        budgets: [(budget.to_owned(), tally)].into(),
         ..TenantCounters::default()
     }
 }

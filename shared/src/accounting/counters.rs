@@ -1,13 +1,12 @@
 //! Adding decisions to counters, with a bound on the tenants that are told apart.
 
-use std::collections::BTreeMap;
-
 use crate::decision::Reason;
 use crate::limits::TENANT_NAMES_MAX;
 use crate::units::EpochMs;
 use crate::wire::accounting::{
     Counters, GuardTally, InFlight, MeterTally, OTHERS, Tally, TenantCounters,
 };
+use crate::wire::by_name::ByName;
 
 /// What was charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,10 +102,10 @@ fn entry<'a>(
     entry
 }
 
-fn slot<'a, T: Default>(tallies: &'a mut BTreeMap<String, T>, name: &str) -> &'a mut T {
+fn slot<'a, T: Default>(tallies: &'a mut ByName<T>, name: &str) -> &'a mut T {
     let known = tallies.contains_key(name) || tallies.len() < TENANT_NAMES_MAX;
     let name = if known { name } else { OTHERS };
-    tallies.entry(name.to_owned()).or_default()
+    tallies.slot(name)
 }
 
 impl Tally {
@@ -223,11 +222,8 @@ impl TenantCounters {
     /// Names of `other` that it is not counted for yet.
     #[must_use]
     pub fn names_of(&self, other: &Self) -> usize {
-        fn new<T>(have: &BTreeMap<String, T>, other: &BTreeMap<String, T>) -> usize {
-            other
-                .keys()
-                .filter(|name| !have.contains_key(*name))
-                .count()
+        fn new<T>(have: &ByName<T>, other: &ByName<T>) -> usize {
+            other.keys().filter(|name| !have.contains_key(name)).count()
         }
         new(&self.budgets, &other.budgets)
             + new(&self.limits, &other.limits)

@@ -140,10 +140,10 @@ fn tenant(
         weight: Decimal(weight(source, name)),
         total: counters.total(),
         budgets: budgets(source, guarantees, (name, counters)),
-        limits: counters.limits.clone(),
-        meters: counters.meters.clone(),
+        limits: gathered(counters.limits.clone()),
+        meters: gathered(counters.meters.clone()),
         guards: guards(counters, at),
-        overload: counters.overload.clone(),
+        overload: gathered(counters.overload.clone()),
         effective: (one && effective)
             .then(|| policy.effective(name, at))
             .flatten()
