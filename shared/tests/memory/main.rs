@@ -1,4 +1,4 @@
-//! What is kept for each tenant stays within its bound. `cargo run --release --example memory -p weir-shared` prints
+//! What is kept for each tenant stays within its bound. `cargo run --example memory -p weir-shared` prints
 //! how much it is.
 
 #![cfg(not(target_arch = "wasm32"))]
