@@ -4,9 +4,9 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+
+use crate::json;
 
 /// A refused input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -232,72 +232,13 @@ pub fn step(name: &str) -> String {
 /// let refused = weir_shared::invalid::read_json::<CheckRequest>(br#"{"cost":1.5}"#).unwrap_err();
 /// assert_eq!(refused.field, "/cost");
 /// ```
-pub fn read_json<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<T, Invalid> {
-    // A list in the place of an object would be read by position.
-    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
-        return Err(not_an_object(String::new()));
-    }
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let field = pointer(error.path());
-        Invalid::new(
-            field,
-            Fault::Form {
-                message: error.into_inner().to_string(),
-            },
-        )
-    })?;
-    reader.end().map_err(|error| {
-        Invalid::new(
-            "",
-            Fault::Form {
-                message: error.to_string(),
-            },
-        )
-    })?;
-    // Nor may one stand further in; without a bracket there is none.
-    if bytes.contains(&b'[')
-        && let (Ok(given), Ok(read)) = (serde_json::from_slice(bytes), serde_json::to_value(&value))
-        && let Some(field) = list_for_object(&given, &read)
-    {
-        return Err(not_an_object(field));
-    }
-    Ok(value)
+pub fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Invalid> {
+    json::from_slice(bytes).map_err(Invalid::from)
 }
 
-fn not_an_object(field: String) -> Invalid {
-    let message = "must be an object".to_owned();
-    Invalid::new(field, Fault::Form { message })
-}
-
-/// Where a list was given and an object was read from it.
-fn list_for_object(given: &Value, read: &Value) -> Option<String> {
-    match (given, read) {
-        (Value::Array(_), Value::Object(_)) => Some(String::new()),
-        (Value::Array(given), Value::Array(read)) => {
-            let mut pairs = given.iter().zip(read).enumerate();
-            pairs.find_map(|(index, (given, read))| {
-                list_for_object(given, read).map(|inner| format!("/{index}{inner}"))
-            })
-        }
-        (Value::Object(given), Value::Object(read)) => given.iter().find_map(|(name, given)| {
-            let inner = list_for_object(given, read.get(name)?)?;
-            Some(format!("{}{inner}", step(name)))
-        }),
-        _ => None,
+impl From<json::Fault> for Invalid {
+    fn from(fault: json::Fault) -> Self {
+        let message = fault.to_string();
+        Self::new(fault.pointer(), Fault::Form { message })
     }
-}
-
-fn pointer(path: &serde_path_to_error::Path) -> String {
-    use serde_path_to_error::Segment;
-    let mut pointer = String::new();
-    for segment in path {
-        match segment {
-            Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
-            Segment::Map { key } => pointer.push_str(&step(key)),
-            Segment::Enum { variant } => pointer.push_str(&step(variant)),
-            Segment::Unknown => {}
-        }
-    }
-    pointer
 }

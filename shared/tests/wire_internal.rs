@@ -7,8 +7,6 @@ mod pinned;
 #[path = "wire/samples.rs"]
 mod samples;
 
-use std::collections::BTreeMap;
-
 use pinned::is_written_as;
 use samples::{ESCROW, FRAME, MESSAGE, POOL, REPLY, SEEN, TERMS, frame, message, reply};
 use weir_shared::federation::window::Window;
@@ -165,8 +163,8 @@ fn the_frame() {
     );
     is_written_as(
         &TenantCounters {
-            limits: BTreeMap::from([("per_ip".to_owned(), Tally::default())]),
-            overload: BTreeMap::from([("origin".to_owned(), Tally::default())]),
+            limits: [("per_ip".to_owned(), Tally::default())].into(),
+            overload: [("origin".to_owned(), Tally::default())].into(),
             ..TenantCounters::default()
         },
         r#"{"limits":{"per_ip":{"admitted_calls":0,"admitted_units":0,"denied_calls":0,"denied_units":0}},"overload":{"origin":{"admitted_calls":0,"admitted_units":0,"denied_calls":0,"denied_units":0}}}"#,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use futures_channel::oneshot;
 use futures_util::StreamExt;
 use weir_shared::access::jwt::{KeySet, PublicKey};
+use weir_shared::json;
 use weir_shared::limits::{
     CALL_MS_MAX, PROVIDER_KEYS_BYTES_MAX, PROVIDER_KEYS_MAX, PROVIDER_KEYS_MS,
     PROVIDER_KEYS_MS_MAX, PROVIDER_KEYS_MS_MIN, PROVIDERS_MAX,
@@ -188,5 +189,5 @@ async fn fetch(url: &str) -> Result<KeySet, String> {
         }
         bytes.extend_from_slice(&chunk);
     }
-    serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+    json::from_slice(&bytes).map_err(|error| error.to_string())
 }

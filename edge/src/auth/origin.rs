@@ -4,6 +4,7 @@
 use worker::Request;
 
 use crate::http::failure::Failure;
+use crate::http::location::Location;
 
 const FOREIGN: Failure = Failure::CrossSite {
     detail: "The page is of another site: its `Origin` is not the address of Weir.",
@@ -17,7 +18,7 @@ pub fn check(request: &Request, ambient: bool) -> Result<(), Failure> {
     let Some(origin) = request.headers().get("origin")? else {
         return if ambient { Err(FOREIGN) } else { Ok(()) };
     };
-    let own = request.url()?.origin().ascii_serialization();
+    let own = Location::of(request).origin();
     if origin.eq_ignore_ascii_case(&own) {
         Ok(())
     } else {

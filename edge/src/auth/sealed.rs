@@ -5,6 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use weir_shared::json;
 use worker::Env;
 
 use super::secrets::Secrets;
@@ -30,5 +31,5 @@ pub fn open<T: DeserializeOwned>(env: &Env, purpose: &str, text: &str) -> Option
     if !Secrets::of(env).is(purpose, body, &given) {
         return None;
     }
-    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(body).ok()?).ok()
+    json::from_slice(&URL_SAFE_NO_PAD.decode(body).ok()?).ok()
 }

@@ -1,7 +1,6 @@
 //! Reads a JSON body, never more than its bound.
 
 use futures_util::StreamExt;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use weir_shared::invalid::read_json;
 use worker::Request;
@@ -12,7 +11,7 @@ use super::failure::Failure;
 ///
 /// # Errors
 /// 415 for another content type, 413 above the bound, 400 naming the field for what is not of the form of `T`.
-pub async fn json<T: DeserializeOwned + Serialize>(
+pub async fn json<T: DeserializeOwned>(
     request: &mut Request,
     bytes_max: usize,
 ) -> Result<T, Failure> {

@@ -1,6 +1,7 @@
-//! HTTP: bounded bodies, problem answers, rate-limit headers.
+//! HTTP: bounded bodies, addresses, problem answers, rate-limit headers.
 
 pub mod body;
 pub mod failure;
+pub mod location;
 pub mod ratelimit;
 pub mod reply;

@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use serde::Deserialize;
 use serde_json::Value;
 use weir_shared::access::table::AccessTable;
 use weir_shared::access::uses::Uses;
 use weir_shared::access::wanted::{Step, Wanted};
+use weir_shared::json;
 use weir_shared::limits::{CALL_MS_MAX, TOKEN_USE_MS};
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::access::{BOOTSTRAP, SavedAccess};
@@ -52,7 +52,7 @@ impl Tokens {
     /// Takes a table that is newer than the one in force. One that this code cannot read is reported, and the last one
     /// that was seen keeps applying.
     pub fn adopt(&mut self, access: &Value) {
-        let saved = SavedAccess::deserialize(access).map_err(|error| error.to_string());
+        let saved = json::from_value::<SavedAccess>(access).map_err(|error| error.to_string());
         let read = saved
             .and_then(|saved| AccessTable::try_from(&saved).map_err(|refused| refused.to_string()));
         match read {

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use futures_channel::oneshot;
 use futures_util::future::join_all;
-use serde::Deserialize;
 use weir_shared::accounting::counters::Decided;
 use weir_shared::accounting::frame::Outcome;
 use weir_shared::accounting::pending::InWindow;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::algorithms::scale::ScaledReceipt;
+use weir_shared::json;
 use weir_shared::limits::{
     CALL_MS_MAX, EXCHANGES_PER_CONTACT_MAX, REFRESH_MS_MAX, TOKENS_USED_MAX,
 };
@@ -199,7 +199,7 @@ fn apply(
     }
     if let Some(policy) = &reply.policy {
         // Read alone: a policy that is too new to be read must not cost the rest of the answer.
-        match SavedPolicy::deserialize(policy) {
+        match json::from_value::<SavedPolicy>(policy) {
             Ok(saved) => view.adopt(&saved),
             Err(error) => console_error!("policy: {error}"),
         }

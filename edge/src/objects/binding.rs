@@ -1,8 +1,10 @@
 //! Typed calls to objects: one definition of name, route, request and answer, used by caller and object alike.
 //! Every call has a deadline, as a stuck object would hang its caller.
 
+use futures_util::future::LocalBoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use weir_shared::json;
 use worker::{Env, Headers, Method, Request, RequestInit, Response, Stub};
 
 use super::deadline::within;
@@ -192,6 +194,15 @@ pub enum CallError {
     },
 }
 
+impl CallError {
+    fn failed(route: &'static str, error: impl std::fmt::Display) -> Self {
+        Self::Failed {
+            route,
+            message: error.to_string(),
+        }
+    }
+}
+
 impl std::fmt::Display for CallError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -216,13 +227,9 @@ pub async fn call<C: Call>(
         C::CLASSES.contains(&address.class),
         "a call to a class that does not answer it"
     );
-    match within(deadline_ms, exchange(env, address, call)).await {
-        Some(answer) => answer,
-        None => Err(CallError::Late {
-            route: C::ROUTE,
-            ms: deadline_ms,
-        }),
-    }
+    let body = serde_json::to_string(call).map_err(|error| CallError::failed(C::ROUTE, error));
+    let text = answered(env, address, C::ROUTE, body, deadline_ms).await?;
+    json::from_str(&text).map_err(|fault| CallError::failed(C::ROUTE, fault))
 }
 
 /// Opens a WebSocket to an object, for the client whose request asked for one.
@@ -276,35 +283,45 @@ fn stub(env: &Env, address: Address<'_>) -> worker::Result<Stub> {
     }
 }
 
-async fn exchange<C: Call>(
+/// What every call has in common, once for all of them: text out, text in.
+async fn exchange(
     env: &Env,
     address: Address<'_>,
-    call: &C,
-) -> Result<C::Reply, CallError> {
-    let failed = |message: String| CallError::Failed {
-        route: C::ROUTE,
-        message,
-    };
-    let platform = |error: worker::Error| failed(error.to_string());
-    let body = serde_json::to_string(call).map_err(|error| failed(error.to_string()))?;
+    route: &'static str,
+    body: String,
+) -> Result<String, CallError> {
+    let platform = |error: worker::Error| CallError::failed(route, error);
     let stub = stub(env, address).map_err(platform)?;
     let mut init = RequestInit::new();
     init.with_method(Method::Post).with_body(Some(body.into()));
-    let url = format!("https://weir.internal/{}", C::ROUTE);
+    let url = format!("https://weir.internal/{route}");
     let request = Request::new_with_init(&url, &init).map_err(platform)?;
     usage::called(address.class);
     let mut response = stub.fetch_with_request(request).await.map_err(platform)?;
     if let Some(text) = response.headers().get(usage::HEADER).map_err(platform)?
-        && let Ok(used) = serde_json::from_str(&text)
+        && let Ok(used) = json::from_str(&text)
     {
         usage::told(&used);
     }
-    if response.status_code() != 200 {
-        return Err(CallError::Status {
-            route: C::ROUTE,
-            status: response.status_code(),
-        });
+    match response.status_code() {
+        200 => response.text().await.map_err(platform),
+        status => Err(CallError::Status { route, status }),
     }
-    let text = response.text().await.map_err(platform)?;
-    serde_json::from_str(&text).map_err(|error| failed(error.to_string()))
+}
+
+/// An exchange within the deadline. It is boxed, so that callers keep a pointer in the place of its state.
+fn answered<'a>(
+    env: &'a Env,
+    address: Address<'a>,
+    route: &'static str,
+    body: Result<String, CallError>,
+    deadline_ms: u64,
+) -> LocalBoxFuture<'a, Result<String, CallError>> {
+    Box::pin(async move {
+        let exchanged = within(deadline_ms, exchange(env, address, route, body?)).await;
+        exchanged.unwrap_or(Err(CallError::Late {
+            route,
+            ms: deadline_ms,
+        }))
+    })
 }

@@ -4,6 +4,7 @@
 use std::fmt::Display;
 
 use serde::Serialize;
+use weir_shared::json;
 use worker::{Request, Response, console_error};
 
 use super::binding::Call;
@@ -48,7 +49,7 @@ impl Arrived {
     /// # Errors
     /// When it is not of the form of `C`.
     pub fn parse<C: Call>(&self) -> Result<C, Refused> {
-        Ok(serde_json::from_str(&self.body)?)
+        Ok(json::from_str(&self.body)?)
     }
 
     /// Writes the answer: 200 with the reply, or 500 with nothing and a line in the log.
@@ -56,9 +57,17 @@ impl Arrived {
     /// # Errors
     /// When the platform refuses to build a response.
     pub fn answer<R: Serialize>(&self, answer: Result<R, Refused>) -> worker::Result<Response> {
+        self.answer_text(answer.and_then(|reply| Ok(serde_json::to_string(&reply)?)))
+    }
+
+    /// The same with a reply that is written already.
+    ///
+    /// # Errors
+    /// When the platform refuses to build a response.
+    pub fn answer_text(&self, answer: Result<String, Refused>) -> worker::Result<Response> {
         match answer {
             Ok(reply) => {
-                let mut response = Response::ok(serde_json::to_string(&reply)?)?;
+                let mut response = Response::ok(reply)?;
                 let used = usage::drain();
                 if !used.is_empty() {
                     let text = serde_json::to_string(&used)?;

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::json;
 use crate::limits::{ASSERTION_BYTES_MAX, ASSERTION_EARLY_MS_MAX, JSON_INTEGER_MAX};
 use crate::policy::name::tenant_name;
 use crate::units::EpochMs;
@@ -86,14 +87,14 @@ impl Assertion {
         let (signed, signature) = text.rsplit_once('.')?;
         let (head, claims) = signed.split_once('.')?;
         let bytes = |part: &str| URL_SAFE_NO_PAD.decode(part).ok();
-        let head: Head = serde_json::from_slice(&bytes(head)?).ok()?;
+        let head: Head = json::from_slice(&bytes(head)?).ok()?;
         if head.alg != ALGORITHM {
             return None;
         }
         Some(Self {
             key_id: head.kid,
             signature: bytes(signature)?,
-            claims: serde_json::from_slice(&bytes(claims)?).ok()?,
+            claims: json::from_slice(&bytes(claims)?).ok()?,
             signed: signed.to_owned(),
         })
     }

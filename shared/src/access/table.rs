@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::grant::Principal;
 use super::token::{Refusal, Token, TokenKey};
+use crate::gather::gathered;
 use crate::invalid::{Fault, Invalid};
 use crate::limits::TOKENS_MAX;
 use crate::units::Revision;
@@ -89,7 +90,7 @@ impl TryFrom<&SavedAccess> for AccessTable {
             revision: saved.revision,
             key,
             bootstrap: saved.bootstrap,
-            tokens: tokens.collect(),
+            tokens: gathered(tokens),
         })
     }
 }

@@ -10,6 +10,7 @@ use super::frame::{Counted, Inbox};
 use super::interval;
 use super::ledger::{Totals, by_row};
 use super::windows::{Finished, Windows};
+use crate::gather::gathered;
 use crate::limits::{JOURNAL_ENTRIES_MAX, LEDGER_ROWS, MINUTE_MS};
 use crate::units::EpochMs;
 use crate::wire::accounting::{Counters, FrameBody, FrameReply, Tally, TenantCounters};
@@ -230,7 +231,7 @@ impl Books {
             .borrowed
             .iter()
             .map(|(tenant, units)| (tenant.clone(), borrowed_counters(budget, *units)));
-        self.changed.extend(self.totals.add(&charged.collect()));
+        self.changed.extend(self.totals.add(&gathered(charged)));
     }
 
     /// All that was counted.
@@ -276,7 +277,7 @@ fn borrowed_counters(budget: &str, units: u128) -> TenantCounters {
         ..Tally::default()
     };
     TenantCounters {
-        budgets: BTreeMap::from([(budget.to_owned(), tally)]),
+        budgets: [(budget.to_owned(), tally)].into(),
         ..TenantCounters::default()
     }
 }

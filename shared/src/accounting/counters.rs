@@ -9,6 +9,7 @@ use crate::units::EpochMs;
 use crate::wire::accounting::{
     Counters, GuardTally, InFlight, MeterTally, OTHERS, Tally, TenantCounters,
 };
+use crate::wire::by_name::ByName;
 
 /// What was charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,9 +116,10 @@ where
     map.get_mut(name).expect("it was there, or was put there")
 }
 
-fn slot<'a, T: Default>(tallies: &'a mut BTreeMap<String, T>, name: &str) -> &'a mut T {
+fn slot<'a, T: Default>(tallies: &'a mut ByName<T>, name: &str) -> &'a mut T {
     let known = tallies.contains_key(name) || tallies.len() < TENANT_NAMES_MAX;
-    slot_of(tallies, if known { name } else { OTHERS })
+    let name = if known { name } else { OTHERS };
+    tallies.slot(name)
 }
 
 impl Tally {
@@ -234,11 +236,8 @@ impl TenantCounters {
     /// Names of `other` that it is not counted for yet.
     #[must_use]
     pub fn names_of(&self, other: &Self) -> usize {
-        fn new<T>(have: &BTreeMap<String, T>, other: &BTreeMap<String, T>) -> usize {
-            other
-                .keys()
-                .filter(|name| !have.contains_key(*name))
-                .count()
+        fn new<T>(have: &ByName<T>, other: &ByName<T>) -> usize {
+            other.keys().filter(|name| !have.contains_key(name)).count()
         }
         new(&self.budgets, &other.budgets)
             + new(&self.limits, &other.limits)

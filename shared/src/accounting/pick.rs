@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
+use crate::json::Reader;
 use crate::wire::accounting::TenantCounters;
 use crate::wire::cells::StoredTenant;
 use crate::wire::stored::Damaged;
@@ -21,15 +22,14 @@ use crate::wire::stored::Damaged;
 /// # Errors
 /// When the text is not a cell.
 pub fn pick(text: &str, tenant: &str) -> Result<Option<TenantCounters>, Damaged> {
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let found = reader
-        .deserialize_map(Member {
-            name: "tenants",
-            inner: Tenant(tenant),
-        })
-        .map_err(|error| Damaged::Form {
-            message: error.to_string(),
-        })?;
+    let mut reader = Reader::new(text);
+    let read = reader.deserialize_map(Member {
+        name: "tenants",
+        inner: Tenant(tenant),
+    });
+    let found = reader.end(read).map_err(|fault| Damaged::Form {
+        message: fault.to_string(),
+    })?;
     Ok(found.flatten().as_ref().map(TenantCounters::from))
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::fairness_index::jain;
+use crate::gather::gathered;
 use crate::limits::{RECORD_TENANTS_MAX, WINDOW_GRACE_MS, WINDOW_TENANTS_MAX, WINDOWS_OPEN_MAX};
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::accounting::OTHERS;
@@ -191,7 +192,7 @@ impl Windows {
         for ((budget, _), open) in self.open.iter().filter(|(_, open)| asked(open)) {
             let tenants = open.part.tenants.iter();
             let each = tenants.map(|(name, part)| (name.clone(), open.entitlement(part)));
-            last.insert(budget.clone(), each.collect());
+            last.insert(budget.clone(), gathered(each));
         }
         last
     }
@@ -226,7 +227,7 @@ impl Open {
             let entitled = u128::from(self.entitlement(part));
             (name.clone(), part.served().0.saturating_sub(entitled))
         });
-        beyond.filter(|(_, units)| *units > 0).collect()
+        gathered(beyond.filter(|(_, units)| *units > 0))
     }
 
     fn finished(&self, name: WindowName, now: EpochMs) -> Finished {

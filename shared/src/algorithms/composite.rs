@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::Checked;
 use super::scale::{Scaled, ScaledReceipt, ScaledState};
 use crate::decision::Decision;
+use crate::gather::gathered;
 use crate::units::EpochMs;
 
 /// How the dimensions of a group combine.
@@ -264,7 +265,7 @@ impl<'a, L: FnMut(&StateKey) -> Option<ScaledState>> Draft<'a, L> {
             .drafted
             .into_iter()
             .filter_map(|(key, drafted)| Some((key.clone(), drafted.after?)));
-        changed.collect()
+        gathered(changed)
     }
 }
 

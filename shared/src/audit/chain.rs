@@ -3,6 +3,7 @@
 
 use super::draft::Draft;
 use super::sha256_hex;
+use crate::json;
 use crate::limits::{AUDIT_PRUNE, AUDIT_RECORDS_MAX};
 use crate::wire::audit::{AuditFault, AuditHead, AuditRecord, AuditVerdict};
 
@@ -160,7 +161,7 @@ impl Verifier {
             return Err("its text is not the one that was hashed");
         }
         let record: AuditRecord =
-            serde_json::from_str(found.text).map_err(|_| "it is not of the form of a record")?;
+            json::from_str(found.text).map_err(|_| "it is not of the form of a record")?;
         if record.sequence != found.sequence {
             return Err("it stands in another's place");
         }

@@ -14,6 +14,7 @@ use super::divide::{Claim, Divide};
 use super::message::Message;
 use super::window::Window;
 use crate::fairness::ask::Party;
+use crate::gather::gathered;
 use crate::limits::{CONTACT_MS_MIN, CONTACT_MS_PER_HOLDER, HOLDERS_MAX};
 use crate::units::{EpochMs, HolderId, WindowLabel};
 use crate::wire::exchange::{
@@ -109,7 +110,7 @@ impl Lender {
     /// With what was lent of windows to come, as it was stored.
     #[must_use]
     pub fn with_ahead(mut self, ahead: impl IntoIterator<Item = (WindowLabel, u64)>) -> Self {
-        self.ahead = ahead.into_iter().collect();
+        self.ahead = gathered(ahead);
         self
     }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::algorithms::composite::StateKey;
 use crate::algorithms::scale::ScaledReceipt;
+use crate::gather::gathered;
 use crate::limits::{CALL_MS_MAX, HOLDS_MAX, RECENT_QUESTIONS_MAX};
 use crate::units::{EpochMs, OpId};
 use crate::wire::keys::ReturnBody;
@@ -43,7 +44,7 @@ impl Holds {
     #[must_use]
     pub fn wake(rows: impl IntoIterator<Item = (OpId, StoredHold)>) -> Self {
         Self {
-            rows: rows.into_iter().collect(),
+            rows: gathered(rows),
         }
     }
 

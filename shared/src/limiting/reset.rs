@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::rows::Put;
 use super::shard::Shard;
 use crate::algorithms::composite::StateKey;
+use crate::gather::gathered;
 use crate::limits::{RESERVATION_MS, RESET_DRAWS_MS, RESETS_MAX};
 use crate::units::EpochMs;
 use crate::wire::keys::SettleKeysBody;
@@ -18,7 +19,7 @@ impl Resets {
     /// Those that were stored.
     #[must_use]
     pub fn wake(stored: impl IntoIterator<Item = (StateKey, EpochMs)>) -> Self {
-        Self(stored.into_iter().collect())
+        Self(gathered(stored))
     }
 
     /// Whether units that were drawn, or charged by a question that is undone, come from before. Within a few seconds

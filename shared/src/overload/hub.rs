@@ -17,6 +17,7 @@ use super::fair_rate::FairRate;
 use super::merging::{Pair, Structures, is_rate, packed, unpacked};
 use super::outbox::{Draft, Outbox};
 use crate::clock::MonotonicClock;
+use crate::gather::gathered;
 use crate::invalid::{Fault, Invalid, within};
 use crate::limits::{HOLDERS_MAX, JSON_INTEGER_MAX, OVERLOAD_IDLE_MS};
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence};
@@ -201,12 +202,10 @@ impl Hub {
         let own = hub.period;
         hub.structures().learn(own, merged.period, &cells, at);
         let heard = stored.heard.iter().take(HOLDERS_MAX);
-        hub.heard = heard
-            .map(|&(holder, incarnation, sequence)| {
-                let message = (incarnation, sequence);
-                (holder, Heard { message, at })
-            })
-            .collect();
+        hub.heard = gathered(heard.map(|&(holder, incarnation, sequence)| {
+            let message = (incarnation, sequence);
+            (holder, Heard { message, at })
+        }));
         hub.turn(now);
         Ok(hub)
     }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::Policy;
 use super::guard::{Guard, LEASE_MS};
@@ -12,7 +11,9 @@ use super::meter::{BURST_SECONDS, MAX_DEBT_MS, Meter};
 use super::overrides::{Claim, Given, Override, Overrides};
 use super::tenant::{Named, TierBy};
 use super::weight::Weight;
+use crate::gather::gathered;
 use crate::invalid::step;
+use crate::json;
 use crate::units::EpochMs;
 use crate::wire::amount::AmountBody;
 use crate::wire::decimal::Decimal;
@@ -72,7 +73,10 @@ impl Policy {
             TierBy::Default => (Origin::Policy, "/default_tier".to_owned()),
         };
         let own_keys = self.limits.iter().filter(|(_, limit)| limit.per_tenant);
-        let shared = self.budgets.iter().filter(|(_, one)| one.rule().is_some());
+        let mut budgets = BTreeMap::new();
+        for (name, _) in self.budgets.iter().filter(|(_, one)| one.rule().is_some()) {
+            budgets.insert(name.clone(), view.budget(name, tier)?);
+        }
         Some(EffectiveBody {
             tenant: tenant.to_owned(),
             at: now,
@@ -83,21 +87,15 @@ impl Policy {
             parent: named.and_then(|named| named.parent.clone()),
             meters: each(&self.meters, |name, meter| view.meter(name, meter)),
             guards: each(&self.guards, |name, guard| view.guard(name, guard)),
-            limits: own_keys
-                .map(|(name, limit)| (name.clone(), view.limit(name, limit)))
-                .collect(),
-            budgets: shared
-                .map(|(name, _)| Some((name.clone(), view.budget(name, tier)?)))
-                .collect::<Option<_>>()?,
+            limits: gathered(own_keys.map(|(name, limit)| (name.clone(), view.limit(name, limit)))),
+            budgets,
             overload: view.overload(&view.weight(tier)?),
         })
     }
 }
 
 fn each<A, B>(map: &BTreeMap<String, A>, of: impl Fn(&str, &A) -> B) -> BTreeMap<String, B> {
-    map.iter()
-        .map(|(name, one)| (name.clone(), of(name, one)))
-        .collect()
+    gathered(map.iter().map(|(name, one)| (name.clone(), of(name, one))))
 }
 
 /// One tenant at one instant.
@@ -211,7 +209,7 @@ impl View<'_> {
             };
             Some((field.to_owned(), given.or_else(base)?))
         });
-        fields.collect()
+        gathered(fields)
     }
 
     fn budget(&self, name: &str, tier: &str) -> Option<EffectiveBudgetBody> {
@@ -270,6 +268,6 @@ fn said<T>(value: T, origin: Origin, from: String) -> Valued<T> {
 
 /// A field of a body that is a number.
 fn number(body: &impl Serialize, field: &str) -> Option<Decimal> {
-    let value: Value = serde_json::to_value(body).ok()?;
+    let value = json::to_value(body).ok()?;
     value.get(field)?.as_f64().map(Decimal)
 }

@@ -9,6 +9,7 @@ use super::limit::{Limit, Rule};
 use super::overrides::{Override, Overrides};
 use super::wire_name;
 use crate::invalid::{Fault, Invalid, step};
+use crate::json;
 use crate::units::EpochMs;
 use crate::wire::overrides::LimitOverrideBody;
 use crate::wire::policy::{LimitBody, Scope};
@@ -168,7 +169,7 @@ fn span(policy: &Policy, tenant: &str, overrides: &Overrides, now: EpochMs) -> R
 /// The refusal at the field of the override that counts, or where that field is another's, at what it says of that name.
 fn blame(refused: Invalid, body: &impl Serialize, at: &str, kind: &str, name: &str) -> Invalid {
     let at = format!("{at}/{kind}{}", step(name));
-    let given = serde_json::to_value(body).unwrap_or_default();
+    let given = json::to_value(body).unwrap_or_default();
     if given.pointer(&refused.field).is_some() {
         return refused.under(&at);
     }

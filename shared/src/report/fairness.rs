@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::guarantee::Guarantees;
 use super::regions::Totals;
+use crate::gather::gathered;
 use crate::paging::{Paging, SortKey};
 use crate::policy::Policy;
 use crate::policy::name::tenant_name;
@@ -57,9 +58,7 @@ pub struct Source<'a> {
 #[must_use]
 pub fn guarantees(source: &Source<'_>) -> BTreeMap<String, Guarantees> {
     let budgets = source.policy.budgets.keys();
-    budgets
-        .map(|name| (name.clone(), guaranteed(source, name)))
-        .collect()
+    gathered(budgets.map(|name| (name.clone(), guaranteed(source, name))))
 }
 
 /// The guarantees of one budget, among all tenants that were seen to ask.
@@ -141,10 +140,10 @@ fn tenant(
         weight: Decimal(weight(source, name)),
         total: counters.total(),
         budgets: budgets(source, guarantees, (name, counters)),
-        limits: counters.limits.clone(),
-        meters: counters.meters.clone(),
+        limits: gathered(counters.limits.clone()),
+        meters: gathered(counters.meters.clone()),
         guards: guards(counters, at),
-        overload: counters.overload.clone(),
+        overload: gathered(counters.overload.clone()),
         effective: (one && effective)
             .then(|| policy.effective(name, at))
             .flatten()
@@ -177,16 +176,14 @@ pub fn budgets(
         };
         (name.clone(), report)
     });
-    reports.collect()
+    gathered(reports)
 }
 
 /// What the guards did for a tenant, at an instant.
 #[must_use]
 pub fn guards(counters: &TenantCounters, at: EpochMs) -> BTreeMap<String, GuardReport> {
     let guards = counters.guards.iter();
-    guards
-        .map(|(name, tally)| (name.clone(), GuardReport::of(tally, at)))
-        .collect()
+    gathered(guards.map(|(name, tally)| (name.clone(), GuardReport::of(tally, at))))
 }
 
 #[cfg(test)]

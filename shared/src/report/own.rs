@@ -1,6 +1,7 @@
 //! A tenant's own view.
 
 use super::fairness::{Source, budgets, guarantees, guards};
+use crate::gather::gathered;
 use crate::wire::operator::fairness::GuardReport;
 use crate::wire::operator::own::{OwnReply, OwnView};
 
@@ -30,9 +31,9 @@ pub fn own(source: &Source<'_>, tenant: &str) -> Option<OwnReply> {
             budgets: budgets(source, &guarantees, (tenant, &counters)),
             queries,
             guards,
-            ingest: counters.meters,
-            limits: counters.limits,
-            overload: counters.overload,
+            ingest: gathered(counters.meters),
+            limits: gathered(counters.limits),
+            overload: gathered(counters.overload),
             unreachable: source.totals.unreachable(),
         }),
     })

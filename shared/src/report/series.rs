@@ -7,6 +7,7 @@ use crate::limits::{HOUR_MS, JSON_INTEGER_MAX, MINUTE_MS, SERIES_POINTS_MAX};
 use crate::query::Query;
 use crate::units::EpochMs;
 use crate::wire::accounting::TenantCounters;
+use crate::wire::by_name::ByName;
 use crate::wire::operator::series::{SeriesPoint, SeriesView};
 use crate::wire::series::{SeriesBody, SeriesReply};
 
@@ -75,7 +76,7 @@ impl Names {
     }
 
     fn keep(&self, counters: &mut TenantCounters) {
-        fn only<T>(tallies: &mut BTreeMap<String, T>, name: Option<&String>) {
+        fn only<T>(tallies: &mut ByName<T>, name: Option<&String>) {
             tallies.retain(|known, _| Some(known) == name);
         }
         if !self.all() {

@@ -118,7 +118,7 @@ fn row(
     let resolved = source.policy.resolve(name, source.at);
     let counters = source.totals.counters.get(name);
     let of_budget = told.and_then(|(budget, guarantees)| {
-        let tally = counters?.budgets.get(*budget)?;
+        let tally = counters?.budgets.get(budget)?;
         let got = TenantBudget {
             guarantee: guarantees.units(name),
             used: tally.admitted_units,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::by_name::ByName;
 use super::count::Count;
 use super::operator::live::DecisionSample;
 use super::usage::Usage;
@@ -83,20 +84,20 @@ pub struct InFlight {
 #[serde(default)]
 pub struct TenantCounters {
     /// By budget name.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub budgets: BTreeMap<String, Tally>,
+    #[serde(skip_serializing_if = "ByName::is_empty")]
+    pub budgets: ByName<Tally>,
     /// By limit name.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub limits: BTreeMap<String, Tally>,
+    #[serde(skip_serializing_if = "ByName::is_empty")]
+    pub limits: ByName<Tally>,
     /// By meter name.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub meters: BTreeMap<String, MeterTally>,
+    #[serde(skip_serializing_if = "ByName::is_empty")]
+    pub meters: ByName<MeterTally>,
     /// By guard name.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub guards: BTreeMap<String, GuardTally>,
+    #[serde(skip_serializing_if = "ByName::is_empty")]
+    pub guards: ByName<GuardTally>,
     /// By the name of the overload resource.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub overload: BTreeMap<String, Tally>,
+    #[serde(skip_serializing_if = "ByName::is_empty")]
+    pub overload: ByName<Tally>,
     /// Whether the policy names the tenant: it is kept by name before those that it does not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub known: bool,

@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::accounting::{
     Counters, FrameBody, GuardTally, InFlight, MeterTally, Tally, TenantCounters,
 };
+use super::by_name::ByName;
 use super::count::Count;
 use super::exchange::VERSION;
 use super::stored::{Damaged, Row};
 use super::usage::Usage;
+use crate::gather::gathered;
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence};
 
 /// Counters of some tenants: a row of the totals, or of one interval.
@@ -169,27 +171,21 @@ impl Row for StoredMarks {
     }
 }
 
-fn lists<T>(
-    tallies: &BTreeMap<String, T>,
-    list: impl Fn(&T) -> Vec<Count>,
-) -> BTreeMap<String, Vec<Count>> {
+fn lists<T>(tallies: &ByName<T>, list: impl Fn(&T) -> Vec<Count>) -> BTreeMap<String, Vec<Count>> {
     let entries = tallies.iter();
-    entries
-        .map(|(name, tally)| (name.clone(), list(tally)))
-        .collect()
+    gathered(entries.map(|(name, tally)| (name.clone(), list(tally))))
 }
 
 fn tallies<T>(
     lists: &BTreeMap<String, Vec<Count>>,
     tally: impl Fn(&dyn Fn(usize) -> Count) -> T,
-) -> BTreeMap<String, T> {
+) -> ByName<T> {
     let entries = lists.iter();
-    entries
-        .map(|(name, list)| {
-            let at = |index: usize| list.get(index).copied().unwrap_or_default();
-            (name.clone(), tally(&at))
-        })
-        .collect()
+    let tallies = entries.map(|(name, list)| {
+        let at = |index: usize| list.get(index).copied().unwrap_or_default();
+        (name.clone(), tally(&at))
+    });
+    tallies.collect()
 }
 
 /// Without the zeroes at the end, which are read as such.
@@ -289,7 +285,7 @@ mod tests {
 
     fn counters() -> Counters {
         let acme = TenantCounters {
-            budgets: BTreeMap::from([(
+            budgets: ByName::from([(
                 "tokens".to_owned(),
                 Tally {
                     admitted_calls: Count(1),
@@ -298,8 +294,8 @@ mod tests {
                     ..Tally::default()
                 },
             )]),
-            limits: BTreeMap::from([("ip".to_owned(), Tally::default())]),
-            meters: BTreeMap::from([(
+            limits: ByName::from([("ip".to_owned(), Tally::default())]),
+            meters: ByName::from([(
                 "bytes".to_owned(),
                 MeterTally {
                     shed_calls: Count(2),
@@ -307,7 +303,7 @@ mod tests {
                     ..MeterTally::default()
                 },
             )]),
-            guards: BTreeMap::from([(
+            guards: ByName::from([(
                 "queries".to_owned(),
                 GuardTally {
                     allowed: Count(4),
@@ -320,7 +316,7 @@ mod tests {
                     ..GuardTally::default()
                 },
             )]),
-            overload: BTreeMap::from([(
+            overload: ByName::from([(
                 "origin".to_owned(),
                 Tally {
                     admitted_calls: Count(5),

@@ -6,6 +6,7 @@ pub mod accounting;
 pub mod amount;
 pub mod audit;
 pub mod batch;
+pub mod by_name;
 pub mod cells;
 pub mod check;
 pub mod count;

@@ -13,6 +13,7 @@ use crate::algorithms::scale::ScaledState;
 use crate::federation::ahead::Ahead;
 use crate::federation::schedule::Schedule;
 use crate::federation::window::Window;
+use crate::json;
 use crate::limiting::hold::Charge;
 use crate::limits::{AHEAD_WINDOWS_MAX, GLOBAL_BUCKETS_MAX, JSON_INTEGER_MAX};
 use crate::units::{EpochMs, WindowLabel};
@@ -68,7 +69,7 @@ pub trait Row: Serialize + DeserializeOwned {
 /// # Errors
 /// Why it cannot be read.
 pub fn read_row<R: Row>(text: &str) -> Result<R, Damaged> {
-    let row: R = serde_json::from_str(text).map_err(|error| Damaged::Form {
+    let row: R = json::from_str(text).map_err(|error| Damaged::Form {
         message: error.to_string(),
     })?;
     if !version_accepted(row.version()) {

@@ -34,11 +34,11 @@ fn totals(tenant: &str, listed: bool) -> TotalsReply {
         ..Tally::default()
     };
     let counters = TenantCounters {
-        budgets: BTreeMap::from([("tokens".to_owned(), budget)]),
-        limits: BTreeMap::from([("ip".to_owned(), budget)]),
-        meters: BTreeMap::from([("bytes".to_owned(), meter)]),
-        guards: BTreeMap::from([("queries".to_owned(), guard)]),
-        overload: BTreeMap::from([("origin".to_owned(), budget)]),
+        budgets: [("tokens".to_owned(), budget)].into(),
+        limits: [("ip".to_owned(), budget)].into(),
+        meters: [("bytes".to_owned(), meter)].into(),
+        guards: [("queries".to_owned(), guard)].into(),
+        overload: [("origin".to_owned(), budget)].into(),
         known: false,
         listed,
     };

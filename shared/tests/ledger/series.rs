@@ -17,7 +17,7 @@ fn counters(tenant: &str, units: u128) -> Counters {
         ..MeterTally::default()
     };
     let counters = TenantCounters {
-        meters: BTreeMap::from([("bytes".to_owned(), tally)]),
+        meters: [("bytes".to_owned(), tally)].into(),
         ..TenantCounters::default()
     };
     Counters::from([(tenant.to_owned(), counters)])

@@ -94,7 +94,7 @@ pub(crate) fn frame() -> FrameBody {
         ..Tally::default()
     };
     let acme = TenantCounters {
-        budgets: BTreeMap::from([("tokens".to_owned(), tally)]),
+        budgets: [("tokens".to_owned(), tally)].into(),
         ..TenantCounters::default()
     };
     FrameBody {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::Artifact;
+use super::{Artifact, names};
 use crate::environment::Environment;
 use crate::tools::{WASM_BINDGEN, WORKER_BUILD};
 use crate::{paths, process};
@@ -26,6 +26,7 @@ fn make(environment: &Environment) -> Result<()> {
     let mut build = environment.command("worker-build")?;
     build.arg("--release").current_dir(&edge);
     process::run(&mut build)?;
+    names::strip(&edge.join("build/index_bg.wasm"))?;
     enter(environment, &edge)
 }
 

@@ -5,6 +5,7 @@
 mod console;
 mod edge;
 mod headers;
+mod names;
 
 use std::fs::{self, File};
 use std::path::Path;

@@ -8,7 +8,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use weir_shared::clock::MonotonicClock;
 use weir_shared::invalid::Invalid;
 use weir_shared::limiting::rows::Put;
@@ -53,46 +52,57 @@ impl Keys {
 
     /// Answers a call that is for keys; `None` for any other.
     pub(super) async fn answer(&self, arrived: &Arrived) -> Option<worker::Result<Response>> {
-        if arrived.is::<DecideBody>() {
-            Some(
-                self.event(arrived, |shard, body: DecideBody, rows, now| {
-                    shard.decide(&body, rows, now)
-                })
-                .await,
-            )
-        } else if arrived.is::<FinishBody>() {
-            Some(
-                self.event(arrived, |shard, body: FinishBody, rows, now| {
-                    Ok(shard.finish(body, rows, now))
-                })
-                .await,
-            )
-        } else if arrived.is::<SettleKeysBody>() {
-            Some(
-                self.event(arrived, |shard, body: SettleKeysBody, rows, now| {
-                    shard.settle(&body, rows, now)
-                })
-                .await,
-            )
-        } else if arrived.is::<ShapeBody>() {
-            Some(
-                self.event(arrived, |shard, body: ShapeBody, rows, now| {
-                    shard.shape(&body, rows, now)
-                })
-                .await,
-            )
-        } else if arrived.is::<GuardBody>() {
-            Some(
-                self.event(arrived, |shard, body: GuardBody, rows, now| {
-                    shard.guard(&body, rows, now)
-                })
-                .await,
-            )
-        } else if arrived.is::<ResetBody>() {
-            Some(self.reset(arrived))
-        } else {
-            None
+        if arrived.is::<ResetBody>() {
+            return Some(self.reset(arrived));
         }
+        let answer = self.event(arrived)?;
+        if answer.is_ok() {
+            self.arm().await;
+        } else {
+            // What is in memory may be ahead of what is written.
+            self.forget();
+        }
+        Some(arrived.answer_text(answer))
+    }
+
+    /// One event: decide, write in one statement; `None` where it is not one of keys.
+    fn event(&self, arrived: &Arrived) -> Option<Result<String, Refused>> {
+        Some(if arrived.is::<DecideBody>() {
+            self.step(arrived, |shard, body: DecideBody, rows, now| {
+                shard.decide(&body, rows, now)
+            })
+        } else if arrived.is::<FinishBody>() {
+            self.step(arrived, |shard, body: FinishBody, rows, now| {
+                Ok(shard.finish(body, rows, now))
+            })
+        } else if arrived.is::<SettleKeysBody>() {
+            self.step(arrived, |shard, body: SettleKeysBody, rows, now| {
+                shard.settle(&body, rows, now)
+            })
+        } else if arrived.is::<ShapeBody>() {
+            self.step(arrived, |shard, body: ShapeBody, rows, now| {
+                shard.shape(&body, rows, now)
+            })
+        } else if arrived.is::<GuardBody>() {
+            self.step(arrived, |shard, body: GuardBody, rows, now| {
+                shard.guard(&body, rows, now)
+            })
+        } else {
+            return None;
+        })
+    }
+
+    fn step<C: Call, R: Serialize>(
+        &self,
+        arrived: &Arrived,
+        step: impl FnOnce(&mut Shard, C, &mut KeyRows<'_>, EpochMs) -> Result<(R, Vec<Put>), Invalid>,
+    ) -> Result<String, Refused> {
+        let body: C = arrived.parse()?;
+        self.with(|shard, rows, now| {
+            let (reply, puts) = step(shard, body, rows, now)?;
+            rows.write(&puts)?;
+            Ok(serde_json::to_string(&reply)?)
+        })
     }
 
     /// Puts keys back to their start: drops their states, and remembers since when what comes back is void.
@@ -111,28 +121,6 @@ impl Keys {
             })
         });
         if answer.is_err() {
-            self.forget();
-        }
-        arrived.answer(answer)
-    }
-
-    /// One event: decide, write in one statement, answer.
-    async fn event<C: Call + DeserializeOwned, R: Serialize>(
-        &self,
-        arrived: &Arrived,
-        step: impl FnOnce(&mut Shard, C, &mut KeyRows<'_>, EpochMs) -> Result<(R, Vec<Put>), Invalid>,
-    ) -> worker::Result<Response> {
-        let answer = arrived.parse().and_then(|body: C| {
-            self.with(|shard, rows, now| {
-                let (reply, puts) = step(shard, body, rows, now)?;
-                rows.write(&puts)?;
-                Ok(reply)
-            })
-        });
-        if answer.is_ok() {
-            self.arm().await;
-        } else {
-            // What is in memory may be ahead of what is written.
             self.forget();
         }
         arrived.answer(answer)
@@ -158,16 +146,21 @@ impl Keys {
         step: impl FnOnce(&mut Shard, &mut KeyRows<'_>, EpochMs) -> Result<R, Refused>,
     ) -> Result<R, Refused> {
         let mut memory = self.memory.try_borrow_mut()?;
-        let memory = &mut *memory;
-        let now = memory.clock.read(EpochMs(Date::now().as_millis()));
-        let mut rows = KeyRows::new(&self.database, &mut memory.table, now);
-        let shard = match memory.shard.as_mut() {
-            Some(shard) => shard,
-            None => memory
-                .shard
-                .insert(Shard::wake(rows.holds()?).with_resets(rows.resets()?)),
-        };
+        let (shard, mut rows, now) = self.awake(&mut memory)?;
         step(shard, &mut rows, now)
+    }
+
+    fn awake<'a>(
+        &'a self,
+        memory: &'a mut Memory,
+    ) -> Result<(&'a mut Shard, KeyRows<'a>, EpochMs), Refused> {
+        let now = memory.clock.read(EpochMs(Date::now().as_millis()));
+        let rows = KeyRows::new(&self.database, &mut memory.table, now);
+        let shard = match &mut memory.shard {
+            Some(shard) => shard,
+            asleep => asleep.insert(Shard::wake(rows.holds()?).with_resets(rows.resets()?)),
+        };
+        Ok((shard, rows, now))
     }
 
     fn forget(&self) {

@@ -1,6 +1,7 @@
 //! The rows of a ledger as they were before there was a journal: `cells`, with the totals by row and, under `counted`,
 //! the last frame of each sender. They are read once and written anew.
 
+use weir_shared::json;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Sequence};
 use weir_shared::wire::accounting::Counters;
 use weir_shared::wire::cells::{StoredCell, StoredMarks};
@@ -39,14 +40,14 @@ pub(super) fn adopt(database: &Database) -> Result<(), Refused> {
 /// The statement that writes an old row anew; `None` for one that cannot be read.
 fn adopted(name: &str, body: &str, now: EpochMs) -> Option<Statement> {
     if name == COUNTED {
-        let counted: Vec<(HolderId, (Incarnation, Sequence))> = serde_json::from_str(body).ok()?;
+        let counted: Vec<(HolderId, (Incarnation, Sequence))> = json::from_str(body).ok()?;
         let marks = StoredMarks::new(0, now, Usage::default()).with_counted(counted);
         let body = serde_json::to_string(&marks).ok()?;
         let put = "INSERT OR REPLACE INTO marks (id, body) VALUES (1, ?)";
         return Some((put, vec![body.into()]));
     }
     let row: u32 = name.parse().ok()?;
-    let counters: Counters = serde_json::from_str(body).ok()?;
+    let counters: Counters = json::from_str(body).ok()?;
     let body = serde_json::to_string(&StoredCell::new(0, &counters)).ok()?;
     let put = "INSERT OR REPLACE INTO totals (row, body) VALUES (?, ?)";
     Some((put, vec![number(u64::from(row)), body.into()]))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use weir_shared::accounting::interval;
 use weir_shared::accounting::pick::pick;
+use weir_shared::json;
 use weir_shared::limits::{LEDGER_POINTS_MAX, MINUTE_MS, RECORDS_READ_MAX};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::{Counters, OTHERS, TenantCounters};
@@ -158,7 +159,7 @@ impl Ledger {
         values.push(number(count));
         let mut records = Vec::new();
         for row in self.database.rows(query, values)? {
-            let read = text(row.first()).map(serde_json::from_str::<WindowRecord>);
+            let read = text(row.first()).map(json::from_str::<WindowRecord>);
             match read {
                 Some(Ok(record)) => records.push(record),
                 _ => report_damaged("record of a window", &wrong_type("body")),

@@ -7,6 +7,7 @@ use weir_shared::federation::escrow::{Escrow, Tickets};
 use weir_shared::federation::holder::Outlook;
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool_name::PoolName;
+use weir_shared::json;
 use weir_shared::limiting::key::shard;
 use weir_shared::limits::{
     CALL_MS_MAX, CLOCK_STEP_MS_MAX, CONTACT_MS_MIN, COORDINATOR_CALL_MS_MAX, POOLS_MAX, PURGE_MS,
@@ -58,9 +59,9 @@ impl Core {
             contacts.chain(own).max().unwrap_or(CONTACT_MS_MIN)
         })?;
         let access = self.with(|machine, _| machine.access_beyond(call.access_revision))?;
-        let access = access.map(|access| serde_json::to_value(access.as_ref()));
+        let access = access.map(|access| json::to_value(access.as_ref()));
         let older = call.revision < loaded.saved.revision;
-        let policy = older.then(|| serde_json::to_value(loaded.saved.as_ref()));
+        let policy = older.then(|| json::to_value(loaded.saved.as_ref()));
         Ok(ContactReply {
             policy: policy.transpose()?,
             exchanges,

@@ -4,6 +4,7 @@ use serde_json::{Value as Json, json};
 use weir_shared::audit::chain::{Found, Link, Verifier, append, due_to_prune};
 use weir_shared::audit::draft::Draft;
 use weir_shared::audit::{export, sha256_hex};
+use weir_shared::json;
 use weir_shared::limits::{AUDIT_PAGE_MAX, JSON_INTEGER_MAX};
 use weir_shared::wire::audit::{AuditEntry, AuditHead, AuditRecord, AuditVerdict, Outcome};
 use worker::console_error;
@@ -258,7 +259,7 @@ fn head(row: &[Value]) -> Option<AuditHead> {
 /// A record that can be read, whose columns say what it says.
 fn entry(row: &[Value]) -> Option<AuditEntry> {
     let hash = text(row.get(6))?.to_owned();
-    let record: AuditRecord = serde_json::from_str(text(row.get(7))?).ok()?;
+    let record: AuditRecord = json::from_str(text(row.get(7))?).ok()?;
     agrees(row, &record).then_some(AuditEntry { record, hash })
 }
 

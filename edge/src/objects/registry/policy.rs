@@ -8,6 +8,7 @@ use weir_shared::audit::changes::{bounded, changes};
 use weir_shared::audit::draft::Draft;
 use weir_shared::audit::tag::tenant_tag;
 use weir_shared::invalid::{Invalid, read_json};
+use weir_shared::json;
 use weir_shared::limits::{AUDIT_VALUE_BYTES_MAX, JSON_INTEGER_MAX, POLICY_REVISIONS_MAX};
 use weir_shared::policy::{Policy, patch};
 use weir_shared::units::Revision;
@@ -154,8 +155,8 @@ impl Registry {
     ) -> Result<SavedPolicy, Refused> {
         let revision = self.next_revision()?;
         let (old, new) = (
-            serde_json::to_value(&current.document)?,
-            serde_json::to_value(&document)?,
+            json::to_value(&current.document)?,
+            json::to_value(&document)?,
         );
         let (was, is) = changes(&old, &new);
         let draft = draft.with_change(changed(current.revision, was), changed(revision, is));

@@ -1,17 +1,17 @@
 //! What the platform says of a request, as plain data that the rules of the routes are applied to.
 
 use weir_shared::gateway::facts::{BodyLength, Facts};
+use worker::Request;
 use worker::js_sys::Reflect;
-use worker::url::Position;
 use worker::wasm_bindgen::JsValue;
-use worker::{Request, Url};
 
 use crate::http::failure::Failure;
+use crate::http::location::Location;
 
 /// A request as it came: all but its body.
 pub struct Arrived {
-    /// The URL, as the platform has read it.
-    pub url: Url,
+    /// Its address.
+    pub url: Location,
     method: String,
     headers: worker::web_sys::Headers,
     country: Option<String>,
@@ -23,7 +23,7 @@ impl Arrived {
     /// Of this request.
     ///
     /// # Errors
-    /// When the platform gives a URL that is none.
+    /// When the platform refuses to say.
     pub fn of(request: &Request) -> Result<Self, Failure> {
         let raw = request.inner();
         let cf = Reflect::get(raw, &"cf".into()).unwrap_or(JsValue::UNDEFINED);
@@ -31,7 +31,7 @@ impl Arrived {
         let length = request.headers().get("content-length")?;
         let length = length.and_then(|text| text.parse().ok());
         Ok(Self {
-            url: request.url()?,
+            url: Location::of(request),
             method: raw.method(),
             headers: raw.headers(),
             country: field("country").and_then(|value| value.as_string()),
@@ -58,7 +58,7 @@ impl Arrived {
     pub fn facts<'a>(&'a self, header: &'a dyn Fn(&str) -> Option<String>) -> Facts<'a> {
         Facts {
             method: &self.method,
-            host: &self.url[Position::BeforeHost..Position::AfterPort],
+            host: self.url.host(),
             path: self.url.path(),
             header,
             country: self.country.as_deref(),

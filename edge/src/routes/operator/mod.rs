@@ -26,6 +26,7 @@ use worker::{Request, Response};
 use super::place::home;
 use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
+use crate::http::location::Location;
 use crate::isolate::request::RequestHandles;
 use crate::objects::binding::{Address, Call, CallError, call};
 use crate::objects::calls::ReadPolicy;
@@ -121,8 +122,8 @@ fn unavailable(error: CallError) -> Failure {
 /// # Errors
 /// 400 for one that is given twice, and for too many.
 pub fn query(request: &Request) -> Result<Query, Failure> {
-    let url = request.url()?;
-    let pairs = url.query_pairs();
+    let location = Location::of(request);
+    let pairs = form_urlencoded::parse(location.query().unwrap_or_default().as_bytes());
     Ok(Query::new(pairs.map(|(name, value)| {
         (name.into_owned(), value.into_owned())
     }))?)

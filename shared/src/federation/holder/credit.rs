@@ -1,11 +1,10 @@
 //! What a reply brings a holder.
 
-use std::collections::BTreeMap;
-
 use super::super::ahead::Ahead;
 use super::super::purse::{Again, Told};
 use super::{Holder, Lease};
 use crate::fairness::max_min::allocate;
+use crate::gather::gathered;
 use crate::limits::{AHEAD_WINDOWS_MAX, REFILLS_PER_CONTACT, RELEASE_MS_MIN};
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::exchange::{ExchangeBody, ReplyBody};
@@ -123,11 +122,7 @@ impl Holder {
 
     /// What the parent said of each tenant.
     fn hear(&mut self, reply: &ReplyBody, asked: &ExchangeBody, now: EpochMs) {
-        let grants: BTreeMap<_, _> = reply
-            .grants
-            .iter()
-            .map(|grant| (&grant.tenant, grant))
-            .collect();
+        let grants = gathered(reply.grants.iter().map(|grant| (&grant.tenant, grant)));
         for want in &asked.wants {
             let name = want.tenant.as_deref().unwrap_or_default();
             let grant = grants.get(&want.tenant);

@@ -21,6 +21,7 @@ use super::ahead::Ahead;
 use super::purse::{Purse, Told};
 use super::waiting::{Need, Ticket, Waiting};
 use crate::fairness::ask::Party;
+use crate::gather::gathered;
 use crate::limits::{CALL_MS_MAX, PURSES_MAX, STRANGERS_MAX};
 use crate::units::{EpochMs, HolderId, Incarnation, Revision, Sequence, WindowLabel};
 use crate::wire::exchange::{ExchangeBody, Refusal, Seen, Terms};
@@ -139,7 +140,7 @@ impl Holder {
         self.loose = lease.balance();
         self.lease = Some(lease);
         let units = ahead.iter().map(|ahead| (ahead.label, ahead.units));
-        self.inherited = units.collect();
+        self.inherited = gathered(units);
         self.ahead = ahead;
         self
     }
