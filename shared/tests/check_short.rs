@@ -23,9 +23,15 @@ fn same(short: &Short<'_>, check: &Check) {
     let [item] = check.items.as_slice() else {
         panic!("{check:?}");
     };
-    assert_eq!(check.tenant.as_deref(), Some(short.tenant));
+    assert_eq!(check.tenant.as_deref(), short.tenant);
     assert_eq!(item.target, Target::Budget(short.budget.to_owned()));
     assert_eq!((item.cost, check.reserve), (short.cost, false));
+}
+
+#[test]
+fn the_tenant_may_be_left_to_the_token() {
+    let short = Short::read(br#"{"budget":"b","cost":2}"#).unwrap();
+    assert_eq!((short.tenant, short.budget, short.cost), (None, "b", 2));
 }
 
 #[test]
@@ -35,7 +41,6 @@ fn what_is_not_plain_is_not_read() {
         "{}",
         "[]",
         r#"{"tenant":"a"}"#,
-        r#"{"budget":"b"}"#,
         r#"{"tenant":"a","budget":"b","cost":-1}"#,
         r#"{"tenant":"a","budget":"b","cost":1.0}"#,
         r#"{"tenant":"a","budget":"b","cost":1e3}"#,
@@ -102,7 +107,7 @@ proptest! {
         if let Some(short) = Short::read(body.as_bytes()) {
             let request: Result<CheckRequest, _> = read_json(body.as_bytes());
             let request = request.expect("it is of the form");
-            prop_assert_eq!(request.tenant.as_deref(), Some(short.tenant));
+            prop_assert_eq!(request.tenant.as_deref(), short.tenant);
             prop_assert_eq!(request.budget.as_deref(), Some(short.budget));
             prop_assert_eq!(request.cost.unwrap_or(1), short.cost);
         }

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 
 use weir_shared::accounting::counters::{Charged, Decided};
 use weir_shared::accounting::pending::InWindow;
-use weir_shared::check::short::Short;
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::pool_name::PoolName;
@@ -23,6 +22,17 @@ use weir_shared::wire::policy::{HeaderDialect, Scope};
 use super::lease::{Held, LeaseCheck};
 use super::region::{Loaded, RegionView};
 use crate::http::ratelimit::Promise;
+
+/// A question: one tenant, one budget, one cost.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// Who asks.
+    pub tenant: &'a str,
+    /// The budget.
+    pub budget: &'a str,
+    /// Units.
+    pub cost: u64,
+}
 
 /// What the policy of one revision makes of tenants and budgets that were asked for.
 #[derive(Default)]
@@ -49,47 +59,41 @@ pub struct Answer<'a> {
     /// What the budget promises.
     pub promise: Promise,
     /// The question.
-    pub short: Short<'a>,
+    pub ask: Ask<'a>,
 }
 
 impl Ready {
-    fn find(&self, short: &Short<'_>) -> Option<(&Plan, &Party)> {
-        let plan = self.budgets.get(short.budget)?;
-        Some((plan, plan.parties.get(short.tenant)?))
+    fn find(&self, ask: &Ask<'_>) -> Option<(&Plan, &Party)> {
+        let plan = self.budgets.get(ask.budget)?;
+        Some((plan, plan.parties.get(ask.tenant)?))
     }
 
     /// Makes sure that tenant and budget of a question are planned.
-    fn plan(
-        &mut self,
-        short: &Short<'_>,
-        loaded: &Loaded,
-        region: &str,
-        now: EpochMs,
-    ) -> Option<()> {
+    fn plan(&mut self, ask: &Ask<'_>, loaded: &Loaded, region: &str, now: EpochMs) -> Option<()> {
         if self.revision != Some(loaded.revision) || self.parties >= READY_MAX {
             self.revision = Some(loaded.revision);
             self.budgets.clear();
             self.parties = 0;
         }
-        if self.find(short).is_some() {
+        if self.find(ask).is_some() {
             return Some(());
         }
         let policy = &loaded.policy;
-        let budget = policy.budgets.get(short.budget)?;
+        let budget = policy.budgets.get(ask.budget)?;
         let plain = policy.enforcing
             && policy.headers == HeaderDialect::Ietf
-            && policy.tiers.stands(short.tenant)
+            && policy.tiers.stands(ask.tenant)
             && !budget.shadow
             && budget.root() != Scope::Isolate;
-        (plain && tenant_name(short.tenant).is_ok()).then_some(())?;
-        policy.resolve(short.tenant, now)?;
+        (plain && tenant_name(ask.tenant).is_ok()).then_some(())?;
+        policy.resolve(ask.tenant, now)?;
         let party = match budget.rule() {
-            Some(_) => policy.party(short.tenant, Some(short.budget), loaded.revision, now)?,
+            Some(_) => policy.party(ask.tenant, Some(ask.budget), loaded.revision, now)?,
             None => Party::everyone(),
         };
-        if !self.budgets.contains_key(short.budget) {
+        if !self.budgets.contains_key(ask.budget) {
             let plan = Plan {
-                pool: PoolName::Budget(short.budget.to_owned()).to_string(),
+                pool: PoolName::Budget(ask.budget.to_owned()).to_string(),
                 terms: policy.budget_terms(budget, region, loaded.revision)?,
                 promise: Promise {
                     quota: budget.limit,
@@ -97,10 +101,10 @@ impl Ready {
                 },
                 parties: BTreeMap::new(),
             };
-            self.budgets.insert(short.budget.to_owned(), plan);
+            self.budgets.insert(ask.budget.to_owned(), plan);
         }
-        let plan = self.budgets.get_mut(short.budget)?;
-        plan.parties.insert(short.tenant.to_owned(), party);
+        let plan = self.budgets.get_mut(ask.budget)?;
+        plan.parties.insert(ask.tenant.to_owned(), party);
         self.parties += 1;
         Some(())
     }
@@ -118,20 +122,20 @@ impl RegionView {
     }
 
     /// Makes sure that questions can be decided by [`RegionView::decide`]; `None` for one that cannot.
-    pub fn prepare(&mut self, shorts: &[Short<'_>], region: &str, now: EpochMs) -> Option<()> {
+    pub fn prepare(&mut self, asks: &[Ask<'_>], region: &str, now: EpochMs) -> Option<()> {
         let loaded = self.loaded.clone()?;
         loaded.policy.regions.iter().find(|one| *one == region)?;
-        for short in shorts {
-            self.ready.plan(short, &loaded, region, now)?;
+        for ask in asks {
+            self.ready.plan(ask, &loaded, region, now)?;
         }
         Some(())
     }
 
     /// Decides questions that are prepared, in their order, counts and shows them. `None` where the region has to be
     /// asked for one of them: then none is charged.
-    pub fn decide<'a>(&mut self, shorts: &[Short<'a>], now: EpochMs) -> Option<Vec<Answer<'a>>> {
+    pub fn decide<'a>(&mut self, asks: &[Ask<'a>], now: EpochMs) -> Option<Vec<Answer<'a>>> {
         let ready = std::mem::take(&mut self.ready);
-        let answers = self.decide_by(&ready, shorts, now);
+        let answers = self.decide_by(&ready, asks, now);
         self.ready = ready;
         answers
     }
@@ -139,28 +143,28 @@ impl RegionView {
     fn decide_by<'a>(
         &mut self,
         ready: &Ready,
-        shorts: &[Short<'a>],
+        asks: &[Ask<'a>],
         now: EpochMs,
     ) -> Option<Vec<Answer<'a>>> {
-        let mut answers = Vec::with_capacity(shorts.len());
-        for short in shorts {
-            let Some(answer) = self.spend(ready, short, now) else {
+        let mut answers = Vec::with_capacity(asks.len());
+        for ask in asks {
+            let Some(answer) = self.spend(ready, ask, now) else {
                 self.undo(ready, &answers);
                 return None;
             };
             answers.push(answer);
         }
         for answer in &answers {
-            if let Some((plan, party)) = ready.find(&answer.short) {
+            if let Some((plan, party)) = ready.find(&answer.ask) {
                 self.count(answer, plan, party, now);
             }
         }
         Some(answers)
     }
 
-    fn spend<'a>(&mut self, ready: &Ready, short: &Short<'a>, now: EpochMs) -> Option<Answer<'a>> {
-        let (plan, party) = ready.find(short)?;
-        if short.cost == 0 || short.cost > plan.terms.limit {
+    fn spend<'a>(&mut self, ready: &Ready, ask: &Ask<'a>, now: EpochMs) -> Option<Answer<'a>> {
+        let (plan, party) = ready.find(ask)?;
+        if ask.cost == 0 || ask.cost > plan.terms.limit {
             return None;
         }
         let holder = self.known_holder(&plan.pool)?;
@@ -172,7 +176,7 @@ impl RegionView {
             pool: &plan.pool,
             terms: &plan.terms,
             party: Cow::Borrowed(party),
-            cost: short.cost,
+            cost: ask.cost,
             denial: Reason::CapReached,
         };
         let Held::Decided((decision, Some(window))) = check.held(holder, None, now) else {
@@ -186,36 +190,36 @@ impl RegionView {
             decision,
             window,
             promise: plan.promise,
-            short: *short,
+            ask: *ask,
         })
     }
 
     fn undo(&mut self, ready: &Ready, answers: &[Answer<'_>]) {
         for answer in answers.iter().filter(|one| one.decision.admitted()) {
-            if let Some((plan, party)) = ready.find(&answer.short)
+            if let Some((plan, party)) = ready.find(&answer.ask)
                 && let Some(holder) = self.known_holder(&plan.pool)
             {
                 // Units of a window that is over are nobody's any more.
-                let _back = holder.unspend(answer.window, &party.name, answer.short.cost);
+                let _back = holder.unspend(answer.window, &party.name, answer.ask.cost);
             }
         }
     }
 
     fn count(&mut self, answer: &Answer<'_>, plan: &Plan, party: &Party, now: EpochMs) {
-        let (short, decision) = (&answer.short, &answer.decision);
+        let (ask, decision) = (&answer.ask, &answer.decision);
         let known = self.loaded.as_ref().is_some_and(|loaded| {
             let tiers = &loaded.policy.tiers;
-            tiers.named(short.tenant).is_some()
+            tiers.named(ask.tenant).is_some()
         });
         let decided = Decided {
-            tenant: short.tenant,
+            tenant: ask.tenant,
             known,
-            charged: Charged::Budget(short.budget),
+            charged: Charged::Budget(ask.budget),
             reason: decision.reason,
-            units: short.cost,
+            units: ask.cost,
         };
         let window = InWindow {
-            budget: short.budget,
+            budget: ask.budget,
             label: answer.window,
             limit: plan.terms.limit,
             ends_at: decision.reset_at,
@@ -229,9 +233,9 @@ impl RegionView {
         if pending.has_room_to_show() {
             pending.sample(DecisionSample {
                 at: now,
-                tenant: Some(short.tenant.to_owned()),
+                tenant: Some(ask.tenant.to_owned()),
                 allowed: decision.admitted(),
-                binding: short.budget.to_owned(),
+                binding: ask.budget.to_owned(),
                 reason: decision.reason,
             });
         }

@@ -1,6 +1,8 @@
 //! Checks that are answered from what this isolate holds, in one synchronous step: `POST /v1/check` of one budget, and
 //! batches of these.
 
+use weir_shared::access::grant::Principal;
+use weir_shared::access::role::Role;
 use weir_shared::check::decision_text::DecisionText;
 use weir_shared::check::short::Short;
 use weir_shared::policy::Policy;
@@ -10,7 +12,7 @@ use weir_shared::units::EpochMs;
 use super::place::Whence;
 use crate::auth::bearer::token_of;
 use crate::http::ratelimit::{Standing, ietf, retry_after_s};
-use crate::isolate::ready::Answer;
+use crate::isolate::ready::{Answer, Ask};
 use crate::isolate::{known, now};
 
 /// The answers to the questions of a body, as text for the module entry: whether there are chores (`0` or `1`), the body,
@@ -34,10 +36,10 @@ pub fn answer(authorization: &str, whence: &Whence, batch: bool, body: &[u8]) ->
         None => Some(choose(whence.arrival(), &policy.regions, &policy.home).to_owned()),
     };
     known(token, place, |view, region, bearer| {
-        let may = |short: &Short<'_>| bearer.principal.may_name(Some(short.tenant));
-        shorts.iter().all(may).then_some(())?;
-        view.prepare(shorts, region, now)?;
-        let answers = view.decide(shorts, now)?;
+        let asks = shorts.iter().map(|short| ask(short, &bearer.principal));
+        let asks: Vec<Ask<'_>> = asks.collect::<Option<_>>()?;
+        view.prepare(&asks, region, now)?;
+        let answers = view.decide(&asks, now)?;
         view.tokens.uses.mark(&bearer.id, now);
         let revision = view.loaded.as_ref()?.revision;
         let chores = if view.has_chores(now) { "1\n" } else { "0\n" };
@@ -45,7 +47,7 @@ pub fn answer(authorization: &str, whence: &Whence, batch: bool, body: &[u8]) ->
         let write = |answer: &Answer<'_>, text: &mut String| {
             let decision = DecisionText {
                 decision: answer.decision,
-                binding: answer.short.budget,
+                binding: answer.ask.budget,
                 region,
                 window: answer.window,
                 revision,
@@ -70,11 +72,23 @@ pub fn answer(authorization: &str, whence: &Whence, batch: bool, body: &[u8]) ->
     })
 }
 
+/// Who asks: whom the question names, if the token may, else the tenant whose token it is.
+fn ask<'a>(short: &Short<'a>, principal: &'a Principal) -> Option<Ask<'a>> {
+    let own = principal.tenant.as_deref();
+    let own = own.filter(|_| principal.role == Role::Tenant);
+    let tenant = short.tenant.or(own)?;
+    principal.may_name(Some(tenant)).then_some(Ask {
+        tenant,
+        budget: short.budget,
+        cost: short.cost,
+    })
+}
+
 /// Adds the values of the headers, a line each.
 fn headers(answer: &Answer<'_>, now: EpochMs, text: &mut String) {
     let decision = &answer.decision;
     let standing = Standing {
-        name: answer.short.budget.to_owned(),
+        name: answer.ask.budget.to_owned(),
         promise: answer.promise,
         remaining: decision.remaining,
         reset_at: decision.reset_at,

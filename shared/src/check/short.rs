@@ -1,4 +1,4 @@
-//! The commonest question, read without a copy: one tenant, one budget, one cost.
+//! The commonest question, read without a copy: one budget, one cost, and mostly a tenant.
 
 use crate::limits::{BATCH_REQUESTS_MAX, JSON_INTEGER_MAX};
 
@@ -10,13 +10,13 @@ use crate::limits::{BATCH_REQUESTS_MAX, JSON_INTEGER_MAX};
 /// ```
 /// use weir_shared::check::short::Short;
 /// let short = Short::read(br#"{"tenant":"acme","budget":"tokens"}"#).unwrap();
-/// assert_eq!((short.tenant, short.budget, short.cost), ("acme", "tokens", 1));
+/// assert_eq!((short.tenant, short.budget, short.cost), (Some("acme"), "tokens", 1));
 /// assert!(Short::read(br#"{"tenant":"acme","meter":"tokens"}"#).is_none());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Short<'a> {
-    /// Who asks.
-    pub tenant: &'a str,
+    /// Who asks; `None` where the token says it.
+    pub tenant: Option<&'a str>,
     /// The budget.
     pub budget: &'a str,
     /// Units; 0 looks.
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
         }
         self.token(b'}')?;
         Some(Short {
-            tenant: tenant?,
+            tenant,
             budget: budget?,
             cost: cost.unwrap_or(1),
         })

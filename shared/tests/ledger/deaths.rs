@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use weir_shared::accounting::counters::Charged;
+use weir_shared::accounting::frame::Outcome;
 use weir_shared::accounting::pending::InWindow;
 use weir_shared::limits::MINUTE_MS;
 use weir_shared::units::{EpochMs, WindowLabel};
@@ -64,7 +65,7 @@ proptest! {
                         if lost {
                             sender.fail(frame.sequence);
                         } else {
-                            prop_assert_eq!(sender.finish(&taken.reply), Some(true));
+                            prop_assert_eq!(sender.finish(&taken.reply), Some(Outcome::Counted));
                         }
                     }
                 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weir_shared::accounting::books::{Books, Fold};
 use weir_shared::accounting::counters::{Charged, Decided};
-use weir_shared::accounting::frame::Outbox;
+use weir_shared::accounting::frame::{Outbox, Outcome};
 use weir_shared::decision::Reason;
 use weir_shared::limits::MINUTE_MS;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, WindowLabel};
@@ -135,7 +135,7 @@ pub fn flush(world: &mut World, outbox: &mut Outbox) -> usize {
         if let Some((sequence, entry)) = &taken.entry {
             world.disk.append(*sequence, entry);
         }
-        assert_eq!(outbox.finish(&taken.reply), Some(true));
+        assert_eq!(outbox.finish(&taken.reply), Some(Outcome::Counted));
     }
     frames
 }
