@@ -2,35 +2,37 @@
 //! look first.
 
 /// Odd, and without a pattern: the fraction of the golden ratio, as Knuth proposes for multiplicative hashing.
-const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// 64 bits that all bytes have a part in. Names often differ in their last bytes alone: those are the lowest of a word,
-/// as a multiplication carries upwards only.
+/// Another such number: the fraction of the square root of two.
+const ROOT: u64 = 0x6a09_e667_f3bc_c909;
+
+/// 64 bits that all bytes have a part in.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
-    let mut hash = bytes.len() as u64;
+    let mut hash = folded(bytes.len() as u64 + 1, ROOT);
     if let Some(last) = bytes.last_chunk::<8>() {
         for chunk in bytes.chunks_exact(8) {
             let chunk = chunk.first_chunk::<8>().unwrap_or(last);
-            hash = mixed(hash, u64::from_be_bytes(*chunk));
+            hash = folded(hash ^ u64::from_be_bytes(*chunk), ROOT);
         }
         // Overlaps with what was before where the length is no multiple of eight.
-        hash = mixed(hash, u64::from_be_bytes(*last));
+        hash = folded(hash ^ u64::from_be_bytes(*last), ROOT);
     } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
         let (first, last) = (u32::from_be_bytes(*first), u32::from_le_bytes(*last));
-        hash = mixed(hash, u64::from(first) << 32 | u64::from(last));
+        let word = u64::from(first) << 32 | u64::from(last);
+        hash = folded(hash ^ word, ROOT);
     } else {
-        let word = bytes
-            .iter()
-            .fold(0, |word, byte| word << 8 | u64::from(*byte));
-        hash = mixed(hash, word);
+        let fold = |word, byte: &u8| word << 8 | u64::from(*byte);
+        let word = bytes.iter().fold(0, fold);
+        hash = folded(hash ^ word, ROOT);
     }
-    hash = (hash ^ hash >> 32).wrapping_mul(ODD);
-    hash ^ hash >> 29
+    folded(hash, GOLDEN)
 }
 
-fn mixed(hash: u64, word: u64) -> u64 {
-    let mixed = (hash.rotate_left(29) ^ word).wrapping_mul(ODD);
-    mixed ^ mixed >> 32
+/// The two halves of a product, one upon the other: each bit of what comes out depends on all that went in.
+fn folded(left: u64, right: u64) -> u64 {
+    let product = u128::from(left) * u128::from(right);
+    (product >> 64) as u64 ^ product as u64
 }
 
 #[cfg(test)]
