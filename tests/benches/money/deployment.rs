@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 use weir_shared::wire::operator::costs::CostsReply;
 use weir_tests::client::Client;
-use weir_tests::clock::now;
+use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::{BUDGET, policy, with};
 use weir_tests::workerd::{Setup, Workerd};
 
@@ -70,9 +70,9 @@ impl Deployment {
         let folder = self.workerd.disk();
         let folder = folder.parent().context("a folder")?;
         let (before, cpu_before) = (self.costs().await?, cpu_ms(folder)?);
-        let (started, from_ms) = (now(), load::epoch_ms());
+        let (started, from_ms) = (now(), epoch_ms());
         let answers = load::send(&self.clients, BUDGET, traffic, self.rate, lasts).await?;
-        let (seconds, to_ms) = (started.elapsed().as_secs_f64(), load::epoch_ms());
+        let (seconds, to_ms) = (started.elapsed().as_secs_f64(), epoch_ms());
         let cpu_ms = cpu_ms(folder)? - cpu_before;
         let after = self.costs().await?;
         let calls = after.usage.object_calls().0 - before.usage.object_calls().0;

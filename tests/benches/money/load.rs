@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior};
 use weir_tests::client::Client;
-use weir_tests::clock::now;
+use weir_tests::clock::{epoch_ms, now};
 
 /// Requests under way to one isolate at a time, at most.
 const WORKERS: u64 = 32;
@@ -135,12 +135,4 @@ pub async fn send(
         all.checks + all.failed
     );
     Ok(all)
-}
-
-/// The time by which windows end on multiples of their length.
-pub fn epoch_ms() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| {
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-    })
 }
