@@ -1,4 +1,4 @@
-//! What another Worker calls over a service binding: each exported function is a method of the entry point, and one
+//! What another Worker calls over a service binding: each function is a method of the entry point (`entry.js`), and one
 //! route of the public interface. It is answered as that route is, token, bounds and problems included, so that a
 //! binding gets no further than a request does.
 //!
