@@ -3,7 +3,9 @@
 
 #![allow(missing_docs, reason = "a benchmark has no interface")]
 
+mod curve;
 mod formula;
+mod prices;
 #[path = "../../tests/simulator/mod.rs"]
 mod simulator;
 
@@ -42,6 +44,8 @@ fn main() {
         row("tenants that share", 2_000, (3, 4), tenants);
     }
     formula::print_capacity();
+    println!();
+    curve::print();
 }
 
 fn row(what: &str, rate: u64, (regions, isolates): (usize, usize), tenants: usize) {

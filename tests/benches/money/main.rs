@@ -1,5 +1,5 @@
 //! What a million decisions use of the platform, and what that comes to at list price: measured on the real workerd, for
-//! three shapes of traffic, beside an object call and a row for each check; then, from the simulator, over rates.
+//! three shapes of traffic, beside an object call and a row for each check. Over rates: the bench `scale`.
 //!
 //! `WEIR_SECONDS` says how long each shape lasts (60: with one fold of the ledgers in it), `WEIR_RATE` how many checks a
 //! second each deployment is asked for (1,000).
@@ -7,19 +7,19 @@
 #![allow(missing_docs, reason = "a benchmark has no interface")]
 
 mod control;
-mod curve;
 mod deployment;
 mod load;
+#[path = "../../../shared/benches/scale/prices.rs"]
 mod prices;
-#[path = "../../../shared/tests/simulator/mod.rs"]
-mod simulator;
+mod worker;
 
 use std::time::Duration;
 
 use anyhow::Result;
 use deployment::{Deployment, Measured};
 use load::Traffic;
-use prices::{Used, worker_fees};
+use prices::Used;
+use worker::worker_fees;
 
 fn number(name: &str, otherwise: u64) -> u64 {
     let value = std::env::var(name).ok();
@@ -53,9 +53,8 @@ async fn main() -> Result<()> {
     println!(
         "\nObject fees are requests, rows and the time awake of every object (regions, ledgers, coordinator, registry), as \
          if none ever slept. CPU is that of the whole process, objects included; it and Worker requests are paid with any \
-         limiter. A burst is one second at twice the rate, one of silence.\n"
+         limiter. A burst is one second at twice the rate, one of silence. The curve over rates is in \"Scale\"."
     );
-    curve::print();
     Ok(())
 }
 

@@ -2,10 +2,15 @@
 
 use weir_shared::limits::{CONTACT_MS_MIN, CONTACT_MS_PER_HOLDER, POLICY_POLL_MS};
 
-use crate::prices::{FREE_REQUESTS_A_DAY, FREE_ROWS_A_DAY, Used};
+use crate::prices::Used;
 use crate::simulator::run;
 use crate::simulator::setup::Setup;
 use crate::simulator::shapes::Shape;
+
+/// Rows that objects may write in a day on the free plan, and their requests, and those of Workers.
+const FREE_ROWS_A_DAY: f64 = 100_000.0;
+/// See [`FREE_ROWS_A_DAY`].
+const FREE_REQUESTS_A_DAY: f64 = 100_000.0;
 
 /// Checks a second over the whole deployment.
 const RATES: [u64; 6] = [1, 10, 100, 1_000, 10_000, 100_000];

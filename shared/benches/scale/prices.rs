@@ -15,17 +15,6 @@ const DURATION_PER_MILLION_GB_S: f64 = 12.50;
 /// What an awake object is billed for, whatever it uses.
 const OBJECT_GB: f64 = 0.128;
 
-/// CPU time of Workers. Paid with any limiter. <https://developers.cloudflare.com/workers/platform/pricing/>
-const CPU_PER_MILLION_MS: f64 = 0.02;
-
-/// Requests of Workers. Paid with any limiter.
-const WORKER_REQUESTS_PER_MILLION: f64 = 0.30;
-
-/// Rows that objects may write in a day on the free plan, and their requests, and those of Workers.
-pub const FREE_ROWS_A_DAY: f64 = 100_000.0;
-/// See [`FREE_ROWS_A_DAY`].
-pub const FREE_REQUESTS_A_DAY: f64 = 100_000.0;
-
 /// What objects were used for.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Used {
@@ -77,12 +66,4 @@ impl Used {
             awake: self.per_million(gb_s) / 1e6 * DURATION_PER_MILLION_GB_S,
         }
     }
-}
-
-/// CPU time and requests of Workers for a million checks, in dollars.
-pub fn worker_fees(cpu_ms_per_million: f64) -> (f64, f64) {
-    (
-        cpu_ms_per_million / 1e6 * CPU_PER_MILLION_MS,
-        WORKER_REQUESTS_PER_MILLION,
-    )
 }
