@@ -38,13 +38,18 @@ const pinned = (headers, env) =>
 
 // The response of what `ready` has answered: a line whether there are chores, the body, and the values of three headers.
 const respondReady = (lines, batch) => {
-  const headers = { "content-type": JSON_TYPE, "cache-control": "no-store" };
-  if (!batch) {
-    headers["ratelimit-policy"] = lines[2];
-    headers.ratelimit = lines[3];
-    if (lines.length > 4) {
-      headers["retry-after"] = lines[4];
-    }
+  if (batch) {
+    return new Response(lines[1], { headers: { "content-type": JSON_TYPE, "cache-control": "no-store" } });
+  }
+  // Written at once: an object that grows is slower to read.
+  const headers = {
+    "content-type": JSON_TYPE,
+    "cache-control": "no-store",
+    "ratelimit-policy": lines[2],
+    ratelimit: lines[3],
+  };
+  if (lines.length > 4) {
+    headers["retry-after"] = lines[4];
   }
   return new Response(lines[1], { headers });
 };

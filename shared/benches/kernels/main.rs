@@ -15,11 +15,11 @@ mod table;
 mod turns;
 
 #[cfg(not(target_arch = "wasm32"))]
-fn main() {
+fn main() -> Result<(), String> {
     // `cargo test --benches` runs this too, to see that it does.
     let timed = std::env::args().any(|arg| arg == "--bench");
     let wasm = !std::env::args().any(|arg| arg == "--native");
-    table::print(timed, timed && wasm);
+    table::print(timed, timed && wasm)
 }
 
 #[cfg(target_arch = "wasm32")]

@@ -34,24 +34,22 @@ struct Row {
 }
 
 /// Prints all of it: with times, and with those of V8, where that is asked for.
-pub fn print(timed: bool, wasm: bool) {
+///
+/// # Errors
+/// What of the module for V8 could not be built or run.
+pub fn print(timed: bool, wasm: bool) -> Result<(), String> {
     let (turns, runs) = if timed { (TURNS, RUNS) } else { (1, 100) };
     let groups = if timed { &GROUPS[..] } else { &GROUPS[..3] };
     let rows: Vec<Row> = groups
         .iter()
         .flat_map(|make| rows(*make, turns, runs))
         .collect();
-    let in_v8 = wasm.then(|| {
+    let in_v8 = if wasm {
         eprintln!("building for V8, by the profile that ships");
-        in_v8::time(TURNS, RUNS)
-    });
-    let in_v8 = in_v8
-        .unwrap_or_else(|| Ok(BTreeMap::new()))
-        .unwrap_or_else(|err| {
-            eprintln!("not timed in V8: {err}");
-            BTreeMap::new()
-        });
-    println!("### Kernels\n");
+        in_v8::time(TURNS, RUNS)?
+    } else {
+        BTreeMap::new()
+    };
     println!(
         "Nanoseconds a decision: median [10th to 90th percentile] of {turns} turns of {runs} decisions.\n"
     );
@@ -72,6 +70,7 @@ pub fn print(timed: bool, wasm: bool) {
     }
     println!();
     beside::print(turns);
+    Ok(())
 }
 
 fn rows(make: fn() -> Vec<Kernel>, turns: usize, runs: u64) -> Vec<Row> {

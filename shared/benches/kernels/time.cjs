@@ -1,6 +1,6 @@
 // Times the kernels in V8: a line of JSON each, its name and the nanoseconds of one run in each turn.
-const [module, turns, runs] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
-const { make, run } = require(module);
+const [kernels, turns, runs] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
+const { make, run } = require(kernels);
 
 for (let group = 0; ; group += 1) {
   const told = make(group);

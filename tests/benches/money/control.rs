@@ -18,7 +18,7 @@ const RATE: u64 = 320;
 /// Steady checks for a while.
 pub async fn measure(lasts: Duration) -> Result<Measured> {
     let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/row_per_check");
-    let workerd = Setup::bare().build(&build).start().await?;
+    let mut workerd = Setup::bare().build(&build).start().await?;
     let clients = workerd.clients()?;
     let folder = workerd.disk();
     let folder = folder.parent().context("a folder")?;
@@ -29,6 +29,8 @@ pub async fn measure(lasts: Duration) -> Result<Measured> {
     let cpu_ms = cpu_ms(folder)? - cpu_before;
     let client = clients.first().context("no isolate")?;
     let usage: Value = client.get("/usage").await?.ok()?;
+    // Dropped while it runs, it would print what it logged, among the figures.
+    workerd.kill_hard();
     let count = |name: &str| usage[name].as_f64().with_context(|| format!("no {name}"));
     Ok(Measured {
         used: Used {

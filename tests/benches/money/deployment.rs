@@ -46,6 +46,12 @@ pub struct Measured {
 }
 
 impl Deployment {
+    /// Ends it.
+    pub fn stop(mut self) {
+        // Dropped while it runs, it would print what it logged, among the figures.
+        self.workerd.kill_hard();
+    }
+
     /// Isolates in these regions, one each entry, and a budget that `rate` checks a second use up.
     pub async fn start(name: &'static str, isolates: &[&str], rate: u64) -> Result<Self> {
         let regions: BTreeSet<&str> = isolates.iter().copied().collect();

@@ -48,6 +48,8 @@ async fn main() -> Result<()> {
         print_row(one.name, traffic.name(), &first?);
         print_row(three.name, traffic.name(), &second?);
     }
+    one.stop();
+    three.stop();
     let control = control::measure(lasts.min(Duration::from_secs(10))).await?;
     print_row("control", "an object call and a row a check", &control);
     println!(
