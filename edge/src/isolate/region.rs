@@ -110,15 +110,11 @@ impl RegionView {
 
     /// The holder of a pool of the policy.
     pub fn holder(&mut self, pool: &str) -> &mut Holder {
-        if !self.holders.contains_key(pool) {
-            self.holders_made += 1;
-            let made = Incarnation(self.holders_made);
-            let holder = Holder::new(pool.to_owned(), self.id, made, None);
-            self.holders.insert(pool.to_owned(), holder);
-        }
-        self.holders
-            .get_mut(pool)
-            .expect("it was there, or was put there")
+        let (id, made) = (self.id, &mut self.holders_made);
+        self.holders.entry(pool.to_owned()).or_insert_with(|| {
+            *made += 1;
+            Holder::new(pool.to_owned(), id, Incarnation(*made), None)
+        })
     }
 
     /// The holder of a pool, where there is one.
@@ -159,12 +155,7 @@ impl RegionView {
                 self.taps.pop_first();
             }
         }
-        if !self.taps.contains_key(key) {
-            self.taps.insert(key.clone(), Tap::default());
-        }
-        self.taps
-            .get_mut(key)
-            .expect("it was there, or was put there")
+        self.taps.entry(key.clone()).or_default()
     }
 
     /// Units drawn from keys whose time is over.
