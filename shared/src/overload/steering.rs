@@ -7,9 +7,9 @@
 //! | --- | --- |
 //! | nothing fails (open) | is that of the fastest client: whoever exceeds it raises it, and nobody is denied |
 //! | requests fail | falls by `GAIN_PER_S` times the failing part a second, at most by `SLEW_PER_S`; what the resource serves meanwhile, over `CAPACITY_S`, is taken for what it bears |
-//! | more than `OUT` of the last requests fail | collapses: by up to a tenth with each failure |
+//! | more than `OUT` of the last requests fail | collapses: by up to a tenth with each failure; what little is served says nothing of what the resource bears |
 //! | they have ceased to fail | rises along a cubic: fast up to where failures began, hardly at all there, faster and faster beyond (CUBIC; Ha, Rhee and Xu, 2008) |
-//! | it then serves less than `USED` of what it bears, though somebody is denied | rises by the logarithm of what is missing a second, at most by `SEARCH_PER_S`, where the cubic is slower; by half as much after each such rise that ended in failures |
+//! | it then serves less than `USED` of what it bears, or nobody has seen what it bears, though somebody is denied | rises by the logarithm of what is missing a second, at most by `SEARCH_PER_S`, where the cubic is slower; by half as much after each such rise that ended in failures |
 //! | nobody was denied and nothing failed for `CALM_MS` | binds nobody: open again, and what it bears is believed again |
 //!
 //! Requests have ceased to fail when the failing part is below half of `FAILING`, when nothing failed for `CALM_MS`, or
@@ -107,7 +107,7 @@ pub struct Steering {
     /// Requests that succeeded lately, and for how much of that time they were counted.
     served_in: f64,
     served_for: f64,
-    /// What the resource served, a second, while it failed: what it bears. 0 until it was seen to fail.
+    /// What the resource served, a second, while it failed some: what it bears. 0 until that was seen.
     capacity_per_s: f64,
     capacity_at: EpochMs,
     /// How far what it bears is believed, from 1: half as far after each search that ended in failures, as what is served
@@ -271,14 +271,14 @@ impl Steering {
         }
         self.outcomes_per_s += all;
         self.served_in += served / CAPACITY_S;
-        if lost > 0.0 {
-            self.learn_capacity(now);
-        }
         self.outcomes += all;
         let recent = (all / (2.0 * self.outcomes_per_s).max(OUT_OUTCOMES)).min(1.0);
         self.failing_part += recent * (failing_part - self.failing_part);
         let last = (all / self.outcomes.min(OUT_OUTCOMES)).min(1.0);
         self.out_part += last * (failing_part - self.out_part);
+        if lost > 0.0 && self.out_part <= OUT {
+            self.learn_capacity(now);
+        }
         elapsed_s
     }
 
@@ -287,7 +287,7 @@ impl Steering {
         self.served_in / self.served_for.max(0.1)
     }
 
-    /// While a resource fails, what it serves is what it bears.
+    /// While a resource fails some, what it serves is what it bears.
     fn learn_capacity(&mut self, now: EpochMs) {
         let elapsed_s = now.since(self.capacity_at) as f64 / 1_000.0;
         let kept = match self.capacity_per_s > 0.0 {
@@ -355,12 +355,15 @@ impl Steering {
     }
 
     /// How fast the rate rises because the resource serves less than it bears though somebody is denied: in proportion to
-    /// the logarithm of what is missing, so that it slows down as it comes near.
+    /// the logarithm of what is missing, so that it slows down as it comes near. At full speed where that was never seen.
     fn unused(&self, now: EpochMs) -> f64 {
         let wanted = now.since(self.denied_at) < WANTED_MS;
         let served_per_s = self.served_per_s();
-        if !wanted || served_per_s <= 0.0 || self.capacity_per_s <= 0.0 {
+        if !wanted || served_per_s <= 0.0 {
             return 0.0;
+        }
+        if self.capacity_per_s <= 0.0 {
+            return SEARCH_PER_S;
         }
         let missing = (USED * self.capacity_per_s / served_per_s).ln();
         missing.clamp(0.0, SEARCH_PER_S)

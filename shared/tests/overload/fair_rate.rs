@@ -127,6 +127,46 @@ fn a_rotation_forgives_nobody() {
     }
 }
 
+/// An origin of 24 requests a second, which fails the first ten of all: eight tenants ask for one a second each, another for 71.
+/// What the eight got of what they asked for in the second ten seconds, and how much of the origin all used.
+fn after_a_start_that_failed() -> (f64, f64) {
+    let mut resource = origin();
+    let (mut room, mut first) = (0.0_f64, 10);
+    let (mut asked, mut modest, mut all) = (0, 0, 0);
+    for ms in 0..20_000 {
+        let now = START.plus(ms);
+        room = (room + 0.024).min(24.0);
+        let quiet = (0..8).filter(|index| ms % 1_000 == index * 5);
+        let noisy = (ms % 14 == 0).then_some(8);
+        for tenant in quiet.chain(noisy) {
+            let name = format!("tenant-{tenant}");
+            asked += u32::from(ms >= 10_000 && tenant < 8);
+            if !admits(&mut resource, &name, now) {
+                continue;
+            }
+            let served = first == 0 && room >= 1.0;
+            let outcome = if served {
+                Outcome::Success
+            } else {
+                Outcome::Failure
+            };
+            resource.report(&client(&name), outcome, now);
+            first -= u32::from(first > 0);
+            room -= f64::from(u8::from(served));
+            all += u32::from(ms >= 10_000 && served);
+            modest += u32::from(ms >= 10_000 && served && tenant < 8);
+        }
+    }
+    (f64::from(modest) / f64::from(asked), f64::from(all) / 240.0)
+}
+
+#[test]
+fn an_origin_whose_first_answers_all_fail_is_found_as_fast() {
+    let (modest, used) = after_a_start_that_failed();
+    assert!(modest > 0.9, "{modest}");
+    assert!(used > 0.7, "{used}");
+}
+
 #[test]
 fn memory_depends_on_the_configuration_alone() {
     let mut origin = overloaded();
