@@ -19,6 +19,13 @@ use crate::reply::Reply;
 /// The deadline of a request.
 pub const REQUEST_DEADLINE: Duration = Duration::from_secs(10);
 
+/// A connection that nothing is on is closed by workerd after 5 s, also in the moment in which it is used again: the
+/// client gives it up before.
+const IDLE_DEADLINE: Duration = Duration::from_secs(3);
+
+/// Of a body that is refused for its length workerd reads no more than this, and then closes the connection.
+const UNREAD_BYTES_MAX: usize = 64 * 1024;
+
 /// The tenant of checks that only look.
 pub const PROBE_TENANT: &str = "free:probe";
 
@@ -88,6 +95,8 @@ impl Policy {
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
+    /// Gives each request a connection of its own.
+    http_once: reqwest::Client,
     origin: String,
     credential: Credential,
     region: Option<String>,
@@ -96,13 +105,16 @@ pub struct Client {
 impl Client {
     /// A client of `origin` (such as `http://127.0.0.1:8787`) without a credential. It follows no redirects.
     pub fn new(origin: impl Into<String>) -> Result<Self> {
-        let http = reqwest::Client::builder()
-            .timeout(REQUEST_DEADLINE)
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .context("build an HTTP client")?;
+        let http = || {
+            reqwest::Client::builder()
+                .timeout(REQUEST_DEADLINE)
+                .redirect(reqwest::redirect::Policy::none())
+        };
+        let kept = http().pool_idle_timeout(IDLE_DEADLINE);
+        let once = http().pool_max_idle_per_host(0);
         Ok(Self {
-            http,
+            http: kept.build().context("build an HTTP client")?,
+            http_once: once.build().context("build an HTTP client")?,
             origin: origin.into(),
             credential: Credential::None,
             region: None,
@@ -161,7 +173,13 @@ impl Client {
 
     /// Sends a request and reads the whole answer.
     pub async fn send(&self, request: RequestBuilder) -> Result<Reply> {
-        let response = request.send().await.context("send a request")?;
+        let request = request.build().context("build a request")?;
+        let body = request.body().and_then(reqwest::Body::as_bytes);
+        let http = match body.is_some_and(|body| body.len() > UNREAD_BYTES_MAX) {
+            true => &self.http_once,
+            false => &self.http,
+        };
+        let response = http.execute(request).await.context("send a request")?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = response.bytes().await.context("read an answer")?.to_vec();
         Ok(Reply {

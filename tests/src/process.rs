@@ -96,15 +96,16 @@ impl ProcessTree {
     /// where the system counts so; Linux only.
     pub fn cpu_time(&self) -> Result<Duration> {
         let group = self.shell.id();
-        let mut total_ns = 0;
+        let (mut total_ns, mut found) = (0, false);
         let entries = std::fs::read_dir("/proc").context("the system has no /proc")?;
         for entry in entries {
             let folder = entry.context("list the processes")?.path();
             if process_group(&folder) == Some(group) {
+                found = true;
                 total_ns += threads_ns(&folder);
             }
         }
-        ensure!(total_ns > 0, "nothing of the process group {group} runs");
+        ensure!(found, "nothing of the process group {group} runs");
         Ok(Duration::from_nanos(total_ns))
     }
 
