@@ -142,6 +142,19 @@ fn rows_are_written_whatever_the_count_of_tenants() {
 }
 
 #[test]
+fn a_crowd_that_no_message_has_room_for_is_served() {
+    for isolates in [3, 4] {
+        let shape = Shape::ZipfShared;
+        let mut setup = Setup::shaped_by(shape, 1_000, 2_000, (1, isolates), 5_000, 2);
+        setup.unchecked = true;
+        let report = run(&setup);
+        let used = report.used(&setup).utilization;
+        assert_eq!(report.truth.unavailable, 0, "{isolates} isolates");
+        assert!(used > 0.5, "{isolates} isolates use {used}");
+    }
+}
+
+#[test]
 fn nobody_waits_between_two_windows() {
     for tenants in [0, 3] {
         let mut setup = Setup::measured(29, (3, 2), (6_000, 10_000), 8);

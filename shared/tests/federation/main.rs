@@ -2,6 +2,7 @@
 
 #![cfg(not(target_arch = "wasm32"))]
 
+mod crowd;
 mod draw;
 mod lives;
 mod messages;

@@ -55,8 +55,8 @@ impl Holder {
         });
     }
 
-    /// Whom the message is about: those for whom requests wait first, then whoever has something to tell, starting
-    /// after the last that there was no room for.
+    /// Whom the message is about: those for whom requests wait first, then whoever has something to tell; of both,
+    /// starting with the first that there was no room for. Who waits and is never mentioned would wait in vain.
     fn mentioned(
         &mut self,
         needs: &BTreeMap<String, Need>,
@@ -68,17 +68,21 @@ impl Holder {
             let _made = self.purse(&everyone, now);
             return vec![everyone.name];
         }
-        let waiting = |name: &&String| self.purses.contains_key(*name);
-        let mut names: Vec<String> = needs.keys().filter(waiting).cloned().collect();
+        let waits = |name: &str| needs.get(name).is_some_and(|need| need.units > 0);
         let after = self.purses.range(self.told_next.clone()..);
-        let others = after.chain(self.purses.range(..self.told_next.clone()));
-        let telling = others.filter(|(name, purse)| {
+        let purses = after.chain(self.purses.range(..self.told_next.clone()));
+        let (waiting, others): (Vec<_>, Vec<_>) = purses.partition(|(name, _)| waits(name));
+        let telling = others.into_iter().filter(|(_, purse)| {
             let expected = self.expected(purse, now);
             let moves = expected != purse.balance() && (expected > 0 || purse.balance() > 0);
             let news = !self.confirmed && purse.held > 0;
-            !needs.contains_key(*name) && (moves || news || purse.denied > 0)
+            moves || news || purse.denied > 0
         });
-        names.extend(telling.map(|(name, _)| name.clone()));
+        let mut names: Vec<String> = waiting
+            .into_iter()
+            .chain(telling)
+            .map(|(name, _)| name.clone())
+            .collect();
         self.told_next = names.get(EXCHANGE_ENTRIES_MAX).cloned().unwrap_or_default();
         names.truncate(EXCHANGE_ENTRIES_MAX);
         names

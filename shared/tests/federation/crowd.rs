@@ -1,0 +1,72 @@
+//! More tenants than a message has room for.
+
+use std::collections::BTreeSet;
+
+use weir_shared::fairness::ask::Party;
+use weir_shared::federation::holder::Holder;
+use weir_shared::federation::pool::Pool;
+use weir_shared::federation::waiting::Need;
+use weir_shared::limits::EXCHANGE_ENTRIES_MAX;
+use weir_shared::units::EpochMs;
+use weir_shared::wire::exchange::{RuleBody, SharingBody, Terms};
+
+use crate::{everyone, holder, message, terms};
+
+const CROWD: usize = 2 * EXCHANGE_ENTRIES_MAX + 1;
+
+fn shared() -> Terms {
+    Terms {
+        sharing: Some(SharingBody {
+            rule: RuleBody::Paced,
+            tenants_max: CROWD as u64,
+            unknown_weight_max: 100_000_000,
+        }),
+        ..terms(10_000)
+    }
+}
+
+fn waits(holder: &mut Holder, name: &str, need: Need, now: EpochMs) {
+    let party = Party {
+        name: name.to_owned(),
+        ..everyone()
+    };
+    let _ticket = holder.wait_on(&party, None, need, now).unwrap();
+}
+
+/// Whom the next message asks for.
+fn asked_for(holder: &mut Holder, pool: &mut Pool, now: EpochMs) -> Vec<String> {
+    let body = holder.begin(shared(), now).unwrap();
+    let reply = pool.exchange(&message(&body), now).unwrap();
+    if let Some(row) = pool.due() {
+        pool.stored(&row);
+    }
+    assert!(holder.finish(&reply, now));
+    let waiting = body.wants.into_iter().filter(|want| want.waiting > 0);
+    waiting.filter_map(|want| want.tenant).collect()
+}
+
+#[test]
+fn everybody_who_waits_is_asked_for_in_turn() {
+    let (mut holder, now) = (holder(1), EpochMs(0));
+    let mut pool = Pool::open(shared(), now);
+    for index in 0..CROWD {
+        waits(&mut holder, &format!("t{index}"), Need::one(50), now);
+    }
+    let mut seen = BTreeSet::new();
+    for message in 1..=3 {
+        seen.extend(asked_for(&mut holder, &mut pool, now));
+        let least = CROWD.min(message * EXCHANGE_ENTRIES_MAX);
+        assert!(seen.len() >= least, "{} after {message}", seen.len());
+    }
+}
+
+#[test]
+fn who_waits_for_units_goes_before_who_waits_for_a_word() {
+    let (mut holder, now) = (holder(1), EpochMs(0));
+    let mut pool = Pool::open(shared(), now);
+    for index in 0..CROWD {
+        waits(&mut holder, &format!("a{index}"), Need::look(), now);
+    }
+    waits(&mut holder, "z", Need::one(1), now);
+    assert_eq!(asked_for(&mut holder, &mut pool, now), ["z"]);
+}
