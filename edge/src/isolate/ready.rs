@@ -11,6 +11,7 @@ use weir_shared::accounting::counters::{Charged, Decided};
 use weir_shared::accounting::pending::InWindow;
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::fairness::ask::Party;
+use weir_shared::federation::holder::Holder;
 use weir_shared::federation::pool_name::PoolName;
 use weir_shared::limits::READY_MAX;
 use weir_shared::policy::name::tenant_name;
@@ -168,21 +169,11 @@ impl RegionView {
             return None;
         }
         let holder = self.known_holder(&plan.pool)?;
-        if !party.name.is_empty() && !holder.has_seat(party) {
-            return None;
-        }
-        let check = LeaseCheck {
-            region: "",
-            pool: &plan.pool,
-            terms: &plan.terms,
-            party: Cow::Borrowed(party),
-            cost: ask.cost,
-            denial: Reason::CapReached,
+        let limit = plan.terms.limit;
+        let (decision, window, low) = match holder.draw(party, ask.cost, limit, now) {
+            Some(drawn) => (drawn.decision, drawn.label, drawn.runs_low),
+            None => hold(holder, plan, party, ask.cost, now)?,
         };
-        let Held::Decided((decision, Some(window))) = check.held(holder, None, now) else {
-            return None;
-        };
-        let low = holder.runs_low(&party.name, now);
         if low && !self.low.contains(&plan.pool) {
             self.low.push(plan.pool.clone());
         }
@@ -239,5 +230,33 @@ impl RegionView {
                 reason: decision.reason,
             });
         }
+    }
+}
+
+/// What a holder says that the balance does not simply cover: a decision, its window, and whether more should be asked
+/// for. `None` where the region has to be asked before.
+fn hold(
+    holder: &mut Holder,
+    plan: &Plan,
+    party: &Party,
+    cost: u64,
+    now: EpochMs,
+) -> Option<(Decision, WindowLabel, bool)> {
+    if !party.name.is_empty() && !holder.has_seat(party) {
+        return None;
+    }
+    let check = LeaseCheck {
+        region: "",
+        pool: &plan.pool,
+        terms: &plan.terms,
+        party: Cow::Borrowed(party),
+        cost,
+        denial: Reason::CapReached,
+    };
+    match check.held(holder, None, now) {
+        Held::Decided((decision, Some(window))) => {
+            Some((decision, window, holder.runs_low(&party.name, now)))
+        }
+        _ => None,
     }
 }
