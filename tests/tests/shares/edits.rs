@@ -158,9 +158,10 @@ async fn assert_lowered(reserve: Option<&str>, sharing: &str) {
         late * 20 <= before,
         "{what}: {late} units were lent above a lower limit, {before} before"
     );
-    // What holders had when it was lowered: as long a need of theirs at most.
+    // What holders had when it was lowered: what they need in that time.
+    let most = before as f64 * (edited + LEASES).div_duration_f64(edited);
     assert!(
-        windows[&labels[0]] <= 2 * before,
+        windows[&labels[0]] as f64 <= most,
         "{what}: {before} before, {windows:?}"
     );
     for label in &labels[1..] {
