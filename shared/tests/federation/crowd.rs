@@ -8,7 +8,7 @@ use weir_shared::federation::pool::Pool;
 use weir_shared::federation::waiting::Need;
 use weir_shared::limits::EXCHANGE_ENTRIES_MAX;
 use weir_shared::units::EpochMs;
-use weir_shared::wire::exchange::{RuleBody, SharingBody, Terms};
+use weir_shared::wire::exchange::{RuleBody, SharingBody, Terms, Want};
 
 use crate::{everyone, holder, message, terms};
 
@@ -33,15 +33,22 @@ fn waits(holder: &mut Holder, name: &str, need: Need, now: EpochMs) {
     let _ticket = holder.wait_on(&party, None, need, now).unwrap();
 }
 
-/// Whom the next message asks for.
-fn asked_for(holder: &mut Holder, pool: &mut Pool, now: EpochMs) -> Vec<String> {
+/// What the next message says of each tenant.
+fn said(holder: &mut Holder, pool: &mut Pool, now: EpochMs) -> Vec<Want> {
     let body = holder.begin(shared(), now).unwrap();
     let reply = pool.exchange(&message(&body), now).unwrap();
     if let Some(row) = pool.due() {
         pool.stored(&row);
     }
     assert!(holder.finish(&reply, now));
-    let waiting = body.wants.into_iter().filter(|want| want.waiting > 0);
+    body.wants
+}
+
+/// Whom the next message asks for.
+fn asked_for(holder: &mut Holder, pool: &mut Pool, now: EpochMs) -> Vec<String> {
+    let waiting = said(holder, pool, now)
+        .into_iter()
+        .filter(|want| want.waiting > 0);
     waiting.filter_map(|want| want.tenant).collect()
 }
 
@@ -69,4 +76,19 @@ fn who_waits_for_units_goes_before_who_waits_for_a_word() {
     }
     waits(&mut holder, "z", Need::one(1), now);
     assert_eq!(asked_for(&mut holder, &mut pool, now), ["z"]);
+}
+
+#[test]
+fn who_waits_for_a_word_is_told_of_where_there_is_room() {
+    let (mut holder, now) = (holder(1), EpochMs(0));
+    let mut pool = Pool::open(shared(), now);
+    for name in ["a", "b"] {
+        waits(&mut holder, name, Need::look(), now);
+    }
+    let told = said(&mut holder, &mut pool, now);
+    let names: Vec<_> = told
+        .iter()
+        .filter_map(|want| want.tenant.as_deref())
+        .collect();
+    assert_eq!(names, ["a", "b"]);
 }

@@ -72,11 +72,11 @@ impl Holder {
         let after = self.purses.range(self.told_next.clone()..);
         let purses = after.chain(self.purses.range(..self.told_next.clone()));
         let (waiting, others): (Vec<_>, Vec<_>) = purses.partition(|(name, _)| waits(name));
-        let telling = others.into_iter().filter(|(_, purse)| {
+        let telling = others.into_iter().filter(|(name, purse)| {
             let expected = self.expected(purse, now);
             let moves = expected != purse.balance() && (expected > 0 || purse.balance() > 0);
             let news = !self.confirmed && purse.held > 0;
-            moves || news || purse.denied > 0
+            needs.contains_key(*name) || moves || news || purse.denied > 0
         });
         let mut names: Vec<String> = waiting
             .into_iter()
