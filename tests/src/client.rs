@@ -21,7 +21,7 @@ pub const REQUEST_DEADLINE: Duration = Duration::from_secs(10);
 
 /// A connection that nothing is on is closed by workerd after 5 s, also in the moment in which it is used again: the
 /// client gives it up before.
-const IDLE_DEADLINE: Duration = Duration::from_secs(3);
+pub const IDLE_DEADLINE: Duration = Duration::from_secs(3);
 
 /// Of a body that is refused for its length workerd reads no more than this, and then closes the connection.
 const UNREAD_BYTES_MAX: usize = 64 * 1024;

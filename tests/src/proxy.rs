@@ -16,6 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::client::IDLE_DEADLINE;
 use crate::ports;
 
 type Answer = Response<Full<Bytes>>;
@@ -57,6 +58,7 @@ impl Proxy {
             .context("listen")?;
         let http = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
+            .pool_idle_timeout(IDLE_DEADLINE)
             .build()
             .context("build an HTTP client")?;
         let state = Arc::new(State {
