@@ -302,6 +302,10 @@ pub const STRANGERS_MAX: usize = PURSES_MAX - POLICY_TENANTS_MAX;
 /// dies.
 pub const LEASE_CONTACTS: u64 = 3;
 
+/// The same where tenants share by weight: what one holds and does not use yet is kept from the others, who get what it
+/// leaves that much later.
+pub const LEASE_CONTACTS_SHARED: u64 = 1;
+
 /// The next window is asked for so many contacts before it opens: two may be lost.
 pub const AHEAD_CONTACTS: u64 = 3;
 

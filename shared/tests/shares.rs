@@ -7,6 +7,12 @@ mod simulator;
 use simulator::measured::Measured;
 use simulator::run;
 use simulator::setup::Setup;
+use simulator::shapes::Shape;
+use simulator::tenants::zipf;
+use weir_shared::fairness::ask::{Ask, Moment, Party};
+use weir_shared::fairness::paced::Paced;
+use weir_shared::fairness::share::{Rule, ShareTerms};
+use weir_shared::policy::weight::Weight;
 use weir_shared::wire::exchange::RuleBody;
 
 /// Sums over windows.
@@ -117,6 +123,56 @@ fn a_busy_tenant_uses_what_quiet_ones_in_other_regions_leave() {
         );
     }
     assert!(windows.iter().all(|window| window.used() >= 0.95));
+}
+
+/// What tenants who ask by Zipf's law use of a limit, 1.1 of which they ask for, where one account sees each request.
+fn used_by_one_account(tenants: usize, limit: u64) -> f64 {
+    const WINDOW_MS: u64 = 10_000;
+    let mut paced = Paced::new(ShareTerms {
+        rule: Rule::Paced,
+        tenants_max: tenants as u64,
+        unknown_weight_max: Weight::WHOLE,
+        carried: true,
+    });
+    let turns = zipf(tenants);
+    let whole = turns.last().copied().unwrap_or(1);
+    let (standing, requests) = (Party::everyone().standing, limit * 11 / 10);
+    let ask = Ask {
+        waiting: 1,
+        smallest: 1,
+        holders: 1,
+        ..Ask::default()
+    };
+    for _ in 0..3 {
+        paced.roll();
+        for request in 0..requests {
+            let at = Moment {
+                limit,
+                unlent: limit - paced.used_total(),
+                left_ms: WINDOW_MS - request * WINDOW_MS / requests,
+                window_ms: WINDOW_MS,
+            };
+            // The golden ratio spreads the turns evenly (Weyl, 1916).
+            let turn = (request * 0x9e37_79b9 % (1 << 32)) * (whole >> 16) >> 16;
+            let name = format!("t{}", turns.partition_point(|turns| *turns <= turn));
+            let room = paced.room(&name, &standing, &ask, &at);
+            paced.charge(&name, room.waiting);
+        }
+    }
+    paced.used_total() as f64 / limit as f64
+}
+
+#[test]
+fn tenants_that_share_behind_leases_use_nine_tenths_of_what_one_account_would() {
+    println!("tenants  one account  12 isolates in 3 regions");
+    for tenants in [10, 100, 1_000] {
+        let mut setup = Setup::shaped_by(Shape::ZipfShared, tenants, 2_000, (3, 4), 10_000, 3);
+        setup.unchecked = true;
+        let leased = run(&setup).used(&setup).utilization;
+        let one = used_by_one_account(tenants, setup.limit);
+        println!("{tenants:7}  {one:11.3}  {leased:24.3}");
+        assert!(leased >= 0.9 * one, "{leased} of {one}, {tenants} tenants");
+    }
 }
 
 #[test]

@@ -52,6 +52,8 @@ pub(super) struct Pace {
     /// In this window and in the one before.
     window: u64,
     last_window: u64,
+    /// What was lent ahead in this window and has not come back.
+    ahead: u64,
     seen: bool,
     /// Milliseconds after which it was first seen in the last window that it was seen in.
     began_ms: u64,
@@ -73,7 +75,18 @@ impl Pace {
     pub fn lent_ahead(&mut self, units: u64, now: Stretch) {
         if units > 0 {
             self.ask(units, now);
+            self.ahead = self.ahead.saturating_add(units);
         }
+    }
+
+    /// Takes off units that came back, as far as they were lent ahead: nobody asked for them after all.
+    pub fn came_back(&mut self, units: u64) {
+        let units = units.min(self.ahead);
+        let earlier = units.saturating_sub(self.current);
+        self.ahead -= units;
+        self.current = self.current.saturating_sub(units);
+        self.previous = self.previous.saturating_sub(earlier);
+        self.window = self.window.saturating_sub(units);
     }
 
     /// Whether it was seen in this window.
@@ -85,6 +98,7 @@ impl Pace {
     pub fn roll(&mut self) {
         self.last_window = self.window;
         self.window = 0;
+        self.ahead = 0;
         self.seen = false;
     }
 

@@ -129,12 +129,16 @@ impl Paced {
         self.accounts.use_up(id, used.saturating_add(units));
     }
 
-    /// Sets what a tenant has used, which is a member from now on. The account that many share is never lowered, as
+    /// Sets what a tenant has used, which is a member from now on. What it has less is what it was lent ahead and did not
+    /// need: it was no demand. The account that many share is never lowered, as
     /// each of them knows its own part alone.
     pub fn settle(&mut self, name: &str, standing: &Standing, used: u64) {
         let id = self.accounts.open(name, standing);
         let is_own = self.accounts.own(name) == Some(id) && name != OVERFLOW;
         let before = self.accounts.member(id).map_or(0, |member| member.used);
+        if is_own && let Some(member) = self.accounts.member_mut(id) {
+            member.pace.came_back(before.saturating_sub(used));
+        }
         self.accounts
             .use_up(id, if is_own { used } else { before.max(used) });
     }

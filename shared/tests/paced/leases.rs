@@ -1,10 +1,10 @@
 //! The paced rule behind holders that spend from leases, tell at most every half second what they could not serve, and
 //! come back when they are told to.
 
-use weir_shared::fairness::ask::Ask;
+use weir_shared::fairness::ask::{Ask, Moment};
 use weir_shared::fairness::paced::Paced;
 
-use super::world::{Budget, paced, standing};
+use super::world::{Budget, one, paced, standing};
 
 /// One tenant in one region.
 #[derive(Debug, Clone)]
@@ -101,6 +101,42 @@ fn run(budget: Budget, holders: &mut [Holder]) -> Vec<u64> {
         assert!(rule.used_total() <= budget.limit);
     }
     holders.iter().map(|holder| holder.admitted).collect()
+}
+
+#[test]
+fn what_came_back_was_no_demand() {
+    let at = |unlent| Moment {
+        limit: 1_000,
+        unlent,
+        left_ms: 3_000,
+        window_ms: 4_000,
+    };
+    // What "one" may have of 1,000 units, 500 of which are its own, beside another that was lent so many ahead and
+    // brings so many back.
+    let left_to_one = |lent: u64, back: u64| {
+        let mut rule = paced();
+        let standing = standing(1);
+        rule.settle("one", &standing, 400);
+        rule.join("other", &standing);
+        let ahead = Ask {
+            expected: lent,
+            holders: 1,
+            ..Ask::default()
+        };
+        let room = rule.room("other", &standing, &ahead, &at(600));
+        assert_eq!(room.ahead, lent);
+        rule.charge("other", lent);
+        rule.settle("other", &standing, lent - back);
+        let wants = Ask {
+            expected: 600,
+            ..one(1)
+        };
+        let room = rule.room("one", &standing, &wants, &at(600 - lent + back));
+        room.waiting + room.ahead
+    };
+    assert!(left_to_one(200, 0) < left_to_one(0, 0));
+    assert_eq!(left_to_one(200, 200), left_to_one(0, 0));
+    assert_eq!(left_to_one(200, 150), left_to_one(50, 0));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::super::ahead::Ahead;
 use super::super::purse::Purse;
 use super::{Holder, Lease};
-use crate::limits::LEASE_CONTACTS;
+use crate::limits::{LEASE_CONTACTS, LEASE_CONTACTS_SHARED};
 use crate::units::EpochMs;
 
 impl Holder {
@@ -97,8 +97,12 @@ impl Holder {
 
     /// Units that a tenant is expected to use in the next few contacts or until the end of the window.
     pub(super) fn expected(&self, purse: &Purse, now: EpochMs) -> u64 {
-        // What is not used of a part of a rolling window counts for many parts to come.
-        let contacts = if self.fixed { LEASE_CONTACTS } else { 1 };
+        let contacts = match (self.fixed, purse.party.name.is_empty()) {
+            (true, true) => LEASE_CONTACTS,
+            (true, false) => LEASE_CONTACTS_SHARED,
+            // What is not used of a part of a rolling window counts for many parts to come.
+            (false, _) => 1,
+        };
         let horizon_ms = contacts * self.contact_ms;
         let lease = self.open_lease(now);
         self.timing(now).expected_in(lease, purse, horizon_ms, now)
