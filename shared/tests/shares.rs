@@ -153,7 +153,7 @@ fn used_by_one_account(tenants: usize, limit: u64) -> f64 {
                 window_ms: WINDOW_MS,
             };
             // The golden ratio spreads the turns evenly (Weyl, 1916).
-            let turn = (request * 0x9e37_79b9 % (1 << 32)) * (whole >> 16) >> 16;
+            let turn = ((request * 0x9e37_79b9 % (1 << 32)) * (whole >> 16)) >> 16;
             let name = format!("t{}", turns.partition_point(|turns| *turns <= turn));
             let room = paced.room(&name, &standing, &ask, &at);
             paced.charge(&name, room.waiting);
