@@ -8,11 +8,10 @@ use simulator::measured::Measured;
 use simulator::run;
 use simulator::setup::Setup;
 use simulator::shapes::Shape;
-use simulator::tenants::zipf;
-use weir_shared::fairness::ask::{Ask, Moment, Party};
-use weir_shared::fairness::paced::Paced;
-use weir_shared::fairness::share::{Rule, ShareTerms};
-use weir_shared::policy::weight::Weight;
+use simulator::tenants::{sharing, zipf};
+use weir_shared::fairness::ask::{Ask, Moment};
+use weir_shared::fairness::share::Share;
+use weir_shared::federation::message::share_terms;
 use weir_shared::wire::exchange::RuleBody;
 
 /// Sums over windows.
@@ -125,51 +124,50 @@ fn a_busy_tenant_uses_what_quiet_ones_in_other_regions_leave() {
     assert!(windows.iter().all(|window| window.used() >= 0.95));
 }
 
-/// What tenants who ask by Zipf's law use of a limit, 1.1 of which they ask for, where one account sees each request.
-fn used_by_one_account(tenants: usize, limit: u64) -> f64 {
-    const WINDOW_MS: u64 = 10_000;
-    let mut paced = Paced::new(ShareTerms {
-        rule: Rule::Paced,
-        tenants_max: tenants as u64,
-        unknown_weight_max: Weight::WHOLE,
-        carried: true,
-    });
-    let turns = zipf(tenants);
-    let whole = turns.last().copied().unwrap_or(1);
-    let (standing, requests) = (Party::everyone().standing, limit * 11 / 10);
+/// What the tenants of a run that ask by Zipf's law use of its limit where one account sees each of so many requests a
+/// window.
+fn used_by_one_account(setup: &Setup, requests: u64) -> f64 {
+    let (limit, window_ms) = (setup.limit, setup.window_ms);
+    let terms = share_terms(&sharing(RuleBody::Paced, setup.tenants.len()));
+    let mut share = Share::new(terms.expect("the terms of the simulator are in range"));
+    let turns = zipf(setup.tenants.len());
+    let whole = turns.last().copied().expect("there are tenants");
     let ask = Ask {
         waiting: 1,
         smallest: 1,
         holders: 1,
         ..Ask::default()
     };
-    for _ in 0..3 {
-        paced.roll();
+    for _ in 0..setup.windows {
+        share.roll();
         for request in 0..requests {
             let at = Moment {
                 limit,
-                unlent: limit - paced.used_total(),
-                left_ms: WINDOW_MS - request * WINDOW_MS / requests,
-                window_ms: WINDOW_MS,
+                unlent: limit - share.used_total(),
+                left_ms: window_ms - request * window_ms / requests,
+                window_ms,
             };
             // The golden ratio spreads the turns evenly (Weyl, 1916).
             let turn = ((request * 0x9e37_79b9 % (1 << 32)) * (whole >> 16)) >> 16;
-            let name = format!("t{}", turns.partition_point(|turns| *turns <= turn));
-            let room = paced.room(&name, &standing, &ask, &at);
-            paced.charge(&name, room.waiting);
+            let party = &setup.tenants[turns.partition_point(|turns| *turns <= turn)].party;
+            let room = share.room(party, &ask, &at);
+            share.charge(&party.name, room.waiting);
         }
     }
-    paced.used_total() as f64 / limit as f64
+    share.used_total() as f64 / limit as f64
 }
 
 #[test]
 fn tenants_that_share_behind_leases_use_nine_tenths_of_what_one_account_would() {
+    const RATE_PER_SEC: u64 = 2_000;
+    const WINDOW_SECS: u64 = 10;
     println!("tenants  one account  12 isolates in 3 regions");
     for tenants in [10, 100, 1_000] {
-        let mut setup = Setup::shaped_by(Shape::ZipfShared, tenants, 2_000, (3, 4), 10_000, 3);
+        let (shape, window_ms) = (Shape::ZipfShared, WINDOW_SECS * 1_000);
+        let mut setup = Setup::shaped_by(shape, tenants, RATE_PER_SEC, (3, 4), window_ms, 3);
         setup.unchecked = true;
         let leased = run(&setup).used(&setup).utilization;
-        let one = used_by_one_account(tenants, setup.limit);
+        let one = used_by_one_account(&setup, RATE_PER_SEC * WINDOW_SECS);
         println!("{tenants:7}  {one:11.3}  {leased:24.3}");
         assert!(leased >= 0.9 * one, "{leased} of {one}, {tenants} tenants");
     }
