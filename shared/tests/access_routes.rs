@@ -1,7 +1,5 @@
 //! Who may use which route, written down a second time by hand: what the table says has to be what was meant.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use std::collections::BTreeSet;
 
 use weir_shared::access::endpoint::{Access, Endpoint, Method, Missed, ROUTES, find};

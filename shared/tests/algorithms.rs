@@ -1,11 +1,6 @@
 //! What every algorithm promises, over drawn limits and schedules.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[allow(dead_code, reason = "each test uses a part of it")]
-mod drawn;
-
-use drawn::{Drawn, Key, START_MS, any_limit, config, schedule};
+use crate::drawn::{Drawn, Key, START_MS, any_limit, config, schedule};
 use proptest::prelude::*;
 use serde_json::Value;
 use weir_shared::algorithms::fixed_window::FixedWindow;

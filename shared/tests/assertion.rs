@@ -1,7 +1,5 @@
 //! What an identity provider's assertion has to be before anybody looks at its signature.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};

@@ -1,7 +1,5 @@
 //! The audit log: whatever is changed in it is found, at the record that was changed.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use weir_shared::access::role::Role;

@@ -1,12 +1,8 @@
 //! Controls: each rule of the exchange, broken on purpose, is caught by the invariants of the simulator.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod simulator;
-
-use simulator::broken::Broken;
-use simulator::run;
-use simulator::setup::Setup;
+use crate::simulator::broken::Broken;
+use crate::simulator::run;
+use crate::simulator::setup::Setup;
 
 const SEEDS: u64 = 2_000;
 

@@ -2,14 +2,10 @@
 //!
 //! `WEIR_SEED=n` replays one seed and prints every event; `WEIR_SEEDS=n` runs that many.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod simulator;
-
 use std::env;
 
-use simulator::run;
-use simulator::setup::Setup;
+use crate::simulator::run;
+use crate::simulator::setup::Setup;
 
 const SEEDS: u64 = 2_000;
 

@@ -1,12 +1,8 @@
 //! The question of `POST /v1/check`: what is refused, where and why, and what the rest comes to.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod refusal;
-
 use std::collections::BTreeMap;
 
-use refusal::refusal;
+use crate::refusal::refusal;
 use weir_shared::check::{Check, Item, Keys, Target};
 use weir_shared::invalid::{Invalid, read_json};
 use weir_shared::wire::check::CheckRequest;

@@ -1,11 +1,7 @@
 //! The questions of `POST /v1/check/batch`, `/v1/reserve` and `/v1/settle`: what is refused, where and why, and what the
 //! rest comes to.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod refusal;
-
-use refusal::refusal;
+use crate::refusal::refusal;
 use weir_shared::check::batch::Batch;
 use weir_shared::check::reserve::Reserve;
 use weir_shared::check::settle::Settle;

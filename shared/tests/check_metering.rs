@@ -1,11 +1,7 @@
 //! Meters and guards in the question of `POST /v1/check`, and the questions about slots: what they come to, and what is
 //! refused where.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod refusal;
-
-use refusal::refusal;
+use crate::refusal::refusal;
 use weir_shared::check::batch::Batch;
 use weir_shared::check::guard::{Acquire, Slot};
 use weir_shared::check::{Check, Target};

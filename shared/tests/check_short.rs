@@ -1,7 +1,5 @@
 //! The short way of asking says what the long way says.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use proptest::prelude::*;
 use weir_shared::check::batch::Batch;
 use weir_shared::check::decision_text::DecisionText;

@@ -1,12 +1,8 @@
 //! What holds of decisions that are taken together.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod machines;
-
 use std::collections::BTreeMap;
 
-use machines::{START, algorithm, gap_ms};
+use crate::machines::{START, algorithm, gap_ms};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use weir_shared::algorithms::composite::{

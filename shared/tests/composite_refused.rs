@@ -1,13 +1,7 @@
 //! Composite limits that are refused when the policy is saved: where, and in which words.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod document;
-#[path = "document/limit.rs"]
-mod limit;
-
-use document::{policy, whole};
-use limit::{and, body_is_refused, body_is_taken};
+use crate::document::limit::{and, body_is_refused, body_is_taken};
+use crate::document::{policy, whole};
 use serde_json::{Value, json};
 
 #[test]

@@ -6,19 +6,13 @@
 #[cfg(target_arch = "wasm32")]
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
 
-#[path = "digest/exchange.rs"]
 mod exchange;
-#[path = "digest/frames.rs"]
 mod frames;
-#[path = "digest/log.rs"]
 mod log;
-#[path = "digest/metering.rs"]
 mod metering;
-#[path = "simulator/random.rs"]
-mod random;
 
+use crate::random::Random;
 use log::Log;
-use random::Random;
 use weir_shared::algorithms::gcra::{Gcra, GcraState};
 use weir_shared::clock::MonotonicClock;
 use weir_shared::federation::lease_size::{Asked, expected_units, lease_units};

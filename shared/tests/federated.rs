@@ -1,13 +1,9 @@
 //! What tenants get in all regions together, beside the flat weighted max-min of the whole demand: Weir's one account a
 //! tenant, and the ways to share that it is measured against.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod federated_world;
-
 use std::ops::Range;
 
-use federated_world::{
+use crate::federated_world::{
     Divider, FirstCome, Flat, Random, STEPS, Steps, TwoLevel, Weighing, World, water_fill, windows,
 };
 use weir_shared::fairness::max_min::allocate;

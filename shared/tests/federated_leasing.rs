@@ -1,7 +1,5 @@
 //! The contract of lease, reconcile, refill and release: what it must hold, and what other limiters got wrong with it.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;

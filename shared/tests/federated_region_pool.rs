@@ -1,7 +1,5 @@
 //! The pool that regions share: what holds whatever they ask for, and what a stored one may not say.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;

@@ -1,7 +1,5 @@
 //! Lease sizes: near the least cost within three windows, and calm.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use proptest::prelude::*;
 use weir_shared::federation::sizer::{LeaseCosts, LeaseSizer};
 use weir_shared::wire::decimal::Decimal;

@@ -1,12 +1,9 @@
 //! Frames over calls that are lost, late or unanswered, to a receiver that sleeps and dies: nothing is counted twice, and
 //! only what was under way at a death is lost.
 
-#[path = "simulator/random.rs"]
-mod random;
-
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use random::Random;
+use crate::random::Random;
 use weir_shared::accounting::counters::Charged;
 use weir_shared::accounting::frame::{Inbox, Outbox, Outcome};
 use weir_shared::limits::CALL_MS_MAX;

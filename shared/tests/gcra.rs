@@ -1,7 +1,5 @@
 //! Properties of the generic cell rate algorithm, over drawn limits and schedules.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use proptest::prelude::*;
 use weir_shared::algorithms::Checked;
 use weir_shared::algorithms::gcra::{Gcra, GcraState};

@@ -1,7 +1,5 @@
 //! What a region and its coordinator tell of where a budget's units are, against what was lent.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::escrow::{Escrow, Tickets};
 use weir_shared::federation::holder::Holder;

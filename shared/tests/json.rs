@@ -1,7 +1,5 @@
 //! The reader of JSON reads what a well-known one reads, refuses what that one refuses, and says where.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;

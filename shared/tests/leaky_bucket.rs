@@ -1,11 +1,6 @@
 //! Properties of the shaper, over drawn rates and queues with decimals.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[allow(dead_code, reason = "each test uses a part of it")]
-mod drawn;
-
-use drawn::{START_MS, config, decimal};
+use crate::drawn::{START_MS, config, decimal};
 use proptest::prelude::*;
 use weir_shared::algorithms::State;
 use weir_shared::algorithms::leaky_bucket::{LeakyBucket, LeakyBucketState, Reservation};

@@ -1,12 +1,8 @@
 //! The limits of a policy: what each comes to, in which parts of a unit it is counted, and what it costs.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod document;
-
 use std::collections::BTreeMap;
 
-use document::{policy, whole, with};
+use crate::document::{policy, whole, with};
 use serde_json::{Value, json};
 use weir_shared::algorithms::composite::Mode;
 use weir_shared::federation::schedule::Schedule;

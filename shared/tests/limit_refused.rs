@@ -1,14 +1,8 @@
 //! Limits that are refused when the policy is saved: where, and in which words. The ranges of each algorithm's numbers
 //! are in the tests of the algorithm; here is that the policy asks it.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod document;
-#[path = "document/limit.rs"]
-mod limit;
-
-use document::{policy, with};
-use limit::{and, body_is_refused, body_is_taken, is_refused};
+use crate::document::limit::{and, body_is_refused, body_is_taken, is_refused};
+use crate::document::{policy, with};
 use serde_json::{Value, json};
 
 /// A limit of each algorithm, and of each cadence, with every field of its own, and what its fields are said to belong

@@ -1,13 +1,9 @@
 //! What deciding in leases costs in messages and rows, and that nobody waits between two windows: tables that the run
 //! prints, each with its bound.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod simulator;
-
-use simulator::setup::Setup;
-use simulator::shapes::Shape;
-use simulator::{Report, run};
+use crate::simulator::setup::Setup;
+use crate::simulator::shapes::Shape;
+use crate::simulator::{Report, run};
 use weir_shared::wire::exchange::RuleBody;
 
 const WINDOWS: u64 = 4;

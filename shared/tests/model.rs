@@ -3,19 +3,14 @@
 //!
 //! `WEIR_STATES=n` explores at least `n` distinct states, over all deployments together.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[path = "model/mod.rs"]
-mod deployment;
-
 use std::env;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use deployment::broken::Broken;
-use deployment::found::Found;
-use deployment::properties::{AHEAD, ALWAYS, CRASHED, FULL};
-use deployment::setup::{Faults, Setup};
-use deployment::world::Step;
+use crate::deployment::broken::Broken;
+use crate::deployment::found::Found;
+use crate::deployment::properties::{AHEAD, ALWAYS, CRASHED, FULL};
+use crate::deployment::setup::{Faults, Setup};
+use crate::deployment::world::Step;
 use stateright::{Checker, Model};
 use weir_shared::limits::AHEAD_REQUESTS_MIN;
 use weir_shared::wire::exchange::RuleBody;

@@ -1,14 +1,10 @@
 //! Windows in which parts are gone: a coordinator out of reach, isolates that die.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod simulator;
-
-use simulator::START_MS;
-use simulator::faults::Cut;
-use simulator::measured::Measured;
-use simulator::run;
-use simulator::setup::Setup;
+use crate::simulator::START_MS;
+use crate::simulator::faults::Cut;
+use crate::simulator::measured::Measured;
+use crate::simulator::run;
+use crate::simulator::setup::Setup;
 use weir_shared::limits::STANDING_WINDOWS;
 use weir_shared::wire::exchange::{Cycle, PeriodBody};
 use weir_shared::wire::policy::Cadence;

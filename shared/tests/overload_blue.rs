@@ -1,11 +1,5 @@
 //! The steering by probabilities, beside the limiter it is taken from.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[allow(dead_code, reason = "the simulation draws more than coins")]
-#[path = "../examples/overload/random.rs"]
-mod random;
-
 use std::hint::black_box;
 
 use allocation_counter::measure;
@@ -17,7 +11,7 @@ use weir_shared::overload::placement::{PlacementKey, Shape};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::overload::Final;
 
-use random::Random;
+use crate::overload_simulation::random::Random;
 
 const START: EpochMs = EpochMs(1_700_000_000_000);
 const NOISY: &str = "noisy";

@@ -1,7 +1,5 @@
 //! The steering by probabilities over several holders, their regions and the root.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use weir_shared::overload::config::Config;
 use weir_shared::overload::hub::Hub;
 use weir_shared::overload::resource::{Client, Outcome, Resource};

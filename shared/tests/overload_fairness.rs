@@ -1,25 +1,11 @@
 //! How fair the default settings are, measured against controls in the same run: no limiter, and `blue`. The figures of
 //! thirty seeds come from `cargo run --release -p weir-shared --example overload`.
 
-#![cfg(not(target_arch = "wasm32"))]
-#![allow(dead_code, reason = "the program measures more than is asserted here")]
-
-#[path = "../examples/overload/limiter.rs"]
-mod limiter;
-#[path = "../examples/overload/random.rs"]
-mod random;
-#[path = "../examples/overload/run.rs"]
-mod run;
-#[path = "../examples/overload/scenario.rs"]
-mod scenario;
-#[path = "../examples/overload/world.rs"]
-mod world;
-
-use limiter::{Limiter, Nobody, Process};
-use run::{Measured, jain, max_min, run};
-use scenario::Scenario;
+use crate::overload_simulation::limiter::{Limiter, Nobody, Process};
+use crate::overload_simulation::run::{Measured, jain, max_min, run};
+use crate::overload_simulation::scenario::{self, Scenario};
+use crate::overload_simulation::world::World;
 use weir_shared::wire::overload::Steering;
-use world::World;
 
 const SEEDS: u64 = 3;
 

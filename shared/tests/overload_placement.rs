@@ -1,7 +1,5 @@
 //! How often clients share cells, beside what independent levels promise and what two hashes keep of it.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;

@@ -3,12 +3,6 @@
 //! Fairness is Jain's index of what each client was served for what it is entitled to (max-min), utilization what was
 //! served of the capacity or, where less was asked for, of the demand.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[allow(dead_code, reason = "the simulation draws more than coins")]
-#[path = "../examples/overload/random.rs"]
-mod random;
-
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -18,7 +12,7 @@ use weir_shared::overload::placement::{PlacementKey, Shape};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::overload::Final;
 
-use random::Random;
+use crate::overload_simulation::random::Random;
 
 const START: EpochMs = EpochMs(1_700_000_000_000);
 const ROTATE_MS: u64 = 300_000;

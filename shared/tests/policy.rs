@@ -1,10 +1,6 @@
 //! The policy document: what it resolves to, what may be left out, and that it survives a round trip.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod document;
-
-use document::{policy, whole, with};
+use crate::document::{policy, whole, with};
 use serde_json::{Value, json};
 use weir_shared::algorithms::Algorithm;
 use weir_shared::algorithms::gcra::Gcra;

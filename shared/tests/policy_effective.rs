@@ -1,10 +1,6 @@
 //! What counts for a tenant, each value with whose word it is.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod document;
-
-use document::{policy, with};
+use crate::document::{policy, with};
 use serde_json::{Value, json};
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, Revision};

@@ -1,10 +1,6 @@
 //! Meters and guards of the policy document: what they come to, and what is refused, by its pointer.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod document;
-
-use document::{policy, whole, with};
+use crate::document::{policy, whole, with};
 use serde_json::{Value, json};
 use weir_shared::invalid::read_json;
 use weir_shared::policy::Policy;

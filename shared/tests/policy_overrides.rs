@@ -1,10 +1,6 @@
 //! Overrides of tenants: when they count, what of them counts, and what is refused.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod document;
-
-use document::{policy, with};
+use crate::document::{policy, with};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use weir_shared::policy::Policy;

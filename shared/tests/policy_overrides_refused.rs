@@ -1,10 +1,6 @@
 //! Overrides that are refused, each by its pointer.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod document;
-
-use document::{policy, with};
+use crate::document::{policy, with};
 use serde_json::{Value, json};
 
 /// The whole document with "acme" as the one tenant that is named, and these overrides of it.

@@ -1,10 +1,6 @@
 //! What overrides of tenants come to where they are used: the rules of keys, and claims to budgets.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod document;
-
-use document::{policy, with};
+use crate::document::{policy, with};
 use serde_json::{Value, json};
 use weir_shared::algorithms::State;
 use weir_shared::fairness::ask::AsOf;

@@ -1,10 +1,6 @@
 //! `PATCH` of one tenant: it touches the fields that it names, and nothing else of the document.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod document;
-
-use document::{policy, with};
+use crate::document::{policy, with};
 use serde_json::{Value, json};
 use weir_shared::invalid::read_json;
 use weir_shared::policy::Policy;

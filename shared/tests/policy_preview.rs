@@ -1,7 +1,5 @@
 //! The preview of a candidate policy: who gains and who loses over what was recorded.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use weir_shared::fairness::max_min::allocate;

@@ -1,10 +1,6 @@
 //! Policy documents that are refused: where, and in which words.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod document;
-
-use document::{policy, whole, with};
+use crate::document::{policy, whole, with};
 use weir_shared::limits::{
     OVERLOAD_RESOURCES_MAX, POLICY_ENTRIES_MAX, POLICY_TENANTS_MAX, REGIONS_MAX,
 };

@@ -1,10 +1,6 @@
 //! How budgets may be shared: which values fit together, and what they come to.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod document;
-
-use document::{policy, whole, with};
+use crate::document::{policy, whole, with};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use weir_shared::invalid::read_json;

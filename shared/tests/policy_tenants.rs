@@ -1,12 +1,8 @@
 //! Tenants above tenants, and the bounds of what they borrow and lend.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod document;
-
 use std::collections::BTreeMap;
 
-use document::{policy, whole, with};
+use crate::document::{policy, whole, with};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use weir_shared::fairness::ask::{Above, AsOf, Party, Standing};

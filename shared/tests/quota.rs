@@ -1,13 +1,10 @@
 //! What a quota promises, over drawn cadences and schedules.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[allow(dead_code, reason = "each test uses a part of it")]
-mod count;
+use crate::count;
 
 use std::collections::BTreeMap;
 
-use count::{Key, Scale, World, config, limit, raw_steps, start};
+use crate::count::{Key, Scale, World, config, limit, raw_steps, start};
 use proptest::prelude::*;
 use weir_shared::algorithms::Algorithm;
 use weir_shared::algorithms::calendar::{Period, Zone};

@@ -1,7 +1,5 @@
 //! When a region asks the registry, and an isolate its region: seldom, and never so that somebody is kept waiting.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use proptest::prelude::*;
 use weir_shared::access::refresh::{Known, Look, Refresh};
 use weir_shared::access::wanted::{Step, Wanted};

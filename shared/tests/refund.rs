@@ -1,11 +1,6 @@
 //! A refund never makes a key more generous than if the refunded units had never been charged.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[allow(dead_code, reason = "each test uses a part of it")]
-mod drawn;
-
-use drawn::{Drawn, Key, START_MS, Step, any_limit, config, rate, schedule};
+use crate::drawn::{Drawn, Key, START_MS, Step, any_limit, config, rate, schedule};
 use proptest::prelude::*;
 use weir_shared::algorithms::gcra::Gcra;
 use weir_shared::algorithms::scale::Scaled;

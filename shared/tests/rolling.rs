@@ -1,7 +1,5 @@
 //! Pools with a rolling window, and those with periods of the calendar.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use proptest::prelude::*;
 use weir_shared::algorithms::sliding_window::SlidingWindow;
 use weir_shared::federation::history::History;

@@ -1,10 +1,6 @@
 //! What holds of limits that are counted in parts of a unit.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod machines;
-
-use machines::{START, algorithm, gap_ms};
+use crate::machines::{START, algorithm, gap_ms};
 use proptest::prelude::*;
 use weir_shared::algorithms::Algorithm;
 use weir_shared::algorithms::fixed_window::FixedWindow;

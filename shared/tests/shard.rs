@@ -1,8 +1,6 @@
 //! A shard of keys: none or all, whatever is lost; holds that lapse; draws that are spends; settlements that count once.
 
-#[path = "shard/store.rs"]
-#[allow(dead_code, reason = "each test uses a part of it")]
-mod store;
+pub(crate) mod store;
 
 use store::{Store, decide, key, terms};
 use weir_shared::algorithms::composite::Mode;

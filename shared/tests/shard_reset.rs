@@ -1,12 +1,6 @@
 //! A key that an operator put back to its start: full again, and whatever was charged before gives nothing back to it.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[path = "shard/store.rs"]
-#[allow(dead_code, reason = "each test uses a part of it")]
-mod store;
-
-use store::{Store, decide, key, terms};
+use crate::shard::store::{Store, decide, key, terms};
 use weir_shared::algorithms::composite::Mode;
 use weir_shared::algorithms::scale::ScaledReceipt;
 use weir_shared::limits::{HOLD_MS, RESERVATION_MS, RESET_DRAWS_MS};

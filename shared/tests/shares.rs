@@ -1,14 +1,10 @@
 //! How a window is divided when nothing goes wrong: tables that the run prints, each with its bound.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod simulator;
-
-use simulator::measured::Measured;
-use simulator::run;
-use simulator::setup::Setup;
-use simulator::shapes::Shape;
-use simulator::tenants::{sharing, zipf};
+use crate::simulator::measured::Measured;
+use crate::simulator::run;
+use crate::simulator::setup::Setup;
+use crate::simulator::shapes::Shape;
+use crate::simulator::tenants::{sharing, zipf};
 use weir_shared::fairness::ask::{Ask, Moment};
 use weir_shared::fairness::share::Share;
 use weir_shared::federation::message::share_terms;

@@ -1,11 +1,8 @@
 //! What the sliding window log promises, over drawn limits and schedules.
 
-#![cfg(not(target_arch = "wasm32"))]
+use crate::count;
 
-#[allow(dead_code, reason = "each test uses a part of it")]
-mod count;
-
-use count::{Key, NOW_MS, Scale, World, config, raw_steps, start};
+use crate::count::{Key, NOW_MS, Scale, World, config, raw_steps, start};
 use proptest::prelude::*;
 use weir_shared::algorithms::Algorithm;
 use weir_shared::algorithms::sliding_log::SlidingLog;

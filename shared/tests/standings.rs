@@ -1,8 +1,6 @@
 //! Claims that change in the middle of a window: the later word of the policy counts at every holder, and whoever has
 //! not heard of it takes nothing back.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use serde_json::json;
 use weir_shared::fairness::ask::{Above, AsOf, Ask, Moment, Party, Standing};
 use weir_shared::fairness::share::{Rule, Share, ShareRow, ShareTerms};

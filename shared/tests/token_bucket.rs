@@ -1,11 +1,6 @@
 //! Properties of the token bucket, over drawn capacities and rates with decimals.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[allow(dead_code, reason = "each test uses a part of it")]
-mod drawn;
-
-use drawn::{Bucket, START_MS, bucket, config};
+use crate::drawn::{Bucket, START_MS, bucket, config};
 use proptest::prelude::*;
 use weir_shared::algorithms::token_bucket::{TokenBucket, TokenBucketState};
 use weir_shared::decision::{Decision, Reason, Retry};

@@ -1,7 +1,5 @@
 //! Tokens: what one opens, and that nothing else opens anything.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use weir_shared::access::grant::{NewToken, Principal};
 use weir_shared::access::role::Role;
 use weir_shared::access::table::AccessTable;

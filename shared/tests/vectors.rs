@@ -1,12 +1,10 @@
 //! Golden vectors: what other limiters decided. See `vectors/README.md`.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod replay;
+use crate::replay;
 
 use std::path::{Path, PathBuf};
 
-use replay::{Counts, Report};
+use crate::replay::{Counts, Report};
 
 /// Names a folder to replay in the place of the project's own.
 const FOLDER: &str = "WEIR_VECTORS_DIR";

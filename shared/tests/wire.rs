@@ -1,9 +1,7 @@
 //! The exact text of every form of the public interface: what is written, and that it is read back.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[path = "wire/pinned.rs"]
-mod pinned;
+pub(crate) mod pinned;
+pub(crate) mod samples;
 
 use std::collections::BTreeMap;
 

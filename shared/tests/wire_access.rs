@@ -1,11 +1,6 @@
 //! The forms of tokens and of the audit log, on the wire and at rest.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[path = "wire/pinned.rs"]
-mod pinned;
-
-use pinned::is_written_as;
+use crate::wire::pinned::is_written_as;
 use serde_json::{Value, json};
 use weir_shared::access::role::Role;
 use weir_shared::audit::chain::append;

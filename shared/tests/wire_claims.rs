@@ -1,12 +1,6 @@
 //! Messages about shared pools: which are taken, and that a refused one changes nothing.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[path = "wire/samples.rs"]
-#[allow(dead_code, reason = "the samples of other tests")]
-mod samples;
-
-use samples::MESSAGE;
+use crate::wire::samples::MESSAGE;
 use serde_json::{Value, json};
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;

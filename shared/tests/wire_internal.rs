@@ -1,14 +1,9 @@
 //! The exact text of every form between Weir's own parts and of every stored row.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[path = "wire/pinned.rs"]
-mod pinned;
-#[path = "wire/samples.rs"]
-mod samples;
-
-use pinned::is_written_as;
-use samples::{ESCROW, FRAME, MESSAGE, POOL, REPLY, SEEN, TERMS, frame, message, reply};
+use crate::wire::pinned::is_written_as;
+use crate::wire::samples::{
+    ESCROW, FRAME, MESSAGE, POOL, REPLY, SEEN, TERMS, frame, message, reply,
+};
 use weir_shared::federation::window::Window;
 use weir_shared::units::{EpochMs, Incarnation, Revision, Sequence, WindowLabel};
 use weir_shared::wire::accounting::{ANONYMOUS, FrameReply, OTHERS, Tally, TenantCounters};

@@ -1,12 +1,7 @@
 //! The exact text of what isolates and the shards of a region's keys say to each other, of the rows that shards keep,
 //! and of reservations.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[path = "wire/pinned.rs"]
-mod pinned;
-
-use pinned::is_written_as;
+use crate::wire::pinned::is_written_as;
 use weir_shared::algorithms::composite::{Mode, StateKey};
 use weir_shared::algorithms::scale::{ScaledReceipt, ScaledState};
 use weir_shared::algorithms::{Receipt, State};

@@ -1,13 +1,8 @@
 //! The exact text of what operators read and of what resets say: what is written, and that it is read back.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[path = "wire/pinned.rs"]
-mod pinned;
-
 use std::collections::BTreeMap;
 
-use pinned::is_written_as;
+use crate::wire::pinned::is_written_as;
 use weir_shared::units::{EpochMs, Revision, Sequence, WindowLabel};
 use weir_shared::wire::accounting::{MeterTally, Tally};
 use weir_shared::wire::check::Reason;

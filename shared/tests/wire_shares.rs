@@ -1,11 +1,6 @@
 //! What holders of overloaded resources and their parents say to each other, and the report of an outcome, as written.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[path = "wire/pinned.rs"]
-mod pinned;
-
-use pinned::is_written_as;
+use crate::wire::pinned::is_written_as;
 use weir_shared::overload::config::Config;
 use weir_shared::units::{HolderId, Incarnation, Revision, Sequence};
 use weir_shared::wire::overload::{MergedBody, ShareBody, ShareReply};

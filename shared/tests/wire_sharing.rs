@@ -1,15 +1,7 @@
 //! The exact text of what the exchange says about tenants that share a pool, and which claims are taken.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[path = "wire/pinned.rs"]
-mod pinned;
-#[path = "wire/samples.rs"]
-#[allow(dead_code, reason = "the samples of other tests")]
-mod samples;
-
-use pinned::is_written_as;
-use samples::{MESSAGE, REPLY, TERMS, message, reply};
+use crate::wire::pinned::is_written_as;
+use crate::wire::samples::{MESSAGE, REPLY, TERMS, message, reply};
 use serde_json::{Value, json};
 use weir_shared::fairness::ask::Party;
 use weir_shared::units::{Revision, WindowLabel};

@@ -1,14 +1,9 @@
 //! Which versions of a form are read, and what is refused or taken for damaged: old and new code talk to each other
 //! during a deploy, and new code wakes on old rows.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-#[path = "wire/samples.rs"]
-mod samples;
-
 use std::fmt::Debug;
 
-use samples::{ESCROW, FRAME, MESSAGE, POOL, REPLY, frame, message, reply};
+use crate::wire::samples::{ESCROW, FRAME, MESSAGE, POOL, REPLY, frame, message, reply};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

@@ -4,8 +4,6 @@
 //! lease. A table with a column `at_ms` replays the last entry of the snippet above it on a key that was never used, at
 //! milliseconds after 2024-01-01T00:00:00Z.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use std::collections::BTreeMap;
 
 use weir_shared::algorithms::composite::{

@@ -8,8 +8,8 @@ use weir_shared::policy::weight::Weight;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::overload::Steering as Rule;
 
-use crate::random::Random;
-use crate::scenario::Asker;
+use super::random::Random;
+use super::scenario::Asker;
 
 /// When a simulation begins: not at a rotation.
 pub const START: EpochMs = EpochMs(1_700_000_040_000);

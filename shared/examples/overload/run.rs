@@ -3,9 +3,9 @@
 
 use weir_shared::units::EpochMs;
 
-use crate::limiter::{Limiter, START};
-use crate::random::Random;
-use crate::scenario::Scenario;
+use super::limiter::{Limiter, START};
+use super::random::Random;
+use super::scenario::Scenario;
 
 /// What is measured.
 pub struct Measured {

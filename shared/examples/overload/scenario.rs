@@ -1,6 +1,6 @@
 //! Who asks how often of an origin of which capacity.
 
-use crate::random::Random;
+use super::random::Random;
 
 /// Clients that behave alike.
 #[derive(Clone)]

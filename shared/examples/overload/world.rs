@@ -9,9 +9,9 @@ use weir_shared::overload::resource::Resource;
 use weir_shared::units::{EpochMs, HolderId, Incarnation};
 use weir_shared::wire::overload::{ShareBody, ShareReply, Steering as Rule};
 
-use crate::limiter::{Limiter, Process, START, client, outcome};
-use crate::random::Random;
-use crate::scenario::Asker;
+use super::limiter::{Limiter, Process, START, client, outcome};
+use super::random::Random;
+use super::scenario::Asker;
 
 const REGIONS: usize = 3;
 const ISOLATES: usize = 3;

@@ -12,8 +12,8 @@ use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision, WindowLabel};
 use weir_shared::wire::exchange::{Cycle, ExchangeBody, Refusal, ReplyBody, Terms};
 use weir_shared::wire::stored::{StoredEscrow, StoredPool};
 
-use crate::START_MS;
-use crate::log::Log;
+use crate::digest::START_MS;
+use crate::digest::log::Log;
 use crate::random::Random;
 
 const REGIONS: usize = 2;

@@ -7,8 +7,8 @@ use weir_shared::limits::COST_MAX;
 use weir_shared::units::{EpochMs, HolderId, Incarnation};
 use weir_shared::wire::accounting::FrameBody;
 
-use crate::START_MS;
-use crate::log::Log;
+use crate::digest::START_MS;
+use crate::digest::log::Log;
 use crate::random::Random;
 
 struct World {

@@ -53,7 +53,7 @@ impl Log {
     pub(crate) fn is(&self, positive: usize, digest: u64) {
         let got = (self.decisions, self.positive, self.digest);
         assert!(
-            got == (crate::DECISIONS, positive, digest),
+            got == (crate::digest::DECISIONS, positive, digest),
             "{} decisions, {} positive, digest {:#018x}",
             self.decisions,
             self.positive,

@@ -8,9 +8,9 @@ use weir_shared::limits::JSON_INTEGER_MAX;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::decimal::Decimal;
 
-use crate::START_MS;
-use crate::log::Log;
-use crate::of_any_size;
+use crate::digest::START_MS;
+use crate::digest::log::Log;
+use crate::digest::of_any_size;
 use crate::random::Random;
 
 const KEYS: u64 = 8;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::document::{policy, with};
+use super::{policy, with};
 
 /// Fails unless the document with `literal` at `pointer` is refused at `field` with the message.
 pub(crate) fn is_refused(pointer: &str, literal: &str, field: &str, message: &str) {

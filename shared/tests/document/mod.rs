@@ -1,5 +1,7 @@
 //! A policy document to bend, and what comes of it.
 
+pub(crate) mod limit;
+
 use serde_json::{Value, json};
 use weir_shared::invalid::{Fault, read_json};
 use weir_shared::policy::Policy;

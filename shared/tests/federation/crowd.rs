@@ -10,7 +10,7 @@ use weir_shared::limits::EXCHANGE_ENTRIES_MAX;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::{RuleBody, SharingBody, Terms, Want};
 
-use crate::{everyone, holder, message, terms};
+use crate::federation::{everyone, holder, message, terms};
 
 const CROWD: usize = 2 * EXCHANGE_ENTRIES_MAX + 1;
 

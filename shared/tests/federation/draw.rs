@@ -8,7 +8,7 @@ use weir_shared::federation::pool::Pool;
 use weir_shared::federation::waiting::Need;
 use weir_shared::units::{EpochMs, HolderId, Incarnation};
 
-use crate::{everyone, holder, lend, terms};
+use crate::federation::{everyone, holder, lend, terms};
 
 #[test]
 fn a_draw_is_an_outlook_and_a_spend() {

@@ -7,7 +7,7 @@ use weir_shared::federation::waiting::Need;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, WindowLabel};
 use weir_shared::wire::exchange::{Cycle, Terms};
 
-use crate::{ask, everyone, granted, holder, lend, message, region_that_lent, terms};
+use crate::federation::{ask, everyone, granted, holder, lend, message, region_that_lent, terms};
 
 #[test]
 fn a_holder_that_is_made_anew_is_not_given_the_grant_of_the_one_before() {

@@ -8,7 +8,7 @@ use weir_shared::federation::waiting::Need;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeBody, Refusal, Terms};
 
-use crate::{ask, everyone, granted, holder, lend, lend_durably, message, terms};
+use crate::federation::{ask, everyone, granted, holder, lend, lend_durably, message, terms};
 
 #[test]
 fn a_reply_to_the_first_sending_does_not_lengthen_the_lease_by_the_second() {

@@ -5,7 +5,7 @@ use weir_shared::federation::pool::Pool;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::Terms;
 
-use crate::{ask, everyone, holder, message, terms};
+use crate::federation::{ask, everyone, holder, message, terms};
 
 /// The holder's task, once in half a second while there is something to tell; answers when it ended.
 fn tend(holder: &mut Holder, pool: &mut Pool, terms: &Terms, from: EpochMs, until: EpochMs) -> u64 {

@@ -14,7 +14,7 @@ use weir_shared::wire::accounting::{Counters, MeterTally, OTHERS, TenantCounters
 use weir_shared::wire::cells::{StoredCell, StoredEntry};
 use weir_shared::wire::count::Count;
 
-use crate::world::{World, decided, flush, outbox};
+use crate::ledger::world::{World, decided, flush, outbox};
 
 /// What a row of an object may have.
 const ROW_BYTES: usize = 2_000_000;

@@ -7,7 +7,7 @@ use weir_shared::accounting::pending::InWindow;
 use weir_shared::limits::MINUTE_MS;
 use weir_shared::units::{EpochMs, WindowLabel};
 
-use crate::world::{World, decided, outbox};
+use crate::ledger::world::{World, decided, outbox};
 
 #[derive(Debug, Clone)]
 enum Event {
@@ -123,7 +123,7 @@ fn a_window_and_what_was_borrowed_in_it_count_once_whatever_dies() {
         let one = weir_shared::accounting::counters::Decided { units, ..one };
         sender.decided(&one, Some(&window(weight)));
     }
-    crate::world::flush(&mut world, &mut sender);
+    crate::ledger::world::flush(&mut world, &mut sender);
     for _ in 0..3 {
         world.die();
         world.fold();

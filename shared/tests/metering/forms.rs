@@ -15,11 +15,7 @@ use weir_shared::wire::keys::{
 };
 
 use super::START;
-
-#[path = "../wire/pinned.rs"]
-mod pinned;
-
-use pinned::is_written_as;
+use crate::wire::pinned::is_written_as;
 
 /// Replaces one of the numbers of a form.
 pub fn replace_number(json: &mut Value, index: Index, number: u64) {

@@ -13,7 +13,7 @@ use weir_shared::wire::keys::{
 };
 
 use super::START;
-use super::store::{Store, key};
+use crate::shard::store::{Store, key};
 
 /// 100 a second, a burst of one second, a minute of debt.
 const METER: MeterTerms = MeterTerms {

@@ -12,7 +12,7 @@ use weir_shared::wire::keys::{
 };
 
 use super::START;
-use super::store::Store;
+use crate::shard::store::Store;
 
 /// 100 a second, a burst of one second, a minute of debt.
 const METER: MeterTerms = MeterTerms {

@@ -8,7 +8,7 @@ use weir_shared::overload::config::Config;
 use weir_shared::overload::resource::{Outcome, Resource};
 use weir_shared::units::Revision;
 
-use crate::{START, admits, client, origin, overloaded, weighing};
+use crate::overload::{START, admits, client, origin, overloaded, weighing};
 
 #[test]
 fn nobody_is_denied_before_anything_fails() {

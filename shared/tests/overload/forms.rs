@@ -6,7 +6,7 @@ use weir_shared::overload::hub::Hub;
 use weir_shared::units::{HolderId, Incarnation};
 use weir_shared::wire::overload::{OverloadBody, ShareBody, ShareReply, StoredOverload};
 
-use crate::{START, overloaded};
+use crate::overload::{START, overloaded};
 
 #[test]
 fn a_resource_of_the_policy_is_told_with_every_field() {
@@ -83,7 +83,7 @@ fn a_share_of_a_thousand_clients_stays_small() {
     let mut origin = overloaded();
     for number in 0..1_000 {
         let name = format!("client-{number}");
-        origin.check(&crate::client(&name), 1, 0.5, START);
+        origin.check(&crate::overload::client(&name), 1, 0.5, START);
     }
     let body = serde_json::to_vec(&origin.share(START).unwrap()).unwrap();
     assert!(body.len() < 32_000, "{} bytes", body.len());

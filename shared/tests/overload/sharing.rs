@@ -8,7 +8,7 @@ use weir_shared::overload::resource::{Outcome, Resource};
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
 use weir_shared::wire::overload::{ShareBody, ShareReply, Steering};
 
-use crate::{START, admits, client, overloaded};
+use crate::overload::{START, admits, client, overloaded};
 
 fn hub(body: &ShareBody, now: EpochMs) -> Hub {
     Hub::new("origin", Incarnation(now.0), &body.terms, now).unwrap()
@@ -30,7 +30,7 @@ fn held(reply: &ShareReply) -> f64 {
 
 #[test]
 fn one_holder_denies_whom_another_saw() {
-    let (mut hub, mut one, mut other) = (None, overloaded(), crate::origin());
+    let (mut hub, mut one, mut other) = (None, overloaded(), crate::overload::origin());
     assert!(admits(&mut other, "passer-by", START));
     other.report(&client("passer-by"), Outcome::Success, START);
     contact(&mut hub, 1, &mut one, START);
@@ -99,7 +99,7 @@ fn a_hub_that_wakes_counts_nothing_twice_and_forgets_nothing() {
 
 #[test]
 fn a_region_tells_its_root_and_learns_from_it() {
-    let (mut near, mut far) = (overloaded(), crate::origin());
+    let (mut near, mut far) = (overloaded(), crate::overload::origin());
     let (mut near_hub, mut far_hub, mut root) = (None, None, None::<Hub>);
     admits(&mut far, "passer-by", START);
     contact(&mut near_hub, 1, &mut near, START);

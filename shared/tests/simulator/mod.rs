@@ -3,7 +3,7 @@
 //! | file | what it is |
 //! | --- | --- |
 //! | `setup` | what a run is made of |
-//! | `network`, `clock`, `random` | events in true time, clocks that differ, numbers that a seed decides |
+//! | `network`, `clock` | events in true time, clocks that differ |
 //! | `tenants` | who shares the pool, and with what claim |
 //! | `isolate`, `region`, `coordinator` | the parts around the machines: wait, write, then send |
 //! | `books` | what an isolate should hold |
@@ -24,7 +24,6 @@ pub(crate) mod faults;
 mod isolate;
 pub(crate) mod measured;
 mod network;
-mod random;
 mod region;
 mod rows;
 pub(crate) mod setup;
@@ -39,12 +38,12 @@ use weir_shared::fairness::ask::Party;
 use weir_shared::units::{EpochMs, Revision, WindowLabel};
 use weir_shared::wire::exchange::Terms;
 
+use crate::random::Random;
 use broken::Broken;
 use coordinator::{Coordinator, CoordinatorLife};
 use faults::Cut;
 use isolate::Isolate;
 use network::{Event, Queue};
-use random::Random;
 use region::{Region, RegionLife};
 use setup::Setup;
 use tenants::{sharing, zipf};

@@ -6,8 +6,8 @@ use weir_shared::wire::policy::Cadence;
 
 use super::broken::Broken;
 use super::faults::Cut;
-use super::random::Random;
 use super::tenants::{self, Tenant};
+use crate::random::Random;
 
 /// Rolling windows: their length, and how many parts they have.
 pub(crate) const ROLLING: [(u64, u64); 8] = [

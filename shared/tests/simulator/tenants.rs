@@ -4,7 +4,7 @@ use weir_shared::fairness::ask::{Above, AsOf, Party, Standing};
 use weir_shared::policy::weight::Weight;
 use weir_shared::wire::exchange::{RuleBody, SharingBody};
 
-use super::random::Random;
+use crate::random::Random;
 
 /// One tenant of a shared pool.
 #[derive(Debug, Clone)]

@@ -1,7 +1,5 @@
 //! Single schedules of messages between holders and lenders, each named by what must hold.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 mod crowd;
 mod draw;
 mod lives;

@@ -1,8 +1,6 @@
 //! What is kept for each tenant stays within its bound. `cargo run --example memory -p weir-shared` prints
 //! how much it is.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 mod kept;
 
 use kept::KEPT;

@@ -1,7 +1,5 @@
 //! What fair sharing promises, over drawn tenants, weights and requests.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 mod complexity;
 mod local;
 mod max_min;

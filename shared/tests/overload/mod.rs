@@ -1,7 +1,5 @@
 //! Overloaded resources: who is denied, for how long, and what holders tell each other.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 mod fair_rate;
 mod forms;
 mod sharing;

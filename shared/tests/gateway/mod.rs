@@ -1,8 +1,6 @@
 //! The gateway: what a policy may say of it, which requests its routes take, whose they are, what they are charged, and
 //! what of them is forwarded.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 mod addresses;
 mod answers;
 mod costs;

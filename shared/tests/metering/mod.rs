@@ -1,7 +1,5 @@
 //! Meters and guards: what their algorithms promise, and what a shard of keys makes of them.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 mod charge;
 mod debt;
 mod drawn;
@@ -12,9 +10,6 @@ mod scenarios;
 mod shard;
 mod slot_cases;
 mod slots;
-#[allow(dead_code, reason = "each test uses a part of it")]
-#[path = "../shard/store.rs"]
-mod store;
 mod taps;
 
 use proptest::prelude::ProptestConfig;

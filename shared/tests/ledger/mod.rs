@@ -1,7 +1,5 @@
 //! What a ledger promises: it counts once, in a bounded number of rows of bounded size, whatever dies.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 mod bounds;
 mod dashboard;
 mod deaths;
