@@ -7,12 +7,14 @@ use anyhow::{Result, bail};
 use lexopt::prelude::*;
 
 use crate::bench::Section;
-use crate::test::Step;
+use crate::test::{Scope, Step};
 
 /// What `--help` prints.
 pub(crate) const USAGE: &str = "\
 cargo xtask dev [--demo] [--port N]   build Weir and run it on this machine (--demo: with traffic)
 cargo xtask test [--only STEP]        everything that is checked: lints, tests, end-to-end, browser
+cargo xtask test --quick              lints and quick native tests of what changed since the last commit
+cargo xtask test --repeat N [--busy]  the end-to-end tests N times, and what failed how often (--busy: beside other work)
 cargo xtask bench [--only SECTION]    measure, and write the figures into BENCHMARKS.md
 cargo xtask build [--edge|--console]  build the Worker and the console, only what changed
 cargo xtask vectors DIR               replay a folder of golden vectors: passed, failed, not compared and why
@@ -31,7 +33,7 @@ pub(crate) enum Command {
     Build(Selection),
     Dev(DevOptions),
     Bench { only: Option<Section> },
-    Test { only: Option<Step> },
+    Test(Scope),
     Vectors { folder: PathBuf },
 }
 
@@ -126,29 +128,48 @@ fn port(text: &str) -> Result<u16> {
     }
 }
 
-fn test(parser: lexopt::Parser) -> Result<Command> {
-    only(parser, Step::named, |only| Command::Test { only })
-}
-
-fn bench(parser: lexopt::Parser) -> Result<Command> {
-    only(parser, Section::named, |only| Command::Bench { only })
-}
-
-/// A command that does all of its parts, or one that is named.
-fn only<T>(
-    mut parser: lexopt::Parser,
-    named: fn(&str) -> Result<T>,
-    command: fn(Option<T>) -> Command,
-) -> Result<Command> {
-    let mut only = None;
+fn test(mut parser: lexopt::Parser) -> Result<Command> {
+    let (mut only, mut quick, mut repeat, mut busy) = (None, false, None, false);
     while let Some(argument) = parser.next()? {
         match argument {
-            Long("only") => only = Some(named(&parser.value()?.string()?)?),
+            Long("only") => only = Some(Step::named(&parser.value()?.string()?)?),
+            Long("quick") => quick = true,
+            Long("repeat") => repeat = Some(times(&parser.value()?.string()?)?),
+            Long("busy") => busy = true,
             Long("help") | Short('h') => return Ok(Command::Help),
             other => return Err(other.unexpected().into()),
         }
     }
-    Ok(command(only))
+    let scope = match (only, quick, repeat) {
+        (None, false, None) => Scope::Everything,
+        (Some(step), false, None) => Scope::Only(step),
+        (None, true, None) => Scope::Quick,
+        (None, false, Some(times)) => Scope::Repeat { times, busy },
+        _ => bail!("test takes one of --only, --quick and --repeat"),
+    };
+    if busy && repeat.is_none() {
+        bail!("--busy goes with --repeat");
+    }
+    Ok(Command::Test(scope))
+}
+
+fn times(text: &str) -> Result<u32> {
+    match text.parse() {
+        Ok(0) | Err(_) => bail!("--repeat takes a number from 1 on, not `{text}`"),
+        Ok(times) => Ok(times),
+    }
+}
+
+fn bench(mut parser: lexopt::Parser) -> Result<Command> {
+    let mut only = None;
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("only") => only = Some(Section::named(&parser.value()?.string()?)?),
+            Long("help") | Short('h') => return Ok(Command::Help),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(Command::Bench { only })
 }
 
 fn vectors(mut parser: lexopt::Parser) -> Result<Command> {
@@ -187,7 +208,7 @@ mod tests {
         check("--help", Command::Help);
         check("setup", Command::Setup);
         check("env", Command::Env);
-        check("test", Command::Test { only: None });
+        check("test", Command::Test(Scope::Everything));
         check("test --help", Command::Help);
     }
 
@@ -210,13 +231,12 @@ mod tests {
     }
 
     #[test]
-    fn test_takes_one_step() {
-        check(
-            "test --only fmt",
-            Command::Test {
-                only: Some(Step::Fmt),
-            },
-        );
+    fn test_takes_one_scope() {
+        check("test --only fmt", Command::Test(Scope::Only(Step::Fmt)));
+        check("test --quick", Command::Test(Scope::Quick));
+        let repeat = |times, busy| Command::Test(Scope::Repeat { times, busy });
+        check("test --repeat 10", repeat(10, false));
+        check("test --busy --repeat=3", repeat(3, true));
     }
 
     #[test]
@@ -244,6 +264,9 @@ mod tests {
         refused("dev --port 0", "not `0`");
         refused("dev --port 65536", "not `65536`");
         refused("test --only lint", "no step `lint`");
+        refused("test --repeat 0", "not `0`");
+        refused("test --quick --only fmt", "one of");
+        refused("test --busy", "--repeat");
         refused("bench --only speed", "no section `speed`");
     }
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::browser::Browser;
-use crate::tools::{TRUNK, Tool, WASM_BINDGEN, WASM_PACK, WORKER_BUILD};
+use crate::tools::{Tool, WASM_BINDGEN};
 use crate::{node, paths, process};
 
 /// A test that runs in a browser may take this long; a debug build on a busy machine needs more than the default.
@@ -25,25 +25,32 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// What builds need.
-    pub(crate) fn new() -> Result<Self> {
-        let mut environment = Self {
+    /// The caller's own, and nothing else.
+    pub(crate) fn new() -> Self {
+        Self {
             variables: Vec::new(),
             folders: Vec::new(),
             exported: Vec::new(),
-        };
-        for tool in [&WASM_BINDGEN, &WORKER_BUILD, &TRUNK, &WASM_PACK] {
-            environment.folders.push(Tool::bin(tool)?);
         }
-        environment.folders.push(paths::node_modules().join(".bin"));
-        environment.set("WRANGLER_SEND_METRICS", "false");
-        // wrangler would fetch a sample of request metadata from the network; nothing here uses it.
-        environment.set("CLOUDFLARE_CF_FETCH_ENABLED", "false");
-        Ok(environment)
     }
 
-    /// Lets worker-build use the pinned tools; it would fetch its own otherwise.
+    /// Lets the pinned tools be found before others of their names.
+    pub(crate) fn with_tools(mut self, tools: &[&Tool]) -> Result<Self> {
+        for tool in tools {
+            let folder = tool.bin()?;
+            if !self.folders.contains(&folder) {
+                self.folders.push(folder);
+            }
+        }
+        Ok(self)
+    }
+
+    /// Lets the programs of npm be found, and worker-build use the pinned tools; it would fetch its own otherwise.
     pub(crate) fn with_packages(mut self) -> Result<Self> {
+        self.folders.push(paths::node_modules().join(".bin"));
+        self.set("WRANGLER_SEND_METRICS", "false");
+        // wrangler would fetch a sample of request metadata from the network; nothing here uses it.
+        self.set("CLOUDFLARE_CF_FETCH_ENABLED", "false");
         let bindgen = WASM_BINDGEN.bin()?.join("wasm-bindgen");
         self.set("WASM_BINDGEN_BIN", bindgen);
         self.set("WASM_OPT_BIN", node::program("wasm-opt")?);

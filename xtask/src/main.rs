@@ -43,7 +43,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Build(selection) => build::run(selection)?,
         Command::Dev(options) => return dev::run(options),
         Command::Bench { only } => return bench::run(only),
-        Command::Test { only } => return test::run(only),
+        Command::Test(scope) => return test::run(scope),
         Command::Vectors { folder } => return vectors::run(&folder),
     }
     Ok(ExitCode::SUCCESS)

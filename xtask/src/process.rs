@@ -50,6 +50,16 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
     Ok(text.trim_end().to_owned())
 }
 
+/// The version that a program says it has: the first word of its first line that begins with a digit.
+pub(crate) fn version(program: &Path) -> Option<String> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let words = text.lines().next()?.split_whitespace();
+    let version = words.map(|word| word.trim_start_matches('v'));
+    let mut version = version.filter(|word| word.starts_with(|first: char| first.is_ascii_digit()));
+    version.next().map(str::to_owned)
+}
+
 /// The program's name with its arguments, for messages.
 pub(crate) fn describe(command: &Command) -> String {
     let program = Path::new(command.get_program());

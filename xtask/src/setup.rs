@@ -1,25 +1,57 @@
 //! The set-up that each command needs, in one place.
+//!
+//! Each part returns at once when there is nothing to do, and waits where another thread or process is at it.
+
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 
 use crate::environment::Environment;
-use crate::tools::{TRUNK, WASM_BINDGEN, WASM_PACK, WORKER_BUILD};
+use crate::tools::{NEXTEST, TRUNK, WASM_BINDGEN, WASM_PACK, WORKER_BUILD};
 use crate::{browser, node, rust, tools};
+
+/// What no set-up can mend: a missing Node is told before minutes of building tools.
+pub(crate) fn check() -> Result<()> {
+    node::check_version()
+}
+
+/// What formatting and linting need.
+pub(crate) fn for_lints() -> Result<Environment> {
+    alone(rust::ensure)?;
+    Ok(Environment::new())
+}
+
+/// What the native tests need.
+pub(crate) fn for_native() -> Result<Environment> {
+    alone(rust::ensure)?;
+    tools::ensure(&[&NEXTEST])?;
+    Environment::new().with_tools(&[&NEXTEST])
+}
 
 /// What building and running need.
 pub(crate) fn for_builds() -> Result<Environment> {
-    // The quick checks come first: a missing Node is told before minutes of building tools.
-    node::ensure()?;
-    rust::ensure()?;
+    alone(node::ensure)?;
+    alone(rust::ensure)?;
     tools::ensure(&[&WASM_BINDGEN, &WORKER_BUILD, &TRUNK])?;
-    Environment::new()?.with_packages()
+    Environment::new()
+        .with_tools(&[&WASM_BINDGEN, &WORKER_BUILD, &TRUNK])?
+        .with_packages()
 }
 
 /// What the tests need too.
 pub(crate) fn everything() -> Result<Environment> {
     node::check_version()?;
-    let browser = browser::ensure()?;
+    let browser = alone(browser::ensure)?;
     let environment = for_builds()?;
-    tools::ensure(&[&WASM_PACK])?;
-    environment.with_browser(&browser)
+    tools::ensure(&[&WASM_PACK, &NEXTEST])?;
+    environment
+        .with_tools(&[&WASM_PACK, &NEXTEST])?
+        .with_browser(&browser)
+}
+
+/// Installs one thing at a time: two threads would install the same.
+fn alone<T>(install: impl FnOnce() -> Result<T>) -> Result<T> {
+    static INSTALLING: Mutex<()> = Mutex::new(());
+    let _one = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
+    install()
 }

@@ -18,8 +18,19 @@ pub(crate) struct Tool {
     /// Whether the versions of the tool's own lock file are used.
     locked: bool,
     binaries: &'static [&'static str],
+    /// Which version on PATH does as well as the pinned one.
+    accepts: Accepts,
     /// About how long two cores take.
     minutes: u32,
+}
+
+/// A version that does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Accepts {
+    /// That one alone: what it makes is part of the build, or it fits one version of a library.
+    Exactly,
+    /// Any from that one on: it only runs what others have built.
+    From(&'static str),
 }
 
 /// Must equal the `wasm-bindgen` of Cargo.lock to the digit. Its own lock file names versions that were withdrawn.
@@ -28,6 +39,7 @@ pub(crate) const WASM_BINDGEN: Tool = Tool {
     version: "0.2.130",
     locked: false,
     binaries: &["wasm-bindgen", "wasm-bindgen-test-runner"],
+    accepts: Accepts::Exactly,
     minutes: 3,
 };
 
@@ -37,6 +49,7 @@ pub(crate) const WORKER_BUILD: Tool = Tool {
     version: "0.8.7",
     locked: true,
     binaries: &["worker-build"],
+    accepts: Accepts::Exactly,
     minutes: 4,
 };
 
@@ -45,6 +58,7 @@ pub(crate) const TRUNK: Tool = Tool {
     version: "0.21.14",
     locked: true,
     binaries: &["trunk"],
+    accepts: Accepts::Exactly,
     minutes: 7,
 };
 
@@ -53,8 +67,20 @@ pub(crate) const WASM_PACK: Tool = Tool {
     version: "0.15.1",
     locked: true,
     binaries: &["wasm-pack"],
+    accepts: Accepts::Exactly,
     minutes: 2,
 };
+
+pub(crate) const NEXTEST: Tool = Tool {
+    name: "cargo-nextest",
+    version: "0.9.143",
+    locked: true,
+    binaries: &["cargo-nextest"],
+    accepts: Accepts::From("0.9.100"),
+    minutes: 4,
+};
+
+const ALL: [&Tool; 5] = [&WASM_BINDGEN, &WORKER_BUILD, &TRUNK, &WASM_PACK, &NEXTEST];
 
 /// Settings of the caller's own builds that must not reach a tool's build: a different target or flag breaks it,
 /// a different target folder would be filled and then removed.
@@ -76,13 +102,41 @@ const QUICK_BUILD: [(&str, &str); 4] = [
 ];
 
 impl Tool {
-    /// The folder of the tool's programs.
+    /// The folder of the tool's programs: in the cache, else on PATH.
     pub(crate) fn bin(&self) -> Result<PathBuf> {
-        Ok(self.home(&paths::tools()?).join("bin"))
+        let cache = paths::tools()?;
+        let bin = self.home(&cache).join("bin");
+        if self.is_installed(&cache) {
+            return Ok(bin);
+        }
+        Ok(self.on_path().unwrap_or(bin))
+    }
+
+    /// Where on PATH all programs of the tool are, in a version that does.
+    fn on_path(&self) -> Option<PathBuf> {
+        let (first, rest) = self.binaries.split_first()?;
+        let folder = process::find(first)?.parent()?.to_owned();
+        let complete = rest
+            .iter()
+            .all(|name| process::is_executable(&folder.join(name)));
+        let version = process::version(&folder.join(first))?;
+        (complete && self.does(&version)).then_some(folder)
+    }
+
+    /// Whether that version does.
+    fn does(&self, version: &str) -> bool {
+        match self.accepts {
+            Accepts::Exactly => version == self.version,
+            Accepts::From(first) => numbers(version) >= numbers(first),
+        }
     }
 
     fn home(&self, cache: &Path) -> PathBuf {
         cache.join(format!("{}-{}", self.name, self.version))
+    }
+
+    fn is_there(&self, cache: &Path) -> bool {
+        self.is_installed(cache) || self.on_path().is_some()
     }
 
     fn is_installed(&self, cache: &Path) -> bool {
@@ -93,17 +147,27 @@ impl Tool {
     }
 }
 
-/// Installs the tools that the cache does not hold.
+/// The numbers of a version, to compare.
+fn numbers(version: &str) -> Vec<u32> {
+    let parts = version.split(['.', '-', '+']);
+    parts.map_while(|part| part.parse().ok()).collect()
+}
+
+/// Installs the tools that neither the cache nor PATH holds.
 pub(crate) fn ensure(tools: &[&Tool]) -> Result<()> {
     let cache = paths::tools()?;
-    if missing(tools, &cache).is_empty() {
+    let missing: Vec<_> = missing(tools, &cache);
+    if missing.is_empty() {
         return Ok(());
     }
     fs::create_dir_all(&cache).with_context(|| format!("creating {}", cache.display()))?;
-    let _lock = lock(&cache)?;
-    // Another set-up may have installed them while this one waited for the lock.
-    let missing = missing(tools, &cache);
     for (index, tool) in missing.iter().enumerate() {
+        // One at a time, and each for itself: who needs one need not wait for all that another set-up installs.
+        let _lock = lock(&cache)?;
+        // Another set-up may have installed it while this one waited for the lock.
+        if tool.is_installed(&cache) {
+            continue;
+        }
         let Tool { name, version, .. } = tool;
         let place = format!("{} of {}", index + 1, missing.len());
         let about = format!("about {} min, once per user", tool.minutes);
@@ -112,12 +176,17 @@ pub(crate) fn ensure(tools: &[&Tool]) -> Result<()> {
             install(tool, &cache)
         })?;
     }
-    // Kept when an install fails: the next try goes on where this one stopped.
-    remove(&build_folder(&cache))
+    let _lock = lock(&cache)?;
+    // Kept when an install fails: the next try goes on where this one stopped. Kept, too, while a tool is missing that
+    // shares half of what it is built from.
+    if ALL.iter().all(|tool| tool.is_there(&cache)) {
+        remove(&build_folder(&cache))?;
+    }
+    Ok(())
 }
 
 fn missing<'a>(tools: &[&'a Tool], cache: &Path) -> Vec<&'a Tool> {
-    let missing = tools.iter().filter(|tool| !tool.is_installed(cache));
+    let missing = tools.iter().filter(|tool| !tool.is_there(cache));
     missing.copied().collect()
 }
 
@@ -215,9 +284,16 @@ mod tests {
         let cache = tempfile::tempdir().unwrap();
         put(&cache.path().join(".trunk-0.21.14/bin/trunk"), 0o755);
         put(&cache.path().join("wasm-pack-0.15.1/bin/wasm-pack"), 0o644);
-        let missing = missing(&[&TRUNK, &WASM_PACK], cache.path());
-        let names: Vec<_> = missing.iter().map(|tool| tool.name).collect();
-        assert_eq!(names, ["trunk", "wasm-pack"]);
+        assert!(!TRUNK.is_installed(cache.path()));
+        assert!(!WASM_PACK.is_installed(cache.path()));
+    }
+
+    #[test]
+    fn a_version_on_path_does_where_it_is_the_pinned_one_or_newer_where_that_is_enough() {
+        assert!(WASM_BINDGEN.does("0.2.130"));
+        assert!(!WASM_BINDGEN.does("0.2.131"));
+        assert!(NEXTEST.does("0.9.143") && NEXTEST.does("0.9.100") && NEXTEST.does("1.0.0"));
+        assert!(!NEXTEST.does("0.9.99") && !NEXTEST.does("unknown"));
     }
 
     #[test]

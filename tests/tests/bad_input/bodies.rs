@@ -6,7 +6,7 @@ use weir_shared::limits::{CHECK_BODY_BYTES_MAX, OPERATOR_BODY_BYTES_MAX, POLICY_
 use weir_tests::client::Client;
 use weir_tests::workerd::TOKEN;
 
-use crate::{
+use crate::bad_input::{
     BATCH, CHECK, POLICY, RESERVE, SESSION, SETTLE, assert_left_of_budget, deployment, state,
 };
 

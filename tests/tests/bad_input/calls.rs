@@ -4,7 +4,7 @@ use serde_json::json;
 use weir_tests::calls::{charge, reserved};
 use weir_tests::fixtures::{LIMIT, with};
 
-use crate::{RESERVE, SETTLE, assert_problem, deployment, state, still};
+use crate::bad_input::{RESERVE, SETTLE, assert_problem, deployment, state, still};
 
 const PLACES: &[(&str, &str)] = &[
     ("", ""),

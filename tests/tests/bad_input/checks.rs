@@ -3,7 +3,7 @@
 use serde_json::json;
 use weir_tests::fixtures::{BUDGET, LIMIT};
 
-use crate::{CHECK, assert_left_of_budget, assert_problem, deployment, state};
+use crate::bad_input::{CHECK, assert_left_of_budget, assert_problem, deployment, state};
 
 /// Bodies with the field at fault, if it is one. `$B` and `$L` stand for a good budget and a good limit.
 const MALFORMED: &[(&str, &str)] = &[

@@ -3,7 +3,7 @@
 use serde_json::json;
 use weir_tests::fixtures::{with, without};
 
-use crate::{assert_left_of_budget, assert_problem, deployment, state, still};
+use crate::bad_input::{assert_left_of_budget, assert_problem, deployment, state, still};
 
 /// A pointer, and what stands there instead, as JSON text that need not be valid. The pointer is the field at fault.
 const BAD_VALUES: &[(&str, &[&str])] = &[

@@ -10,7 +10,7 @@ use weir_tests::reply::Reply;
 use weir_tests::workerd::Setup;
 use weir_tests::workload::Workload;
 
-use crate::{LONG_MS, assert_problem, still};
+use crate::bad_input::{LONG_MS, assert_problem, still};
 
 #[tokio::test]
 async fn a_policy_is_replaced_only_by_who_has_seen_it() {

@@ -4,7 +4,7 @@ use serde_json::json;
 use weir_tests::fixtures::LIMIT;
 use weir_tests::workerd::Setup;
 
-use crate::{CHECK, assert_problem, still};
+use crate::bad_input::{CHECK, assert_problem, still};
 
 #[tokio::test]
 async fn an_unknown_region_is_refused_and_takes_no_room() {

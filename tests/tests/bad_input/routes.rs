@@ -5,7 +5,7 @@ use serde_json::json;
 use weir_tests::fixtures::BUDGET;
 use weir_tests::workerd::TOKEN;
 
-use crate::{
+use crate::bad_input::{
     BATCH, CHECK, POLICY, RESERVE, SESSION, SETTLE, assert_left_of_budget, assert_problem,
     deployment, state,
 };

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use weir_shared::limits::{TENANT_DEPTH_MAX, WEIGHTS_MAX};
 use weir_tests::fixtures::with;
 
-use crate::{CHECK, assert_left_of_budget, assert_problem, deployment, state, still};
+use crate::bad_input::{CHECK, assert_left_of_budget, assert_problem, deployment, state, still};
 
 /// The good policy, with a shared budget and two teams of a company.
 fn shared() -> Value {

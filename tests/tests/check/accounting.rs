@@ -10,7 +10,7 @@ use weir_tests::client::{Client, budget_check, limit_check};
 use weir_tests::fixtures::{BUDGET, LIMIT, gcra, policy, with};
 use weir_tests::workerd::Setup;
 
-use crate::{HOUR_MS, LONG_MS, deployment};
+use crate::check::{HOUR_MS, LONG_MS, deployment};
 
 /// workerd puts an object to sleep ten seconds after its last call; the task that hands counters on ends a little later.
 const ASLEEP_AFTER: Duration = Duration::from_secs(14);

@@ -8,8 +8,8 @@ use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::{BUDGET, policy};
 use weir_tests::workerd::{REGIONS, Setup};
 
-use crate::headers::{assert_rate_limit, assert_retry_after};
-use crate::{LONG_MS, deployment};
+use crate::check::headers::{assert_rate_limit, assert_retry_after};
+use crate::check::{LONG_MS, deployment};
 
 #[tokio::test]
 async fn a_budget_check_is_answered_in_full() {

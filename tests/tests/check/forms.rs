@@ -6,7 +6,7 @@ use weir_tests::client::Checked;
 use weir_tests::fixtures::{BUDGET, LIMIT};
 use weir_tests::workerd::Setup;
 
-use crate::{deployment, still};
+use crate::check::{deployment, still};
 
 #[tokio::test]
 async fn what_no_state_could_admit_is_never_and_costs_nothing() {

@@ -8,8 +8,8 @@ use weir_tests::clock::now;
 use weir_tests::fixtures::{LIMIT, gcra, policy, with};
 use weir_tests::workerd::{REGIONS, Setup};
 
-use crate::headers::{assert_rate_limit, assert_retry_after};
-use crate::{HOUR_MS, LONG_MS, deployment, still};
+use crate::check::headers::{assert_rate_limit, assert_retry_after};
+use crate::check::{HOUR_MS, LONG_MS, deployment, still};
 
 /// How long units that were drawn ahead may take to come back.
 const RETURNED: Duration = Duration::from_secs(8);

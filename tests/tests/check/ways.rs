@@ -12,7 +12,7 @@ use weir_tests::fixtures::{BUDGET, policy, with};
 use weir_tests::reply::Reply;
 use weir_tests::workerd::Setup;
 
-use crate::{LONG_MS, deployment};
+use crate::check::{LONG_MS, deployment};
 
 const TENANT: &str = "pro:a";
 const COST: u128 = 10;

@@ -9,9 +9,9 @@ use weir_tests::accessibility::{axe, small_controls, sticking_out};
 use weir_tests::browser::{Browser, ColorScheme, test_id_selector};
 use weir_tests::workerd::TOKEN;
 
-use crate::site::{Site, everything};
-use crate::traffic::Traffic;
-use crate::{MACHINE, NARROW, WIDE, await_page, log_in, visit};
+use crate::console::site::{Site, everything};
+use crate::console::traffic::Traffic;
+use crate::console::{MACHINE, NARROW, WIDE, await_page, log_in, visit};
 
 /// Each page with its address.
 pub(crate) const PAGES: [(&str, &str); 17] = [

@@ -11,8 +11,8 @@ use weir_tests::client::Client;
 use weir_tests::paths;
 use weir_tests::wrangler::Wrangler;
 
-use crate::site::{Site, everything};
-use crate::{MACHINE, await_page, log_in};
+use crate::console::site::{Site, everything};
+use crate::console::{MACHINE, await_page, log_in};
 
 /// What a first visit of the console moves over the network at most, compressed by brotli: a little more than what it
 /// does, so that it does not grow unseen.

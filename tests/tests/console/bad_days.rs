@@ -8,9 +8,9 @@ use weir_tests::browser::{Browser, test_id_selector};
 use weir_tests::proxy::{Proxy, Weather};
 use weir_tests::workerd::TOKEN;
 
-use crate::site::{Site, everything};
-use crate::traffic::Traffic;
-use crate::{
+use crate::console::site::{Site, everything};
+use crate::console::traffic::Traffic;
+use crate::console::{
     MACHINE, await_live, await_page, eventually, go_to, log_in, shown, submit_token, visit,
 };
 
@@ -142,7 +142,7 @@ async fn a_socket_that_is_lost_for_a_minute_is_bridged_and_comes_back() {
     await_live(browser, "live").await;
     let busy = format!(
         "{} {}",
-        crate::smoothness::row("free:flood"),
+        crate::console::smoothness::row("free:flood"),
         test_id_selector("denied-calls")
     );
     day.proxy.set(Weather::NoSockets);

@@ -6,8 +6,8 @@ use serde_json::json;
 use weir_tests::accessibility::{axe, small_controls, sticking_out};
 use weir_tests::browser::{Browser, Key};
 
-use crate::smoothness::{LONGEST, longest};
-use crate::{MACHINE, NARROW};
+use crate::console::smoothness::{LONGEST, longest};
+use crate::console::{MACHINE, NARROW};
 
 /// A page with one fault of each kind, and beside each what looks alike and is none.
 const FAULTY: &str = r##"data:text/html,<!doctype html><html><head><title>Faulty</title></head><body><main><h1>Faulty</h1>

@@ -8,9 +8,9 @@ use weir_tests::clock::now;
 use weir_tests::fixtures::{BUDGET, policy};
 use weir_tests::workerd::{REGIONS, TOKEN};
 
-use crate::site::Site;
-use crate::smoothness::row;
-use crate::{
+use crate::console::site::Site;
+use crate::console::smoothness::row;
+use crate::console::{
     MACHINE, assert_no_errors, await_live, await_page, eventually, go_to, log_in, log_out, shown,
     submit_token,
 };

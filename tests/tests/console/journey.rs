@@ -9,10 +9,10 @@ use weir_shared::wire::operator::Role;
 use weir_tests::browser::{Browser, test_id_selector};
 use weir_tests::client::Client;
 
-use crate::site::{Site, many, nth, tenant_path};
-use crate::smoothness::row;
-use crate::traffic::Traffic;
-use crate::{
+use crate::console::site::{Site, many, nth, tenant_path};
+use crate::console::smoothness::row;
+use crate::console::traffic::Traffic;
+use crate::console::{
     MACHINE, assert_no_errors, await_live, await_page, eventually, go_to, log_in, log_out, shown,
 };
 

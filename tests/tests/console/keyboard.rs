@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use weir_shared::wire::operator::Role;
 use weir_tests::browser::{Browser, Key, test_id_selector};
 
-use crate::site::{Site, everything};
-use crate::traffic::Traffic;
-use crate::{MACHINE, assert_no_errors, await_page, eventually};
+use crate::console::site::{Site, everything};
+use crate::console::traffic::Traffic;
+use crate::console::{MACHINE, assert_no_errors, await_page, eventually};
 
 /// As many stops as any page may need on the way to a control.
 const STOPS_MAX: usize = 120;

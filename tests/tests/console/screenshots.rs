@@ -5,10 +5,10 @@ use std::time::Duration;
 use weir_tests::browser::{Browser, ColorScheme};
 use weir_tests::workerd::TOKEN;
 
-use crate::accessibility::PAGES;
-use crate::site::{Site, everything};
-use crate::traffic::Traffic;
-use crate::{MACHINE, NARROW, WIDE, log_in, visit};
+use crate::console::accessibility::PAGES;
+use crate::console::site::{Site, everything};
+use crate::console::traffic::Traffic;
+use crate::console::{MACHINE, NARROW, WIDE, log_in, visit};
 
 /// Charts need some points.
 const FIGURES: Duration = Duration::from_secs(20);

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use weir_tests::browser::{Browser, Task, test_id_selector};
 use weir_tests::workerd::TOKEN;
 
-use crate::site::{MANY, Site, many, nth};
-use crate::traffic::Traffic;
-use crate::{MACHINE, await_live, await_page, eventually, log_in, visit};
+use crate::console::site::{MANY, Site, many, nth};
+use crate::console::traffic::Traffic;
+use crate::console::{MACHINE, await_live, await_page, eventually, log_in, visit};
 
 /// What is felt as a hitch.
 pub(crate) const LONGEST: Duration = Duration::from_millis(100);

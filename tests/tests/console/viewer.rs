@@ -3,10 +3,10 @@
 use weir_shared::wire::operator::Role;
 use weir_tests::browser::{Browser, test_id_selector};
 
-use crate::accessibility::PAGES;
-use crate::site::{Site, everything};
-use crate::traffic::Traffic;
-use crate::{MACHINE, assert_no_errors, await_live, go_to, log_in, log_out, visit};
+use crate::console::accessibility::PAGES;
+use crate::console::site::{Site, everything};
+use crate::console::traffic::Traffic;
+use crate::console::{MACHINE, assert_no_errors, await_live, go_to, log_in, log_out, visit};
 
 /// What changes something, by its name.
 const EDITS: [&str; 14] = [

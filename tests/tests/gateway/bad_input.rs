@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::json;
 use weir_tests::fixtures::with;
 
-use crate::{Gateway, TENANT, one_token, route};
+use crate::gateway::{Gateway, TENANT, one_token, route};
 
 #[tokio::test]
 async fn malformed_and_huge_headers_are_refused_and_reach_nobody() {
@@ -123,7 +123,7 @@ async fn a_body_never_passes_beyond_what_it_is_charged_for() {
          transfer-encoding: chunked\r\n\r\n190\r\n{body}\r\n0\r\n\r\n"
     );
     let _answered = gateway.client.send_raw(raw.as_bytes()).await;
-    crate::eventually("every byte is charged", async || {
+    crate::gateway::eventually("every byte is charged", async || {
         let charged = 1_000 - gateway.left("tokens", "pro:a").await;
         charged >= gateway.origin.bytes().max(1)
     })

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use weir_tests::clock::now;
 use weir_tests::fixtures::{gcra, with};
 
-use crate::{Gateway, TENANT, one_token, route};
+use crate::gateway::{Gateway, TENANT, one_token, route};
 
 const QUOTA: &str = "https://iana.org/assignments/http-problem-types#quota-exceeded";
 

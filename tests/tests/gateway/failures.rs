@@ -6,7 +6,7 @@ use weir_tests::clock::now;
 use weir_tests::fixtures::with;
 use weir_tests::ports;
 
-use crate::{Gateway, eventually, route};
+use crate::gateway::{Gateway, eventually, route};
 
 /// A route with a guard, a settled cost, and an origin that has half a second.
 fn watched(document: Value, origin: &str) -> Value {

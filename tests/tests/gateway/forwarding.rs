@@ -5,7 +5,7 @@ use serde_json::json;
 use weir_tests::fixtures::with;
 use weir_tests::origin::Echo;
 
-use crate::{Gateway, one_token, route};
+use crate::gateway::{Gateway, one_token, route};
 
 #[tokio::test]
 async fn a_request_reaches_the_origin_as_it_was_sent() {

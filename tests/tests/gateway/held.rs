@@ -7,7 +7,7 @@ use serde_json::json;
 use weir_tests::fixtures::with;
 use weir_tests::workerd::Setup;
 
-use crate::{Gateway, eventually, route};
+use crate::gateway::{Gateway, eventually, route};
 
 /// A deployment with a guard of two slots that lapse after a second.
 async fn guarded() -> Gateway {

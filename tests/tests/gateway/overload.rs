@@ -11,7 +11,7 @@ use weir_tests::clock::now;
 use weir_tests::fixtures::with;
 use weir_tests::ports;
 
-use crate::{Gateway, TENANT, route};
+use crate::gateway::{Gateway, TENANT, route};
 
 /// What the origin serves a second.
 const CAPACITY: f64 = 24.0;

@@ -5,7 +5,7 @@ use serde_json::json;
 use weir_tests::fixtures::with;
 use weir_tests::origin::Echo;
 
-use crate::{Gateway, one_token, route};
+use crate::gateway::{Gateway, one_token, route};
 
 #[tokio::test]
 async fn weir_s_own_endpoints_win_over_every_route() {

@@ -6,7 +6,7 @@ use weir_shared::wire::check::DecisionBody;
 use weir_tests::fixtures::with;
 use weir_tests::origin::Echo;
 
-use crate::{Gateway, SETTLING, route};
+use crate::gateway::{Gateway, SETTLING, route};
 
 /// A route that reserves 100 of 1,000 tokens and settles by what the answer says.
 async fn by_answer() -> Gateway {

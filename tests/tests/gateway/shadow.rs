@@ -3,7 +3,7 @@
 use serde_json::json;
 use weir_tests::fixtures::with;
 
-use crate::{Gateway, eventually, route};
+use crate::gateway::{Gateway, eventually, route};
 
 #[tokio::test]
 async fn a_route_in_shadow_counts_what_it_would_have_denied_and_denies_nothing() {

@@ -9,7 +9,7 @@ use weir_tests::clock::now;
 use weir_tests::fixtures::with;
 use weir_tests::origin::PACKED;
 
-use crate::{Gateway, one_token, route};
+use crate::gateway::{Gateway, one_token, route};
 
 /// A body that is sent as it is told to.
 fn told() -> (mpsc::Sender<Vec<u8>>, Body) {

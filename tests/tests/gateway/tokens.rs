@@ -9,7 +9,7 @@ use weir_tests::origin::Echo;
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::{Gateway, route};
+use crate::gateway::{Gateway, route};
 
 const AUDIENCE: &str = "https://api.example.com";
 
@@ -118,7 +118,7 @@ async fn a_token_names_its_tenant_by_a_claim_once_its_signature_holds() {
     let echo: Echo = reply.ok().unwrap();
     assert_eq!(echo.headers["authorization"], format!("Bearer {good}"));
     let admin = gateway.workerd.client(0).unwrap();
-    crate::eventually("it is counted as the tenant's", async || {
+    crate::gateway::eventually("it is counted as the tenant's", async || {
         let tenants = admin.fairness().await.unwrap().tenants;
         tenants.iter().any(|report| report.tenant == "pro:acme")
     })

@@ -5,7 +5,7 @@ use weir_tests::fixtures::with;
 use weir_tests::witness::Fault;
 use weir_tests::workerd::Setup;
 
-use crate::{Gateway, TENANT, eventually, route};
+use crate::gateway::{Gateway, TENANT, eventually, route};
 
 /// A deployment with a witness, a guard of one slot for `/strict`, and one that is lenient for everything else.
 async fn watched() -> Gateway {

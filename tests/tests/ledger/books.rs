@@ -9,7 +9,7 @@ use weir_shared::wire::count::Count;
 use weir_tests::client::Client;
 use weir_tests::fixtures::{BUDGET, LIMIT};
 
-use crate::{GUARD, METER};
+use crate::ledger::{GUARD, METER};
 
 /// What the driver was answered, for one tenant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! SIGKILL: what the surfaces told before, they tell after, and they count on.
 
-use crate::books::Books;
-use crate::scrape::{fallen, scrape};
-use crate::surfaces::agree;
-use crate::{LONG_MS, document, start};
+use crate::ledger::books::Books;
+use crate::ledger::scrape::{fallen, scrape};
+use crate::ledger::surfaces::agree;
+use crate::ledger::{LONG_MS, document, start};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_never_fall_over_kills_and_what_was_told_is_counted_once() {

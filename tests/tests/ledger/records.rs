@@ -9,7 +9,7 @@ use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::fixtures::{BUDGET, policy, with};
 
-use crate::{spend, start};
+use crate::ledger::{spend, start};
 
 const LIMIT: u64 = 300;
 const WINDOW_MS: u64 = 4_000;

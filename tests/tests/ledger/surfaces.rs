@@ -6,9 +6,9 @@ use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::fixtures::{BUDGET, LIMIT};
 
-use crate::books::{Books, Own};
-use crate::scrape::{Scrape, scrape, sum};
-use crate::{GUARD, LONG_MS, METER, SETTLING, document, start};
+use crate::ledger::books::{Books, Own};
+use crate::ledger::scrape::{Scrape, scrape, sum};
+use crate::ledger::{GUARD, LONG_MS, METER, SETTLING, document, start};
 
 const TENANTS: [&str; 4] = ["enterprise:acme", "pro:hooli", "free:du\"ff\\", "unnamed"];
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use weir_tests::clock::now;
 use weir_tests::storage::objects;
 
-use crate::{LONG_MS, document, spend, start};
+use crate::ledger::{LONG_MS, document, spend, start};
 
 const LOAD: Duration = Duration::from_secs(6);
 

@@ -10,7 +10,7 @@ use weir_tests::calls::{charge, charge_keys, reserved, together};
 use weir_tests::client::Client;
 use weir_tests::fixtures::BUDGET;
 
-use crate::{LONG_MS, alone, decide, fixed, key_in, start, still};
+use crate::limits::{LONG_MS, alone, decide, fixed, key_in, start, still};
 
 const TENANT: &str = "pro:a";
 

@@ -5,7 +5,7 @@ use weir_shared::wire::check::Reason;
 use weir_tests::calls::charge;
 use weir_tests::client::{Checked, Client};
 
-use crate::{HOUR_MS, LONG_MS, alone, await_allowed, document, left, start, take};
+use crate::limits::{HOUR_MS, LONG_MS, alone, await_allowed, document, left, start, take};
 
 /// What every limit of [`limits`] admits at once.
 const BOUND: u64 = 20;

@@ -8,7 +8,9 @@ use weir_tests::client::Client;
 use weir_tests::fixtures::BUDGET;
 use weir_tests::workerd::TOKEN;
 
-use crate::{BUDGET_LIMIT, LONG_MS, alone, await_allowed, decide, fixed, left, start, still, take};
+use crate::limits::{
+    BUDGET_LIMIT, LONG_MS, alone, await_allowed, decide, fixed, left, start, still, take,
+};
 
 const BATCH: &str = "/v1/check/batch";
 const BOUND: u64 = 5;

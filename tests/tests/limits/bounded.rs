@@ -13,7 +13,7 @@ use weir_tests::client::Client;
 use weir_tests::storage::objects;
 use weir_tests::workerd::Workerd;
 
-use crate::{LONG_MS, alone, await_allowed, fixed, key_in, left, start, still, take};
+use crate::limits::{LONG_MS, alone, await_allowed, fixed, key_in, left, start, still, take};
 
 const BOUND: u64 = 5;
 

@@ -10,7 +10,7 @@ use weir_tests::calls::charge;
 use weir_tests::client::Client;
 use weir_tests::clock::epoch_ms;
 
-use crate::{alone, await_allowed, start, take};
+use crate::limits::{alone, await_allowed, start, take};
 
 const DAY_MS: i64 = 24 * 3_600_000;
 

@@ -6,7 +6,7 @@ use weir_tests::calls::{charge, charge_keys};
 use weir_tests::client::Client;
 use weir_tests::workerd::Workerd;
 
-use crate::{
+use crate::limits::{
     HOUR_MS, LONG_MS, alone, await_allowed, await_left, decide, fixed, key_in, left, start, still,
     take,
 };

@@ -11,7 +11,7 @@ use weir_tests::clock::now;
 use weir_tests::storage::{Damage, objects};
 use weir_tests::workerd::Workerd;
 
-use crate::{HOUR_MS, LONG_MS, SETTLING, alone, decide, fixed, key_in, start, take};
+use crate::limits::{HOUR_MS, LONG_MS, SETTLING, alone, decide, fixed, key_in, start, take};
 
 const BOUND: u64 = 5;
 const SHORT_MS: u64 = 1_000;

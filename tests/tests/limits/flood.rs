@@ -12,7 +12,7 @@ use weir_tests::clock::now;
 use weir_tests::witness::Witness;
 use weir_tests::workerd::Setup;
 
-use crate::{HOUR_MS, alone, decide, fixed, key_in, start, still, take};
+use crate::limits::{HOUR_MS, alone, decide, fixed, key_in, start, still, take};
 
 const DECIDE: &str = "Region/decide";
 

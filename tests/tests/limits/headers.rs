@@ -11,7 +11,7 @@ use weir_tests::ratelimit::{Item, parse};
 use weir_tests::reply::Reply;
 use weir_tests::workerd::Workerd;
 
-use crate::{BUDGET_LIMIT, HOUR_MS, LONG_MS, alone, document, fixed, key_in, still};
+use crate::limits::{BUDGET_LIMIT, HOUR_MS, LONG_MS, alone, document, fixed, key_in, still};
 
 const MINUTE_MS: u64 = 60_000;
 

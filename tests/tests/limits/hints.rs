@@ -8,7 +8,7 @@ use weir_shared::wire::check::{DecisionBody, Reason};
 use weir_tests::client::Client;
 use weir_tests::clock::now;
 
-use crate::{alone, await_allowed, fixed, start, take};
+use crate::limits::{alone, await_allowed, fixed, start, take};
 use weir_tests::calls::charge;
 
 /// What every limit here admits at once.

@@ -12,7 +12,7 @@ use weir_tests::clock::now;
 use weir_tests::witness::Fault;
 use weir_tests::workerd::Workerd;
 
-use crate::{SETTLING, alone, await_left, decide, key_in, left, start, still, take};
+use crate::limits::{SETTLING, alone, await_left, decide, key_in, left, start, still, take};
 
 const DECIDE: &str = "Region/decide";
 const FINISH: &str = "Region/finish";

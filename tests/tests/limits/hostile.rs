@@ -5,7 +5,7 @@ use weir_tests::calls::{charge, charge_keys};
 use weir_tests::client::Client;
 use weir_tests::workerd::Workerd;
 
-use crate::{LONG_MS, alone, decide, fixed, left, start, still, take};
+use crate::limits::{LONG_MS, alone, decide, fixed, left, start, still, take};
 
 const BOUND: u64 = 5;
 

@@ -12,7 +12,7 @@ use weir_tests::storage::objects;
 use weir_tests::workerd::{Setup, Workerd};
 use weir_tests::workload::Workload;
 
-use crate::{HOUR_MS, LONG_MS, alone, fixed, key_in, left, start, still};
+use crate::limits::{HOUR_MS, LONG_MS, alone, fixed, key_in, left, start, still};
 
 /// How long a hold is kept at most: it lapses, or, once committed, is kept in case another shard could not commit; and
 /// then the shard has to look.

@@ -12,7 +12,7 @@ use weir_tests::fixtures::BUDGET;
 use weir_tests::witness::Fault;
 use weir_tests::workerd::Setup;
 
-use crate::{
+use crate::limits::{
     BUDGET_LIMIT, HOUR_MS, LONG_MS, await_allowed, await_left, decide, fixed, left, start, take,
 };
 

@@ -5,7 +5,7 @@ use weir_tests::calls::charge_keys;
 use weir_tests::fixtures::with;
 use weir_tests::workerd::Setup;
 
-use crate::{alone, decide, document, start, still, take};
+use crate::limits::{alone, decide, document, start, still, take};
 
 /// One of everything that the document has.
 fn limits() -> Value {

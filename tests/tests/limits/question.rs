@@ -6,7 +6,7 @@ use weir_tests::calls::{charge, charge_keys, together};
 use weir_tests::fixtures::BUDGET;
 use weir_tests::workerd::Setup;
 
-use crate::{
+use crate::limits::{
     BUDGET_LIMIT, LONG_MS, admitted, alone, await_allowed, await_left, decide, fixed, key_in, left,
     start, still, storm, take, take_the_rest,
 };

@@ -8,7 +8,7 @@ use weir_tests::client::Client;
 use weir_tests::fixtures::BUDGET;
 use weir_tests::workerd::Workerd;
 
-use crate::{
+use crate::limits::{
     BUDGET_LIMIT, HOUR_MS, LONG_MS, alone, await_allowed, await_left, decide, fixed, key_in, left,
     start, still, take,
 };

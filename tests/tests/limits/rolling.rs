@@ -10,7 +10,7 @@ use weir_tests::history::{Operation, outcomes};
 use weir_tests::workerd::Setup;
 use weir_tests::workload::Workload;
 
-use crate::{fixed, start};
+use crate::limits::{fixed, start};
 
 const LIMIT: u64 = 40;
 const WINDOW_MS: u64 = 2_000;

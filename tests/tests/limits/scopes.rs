@@ -5,7 +5,7 @@ use weir_shared::wire::check::Reason;
 use weir_tests::calls::charge;
 use weir_tests::workerd::Setup;
 
-use crate::{
+use crate::limits::{
     LONG_MS, admitted, alone, await_allowed, decide, fixed, left, start, still, storm, take,
 };
 

@@ -12,7 +12,7 @@ use weir_tests::fixtures::BUDGET;
 use weir_tests::witness::Witness;
 use weir_tests::workerd::Setup;
 
-use crate::{
+use crate::limits::{
     LONG_MS, SETTLING, alone, await_allowed, await_left, decide, fixed, key_in, left, start, still,
     take,
 };
@@ -130,7 +130,7 @@ async fn a_settlement_is_remembered_across_a_kill() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_given_back_into_another_window() {
     const WINDOW_MS: u64 = 2_000;
-    let mut document = crate::document(json!({
+    let mut document = crate::limits::document(json!({
         "fixed": fixed(BOUND, WINDOW_MS, "region"),
         "planet": fixed(BOUND, WINDOW_MS, "global"),
         "log": { "algorithm": "sliding_log", "limit": BOUND, "window_ms": WINDOW_MS, "scope": "region" },

@@ -7,7 +7,7 @@ use weir_tests::calls::{charge, charge_keys, together};
 use weir_tests::client::{Checked, Client};
 use weir_tests::fixtures::{BUDGET, with};
 
-use crate::{
+use crate::limits::{
     BUDGET_LIMIT, LONG_MS, alone, await_left, decide, document, fixed, left, start, still, take,
 };
 

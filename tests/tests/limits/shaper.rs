@@ -8,7 +8,7 @@ use weir_tests::calls::charge;
 use weir_tests::clock::now;
 use weir_tests::workerd::Setup;
 
-use crate::{alone, start};
+use crate::limits::{alone, start};
 
 /// One unit in ten seconds, and no wait above 25.
 const EVERY_MS: u64 = 10_000;
@@ -196,7 +196,7 @@ async fn concurrent_requests_get_places_of_their_own() {
 async fn a_shaper_is_asked_by_its_own_route_alone() {
     let workerd = start(alone(), {
         let mut limits = limits();
-        limits["fixed"] = crate::still(5);
+        limits["fixed"] = crate::limits::still(5);
         limits
     })
     .await;
@@ -233,7 +233,7 @@ async fn a_shaper_is_asked_by_its_own_route_alone() {
         "nobody has a place"
     );
     assert_eq!(
-        crate::left(&client, "fixed", "k").await,
+        crate::limits::left(&client, "fixed", "k").await,
         5,
         "nothing was charged"
     );

@@ -7,7 +7,7 @@ use weir_shared::wire::check::{DecisionBody, Reason};
 use weir_tests::calls::charge;
 use weir_tests::workerd::Setup;
 
-use crate::{HOUR_MS, LONG_MS, admitted, alone, start, storm, take_the_rest};
+use crate::limits::{HOUR_MS, LONG_MS, admitted, alone, start, storm, take_the_rest};
 
 const CHECKS: usize = 300;
 const BOUND: u64 = 90;

@@ -6,7 +6,9 @@ use weir_tests::calls::{charge, charge_keys, together};
 use weir_tests::clock::now;
 use weir_tests::witness::Fault;
 
-use crate::{SETTLING, alone, await_allowed, await_left, decide, key_in, start, still, take};
+use crate::limits::{
+    SETTLING, alone, await_allowed, await_left, decide, key_in, start, still, take,
+};
 
 const BOUND: u64 = 10;
 

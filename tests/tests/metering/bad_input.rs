@@ -6,7 +6,7 @@ use weir_tests::client::Client;
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::{acquire, acquired, left, slot_call, start, still};
+use crate::metering::{acquire, acquired, left, slot_call, start, still};
 
 async fn deployment() -> (Workerd, Client) {
     let meters = json!({ "rows": still(10), "bytes": still(10) });

@@ -7,13 +7,13 @@ use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::workerd::Setup;
 
-use crate::{acquire, acquired, charge, left, meter, release, start, still, take};
+use crate::metering::{acquire, acquired, charge, left, meter, release, start, still, take};
 
 /// Units are drawn ahead in two regions while the process dies, again and again.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_meter_is_lifted_by_a_death_of_who_keeps_it() {
     const BOUND: u64 = 150;
-    let meters = json!({ "ours": still(BOUND), "mine": crate::still_in_region(BOUND) });
+    let meters = json!({ "ours": still(BOUND), "mine": crate::metering::still_in_region(BOUND) });
     let mut workerd = start(Setup::isolates(&["weur", "apac"]), meters, json!({})).await;
     let clients = workerd.clients().unwrap();
     let running: Vec<_> = ["ours", "mine"]

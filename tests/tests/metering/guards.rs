@@ -9,7 +9,7 @@ use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::with;
 use weir_tests::workerd::Setup;
 
-use crate::{acquire, acquired, decide, refused, release, slot_call, start};
+use crate::metering::{acquire, acquired, decide, refused, release, slot_call, start};
 
 fn none() -> Value {
     json!({})

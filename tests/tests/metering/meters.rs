@@ -10,7 +10,7 @@ use weir_tests::clock::now;
 use weir_tests::fixtures::with;
 use weir_tests::workerd::{REGIONS, Setup};
 
-use crate::{
+use crate::metering::{
     LONG_MS, acquire, await_left, charge, decide, document, left, meter, offer, refused, start,
     still, still_in_region, take, take_the_rest,
 };

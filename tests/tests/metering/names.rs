@@ -13,7 +13,7 @@ use weir_tests::fixtures::with;
 use weir_tests::storage::objects;
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::{charge, document, meter, offer, still, take};
+use crate::metering::{charge, document, meter, offer, still, take};
 
 /// Names that the normal run invents. All 10^6 of them: `WEIR_NAMES=1000000`.
 const NAMES: usize = 4_000;

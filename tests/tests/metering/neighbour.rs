@@ -8,7 +8,7 @@ use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::workerd::Setup;
 
-use crate::{charge, meter, offer, start, take};
+use crate::metering::{charge, meter, offer, start, take};
 
 /// How long the neighbours run.
 const RUN: Duration = Duration::from_secs(4);

@@ -8,7 +8,7 @@ use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::with;
 use weir_tests::workerd::Setup;
 
-use crate::{LONG_MS, acquire, document, left, meter, still, take};
+use crate::metering::{LONG_MS, acquire, document, left, meter, still, take};
 
 /// In force everywhere within a second, and half as long again for a busy machine.
 const LATE_MS: u64 = 1_500;

@@ -4,7 +4,7 @@ use serde_json::json;
 use weir_tests::calls::reserved;
 use weir_tests::workerd::Setup;
 
-use crate::{await_left, charge, decide, offer, start, still, still_in_region, take};
+use crate::metering::{await_left, charge, decide, offer, start, still, still_in_region, take};
 
 /// Charged in one region and settled from another: what was not used comes back once, to the shard that has it.
 #[tokio::test(flavor = "multi_thread")]

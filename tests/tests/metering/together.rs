@@ -8,7 +8,9 @@ use weir_tests::calls::together;
 use weir_tests::clock::now;
 use weir_tests::workerd::Setup;
 
-use crate::{SETTLING, acquire, await_left, decide, left, release, start, still, still_in_region};
+use crate::metering::{
+    SETTLING, acquire, await_left, decide, left, release, start, still, still_in_region,
+};
 
 /// Two meters of one shard, of a shard of the region and one of the deployment, and two of different scopes with one in
 /// shadow: when one denies, none is charged.

@@ -8,7 +8,7 @@ use weir_tests::fixtures::with;
 use weir_tests::witness::Fault;
 use weir_tests::workerd::Setup;
 
-use crate::{SETTLING, acquire, await_left, release, slot_call, start, still, take};
+use crate::metering::{SETTLING, acquire, await_left, release, slot_call, start, still, take};
 
 fn lenient(body: Value) -> Value {
     with(body, "/on_unavailable", json!("allow"))
@@ -98,7 +98,9 @@ async fn a_release_that_is_lost_can_be_repeated() {
     let setup = Setup::isolates(&["weur"]).witnessed();
     let workerd = start(setup, json!({}), guards).await;
     let (client, witness) = (workerd.client(0).unwrap(), workerd.witness().unwrap());
-    let slot = crate::acquired(&client, "queries", "pro:a").await.slot;
+    let slot = crate::metering::acquired(&client, "queries", "pro:a")
+        .await
+        .slot;
     for kind in [Fault::Refuse, Fault::Lose] {
         witness.fault("Coordinator/guard", kind, 1).await.unwrap();
         let path = "/v1/guards/queries/release";

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use weir_shared::audit::export::verify;
 
-use crate::{AUDIT, assert_problem, await_records, deployment, get, patch};
+use crate::operator::{AUDIT, assert_problem, await_records, deployment, get, patch};
 
 #[tokio::test]
 async fn a_refused_change_is_in_the_log_and_changes_nothing() {

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use crate::{AUDIT, FAIRNESS, TENANTS, TOKENS, assert_problem, await_records, deployment};
+use crate::operator::{
+    AUDIT, FAIRNESS, TENANTS, TOKENS, assert_problem, await_records, deployment,
+};
 
 #[tokio::test]
 async fn a_query_that_is_not_as_it_should_be_is_refused_by_the_name_of_the_parameter() {

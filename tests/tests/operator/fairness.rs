@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use weir_tests::fixtures::with;
 
-use crate::{FAIRNESS, await_that, decide, deployment, document, get, start};
+use crate::operator::{FAIRNESS, await_that, decide, deployment, document, get, start};
 
 fn tenant<'a>(report: &'a Value, name: &str) -> &'a Value {
     let tenants = report["tenants"].as_array().expect("a list");

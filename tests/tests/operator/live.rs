@@ -5,7 +5,7 @@ use weir_tests::client::Client;
 use weir_tests::socket::Socket;
 use weir_tests::workerd::TOKEN;
 
-use crate::{decide, deployment};
+use crate::operator::{decide, deployment};
 
 const LIVE: &str = "/operator/v1/live";
 

@@ -6,7 +6,7 @@ use weir_tests::client::Client;
 use weir_tests::reply::Reply;
 use weir_tests::schema::OpenApi;
 
-use crate::{SETTLING, decide, deployment, patch};
+use crate::operator::{SETTLING, decide, deployment, patch};
 
 async fn fetched(client: &Client) -> OpenApi {
     OpenApi(
@@ -76,7 +76,7 @@ async fn real_answers_keep_to_the_document() {
             "/v1/report",
             json!({ "resource": "origin", "tenant": "acme", "outcome": "failure" }),
         ),
-        ("/operator/v1/policy/preview", crate::document()),
+        ("/operator/v1/policy/preview", crate::operator::document()),
         ("/operator/v1/reset", json!({ "tenant": "acme" })),
         (
             "/operator/v1/tokens",

@@ -3,7 +3,7 @@
 use serde_json::json;
 use weir_tests::fixtures::with;
 
-use crate::{TOKENS, assert_problem, deployment, document, get, start};
+use crate::operator::{TOKENS, assert_problem, deployment, document, get, start};
 
 const OWN: &str = "/v1/fairness";
 

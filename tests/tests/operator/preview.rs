@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use weir_tests::fixtures::with;
 
-use crate::{assert_problem, await_that, decide, deployment, document};
+use crate::operator::{assert_problem, await_that, decide, deployment, document};
 
 const PREVIEW: &str = "/operator/v1/policy/preview";
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{assert_problem, await_that, decide, deployment, get};
+use crate::operator::{assert_problem, await_that, decide, deployment, get};
 
 #[tokio::test]
 async fn budgets_series_and_costs_tell_what_was_counted() {

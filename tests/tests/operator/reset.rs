@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use weir_tests::client::Client;
 
-use crate::{RESET, assert_problem, await_records, decide, deployment, records};
+use crate::operator::{RESET, assert_problem, await_records, decide, deployment, records};
 
 async fn reset(client: &Client, body: Value) -> Value {
     let reply = client.post(RESET, &body).await.unwrap();

@@ -7,7 +7,7 @@ use reqwest::header::IF_MATCH;
 use serde_json::{Map, Value, json};
 use weir_tests::fixtures::with;
 
-use crate::{TENANTS, assert_problem, deployment, document, get, patch, records, start};
+use crate::operator::{TENANTS, assert_problem, deployment, document, get, patch, records, start};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_tenants_are_paged_sorted_and_searched_by_the_server() {

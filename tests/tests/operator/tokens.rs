@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use weir_tests::clock::now;
 
-use crate::{SETTLING, TOKENS, assert_problem, await_records, deployment, get};
+use crate::operator::{SETTLING, TOKENS, assert_problem, await_records, deployment, get};
 
 #[tokio::test]
 async fn a_token_is_shown_once_opens_what_it_says_and_nothing_after_it_is_revoked() {

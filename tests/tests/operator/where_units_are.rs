@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use weir_tests::fixtures::with;
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::{LONG_MS, assert_problem, await_that, decide, deployment, document, get};
+use crate::operator::{LONG_MS, assert_problem, await_that, decide, deployment, document, get};
 
 const REGIONS: &str = "/operator/v1/regions";
 

@@ -7,7 +7,9 @@ use weir_shared::wire::check::Reason;
 use weir_tests::history::Operation;
 use weir_tests::witness::Fault;
 
-use crate::{KINDS, WINDOW, assert_capped, assert_healed, during, start, through_an_outage};
+use crate::outage::{
+    KINDS, WINDOW, assert_capped, assert_healed, during, start, through_an_outage,
+};
 
 /// How long a decision may take, whoever does not answer: what a request waits for units, and what a busy machine adds.
 const DECIDED: Duration = Duration::from_millis(DECIDE_WAIT_MS_MAX + 2_000);

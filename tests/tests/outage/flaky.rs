@@ -2,7 +2,7 @@
 
 use weir_tests::witness::Fault;
 
-use crate::{KINDS, assert_capped, assert_healed, start, through_an_outage};
+use crate::outage::{KINDS, assert_capped, assert_healed, start, through_an_outage};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_answers_overdraw_nothing_in_either_mode() {

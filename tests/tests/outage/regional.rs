@@ -4,7 +4,7 @@ use weir_tests::shares::{Shares, shares};
 use weir_tests::witness::Fault;
 use weir_tests::workerd::REGIONS;
 
-use crate::{
+use crate::outage::{
     KINDS, LIMIT, TENANTS, assert_capped, assert_healed, by_region, during, start,
     through_an_outage,
 };

@@ -3,7 +3,7 @@
 use weir_shared::access::role::Role;
 use weir_tests::client::{Client, session_cookie};
 
-use crate::{employ, one_isolate, request};
+use crate::security::{employ, one_isolate, request};
 
 /// The status line of the answer to an upgrade with these headers.
 async fn upgrade(client: &Client, headers: &[(&str, &str)]) -> String {

@@ -8,7 +8,7 @@ use weir_tests::client::Client;
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{Setup, TOKEN};
 
-use crate::{POLICY, SESSION};
+use crate::security::{POLICY, SESSION};
 
 async fn log_in(client: &Client, address: &str, token: &str) -> Reply {
     let token = token.to_owned();

@@ -10,7 +10,7 @@ use weir_tests::clock;
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::{CHECK, POLICY, SESSION, TOKENS};
+use crate::security::{CHECK, POLICY, SESSION, TOKENS};
 
 const AUDIENCE: &str = "4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2";
 

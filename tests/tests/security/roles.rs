@@ -8,7 +8,7 @@ use weir_tests::fixtures::LIMIT;
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{Setup, TOKEN};
 
-use crate::{SESSION, employ, of_tenant, policy, request};
+use crate::security::{SESSION, employ, of_tenant, policy, request};
 
 /// Each route with who is let in: `-` anyone, else the first letters of the roles (service, tenant, viewer, editor,
 /// admin). All others are refused: nobody and garbage with 401, another role with 403.

@@ -4,7 +4,7 @@ use serde_json::Value;
 use weir_tests::client::{Credential, session_cookie};
 use weir_tests::workerd::{Setup, TOKEN};
 
-use crate::{POLICY, SESSION, one_isolate};
+use crate::security::{POLICY, SESSION, one_isolate};
 
 #[tokio::test]
 async fn a_session_is_a_cookie_that_scripts_and_other_sites_cannot_use() {

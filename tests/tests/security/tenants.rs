@@ -6,7 +6,9 @@ use weir_tests::client::Client;
 use weir_tests::fixtures::{BUDGET, LIMIT};
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::{BATCH, CHECK, FAIRNESS, GUARD, SETTLE, by_prefix, employ, of_tenant, policy, request};
+use crate::security::{
+    BATCH, CHECK, FAIRNESS, GUARD, SETTLE, by_prefix, employ, of_tenant, policy, request,
+};
 
 async fn deployment() -> (Workerd, Client) {
     let workerd = Setup::isolates(&["weur"]).start().await.unwrap();

@@ -13,7 +13,7 @@ use weir_tests::reply::Reply;
 use weir_tests::witness::{Fault, Seen, Witness};
 use weir_tests::workerd::{Setup, TOKEN, Workerd};
 
-use crate::{
+use crate::security::{
     CHECK, FAIRNESS, IN_FORCE, POLICY, TOKENS, await_status, employ, of_tenant, one_isolate,
     policy, request,
 };

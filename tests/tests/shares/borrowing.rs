@@ -12,7 +12,7 @@ use weir_tests::shares::{of, settled_windows, sketch};
 use weir_tests::workerd::{Setup, Workerd};
 use weir_tests::workload::Workload;
 
-use crate::{SIX, document, escrow, flood, got, load, run, start, weighing};
+use crate::shares::{SIX, document, escrow, flood, got, load, run, start, weighing};
 
 const LIMIT: u64 = 400;
 const WINDOW: Duration = Duration::from_secs(4);

@@ -14,7 +14,7 @@ use weir_tests::history::{Operation, outcomes};
 use weir_tests::workerd::{REGIONS, Setup, Workerd};
 use weir_tests::workload::Workload;
 
-use crate::{
+use crate::shares::{
     LONG_MS, alone, await_allowed, budget, document, load, start, take, take_the_rest, weighing,
     window_start,
 };

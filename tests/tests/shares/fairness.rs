@@ -8,7 +8,7 @@ use weir_tests::history::Operation;
 use weir_tests::workerd::{Setup, Workerd};
 use weir_tests::workload::Workload;
 
-use crate::{SIX, assert_ideal, document, escrow, flood, run, start, weighing};
+use crate::shares::{SIX, assert_ideal, document, escrow, flood, run, start, weighing};
 
 /// 50, 100 and 200 by weights of 1, 2 and 4.
 const LIMIT: u64 = 350;

@@ -8,7 +8,7 @@ use weir_tests::shares::{settled_windows, sketch};
 use weir_tests::workerd::{REGIONS, Setup};
 use weir_tests::workload::Workload;
 
-use crate::{document, escrow, flood, got, start, weighing};
+use crate::shares::{document, escrow, flood, got, start, weighing};
 
 const LIMIT: u64 = 350;
 const IDEAL: [(&str, u64); 3] = [("one", 50), ("two", 100), ("four", 200)];

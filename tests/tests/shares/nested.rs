@@ -9,7 +9,7 @@ use weir_tests::history::outcomes;
 use weir_tests::shares::{Shares, settled_windows};
 use weir_tests::workerd::Setup;
 
-use crate::{
+use crate::shares::{
     LONG_MS, SIX, alone, assert_ideal, budget, document, escrow, flood, got, load, run, start,
     take, take_the_rest, take_until_denied,
 };

@@ -6,7 +6,9 @@ use weir_tests::clock::epoch_ms;
 use weir_tests::fixtures::with;
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::{LONG_MS, budget, document, start, take, take_the_rest, take_until_denied, weighing};
+use crate::shares::{
+    LONG_MS, budget, document, start, take, take_the_rest, take_until_denied, weighing,
+};
 
 const LIMIT: u64 = 24;
 

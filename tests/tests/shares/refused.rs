@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use weir_shared::wire::check::Reason;
 use weir_tests::fixtures::with;
 
-use crate::{LONG_MS, alone, await_allowed, budget, document, start, take};
+use crate::shares::{LONG_MS, alone, await_allowed, budget, document, start, take};
 
 const SHARINGS: [(&str, &[&str]); 5] = [
     ("first_come", &["isolate", "region", "global"]),

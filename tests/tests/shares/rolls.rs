@@ -13,7 +13,7 @@ use weir_tests::witness::Witness;
 use weir_tests::workerd::{REGIONS, Setup};
 use weir_tests::workload::Workload;
 
-use crate::{budget, document, escrow, load, start, weighing, window_start};
+use crate::shares::{budget, document, escrow, load, start, weighing, window_start};
 
 const WINDOW: Duration = Duration::from_secs(4);
 

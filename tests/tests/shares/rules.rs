@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use weir_tests::fixtures::with;
 
-use crate::{LONG_MS, alone, await_allowed, budget, document, start, take, weighing};
+use crate::shares::{LONG_MS, alone, await_allowed, budget, document, start, take, weighing};
 
 /// A tenant, its cost, and whether it is admitted; the ceiling it is told.
 type Step = (&'static str, u64, bool, u64);

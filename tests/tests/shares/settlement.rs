@@ -10,7 +10,7 @@ use weir_tests::client::Client;
 use weir_tests::fixtures::{BUDGET, with};
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::{
+use crate::shares::{
     LONG_MS, await_allowed, budget, document, start, take, take_the_rest, weighing, window_start,
 };
 

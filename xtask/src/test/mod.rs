@@ -1,41 +1,186 @@
 //! `test`: everything that is checked, step by step, with a table at the end.
+//!
+//! Two steps run beside each other. What each of them writes goes to a file and is shown in one piece when it ends; a step
+//! that runs alone shows it as it comes.
 
+mod browser;
+mod changed;
+mod deploy;
+mod end_to_end;
+mod links;
+mod lints;
+mod native;
+mod outcome;
+mod phases;
+mod repeat;
 mod report;
+mod schedule;
 mod steps;
 mod stream;
 mod totals;
+mod workbench;
 
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use crate::clock::Stopwatch;
-use crate::{progress, setup};
-
+use self::outcome::Outcome;
+use self::report::Report;
+use self::schedule::{Ended, Job};
 pub(crate) use self::steps::Step;
+use self::workbench::Workbench;
+use crate::args::Selection;
+use crate::clock::{Elapsed, Stopwatch};
+use crate::{build, paths, progress, setup, tidy};
 
-/// Runs all steps or one. A failing step does not keep the later ones from running.
-pub(crate) fn run(only: Option<Step>) -> Result<ExitCode> {
-    let steps = only.map_or_else(|| Step::ALL.to_vec(), |step| vec![step]);
-    let environment = if steps.iter().any(|step| step.needs_browser()) {
-        setup::everything()?
-    } else {
-        setup::for_builds()?
-    };
-    let mut report = report::Report::default();
-    for step in steps {
-        progress::note(&format!("step {}: {}", step.name(), step.purpose()));
-        let watch = Stopwatch::start();
-        let outcome = step.run(&environment);
-        if let Err(error) = &outcome.result {
-            progress::note(&format!("step {} failed: {error:#}", step.name()));
+/// What to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    Everything,
+    Only(Step),
+    /// Lints and quick native tests of what changed.
+    Quick,
+    /// The end-to-end tests so often, beside other work or not.
+    Repeat {
+        times: u32,
+        busy: bool,
+    },
+}
+
+/// Runs what is asked for. A failing step does not keep the others from running, but for those that need its result.
+pub(crate) fn run(scope: Scope) -> Result<ExitCode> {
+    let report = match scope {
+        Scope::Everything => beside_each_other()?,
+        Scope::Only(step) => one_by_one(&[step], None)?,
+        Scope::Quick => {
+            let changed = changed::packages()?;
+            progress::note(&format!("changed: {}", changed.join(", ")));
+            one_by_one(&Step::QUICK, Some(&changed))?
         }
-        report.add(step.name(), &outcome, watch.elapsed());
-    }
+        Scope::Repeat { times, busy } => {
+            repeat::run(&setup::everything()?, times, busy, &mut io::stdout())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
     print!("{report}");
     Ok(if report.is_success() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     })
+}
+
+fn one_by_one(steps: &[Step], changed: Option<&[&str]>) -> Result<Report> {
+    let (mut report, start) = (Report::default(), Stopwatch::start());
+    for &step in steps {
+        announce(step);
+        let began = start.elapsed().0;
+        let outcome = perform(step, changed, &mut io::stdout());
+        conclude(&mut report, step, &outcome, began, start);
+    }
+    Ok(report)
+}
+
+fn beside_each_other() -> Result<Report> {
+    // What cannot be mended by waiting is told before minutes of work.
+    setup::check()?;
+    let (mut report, start) = (Report::default(), Stopwatch::start());
+    let logs = paths::local("test");
+    fs::create_dir_all(&logs).context("creating the folder of the steps' output")?;
+    let log = |step: Step| logs.join(format!("{}.log", step.name()));
+    let jobs = Step::BY_URGENCY.map(|step| Job {
+        what: step,
+        after: step.waits_for(),
+    });
+    schedule::run(
+        &jobs,
+        |step| {
+            announce(step);
+            let began = start.elapsed().0;
+            let outcome = Outcome::of(
+                File::create(log(step))
+                    .context("creating the file of a step's output")
+                    .map(|mut file| perform(step, None, &mut file)),
+            );
+            let passed = outcome.result.is_ok();
+            ((outcome, began), passed)
+        },
+        |step, ended| match ended {
+            Ended::Ran((outcome, began)) => {
+                show(step, &fs::read(log(step)).unwrap_or_default());
+                conclude(&mut report, step, &outcome, began, start);
+            }
+            Ended::Skipped => {
+                let result = Err(anyhow::anyhow!("what it works on is not there"));
+                conclude(
+                    &mut report,
+                    step,
+                    &Outcome::check(result),
+                    start.elapsed().0,
+                    start,
+                );
+            }
+        },
+    );
+    Ok(report)
+}
+
+fn announce(step: Step) {
+    progress::note(&format!("step {}: {}", step.name(), step.purpose()));
+}
+
+fn show(step: Step, output: &[u8]) {
+    let mut stdout = io::stdout().lock();
+    // A reader that left is no reason to stop.
+    let _ = writeln!(stdout, "\n--- {} ---", step.name());
+    let _ = stdout.write_all(output);
+}
+
+fn conclude(
+    report: &mut Report,
+    step: Step,
+    outcome: &Outcome,
+    began: std::time::Duration,
+    start: Stopwatch,
+) {
+    let time = start.elapsed().0.saturating_sub(began);
+    match &outcome.result {
+        Ok(()) => progress::note(&format!("step {}: done in {}", step.name(), Elapsed(time))),
+        Err(error) => progress::note(&format!("step {} failed: {error:#}", step.name())),
+    }
+    report.add(step.name(), outcome, began, time);
+}
+
+/// One step, with the set-up that it needs.
+fn perform(step: Step, changed: Option<&[&str]>, output: &mut dyn Write) -> Outcome {
+    Outcome::of(Workbench::of(step, output).map(|mut bench| {
+        let result = work(step, changed, &mut bench);
+        if let Err(error) = &result {
+            bench.say(&format!("step {} failed: {error:#}", step.name()));
+        }
+        bench.outcome(result)
+    }))
+}
+
+fn work(step: Step, changed: Option<&[&str]>, bench: &mut Workbench<'_>) -> Result<()> {
+    match step {
+        Step::Tidy => bench.build(tidy::run),
+        Step::Fmt => lints::fmt(bench, &setup::for_lints()?),
+        Step::ClippyNative => lints::clippy_native(bench, &setup::for_lints()?, changed),
+        Step::ClippyWasm => lints::clippy_wasm(bench, &setup::for_lints()?, changed),
+        Step::Native => match changed {
+            None => native::all(bench, &setup::for_native()?),
+            Some(changed) => native::of_what_changed(bench, &setup::for_native()?, changed),
+        },
+        Step::Build => {
+            let environment = setup::for_builds()?;
+            bench.build(|| build::build(Selection::BOTH, &environment))
+        }
+        Step::Deploy => deploy::dry_run(bench, &setup::for_builds()?),
+        Step::BrowserShared => browser::run(bench, &setup::everything()?, "shared"),
+        Step::BrowserConsole => browser::run(bench, &setup::everything()?, "console"),
+        Step::EndToEnd => end_to_end::run(bench, &setup::everything()?),
+    }
 }

@@ -1,8 +1,10 @@
 //! The table at the end, and the one line that says it all.
 
 use std::fmt;
+use std::time::Duration;
 
-use super::steps::Outcome;
+use super::outcome::Outcome;
+use super::phases::Phases;
 use super::totals::Totals;
 use crate::clock::Elapsed;
 
@@ -11,7 +13,9 @@ struct Row {
     name: &'static str,
     is_ok: bool,
     totals: Totals,
-    elapsed: Elapsed,
+    phases: Phases,
+    began: Duration,
+    time: Duration,
 }
 
 /// What the steps came to.
@@ -21,12 +25,21 @@ pub(super) struct Report {
 }
 
 impl Report {
-    pub(super) fn add(&mut self, name: &'static str, outcome: &Outcome, elapsed: Elapsed) {
+    /// A step that began so long after the first, and took so long.
+    pub(super) fn add(
+        &mut self,
+        name: &'static str,
+        outcome: &Outcome,
+        began: Duration,
+        time: Duration,
+    ) {
         self.rows.push(Row {
             name,
             is_ok: outcome.result.is_ok(),
             totals: outcome.totals,
-            elapsed,
+            phases: outcome.phases,
+            began,
+            time,
         });
     }
 
@@ -45,32 +58,94 @@ impl Report {
         }
         sum
     }
+
+    /// From the first beginning to the last end.
+    fn elapsed(&self) -> Duration {
+        let ends = self.rows.iter().map(|row| row.began + row.time);
+        ends.max().unwrap_or_default()
+    }
+}
+
+/// The cells of a line: step, result, passed, failed, began, compile, of which link, run, time.
+fn line(out: &mut fmt::Formatter<'_>, cells: [&str; 9]) -> fmt::Result {
+    let [
+        name,
+        result,
+        passed,
+        failed,
+        began,
+        compile,
+        link,
+        run,
+        time,
+    ] = cells;
+    writeln!(
+        out,
+        "{name:<16} {result:<7} {passed:>6} {failed:>6} {began:>13} {compile:>13} {link:>13} {run:>13} {time:>13}"
+    )
+}
+
+fn duration(duration: Duration) -> String {
+    if duration.is_zero() {
+        "-".to_owned()
+    } else {
+        Elapsed(duration).to_string()
+    }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out)?;
-        writeln!(
+        line(
             out,
-            "{:<16} {:<7} {:>7} {:>7} {:>13}",
-            "step", "result", "passed", "failed", "time"
+            [
+                "step",
+                "result",
+                "passed",
+                "failed",
+                "began",
+                "compile",
+                "of it links",
+                "run",
+                "time",
+            ],
         )?;
+        let mut phases = Phases::default();
         for row in &self.rows {
-            let result = if row.is_ok { "ok" } else { "FAILED" };
             let count = |count: u64| match row.totals.count() {
                 0 => "-".to_owned(),
                 _ => count.to_string(),
             };
-            writeln!(
+            line(
                 out,
-                "{:<16} {:<7} {:>7} {:>7} {:>13}",
-                row.name,
-                result,
-                count(row.totals.passed),
-                count(row.totals.failed),
-                row.elapsed
+                [
+                    row.name,
+                    if row.is_ok { "ok" } else { "FAILED" },
+                    &count(row.totals.passed),
+                    &count(row.totals.failed),
+                    &Elapsed(row.began).to_string(),
+                    &duration(row.phases.compile),
+                    &duration(row.phases.link),
+                    &duration(row.phases.run),
+                    &duration(row.time),
+                ],
             )?;
+            phases += row.phases;
         }
+        line(
+            out,
+            [
+                "all",
+                "",
+                "",
+                "",
+                "",
+                &duration(phases.compile),
+                &duration(phases.link),
+                &duration(phases.run),
+                &duration(self.elapsed()),
+            ],
+        )?;
         let Totals { passed, failed } = self.totals();
         writeln!(out, "\n{passed} passed, {failed} failed")
     }
@@ -78,8 +153,6 @@ impl fmt::Display for Report {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use anyhow::anyhow;
 
     use super::*;
@@ -89,9 +162,19 @@ mod tests {
         for &(is_ok, passed, failed) in rows {
             let outcome = Outcome {
                 totals: Totals { passed, failed },
+                phases: Phases {
+                    compile: Duration::from_secs(40),
+                    link: Duration::from_secs(3),
+                    run: Duration::from_secs(20),
+                },
                 result: if is_ok { Ok(()) } else { Err(anyhow!("no")) },
             };
-            report.add("step", &outcome, Elapsed(Duration::from_secs(1)));
+            report.add(
+                "step",
+                &outcome,
+                Duration::from_secs(30),
+                Duration::from_secs(61),
+            );
         }
         report
     }
@@ -123,22 +206,29 @@ mod tests {
     }
 
     #[test]
-    fn each_step_has_a_line() {
+    fn each_step_has_a_line_with_what_its_time_went_into() {
         let text = report(&[(true, 0, 0), (false, 2, 1)]).to_string();
-        let lines: Vec<_> = text
+        let lines: Vec<Vec<&str>> = text
             .lines()
             .filter(|line| line.starts_with("step "))
+            .map(|line| line.split_whitespace().collect())
             .collect();
+        let times = [
+            "30.0", "s", "40.0", "s", "3.0", "s", "20.0", "s", "1", "min", "01", "s",
+        ];
         assert_eq!(lines.len(), 3);
+        assert_eq!(lines[1][..4], ["step", "ok", "-", "-"]);
+        assert_eq!(lines[2][..4], ["step", "FAILED", "2", "1"]);
+        assert_eq!(lines[2][4..], times);
+    }
+
+    #[test]
+    fn steps_that_run_beside_each_other_count_their_time_once_in_all() {
+        let text = report(&[(true, 1, 0), (true, 1, 0)]).to_string();
+        let all = text.lines().find(|line| line.starts_with("all")).unwrap();
         assert!(
-            lines[1].contains("ok") && lines[1].contains('-'),
-            "{}",
-            lines[1]
-        );
-        assert!(
-            lines[2].contains("FAILED") && lines[2].contains('2'),
-            "{}",
-            lines[2]
+            all.contains("1 min 20 s") && all.ends_with("1 min 31 s"),
+            "{all}"
         );
     }
 }

@@ -1,18 +1,8 @@
-//! The steps of `test`, in their order.
+//! The steps of `test`: their names, and what each waits for.
 
-use std::io::{self, Write};
-use std::process::Command;
+use anyhow::{Context, Result};
 
-use anyhow::{Context, Result, bail};
-
-use super::stream;
-use super::totals::Totals;
-use crate::args::Selection;
-use crate::environment::Environment;
-use crate::rust::WASM_TARGET;
-use crate::{build, paths, process, tidy};
-
-/// One thing that is checked. The quick ones come first.
+/// One thing that is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Tidy,
@@ -27,12 +17,6 @@ pub(crate) enum Step {
     EndToEnd,
 }
 
-/// What a step came to.
-pub(super) struct Outcome {
-    pub(super) totals: Totals,
-    pub(super) result: Result<()>,
-}
-
 impl Step {
     pub(crate) const ALL: [Self; 10] = [
         Self::Tidy,
@@ -45,6 +29,29 @@ impl Step {
         Self::BrowserShared,
         Self::BrowserConsole,
         Self::EndToEnd,
+    ];
+
+    /// The order in which steps begin when several could: first what the longest way leads through.
+    pub(super) const BY_URGENCY: [Self; 10] = [
+        Self::Tidy,
+        Self::EndToEnd,
+        Self::Build,
+        Self::Fmt,
+        Self::ClippyNative,
+        Self::Native,
+        Self::ClippyWasm,
+        Self::Deploy,
+        Self::BrowserConsole,
+        Self::BrowserShared,
+    ];
+
+    /// Those of a quick run: what a developer runs between two commits.
+    pub(super) const QUICK: [Self; 5] = [
+        Self::Tidy,
+        Self::Fmt,
+        Self::ClippyNative,
+        Self::ClippyWasm,
+        Self::Native,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -77,6 +84,19 @@ impl Step {
         }
     }
 
+    /// The step whose result this one works on.
+    pub(super) fn waits_for(self) -> Option<Self> {
+        match self {
+            Self::Deploy | Self::EndToEnd => Some(Self::Build),
+            _ => None,
+        }
+    }
+
+    /// Whether the step waits most of its time, and must not be kept waiting by what computes.
+    pub(super) fn is_patient(self) -> bool {
+        self == Self::EndToEnd
+    }
+
     /// The step of that name.
     pub(crate) fn named(name: &str) -> Result<Self> {
         let step = Self::ALL.into_iter().find(|step| step.name() == name);
@@ -85,117 +105,10 @@ impl Step {
             format!("there is no step `{name}`; the steps are {names}")
         })
     }
-
-    pub(super) fn needs_browser(self) -> bool {
-        matches!(
-            self,
-            Self::BrowserShared | Self::BrowserConsole | Self::EndToEnd
-        )
-    }
-
-    pub(super) fn run(self, environment: &Environment) -> Outcome {
-        let done = match self {
-            Self::Tidy => check(tidy::run()),
-            Self::Fmt => check(fmt(environment)),
-            Self::ClippyNative => check(clippy_native(environment)),
-            Self::ClippyWasm => check(clippy_wasm(environment)),
-            Self::Native => native(environment),
-            Self::Build => check(build::build(Selection::BOTH, environment)),
-            Self::Deploy => check(deploy(environment)),
-            Self::BrowserShared => browser(environment, "shared"),
-            Self::BrowserConsole => browser(environment, "console"),
-            Self::EndToEnd => end_to_end(environment),
-        };
-        done.unwrap_or_else(|error| Outcome {
-            totals: Totals::default(),
-            result: Err(error),
-        })
-    }
-}
-
-/// The outcome of a step that is one check.
-fn check(result: Result<()>) -> Result<Outcome> {
-    result.map(|()| Outcome {
-        totals: Totals::default(),
-        result: Ok(()),
-    })
-}
-
-/// The outcome of a step that runs tests: one that runs none has checked nothing.
-fn tests(command: &mut Command, output: impl Write) -> Outcome {
-    let (totals, mut result) = stream::run(command, output);
-    if result.is_ok() && totals.count() == 0 {
-        result = Err(anyhow::anyhow!("no test ran"));
-    }
-    Outcome { totals, result }
-}
-
-fn fmt(environment: &Environment) -> Result<()> {
-    // The names of the files: what is to change in them, `cargo fmt` knows.
-    let mut cargo = environment.command("cargo")?;
-    process::run(cargo.args(["fmt", "--all", "--check", "--", "-l"]))
-}
-
-fn clippy_native(environment: &Environment) -> Result<()> {
-    let packages = ["xtask", "weir-shared", "weir-console", "weir-tests"];
-    clippy(environment.command("cargo")?.args(["clippy"]), &packages)
-}
-
-fn clippy_wasm(environment: &Environment) -> Result<()> {
-    let packages = ["weir-edge", "weir-shared", "weir-console"];
-    let mut cargo = environment.command("cargo")?;
-    clippy(cargo.args(["clippy", "--target", WASM_TARGET]), &packages)
-}
-
-fn clippy(cargo: &mut Command, packages: &[&str]) -> Result<()> {
-    cargo.arg("--all-targets").args(selected(packages));
-    process::run(cargo.args(["--", "--deny", "warnings"]))
-}
-
-fn native(environment: &Environment) -> Result<Outcome> {
-    let mut cargo = environment.command("cargo")?;
-    cargo.args(["test", "--no-fail-fast"]);
-    cargo.args(selected(&["xtask", "weir-shared", "weir-console"]));
-    Ok(tests(&mut cargo, io::stdout()))
-}
-
-fn selected<'a>(packages: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
-    packages.iter().flat_map(|name| ["--package", name])
-}
-
-fn deploy(environment: &Environment) -> Result<()> {
-    let mut wrangler = environment.command("wrangler")?;
-    wrangler.args(["deploy", "--dry-run", "--outdir"]);
-    wrangler.arg(paths::local("deploy"));
-    process::run(&mut wrangler)
-}
-
-/// The same line that the README gives, less the search for programs: what is missing must fail, not be fetched.
-fn browser(environment: &Environment, package: &str) -> Result<Outcome> {
-    let mut wasm_pack = environment.command("wasm-pack")?;
-    wasm_pack.args([
-        "test",
-        "--headless",
-        "--chrome",
-        "--mode",
-        "no-install",
-        package,
-    ]);
-    Ok(tests(&mut wasm_pack, io::stdout()))
-}
-
-fn end_to_end(environment: &Environment) -> Result<Outcome> {
-    // Alone, this step must not test what an older build left.
-    if let Err(error) = build::build(Selection::BOTH, environment) {
-        bail!("there is nothing to test: {error:#}");
-    }
-    let mut cargo = environment.command("cargo")?;
-    cargo.args(["test", "--no-fail-fast", "--package", "weir-tests"]);
-    Ok(tests(&mut cargo, io::stdout()))
 }
 
 #[cfg(test)]
-mod unit {
+mod tests {
     use super::*;
 
     #[test]
@@ -215,14 +128,9 @@ mod unit {
     }
 
     #[test]
-    fn running_no_test_is_a_failure() {
-        let outcome = tests(&mut Command::new("true"), io::sink());
-        assert!(outcome.result.is_err());
-        let line = "test result: ok. 1 passed; 0 failed; 0 ignored";
-        assert!(
-            tests(Command::new("echo").arg(line), io::sink())
-                .result
-                .is_ok()
-        );
+    fn every_step_has_its_turn() {
+        for step in Step::ALL {
+            assert!(Step::BY_URGENCY.contains(&step), "{step:?}");
+        }
     }
 }

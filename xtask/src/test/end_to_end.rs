@@ -1,0 +1,33 @@
+//! The tests of the built Worker and its console, by nextest: `.config/nextest.toml` says which of them want the machine
+//! for themselves.
+
+use anyhow::{Result, bail};
+
+use super::native::nextest;
+use super::workbench::Workbench;
+use crate::args::Selection;
+use crate::build;
+use crate::environment::Environment;
+
+const PACKAGE: [&str; 1] = ["weir-tests"];
+const PROFILE: &str = "e2e";
+
+/// All of them, once.
+pub(super) fn run(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
+    prepare(bench, environment)?;
+    once(bench, environment)
+}
+
+/// Builds what is tested, and the tests.
+pub(super) fn prepare(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
+    // Alone, this step must not test what an older build left.
+    if let Err(error) = bench.build(|| build::build(Selection::BOTH, environment)) {
+        bail!("there is nothing to test: {error:#}");
+    }
+    bench.compile(nextest(environment, PROFILE, &PACKAGE, &["--no-run"])?)
+}
+
+/// All of them, on what is built.
+pub(super) fn once(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
+    bench.test(nextest(environment, PROFILE, &PACKAGE, &[])?)
+}

@@ -1,0 +1,85 @@
+//! The format and the lints.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::workbench::Workbench;
+use crate::environment::Environment;
+use crate::rust::WASM_TARGET;
+
+/// What is linted where.
+const NATIVE: [&str; 4] = ["xtask", "weir-shared", "weir-console", "weir-tests"];
+const WASM: [&str; 3] = ["weir-edge", "weir-shared", "weir-console"];
+
+pub(super) fn fmt(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
+    // The names of the files: what is to change in them, `cargo fmt` knows.
+    let mut cargo = environment.command("cargo")?;
+    cargo.args(["fmt", "--all", "--check", "--", "-l"]);
+    bench.compile(cargo)
+}
+
+pub(super) fn clippy_native(
+    bench: &mut Workbench<'_>,
+    environment: &Environment,
+    only: Option<&[&str]>,
+) -> Result<()> {
+    clippy(
+        bench,
+        environment.command("cargo")?,
+        &[],
+        &chosen(&NATIVE, only),
+    )
+}
+
+pub(super) fn clippy_wasm(
+    bench: &mut Workbench<'_>,
+    environment: &Environment,
+    only: Option<&[&str]>,
+) -> Result<()> {
+    let target = ["--target", WASM_TARGET];
+    clippy(
+        bench,
+        environment.command("cargo")?,
+        &target,
+        &chosen(&WASM, only),
+    )
+}
+
+fn chosen<'a>(packages: &[&'a str], only: Option<&[&str]>) -> Vec<&'a str> {
+    let wanted = |name: &&str| only.is_none_or(|only| only.contains(name));
+    packages.iter().copied().filter(wanted).collect()
+}
+
+fn clippy(
+    bench: &mut Workbench<'_>,
+    mut cargo: Command,
+    target: &[&str],
+    packages: &[&str],
+) -> Result<()> {
+    if packages.is_empty() {
+        bench.say("nothing of this has changed");
+        return Ok(());
+    }
+    cargo.arg("clippy").args(target).arg("--all-targets");
+    cargo.args(selected(packages));
+    cargo.args(["--", "--deny", "warnings"]);
+    bench.compile(cargo)
+}
+
+/// `--package` for each of them.
+pub(super) fn selected<'a>(packages: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
+    packages.iter().flat_map(|name| ["--package", name])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quick_run_lints_what_changed_of_what_is_linted() {
+        assert_eq!(chosen(&WASM, None), WASM);
+        assert_eq!(chosen(&WASM, Some(&["weir-edge", "xtask"])), ["weir-edge"]);
+        assert!(chosen(&WASM, Some(&["weir-tests"])).is_empty());
+    }
+}

@@ -1,0 +1,143 @@
+//! `--repeat`: the end-to-end tests again and again, and what failed how often.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use anyhow::{Result, bail};
+
+use super::end_to_end;
+use super::steps::Step;
+use super::workbench::Workbench;
+use crate::clock::{Elapsed, Stopwatch};
+use crate::environment::Environment;
+
+/// Which tests failed in how many runs.
+#[derive(Debug, Default)]
+pub(super) struct Flakes {
+    runs: u32,
+    failed_runs: u32,
+    failed: BTreeMap<String, u32>,
+}
+
+impl Flakes {
+    fn add(&mut self, result: &Result<()>, output: &str) {
+        self.runs += 1;
+        self.failed_runs += u32::from(result.is_err());
+        let mut names: Vec<_> = output.lines().filter_map(failed_test).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
+            *self.failed.entry(name.to_owned()).or_default() += 1;
+        }
+    }
+}
+
+/// The test that a line of nextest reports as failed: `  FAIL [   1.234s] (3/9) package::program module::test`.
+fn failed_test(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let rest = ["FAIL", "TIMEOUT", "SIGABRT", "SIGKILL", "SIGSEGV"]
+        .iter()
+        .find_map(|word| line.strip_prefix(word)?.trim_start().strip_prefix('['))?;
+    let (_, named) = rest.split_once(']')?;
+    named.split_whitespace().next_back()
+}
+
+impl fmt::Display for Flakes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (test, times) in &self.failed {
+            writeln!(out, "failed {times} of {} times: {test}", self.runs)?;
+        }
+        writeln!(
+            out,
+            "{} of {} runs had a failure",
+            self.failed_runs, self.runs
+        )
+    }
+}
+
+/// Runs the tests so often; with `busy`, beside as many loops as the machine has cores.
+pub(super) fn run(
+    environment: &Environment,
+    times: u32,
+    busy: bool,
+    to: &mut dyn Write,
+) -> Result<()> {
+    let mut bench = Workbench::of(Step::EndToEnd, to)?;
+    end_to_end::prepare(&mut bench, environment)?;
+    drop(bench);
+    let mut flakes = Flakes::default();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| -> Result<()> {
+        let _stop = Stop(&done);
+        if busy {
+            let cores = thread::available_parallelism().map_or(2, usize::from);
+            for _ in 0..cores {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                });
+            }
+        }
+        for turn in 1..=times {
+            let watch = Stopwatch::start();
+            let mut output = Vec::new();
+            let mut bench = Workbench::of(Step::EndToEnd, &mut output)?;
+            let result = end_to_end::once(&mut bench, environment);
+            drop(bench);
+            to.write_all(&output)?;
+            flakes.add(&result, &String::from_utf8_lossy(&output));
+            let Elapsed(time) = watch.elapsed();
+            writeln!(to, "run {turn} of {times}: {}", Elapsed(time))?;
+        }
+        Ok(())
+    })?;
+    write!(to, "\n{flakes}")?;
+    if flakes.failed_runs > 0 {
+        bail!(
+            "{} of {} runs had a failure",
+            flakes.failed_runs,
+            flakes.runs
+        );
+    }
+    Ok(())
+}
+
+/// Ends the loops, also when a run cannot begin.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    const OUTPUT: &str = "
+        PASS [   0.234s] (1/3) weir-tests::e2e check::budget::last_unit
+        FAIL [   1.234s] (2/3) weir-tests::e2e shares::kills::cap_holds
+     TIMEOUT [ 300.000s] (3/3) weir-tests::e2e outage::closed::closes
+     Summary [ 301.000s] 3 tests run: 1 passed, 1 failed, 1 timed out, 0 skipped
+        FAIL [   1.234s] (2/3) weir-tests::e2e shares::kills::cap_holds";
+
+    #[test]
+    fn each_test_that_failed_is_counted_once_a_run() {
+        let mut flakes = Flakes::default();
+        flakes.add(&Err(anyhow!("failed")), OUTPUT);
+        flakes.add(&Ok(()), "");
+        assert_eq!(
+            flakes.to_string(),
+            "failed 1 of 2 times: outage::closed::closes\n\
+             failed 1 of 2 times: shares::kills::cap_holds\n\
+             1 of 2 runs had a failure\n"
+        );
+    }
+}

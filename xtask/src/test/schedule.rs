@@ -1,0 +1,179 @@
+//! Which step begins when: two at a time, each as soon as what it waits for has passed.
+
+use std::sync::{Condvar, Mutex};
+use std::thread;
+
+/// How many steps run beside each other. One computes on a single core for minutes (the linker of a release build), one
+/// waits for most of its time (the tests of the built Worker): two keep two cores busy.
+const LANES: usize = 2;
+
+/// What is known of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Waiting,
+    Running,
+    Passed,
+    Failed,
+}
+
+/// A job of the schedule, the most urgent first in a list of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Job<T> {
+    pub(super) what: T,
+    /// What has to pass before; ignored where it is not in the list.
+    pub(super) after: Option<T>,
+}
+
+/// What became of a job.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Ended<R> {
+    /// It ran, and says whether it passed.
+    Ran(R),
+    /// What it waited for failed.
+    Skipped,
+}
+
+/// Runs all jobs; `run` says what came of one, and whether those that wait for it may begin. `ended` hears of each as it
+/// ends, one at a time.
+pub(super) fn run<T, R>(
+    jobs: &[Job<T>],
+    run: impl Fn(T) -> (R, bool) + Sync,
+    mut ended: impl FnMut(T, Ended<R>) + Send,
+) where
+    T: Copy + PartialEq + Send + Sync,
+    R: Send,
+{
+    let states = Mutex::new(vec![State::Waiting; jobs.len()]);
+    let changed = Condvar::new();
+    let ended = Mutex::new(&mut ended);
+    thread::scope(|scope| {
+        for _ in 0..LANES {
+            scope.spawn(|| {
+                while let Some(turn) = next(jobs, &states, &changed) {
+                    let (index, outcome, state) = match turn {
+                        Turn::Run(index) => {
+                            let (result, passed) = run(jobs[index].what);
+                            let state = if passed { State::Passed } else { State::Failed };
+                            (index, Ended::Ran(result), state)
+                        }
+                        Turn::Skip(index) => (index, Ended::Skipped, State::Failed),
+                    };
+                    lock(&ended)(jobs[index].what, outcome);
+                    lock(&states)[index] = state;
+                    changed.notify_all();
+                }
+            });
+        }
+    });
+}
+
+enum Turn {
+    Run(usize),
+    Skip(usize),
+}
+
+/// The most urgent job that may begin; waits while all that are left wait for others. `None` when there is none left.
+fn next<T: Copy + PartialEq>(
+    jobs: &[Job<T>],
+    states: &Mutex<Vec<State>>,
+    changed: &Condvar,
+) -> Option<Turn> {
+    let mut states = lock(states);
+    loop {
+        let mut waiting = false;
+        for (index, job) in jobs.iter().enumerate() {
+            if states[index] != State::Waiting {
+                continue;
+            }
+            let before = jobs.iter().position(|other| Some(other.what) == job.after);
+            match before.map(|before| states[before]) {
+                None | Some(State::Passed) => {
+                    states[index] = State::Running;
+                    return Some(Turn::Run(index));
+                }
+                Some(State::Failed) => {
+                    states[index] = State::Running;
+                    return Some(Turn::Skip(index));
+                }
+                Some(State::Waiting | State::Running) => waiting = true,
+            }
+        }
+        if !waiting {
+            return None;
+        }
+        states = changed
+            .wait(states)
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    fn job(what: char, after: Option<char>) -> Job<char> {
+        Job { what, after }
+    }
+
+    /// What ended, in its order: in capitals what ran.
+    fn play(jobs: &[Job<char>], fails: char) -> String {
+        let mut order = String::new();
+        run(
+            jobs,
+            |what| (what, what != fails),
+            |what, outcome| match outcome {
+                Ended::Ran(_) => order.push(what.to_ascii_uppercase()),
+                Ended::Skipped => order.push(what),
+            },
+        );
+        order
+    }
+
+    #[test]
+    fn every_job_runs_and_none_before_what_it_waits_for() {
+        let order = play(
+            &[job('a', Some('c')), job('b', None), job('c', Some('b'))],
+            '-',
+        );
+        assert_eq!(order, "BCA");
+    }
+
+    #[test]
+    fn what_waits_for_a_failure_is_skipped_and_the_rest_is_not() {
+        let order = play(&[job('a', None), job('b', Some('a')), job('c', None)], 'a');
+        assert!(
+            order.contains('b') && order.contains('C') && order.contains('A'),
+            "{order}"
+        );
+    }
+
+    #[test]
+    fn what_waits_for_a_job_that_is_not_asked_for_runs() {
+        assert_eq!(play(&[job('e', Some('b'))], '-'), "E");
+    }
+
+    #[test]
+    fn two_run_beside_each_other_and_never_three() {
+        let (running, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let jobs: Vec<_> = ('a'..='f').map(|what| job(what, None)).collect();
+        run(
+            &jobs,
+            |_| {
+                most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                thread::sleep(std::time::Duration::from_millis(30));
+                running.fetch_sub(1, Ordering::SeqCst);
+                ((), true)
+            },
+            |_, _| {},
+        );
+        assert_eq!(most.load(Ordering::SeqCst), LANES);
+    }
+}
