@@ -11,7 +11,7 @@ use weir_tests::workerd::TOKEN;
 
 use crate::console::site::{Site, everything};
 use crate::console::traffic::Traffic;
-use crate::console::{MACHINE, NARROW, WIDE, await_page, log_in, visit};
+use crate::console::{NARROW, WIDE, await_page, log_in, visit};
 
 /// Each page with its address.
 pub(crate) const PAGES: [(&str, &str); 17] = [
@@ -69,7 +69,6 @@ const SETTLED: Duration = Duration::from_millis(400);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_page_can_be_used_by_everybody() {
-    let _shared = MACHINE.read().await;
     let site = Site::start(&everything()).await;
     site.token("someone", weir_shared::wire::operator::Role::Viewer)
         .await;
@@ -149,7 +148,6 @@ async fn look_at(browser: &Browser, name: &str, faults: &mut String) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_chosen_theme_wins_over_the_preference_and_is_kept() {
-    let _shared = MACHINE.read().await;
     let site = Site::start(&everything()).await;
     let browser = Browser::start().await.expect("the browser starts");
     log_in(&browser, &site.origin(), TOKEN).await;

@@ -12,7 +12,7 @@ use weir_tests::paths;
 use weir_tests::wrangler::Wrangler;
 
 use crate::console::site::{Site, everything};
-use crate::console::{MACHINE, await_page, log_in};
+use crate::console::{await_page, log_in};
 
 /// What a first visit of the console moves over the network at most, compressed by brotli: a little more than what it
 /// does, so that it does not grow unseen.
@@ -21,7 +21,6 @@ const TRANSFER_BYTES_MAX: usize = 840 * 1024;
 /// As `wrangler dev` builds and serves it for whoever works on Weir.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_the_console_is_served_without_the_worker_and_under_a_strict_policy() {
-    let _shared = MACHINE.read().await;
     let wrangler = Wrangler::start().await.expect("wrangler starts");
     let client = wrangler.client().unwrap();
     assert_assets_are_guarded(&client).await;
@@ -149,7 +148,6 @@ observer.observe(document, { childList: true, subtree: true });
 /// Measured and printed, asserted only to be within reason: the machine of a test run is not an operator's.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_overview_is_soon_there() {
-    let _alone = MACHINE.write().await;
     let site = Site::start(&everything()).await;
     let browser = Browser::start().await.expect("the browser starts");
     let token = site.token("first-paint", Role::Viewer).await.token;

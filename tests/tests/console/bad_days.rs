@@ -11,7 +11,7 @@ use weir_tests::workerd::TOKEN;
 use crate::console::site::{Site, everything};
 use crate::console::traffic::Traffic;
 use crate::console::{
-    MACHINE, await_live, await_page, eventually, go_to, log_in, shown, submit_token, visit,
+    await_live, await_page, eventually, go_to, log_in, shown, submit_token, visit,
 };
 
 struct BadDay {
@@ -51,7 +51,6 @@ impl BadDay {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_has_ended_leads_to_the_login_and_back() {
-    let _shared = MACHINE.read().await;
     let day = BadDay::dawn().await;
     let (browser, origin) = (&day.browser, day.site.origin());
     log_in(browser, &origin, TOKEN).await;
@@ -68,7 +67,6 @@ async fn a_session_that_has_ended_leads_to_the_login_and_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_role_that_is_revoked_is_told_at_once() {
-    let _shared = MACHINE.read().await;
     let day = BadDay::dawn().await;
     let (browser, origin) = (&day.browser, day.site.origin());
     let token = day.site.token("leaves-today", Role::Editor).await;
@@ -96,7 +94,6 @@ async fn a_role_that_is_revoked_is_told_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_gone_leaves_the_figures_and_says_how_old_they_are() {
-    let _shared = MACHINE.read().await;
     let day = BadDay::dawn().await;
     let (browser, origin) = (&day.browser, day.proxy.origin());
     log_in(browser, &origin, TOKEN).await;
@@ -134,7 +131,6 @@ async fn go_to_gone(browser: &Browser) {
 /// The live channel is lost for a minute: the pages go on by asking, and nothing is left of it afterwards.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_socket_that_is_lost_for_a_minute_is_bridged_and_comes_back() {
-    let _shared = MACHINE.read().await;
     let day = BadDay::dawn().await;
     let (browser, origin) = (&day.browser, day.proxy.origin());
     log_in(browser, &origin, TOKEN).await;
@@ -174,7 +170,6 @@ async fn a_socket_that_is_lost_for_a_minute_is_bridged_and_comes_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clock_that_is_wrong_is_told_and_ages_are_right_all_the_same() {
-    let _shared = MACHINE.read().await;
     let day = BadDay::dawn().await;
     let (browser, origin) = (&day.browser, day.site.origin());
     let five_minutes_ahead = "const RealDate = Date; const ahead = 5 * 60 * 1000;
@@ -200,7 +195,6 @@ async fn a_clock_that_is_wrong_is_told_and_ages_are_right_all_the_same() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_of_a_newer_server_asks_for_a_reload() {
-    let _shared = MACHINE.read().await;
     let day = BadDay::dawn().await;
     let (browser, origin) = (&day.browser, day.proxy.origin());
     log_in(browser, &origin, TOKEN).await;

@@ -6,8 +6,8 @@ use serde_json::json;
 use weir_tests::accessibility::{axe, small_controls, sticking_out};
 use weir_tests::browser::{Browser, Key};
 
+use crate::console::NARROW;
 use crate::console::smoothness::{LONGEST, longest};
-use crate::console::{MACHINE, NARROW};
 
 /// A page with one fault of each kind, and beside each what looks alike and is none.
 const FAULTY: &str = r##"data:text/html,<!doctype html><html><head><title>Faulty</title></head><body><main><h1>Faulty</h1>
@@ -21,7 +21,6 @@ const FAULTY: &str = r##"data:text/html,<!doctype html><html><head><title>Faulty
 
 #[tokio::test(flavor = "multi_thread")]
 async fn faults_of_a_page_are_found_and_nothing_else_is() {
-    let _shared = MACHINE.read().await;
     let browser = Browser::start().await.expect("the browser starts");
     browser.open(FAULTY).await.unwrap();
     let found = axe(&browser).await.unwrap();
@@ -71,7 +70,6 @@ async fn faults_of_a_page_are_found_and_nothing_else_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_blocked_main_thread_is_seen_in_the_trace() {
-    let _alone = MACHINE.write().await;
     let browser = Browser::start_traced().await.expect("the browser starts");
     browser
         .open("data:text/html,<title>Blocked</title><h1>Blocked</h1>")
@@ -100,7 +98,6 @@ async fn a_blocked_main_thread_is_seen_in_the_trace() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_go_where_the_focus_is() {
-    let _shared = MACHINE.read().await;
     let browser = Browser::start().await.expect("the browser starts");
     let page = "data:text/html,<title>Keys</title><input data-testid=one><input data-testid=two>";
     browser.open(page).await.unwrap();

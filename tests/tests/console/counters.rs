@@ -11,7 +11,7 @@ use weir_tests::workerd::{REGIONS, TOKEN};
 use crate::console::site::Site;
 use crate::console::smoothness::row;
 use crate::console::{
-    MACHINE, assert_no_errors, await_live, await_page, eventually, go_to, log_in, log_out, shown,
+    assert_no_errors, await_live, await_page, eventually, go_to, log_in, log_out, shown,
     submit_token,
 };
 
@@ -27,7 +27,6 @@ const LONG_MS: u64 = 30 * 24 * 3_600_000;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_logs_in_and_sees_counters_move() {
-    let _alone = MACHINE.write().await;
     let site = Site::start(&policy(LIMIT_UNITS, LONG_MS)).await;
     let browser = Browser::start().await.expect("the browser starts");
     browser

@@ -13,7 +13,7 @@ use crate::console::site::{Site, many, nth, tenant_path};
 use crate::console::smoothness::row;
 use crate::console::traffic::Traffic;
 use crate::console::{
-    MACHINE, assert_no_errors, await_live, await_page, eventually, go_to, log_in, log_out, shown,
+    assert_no_errors, await_live, await_page, eventually, go_to, log_in, log_out, shown,
 };
 
 /// The one that is looked for.
@@ -21,7 +21,6 @@ const INDEX: usize = 6_543;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_finds_changes_and_reverts_a_tenant_among_ten_thousand() {
-    let _shared = MACHINE.read().await;
     let site = Site::start(&many()).await;
     let tenant = nth(INDEX);
     let rival = nth(INDEX + 1);

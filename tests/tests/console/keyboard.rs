@@ -6,14 +6,13 @@ use weir_tests::browser::{Browser, Key, test_id_selector};
 
 use crate::console::site::{Site, everything};
 use crate::console::traffic::Traffic;
-use crate::console::{MACHINE, assert_no_errors, await_page, eventually};
+use crate::console::{assert_no_errors, await_page, eventually};
 
 /// As many stops as any page may need on the way to a control.
 const STOPS_MAX: usize = 120;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_is_done_by_keyboard_alone() {
-    let _shared = MACHINE.read().await;
     let site = Site::start(&everything()).await;
     let _traffic = Traffic::of_all_tiers(&site.client);
     let token = site.token("by-keys", Role::Editor).await.token;

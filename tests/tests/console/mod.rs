@@ -17,7 +17,6 @@ mod viewer;
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::sync::RwLock;
 use weir_tests::browser::{Browser, test_id_selector};
 use weir_tests::clock::now;
 
@@ -27,9 +26,6 @@ const MOVES_WITHIN: Duration = Duration::from_secs(15);
 /// A telephone's.
 const NARROW: (u32, u32) = (375, 812);
 const WIDE: (u32, u32) = (1280, 900);
-
-/// What measures has the machine for itself; everything else shares it.
-static MACHINE: RwLock<()> = RwLock::const_new(());
 
 /// Opens the console and logs in by its form.
 async fn log_in(browser: &Browser, origin: &str, token: &str) {

@@ -8,14 +8,13 @@ use weir_tests::workerd::TOKEN;
 use crate::console::accessibility::PAGES;
 use crate::console::site::{Site, everything};
 use crate::console::traffic::Traffic;
-use crate::console::{MACHINE, NARROW, WIDE, log_in, visit};
+use crate::console::{NARROW, WIDE, log_in, visit};
 
 /// Charts need some points.
 const FIGURES: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_page_is_pictured() {
-    let _shared = MACHINE.read().await;
     let site = Site::start(&everything()).await;
     let _traffic = Traffic::of_all_tiers(&site.client);
     tokio::time::sleep(FIGURES).await;

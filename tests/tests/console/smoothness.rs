@@ -8,7 +8,7 @@ use weir_tests::workerd::TOKEN;
 
 use crate::console::site::{MANY, Site, many, nth};
 use crate::console::traffic::Traffic;
-use crate::console::{MACHINE, await_live, await_page, eventually, log_in, visit};
+use crate::console::{await_live, await_page, eventually, log_in, visit};
 
 /// What is felt as a hitch.
 pub(crate) const LONGEST: Duration = Duration::from_millis(100);
@@ -21,7 +21,6 @@ pub(crate) fn longest<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Option<&
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_tenants_live_are_smooth_to_scroll_sort_search_and_open() {
-    let _alone = MACHINE.write().await;
     let site = Site::start(&many()).await;
     let busy: Vec<String> = (0..40).map(|index| nth(index * 250)).collect();
     let busy: Vec<&str> = busy.iter().map(String::as_str).collect();

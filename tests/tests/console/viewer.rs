@@ -6,7 +6,7 @@ use weir_tests::browser::{Browser, test_id_selector};
 use crate::console::accessibility::PAGES;
 use crate::console::site::{Site, everything};
 use crate::console::traffic::Traffic;
-use crate::console::{MACHINE, assert_no_errors, await_live, go_to, log_in, log_out, visit};
+use crate::console::{assert_no_errors, await_live, go_to, log_in, log_out, visit};
 
 /// What changes something, by its name.
 const EDITS: [&str; 14] = [
@@ -28,7 +28,6 @@ const EDITS: [&str; 14] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_viewer_sees_every_page_and_no_control_that_changes_anything() {
-    let _shared = MACHINE.read().await;
     let site = Site::start(&everything()).await;
     let _traffic = Traffic::of_all_tiers(&site.client);
     let token = site.token("looks-on", Role::Viewer).await.token;

@@ -6,11 +6,9 @@ mod flaky;
 mod regional;
 
 use std::collections::BTreeMap;
-use std::ops::Deref;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::{Mutex, MutexGuard};
 use weir_tests::checker::{admitted_by_window, full_windows, violations};
 use weir_tests::client::Client;
 use weir_tests::clock::epoch_ms;
@@ -60,25 +58,7 @@ fn document(outage: &str) -> Value {
     with(document, "/tenants", tenants)
 }
 
-/// One deployment at a time: each is loaded with all that the machine can do, and how far windows are used is judged.
-static TURN: Mutex<()> = Mutex::const_new(());
-
-/// A deployment that has the machine for itself.
-struct Alone {
-    workerd: Workerd,
-    _turn: MutexGuard<'static, ()>,
-}
-
-impl Deref for Alone {
-    type Target = Workerd;
-
-    fn deref(&self) -> &Workerd {
-        &self.workerd
-    }
-}
-
-async fn start(outage: &str) -> Alone {
-    let turn = TURN.lock().await;
+async fn start(outage: &str) -> Workerd {
     let workerd = Setup::isolates(&REGIONS)
         .witnessed()
         .start()
@@ -88,10 +68,7 @@ async fn start(outage: &str) -> Alone {
         .apply(&document(outage))
         .await
         .expect("the policy is saved");
-    Alone {
-        workerd,
-        _turn: turn,
-    }
+    workerd
 }
 
 /// Both tenants from every region on every budget: more than the limit of each.
