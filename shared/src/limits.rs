@@ -275,6 +275,25 @@ pub const WAITERS_MAX: usize = 10_000;
 /// How long a login lasts.
 pub const SESSION_MS: u64 = 12 * 3_600_000;
 
+/// How far the clock of the isolate that opened a session may be ahead of the one that sees it. A session that says it
+/// lasts longer than a login does was not opened by Weir.
+pub const SESSION_EARLY_MS_MAX: u64 = 10_000;
+
+/// Ended sessions that are remembered, until each would have ended by itself. They travel with the tokens and are part of
+/// the same row: 300 kB. More than there may be tokens, so that some token has two when there are too many.
+pub const SESSIONS_ENDED_MAX: usize = 2 * TOKENS_MAX;
+
+/// How long a key that seals no more opens what it sealed: as long as a slot of a guard may be held without a word.
+pub const SEAL_KEPT_MS: u64 = GUARD_LEASE_MS_MAX;
+
+/// Keys that are kept, the one that seals among them. Who ends all sessions more often within [`SEAL_KEPT_MS`] gives the
+/// oldest up before their time: reservations of then stay charged, slots lapse.
+pub const SEALS_MAX: usize = 16;
+
+/// How many versions the key of a text may be ahead of an isolate's and still be asked for: as many as are kept. What is
+/// further ahead was made up.
+pub const SEALS_AHEAD_MAX: u64 = SEALS_MAX as u64;
+
 /// Bytes of the bootstrap token, at least: 32 bytes of even poor text hold more than 128 bits.
 pub const BOOTSTRAP_TOKEN_BYTES_MIN: usize = 32;
 

@@ -93,7 +93,8 @@ async fn answer(
         Endpoint::OwnFairness => own::read(request, handles, caller).await,
         Endpoint::Metrics => metrics::read(request, handles).await,
         Endpoint::SessionRead => session::read(caller),
-        Endpoint::SessionClose => session::close(),
+        Endpoint::SessionClose => session::close(request, handles, caller).await,
+        Endpoint::SessionsRevoke => session::revoke_all(request, handles, caller).await,
         _ => operator::answer(request, handles, endpoint, caller).await,
     }
 }

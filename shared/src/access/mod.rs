@@ -1,5 +1,6 @@
-//! Who may do what: roles, and the one table of all routes.
+//! Who may do what: roles, the one table of all routes, tokens and sessions.
 
+pub mod ended;
 pub mod endpoint;
 pub mod grant;
 pub mod jwt;
@@ -7,6 +8,8 @@ pub mod login;
 pub mod refresh;
 pub mod role;
 pub mod table;
+pub mod seal;
+pub mod session;
 pub mod token;
 pub mod uses;
 pub mod verified;

@@ -1,11 +1,14 @@
 //! Who may do what, and what is exported at all.
 
+mod cookies;
+mod endings;
 mod exports;
 mod live;
 mod logins;
 mod provider;
 mod roles;
 mod sessions;
+mod retired;
 mod tenants;
 mod tokens;
 
