@@ -175,6 +175,11 @@ pub fn was_verified(text: &str) -> bool {
 
 /// Remembers whose a token is that was verified by `revision`.
 pub fn remember(text: &str, bearer: Bearer, revision: Revision) -> Rc<Bearer> {
+/// Whether a token is known to be one of those in force, as far as this isolate has heard.
+pub fn is_known(text: &str) -> bool {
+    any_access().is_some_and(|table| verified(text, table.revision()).is_some())
+}
+
     ISOLATE.with(|isolate| match isolate.try_borrow_mut() {
         Ok(mut isolate) => {
             let verified = isolate

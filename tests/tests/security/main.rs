@@ -3,6 +3,8 @@
 mod cookies;
 mod endings;
 mod exports;
+mod framing;
+mod keys;
 mod live;
 mod logins;
 mod provider;
