@@ -5,6 +5,7 @@ pub mod endpoint;
 pub mod grant;
 pub mod jwt;
 pub mod login;
+pub mod own_path;
 pub mod refresh;
 pub mod role;
 pub mod table;
