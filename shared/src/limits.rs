@@ -390,6 +390,9 @@ pub const AUDIT_REFUSED_PER_MINUTE_MAX: u64 = 120;
 /// under the 32 KB that the platform allows.
 pub const ASSERTION_BYTES_MAX: usize = 8 * 1024;
 
+/// Bits of an RSA key, at least (RFC 7518, section 3.3).
+pub const RSA_BITS_MIN: usize = 2_048;
+
 /// How far the clock of an identity provider may be ahead.
 pub const ASSERTION_EARLY_MS_MAX: u64 = 60_000;
 
