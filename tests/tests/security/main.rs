@@ -8,9 +8,10 @@ mod keys;
 mod live;
 mod logins;
 mod provider;
+mod retired;
 mod roles;
 mod sessions;
-mod retired;
+mod sniffing;
 mod tenants;
 mod tokens;
 
