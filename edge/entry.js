@@ -9,7 +9,7 @@ import Worker, { Coordinator, Ledger, Region, Registry } from "./worker.js";
 
 export { Coordinator, Ledger, Region, Registry };
 
-const { ready, decide, chores } = Worker.prototype;
+const { admits, misframed, ready, decide, chores } = Worker.prototype;
 
 // Set when wasm has stopped on a panic: the Worker then starts anew with its next request.
 const wasm = globalThis.__worker_init_state;
@@ -17,7 +17,7 @@ const wasm = globalThis.__worker_init_state;
 const CHECK = "/v1/check";
 const DECIDES = new Set([CHECK, `${CHECK}/batch`]);
 
-// Longer bodies are read piece by piece, up to the same bound (`CHECK_BODY_BYTES_MAX`).
+// Longer bodies, and those of another framing, are read piece by piece, up to the same bound (`CHECK_BODY_BYTES_MAX`).
 const BODY_BYTES_MAX = 65536;
 
 const JSON_TYPE = "application/json";
@@ -30,7 +30,31 @@ const pathOf = (url) => url.slice(url.indexOf("/", 8));
 const isPlain = (headers) => {
   const length = headers.get("content-length");
   const type = headers.get("content-type");
-  return length !== null && length <= BODY_BYTES_MAX && (type === JSON_TYPE || !!type?.startsWith(`${JSON_TYPE};`));
+  return (
+    length !== null &&
+    length >= 0 &&
+    length <= BODY_BYTES_MAX &&
+    !headers.has("transfer-encoding") &&
+    (type === JSON_TYPE || !!type?.startsWith(`${JSON_TYPE};`))
+  );
+};
+
+const NOTHING = new Uint8Array(0);
+
+// A body of that length, in one read that is cut off behind it: what is declared is no more than somebody's word. Nothing
+// where there is more.
+const read = async (request, length) => {
+  if (request.body === null) {
+    return NOTHING;
+  }
+  const reader = request.body.getReader({ mode: "byob" });
+  const { value = NOTHING } = await reader.readAtLeast(length + 1, new Uint8Array(length + 1));
+  if (value.byteLength <= length) {
+    return value;
+  }
+  // Nobody waits until who sends has stopped.
+  reader.cancel().catch(() => {});
+  return undefined;
 };
 
 const pinned = (headers, env) =>
@@ -39,12 +63,14 @@ const pinned = (headers, env) =>
 // The response of what `ready` has answered: a line whether there are chores, the body, and the values of three headers.
 const respondReady = (lines, batch) => {
   if (batch) {
-    return new Response(lines[1], { headers: { "content-type": JSON_TYPE, "cache-control": "no-store" } });
+    const headers = { "content-type": JSON_TYPE, "cache-control": "no-store", "x-content-type-options": "nosniff" };
+    return new Response(lines[1], { headers });
   }
   // Written at once: an object that grows is slower to read.
   const headers = {
     "content-type": JSON_TYPE,
     "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
     "ratelimit-policy": lines[2],
     ratelimit: lines[3],
   };
@@ -58,7 +84,11 @@ const respondReady = (lines, batch) => {
 const respond = (text) => {
   const lines = text.split("\n");
   const status = +lines[0];
-  const headers = { "content-type": status === 200 ? JSON_TYPE : PROBLEM_TYPE, "cache-control": "no-store" };
+  const headers = {
+    "content-type": status === 200 ? JSON_TYPE : PROBLEM_TYPE,
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+  };
   for (let at = 2; at < lines.length; at += 2) {
     headers[lines[at]] = lines[at + 1];
   }
@@ -68,8 +98,11 @@ const respond = (text) => {
 const answer = async (request, path, authorization, region, env, context) => {
   const { continent, longitude } = (region === undefined && request.cf) || {};
   const batch = path.length > CHECK.length;
-  const body = new Uint8Array(await request.arrayBuffer());
+  const body = await read(request, +request.headers.get("content-length"));
   try {
+    if (body === undefined) {
+      return respond(misframed());
+    }
     const held = ready(authorization, region, continent, longitude, batch, body);
     if (held !== undefined) {
       const lines = held.split("\n");
@@ -92,7 +125,7 @@ export default class extends WorkerEntrypoint {
     if (DECIDES.has(path) && request.method === "POST" && !wasm.criticalError) {
       const { headers } = request;
       const authorization = headers.get("authorization");
-      if (authorization !== null && isPlain(headers)) {
+      if (authorization !== null && isPlain(headers) && admits(authorization)) {
         return answer(request, path, authorization, pinned(headers, this.env), this.env, this.ctx);
       }
     }

@@ -18,14 +18,29 @@ use worker::worker_sys::Context as RawContext;
 use worker::{Context, Env, console_error};
 
 use crate::auth::admit_bearer;
-use crate::auth::bearer::Tokens;
+use crate::auth::bearer::{Tokens, token_of};
 use crate::http::failure::Failure;
 use crate::http::reply::Reply;
 use crate::isolate::request::RequestHandles;
-use crate::isolate::{at_one_instant, contact, regions};
+use crate::isolate::{at_one_instant, contact, is_known, regions};
 use crate::routes::check::Asked;
 use crate::routes::place::Whence;
 use crate::routes::ready;
+
+/// Whether a token is known, so that its bearer's body may be read: what is not takes the way of all requests, on which
+/// nothing is read before that is known.
+#[wasm_bindgen]
+#[must_use]
+pub fn admits(authorization: &str) -> bool {
+    token_of(authorization).is_some_and(is_known)
+}
+
+/// The answer to a body that is longer than its request says: the text of [`Reply::into_text`].
+#[wasm_bindgen]
+#[must_use]
+pub fn misframed() -> String {
+    Failure::Framing.reply().into_text()
+}
 
 /// Answers `POST /v1/check` (or its batch) from what this isolate holds: the text of [`ready::answer`], or nothing where it
 /// takes [`decide`] to answer.

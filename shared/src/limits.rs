@@ -275,6 +275,25 @@ pub const WAITERS_MAX: usize = 10_000;
 /// How long a login lasts.
 pub const SESSION_MS: u64 = 12 * 3_600_000;
 
+/// How far the clock of the isolate that opened a session may be ahead of the one that sees it. A session that says it
+/// lasts longer than a login does was not opened by Weir.
+pub const SESSION_EARLY_MS_MAX: u64 = 10_000;
+
+/// Ended sessions that are remembered, until each would have ended by itself. They travel with the tokens and are part of
+/// the same row: 300 kB. More than there may be tokens, so that some token has two when there are too many.
+pub const SESSIONS_ENDED_MAX: usize = 2 * TOKENS_MAX;
+
+/// How long a key that seals no more opens what it sealed: as long as a slot of a guard may be held without a word.
+pub const SEAL_KEPT_MS: u64 = GUARD_LEASE_MS_MAX;
+
+/// Keys that are kept, the one that seals among them. Who ends all sessions more often within [`SEAL_KEPT_MS`] gives the
+/// oldest up before their time: reservations of then stay charged, slots lapse.
+pub const SEALS_MAX: usize = 16;
+
+/// How many versions the key of a text may be ahead of an isolate's and still be asked for: as many as are kept. What is
+/// further ahead was made up.
+pub const SEALS_AHEAD_MAX: u64 = SEALS_MAX as u64;
+
 /// Bytes of the bootstrap token, at least: 32 bytes of even poor text hold more than 128 bits.
 pub const BOOTSTRAP_TOKEN_BYTES_MIN: usize = 32;
 
@@ -370,6 +389,9 @@ pub const AUDIT_REFUSED_PER_MINUTE_MAX: u64 = 120;
 /// Bytes of an identity provider's assertion. Those of Cloudflare Access have some 1,500; with it the other headers stay
 /// under the 32 KB that the platform allows.
 pub const ASSERTION_BYTES_MAX: usize = 8 * 1024;
+
+/// Bits of an RSA key, at least (RFC 7518, section 3.3).
+pub const RSA_BITS_MIN: usize = 2_048;
 
 /// How far the clock of an identity provider may be ahead.
 pub const ASSERTION_EARLY_MS_MAX: u64 = 60_000;

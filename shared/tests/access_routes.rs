@@ -199,14 +199,15 @@ fn only_what_operators_use_takes_a_browsers_session() {
 #[test]
 fn what_changes_something_is_never_asked_by_a_safe_method() {
     use Endpoint::{
-        PolicySave, Reset, SessionClose, SessionOpen, TenantDelete, TenantPatch, TokenCreate,
-        TokenRevoke,
+        PolicySave, Reset, SessionClose, SessionOpen, SessionsRevoke, TenantDelete, TenantPatch,
+        TokenCreate, TokenRevoke,
     };
     let changes = [
         PolicySave,
         Reset,
         SessionClose,
         SessionOpen,
+        SessionsRevoke,
         TenantDelete,
         TenantPatch,
         TokenCreate,

@@ -64,9 +64,9 @@ fn an_assertion_names_its_key_its_signature_and_whom_it_is_about() {
 }
 
 #[test]
-fn only_rs256_is_read_whatever_the_assertion_says_of_itself() {
+fn only_three_signatures_are_read_whatever_the_assertion_says_of_itself() {
     for alg in [
-        "none", "None", "NONE", "HS256", "RS384", "ES256", "rs256", "",
+        "none", "None", "NONE", "HS256", "RS384", "PS256", "ES384", "ES256K", "rs256", "eddsa", "",
     ] {
         let head = json!({ "alg": alg, "kid": "one" });
         assert_eq!(Assertion::read(&text(&head, &claims())), None, "{alg}");
@@ -74,6 +74,8 @@ fn only_rs256_is_read_whatever_the_assertion_says_of_itself() {
     for head in [
         json!({ "kid": "one" }),
         json!({ "alg": "RS256" }),
+        json!({ "alg": "RS256", "kid": "one", "crit": ["exp"] }),
+        json!({ "alg": "RS256", "kid": "one", "crit": [] }),
         json!([]),
         json!(1),
     ] {

@@ -34,6 +34,8 @@ fn saved(tokens: Vec<TokenRow>) -> SavedAccess {
         key: key().text(),
         tokens,
         bootstrap: true,
+        seals: Vec::new(),
+        ended: Vec::new(),
     }
 }
 

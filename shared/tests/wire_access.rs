@@ -40,6 +40,8 @@ fn access() -> SavedAccess {
         key: "K".to_owned(),
         tokens: vec![row()],
         bootstrap: false,
+        seals: Vec::new(),
+        ended: Vec::new(),
     }
 }
 

@@ -147,6 +147,11 @@ impl Client {
         }
     }
 
+    /// How it proves who it is.
+    pub fn credential(&self) -> &Credential {
+        &self.credential
+    }
+
     /// The address.
     pub fn origin(&self) -> &str {
         &self.origin

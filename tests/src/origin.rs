@@ -449,6 +449,13 @@ fn odd() -> Answer {
         ("set-cookie", "a=1; Path=/"),
         ("set-cookie", "b=2; Path=/"),
         ("keep-alive", "timeout=5"),
+        ("set-cookie", "weir_session=forged; Path=/"),
+        ("set-cookie", "__Host-weir_session=forged; Path=/; Secure"),
+        ("set-cookie", "=weir_session=forged; Path=/"),
+        ("set-cookie", " = __Host-weir_session = forged"),
+        ("set-cookie", "CF_Authorization=forged"),
+        ("clear-site-data", "\"*\""),
+        ("service-worker-allowed", "/"),
         ("x-origin", "yes"),
         ("ratelimit", "\"theirs\";r=1;t=1"),
     ] {

@@ -20,6 +20,9 @@ pub const TOKEN: &str = "bootstrap-token-of-the-tests-1234567";
 /// The header in which a request says what the platform says of it, where the setup allows that.
 pub const PLATFORM_HEADER: &str = "test-platform";
 
+/// The header in which a request says by which protocol it came, where the setup allows that.
+pub const PROTOCOL_HEADER: &str = "test-protocol";
+
 /// The regions of [`Setup::three_regions`].
 pub const REGIONS: [&str; 3] = ["wnam", "weur", "apac"];
 
@@ -126,7 +129,8 @@ impl Setup {
         }
     }
 
-    /// Lets requests say in [`PLATFORM_HEADER`], as JSON, what the platform says of a request (its `cf`).
+    /// Lets requests say in [`PLATFORM_HEADER`], as JSON, what the platform says of a request (its `cf`), and in
+    /// [`PROTOCOL_HEADER`] by which protocol it came.
     pub fn platform_header(self) -> Self {
         Self {
             platform_header: true,
@@ -406,7 +410,9 @@ fn config(setup: &Setup, services: &[Service], folder: &Path) -> Result<String> 
         );
     }
     let http = match setup.platform_header {
-        true => format!("cfBlobHeader = {PLATFORM_HEADER:?}"),
+        true => format!(
+            "cfBlobHeader = {PLATFORM_HEADER:?}, forwardedProtoHeader = {PROTOCOL_HEADER:?}"
+        ),
         false => String::new(),
     };
     let (mut sockets, mut workers) = (String::new(), String::new());

@@ -78,7 +78,9 @@ mod tests {
             E::PolicySave | E::TenantPatch | E::TenantDelete | E::Reset => {
                 "Change policy and tenants, reset"
             }
-            E::TokensList | E::TokenCreate | E::TokenRevoke => "Make and revoke tokens",
+            E::TokensList | E::TokenCreate | E::TokenRevoke | E::SessionsRevoke => {
+                "Make and revoke tokens"
+            }
             _ => "Read the console",
         }
     }

@@ -8,7 +8,7 @@ use crate::difference::{Row, of_changes, shown, words};
 use crate::format;
 
 /// Every action, with what it is called.
-pub const ACTIONS: [(Action, &str); 9] = [
+pub const ACTIONS: [(Action, &str); 11] = [
     (Action::PolicySave, "policy saved"),
     (Action::TenantPatch, "tenant changed"),
     (Action::TenantDelete, "tenant removed"),
@@ -16,6 +16,8 @@ pub const ACTIONS: [(Action, &str); 9] = [
     (Action::TokenCreate, "token made"),
     (Action::TokenRevoke, "token revoked"),
     (Action::SessionOpen, "logged in"),
+    (Action::SessionClose, "logged out"),
+    (Action::SessionsRevoke, "everybody logged out"),
     (Action::BootstrapUse, "bootstrap token used"),
     (Action::PolicyShip, "policy shipped"),
 ];

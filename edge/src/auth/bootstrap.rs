@@ -1,6 +1,5 @@
 //! The first admin token: the secret `WEIR_BOOTSTRAP_TOKEN` of the deployment.
 
-use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use weir_shared::access::grant::Principal;
@@ -55,15 +54,5 @@ impl BootstrapToken {
     #[must_use]
     pub fn is(&self, given: &str) -> bool {
         Sha256::digest(&self.0).ct_eq(&Sha256::digest(given)).into()
-    }
-
-    /// A keyed MAC (HMAC-SHA256, RFC 2104) of `message`; `purpose` keeps one use apart from another.
-    #[must_use]
-    pub fn mac(&self, purpose: &str, message: &str) -> Option<[u8; 32]> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.as_bytes()).ok()?;
-        mac.update(purpose.as_bytes());
-        mac.update(&[0]);
-        mac.update(message.as_bytes());
-        Some(mac.finalize().into_bytes().into())
     }
 }

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use weir_shared::access::grant::Principal;
 use weir_shared::access::role::Role;
+use weir_shared::access::session::Session;
 use weir_shared::limiting::reservation::Reservation;
 use weir_shared::wire::operator::SessionReply;
 
@@ -18,6 +19,8 @@ pub struct Caller {
     pub name: String,
     /// Until when a browser stays logged in; `None` for a bearer token, which ends when it is revoked.
     pub session: Option<SessionReply>,
+    /// The session, where Weir opened it: an identity provider's ends there.
+    pub opened: Option<Session>,
 }
 
 impl Caller {

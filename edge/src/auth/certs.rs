@@ -84,8 +84,8 @@ impl Keys {
     fn take(&mut self, fetched: Option<KeySet>, now: EpochMs) {
         self.asking = false;
         if let Some(set) = fetched {
-            let rsa = set.keys.into_iter().filter(|key| key.kty == "RSA");
-            self.keys = rsa.take(PROVIDER_KEYS_MAX).collect();
+            let usable = set.keys.into_iter().filter(PublicKey::is_of_signatures);
+            self.keys = usable.take(PROVIDER_KEYS_MAX).collect();
             self.fetched_at = Some(now);
         }
     }

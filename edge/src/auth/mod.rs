@@ -13,8 +13,7 @@ pub mod slot;
 pub mod visitor;
 
 mod certs;
-mod sealed;
-pub mod secrets;
+pub mod sealed;
 mod signature;
 
 use std::rc::Rc;
@@ -53,6 +52,7 @@ pub async fn admit(
         principal: known.principal,
         name: matched.name()?,
         session: known.session,
+        opened: known.opened,
     })
 }
 
@@ -72,6 +72,7 @@ pub async fn admit_bearer(
         principal: Rc::clone(&bearer.principal),
         name: String::new(),
         session: None,
+        opened: None,
     })
 }
 

@@ -108,7 +108,7 @@ pub async fn is_signed(
     assertion: &Assertion,
 ) -> Result<bool, Failure> {
     match certs::key(handles, url, &assertion.key_id).await? {
-        Some(key) => signature::holds(&key, assertion).await,
-        None => Ok(false),
+        Some(key) if key.verifies(assertion.algorithm) => signature::holds(&key, assertion).await,
+        _ => Ok(false),
     }
 }

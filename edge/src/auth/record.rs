@@ -71,6 +71,7 @@ pub fn denied(handles: &RequestHandles, by: &Principal, endpoint: Endpoint, targ
         Endpoint::TenantDelete => Action::TenantDelete,
         Endpoint::TokenCreate => Action::TokenCreate,
         Endpoint::TokenRevoke => Action::TokenRevoke,
+        Endpoint::SessionsRevoke => Action::SessionsRevoke,
         Endpoint::Reset => Action::StateReset,
         _ => return,
     };

@@ -1,28 +1,32 @@
-//! Reservations as text: what was charged, with a MAC that any isolate verifies by itself.
+//! Reservations as text: what was charged, so that any isolate can settle it by itself.
 
 use weir_shared::invalid::{Fault, Invalid};
 use weir_shared::limiting::reservation::Reservation;
-use worker::Env;
 
 use super::sealed;
 use crate::http::failure::Failure;
+use crate::isolate::request::RequestHandles;
 
-const PURPOSE: &str = "weir reservation 1";
+const PURPOSE: &str = "weir reservation 2";
 
 /// The text of a reservation.
 ///
 /// # Errors
-/// When the deployment has no secret, which no authenticated request meets.
-pub fn seal(env: &Env, reservation: &Reservation) -> Result<String, Failure> {
-    sealed::seal(env, PURPOSE, reservation)
+/// 503 while the deployment's keys are not known.
+pub fn seal(reservation: &Reservation) -> Result<String, Failure> {
+    sealed::seal(PURPOSE, reservation)
 }
 
 /// The reservation of a text.
 ///
 /// # Errors
-/// 400 for a text that this deployment did not make.
-pub fn open(env: &Env, text: &str) -> Result<Reservation, Failure> {
-    let reservation: Option<Reservation> = sealed::open(env, PURPOSE, text);
+/// 400 for a text that this deployment did not make, 503 while its keys are not known.
+pub async fn open(
+    handles: &RequestHandles,
+    region: &str,
+    text: &str,
+) -> Result<Reservation, Failure> {
+    let reservation: Option<Reservation> = sealed::open(handles, region, PURPOSE, text).await?;
     reservation.ok_or_else(|| {
         let fault = Fault::Unknown {
             name: text.chars().take(16).collect(),

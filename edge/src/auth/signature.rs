@@ -1,8 +1,8 @@
-//! Signatures of an identity provider, verified by the platform's WebCrypto: RSASSA-PKCS1-v1_5 with SHA-256.
+//! Signatures of an identity provider, verified by the platform's WebCrypto.
 
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{CryptoKey, SubtleCrypto, WorkerGlobalScope};
-use weir_shared::access::jwt::{Assertion, PublicKey};
+use weir_shared::access::jwt::{Algorithm, Assertion, PublicKey};
 use weir_shared::limits::CALL_MS_MAX;
 use worker::js_sys::{Array, JSON, Object, Promise, Reflect, global};
 use worker::wasm_bindgen_futures::JsFuture;
@@ -10,7 +10,18 @@ use worker::wasm_bindgen_futures::JsFuture;
 use crate::http::failure::Failure;
 use crate::objects::deadline::within;
 
-const ALGORITHM: &str = "RSASSA-PKCS1-v1_5";
+/// What WebCrypto is told of an algorithm, for a key and for a signature alike: what it does not need, it does not read.
+fn parameters(algorithm: Algorithm) -> &'static [(&'static str, &'static str)] {
+    match algorithm {
+        Algorithm::Rs256 => &[("name", "RSASSA-PKCS1-v1_5"), ("hash", "SHA-256")],
+        Algorithm::Es256 => &[
+            ("name", "ECDSA"),
+            ("namedCurve", "P-256"),
+            ("hash", "SHA-256"),
+        ],
+        Algorithm::EdDsa => &[("name", "Ed25519")],
+    }
+}
 
 /// Whether the assertion is signed with the key. A key that the platform does not take has signed nothing.
 ///
@@ -19,11 +30,15 @@ const ALGORITHM: &str = "RSASSA-PKCS1-v1_5";
 pub async fn holds(key: &PublicKey, assertion: &Assertion) -> Result<bool, Failure> {
     let scope: WorkerGlobalScope = global().unchecked_into();
     let subtle = scope.crypto().map_err(failure)?.subtle();
-    let Some(key) = import(&subtle, key).await? else {
+    let algorithm = Object::new();
+    for (name, value) in parameters(assertion.algorithm) {
+        Reflect::set(&algorithm, &(*name).into(), &(*value).into()).map_err(failure)?;
+    }
+    let Some(key) = import(&subtle, key, &algorithm).await? else {
         return Ok(false);
     };
-    let verifying = subtle.verify_with_str_and_u8_array_and_u8_array(
-        ALGORITHM,
+    let verifying = subtle.verify_with_object_and_u8_array_and_u8_array(
+        &algorithm,
         &key,
         &assertion.signature,
         assertion.signed.as_bytes(),
@@ -32,17 +47,17 @@ pub async fn holds(key: &PublicKey, assertion: &Assertion) -> Result<bool, Failu
     Ok(verified.is_ok_and(|verified| verified.is_truthy()))
 }
 
-async fn import(subtle: &SubtleCrypto, key: &PublicKey) -> Result<Option<CryptoKey>, Failure> {
+async fn import(
+    subtle: &SubtleCrypto,
+    key: &PublicKey,
+    algorithm: &Object,
+) -> Result<Option<CryptoKey>, Failure> {
     let jwk: Object = JSON::parse(&serde_json::to_string(key)?)
         .map_err(failure)?
         .unchecked_into();
-    let algorithm = Object::new();
-    for (name, value) in [("name", ALGORITHM), ("hash", "SHA-256")] {
-        Reflect::set(&algorithm, &name.into(), &value.into()).map_err(failure)?;
-    }
     let usages = Array::of1(&"verify".into());
     let importing = subtle
-        .import_key_with_object("jwk", &jwk, &algorithm, false, &usages)
+        .import_key_with_object("jwk", &jwk, algorithm, false, &usages)
         .map_err(failure)?;
     let imported = settled(importing).await?;
     Ok(imported.ok().and_then(|key| key.dyn_into().ok()))

@@ -4,15 +4,16 @@ use std::rc::Rc;
 
 use weir_shared::access::endpoint::{Method, Route};
 use weir_shared::access::grant::Principal;
+use weir_shared::access::session::{Judged, Session};
+use weir_shared::access::table::AccessTable;
 use weir_shared::wire::access::BOOTSTRAP;
 use weir_shared::wire::operator::SessionReply;
 use worker::Request;
 
 use super::bearer::{Bearer, Tokens, nobody_knows, token_of};
-use super::secrets::Secrets;
 use super::{bootstrap, provider, session};
 use crate::http::failure::Failure;
-use crate::isolate::access::access_with;
+use crate::isolate::access::{access_sealed, access_with};
 use crate::isolate::request::RequestHandles;
 use crate::isolate::{any_access, now};
 use crate::routes::place::Whence;
@@ -38,6 +39,8 @@ pub struct Known {
     pub ambient: bool,
     /// Until when, for a browser.
     pub session: Option<SessionReply>,
+    /// The session, where Weir opened it.
+    pub opened: Option<Session>,
 }
 
 impl Visitor<'_> {
@@ -51,6 +54,7 @@ impl Visitor<'_> {
                 principal: Rc::clone(&self.bearer(&text).await?.principal),
                 ambient: false,
                 session: None,
+                opened: None,
             });
         }
         if !self.route.takes_session() {
@@ -90,32 +94,47 @@ impl Visitor<'_> {
         self.tokens(&whence).region().await
     }
 
+    /// The tokens and keys of the deployment, as the region knows them.
+    ///
+    /// # Errors
+    /// 503 while they cannot be known.
+    pub async fn table(&self, region: &str) -> Result<Rc<AccessTable>, Failure> {
+        let whence = Whence::of(self.request, &self.handles.env)?;
+        let table = self.tokens(&whence).table(region).await?;
+        table.ok_or_else(nobody_knows)
+    }
+
     /// The session of the request, if its token is still valid and still operates the deployment.
     async fn session(&self) -> Result<Option<Known>, Failure> {
-        if self.request.headers().get("cookie")?.is_none() {
+        let Some(text) = session::text(self.request)? else {
             return Ok(None);
-        }
-        let read = || session::of(self.request, &Secrets::of(&self.handles.env), now());
-        // Nobody is asked about a cookie that none of the secrets has signed.
-        let known = any_access().is_some();
-        if known && read()?.is_none() {
+        };
+        // Nobody is asked about a cookie that none of the keys has sealed.
+        let known = any_access().map(|table| table.session(&text, now()));
+        if known == Some(Judged::Nothing) {
             return Ok(None);
         }
         let whence = Whence::of(self.request, &self.handles.env)?;
         let tokens = self.tokens(&whence);
         let region = tokens.region().await?;
-        let table = tokens.table(&region).await?;
-        let Some(session) = read()? else {
+        let mut table = tokens.table(&region).await?.ok_or_else(nobody_knows)?;
+        let mut judged = table.session(&text, now());
+        if let Judged::Newer { version } = judged
+            && let Some(later) = access_sealed(self.handles, &region, version).await?
+        {
+            judged = later.session(&text, now());
+            table = later;
+        }
+        let Judged::Open(session) = judged else {
             return Ok(None);
         };
-        let principal = if session.id == BOOTSTRAP {
+        let principal = if session.token == BOOTSTRAP {
             let open = tokens.bootstrap_open(&region).await?;
             open.then(bootstrap::principal)
         } else {
-            let table = table.ok_or_else(nobody_knows)?;
-            match table.principal(&session.id) {
+            match table.principal(&session.token) {
                 Some(principal) => Some(principal.clone()),
-                None => self.newer(&region, &session.id).await?,
+                None => self.newer(&region, &session.token).await?,
             }
         };
         let principal = principal.filter(|principal| principal.role.operates());
@@ -127,6 +146,7 @@ impl Visitor<'_> {
             }),
             principal: Rc::new(principal),
             ambient: true,
+            opened: Some(session),
         }))
     }
 
@@ -147,6 +167,7 @@ impl Visitor<'_> {
             }),
             principal: Rc::new(principal),
             ambient: true,
+            opened: None,
         }))
     }
 

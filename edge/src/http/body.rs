@@ -35,32 +35,41 @@ fn is_json(request: &Request) -> Result<bool, Failure> {
     Ok(essence.eq_ignore_ascii_case("application/json"))
 }
 
-/// A length that is declared and within the bound is read at once; anything else chunk by chunk, up to the bound.
+/// Whatever length is declared, the body is read chunk by chunk: up to that length, and to the bound.
 async fn bounded(request: &mut Request, bytes_max: usize) -> Result<Vec<u8>, Failure> {
     let declared = request.headers().get("content-length")?;
-    match declared.and_then(|length| length.parse::<usize>().ok()) {
-        Some(length) if length > bytes_max => return Err(Failure::TooLarge { bytes_max }),
-        Some(_) => {
-            let bytes = request.bytes().await?;
-            return if bytes.len() <= bytes_max {
-                Ok(bytes)
-            } else {
-                Err(Failure::TooLarge { bytes_max })
-            };
-        }
-        None => {}
+    let declared = declared.and_then(|length| length.parse::<usize>().ok());
+    if declared.is_some_and(|length| length > bytes_max) {
+        return Err(Failure::TooLarge { bytes_max });
     }
     if request.inner().body().is_none() {
         return Ok(Vec::new());
     }
     let mut stream = request.stream()?;
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(declared.unwrap_or(0));
     while let Some(chunk) = stream.next().await {
         let chunk = chunk?;
-        if bytes.len() + chunk.len() > bytes_max {
+        let got = bytes.len() + chunk.len();
+        if got > bytes_max {
             return Err(Failure::TooLarge { bytes_max });
+        }
+        if declared.is_some_and(|length| got > length) {
+            return Err(Failure::Framing);
         }
         bytes.extend_from_slice(&chunk);
     }
     Ok(bytes)
+}
+
+/// Refuses a request that says in two ways how long its body is: whoever goes by the other one reads another body
+/// (RFC 9112, section 6.3).
+///
+/// # Errors
+/// 400 for such a request.
+pub fn framed(request: &Request) -> Result<(), Failure> {
+    let headers = request.headers();
+    if headers.has("transfer-encoding")? && headers.has("content-length")? {
+        return Err(Failure::Framing);
+    }
+    Ok(())
 }

@@ -11,6 +11,8 @@ use super::reply::Reply;
 pub enum Failure {
     /// Malformed or out of range.
     Invalid(Invalid),
+    /// The body is not as long as the request says, or it says so in two ways.
+    Framing,
     /// No token, or one that is not valid.
     Unauthorized,
     /// Authenticated as someone who may not.
@@ -166,6 +168,7 @@ impl Failure {
     fn kind(&self) -> (u16, &'static str, &'static str) {
         match self {
             Self::Invalid(_) => (400, "invalid", "The request is not valid"),
+            Self::Framing => (400, "framing", "The length of the body is in doubt"),
             Self::Unauthorized => (401, "unauthorized", "A valid token is required"),
             Self::Forbidden { .. } => (403, "forbidden", "The token does not permit this"),
             Self::CrossSite { .. } => (403, "cross-site", "The request may come from another site"),
@@ -187,6 +190,11 @@ impl Failure {
     fn detail(&self) -> (String, Option<String>) {
         match self {
             Self::Invalid(refused) => (refused.to_string(), Some(refused.field.clone())),
+            Self::Framing => (
+                "Send `Content-Length` or `Transfer-Encoding`, and as many bytes as you say."
+                    .to_owned(),
+                None,
+            ),
             Self::Unauthorized => ("The token is missing or not valid.".to_owned(), None),
             Self::Forbidden { detail, field } => ((*detail).to_owned(), field.clone()),
             Self::CrossSite { detail } => ((*detail).to_owned(), None),

@@ -8,6 +8,12 @@ use super::failure::Failure;
 /// The media type of an answer that is no problem.
 const JSON: &str = "application/json";
 
+/// Keeps a browser from taking an answer for something else than it says (the Fetch standard, section 3.6).
+const SNIFFING: (&str, &str) = ("x-content-type-options", "nosniff");
+
+/// The status of an answer that opens a WebSocket.
+const SWITCHING_PROTOCOLS: u16 = 101;
+
 /// A header by name.
 pub type Header = (&'static str, String);
 
@@ -30,12 +36,18 @@ impl Reply {
     /// # Errors
     /// When the body cannot be written.
     pub fn json(status: u16, body: &impl Serialize) -> Result<Self, Failure> {
-        Ok(Self {
+        Ok(Self::text(status, serde_json::to_string(body)?))
+    }
+
+    /// An answer of JSON that is written already.
+    #[must_use]
+    pub fn text(status: u16, body: String) -> Self {
+        Self {
             status,
             media_type: JSON,
             headers: Vec::new(),
-            body: serde_json::to_string(body)?,
-        })
+            body,
+        }
     }
 
     /// The same with one header more.
@@ -53,7 +65,8 @@ impl Reply {
         let mut builder = ResponseBuilder::new()
             .with_status(self.status)
             .with_header("content-type", self.media_type)?
-            .with_header("cache-control", "no-store")?;
+            .with_header("cache-control", "no-store")?
+            .with_header(SNIFFING.0, SNIFFING.1)?;
         for (name, value) in &self.headers {
             builder = builder.with_header(name, value)?;
         }
@@ -88,4 +101,16 @@ impl Reply {
 /// When the platform refuses to build it.
 pub fn json(status: u16, body: &impl Serialize) -> Result<Response, Failure> {
     Ok(Reply::json(status, body)?.respond()?)
+}
+
+/// The same answer, for what it says it is and nothing else.
+///
+/// # Errors
+/// When the platform refuses the header.
+pub fn unsniffed(mut response: Response) -> Result<Response, Failure> {
+    // What follows is no answer of HTTP any more.
+    if response.status_code() != SWITCHING_PROTOCOLS {
+        response.headers_mut().set(SNIFFING.0, SNIFFING.1)?;
+    }
+    Ok(response)
 }

@@ -2,7 +2,7 @@
 
 use weir_shared::accounting::counters::{Charged, Decided};
 use weir_shared::accounting::pending::InWindow;
-use weir_shared::check::Check;
+use weir_shared::check::{Check, Item, Target};
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::limiting::key::SEPARATOR;
 use weir_shared::limiting::reservation::{Place as ReservedPlace, Reservation, Reserved};
@@ -21,6 +21,7 @@ use super::shard::question_id;
 use super::slot::{Taken, given, taken};
 use super::{now, with};
 use crate::auth::reservation::seal;
+use crate::auth::sealed;
 use crate::http::failure::Failure;
 use crate::http::ratelimit::{Promise, Standing};
 
@@ -77,16 +78,20 @@ impl Asker<'_> {
     /// Decides a question.
     ///
     /// # Errors
-    /// As [`Asker::plan`].
+    /// As [`Asker::plan`]; 503 for one that is answered with a text while the keys that seal it are not known.
     pub async fn answer(&self, check: &Check) -> Result<Answered, Failure> {
         let steps = steps(check, self.loaded, self.region)?;
+        let guarded = |item: &Item| matches!(item.target, Target::Guard(_));
+        if check.reserve || check.items.iter().any(guarded) {
+            sealed::ready()?;
+        }
         let outcome = self.decide(check, &steps).await?;
         let mut answered = self.answered(&steps, &outcome)?;
         if outcome.verdict.admitted {
             let tenant = check.tenant.as_deref();
             if check.reserve {
                 let reservation = self.reservation(tenant, &steps, &outcome, |_| true);
-                answered.body.reservation = Some(seal(&self.handles.env, &reservation)?);
+                answered.body.reservation = Some(seal(&reservation)?);
             }
             self.give_slot(check, &steps, &outcome, &mut answered.body)?;
         }
@@ -217,7 +222,7 @@ impl Asker<'_> {
     ) -> Result<(), Failure> {
         let tenant = check.tenant.as_deref().unwrap_or_default();
         for at in places(steps) {
-            if let Some(slot) = given(self.handles, (self.region, tenant), steps, outcome, at)? {
+            if let Some(slot) = given((self.region, tenant), steps, outcome, at)? {
                 body.slot = Some(slot.text);
                 body.expires_at = Some(slot.expires_at.0);
             }

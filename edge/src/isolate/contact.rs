@@ -133,7 +133,7 @@ async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>, token_wanted
             view.outbox.pending().used(&usage::drain());
             view.outbox.begin(sent_at)
         },
-        access_revision: view.tokens.revision(),
+        access_revision: view.tokens.told(),
         tokens_used: view.tokens.uses.take(TOKENS_USED_MAX, sent_at),
         token_wanted,
         overload: view.shares(sent_at),

@@ -16,6 +16,7 @@ pub mod overload;
 pub mod parts;
 pub mod plan;
 pub mod question;
+mod random;
 pub mod ready;
 pub mod region;
 pub mod request;
@@ -31,14 +32,15 @@ use std::rc::Rc;
 use weir_shared::access::table::AccessTable;
 use weir_shared::access::verified::Verified;
 use weir_shared::clock::MonotonicClock;
-use weir_shared::limits::{JSON_INTEGER_MAX, REGIONS_MAX};
+use weir_shared::limits::REGIONS_MAX;
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Revision};
 use weir_shared::wire::region::SavedPolicy;
-use worker::js_sys::{Date, Math};
+use worker::js_sys::Date;
 
 use crate::auth::bearer::Bearer;
 use crate::http::failure::Failure;
+use random::random;
 use region::RegionView;
 
 /// How long a request sleeps before it looks again, while another request's question is under way: twice as long each
@@ -173,6 +175,11 @@ pub fn was_verified(text: &str) -> bool {
     known.unwrap_or(false)
 }
 
+/// Whether a token is known to be one of those in force, as far as this isolate has heard.
+pub fn is_known(text: &str) -> bool {
+    any_access().is_some_and(|table| verified(text, table.revision()).is_some())
+}
+
 /// Remembers whose a token is that was verified by `revision`.
 pub fn remember(text: &str, bearer: Bearer, revision: Revision) -> Rc<Bearer> {
     ISOLATE.with(|isolate| match isolate.try_borrow_mut() {
@@ -212,8 +219,4 @@ pub fn forget(region: &str) {
 /// A random id. Random values are refused while the module loads, so it is drawn in the first request.
 fn holder_id() -> HolderId {
     HolderId(random())
-}
-
-fn random() -> u64 {
-    (Math::random() * JSON_INTEGER_MAX as f64) as u64
 }

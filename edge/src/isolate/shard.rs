@@ -4,21 +4,21 @@
 use futures_channel::oneshot;
 use futures_util::future::join_all;
 use weir_shared::limiting::verdict::verdict;
-use weir_shared::limits::{CALL_MS_MAX, JSON_INTEGER_MAX, UNDO_ATTEMPTS_MAX};
+use weir_shared::limits::{CALL_MS_MAX, UNDO_ATTEMPTS_MAX};
 use weir_shared::units::OpId;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::keys::{DecideBody, DecideReply, FinishBody};
-use worker::js_sys::Math;
 use worker::{Env, console_error};
 
 use super::answers::{Answers, Part, Rules};
+use super::random::random;
 use super::request::RequestHandles;
 use crate::objects::binding::{Address, KeyShard, call};
 use crate::objects::deadline::sleep;
 
 /// A name for a question that no other has.
 pub fn question_id() -> OpId {
-    OpId((Math::random() * JSON_INTEGER_MAX as f64) as u64)
+    OpId(random())
 }
 
 /// Asks one shard in the background; `None` comes when it does not answer in time.

@@ -44,9 +44,8 @@ pub struct Taken {
 /// The slot that an admitted request takes, of the dimension `at`, as text. `None` where that dimension takes none.
 ///
 /// # Errors
-/// When the deployment has no secret, which no authenticated request meets.
+/// 503 while the deployment's keys are not known.
 pub fn given(
-    handles: &RequestHandles,
     whose: (&str, &str),
     steps: &[Step<'_>],
     outcome: &Outcome,
@@ -56,7 +55,7 @@ pub fn given(
         return Ok(None);
     };
     Ok(Some(Given {
-        text: seal(&handles.env, &taken.slot)?,
+        text: seal(&taken.slot)?,
         expires_at: taken.expires_at,
     }))
 }

@@ -19,9 +19,9 @@ use weir_shared::wire::windows::{ClosedBody, ClosedReply, WindowsBody, WindowsRe
 
 use super::binding::{Call, Class};
 pub use super::registry::calls::{
-    AppendAudit, Appended, AuditLines, AuditPage, CreateToken, Created, DeleteTenant, ExportAudit,
-    ListTokens, PatchTenant, PushRules, Pushed, ReadAudit, ReadPolicy, RevokeToken, Revoked, Rules,
-    SavePolicy, Saved, VerifyAudit,
+    AppendAudit, Appended, AuditLines, AuditPage, CreateToken, Created, DeleteTenant, Done,
+    EndSession, EndSessions, ExportAudit, ListTokens, PatchTenant, PushRules, Pushed, ReadAudit,
+    ReadPolicy, RevokeToken, Revoked, Rules, SavePolicy, Saved, VerifyAudit,
 };
 
 macro_rules! calls {
@@ -54,6 +54,8 @@ calls! {
     DeleteTenant => Registry "delete-tenant" -> Saved;
     CreateToken => Registry "create-token" -> Created;
     RevokeToken => Registry "revoke-token" -> Revoked;
+    EndSession => Registry "end-session" -> Done;
+    EndSessions => Registry "end-sessions" -> Done;
     ListTokens => Registry "list-tokens" -> Vec<TokenView>;
     ReadAudit => Registry "read-audit" -> AuditPage;
     ExportAudit => Registry "export-audit" -> AuditLines;

@@ -94,9 +94,9 @@ async fn change(
 ) -> Result<Response, Failure> {
     let question: SlotRequest = body::json(request, CHECK_BODY_BYTES_MAX).await?;
     let question = SlotText::try_from(question)?;
-    let slot = open(&handles.env, &question.text, &caller.name)?;
-    caller.may_name(Some(&slot.tenant), "")?;
     let (region, loaded) = place(request, handles).await?;
+    let slot = open(handles, &region, &question.text, &caller.name).await?;
+    caller.may_name(Some(&slot.tenant), "")?;
     reply::json(200, &act(handles, (&region, &loaded), &slot, action).await?)
 }
 

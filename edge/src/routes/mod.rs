@@ -13,15 +13,30 @@ mod reserve;
 mod session;
 mod settle;
 
+use std::cell::OnceCell;
+
 use weir_shared::access::endpoint::{Access, Endpoint, Matched, Missed, Route, find};
 use weir_shared::openapi::document;
 use worker::{Context, Env, Request, Response, ResponseBuilder};
 
 use crate::auth::admit;
 use crate::auth::caller::Caller;
+use crate::http::body::framed;
 use crate::http::failure::Failure;
-use crate::http::reply;
+use crate::http::reply::{self, Reply};
 use crate::isolate::request::RequestHandles;
+
+/// Methods that nobody serves: what they ask for is between a client and the next hop, or tells a page what it sends
+/// along (RFC 9110, section 9.3.8).
+const REFUSED: [&str; 3] = ["CONNECT", "TRACE", "TRACK"];
+
+/// Methods that may be served.
+const SERVED: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+
+thread_local! {
+    /// The OpenAPI document, once somebody has asked for it.
+    static DOCUMENT: OnceCell<String> = const { OnceCell::new() };
+}
 
 /// Answers one request. Every failure is a problem answer; nothing escapes.
 ///
@@ -38,15 +53,21 @@ pub async fn serve(mut request: Request, env: Env, context: Context) -> worker::
 async fn route(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
     let path = request.path();
     let method = request.inner().method();
+    if REFUSED.contains(&method.as_str()) {
+        let allow = SERVED.to_owned();
+        return Err(Failure::Method { allow });
+    }
+    framed(request)?;
     let matched = match find(&method, &path) {
         Ok(matched) => matched,
         Err(Missed::Path) => return gateway::serve(request, handles).await,
         Err(Missed::Method { allow }) => return Err(Failure::Method { allow }),
     };
-    match matched.route.access {
+    let answered = match matched.route.access {
         Access::Public => public(request, handles, matched.route).await,
         Access::Roles(_) => private(request, handles, &matched).await,
-    }
+    };
+    reply::unsniffed(answered?)
 }
 
 /// What anyone may ask.
@@ -93,14 +114,22 @@ async fn answer(
         Endpoint::OwnFairness => own::read(request, handles, caller).await,
         Endpoint::Metrics => metrics::read(request, handles).await,
         Endpoint::SessionRead => session::read(caller),
-        Endpoint::SessionClose => session::close(),
+        Endpoint::SessionClose => session::close(request, handles, caller).await,
+        Endpoint::SessionsRevoke => session::revoke_all(request, handles, caller).await,
         _ => operator::answer(request, handles, endpoint, caller).await,
     }
 }
 
 fn openapi() -> Result<Response, Failure> {
-    let document = document().map_err(|miswritten| Failure::Internal(miswritten.0))?;
-    reply::json(200, &document)
+    let text = match DOCUMENT.with(|known| known.get().cloned()) {
+        Some(text) => text,
+        None => {
+            let document = document().map_err(|miswritten| Failure::Internal(miswritten.0))?;
+            let text = serde_json::to_string(&document)?;
+            DOCUMENT.with(|known| known.get_or_init(|| text).clone())
+        }
+    };
+    Ok(Reply::text(200, text).respond()?)
 }
 
 /// The console is an asset; the Worker only shows the way.

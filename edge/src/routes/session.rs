@@ -1,27 +1,30 @@
-//! `/operator/v1/session`: a console's login.
+//! `/operator/v1/session` and `/sessions/revoke`: a console's login, and its end.
 
 use serde_json::Value;
 use weir_shared::access::endpoint::Route;
 use weir_shared::audit::Action;
-use weir_shared::limits::OPERATOR_BODY_BYTES_MAX;
+use weir_shared::limits::{OPERATOR_BODY_BYTES_MAX, REFRESH_MS_MAX};
 use weir_shared::wire::access::BOOTSTRAP;
 use weir_shared::wire::audit::Outcome;
 use weir_shared::wire::operator::{SessionReply, SessionRequest};
 use worker::{Request, Response, ResponseBuilder, console_error};
 
+use super::operator::change::Change;
+use super::operator::registry;
+use super::place::place;
 use crate::auth::bearer::Bearer;
 use crate::auth::caller::Caller;
 use crate::auth::login::attempt;
 use crate::auth::record::{append, append_later, record};
-use crate::auth::secrets::Secrets;
 use crate::auth::session;
 use crate::auth::visitor::Visitor;
 use crate::http::failure::Failure;
 use crate::http::reply::Reply;
 use crate::http::{body, reply};
-use crate::isolate::now;
 use crate::isolate::request::RequestHandles;
-use crate::objects::calls::AppendAudit;
+use crate::isolate::{contact, now};
+use crate::objects::calls::{AppendAudit, Done, EndSession, EndSessions};
+use crate::objects::deadline::within;
 
 /// Opens a session for the token of somebody who operates the deployment. The audit log has every login, and what was
 /// refused.
@@ -53,9 +56,10 @@ pub async fn open(
             field: None,
         });
     }
+    // Nobody is recorded as logged in who cannot be.
+    let table = visitor.table(&region).await?;
     recorded(handles, &bearer).await?;
-    let opened = session::open(&Secrets::of(&handles.env), &bearer.id, now());
-    let (cookie, session) = opened.ok_or(Failure::Internal("no secret".to_owned()))?;
+    let (cookie, session) = session::open(request, &table, &bearer.id, now())?;
     let session = SessionReply {
         role: bearer.principal.role,
         name: bearer.principal.actor.clone(),
@@ -77,14 +81,58 @@ pub fn read(caller: &Caller) -> Result<Response, Failure> {
     reply::json(200, session)
 }
 
-/// Ends the session of the request in the browser.
+/// Ends the session of the request: in the registry first, then in the browser. Who comes with a bearer token, or by an
+/// identity provider, has none of Weir's to end.
 ///
 /// # Errors
-/// When the platform refuses to build a response.
-pub fn close() -> Result<Response, Failure> {
+/// 503 while the registry does not answer: the session goes on, and so does its cookie.
+pub async fn close(
+    request: &Request,
+    handles: &RequestHandles,
+    caller: &Caller,
+) -> Result<Response, Failure> {
+    if let Some(opened) = &caller.opened {
+        let change = Change::new(request, handles, caller, Action::SessionClose)?;
+        let body = EndSession {
+            token: opened.token.clone(),
+            id: opened.id.clone(),
+            expires_at: opened.expires_at,
+            author: change.author(),
+        };
+        let Done {} = registry(handles, &body).await?;
+        hear(request, handles).await?;
+    }
+    closed(request)
+}
+
+/// Ends every session of the deployment, that of the request among them.
+///
+/// # Errors
+/// 400, 503.
+pub async fn revoke_all(
+    request: &Request,
+    handles: &RequestHandles,
+    caller: &Caller,
+) -> Result<Response, Failure> {
+    let change = Change::new(request, handles, caller, Action::SessionsRevoke)?;
+    let author = change.author();
+    let Done {} = registry(handles, &EndSessions { author }).await?;
+    hear(request, handles).await?;
+    closed(request)
+}
+
+/// Hears of it in this isolate before it is answered: the region was told.
+async fn hear(request: &Request, handles: &RequestHandles) -> Result<(), Failure> {
+    let (region, _) = place(request, handles).await?;
+    let landing = contact::start(handles, &region, Vec::new())?;
+    let _late = within(REFRESH_MS_MAX, landing).await;
+    Ok(())
+}
+
+fn closed(request: &Request) -> Result<Response, Failure> {
     Ok(ResponseBuilder::new()
         .with_status(204)
-        .with_header("set-cookie", &session::close())?
+        .with_header("set-cookie", &session::close(request))?
         .with_header("cache-control", "no-store")?
         .empty())
 }

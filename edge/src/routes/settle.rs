@@ -18,7 +18,7 @@ use crate::isolate::settle::settle as settle_once;
 ///
 /// # Errors
 /// 400 for a reservation that this deployment did not make, 403 for one of another tenant, 409 for one whose time is over, 413, 415; 503 when
-/// the region that charged it does not answer.
+/// the region that charged it does not answer, or the deployment's keys are not known.
 pub async fn settle(
     request: &mut Request,
     handles: &RequestHandles,
@@ -26,12 +26,12 @@ pub async fn settle(
 ) -> Result<Response, Failure> {
     let question: SettleRequest = body::json(request, CHECK_BODY_BYTES_MAX).await?;
     let question = Settle::try_from(question)?;
-    let reservation = open(&handles.env, &question.reservation)?;
+    let (region, loaded) = place(request, handles).await?;
+    let reservation = open(handles, &region, &question.reservation).await?;
     caller.may_settle(&reservation)?;
     if now() >= reservation.expires_at {
         return Err(Failure::Expired);
     }
-    let (_, loaded) = place(request, handles).await?;
     let settled = settle_once(handles, &loaded, &reservation, question.actual).await?;
     reply::json(200, &settled)
 }

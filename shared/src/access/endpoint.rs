@@ -136,6 +136,8 @@ pub enum Endpoint {
     SessionOpen,
     /// Logs out.
     SessionClose,
+    /// Logs everybody out.
+    SessionsRevoke,
 }
 
 /// Who may use a route.
@@ -259,6 +261,12 @@ pub const ROUTES: &[Route] = {
         route(Get, "/operator/v1/session", SessionRead, READS),
         route(Post, "/operator/v1/session", SessionOpen, Public),
         route(Delete, "/operator/v1/session", SessionClose, READS),
+        route(
+            Post,
+            "/operator/v1/sessions/revoke",
+            SessionsRevoke,
+            ADMINISTERS,
+        ),
     ]
 };
 

@@ -1,5 +1,6 @@
-//! The assertion of an identity provider (Cloudflare Access): a JSON Web Token (RFC 7519) signed with RS256 (RFC 7518,
-//! section 3.3). Read and judged here; the signature is verified by whoever has the keys.
+//! The assertion of an identity provider (Cloudflare Access, the issuer of a route's tokens): a JSON Web Token (RFC 7519)
+//! signed with RS256, ES256 (RFC 7518, sections 3.3 and 3.4) or EdDSA (RFC 8037, section 3.1). Read and judged here; the
+//! signature is verified by whoever has the keys.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +10,49 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::json;
-use crate::limits::{ASSERTION_BYTES_MAX, ASSERTION_EARLY_MS_MAX, JSON_INTEGER_MAX};
+use crate::limits::{ASSERTION_BYTES_MAX, ASSERTION_EARLY_MS_MAX, JSON_INTEGER_MAX, RSA_BITS_MIN};
 use crate::policy::name::tenant_name;
 use crate::units::EpochMs;
 
-/// The one signature that is accepted. A token says by itself how it is signed, so anything else would be its choice.
-const ALGORITHM: &str = "RS256";
+/// Bytes of a coordinate of P-256, and of a public key of Ed25519.
+const COORDINATE_BYTES: usize = 32;
+
+/// The signatures that are accepted. A token says by itself how it is signed; its key says so, too, by its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    /// RSASSA-PKCS1-v1_5 with SHA-256.
+    Rs256,
+    /// ECDSA on P-256 with SHA-256.
+    Es256,
+    /// Ed25519.
+    EdDsa,
+}
+
+impl Algorithm {
+    const ALL: [Self; 3] = [Self::Rs256, Self::Es256, Self::EdDsa];
+
+    /// Its name in tokens and keys.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rs256 => "RS256",
+            Self::Es256 => "ES256",
+            Self::EdDsa => "EdDSA",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
 
 /// An assertion that nobody has verified yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assertion {
     /// Names the key that it says it is signed with.
     pub key_id: String,
+    /// How it says it is signed.
+    pub algorithm: Algorithm,
     /// What the signature is over.
     pub signed: String,
     /// The signature.
@@ -50,6 +82,9 @@ pub struct Identity {
 struct Head {
     alg: String,
     kid: String,
+    /// Fields that have to be understood (RFC 7515, section 4.1.11): none is.
+    #[serde(default)]
+    crit: Option<Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -78,7 +113,8 @@ enum Audience {
 }
 
 impl Assertion {
-    /// Reads an assertion; `None` for what is none, is too long, or is not signed with RS256.
+    /// Reads an assertion; `None` for what is none, is too long, is signed in another way than those of [`Algorithm`], or
+    /// asks for something to be understood that is not.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         if text.len() > ASSERTION_BYTES_MAX {
@@ -88,10 +124,11 @@ impl Assertion {
         let (head, claims) = signed.split_once('.')?;
         let bytes = |part: &str| URL_SAFE_NO_PAD.decode(part).ok();
         let head: Head = json::from_slice(&bytes(head)?).ok()?;
-        if head.alg != ALGORITHM {
+        if head.crit.is_some() {
             return None;
         }
         Some(Self {
+            algorithm: Algorithm::named(&head.alg)?,
             key_id: head.kid,
             signature: bytes(signature)?,
             claims: json::from_slice(&bytes(claims)?).ok()?,
@@ -148,17 +185,88 @@ pub struct KeySet {
     pub keys: Vec<PublicKey>,
 }
 
-/// One RSA key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// One key.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PublicKey {
-    /// Its name.
+    /// Its name; a key without one verifies nothing.
     pub kid: String,
-    /// The kind of key; only RSA keys verify anything here.
+    /// The kind of key: `RSA`, `EC` or `OKP`.
     pub kty: String,
-    /// The modulus.
-    #[serde(default)]
+    /// What it is for: `sig`, or another use.
+    #[serde(rename = "use", skip_serializing_if = "Option::is_none")]
+    pub intended: Option<String>,
+    /// What may be done with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_ops: Option<Vec<String>>,
+    /// The one algorithm that it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alg: Option<String>,
+    /// The modulus of an RSA key.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub n: String,
-    /// The exponent.
-    #[serde(default)]
+    /// The exponent of an RSA key.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub e: String,
+    /// The curve.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub crv: String,
+    /// The first coordinate of a point, or the public key.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub x: String,
+    /// The second coordinate.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub y: String,
+}
+
+impl PublicKey {
+    /// Whether it verifies any signature that is accepted.
+    #[must_use]
+    pub fn is_of_signatures(&self) -> bool {
+        Algorithm::ALL.into_iter().any(|one| self.verifies(one))
+    }
+
+    /// Whether it verifies signatures of that algorithm: it is of the kind and the strength, and meant for no other use.
+    ///
+    /// ```
+    /// use weir_shared::access::jwt::{Algorithm, PublicKey};
+    /// let key = PublicKey {
+    ///     kid: "one".to_owned(), kty: "OKP".to_owned(), crv: "Ed25519".to_owned(),
+    ///     x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo".to_owned(), ..PublicKey::default()
+    /// };
+    /// assert!(key.verifies(Algorithm::EdDsa) && !key.verifies(Algorithm::Es256));
+    /// let for_encryption = PublicKey { intended: Some("enc".to_owned()), ..key };
+    /// assert!(!for_encryption.verifies(Algorithm::EdDsa));
+    /// ```
+    #[must_use]
+    pub fn verifies(&self, algorithm: Algorithm) -> bool {
+        let is = |said: &Option<String>, due: &str| said.as_deref().is_none_or(|said| said == due);
+        let operations = self.key_ops.as_ref();
+        let may = operations.is_none_or(|all| all.iter().any(|one| one == "verify"));
+        let meant = is(&self.intended, "sig") && is(&self.alg, algorithm.name()) && may;
+        let kind = (self.kty.as_str(), self.crv.as_str());
+        let fits = match algorithm {
+            Algorithm::Rs256 => self.kty == "RSA" && bits(&self.n) >= RSA_BITS_MIN,
+            Algorithm::Es256 => {
+                kind == ("EC", "P-256") && is_coordinate(&self.x) && is_coordinate(&self.y)
+            }
+            Algorithm::EdDsa => kind == ("OKP", "Ed25519") && is_coordinate(&self.x),
+        };
+        meant && fits && !self.kid.is_empty()
+    }
+}
+
+/// Bits of a number in base64url; 0 for what is none.
+fn bits(number: &str) -> usize {
+    let bytes = URL_SAFE_NO_PAD.decode(number).unwrap_or_default();
+    let mut significant = bytes.iter().skip_while(|byte| **byte == 0);
+    match significant.next() {
+        Some(first) => 8 * (significant.count() + 1) - first.leading_zeros() as usize,
+        None => 0,
+    }
+}
+
+fn is_coordinate(text: &str) -> bool {
+    let bytes = URL_SAFE_NO_PAD.decode(text);
+    bytes.is_ok_and(|bytes| bytes.len() == COORDINATE_BYTES)
 }

@@ -1,11 +1,15 @@
-//! Who may do what: roles, and the one table of all routes.
+//! Who may do what: roles, the one table of all routes, tokens and sessions.
 
+pub mod ended;
 pub mod endpoint;
 pub mod grant;
 pub mod jwt;
 pub mod login;
+pub mod own_path;
 pub mod refresh;
 pub mod role;
+pub mod seal;
+pub mod session;
 pub mod table;
 pub mod token;
 pub mod uses;

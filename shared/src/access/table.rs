@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use super::ended::EndedSessions;
 use super::grant::Principal;
+use super::seal::SealKeys;
+use super::session::{Judged, Session};
 use super::token::{Refusal, Token, TokenKey};
 use crate::gather::gathered;
 use crate::invalid::{Fault, Invalid};
 use crate::limits::TOKENS_MAX;
-use crate::units::Revision;
+use crate::units::{EpochMs, Revision};
 use crate::wire::access::SavedAccess;
 
 /// Every token that is valid, by id.
@@ -17,6 +20,8 @@ pub struct AccessTable {
     key: TokenKey,
     bootstrap: bool,
     tokens: BTreeMap<String, (String, Principal)>,
+    seals: SealKeys,
+    ended: EndedSessions,
 }
 
 impl AccessTable {
@@ -61,6 +66,18 @@ impl AccessTable {
         self.key.mac_of(purpose, message)
     }
 
+    /// The keys of what callers keep.
+    #[must_use]
+    pub fn seals(&self) -> &SealKeys {
+        &self.seals
+    }
+
+    /// What a text that may be a session's comes to.
+    #[must_use]
+    pub fn session(&self, text: &str, now: EpochMs) -> Judged {
+        Session::judge(text, &self.seals, &self.ended, now)
+    }
+
     /// Whether it has a token of that id.
     #[must_use]
     pub fn has(&self, id: &str) -> bool {
@@ -91,6 +108,8 @@ impl TryFrom<&SavedAccess> for AccessTable {
             key,
             bootstrap: saved.bootstrap,
             tokens: gathered(tokens),
+            seals: SealKeys::try_from(saved.seals.as_slice())?,
+            ended: saved.ended.iter().collect(),
         })
     }
 }

@@ -21,7 +21,8 @@ pub const MAC_BYTES: usize = 16;
 /// Bytes of the key of the MAC (RFC 2104, section 3: as long as the hash).
 pub const KEY_BYTES: usize = 32;
 
-const PREFIX: &str = "weir_";
+/// How every token begins.
+pub const PREFIX: &str = "weir_";
 const PURPOSE: &[u8] = b"weir token 1\0";
 
 /// The key of the tokens' MAC.

@@ -6,6 +6,24 @@ use std::collections::BTreeMap;
 use crate::limits::{CALL_MS_MAX, TOKEN_ASK_MS, TOKENS_WANTED_MAX};
 use crate::units::EpochMs;
 
+/// How a question for the key of that version is written, among the ids of tokens: no id has a colon.
+///
+/// ```
+/// use weir_shared::access::wanted::{seal_of, seal_wanted};
+/// assert_eq!(seal_of(&seal_wanted(7)), Some(7));
+/// assert_eq!(seal_of("AQEBAQEBAQEBAQEB"), None);
+/// ```
+#[must_use]
+pub fn seal_wanted(version: u64) -> String {
+    format!("seal:{version}")
+}
+
+/// The version that a question is for; `None` for one for a token.
+#[must_use]
+pub fn seal_of(wanted: &str) -> Option<u64> {
+    wanted.strip_prefix("seal:")?.parse().ok()
+}
+
 /// What comes next for a request with a token that the isolate does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {

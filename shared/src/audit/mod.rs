@@ -29,6 +29,10 @@ pub enum Action {
     BootstrapUse,
     /// A login.
     SessionOpen,
+    /// A logout.
+    SessionClose,
+    /// All sessions ended at once.
+    SessionsRevoke,
     /// State of a limit, a meter or a tenant put back to its start.
     StateReset,
 }
@@ -50,6 +54,8 @@ impl Action {
             Self::TokenRevoke => "token.revoke",
             Self::BootstrapUse => "bootstrap.use",
             Self::SessionOpen => "session.open",
+            Self::SessionClose => "session.close",
+            Self::SessionsRevoke => "sessions.revoke",
             Self::StateReset => "state.reset",
         }
     }

@@ -2,12 +2,25 @@
 
 use super::address::{CONNECTING, FORWARDED_FOR, from_trusted};
 use super::facts::Facts;
+use crate::access::session::{COOKIE, COOKIE_LOCAL};
+use crate::access::token::PREFIX as TOKEN_PREFIX;
 use crate::limits::{FORWARDED_HOPS_MAX, GATEWAY_PASSES_MAX};
 use crate::policy::network::Cidr;
 use crate::policy::route::Origin;
 
-/// Weir's own cookie: the session of an operator, which is nobody else's business.
-pub const SESSION_COOKIE: &str = "weir_session";
+/// Cookies by which operators prove who they are, to Weir or to Cloudflare Access before it: nobody else's business.
+pub const OPERATOR_COOKIES: [&str; 6] = [
+    COOKIE,
+    COOKIE_LOCAL,
+    "CF_AppSession",
+    "CF_Authorization",
+    "CF_Binding",
+    "CF_Session",
+];
+
+/// Fields of an answer that speak for everything at the address, Weir's console too: where a script of the origin may
+/// work for the browser, and what the browser is to forget.
+const OF_ALL_PATHS: [&str; 2] = ["clear-site-data", "service-worker-allowed"];
 
 /// What a proxy calls itself in `via`.
 const PSEUDONYM: &str = "weir";
@@ -27,15 +40,33 @@ const HOP_BY_HOP: [&str; 11] = [
     "upgrade",
 ];
 
-/// Fields by which proxies say where a request comes from, besides those that begin with `x-forwarded-`. From whom the
-/// policy does not trust they are hearsay.
-const HEARSAY: [&str; 6] = [
+/// Fields by which proxies say where a request comes from and what it was before, besides those that begin with
+/// `x-forwarded-`. From whom the policy does not trust they are hearsay: a server that heeds them would take the request
+/// for another than the one that was decided.
+const HEARSAY: [&str; 23] = [
+    "client-ip",
+    "fastly-client-ip",
     "forwarded",
+    "proxy-client-ip",
     "true-client-ip",
+    "wl-proxy-client-ip",
     "x-client-ip",
     "x-cluster-client-ip",
+    "x-envoy-external-address",
+    "x-envoy-original-path",
+    "x-forwarded",
+    "x-host",
+    "x-http-host-override",
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
     "x-original-forwarded-for",
+    "x-original-host",
+    "x-original-method",
+    "x-original-uri",
+    "x-original-url",
     "x-real-ip",
+    "x-rewrite-url",
 ];
 
 /// What the forwarding headers say of a request.
@@ -49,8 +80,8 @@ pub struct Hop<'a> {
     pub scheme: &'a str,
 }
 
-/// The header fields that the origin gets. Those of one connection, the platform's (`cf-`) and Weir's own (`weir-`, the
-/// session cookie) are left out, as is `host`, which is the origin's own. `x-forwarded-for`, `-proto` and `-host` say
+/// The header fields that the origin gets. Those of one connection, the platform's (`cf-`) and Weir's own (`weir-`, its
+/// tokens, the cookies of operators) are left out, as is `host`, which is the origin's own. `x-forwarded-for`, `-proto` and `-host` say
 /// where the request comes from: what a trusted proxy said is kept, what anyone else said is replaced.
 #[must_use]
 pub fn request_headers(
@@ -62,19 +93,23 @@ pub fn request_headers(
     let mut kept = Vec::new();
     for (name, value) in headers {
         let name = name.to_ascii_lowercase();
-        let hearsay = HEARSAY.contains(&name.as_str()) || name.starts_with("x-forwarded-");
+        // Servers that know headers as variables take a low line for a hyphen: the name of any other field.
+        let hearsay = HEARSAY.contains(&name.as_str())
+            || name.starts_with("x-forwarded-")
+            || name.contains('_');
         let own = name.starts_with("cf-") || name == "host" || name == "via";
         if is_of_connection(&name, connection.as_deref())
             || is_weirs(&name)
             || own
             || replaced(&name)
             || (hearsay && !trusted)
+            || (name == "authorization" && has_token(&value))
         {
             continue;
         }
         if name != "cookie" {
             kept.push((name, value));
-        } else if let Some(cookies) = without_session(&value) {
+        } else if let Some(cookies) = without_operators(&value) {
             kept.push((name, cookies));
         }
     }
@@ -86,7 +121,8 @@ pub fn request_headers(
 }
 
 /// Whether a header field of the origin's answer reaches the client. `connection`: the answer's field of that name.
-/// Fields of rate limits are left out, as Weir writes its own: two would contradict each other.
+/// Fields of rate limits are left out, as Weir writes its own: two would contradict each other. Left out is also what
+/// would reach the operators' console at the same address: their cookies, and words about all its paths.
 ///
 /// ```
 /// use weir_shared::gateway::forwarding::keep_response_header;
@@ -99,8 +135,9 @@ pub fn keep_response_header(name: &str, value: &str, connection: Option<&str>) -
     let name = name.to_ascii_lowercase();
     let limits =
         name == "ratelimit" || name == "ratelimit-policy" || name.starts_with("x-ratelimit-");
-    let session = name == "set-cookie" && cookie_name(value) == SESSION_COOKIE;
-    !(is_of_connection(&name, connection) || is_weirs(&name) || limits || session)
+    let operators = name == "set-cookie" && sets_operators(value);
+    let of_all_paths = OF_ALL_PATHS.contains(&name.as_str());
+    !(is_of_connection(&name, connection) || is_weirs(&name) || limits || operators || of_all_paths)
 }
 
 /// The URL that is asked: the origin's, then the path, then the query with its `?`, if there is one.
@@ -168,14 +205,33 @@ fn is_of_connection(name: &str, connection: Option<&str>) -> bool {
     HOP_BY_HOP.contains(&name) || listed.any(|one| one.trim().eq_ignore_ascii_case(name))
 }
 
-/// The cookies of a `cookie` field without Weir's own; `None` when no other is left.
-fn without_session(cookies: &str) -> Option<String> {
+/// Whether a value of `authorization` has a token of Weir's, by how those begin.
+fn has_token(value: &str) -> bool {
+    let mut parts = value.split([' ', '\t', ',', '"', '=']);
+    parts.any(|part| {
+        let start = part.as_bytes().get(..TOKEN_PREFIX.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(TOKEN_PREFIX.as_bytes()))
+    })
+}
+
+/// The cookies of a `cookie` field without those of operators; `None` when no other is left.
+fn without_operators(cookies: &str) -> Option<String> {
     let kept = cookies.split(';').map(str::trim);
-    let kept = kept.filter(|one| !one.is_empty() && cookie_name(one) != SESSION_COOKIE);
+    let kept = kept.filter(|one| !one.is_empty() && !is_operators(one));
     let kept: Vec<&str> = kept.collect();
     (!kept.is_empty()).then(|| kept.join("; "))
 }
 
-fn cookie_name(cookie: &str) -> &str {
-    cookie.split('=').next().unwrap_or_default().trim()
+/// Whether a value of `set-cookie` would set a cookie of operators: also one without a name, as browsers send its value
+/// alone, which may read `name=value`.
+fn sets_operators(value: &str) -> bool {
+    let cookie = value.split(';').next().unwrap_or_default();
+    is_operators(cookie.trim_start_matches(|c: char| c == '=' || c.is_whitespace()))
+}
+
+fn is_operators(cookie: &str) -> bool {
+    let name = cookie.split('=').next().unwrap_or_default().trim();
+    OPERATOR_COOKIES
+        .iter()
+        .any(|own| own.eq_ignore_ascii_case(name))
 }

@@ -3,6 +3,7 @@
 use super::facts::Facts;
 use super::path::RequestPath;
 use super::problem::Refusal;
+use crate::access::own_path::is_own;
 use crate::policy::Policy;
 use crate::policy::route::{Origin, Route, Unrouted, split_port};
 
@@ -27,8 +28,11 @@ pub enum To<'a> {
 /// The first route that fits the request by host, path and method, or what the policy says of all others.
 ///
 /// # Errors
-/// 404 when nobody takes it, 400 when its path cannot be read or could be meant for different routes.
+/// 404 when nobody takes it and for paths that may be taken for Weir's own ([`is_own`]), 400 when its path cannot be read or could be meant for different routes.
 pub fn find<'a>(policy: &'a Policy, facts: &Facts<'_>) -> Result<Routed<'a>, Refusal> {
+    if is_own(facts.path) {
+        return Err(Refusal::no_route());
+    }
     let path = RequestPath::read(facts.path).map_err(|why| Refusal::path(why.detail()))?;
     let host = host(facts.host);
     let taking = |segments: &[String]| {

@@ -8,6 +8,7 @@ pub mod operations;
 use serde_json::{Map, Value, json};
 
 use crate::access::endpoint::{Access, ROUTES, Route};
+use crate::access::session::COOKIE;
 use crate::wire::problem::MEDIA_TYPE;
 use form::Miswritten;
 use forms::FORMS;
@@ -41,7 +42,7 @@ pub fn document() -> Result<Value, Miswritten> {
             "schemas": schemas,
             "securitySchemes": {
                 "token": { "type": "http", "scheme": "bearer" },
-                "session": { "type": "apiKey", "in": "cookie", "name": "weir_session" },
+                "session": { "type": "apiKey", "in": "cookie", "name": COOKIE },
             },
         },
     }))

@@ -335,7 +335,13 @@ pub fn operation(endpoint: Endpoint) -> Operation {
             &[400, 401, 403, 413, 415, 429, 503],
         ),
         E::SessionClose => Operation {
-            summary: "Logs out.",
+            summary: "Logs out: the session has ended everywhere within a second.",
+            refusals: &[503],
+            ..NOTHING
+        },
+        E::SessionsRevoke => Operation {
+            summary: "Logs everybody out: every session has ended everywhere within a second.",
+            refusals: &[400, 503],
             ..NOTHING
         },
     }

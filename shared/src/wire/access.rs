@@ -17,6 +17,65 @@ pub struct SavedAccess {
     pub tokens: Vec<TokenRow>,
     /// Whether the bootstrap token is accepted: until there is an admin's token.
     pub bootstrap: bool,
+    /// The keys of sessions, reservations and slots, the newest first. None where an earlier version wrote this.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seals: Vec<SealRow>,
+    /// Sessions that were ended before their time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<EndedSession>,
+}
+
+impl SavedAccess {
+    /// The revision that is told when more is asked for: none where the keys are missing, which an earlier version leaves
+    /// out.
+    #[must_use]
+    pub fn told(&self) -> Revision {
+        if self.seals.is_empty() {
+            Revision(0)
+        } else {
+            self.revision
+        }
+    }
+
+    /// Whether it says more than what is there by that revision, with or without keys.
+    #[must_use]
+    pub fn is_news(&self, revision: Revision, has_seals: bool) -> bool {
+        let completes = !has_seals && !self.seals.is_empty();
+        self.revision > revision || (completes && self.revision == revision)
+    }
+}
+
+/// A key by which a deployment seals what callers keep.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SealRow {
+    /// Its version: rises with every rotation.
+    pub version: u64,
+    /// The key, 32 bytes in base64url.
+    pub key: String,
+    /// Until when what it sealed is opened; absent while it seals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<EpochMs>,
+}
+
+impl std::fmt::Debug for SealRow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SealRow")
+            .field("version", &self.version)
+            .field("until", &self.until)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A session that was ended before its time, or all of one token's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndedSession {
+    /// The id of the token that it was opened with, or [`BOOTSTRAP`].
+    pub token: String,
+    /// Its own; absent where all of the token's are meant that end no later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// When it would have ended by itself.
+    pub expires_at: EpochMs,
 }
 
 impl std::fmt::Debug for SavedAccess {
@@ -25,6 +84,8 @@ impl std::fmt::Debug for SavedAccess {
             .field("revision", &self.revision)
             .field("tokens", &self.tokens)
             .field("bootstrap", &self.bootstrap)
+            .field("seals", &self.seals)
+            .field("ended", &self.ended)
             .finish_non_exhaustive()
     }
 }

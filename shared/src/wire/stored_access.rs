@@ -6,7 +6,7 @@ use super::access::{SavedAccess, TokenRow, TokenView};
 use super::exchange::VERSION;
 use super::stored::{Damaged, Row};
 use crate::access::token::is_id;
-use crate::limits::TOKENS_MAX;
+use crate::limits::{SEALS_MAX, SESSIONS_ENDED_MAX, TOKENS_MAX};
 use crate::units::EpochMs;
 
 /// Hexadecimal digits of a hash.
@@ -92,10 +92,16 @@ impl Row for StoredAccess {
     }
 
     fn consistent(&self) -> Result<(), Damaged> {
-        if self.access.tokens.len() <= TOKENS_MAX {
+        let access = &self.access;
+        let what = if access.tokens.len() > TOKENS_MAX {
+            "more tokens than there may be"
+        } else if access.seals.len() > SEALS_MAX {
+            "more keys than there may be"
+        } else if access.ended.len() > SESSIONS_ENDED_MAX {
+            "more ended sessions than there may be"
+        } else {
             return Ok(());
-        }
-        let what = "more tokens than there may be";
+        };
         Err(Damaged::Contradiction { what })
     }
 }

@@ -6,6 +6,7 @@ mod answers;
 mod costs;
 mod document;
 mod headers;
+mod operators;
 mod paths;
 mod refused;
 mod refused_forms;

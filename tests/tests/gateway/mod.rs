@@ -5,6 +5,8 @@ mod denials;
 mod failures;
 mod forwarding;
 mod held;
+mod near_misses;
+mod operators;
 mod overload;
 mod routing;
 mod settlement;

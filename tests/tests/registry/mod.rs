@@ -4,6 +4,7 @@ mod audit;
 mod changes;
 mod crash;
 mod outage;
+mod sessions;
 mod tokens;
 
 use std::time::Duration;

@@ -1,11 +1,17 @@
 //! Who may do what, and what is exported at all.
 
+mod cookies;
+mod endings;
 mod exports;
+mod framing;
+mod keys;
 mod live;
 mod logins;
 mod provider;
+mod retired;
 mod roles;
 mod sessions;
+mod sniffing;
 mod tenants;
 mod tokens;
 

@@ -50,6 +50,7 @@ const ROUTES: &str = "
     DELETE /operator/v1/tokens/AAAAAAAAAAAAAAAA          a
     GET    /operator/v1/session                          v e a
     POST   /operator/v1/session                          -
+    POST   /operator/v1/sessions/revoke                  a
     DELETE /operator/v1/session                          v e a
 ";
 
@@ -62,6 +63,9 @@ const NOWHERE: [&str; 6] = [
     "/operator/v1/tenants/a/b",
     "/v1/guards/queries/steal",
 ];
+
+/// Paths at which sessions begin and end.
+const ENDING: [&str; 2] = [SESSION, "/operator/v1/sessions/revoke"];
 
 struct Row {
     method: Method,
@@ -188,7 +192,12 @@ async fn sessions(root: &Client, staff: &[(Role, Client, String)]) {
                 csrf,
             })
         };
-        for row in Row::all() {
+        let out = with(false).log_out().await.unwrap();
+        assert_eq!(out.status, 403, "a page of another site logs out");
+        for row in Row::all()
+            .into_iter()
+            .filter(|row| !ENDING.contains(&row.path) || row.method == Method::GET)
+        {
             let operator = row.path.starts_with("/operator/");
             let due = if operator {
                 row.due(Some(*role))
@@ -204,7 +213,13 @@ async fn sessions(root: &Client, staff: &[(Role, Client, String)]) {
                     .await;
             }
         }
-        let out = with(false).log_out().await.unwrap();
-        assert_eq!(out.status, 403, "a page of another site logs out");
+        for row in Row::all()
+            .into_iter()
+            .filter(|row| ENDING.contains(&row.path))
+        {
+            let session = root.anonymous().log_in(token).await.unwrap().0;
+            let who = format!("a session of {}", role.name());
+            row.assert(&who, &session, row.due(Some(*role))).await;
+        }
     }
 }

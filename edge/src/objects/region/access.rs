@@ -25,6 +25,20 @@ impl Machine {
         access.map_or(Revision(0), |access| access.revision)
     }
 
+    /// The revision that the registry is told, to give what is newer: none where the keys are missing.
+    pub(super) fn access_told(&self) -> Revision {
+        self.access
+            .as_ref()
+            .map_or(Revision(0), |access| access.told())
+    }
+
+    /// Whether tokens say more than those in force.
+    fn is_news(&self, saved: &SavedAccess) -> bool {
+        let access = self.access.as_ref();
+        let has_seals = access.is_some_and(|access| !access.seals.is_empty());
+        saved.is_news(self.access_revision(), has_seals)
+    }
+
     /// The tokens, for an isolate that has an older revision.
     pub(super) fn access_beyond(&self, revision: Revision) -> Option<Rc<SavedAccess>> {
         let access = self.access.as_ref();
@@ -42,7 +56,7 @@ impl Machine {
 impl Core {
     /// Takes tokens that are newer than those in force: durable first, then in memory.
     pub(super) fn adopt_access(&self, saved: SavedAccess) -> Result<(), Refused> {
-        if self.with(|machine, _| machine.access_revision() >= saved.revision)? {
+        if self.with(|machine, _| !machine.is_news(&saved))? {
             return Ok(());
         }
         // What an isolate could not read is not handed on.

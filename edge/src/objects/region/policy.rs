@@ -5,6 +5,7 @@
 use std::rc::Rc;
 
 use weir_shared::access::refresh::{Known, Look};
+use weir_shared::access::wanted::seal_of;
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, TOKENS_MAX};
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, Revision};
@@ -39,9 +40,13 @@ impl Loaded {
 impl Machine {
     /// What to do for someone who, with `wanted`, has seen a token that may not be in the table.
     fn look(&mut self, wanted: Option<&str>, now: EpochMs) -> Look {
-        let has = |id: &str| {
-            let access = self.access.as_ref();
-            access.is_some_and(|access| access.tokens.iter().any(|row| row.id == id))
+        let has = |wanted: &str| {
+            self.access
+                .as_ref()
+                .is_some_and(|access| match seal_of(wanted) {
+                    Some(version) => access.seals.iter().any(|row| row.version >= version),
+                    None => access.tokens.iter().any(|row| row.id == wanted),
+                })
         };
         let known = Known {
             all: self.policy.is_some() && self.access.is_some(),
@@ -130,7 +135,7 @@ impl Core {
                 loaded.map_or_else(|| machine.name.clone(), |loaded| loaded.policy.home.clone());
             let ask = ReadPolicy {
                 policy_revision: machine.policy_revision(),
-                access_revision: machine.access_revision(),
+                access_revision: machine.access_told(),
                 region: machine.name.clone(),
                 tokens_used: machine.uses.take(TOKENS_MAX + 1, now),
             };

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use weir_shared::units::Revision;
+use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::access::{SavedAccess, TokenReply, TokenRequest, TokenUse};
 use weir_shared::wire::audit::{AuditEntry, AuditHead, Author, Outcome};
 use weir_shared::wire::holdings::Holdings;
@@ -195,6 +195,30 @@ pub struct ReadAudit {
     /// Only before this time, epoch milliseconds.
     pub to: Option<u64>,
 }
+
+/// Ends a session before its time.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct EndSession {
+    /// The id of the token that it was opened with.
+    pub token: String,
+    /// Its own.
+    pub id: String,
+    /// When it ends by itself.
+    pub expires_at: EpochMs,
+    /// Who ends it.
+    pub author: Author,
+}
+
+/// Ends every session.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct EndSessions {
+    /// Who ends them.
+    pub author: Author,
+}
+
+/// It is done, or was before.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Done {}
 
 /// Records of the audit log.
 #[derive(Debug, Serialize, Deserialize)]

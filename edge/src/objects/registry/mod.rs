@@ -1,9 +1,10 @@
-//! The registry: policies, tokens and the audit log. A change and its record are one transaction; then regions are told
+//! The registry: policies, tokens, the keys of what callers keep, and the audit log. A change and its record are one transaction; then regions are told
 //! at once, and they also ask by themselves.
 
 mod audit;
 pub mod calls;
 mod policy;
+mod sessions;
 mod tokens;
 
 use std::cell::RefCell;
@@ -19,8 +20,8 @@ use worker::{Date, DurableObject, Env, Request, Response, State, console_error, 
 
 use super::binding::{Address, call};
 use super::calls::{
-    AppendAudit, CreateToken, DeleteTenant, ExportAudit, ListTokens, PatchTenant, PushRules,
-    ReadAudit, ReadPolicy, RevokeToken, Rules, SavePolicy, VerifyAudit,
+    AppendAudit, CreateToken, DeleteTenant, EndSession, EndSessions, ExportAudit, ListTokens,
+    PatchTenant, PushRules, ReadAudit, ReadPolicy, RevokeToken, Rules, SavePolicy, VerifyAudit,
 };
 use super::server::{Arrived, Refused};
 use super::storage::Database;
@@ -44,11 +45,19 @@ struct Memory {
     clock: MonotonicClock,
     gate: Gate,
     bootstrap: BootstrapUses,
+    /// Whether the keys of what callers keep were seen to be whole.
+    sealed: bool,
 }
 
 impl DurableObject for Registry {
     fn new(state: State, env: Env) -> Self {
-        let schema = [policy::SCHEMA, tokens::SCHEMA, audit::SCHEMA].concat();
+        let schema = [
+            policy::SCHEMA,
+            tokens::SCHEMA,
+            sessions::SCHEMA,
+            audit::SCHEMA,
+        ]
+        .concat();
         Self {
             database: Database::open(&state, &schema),
             env,
@@ -88,6 +97,8 @@ impl Registry {
             DeleteTenant => delete_tenant;
             CreateToken => create_token;
             RevokeToken => revoke_token;
+            EndSession => end_session;
+            EndSessions => end_sessions;
         }
         None
     }

@@ -50,8 +50,8 @@ impl BootstrapUses {
 }
 
 /// What stands about all tokens in common.
-struct Common {
-    revision: Revision,
+pub(super) struct Common {
+    pub(super) revision: Revision,
     key: TokenKey,
 }
 
@@ -126,7 +126,10 @@ impl Registry {
         };
         let (common, _) = self.common_or_new()?;
         let delete = "DELETE FROM tokens WHERE id = ?";
-        let statements = vec![(delete, vec![call.id.as_str().into()]), replace(&common)];
+        // Its sessions have ended with it.
+        let ended = "DELETE FROM ended_sessions WHERE token = ?";
+        let id = || vec![call.id.as_str().into()];
+        let statements = vec![(delete, id()), (ended, id()), replace(&common)];
         let draft = draft(Outcome::Done).with_change(before, Json::Null);
         self.record(draft, statements)?;
         self.push_access().await?;
@@ -156,6 +159,7 @@ impl Registry {
             }
             None => return Err(Refused("the key of the tokens cannot be read".to_owned())),
         };
+        let common = self.with_seals(common)?;
         if common.revision <= revision {
             return Ok(None);
         }
@@ -179,6 +183,8 @@ impl Registry {
             key: common.key.text(),
             tokens,
             bootstrap,
+            seals: self.seals()?,
+            ended: self.ended()?,
         }))
     }
 
@@ -220,7 +226,7 @@ impl Registry {
         self.database.run(statement, values)
     }
 
-    async fn push_access(&self) -> Result<(), Refused> {
+    pub(super) async fn push_access(&self) -> Result<(), Refused> {
         let rules = Rules {
             policy: None,
             access: self.access_beyond(Revision(0))?,
@@ -246,7 +252,7 @@ impl Registry {
 
     /// What will stand about all tokens after a change, and whether the key is a new one: where none can be read. All
     /// tokens of the old one are then void, as those that were to be revoked must be.
-    fn common_or_new(&self) -> Result<(Common, bool), Refused> {
+    pub(super) fn common_or_new(&self) -> Result<(Common, bool), Refused> {
         if let Some(Common { revision, key }) = self.common()? {
             let revision = Revision(revision.0 + 1);
             return Ok((Common { revision, key }, false));
@@ -299,14 +305,14 @@ fn row(token: &Token, new: NewToken) -> TokenRow {
     }
 }
 
-fn replace(common: &Common) -> Statement {
+pub(super) fn replace(common: &Common) -> Statement {
     let statement = "INSERT OR REPLACE INTO access (id, revision, token_key) VALUES (1, ?, ?)";
     let values = vec![number(common.revision.0), common.key.text().into()];
     (statement, values)
 }
 
 /// Bytes from the platform's source of randomness.
-fn random<const N: usize>() -> Result<[u8; N], Refused> {
+pub(super) fn random<const N: usize>() -> Result<[u8; N], Refused> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)?;
     Ok(bytes)

@@ -22,6 +22,8 @@ use weir_shared::policy::route::{Origin, Route};
 use worker::{Request, Response, console_error};
 
 use super::place::place;
+use crate::auth::bearer::token_of;
+use crate::auth::bootstrap::BootstrapToken;
 use crate::http::failure::Failure;
 use crate::isolate::answer::{Answered, Asker};
 use crate::isolate::now;
@@ -189,6 +191,13 @@ impl Gate<'_> {
         })
     }
 
+    /// Whether somebody sends the deployment's first admin token, which has no form of its own, where nobody asked for it.
+    fn is_bootstrap(&self, authorization: &str) -> bool {
+        let token = token_of(authorization).unwrap_or_default();
+        let bootstrap = BootstrapToken::from_env(&self.handles.env);
+        bootstrap.is_some_and(|bootstrap| bootstrap.is(token))
+    }
+
     async fn forward(
         &self,
         request: &Request,
@@ -202,7 +211,8 @@ impl Gate<'_> {
             trusted: &self.loaded.policy.trusted_proxies,
             scheme: url.scheme(),
         };
-        let headers = request_headers(self.arrived.headers(), &hop);
+        let mut headers = request_headers(self.arrived.headers(), &hop);
+        headers.retain(|(name, value)| name != "authorization" || !self.is_bootstrap(value));
         // A body of these means nothing (RFC 9110, section 9.3.1), and the platform forwards none.
         let bodiless = matches!(self.arrived.method(), "GET" | "HEAD");
         let body = request.inner().body().filter(|_| !bodiless).map(|body| {

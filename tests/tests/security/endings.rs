@@ -1,0 +1,206 @@
+//! The end of sessions: by a logout, and of all at once.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use weir_shared::access::role::Role;
+use weir_tests::client::{Client, Credential};
+use weir_tests::fixtures::BUDGET;
+use weir_tests::witness::{Fault, Witness};
+use weir_tests::workerd::{Setup, TOKEN, Workerd};
+
+use crate::{CHECK, GUARD, POLICY, SETTLE, await_status, employ, policy, request};
+
+const REVOKE_ALL: &str = "/operator/v1/sessions/revoke";
+
+async fn deployment() -> (Workerd, Vec<Client>) {
+    let setup = Setup::isolates(&["weur", "weur", "apac"]);
+    let workerd = setup.start().await.unwrap();
+    workerd.apply(&policy()).await.unwrap();
+    let clients = workerd.clients().unwrap();
+    (workerd, clients)
+}
+
+/// The same session, at every isolate.
+fn everywhere(clients: &[Client], session: &Client) -> Vec<Client> {
+    let cookie = session.credential().clone();
+    clients
+        .iter()
+        .map(|client| client.with(cookie.clone()))
+        .collect()
+}
+
+async fn records(client: &Client, action: &str) -> Vec<Value> {
+    let path = format!("/operator/v1/audit?action={action}");
+    let page: Value = client.get(&path).await.unwrap().ok().unwrap();
+    page["entries"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn a_logout_ends_the_session_in_every_isolate_and_for_good() {
+    let (mut workerd, clients) = deployment().await;
+    let (_, ada) = employ(&clients[0], &request("ada", Role::Viewer)).await;
+    let (session, _) = clients[0].anonymous().log_in(&ada.token).await.unwrap();
+    let (other, _) = clients[1].anonymous().log_in(&ada.token).await.unwrap();
+    for holder in everywhere(&clients, &session) {
+        await_status(&holder, |status| status == 200).await;
+    }
+    let out = session.log_out().await.unwrap();
+    assert_eq!(out.status, 204, "{}", out.text());
+    let again = session.get(POLICY).await.unwrap();
+    assert_eq!(again.status, 401, "the isolate that was told");
+    for holder in everywhere(&clients, &session) {
+        await_status(&holder, |status| status == 401).await;
+    }
+    for holder in everywhere(&clients, &other) {
+        await_status(&holder, |status| status == 200).await;
+    }
+    let closed = records(&clients[0], "session.close").await;
+    assert_eq!(closed.len(), 1, "{closed:?}");
+    assert_eq!(closed[0]["actor"], "ada", "{closed:?}");
+    assert_eq!(closed[0]["target"], ada.view.id.as_str(), "{closed:?}");
+
+    workerd.restart().await.unwrap();
+    let clients = workerd.clients().unwrap();
+    for (holder, due) in everywhere(&clients, &session)
+        .iter()
+        .map(|holder| (holder, 401))
+        .chain(
+            everywhere(&clients, &other)
+                .iter()
+                .map(|holder| (holder, 200)),
+        )
+    {
+        await_status(holder, |status| status == due).await;
+    }
+}
+
+#[tokio::test]
+async fn a_logout_that_cannot_be_kept_is_not_said_to_be_done() {
+    let setup = Setup::isolates(&["weur"]).witnessed();
+    let workerd = setup.start().await.unwrap();
+    let client = workerd.client(0).unwrap();
+    let (session, _) = client.anonymous().log_in(TOKEN).await.unwrap();
+    let witness = workerd.witness().unwrap();
+    witness
+        .fault("Registry/end-session", Fault::Refuse, 1)
+        .await
+        .unwrap();
+    let out = session.log_out().await.unwrap();
+    assert_eq!(out.status, 503, "{}", out.text());
+    assert_eq!(out.header("set-cookie"), None, "the browser can try again");
+    assert_eq!(session.get(POLICY).await.unwrap().status, 200);
+    assert_eq!(session.log_out().await.unwrap().status, 204);
+    assert_eq!(session.get(POLICY).await.unwrap().status, 401);
+}
+
+#[tokio::test]
+async fn an_admin_ends_all_sessions_at_once_and_nothing_else() {
+    let (_workerd, clients) = deployment().await;
+    let root = &clients[0];
+    let (_, ada) = employ(root, &request("ada", Role::Viewer)).await;
+    let (_, bob) = employ(root, &request("bob", Role::Editor)).await;
+    let (of_ada, _) = clients[1].anonymous().log_in(&ada.token).await.unwrap();
+    let (of_bob, _) = clients[2].anonymous().log_in(&bob.token).await.unwrap();
+
+    let check = json!({ "tenant": "pro:a", "budget": BUDGET, "cost": 10, "reserve": true });
+    let reserved: Value = root.post(CHECK, &check).await.unwrap().ok().unwrap();
+    let guard = |action: &str| format!("/v1/guards/{GUARD}/{action}");
+    let asked = json!({ "tenant": "pro:a" });
+    let taken: Value = root
+        .post(&guard("acquire"), &asked)
+        .await
+        .unwrap()
+        .ok()
+        .unwrap();
+
+    for refused in [&of_ada, &of_bob] {
+        let reply = refused.post(REVOKE_ALL, &json!({})).await.unwrap();
+        assert_eq!(reply.status, 403, "{}", reply.text());
+    }
+    let reply = root
+        .send(root.request(Method::POST, REVOKE_ALL))
+        .await
+        .unwrap();
+    assert_eq!(reply.status, 204, "{}", reply.text());
+    for session in [&of_ada, &of_bob] {
+        for holder in everywhere(&clients, session) {
+            await_status(&holder, |status| status == 401).await;
+        }
+    }
+    let ended = records(root, "sessions.revoke").await;
+    let done: Vec<_> = ended
+        .iter()
+        .filter(|one| one["outcome"] == "done")
+        .collect();
+    assert_eq!(done.len(), 1, "{ended:?}");
+    assert_eq!(done[0]["actor"], "bootstrap", "{ended:?}");
+
+    // Whoever logs in now is known everywhere at once: no isolate takes the newer key for a forged one.
+    for client in &clients {
+        let (session, _) = client.anonymous().log_in(&ada.token).await.unwrap();
+        for holder in everywhere(&clients, &session) {
+            assert_eq!(holder.get(POLICY).await.unwrap().status, 200);
+        }
+        assert_eq!(
+            client
+                .with_token(&ada.token)
+                .get(POLICY)
+                .await
+                .unwrap()
+                .status,
+            200
+        );
+    }
+    // What was sealed before stays what it was.
+    let settlement = json!({ "reservation": reserved["reservation"], "actual": 4 });
+    let slot = json!({ "slot": taken["slot"] });
+    for client in &clients {
+        let settled = client.post(SETTLE, &settlement).await.unwrap();
+        assert_eq!(settled.status, 200, "{}", settled.text());
+        let renewed: Value = client
+            .post(&guard("renew"), &slot)
+            .await
+            .unwrap()
+            .ok()
+            .unwrap();
+        assert_eq!(renewed["held"], true, "{renewed}");
+    }
+}
+
+async fn calls(witness: &Witness) -> u64 {
+    witness.seen().await.unwrap().calls.values().sum()
+}
+
+/// A session that was sealed by a newer key than an isolate has heard of makes it ask, but not for every made-up one.
+#[tokio::test]
+async fn made_up_versions_of_keys_do_not_make_every_request_a_call() {
+    let setup = Setup::isolates(&["weur"]).witnessed();
+    let workerd = setup.start().await.unwrap();
+    let client = workerd.client(0).unwrap();
+    assert_eq!(client.get(POLICY).await.unwrap().status, 200);
+    let witness = workerd.witness().unwrap();
+    let before = calls(&witness).await;
+    let rounds: u64 = 40;
+    for round in 0..rounds {
+        for version in [2, 3, 17, 18, 1_000_000] {
+            let value = format!(
+                "{version}.9999999999999.{round:016}.bootstrap.{}",
+                "A".repeat(43)
+            );
+            let forged = client.with(Credential::Session {
+                cookie: format!("weir_session={value}"),
+                csrf: true,
+            });
+            assert_eq!(forged.get(POLICY).await.unwrap().status, 401);
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let calls = calls(&witness).await - before;
+    assert!(
+        calls < 2 * rounds,
+        "{calls} calls for {} made-up sessions",
+        5 * rounds
+    );
+}

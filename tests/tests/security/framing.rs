@@ -1,0 +1,222 @@
+//! Bodies that are not as long as their requests say, and bodies of nobody.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use weir_shared::limits::CHECK_BODY_BYTES_MAX;
+use weir_tests::client::Client;
+use weir_tests::clock;
+use weir_tests::fixtures::BUDGET;
+use weir_tests::workerd::{Setup, TOKEN, Workerd};
+
+use crate::{BATCH, CHECK, SESSION, SETTLE, policy};
+
+/// A check that is decided, with blanks up to so many bytes.
+fn check(bytes: usize) -> String {
+    let check = json!({ "tenant": "pro:a", "budget": BUDGET, "cost": 7 }).to_string();
+    format!("{check}{}", " ".repeat(bytes - check.len()))
+}
+
+async fn left(client: &Client) -> u64 {
+    let checked = client.check_budget("pro:a", BUDGET, 0).await.unwrap();
+    checked.decision.remaining
+}
+
+async fn deployment() -> (Workerd, Client) {
+    let workerd = Setup::isolates(&["weur"]).start().await.unwrap();
+    workerd.apply(&policy()).await.unwrap();
+    let client = workerd.client(0).unwrap();
+    (workerd, client)
+}
+
+fn head(path: &str, token: &str, framing: &str) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: weir\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/json\r\n{framing}\r\n\r\n"
+    )
+}
+
+#[tokio::test]
+async fn a_body_whose_length_is_said_in_two_ways_is_refused() {
+    let (_workerd, client) = deployment().await;
+    let before = left(&client).await;
+    for bytes in [100, 1_000, 1_000_000] {
+        let body = check(bytes);
+        let chunks = format!("{bytes:x}\r\n{body}\r\n0\r\n\r\n");
+        for path in [CHECK, BATCH, SETTLE, SESSION, "/v1/reserve", "/elsewhere"] {
+            for length in [10, bytes] {
+                let framing = format!("Content-Length: {length}\r\nTransfer-Encoding: chunked");
+                let request = format!("{}{chunks}", head(path, TOKEN, &framing));
+                let answer = client.send_raw(request.as_bytes()).await.unwrap();
+                assert!(
+                    answer.starts_with("HTTP/1.1 400"),
+                    "{path} {bytes}: {answer}"
+                );
+            }
+        }
+    }
+    assert_eq!(left(&client).await, before, "nothing was decided");
+}
+
+/// Another Worker sends what it likes over its binding, a false length too.
+const LIAR: &str = r#"
+export default {
+  async fetch(request, env) {
+    const { pathname } = new URL(request.url);
+    if (pathname === "/healthz") return new Response("ok");
+    const { text, bytes, said } = await request.json();
+    let left = bytes;
+    const body = new ReadableStream({
+      pull(controller) {
+        if (left === 0) return controller.close();
+        const chunk = left === bytes ? new TextEncoder().encode(text) : new Uint8Array(Math.min(left, 4096)).fill(32);
+        left -= Math.min(left, chunk.byteLength);
+        controller.enqueue(chunk);
+      },
+    });
+    const answer = await env.WEIR.fetch(`https://weir${pathname}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${env.WEIR_TOKEN}`,
+        "content-type": "application/json",
+        "content-length": `${said}`,
+      },
+      body,
+    });
+    return Response.json({ status: answer.status });
+  },
+};
+"#;
+
+#[tokio::test]
+async fn a_body_over_a_binding_is_not_believed_to_be_as_long_as_is_said() {
+    let setup = Setup::isolates(&["weur"]).probe(LIAR);
+    let workerd = setup.start().await.unwrap();
+    workerd.apply(&policy()).await.unwrap();
+    let (client, probe) = (workerd.client(0).unwrap(), workerd.probe().unwrap());
+    let text = json!({ "tenant": "pro:a", "budget": BUDGET, "cost": 7 }).to_string();
+    let before = left(&client).await;
+    for path in [CHECK, "/v1/reserve", SETTLE, SESSION] {
+        for (said, bytes) in [
+            (10, text.len()),
+            (text.len(), 100_000),
+            (text.len(), 5_000_000),
+            (CHECK_BODY_BYTES_MAX, 5_000_000),
+        ] {
+            let told = json!({ "text": text, "bytes": bytes, "said": said });
+            let asked = probe.request(Method::POST, path).json(&told);
+            let answer: Value = probe.send(asked).await.unwrap().ok().unwrap();
+            let status = answer["status"].as_u64().unwrap();
+            assert!(
+                [400, 413].contains(&status),
+                "{path} {said} {bytes}: {answer}"
+            );
+        }
+    }
+    assert_eq!(left(&client).await, before, "nothing was decided");
+}
+
+/// How many send at once, and how much each has to send.
+type Flood = (usize, usize);
+
+const MIB: usize = 1024 * 1024;
+
+/// Sends a body for as long as somebody reads it; what was answered, if anything.
+async fn send(address: &str, head: &str, bytes: usize) -> String {
+    let stream = TcpStream::connect(address).await.unwrap();
+    let (mut reader, mut writer) = stream.into_split();
+    let head = head.to_owned();
+    let sending = tokio::spawn(async move {
+        let chunk = vec![b' '; 64 * 1024];
+        let framed = [
+            format!("{:x}\r\n", chunk.len()).as_bytes(),
+            &chunk[..],
+            b"\r\n",
+        ]
+        .concat();
+        let mut sent = 0;
+        let mut alive = writer.write_all(head.as_bytes()).await.is_ok();
+        while alive && sent < bytes {
+            alive = writer.write_all(&framed).await.is_ok();
+            sent += chunk.len();
+        }
+        if alive {
+            let _gone = writer.write_all(b"0\r\n\r\n").await;
+        }
+    });
+    let mut answer = vec![0; 1_024];
+    let reading = tokio::time::timeout(Duration::from_secs(120), reader.read(&mut answer));
+    let read = reading.await.ok().and_then(Result::ok).unwrap_or(0);
+    sending.abort();
+    String::from_utf8_lossy(&answer[..read]).into_owned()
+}
+
+/// The most memory that workerd has while so many send so much at once, in KiB.
+async fn peak_kib(workerd: &Workerd, head: &str, (senders, bytes): Flood) -> (u64, Vec<String>) {
+    let address = format!("127.0.0.1:{}", workerd.port(0).unwrap());
+    let senders = (0..senders).map(|_| {
+        let (address, head) = (address.clone(), head.to_owned());
+        tokio::spawn(async move { send(&address, &head, bytes).await })
+    });
+    let senders: Vec<_> = senders.collect();
+    let mut peak = 0;
+    let start = clock::now();
+    while senders.iter().any(|sender| !sender.is_finished()) {
+        peak = peak.max(workerd.resident_kib().unwrap());
+        assert!(start.elapsed() < Duration::from_secs(180), "no end");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let mut answers = Vec::new();
+    for sender in senders {
+        answers.push(sender.await.unwrap());
+    }
+    (peak, answers)
+}
+
+/// What the same requests may cost in memory with endless bodies, beyond what they cost with small ones: 32 MiB, where
+/// the bodies together are 512 and more.
+const BEYOND_KIB: u64 = 32 * 1024;
+
+async fn assert_bounded((senders, bytes): Flood) {
+    let garbage = "x".repeat(TOKEN.len());
+    let both = "Content-Length: 10\r\nTransfer-Encoding: chunked";
+    let chunked = "Transfer-Encoding: chunked";
+    for (token, framing, due) in [
+        (garbage.as_str(), both, "400"),
+        (garbage.as_str(), chunked, "401"),
+        (TOKEN, both, "400"),
+        (TOKEN, chunked, "413"),
+    ] {
+        let (workerd, _client) = deployment().await;
+        let head = head(CHECK, token, framing);
+        let (control_kib, _) = peak_kib(&workerd, &head, (senders, 1_024)).await;
+        let (peak, answers) = peak_kib(&workerd, &head, (senders, bytes)).await;
+        println!(
+            "{senders} x {} MiB, {framing:?}: {peak} KiB, with small bodies {control_kib} KiB, {due}",
+            bytes / MIB
+        );
+        for answer in answers {
+            let status = format!("HTTP/1.1 {due}");
+            assert!(answer.starts_with(&status), "{framing:?}: {answer}");
+        }
+        assert!(
+            peak < control_kib + BEYOND_KIB,
+            "{framing:?}: {peak} KiB, with small bodies {control_kib}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_body_of_nobody_is_collected_whatever_length_it_says() {
+    assert_bounded((8, 64 * MIB)).await;
+}
+
+/// `cargo test -p weir-tests --test security flood -- --ignored --nocapture`
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "sends up to 20 GiB"]
+async fn a_flood_of_twenty_bodies_of_256_mib_is_not_collected() {
+    assert_bounded((20, 256 * MIB)).await;
+}
