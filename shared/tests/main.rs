@@ -102,6 +102,8 @@ mod overload_scenarios;
 #[cfg(not(target_arch = "wasm32"))]
 mod overload_simulation;
 #[cfg(not(target_arch = "wasm32"))]
+mod own_paths;
+#[cfg(not(target_arch = "wasm32"))]
 mod paced;
 #[cfg(not(target_arch = "wasm32"))]
 mod policy;
@@ -139,6 +141,8 @@ mod replay;
 mod rolling;
 #[cfg(not(target_arch = "wasm32"))]
 mod scale;
+#[cfg(not(target_arch = "wasm32"))]
+mod sessions;
 #[cfg(not(target_arch = "wasm32"))]
 mod shard;
 #[cfg(not(target_arch = "wasm32"))]

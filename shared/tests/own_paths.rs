@@ -1,7 +1,5 @@
 //! Paths that are Weir's own in every spelling, and paths beside them that are not.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use weir_shared::access::endpoint::ROUTES;
 use weir_shared::access::own_path::is_own;
 

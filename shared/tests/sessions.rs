@@ -1,7 +1,5 @@
 //! Sessions and whatever else the deployment seals: what opens them, when they end, and how they are kept.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use proptest::prelude::*;
 use weir_shared::access::ended::EndedSessions;
 use weir_shared::access::seal::{Opened, SealKey, SealKeys};

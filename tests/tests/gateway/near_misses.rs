@@ -5,7 +5,7 @@ use weir_tests::fixtures::with;
 use weir_tests::origin::Echo;
 use weir_tests::workerd::TOKEN;
 
-use crate::{Gateway, one_token, route};
+use crate::gateway::{Gateway, one_token, route};
 
 const NEAR_MISSES: &[&str] = &[
     "/v1/check/",

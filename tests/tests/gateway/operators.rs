@@ -3,7 +3,7 @@
 use reqwest::Method;
 use weir_tests::origin::Echo;
 
-use crate::{Gateway, one_token};
+use crate::gateway::{Gateway, one_token};
 
 #[tokio::test]
 async fn no_origin_gets_what_proves_an_operator() {

@@ -8,7 +8,7 @@ use weir_tests::clock;
 use weir_tests::storage::objects;
 use weir_tests::workerd::{Setup, TOKEN};
 
-use crate::AUDIT;
+use crate::registry::AUDIT;
 
 const POLICY: &str = "/operator/v1/policy";
 

@@ -6,7 +6,7 @@ use weir_tests::client::Client;
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{PROTOCOL_HEADER, Setup, TOKEN};
 
-use crate::{POLICY, SESSION};
+use crate::security::{POLICY, SESSION};
 
 async fn log_in(client: &Client, protocol: &str, host: &str) -> String {
     let asked = client

@@ -10,7 +10,7 @@ use weir_tests::fixtures::BUDGET;
 use weir_tests::witness::{Fault, Witness};
 use weir_tests::workerd::{Setup, TOKEN, Workerd};
 
-use crate::{CHECK, GUARD, POLICY, SETTLE, await_status, employ, policy, request};
+use crate::security::{CHECK, GUARD, POLICY, SETTLE, await_status, employ, policy, request};
 
 const REVOKE_ALL: &str = "/operator/v1/sessions/revoke";
 

@@ -12,7 +12,7 @@ use weir_tests::clock;
 use weir_tests::fixtures::BUDGET;
 use weir_tests::workerd::{Setup, TOKEN, Workerd};
 
-use crate::{BATCH, CHECK, SESSION, SETTLE, policy};
+use crate::security::{BATCH, CHECK, SESSION, SETTLE, policy};
 
 /// A check that is decided, with blanks up to so many bytes.
 fn check(bytes: usize) -> String {

@@ -6,7 +6,7 @@ use weir_tests::client::Client;
 use weir_tests::clock;
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::POLICY;
+use crate::security::POLICY;
 
 const AUDIENCE: &str = "the-application";
 

@@ -10,7 +10,7 @@ use weir_tests::client::{Client, Credential};
 use weir_tests::clock;
 use weir_tests::workerd::{Setup, Workerd};
 
-use crate::{GUARD, POLICY, SETTLE, TOKENS, employ, policy, request};
+use crate::security::{GUARD, POLICY, SETTLE, TOKENS, employ, policy, request};
 
 /// As long as the key of a MAC.
 const SECRET: &[u8; 32] = b"a-secret-that-was-written-down--";
@@ -26,7 +26,7 @@ async fn retired() -> (Workerd, Client, String) {
     workerd.apply(&policy()).await.unwrap();
     let root = workerd.client(0).unwrap();
     let (admin, made) = employ(&root, &request("admin", Role::Admin)).await;
-    crate::await_status(&root, |status| status == 401).await;
+    crate::security::await_status(&root, |status| status == 401).await;
     (workerd, admin, made.view.id)
 }
 

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 use weir_tests::fixtures::BUDGET;
 
-use crate::{CHECK, POLICY, SESSION, TOKENS, one_isolate, policy};
+use crate::security::{CHECK, POLICY, SESSION, TOKENS, one_isolate, policy};
 
 #[tokio::test]
 async fn no_answer_is_taken_for_something_else_than_it_says() {
