@@ -1,6 +1,6 @@
 //! Whether an output is still the one that its inputs give.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,21 @@ impl Fingerprint {
 
     /// Adds a file, or each file of a folder in the order of their names; `skip` are paths to leave out.
     pub(crate) fn tree(&mut self, base: &Path, path: &str, skip: &[&str]) -> Result<()> {
+        self.each(base, path, skip, &content)
+    }
+
+    /// The same by when each file was written and how long it is: quickly, and no less often than the content changes.
+    pub(crate) fn glance(&mut self, base: &Path, path: &str, skip: &[&str]) -> Result<()> {
+        self.each(base, path, skip, &glanced)
+    }
+
+    fn each(
+        &mut self,
+        base: &Path,
+        path: &str,
+        skip: &[&str],
+        read: &dyn Fn(&Path, &Metadata) -> Result<Vec<u8>>,
+    ) -> Result<()> {
         if skip.contains(&path) {
             return Ok(());
         }
@@ -37,10 +52,10 @@ impl Fingerprint {
         };
         if data.is_dir() {
             for name in names(&full)? {
-                self.tree(base, &format!("{path}/{name}"), skip)?;
+                self.each(base, &format!("{path}/{name}"), skip, read)?;
             }
         } else {
-            let content = fs::read(&full).with_context(|| format!("reading {}", full.display()))?;
+            let content = read(&full, &data)?;
             self.part(path.as_bytes());
             self.part(&content);
         }
@@ -57,6 +72,16 @@ impl Fingerprint {
         let digest = self.0.finalize();
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
+}
+
+fn content(file: &Path, _data: &Metadata) -> Result<Vec<u8>> {
+    fs::read(file).with_context(|| format!("reading {}", file.display()))
+}
+
+fn glanced(file: &Path, data: &Metadata) -> Result<Vec<u8>> {
+    let written = data.modified();
+    let written = written.with_context(|| format!("reading {}", file.display()))?;
+    Ok(format!("{written:?} {}", data.len()).into_bytes())
 }
 
 fn names(folder: &Path) -> Result<Vec<String>> {
@@ -150,6 +175,23 @@ mod tests {
         // Only the exact path: a module of the same name deeper down counts.
         let deep = [("src/a.rs", "one"), ("src/m/out/x", "2")];
         assert_ne!(print(&deep, &["src/out"]), print(&two, &["src/out"]));
+    }
+
+    #[test]
+    fn a_glance_sees_a_file_that_is_written_and_one_that_goes() {
+        let folder = folder(&[("src/a.rs", "one"), ("src/b.rs", "")]);
+        let glance = || {
+            let mut fingerprint = Fingerprint::new();
+            fingerprint.glance(folder.path(), "src", &[]).unwrap();
+            fingerprint.finish()
+        };
+        let before = glance();
+        assert_eq!(glance(), before);
+        fs::write(folder.path().join("src/a.rs"), "other").unwrap();
+        let written = glance();
+        assert_ne!(written, before);
+        fs::remove_file(folder.path().join("src/b.rs")).unwrap();
+        assert_ne!(glance(), written);
     }
 
     #[test]

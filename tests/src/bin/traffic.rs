@@ -1,7 +1,8 @@
 //! Demo traffic: a dozen tenants of three tiers in three regions, one of them a flood.
 //!
 //! `traffic --url http://127.0.0.1:8787 --token TOKEN [--seconds N]` sends about 250 checks a second to a local
-//! deployment until it is interrupted, and says every few seconds what came of them.
+//! deployment until it is interrupted, and says every few seconds what came of them: a check is admitted, denied or
+//! failed once, however often it was sent again; one is not sent where as many as are allowed at a time are under way.
 
 use std::net::IpAddr;
 use std::process::ExitCode;
@@ -14,8 +15,9 @@ use lexopt::prelude::*;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
-use weir_shared::wire::check::CheckRequest;
+use weir_shared::wire::check::{CheckRequest, DecisionBody};
 use weir_tests::client::{Client, budget_check, limit_check};
+use weir_tests::reply::Reply;
 use weir_tests::workerd::REGIONS;
 
 const HELP: &str = "usage: traffic --url URL --token TOKEN [--seconds N]\n\
@@ -23,6 +25,11 @@ const HELP: &str = "usage: traffic --url URL --token TOKEN [--seconds N]\n\
 
 /// Requests under way at a time.
 const CONCURRENCY_MAX: usize = 64;
+
+/// A request that a server which starts again did not take is sent again after this, doubled each time, so often: for
+/// six seconds in all.
+const AGAIN_PAUSE: Duration = Duration::from_millis(100);
+const AGAIN_MAX: u32 = 6;
 const REPORT_INTERVAL: Duration = Duration::from_secs(3);
 /// The longest run, a day: `--seconds` above it is taken for a mistake.
 const SECONDS_MAX: u64 = 86_400;
@@ -184,8 +191,7 @@ impl Source {
             let client = self.clients[(self.index + step) % REGIONS.len()].clone();
             let (request, tally) = (self.request(step), self.tally.clone());
             requests.spawn(async move {
-                let outcome = client.check(&request).await;
-                tally.count(outcome.map(|checked| checked.decision.allowed));
+                tally.count(ask(&client, &request, &tally).await);
                 drop(permit);
             });
         }
@@ -209,11 +215,43 @@ impl Source {
     }
 }
 
+/// Whether a check is admitted. It is sent again while the server starts again, as after a change of its code.
+async fn ask(client: &Client, request: &CheckRequest, tally: &Tally) -> Result<bool> {
+    let mut pause = AGAIN_PAUSE;
+    for _ in 0..AGAIN_MAX {
+        let answer = client.post("/v1/check", request).await;
+        if !starts_again(&answer) {
+            return allowed(answer);
+        }
+        tally.again.fetch_add(1, Ordering::Relaxed);
+        sleep(pause).await;
+        pause *= 2;
+    }
+    allowed(client.post("/v1/check", request).await)
+}
+
+/// Whether the server was between two lives. Wrangler says so of a request that the earlier life had not answered, and
+/// asks for it at once again; a port on which nobody listens yet refuses the connection.
+fn starts_again(answer: &Result<Reply>) -> bool {
+    match answer {
+        Ok(reply) => reply.status == 503 && reply.header("retry-after") == Some("0"),
+        Err(error) => {
+            let error = error.downcast_ref::<reqwest::Error>();
+            error.is_some_and(reqwest::Error::is_connect)
+        }
+    }
+}
+
+fn allowed(answer: Result<Reply>) -> Result<bool> {
+    Ok(answer?.ok::<DecisionBody>()?.allowed)
+}
+
 #[derive(Default)]
 struct Tally {
     admitted: AtomicU64,
     denied: AtomicU64,
     failed: AtomicU64,
+    again: AtomicU64,
     skipped: AtomicU64,
     last_failure: Mutex<Option<String>>,
 }
@@ -236,9 +274,14 @@ impl Tally {
     }
 
     fn line(&self) -> String {
-        let [admitted, denied, failed, skipped] =
-            [&self.admitted, &self.denied, &self.failed, &self.skipped]
-                .map(|counter| counter.load(Ordering::Relaxed));
+        let [admitted, denied, failed, again, skipped] = [
+            &self.admitted,
+            &self.denied,
+            &self.failed,
+            &self.again,
+            &self.skipped,
+        ]
+        .map(|counter| counter.load(Ordering::Relaxed));
         let last = self
             .last_failure
             .lock()
@@ -248,7 +291,7 @@ impl Tally {
             .map(|failure| format!("  ({failure})"))
             .unwrap_or_default();
         format!(
-            "admitted {admitted}  denied {denied}  failed {failed}  not sent {skipped}{failure}"
+            "admitted {admitted}  denied {denied}  failed {failed}  sent again {again}  not sent {skipped}{failure}"
         )
     }
 }
@@ -262,7 +305,73 @@ async fn report(tally: Arc<Tally>) {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
     use super::*;
+
+    /// What wrangler answers for a Worker that it has started again.
+    const RESTARTED: &str = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 0\r\nconnection: close\r\n\
+         content-length: 9\r\n\r\nrestarted";
+    const BUSY: &str = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\n\
+         content-length: 4\r\n\r\nbusy";
+
+    fn decided() -> String {
+        let body = r#"{"allowed":true,"limit":9,"remaining":8,"reset_at":1,"retry_after_ms":0,"binding":"tokens",
+            "reason":"admitted","region":"enam","window":1,"policy_revision":1}"#;
+        format!(
+            "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    }
+
+    /// What comes of a check that is answered so, once each time that it is sent; and how often it was sent again.
+    async fn asked(answers: Vec<String>) -> (Result<bool>, u64) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = tokio::spawn(async move {
+            for answer in answers {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut request = Vec::new();
+                while !request.ends_with(b"}") {
+                    stream.read_buf(&mut request).await.unwrap();
+                }
+                stream.write_all(answer.as_bytes()).await.unwrap();
+            }
+        });
+        let client = Client::new(format!("http://{address}")).unwrap();
+        let tally = Tally::default();
+        let outcome = ask(&client, &budget_check("acme", BUDGET, 1), &tally).await;
+        server.await.unwrap();
+        (outcome, tally.again.into_inner())
+    }
+
+    #[tokio::test]
+    async fn a_check_that_a_restart_cut_off_is_sent_again_and_counted_once() {
+        let answers = vec![RESTARTED.to_owned(), RESTARTED.to_owned(), decided()];
+        let (outcome, again) = asked(answers).await;
+        assert!(outcome.unwrap());
+        assert_eq!(again, 2);
+    }
+
+    #[tokio::test]
+    async fn what_the_server_itself_refuses_is_a_failure_at_once() {
+        let (outcome, again) = asked(vec![BUSY.to_owned()]).await;
+        assert!(outcome.unwrap_err().to_string().contains("503"));
+        assert_eq!(again, 0);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_not_there_is_waited_for_and_then_a_failure() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        drop(listener);
+        let client = Client::new(format!("http://{address}")).unwrap();
+        let tally = Tally::default();
+        let outcome = ask(&client, &budget_check("acme", BUDGET, 1), &tally).await;
+        assert!(outcome.is_err());
+        assert_eq!(tally.again.into_inner(), u64::from(AGAIN_MAX));
+    }
 
     fn parse(arguments: &[&str]) -> Result<Option<Options>> {
         Options::parse(lexopt::Parser::from_args(arguments))

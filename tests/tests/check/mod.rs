@@ -6,6 +6,7 @@ mod forms;
 mod headers;
 mod limit;
 mod shipped;
+mod told;
 mod ways;
 
 use serde_json::Value;

@@ -1,11 +1,14 @@
 //! `dev`: Weir on this machine, on the real runtime.
 
+mod changes;
 mod group;
 mod health;
+mod serving;
 mod traffic;
 mod variables;
 
 use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,13 +17,18 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use self::changes::Changes;
 use self::group::Group;
+use self::serving::Serving;
 use crate::args::{DevOptions, Selection};
 use crate::clock::Stopwatch;
 use crate::environment::Environment;
 use crate::{build, paths, progress, setup};
 
 const POLL: Duration = Duration::from_millis(100);
+
+/// Polls between two looks at the sources: a second.
+const LOOK_POLLS: u32 = 10;
 
 /// The first start builds nothing, but a busy machine may take its time.
 const START_SECONDS_MAX: u64 = 120;
@@ -29,23 +37,38 @@ const START_SECONDS_MAX: u64 = 120;
 pub(crate) fn run(options: DevOptions) -> Result<ExitCode> {
     check_port(options.port)?;
     let environment = setup::for_builds()?;
+    // Before the build: what is edited during it is built again.
+    let changes = Changes::new(build::sources_print()?);
     build::build(Selection::BOTH, &environment)?;
     if options.demo {
         traffic::build(&environment)?;
     }
-    let token = variables::ensure(&paths::root().join(".dev.vars"))?;
+    let variables = paths::root().join(".dev.vars");
+    let token = variables::ensure(&variables)?;
+    let serving = Serving::new(paths::root(), paths::local("serve"));
+    serving.publish()?;
+    let settings = serving.settings()?;
     let url = format!("http://{}:{}", Ipv4Addr::LOCALHOST, options.port);
     let stop = on_stop_signal()?;
-    let mut wrangler = Group::spawn("wrangler", &mut wrangler(&environment, options.port)?)?;
+    let mut command = wrangler(&environment, &settings, &variables, options.port)?;
+    let mut wrangler = Group::spawn("wrangler", &mut command)?;
     if !wait_until_ready(&mut wrangler, options.port, &stop)? {
         return Ok(ExitCode::SUCCESS);
     }
     announce(&url, &token);
-    let mut demo = options
+    let demo = options
         .demo
         .then(|| traffic::start(&environment, &url, &token))
         .transpose()?;
-    watch(&mut wrangler, &mut demo, &stop)
+    let session = Session {
+        environment: &environment,
+        serving,
+        changes,
+        wrangler,
+        building: None,
+        demo,
+    };
+    session.watch(&stop)
 }
 
 /// Fails before the builds rather than after them.
@@ -65,9 +88,16 @@ fn on_stop_signal() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-fn wrangler(environment: &Environment, port: u16) -> Result<std::process::Command> {
+fn wrangler(
+    environment: &Environment,
+    settings: &Path,
+    variables: &Path,
+    port: u16,
+) -> Result<std::process::Command> {
     let mut wrangler = environment.command("wrangler")?;
-    wrangler.args(["dev", "--local", "--ip", "127.0.0.1", "--port"]);
+    wrangler.arg("dev").arg("--config").arg(settings);
+    wrangler.arg("--env-file").arg(variables);
+    wrangler.args(["--local", "--ip", "127.0.0.1", "--port"]);
     wrangler.arg(port.to_string());
     wrangler.arg("--persist-to").arg(paths::local("state"));
     wrangler.arg("--show-interactive-dev-session=false");
@@ -106,22 +136,68 @@ fn announce(url: &str, token: &str) {
     println!();
 }
 
-/// Returns when the user stops it or the server ends.
-fn watch(wrangler: &mut Group, demo: &mut Option<Group>, stop: &AtomicBool) -> Result<ExitCode> {
-    while !stop.load(Ordering::Relaxed) {
-        if let Some(status) = wrangler.exited()? {
-            bail!("wrangler ended ({status})");
+/// What runs until the end.
+struct Session<'a> {
+    environment: &'a Environment,
+    serving: Serving,
+    changes: Changes,
+    wrangler: Group,
+    building: Option<Group>,
+    demo: Option<Group>,
+}
+
+impl Session<'_> {
+    /// Returns when the user stops it or the server ends.
+    fn watch(mut self, stop: &AtomicBool) -> Result<ExitCode> {
+        for poll in 1u32.. {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            if let Some(status) = self.wrangler.exited()? {
+                bail!("wrangler ended ({status})");
+            }
+            self.tend_demo()?;
+            self.tend_build(poll.is_multiple_of(LOOK_POLLS))?;
+            thread::sleep(POLL);
         }
-        if let Some(running) = demo
+        progress::note("stopping");
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn tend_demo(&mut self) -> Result<()> {
+        if let Some(running) = &mut self.demo
             && let Some(status) = running.exited()?
         {
             progress::note(&format!("the demo traffic ended ({status}); Weir goes on"));
-            *demo = None;
+            self.demo = None;
         }
-        thread::sleep(POLL);
+        Ok(())
     }
-    progress::note("stopping");
-    Ok(ExitCode::SUCCESS)
+
+    /// Builds what has changed, one build at a time. What was built before is served meanwhile, and further on where
+    /// the build fails.
+    fn tend_build(&mut self, look: bool) -> Result<()> {
+        if let Some(running) = &mut self.building {
+            if let Some(status) = running.exited()? {
+                self.building = None;
+                self.built(status.success())?;
+            }
+        } else if look && self.changes.look(build::sources_print()?) {
+            let mut cargo = self.environment.command("cargo")?;
+            cargo.args(["xtask", "build"]);
+            self.building = Some(Group::spawn("the build", &mut cargo)?);
+        }
+        Ok(())
+    }
+
+    fn built(&self, well: bool) -> Result<()> {
+        if !well {
+            progress::note("the build failed; what was built before is served further on");
+        } else if self.serving.publish()? {
+            progress::note("the Worker is started again with what was built");
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
