@@ -8,7 +8,7 @@ use weir_tests::fixtures::{BUDGET, policy};
 use weir_tests::socket::Socket;
 use weir_tests::workerd::{Setup, TOKEN};
 
-use crate::{LONG_MS, deployment};
+use crate::check::{LONG_MS, deployment};
 
 const TENANT: &str = "pro:hooli";
 
