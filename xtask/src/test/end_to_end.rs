@@ -12,10 +12,19 @@ use crate::environment::Environment;
 const PACKAGE: [&str; 1] = ["weir-tests"];
 const PROFILE: &str = "e2e";
 
+/// What happens to a test that fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Retries {
+    /// What the profile says: a load that judges how far windows are used has a second try, and is told as flaky.
+    AsConfigured,
+    /// Each failure counts.
+    None,
+}
+
 /// All of them, once.
 pub(super) fn run(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
     prepare(bench, environment)?;
-    once(bench, environment)
+    once(bench, environment, Retries::AsConfigured)
 }
 
 /// Builds what is tested, and the tests.
@@ -28,6 +37,14 @@ pub(super) fn prepare(bench: &mut Workbench<'_>, environment: &Environment) -> R
 }
 
 /// All of them, on what is built.
-pub(super) fn once(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
-    bench.test(nextest(environment, PROFILE, &PACKAGE, &[])?)
+pub(super) fn once(
+    bench: &mut Workbench<'_>,
+    environment: &Environment,
+    retries: Retries,
+) -> Result<()> {
+    let more: &[&str] = match retries {
+        Retries::AsConfigured => &[],
+        Retries::None => &["--retries", "0"],
+    };
+    bench.test(nextest(environment, PROFILE, &PACKAGE, more)?)
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use anyhow::{Result, bail};
 
-use super::end_to_end;
+use super::end_to_end::{self, Retries};
 use super::steps::Step;
 use super::workbench::Workbench;
 use crate::clock::{Elapsed, Stopwatch};
@@ -84,12 +84,11 @@ pub(super) fn run(
         }
         for turn in 1..=times {
             let watch = Stopwatch::start();
-            let mut output = Vec::new();
+            let mut output = Kept::new(to);
             let mut bench = Workbench::of(Step::EndToEnd, &mut output)?;
-            let result = end_to_end::once(&mut bench, environment);
+            let result = end_to_end::once(&mut bench, environment, Retries::None);
             drop(bench);
-            to.write_all(&output)?;
-            flakes.add(&result, &String::from_utf8_lossy(&output));
+            flakes.add(&result, &String::from_utf8_lossy(&output.kept));
             let Elapsed(time) = watch.elapsed();
             writeln!(to, "run {turn} of {times}: {}", Elapsed(time))?;
         }
@@ -104,6 +103,33 @@ pub(super) fn run(
         );
     }
     Ok(())
+}
+
+/// Shows what is written, and keeps it.
+struct Kept<'a> {
+    kept: Vec<u8>,
+    to: &'a mut dyn Write,
+}
+
+impl<'a> Kept<'a> {
+    fn new(to: &'a mut dyn Write) -> Self {
+        Self {
+            kept: Vec::new(),
+            to,
+        }
+    }
+}
+
+impl Write for Kept<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.kept.extend_from_slice(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
 }
 
 /// Ends the loops, also when a run cannot begin.

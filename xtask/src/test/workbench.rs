@@ -14,7 +14,7 @@ use super::totals::Totals;
 use crate::clock::Stopwatch;
 
 /// How far what computes steps back behind what waits.
-const NICENESS: &str = "10";
+const NICENESS: &str = "19";
 
 /// One step at work.
 pub(super) struct Workbench<'a> {
