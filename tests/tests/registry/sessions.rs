@@ -59,7 +59,7 @@ async fn damaged_keys_and_forgotten_logouts_end_every_session_and_nothing_else()
         // A deployment without any key has none to put another in the place of.
         if !damage.starts_with("DELETE") {
             assert_eq!(
-                page["entries"][0]["actor"],
+                page["records"][0]["actor"],
                 json!("deployment"),
                 "{damage}: {page}"
             );

@@ -34,7 +34,7 @@ fn everywhere(clients: &[Client], session: &Client) -> Vec<Client> {
 async fn records(client: &Client, action: &str) -> Vec<Value> {
     let path = format!("/operator/v1/audit?action={action}");
     let page: Value = client.get(&path).await.unwrap().ok().unwrap();
-    page["entries"].as_array().unwrap().clone()
+    page["records"].as_array().unwrap().clone()
 }
 
 #[tokio::test]
