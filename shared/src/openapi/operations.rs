@@ -336,7 +336,7 @@ pub fn operation(endpoint: Endpoint) -> Operation {
         ),
         E::SessionClose => Operation {
             summary: "Logs out: the session has ended everywhere within a second.",
-            refusals: &[503],
+            refusals: &[400, 503],
             ..NOTHING
         },
         E::SessionsRevoke => Operation {
