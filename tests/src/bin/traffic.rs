@@ -26,8 +26,7 @@ const HELP: &str = "usage: traffic --url URL --token TOKEN [--seconds N]\n\
 /// Requests under way at a time.
 const CONCURRENCY_MAX: usize = 64;
 
-/// A request that a server which starts again did not take is sent again after this, doubled each time, so often: for
-/// six seconds in all.
+/// A request that the server did not take is sent again after this, doubled each time, so often: for six seconds in all.
 const AGAIN_PAUSE: Duration = Duration::from_millis(100);
 const AGAIN_MAX: u32 = 6;
 const REPORT_INTERVAL: Duration = Duration::from_secs(3);
@@ -215,12 +214,12 @@ impl Source {
     }
 }
 
-/// Whether a check is admitted. It is sent again while the server starts again, as after a change of its code.
+/// Whether a check is admitted. It is sent again while the server does not take it.
 async fn ask(client: &Client, request: &CheckRequest, tally: &Tally) -> Result<bool> {
     let mut pause = AGAIN_PAUSE;
     for _ in 0..AGAIN_MAX {
         let answer = client.post("/v1/check", request).await;
-        if !starts_again(&answer) {
+        if !not_taken(&answer) {
             return allowed(answer);
         }
         tally.again.fetch_add(1, Ordering::Relaxed);
@@ -230,9 +229,11 @@ async fn ask(client: &Client, request: &CheckRequest, tally: &Tally) -> Result<b
     allowed(client.post("/v1/check", request).await)
 }
 
-/// Whether the server was between two lives. Wrangler says so of a request that the earlier life had not answered, and
-/// asks for it at once again; a port on which nobody listens yet refuses the connection.
-fn starts_again(answer: &Result<Reply>) -> bool {
+/// Whether the server did not take the request. Wrangler's proxy then says that the Worker was restarted and asks for the
+/// request again: where it was, and wherever the proxy's connection to it was lost, as workerd closes one on which
+/// nothing was for five seconds also in the moment in which it is used again. A port on which nobody listens refuses
+/// the connection.
+fn not_taken(answer: &Result<Reply>) -> bool {
     match answer {
         Ok(reply) => reply.status == 503 && reply.header("retry-after") == Some("0"),
         Err(error) => {
@@ -310,7 +311,7 @@ mod tests {
 
     use super::*;
 
-    /// What wrangler answers for a Worker that it has started again.
+    /// What wrangler's proxy answers for a request that the Worker did not take.
     const RESTARTED: &str = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 0\r\nconnection: close\r\n\
          content-length: 9\r\n\r\nrestarted";
     const BUSY: &str = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\n\
@@ -342,12 +343,12 @@ mod tests {
         let client = Client::new(format!("http://{address}")).unwrap();
         let tally = Tally::default();
         let outcome = ask(&client, &budget_check("acme", BUDGET, 1), &tally).await;
-        server.await.unwrap();
+        server.abort();
         (outcome, tally.again.into_inner())
     }
 
     #[tokio::test]
-    async fn a_check_that_a_restart_cut_off_is_sent_again_and_counted_once() {
+    async fn a_check_that_was_not_taken_is_sent_again_and_counted_once() {
         let answers = vec![RESTARTED.to_owned(), RESTARTED.to_owned(), decided()];
         let (outcome, again) = asked(answers).await;
         assert!(outcome.unwrap());

@@ -64,9 +64,9 @@ pub(crate) fn run(options: DevOptions) -> Result<ExitCode> {
         environment: &environment,
         serving,
         changes,
-        wrangler,
-        building: None,
         demo,
+        building: None,
+        wrangler,
     };
     session.watch(&stop)
 }
@@ -141,9 +141,10 @@ struct Session<'a> {
     environment: &'a Environment,
     serving: Serving,
     changes: Changes,
-    wrangler: Group,
-    building: Option<Group>,
+    // Fields are dropped in this order: the traffic ends before its server does.
     demo: Option<Group>,
+    building: Option<Group>,
+    wrangler: Group,
 }
 
 impl Session<'_> {

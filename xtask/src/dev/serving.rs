@@ -122,7 +122,7 @@ fn write(file: &Path, content: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::time::{Duration, UNIX_EPOCH};
 
     use tempfile::TempDir;
 
@@ -175,7 +175,7 @@ mod tests {
         let (root, serving) = site();
         assert!(serving.publish().unwrap());
         let files = [SERVED, "edge/build/index.js"].map(|file| serving.folder.join(file));
-        let before = SystemTime::now() - Duration::from_secs(60);
+        let before = UNIX_EPOCH + Duration::from_secs(1_000_000_000);
         for file in &files {
             let file = fs::File::options().write(true).open(file).unwrap();
             file.set_modified(before).unwrap();
