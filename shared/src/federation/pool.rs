@@ -3,6 +3,7 @@
 //! The open window of a pool with a rolling limit is one part of it. What may be lent in it is the limit less what the
 //! parts before it lent: see [`History`].
 
+mod edit;
 mod report;
 
 use super::closed::Closed;
@@ -14,7 +15,8 @@ use super::schedule::Schedule;
 use super::window::Window;
 use crate::fairness::ask::Moment;
 use crate::fairness::share::Share;
-use crate::limits::AHEAD_WINDOWS_MAX;
+use crate::limits::{AHEAD_MS_MAX, AHEAD_WINDOWS_MAX};
+use crate::policy::handover::Handover;
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::exchange::{Refusal, ReplyBody, Terms};
 use crate::wire::stored::StoredPool;
@@ -47,6 +49,8 @@ pub struct Pool {
     durable: Option<StoredPool>,
     /// Windows that are over.
     closed: Closed,
+    /// What the limit is held to while shares of a static partition change.
+    handover: Option<Handover>,
 }
 
 impl Pool {
@@ -95,6 +99,7 @@ impl Pool {
             share: None,
             durable: Some(stored.clone()),
             closed: Closed::woke_in(stored.label),
+            handover: None,
         };
         pool.measure(EpochMs(0));
         pool
@@ -178,6 +183,7 @@ impl Pool {
             } else {
                 Closed::default()
             },
+            handover: None,
         };
         pool.measure(now);
         pool
@@ -208,7 +214,7 @@ impl Pool {
         self.keep_accounts();
         let offer = Offer {
             window: self.window,
-            limit: self.terms.limit,
+            limit: self.limit(),
             capacity: self.capacity,
             left_above: 0,
             outage: false,
@@ -216,7 +222,7 @@ impl Pool {
             ahead: self.offered(now),
         };
         let lease = self.terms.lease;
-        let limit = self.terms.limit;
+        let limit = self.limit();
         let mut reply = match self.share.as_mut() {
             None => {
                 let mut first_come = FirstCome { limit, lease };
@@ -263,6 +269,9 @@ impl Pool {
             return Vec::new();
         }
         let left_ms = self.window.remaining_ms(now);
+        if self.terms.standing == 0 && left_ms > AHEAD_MS_MAX {
+            return Vec::new();
+        }
         let windows = 0..self.standing();
         let offer = windows.map(|index| {
             let starts_ms = left_ms.saturating_add(index.saturating_mul(window_ms));
@@ -270,7 +279,7 @@ impl Pool {
                 label: WindowLabel(self.window.label.0.saturating_add(index + 1)),
                 starts_ms,
                 ends_ms: starts_ms.saturating_add(window_ms),
-                capacity: self.terms.limit / 2,
+                capacity: self.limit_from(now.plus(starts_ms)) / 2,
             }
         });
         offer.collect()
@@ -313,7 +322,7 @@ impl Pool {
                 )
         });
         // What may be lent grows while a part lasts: a mark below that is not written again for each unit of it.
-        let limit = self.terms.limit;
+        let limit = self.limit();
         let most = self
             .history
             .capacity(limit, &self.window, self.window.ends_at);
@@ -343,10 +352,7 @@ impl Pool {
     #[must_use]
     pub fn windows_over(&self, from: WindowLabel, now: EpochMs) -> Vec<ClosedWindow> {
         let over = self.window.held(now).is_none() && self.window.label >= from;
-        let last = over.then(|| {
-            self.closed
-                .record(&self.window, self.terms.limit, &self.lender)
-        });
+        let last = over.then(|| self.closed.record(&self.window, self.limit(), &self.lender));
         self.closed.since(from).chain(last).collect()
     }
 
@@ -385,9 +391,7 @@ impl Pool {
         match self.window.held(now) {
             Some(window) => self.window = window,
             None => {
-                let closed = self
-                    .closed
-                    .record(&self.window, self.terms.limit, &self.lender);
+                let closed = self.closed.record(&self.window, self.limit(), &self.lender);
                 self.closed.push(closed);
                 (self.window, self.history) = self.next(now);
                 if let Some(share) = self.share.as_mut() {
@@ -425,13 +429,13 @@ impl Pool {
     }
 
     fn measure(&mut self, now: EpochMs) {
-        self.capacity = self.history.capacity(self.terms.limit, &self.window, now);
+        self.capacity = self.history.capacity(self.limit(), &self.window, now);
     }
 
     /// In how many milliseconds `units` could be lent, if that is before the next window or told by the history.
     fn retry_ms(&self, units: u64, now: EpochMs) -> Option<u64> {
         let lent = self.lender.lent();
         self.history
-            .retry_ms(self.terms.limit, lent, units, &self.window, now)
+            .retry_ms(self.limit(), lent, units, &self.window, now)
     }
 }

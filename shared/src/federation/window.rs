@@ -65,6 +65,12 @@ impl Window {
         Some(self)
     }
 
+    /// When it began, or at a clock that has stepped back since, no later.
+    #[must_use]
+    pub fn starts_at(&self) -> EpochMs {
+        EpochMs(self.ends_at.0.saturating_sub(self.window_ms))
+    }
+
     /// Milliseconds until the end; 0 when it is over.
     #[must_use]
     pub fn remaining_ms(&self, now: EpochMs) -> u64 {
