@@ -194,7 +194,8 @@ impl Registry {
         current: &SavedPolicy,
         document: &PolicyDocument,
     ) -> Result<Handovers, Refused> {
-        let policy = |document| Policy::try_from(document).map_err(|why| Refused(why.to_string()));
+        let refused = |why: Invalid| Refused(why.to_string());
+        let policy = |document| Policy::try_from(document).map_err(refused);
         let before = (&policy(&current.document)?, &current.handovers);
         Ok(handovers(before, &policy(document)?, self.now()?))
     }
