@@ -144,15 +144,18 @@ impl Pool {
     fn closed(label: WindowLabel, terms: Terms, now: EpochMs) -> Self {
         // More than any limit is lent in the open part: earlier parts leave the rolling window before it does.
         let mut pool = Self::labelled(label, u64::MAX, terms, now);
-        if let Schedule::Fixed { .. } = pool.schedule {
-            // Labels up to the last of these may have been promised: no holder may find units of its own in them.
-            let promised = label.0.saturating_add(AHEAD_WINDOWS_MAX as u64);
-            let after = |more: u64| WindowLabel(promised.saturating_add(more));
-            let beyond = after(1);
-            let closed = (1..=pool.standing()).map(|more| (after(1 + more), u64::MAX));
-            pool.lender = Lender::wake(beyond, u64::MAX).with_ahead(closed);
-            pool.window.label = beyond;
-        }
+        // Labels up to the last of these may have been promised, by terms that may have been others: no holder may find
+        // units of its own in them.
+        let promised = label.0.saturating_add(AHEAD_WINDOWS_MAX as u64);
+        let after = |more: u64| WindowLabel(promised.saturating_add(more));
+        let beyond = after(1);
+        let standing = match pool.schedule {
+            Schedule::Fixed { .. } => pool.standing(),
+            Schedule::Sliding { .. } | Schedule::Calendar(_) => 0,
+        };
+        let closed = (1..=standing).map(|more| (after(1 + more), u64::MAX));
+        pool.lender = Lender::wake(beyond, u64::MAX).with_ahead(closed);
+        pool.window.label = beyond;
         pool
     }
 
@@ -192,7 +195,7 @@ impl Pool {
     /// Takes a region's message and answers it.
     ///
     /// The newest terms seen hold: another limit at once (a lower one stops new grants, what was granted stays), a
-    /// new length or cycle of windows from the next boundary.
+    /// new length or cycle of windows from the next boundary, of the old windows or of the new ones.
     ///
     /// # Errors
     /// As [`Lender::exchange`].
@@ -209,6 +212,7 @@ impl Pool {
             self.window.label = closed.window.label;
             self.lender = closed.lender;
         }
+        self.shorten(now);
         self.roll(now);
         self.measure(now);
         self.keep_accounts();
@@ -405,14 +409,15 @@ impl Pool {
     /// The window and the history at `now`, after this window is over.
     fn next(&self, now: EpochMs) -> (Window, History) {
         let (window, begun) = self.after(now);
-        let closed = (self.lender.lent(), self.window.window_ms);
-        let parts = (window.window_ms, self.schedule.parts());
-        (window, self.history.rolled(closed, begun, parts))
+        (window, self.history_in(&window, begun))
     }
 
     /// The window at `now`, after this one is over, and how many have begun. Those of which units were lent ahead come as
     /// they were promised, whatever the terms say by now.
     fn after(&self, now: EpochMs) -> (Window, u64) {
+        if self.is_shortened() {
+            return self.after_longer(now);
+        }
         let length_ms = self.window.window_ms.max(1);
         let promised = self.promised().0 - self.window.label.0;
         let past = now.since(self.window.ends_at) / length_ms;
@@ -429,11 +434,16 @@ impl Pool {
     }
 
     fn measure(&mut self, now: EpochMs) {
+        // A part that ends early leaves no room for what the rolling window would still have covered.
+        let now = if self.is_shortened() { EpochMs(0) } else { now };
         self.capacity = self.history.capacity(self.limit(), &self.window, now);
     }
 
     /// In how many milliseconds `units` could be lent, if that is before the next window or told by the history.
     fn retry_ms(&self, units: u64, now: EpochMs) -> Option<u64> {
+        if self.schedule.parts() == 0 || self.is_shortened() {
+            return None;
+        }
         let lent = self.lender.lent();
         self.history
             .retry_ms(self.limit(), lent, units, &self.window, now)
