@@ -121,6 +121,11 @@ pub const GLOBAL_BUCKET_MS_MIN: u64 = 100;
 /// Parts of a global sliding window, for each key of which a coordinator keeps and writes one number a part.
 pub const GLOBAL_BUCKETS_MAX: u64 = 100;
 
+/// After a change of a static partition, shares grow in windows that begin this much later. Until then regions that have
+/// not heard of the change spend their old shares, and units that were lent ahead by old shares are out. A push takes
+/// seconds; what was lent ahead before it is over within [`AHEAD_MS_MAX`] of it.
+pub const HANDOVER_MS: u64 = 2 * AHEAD_MS_MAX;
+
 /// Windows to come of which a region holds a slice with `outage: regional_only`. Each slice is out of everybody else's
 /// reach until its window opens, so no more than an outage of some windows asks for.
 pub const STANDING_WINDOWS: u64 = 3;
@@ -327,6 +332,10 @@ pub const LEASE_CONTACTS_SHARED: u64 = 1;
 
 /// The next window is asked for so many contacts before it opens: two may be lost.
 pub const AHEAD_CONTACTS: u64 = 3;
+
+/// Units of a window are lent no sooner than this before it opens, where no slices of windows to come are held: an edit
+/// finds few of them lent. 2,000 holders that ask [`AHEAD_CONTACTS`] contacts before are within it.
+pub const AHEAD_MS_MAX: u64 = 30_000;
 
 /// A window from which units are lent ahead serves at least so many of the largest requests: else the parts that holders
 /// have of it would serve none.

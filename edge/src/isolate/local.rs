@@ -30,7 +30,7 @@ impl LocalCheck<'_> {
         let at = now();
         with(self.region, |view| {
             let key = view.store.place(self.key.clone(), at);
-            let state = view.store.get(&key);
+            let state = view.store.state(self.machine, &key, at);
             if look {
                 return (self.machine.look(state.as_ref(), units, at), None);
             }
@@ -53,7 +53,7 @@ impl LocalCheck<'_> {
         let at = now();
         with(self.region, |view| {
             let key = view.store.place(self.key.clone(), at);
-            let state = view.store.get(&key);
+            let state = view.store.state(self.machine, &key, at);
             let next = state.and_then(|state| self.machine.refund(&state, receipt, units, at));
             if let Some(next) = next {
                 let expires_at = self.machine.expires_at(&next);

@@ -67,9 +67,12 @@ impl Shape<'_> {
         with(self.region, |view| {
             let limit = limit.to_owned();
             let key = view.store.place(StateKey { limit, key }, at);
-            let state = match view.store.get(&key).map(|kept| kept.state) {
-                Some(State::LeakyBucket(state)) => Some(state),
-                _ => None,
+            let state = match view.store.get(&key) {
+                Some(ScaledState {
+                    state: State::LeakyBucket(state),
+                    ..
+                }) => Some(state),
+                other => other.and_then(|other| shaper.bucket.carried(&other, at)),
             };
             let reserved = shaper.bucket.reserve(state.as_ref(), cost, at);
             if let Some(next) = reserved.next {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::meter::{Asked, Meter, divided, rescaled, saturated};
 use super::tally::{Tally, TallyMark};
+use super::used::Used;
 use crate::units::EpochMs;
 
 /// The tokens that are missing in a bucket: whole ones, and `ticks` of `1 / ticks_per_token`.
@@ -63,6 +64,17 @@ impl BucketState {
     pub(super) fn exhausted(meter: &Meter, now: EpochMs) -> Self {
         let missing = meter.units(meter.size);
         Self::write(meter, meter.size, Tally::start(now, missing), now)
+    }
+
+    /// A bucket that was full and of which is missing what was used, up to all that `meter` has room for.
+    pub(super) fn spent(meter: &Meter, used: &Used, latest: EpochMs) -> Self {
+        let level = used.level(meter.ticks_per_ms, meter.ticks_per_unit, meter.size);
+        Self::write(
+            meter,
+            level,
+            Tally::start(latest, meter.units(level)),
+            latest,
+        )
     }
 
     /// The first millisecond at which nothing is missing.

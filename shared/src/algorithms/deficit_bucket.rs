@@ -13,6 +13,7 @@ pub use super::bucket::BucketState as DeficitBucketState;
 use super::meter::{Asked, Meter, saturated};
 use super::rational::{Rational, rate_per_sec};
 use super::tally::TallyMark;
+use super::used::Used;
 use super::{Checked, Promise};
 use crate::decision::{Decision, Reason, Retry};
 use crate::invalid::{Fault, Invalid};
@@ -197,6 +198,11 @@ impl DeficitBucket {
     #[must_use]
     pub fn exhausted(&self, now: EpochMs) -> DeficitBucketState {
         DeficitBucketState::exhausted(&self.meter, now)
+    }
+
+    /// The state of a full bucket that is charged what was used, up to all that it admits.
+    pub(super) fn charged(&self, used: &Used, latest: EpochMs) -> DeficitBucketState {
+        DeficitBucketState::spent(&self.meter, used, latest)
     }
 
     /// The first millisecond at which the bucket is full.

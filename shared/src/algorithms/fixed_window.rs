@@ -10,6 +10,7 @@ use super::calendar::{Period, Span};
 use super::counted::Counted;
 use super::held::{HELD_BYTES_MAX, Held};
 use super::state::rescaled_up;
+use super::used::Used;
 use super::{Checked, Promise};
 use crate::invalid::{Invalid, within};
 use crate::limits::{JSON_INTEGER_MAX, WINDOW_MS_MAX};
@@ -131,6 +132,23 @@ impl FixedWindow {
         }
     }
 
+    /// Whether a state is of one of these windows.
+    pub(super) fn owns(&self, state: &FixedWindowState) -> bool {
+        let span = self.period.at(EpochMs(state.end_ms.0.saturating_sub(1)));
+        (span.start_ms, span.end) == (state.start_ms, state.end_ms)
+    }
+
+    /// The state of a cold key that is charged what was used.
+    pub(super) fn charged(&self, used: &Used, latest: EpochMs) -> FixedWindowState {
+        let span = self.period.at(latest);
+        let inside = |at: EpochMs| i64::try_from(at.0).is_ok_and(|at| at >= span.start_ms);
+        let inside = used.charges().filter(|(at, _)| inside(*at));
+        FixedWindowState {
+            units: inside.fold(0, |sum: u64, (_, units)| sum.saturating_add(units)),
+            ..FixedWindowState::empty(span)
+        }
+    }
+
     /// The end of the state's window, and of what was counted in others.
     #[must_use]
     pub fn expires_at(&self, state: &FixedWindowState) -> EpochMs {
@@ -235,6 +253,12 @@ impl FixedWindowState {
             held: self.held.rescaled(from, to),
             ..*self
         }
+    }
+
+    /// What was counted, at `now`.
+    pub(super) fn used(&self, now: EpochMs) -> Used {
+        let own = [(self.end_ms, self.units)];
+        Used::until(own.into_iter().chain(self.held.iter()), now)
     }
 
     pub(super) fn receipt(&self) -> FixedWindowReceipt {

@@ -7,8 +7,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::fine_ms::FineMs;
-use super::meter::{Asked, Meter, divided, rescaled, saturated};
+use super::meter::{Asked, Meter, divided, quotient_up, rescaled, saturated};
 use super::tally::{Tally, TallyMark};
+use super::used::Used;
 use super::{Checked, Promise};
 use crate::decision::{Decision, Reason, Retry};
 use crate::invalid::{Fault, Invalid, within};
@@ -170,6 +171,14 @@ impl Gcra {
         self.write(due, Tally::start(now, self.burst), now)
     }
 
+    /// The state of a cold key that is charged what was used, up to its burst.
+    pub(super) fn charged(&self, used: &Used, latest: EpochMs) -> GcraState {
+        let (per_ms, per_unit) = (self.meter.ticks_per_ms, self.meter.ticks_per_unit);
+        let level = used.level(per_ms, per_unit, self.meter.size);
+        let due = self.after(FineMs::whole(latest), self.meter.drains_in(level));
+        self.write(due, Tally::start(latest, self.meter.units(level)), latest)
+    }
+
     /// The first millisecond at which `state` is no different from a cold key.
     #[must_use]
     pub fn expires_at(&self, state: &GcraState) -> EpochMs {
@@ -228,7 +237,7 @@ impl Gcra {
     }
 
     /// Whether the numbers of `state` are those of this limit.
-    fn wrote(&self, state: &GcraState) -> bool {
+    pub(super) fn wrote(&self, state: &GcraState) -> bool {
         (state.ticks_per_ms, state.ticks_per_unit)
             == (self.meter.ticks_per_ms, self.meter.ticks_per_unit)
     }
@@ -340,4 +349,51 @@ impl GcraState {
     pub fn cold_at(&self) -> EpochMs {
         EpochMs(self.ms.saturating_add(u64::from(self.ticks > 0)))
     }
+
+    /// The same time for a unit that is `from / to` of this one. What was charged before is not given back any more.
+    pub(super) fn rescaled(&self, from: u64, to: u64) -> Self {
+        let per_unit = u128::from(self.ticks_per_unit) * u128::from(from);
+        let per_ms = u128::from(self.ticks_per_ms) * u128::from(to);
+        let (ticks_per_ms, ticks_per_unit) = reduced(per_ms, per_unit);
+        let ticks = rescaled(self.ticks, self.ticks_per_ms, ticks_per_ms);
+        let due = FineMs::whole(EpochMs(self.ms));
+        let rest = saturated(ticks).min(ticks_per_ms);
+        let due = due.plus(FineMs { ms: 0, ticks: rest }, ticks_per_ms);
+        let state = Self {
+            ms: due.ms,
+            ticks: due.ticks,
+            ticks_per_ms,
+            ticks_per_unit,
+            ..*self
+        };
+        let latest = EpochMs(self.latest_ms);
+        let tally = self.tally.restarted(state.units_at(latest), latest);
+        Self { tally, ..state }
+    }
+
+    /// Units that have not drained at a time, rounded up.
+    fn units_at(&self, at: EpochMs) -> u64 {
+        let ms = u128::from(self.ms.saturating_sub(at.0));
+        let whole = ms.saturating_mul(u128::from(self.ticks_per_ms));
+        let rest = if self.ms >= at.0 { self.ticks } else { 0 };
+        let ticks = whole.saturating_add(u128::from(rest));
+        quotient_up(ticks, self.ticks_per_unit.max(1))
+    }
+
+    /// Units that were charged and had not drained at the last charge, at `now`.
+    pub(super) fn used(&self, now: EpochMs) -> Used {
+        let latest = EpochMs(self.latest_ms);
+        Used::drained(latest, now.max(latest), |at| self.units_at(at))
+    }
+}
+
+/// Both numbers over their greatest common divisor, at least 1 each; numbers that no limit has are cut to 64 bits.
+fn reduced(one: u128, other: u128) -> (u64, u64) {
+    let (mut common, mut rest) = (one, other);
+    while rest > 0 {
+        (common, rest) = (rest, common % rest);
+    }
+    let common = common.max(1);
+    let part = |number: u128| saturated(number / common).max(1);
+    (part(one), part(other))
 }

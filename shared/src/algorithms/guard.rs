@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::bucket::BucketState;
 use super::meter::{Asked, Meter, saturated};
 use super::tally::TallyMark;
+use super::used::Used;
 use super::{Checked, Promise};
 use crate::decision::{Decision, Reason, Retry};
 use crate::invalid::{Invalid, within};
@@ -378,6 +379,24 @@ impl Guard {
         }
     }
 
+    /// The state of a guard that was cold and is charged what was used, up to all that it admits: of slots that nobody
+    /// can release too.
+    pub(super) fn charged(&self, used: &Used, latest: EpochMs) -> GuardState {
+        let units = used
+            .charges()
+            .filter(|(at, _)| latest < at.plus(self.lease_ms));
+        let units = units.fold(0, |sum: u64, (_, units)| sum.saturating_add(units));
+        let slots = units.min(self.concurrency.unwrap_or(0)) as usize;
+        GuardState {
+            slots: vec![(NOBODY, latest.plus(self.lease_ms)); slots],
+            last: first_name(latest).saturating_add(NAMES_PER_MS - 1),
+            budget: self
+                .budget
+                .map(|meter| BucketState::spent(&meter, used, latest)),
+            latest_ms: latest.0,
+        }
+    }
+
     /// The first millisecond at which every slot has lapsed, the budget is whole, and names are new by themselves.
     #[must_use]
     pub fn expires_at(&self, state: &GuardState) -> EpochMs {
@@ -418,6 +437,28 @@ impl Guard {
     #[must_use]
     pub fn state_bytes_max(&self) -> u64 {
         STATE_BYTES_MAX + GUARD_SLOTS_MAX * SLOT_BYTES_MAX
+    }
+}
+
+impl GuardState {
+    /// What was taken of the budget, at `now`, and slots that are held beyond that.
+    pub(super) fn used(&self, now: EpochMs) -> Used {
+        let at = now.max(EpochMs(self.latest_ms));
+        let missing = self.budget.as_ref();
+        let taken = missing.map_or_else(Used::default, |budget| Used::missing(budget, at));
+        let units: u64 = taken.charges().map(|(_, units)| units).sum();
+        // The slots that lapse last may be those that were taken beyond what the budget lacks.
+        let mut ends: Vec<_> = self
+            .slots
+            .iter()
+            .map(|(_, ends_at)| (*ends_at, 1))
+            .collect();
+        ends.sort_unstable_by_key(|(ends_at, _)| std::cmp::Reverse(*ends_at));
+        let beyond = ends
+            .len()
+            .saturating_sub(usize::try_from(units).unwrap_or(usize::MAX));
+        ends.truncate(beyond);
+        taken.and(Used::until(ends, at))
     }
 }
 

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::meter::{Asked, Due, Meter, saturated};
 use super::rational::{Rational, rate_per_sec};
+use super::scale::ScaledState;
+use super::state::State;
+use super::used::Used;
 use crate::decision::Retry;
 use crate::invalid::{Fault, Invalid, within};
 use crate::limits::{DECIMALS_MAX, QUEUE_MS_MAX, RATE_PER_SEC_MAX, REFILL_MS_MAX};
@@ -55,6 +58,15 @@ pub struct Reserved {
     pub outcome: Reservation,
     /// The state to keep; `None` when it is as before.
     pub next: Option<LeakyBucketState>,
+}
+
+impl LeakyBucketState {
+    /// How many units wait is not known without their rate: while any do, all that the other rules admit is used.
+    pub(super) fn used(&self, now: EpochMs) -> Used {
+        let now = now.max(EpochMs(self.latest_ms));
+        let waits = now.0 < self.ms.saturating_add(u64::from(self.ticks > 0));
+        Used::at(waits.then_some((now, u64::MAX)))
+    }
 }
 
 impl LeakyBucket {
@@ -138,6 +150,23 @@ impl LeakyBucket {
     #[must_use]
     pub fn exhausted(&self, now: EpochMs) -> LeakyBucketState {
         self.write(self.meter.size + self.meter.ticks(1), now)
+    }
+
+    /// The state of an empty queue in which what was used waits, up to a full queue.
+    pub(super) fn charged(&self, used: &Used, latest: EpochMs) -> LeakyBucketState {
+        let full = self.meter.size + self.meter.ticks(1);
+        let (per_ms, per_unit) = (self.meter.ticks_per_ms, self.meter.ticks_per_unit);
+        self.write(used.level(per_ms, per_unit, full), latest)
+    }
+
+    /// What to keep in the place of a state of another algorithm: see [`Algorithm::carried`](super::Algorithm::carried).
+    #[must_use]
+    pub fn carried(&self, state: &ScaledState, now: EpochMs) -> Option<LeakyBucketState> {
+        let used = match &state.state {
+            State::LeakyBucket(_) => return None,
+            other => other.rescaled(state.scale, 1).used(now),
+        };
+        Some(self.charged(&used, used.latest()?))
     }
 
     /// The first millisecond at which `state` is no different from a cold key.

@@ -180,7 +180,7 @@ fn quotient(number: u128, by: u64) -> u64 {
 }
 
 #[inline]
-fn quotient_up(number: u128, by: u64) -> u64 {
+pub(super) fn quotient_up(number: u128, by: u64) -> u64 {
     let (quotient, rest) = divided(number, by);
     quotient.saturating_add(u64::from(rest > 0))
 }

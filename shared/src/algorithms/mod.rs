@@ -6,6 +6,7 @@
 
 mod bucket;
 pub mod calendar;
+mod carry;
 pub mod composite;
 mod counted;
 pub mod deficit_bucket;
@@ -27,6 +28,7 @@ mod slots;
 pub mod state;
 pub mod tally;
 pub mod token_bucket;
+mod used;
 mod zone;
 
 use self::deficit_bucket::DeficitBucket;
@@ -88,9 +90,19 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// Decides `cost` units at `now`. A state of another algorithm counts as that of a cold key.
+    /// Decides `cost` units at `now`. A state of another algorithm counts as [carried](Self::carried) over at
+    /// `now`.
     #[must_use]
     pub fn check(&self, state: Option<&State>, cost: u64, now: EpochMs) -> Checked<State> {
+        if let Some(other) = state.filter(|state| !self.reads(state)) {
+            let carried = self.charged(&other.used(now));
+            return self.check_own(carried.as_ref(), cost, now);
+        }
+        self.check_own(state, cost, now)
+    }
+
+    #[inline]
+    fn check_own(&self, state: Option<&State>, cost: u64, now: EpochMs) -> Checked<State> {
         match self {
             Self::Gcra(gcra) => gcra
                 .check(state.and_then(State::gcra), cost, now)
@@ -258,9 +270,10 @@ impl Algorithm {
     /// The largest cost that would be admitted at `now`: more than `remaining` where a cost may go into debt.
     #[must_use]
     pub fn at_once(&self, state: Option<&State>, now: EpochMs) -> u64 {
-        match self {
-            Self::DeficitBucket(bucket) => {
-                bucket.at_once(state.and_then(State::deficit_bucket), now)
+        match (self, state) {
+            (Self::DeficitBucket(bucket), None) => bucket.at_once(None, now),
+            (Self::DeficitBucket(bucket), Some(State::DeficitBucket(state))) => {
+                bucket.at_once(Some(state), now)
             }
             _ => self.check(state, 0, now).decision.remaining,
         }

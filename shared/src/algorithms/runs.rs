@@ -74,6 +74,25 @@ impl Runs {
         Self(runs)
     }
 
+    /// Of charges in the order of their marks: the newest, until they are `most` units together; no run has more.
+    pub fn newest_of(charges: impl DoubleEndedIterator<Item = (u64, u64)>, most: u64) -> Self {
+        let mut runs: Vec<Run> = Vec::new();
+        let mut sum = 0_u64;
+        for (mark, units) in charges.rev() {
+            match runs.last_mut() {
+                Some(run) if run.mark == mark => run.units = run.units.saturating_add(units),
+                _ if sum >= most => break,
+                _ => runs.push(Run { mark, units }),
+            }
+            sum = sum.saturating_add(units);
+        }
+        for run in &mut runs {
+            run.units = run.units.min(most);
+        }
+        runs.reverse();
+        Self(runs)
+    }
+
     /// Without up to `units` of the run at `mark`; `None` when there is none.
     pub fn given_back(&self, mark: u64, units: u64) -> Option<Self> {
         let index = self.0.binary_search_by_key(&mark, |run| run.mark).ok()?;

@@ -145,6 +145,14 @@ impl Scaled {
         self.algorithm.at_once(state.as_deref(), now)
     }
 
+    /// The state to keep in the place of one that other rules wrote: see [`Algorithm::carried`]. `None` for one that is
+    /// kept as it is.
+    #[must_use]
+    pub fn carried(&self, state: &ScaledState, now: EpochMs) -> Option<ScaledState> {
+        let carried = self.algorithm.carried(&self.read(state), now)?;
+        Some(self.write(carried))
+    }
+
     /// What names the charge that led to `after`, the state right after it.
     #[must_use]
     pub fn receipt(&self, after: &ScaledState) -> ScaledReceipt {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::counted::Counted;
 use super::held::{HELD_BYTES_MAX, Held};
 use super::runs::{Runs, total};
+use super::used::Used;
 use super::{Checked, Promise};
 use crate::invalid::{Invalid, within};
 use crate::limits::{SLIDING_LOG_LIMIT_MAX, WINDOW_MS_MAX};
@@ -150,6 +151,20 @@ impl SlidingLog {
         }
     }
 
+    /// Whether a state is of this window.
+    pub(super) fn owns(&self, state: &SlidingLogState) -> bool {
+        state.window_ms == self.window_ms
+    }
+
+    /// The state of a cold key that is charged what was used, up to the limit.
+    pub(super) fn charged(&self, used: &Used) -> SlidingLogState {
+        let charges = used.charges().map(|(at, units)| (at.0, units));
+        SlidingLogState {
+            charges: Runs::newest_of(charges, self.limit),
+            ..self.empty()
+        }
+    }
+
     /// When the newest charge leaves the window.
     #[must_use]
     pub fn expires_at(&self, state: &SlidingLogState) -> EpochMs {
@@ -241,6 +256,15 @@ impl SlidingLog {
 }
 
 impl SlidingLogState {
+    /// What was charged, at `now`.
+    pub(super) fn used(&self, now: EpochMs) -> Used {
+        let newest = self.charges.newest();
+        let now = newest.map_or(now, |run| now.max(EpochMs(run.mark)));
+        let charges = self.charges.iter();
+        let charges = charges.map(|run| (EpochMs(run.mark).plus(self.window_ms), run.units));
+        Used::until(charges.chain(self.held.iter()), now)
+    }
+
     /// The counts in parts of `1 / to` of a unit instead of `1 / from`, rounded up.
     pub(super) fn rescaled(&self, from: u64, to: u64) -> Self {
         Self {

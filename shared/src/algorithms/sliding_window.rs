@@ -24,6 +24,7 @@ use super::fixed_window::FixedWindowState;
 use super::held::{HELD_BYTES_MAX, Held};
 use super::runs::{Runs, total};
 use super::slots::Slots;
+use super::used::Used;
 use super::{Checked, Promise};
 use crate::invalid::{Invalid, within};
 use crate::limits::{JSON_INTEGER_MAX, SLIDING_BUCKETS_MAX, WINDOW_MS_MAX};
@@ -159,6 +160,23 @@ impl SlidingWindow {
         }
     }
 
+    /// Whether a state has these sub-buckets.
+    pub(super) fn owns(&self, state: &SlidingWindowState) -> bool {
+        state.slots == self.slots
+    }
+
+    /// The state of a cold key that is charged what was used, up to the limit in a sub-bucket and twice that in all.
+    pub(super) fn charged(&self, used: &Used, latest: EpochMs) -> SlidingWindowState {
+        let charges = used
+            .charges()
+            .map(|(at, units)| (self.slots.bucket(at), units));
+        SlidingWindowState {
+            latest_ms: latest,
+            counts: Runs::newest_of(charges, self.limit),
+            ..self.empty()
+        }
+    }
+
     /// When the newest sub-bucket has left the window.
     #[must_use]
     pub fn expires_at(&self, state: &SlidingWindowState) -> EpochMs {
@@ -264,6 +282,13 @@ impl SlidingWindowState {
             held: self.held.rescaled(from, to),
             ..*self
         }
+    }
+
+    /// What was counted, at `now`. Of a sub-bucket all counts until none does.
+    pub(super) fn used(&self, now: EpochMs) -> Used {
+        let counts = self.counts.iter();
+        let counts = counts.map(|run| (self.slots.left_at(run.mark), run.units));
+        Used::until(counts.chain(self.held.iter()), now.max(self.latest_ms))
     }
 
     pub(super) fn receipt(&self) -> SlidingWindowReceipt {

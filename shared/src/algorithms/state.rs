@@ -42,10 +42,11 @@ pub enum State {
 
 impl State {
     /// The state of the same limit counted in parts of `1 / to` of a unit instead of `1 / from`. What was used is
-    /// rounded up. What is kept as a time has no unit and stays as it is, as do slots.
+    /// rounded up. The queue of a leaky bucket and the slots of a guard have no parts.
     pub(super) fn rescaled(&self, from: u64, to: u64) -> Self {
         match self {
-            Self::Gcra(_) | Self::LeakyBucket(_) | Self::Guard(_) => self.clone(),
+            Self::LeakyBucket(_) | Self::Guard(_) => self.clone(),
+            Self::Gcra(state) => Self::Gcra(state.rescaled(from, to)),
             Self::DeficitBucket(state) => Self::DeficitBucket(state.rescaled(from, to)),
             Self::TokenBucket(state) => Self::TokenBucket(state.rescaled(from, to)),
             Self::FixedWindow(state) => Self::FixedWindow(state.rescaled(from, to)),

@@ -8,6 +8,7 @@ pub use super::bucket::BucketState as TokenBucketState;
 use super::meter::{Asked, Meter, saturated};
 use super::rational::{Rational, rate_per_sec};
 use super::tally::TallyMark;
+use super::used::Used;
 use super::{Checked, Promise};
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{DECIMALS_MAX, JSON_INTEGER_MAX, REFILL_MS_MAX};
@@ -124,6 +125,11 @@ impl TokenBucket {
     #[must_use]
     pub fn exhausted(&self, now: EpochMs) -> TokenBucketState {
         TokenBucketState::exhausted(&self.meter, now)
+    }
+
+    /// The state of a full bucket that is charged what was used, up to all that it admits.
+    pub(super) fn charged(&self, used: &Used, latest: EpochMs) -> TokenBucketState {
+        TokenBucketState::spent(&self.meter, used, latest)
     }
 
     /// The first millisecond at which the bucket is full.

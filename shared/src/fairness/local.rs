@@ -65,8 +65,8 @@ impl LocalBudget {
         }
     }
 
-    /// Other terms: a limit holds at once, but takes nothing back; a length from the next window on. What was used stays
-    /// used.
+    /// Other terms: a limit holds at once, but takes nothing back; a length from the next boundary on. What was used stays
+    /// used, and counts in a longer window that covers it.
     pub fn retune(&mut self, terms: LocalTerms) {
         self.terms = terms;
         match (&mut self.shares, terms.share) {
@@ -170,8 +170,11 @@ impl LocalBudget {
                 .window
                 .insert(Window::open(WindowLabel(1), now, window_ms));
         };
+        let before = before.ending_with(&Window::open(before.label, now, window_ms));
         let window = before.at(now, window_ms);
-        if window.label != before.label {
+        // A longer window goes on with what was used in the shorter one that it covers the end of.
+        let goes_on = window.starts_at() < before.ends_at && !before.is_longer_than(&window);
+        if window.label != before.label && !goes_on {
             self.shares.roll();
             // Who was there before a window in which nobody was is not there any more.
             if now >= before.ends_at.plus(window.window_ms) {

@@ -18,7 +18,7 @@ use crate::gather::gathered;
 use crate::limits::{CONTACT_MS_MIN, CONTACT_MS_PER_HOLDER, HOLDERS_MAX};
 use crate::units::{EpochMs, HolderId, WindowLabel};
 use crate::wire::exchange::{
-    AheadBody, Grant, Refusal, ReplyBody, Seen, VERSION, Want, WindowBody,
+    AheadBody, Grant, Refusal, ReplyBody, Return, Seen, VERSION, Want, WindowBody,
 };
 
 /// A window's budget is lent in blocks of one part in this many: a crash strands at most one block of the window.
@@ -89,6 +89,25 @@ struct Row {
     /// before it together with the record of what became of that.
     told: BTreeMap<WindowLabel, u64>,
     heard_at: EpochMs,
+}
+
+impl Row {
+    /// Takes units of a window to come back, of what is recorded. They may be lent again: the row of `ahead` is written
+    /// before any reply leaves that lends them.
+    fn returned_ahead(&mut self, back: &Return, ahead: &mut BTreeMap<WindowLabel, u64>) {
+        let (Some(held), Some(total)) = (
+            self.ahead.get_mut(&back.window),
+            ahead.get_mut(&back.window),
+        ) else {
+            return;
+        };
+        let taken = back.units.min(*held).min(*total);
+        *held -= taken;
+        *total -= taken;
+        if let Some(told) = self.told.get_mut(&back.window) {
+            *told -= taken.min(*told);
+        }
+    }
 }
 
 impl Lender {
@@ -314,9 +333,15 @@ impl Lender {
             .sum();
         let taken = returned.min(row.held);
         row.held -= taken;
+
         let grants = if lost { row.grants.clone() } else { Vec::new() };
         self.lent = self.lent.saturating_sub(cancelled + taken);
         self.returned += cancelled + taken;
+        if let Some(row) = self.rows.get_mut(&message.holder) {
+            for back in message.returns.iter().filter(|back| back.window > label) {
+                row.returned_ahead(back, &mut self.ahead);
+            }
+        }
         for grant in grants {
             let name = grant.tenant.unwrap_or_default();
             let held = self.tenants.held(message.holder, &name);

@@ -3,6 +3,7 @@
 //! The open window of a pool with a rolling limit is one part of it. What may be lent in it is the limit less what the
 //! parts before it lent: see [`History`].
 
+mod edit;
 mod report;
 
 use super::closed::Closed;
@@ -14,7 +15,8 @@ use super::schedule::Schedule;
 use super::window::Window;
 use crate::fairness::ask::Moment;
 use crate::fairness::share::Share;
-use crate::limits::AHEAD_WINDOWS_MAX;
+use crate::limits::{AHEAD_MS_MAX, AHEAD_WINDOWS_MAX};
+use crate::policy::handover::Handover;
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::exchange::{Refusal, ReplyBody, Terms};
 use crate::wire::stored::StoredPool;
@@ -47,6 +49,8 @@ pub struct Pool {
     durable: Option<StoredPool>,
     /// Windows that are over.
     closed: Closed,
+    /// What the limit is held to while shares of a static partition change.
+    handover: Option<Handover>,
 }
 
 impl Pool {
@@ -95,6 +99,7 @@ impl Pool {
             share: None,
             durable: Some(stored.clone()),
             closed: Closed::woke_in(stored.label),
+            handover: None,
         };
         pool.measure(EpochMs(0));
         pool
@@ -139,15 +144,18 @@ impl Pool {
     fn closed(label: WindowLabel, terms: Terms, now: EpochMs) -> Self {
         // More than any limit is lent in the open part: earlier parts leave the rolling window before it does.
         let mut pool = Self::labelled(label, u64::MAX, terms, now);
-        if let Schedule::Fixed { .. } = pool.schedule {
-            // Labels up to the last of these may have been promised: no holder may find units of its own in them.
-            let promised = label.0.saturating_add(AHEAD_WINDOWS_MAX as u64);
-            let after = |more: u64| WindowLabel(promised.saturating_add(more));
-            let beyond = after(1);
-            let closed = (1..=pool.standing()).map(|more| (after(1 + more), u64::MAX));
-            pool.lender = Lender::wake(beyond, u64::MAX).with_ahead(closed);
-            pool.window.label = beyond;
-        }
+        // Labels up to the last of these may have been promised, by terms that may have been others: no holder may find
+        // units of its own in them.
+        let promised = label.0.saturating_add(AHEAD_WINDOWS_MAX as u64);
+        let after = |more: u64| WindowLabel(promised.saturating_add(more));
+        let beyond = after(1);
+        let standing = match pool.schedule {
+            Schedule::Fixed { .. } => pool.standing(),
+            Schedule::Sliding { .. } | Schedule::Calendar(_) => 0,
+        };
+        let closed = (1..=standing).map(|more| (after(1 + more), u64::MAX));
+        pool.lender = Lender::wake(beyond, u64::MAX).with_ahead(closed);
+        pool.window.label = beyond;
         pool
     }
 
@@ -178,6 +186,7 @@ impl Pool {
             } else {
                 Closed::default()
             },
+            handover: None,
         };
         pool.measure(now);
         pool
@@ -186,7 +195,7 @@ impl Pool {
     /// Takes a region's message and answers it.
     ///
     /// The newest terms seen hold: another limit at once (a lower one stops new grants, what was granted stays), a
-    /// new length or cycle of windows from the next boundary.
+    /// new length or cycle of windows from the next boundary, of the old windows or of the new ones.
     ///
     /// # Errors
     /// As [`Lender::exchange`].
@@ -203,12 +212,13 @@ impl Pool {
             self.window.label = closed.window.label;
             self.lender = closed.lender;
         }
+        self.shorten(now);
         self.roll(now);
         self.measure(now);
         self.keep_accounts();
         let offer = Offer {
             window: self.window,
-            limit: self.terms.limit,
+            limit: self.limit(),
             capacity: self.capacity,
             left_above: 0,
             outage: false,
@@ -216,7 +226,7 @@ impl Pool {
             ahead: self.offered(now),
         };
         let lease = self.terms.lease;
-        let limit = self.terms.limit;
+        let limit = self.limit();
         let mut reply = match self.share.as_mut() {
             None => {
                 let mut first_come = FirstCome { limit, lease };
@@ -263,6 +273,9 @@ impl Pool {
             return Vec::new();
         }
         let left_ms = self.window.remaining_ms(now);
+        if self.terms.standing == 0 && left_ms > AHEAD_MS_MAX {
+            return Vec::new();
+        }
         let windows = 0..self.standing();
         let offer = windows.map(|index| {
             let starts_ms = left_ms.saturating_add(index.saturating_mul(window_ms));
@@ -270,7 +283,7 @@ impl Pool {
                 label: WindowLabel(self.window.label.0.saturating_add(index + 1)),
                 starts_ms,
                 ends_ms: starts_ms.saturating_add(window_ms),
-                capacity: self.terms.limit / 2,
+                capacity: self.limit_from(now.plus(starts_ms)) / 2,
             }
         });
         offer.collect()
@@ -313,7 +326,7 @@ impl Pool {
                 )
         });
         // What may be lent grows while a part lasts: a mark below that is not written again for each unit of it.
-        let limit = self.terms.limit;
+        let limit = self.limit();
         let most = self
             .history
             .capacity(limit, &self.window, self.window.ends_at);
@@ -343,10 +356,7 @@ impl Pool {
     #[must_use]
     pub fn windows_over(&self, from: WindowLabel, now: EpochMs) -> Vec<ClosedWindow> {
         let over = self.window.held(now).is_none() && self.window.label >= from;
-        let last = over.then(|| {
-            self.closed
-                .record(&self.window, self.terms.limit, &self.lender)
-        });
+        let last = over.then(|| self.closed.record(&self.window, self.limit(), &self.lender));
         self.closed.since(from).chain(last).collect()
     }
 
@@ -385,9 +395,7 @@ impl Pool {
         match self.window.held(now) {
             Some(window) => self.window = window,
             None => {
-                let closed = self
-                    .closed
-                    .record(&self.window, self.terms.limit, &self.lender);
+                let closed = self.closed.record(&self.window, self.limit(), &self.lender);
                 self.closed.push(closed);
                 (self.window, self.history) = self.next(now);
                 if let Some(share) = self.share.as_mut() {
@@ -401,14 +409,15 @@ impl Pool {
     /// The window and the history at `now`, after this window is over.
     fn next(&self, now: EpochMs) -> (Window, History) {
         let (window, begun) = self.after(now);
-        let closed = (self.lender.lent(), self.window.window_ms);
-        let parts = (window.window_ms, self.schedule.parts());
-        (window, self.history.rolled(closed, begun, parts))
+        (window, self.history_in(&window, begun))
     }
 
     /// The window at `now`, after this one is over, and how many have begun. Those of which units were lent ahead come as
     /// they were promised, whatever the terms say by now.
     fn after(&self, now: EpochMs) -> (Window, u64) {
+        if self.is_shortened() {
+            return self.after_longer(now);
+        }
         let length_ms = self.window.window_ms.max(1);
         let promised = self.promised().0 - self.window.label.0;
         let past = now.since(self.window.ends_at) / length_ms;
@@ -425,13 +434,18 @@ impl Pool {
     }
 
     fn measure(&mut self, now: EpochMs) {
-        self.capacity = self.history.capacity(self.terms.limit, &self.window, now);
+        // A part that ends early leaves no room for what the rolling window would still have covered.
+        let now = if self.is_shortened() { EpochMs(0) } else { now };
+        self.capacity = self.history.capacity(self.limit(), &self.window, now);
     }
 
     /// In how many milliseconds `units` could be lent, if that is before the next window or told by the history.
     fn retry_ms(&self, units: u64, now: EpochMs) -> Option<u64> {
+        if self.schedule.parts() == 0 || self.is_shortened() {
+            return None;
+        }
         let lent = self.lender.lent();
         self.history
-            .retry_ms(self.terms.limit, lent, units, &self.window, now)
+            .retry_ms(self.limit(), lent, units, &self.window, now)
     }
 }

@@ -65,6 +65,31 @@ impl Window {
         Some(self)
     }
 
+    /// This window where those that follow it are as long as `next`, the one that would be open now: it ends with that
+    /// one if that is shorter.
+    #[must_use]
+    pub fn ending_with(self, next: &Self) -> Self {
+        if !self.is_longer_than(next) {
+            return self;
+        }
+        Self {
+            ends_at: self.ends_at.min(next.ends_at),
+            ..self
+        }
+    }
+
+    /// Whether windows like `next` are shorter.
+    #[must_use]
+    pub fn is_longer_than(&self, next: &Self) -> bool {
+        self.window_ms > next.window_ms
+    }
+
+    /// When it began, or at a clock that has stepped back since, no later.
+    #[must_use]
+    pub fn starts_at(&self) -> EpochMs {
+        EpochMs(self.ends_at.0.saturating_sub(self.window_ms))
+    }
+
     /// Milliseconds until the end; 0 when it is over.
     #[must_use]
     pub fn remaining_ms(&self, now: EpochMs) -> u64 {

@@ -91,7 +91,14 @@ impl<R: Rows> Draft<'_, R> {
         }
         match self.rows.state(key) {
             Row::Cold => None,
-            Row::Warm(state) => Some(state),
+            Row::Warm(state) => match machine.carried(&state, now) {
+                // Written, so that what was used by other rules counts by these from now on.
+                Some(carried) => {
+                    self.touched.insert(key.clone(), carried.clone());
+                    Some(carried)
+                }
+                None => Some(state),
+            },
             Row::Damaged => {
                 // Written, so that it comes to an end.
                 let state = machine.exhausted(now);

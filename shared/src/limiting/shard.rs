@@ -182,18 +182,18 @@ impl Shard {
         };
         let key = rows.place(key, false);
         let row = rows.state(&key);
-        let damaged = row == Row::Damaged;
-        let state = match row {
+        let (state, rewritten) = match &row {
             Row::Warm(ScaledState {
                 state: State::LeakyBucket(state),
                 ..
-            }) => Some(state),
-            Row::Damaged => Some(bucket.exhausted(now)),
-            _ => None,
+            }) => (Some(*state), false),
+            Row::Warm(other) => (bucket.carried(other, now), true),
+            Row::Damaged => (Some(bucket.exhausted(now)), true),
+            Row::Cold => (None, false),
         };
         let reserved = bucket.reserve(state.as_ref(), body.cost, now);
-        // A row that cannot be read is written as a full queue, so that it comes to an end.
-        let kept = reserved.next.or(state.filter(|_| damaged));
+        // A row that cannot be read is written as a full queue, so that it comes to an end; one of other rules by these.
+        let kept = reserved.next.or(state.filter(|_| rewritten));
         let puts = kept.map(|next| Put::State {
             key,
             expires_at: bucket.expires_at(&next),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::key::shared_key;
 use crate::algorithms::composite::StateKey;
-use crate::algorithms::scale::ScaledState;
+use crate::algorithms::scale::{Scaled, ScaledState};
 use crate::limits::{ISOLATE_KEYS_MAX, PURGE_MS};
 use crate::units::EpochMs;
 
@@ -16,10 +16,21 @@ pub struct Store {
 }
 
 impl Store {
-    /// The state of a key.
+    /// The state of a key, as it is.
     #[must_use]
     pub fn get(&self, key: &StateKey) -> Option<ScaledState> {
         self.states.get(key).map(|(_, state)| state.clone())
+    }
+
+    /// The state of a key that `machine` decides. One that other rules wrote is carried over, and kept so.
+    #[must_use]
+    pub fn state(&mut self, machine: &Scaled, key: &StateKey, now: EpochMs) -> Option<ScaledState> {
+        let (expires_at, state) = self.states.get_mut(key)?;
+        if let Some(carried) = machine.carried(state, now) {
+            *expires_at = machine.expires_at(&carried);
+            *state = carried;
+        }
+        Some(state.clone())
     }
 
     /// Keeps a state until `expires_at`.

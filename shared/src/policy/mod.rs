@@ -8,6 +8,7 @@ pub mod effective;
 mod fields;
 mod global;
 pub mod guard;
+pub mod handover;
 mod hierarchy;
 pub mod ideal;
 pub mod limit;

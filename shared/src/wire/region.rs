@@ -1,5 +1,7 @@
 //! What isolates and the registry say to a `Region`, and what it answers.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::access::TokenUse;
@@ -7,7 +9,7 @@ use super::accounting::{FrameBody, FrameReply};
 use super::exchange::{ExchangeAnswer, ExchangeBody};
 use super::policy::PolicyDocument;
 use super::shares::{SharesBody, SharesReply};
-use crate::units::Revision;
+use crate::units::{EpochMs, Revision};
 
 /// A saved policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,6 +18,18 @@ pub struct SavedPolicy {
     pub revision: Revision,
     /// The document.
     pub document: PolicyDocument,
+    /// Static partitions whose shares changed lately, by budget: see [`Handover`](crate::policy::handover::Handover).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub handovers: BTreeMap<String, HandoverBody>,
+}
+
+/// What the regions of a static partition had before its shares changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandoverBody {
+    /// When the change was saved, in epoch milliseconds.
+    pub since: EpochMs,
+    /// Units of each region in a window; a region that is absent had none.
+    pub before: BTreeMap<String, u64>,
 }
 
 /// An isolate's contact: budgets to exchange, counters to hand over, and the policy it knows.

@@ -107,7 +107,8 @@ pub struct StoredPool {
     /// Units below which everything counts as granted.
     pub watermark: u64,
     /// Where the window is a part of a rolling one: what was lent in the parts before it, newest first, each
-    /// `window_ms` long. Empty for any other window.
+    /// `window_ms` long. In the first window after an edit of their length or kind: what counts in it of what was lent
+    /// before, and 0. Empty for any other window.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<u64>,
     /// Units of windows to come that count as granted, by label.
@@ -134,13 +135,15 @@ impl StoredPool {
     /// When it may be forgotten: the window is over, and of a rolling one all that was lent.
     #[must_use]
     pub fn expires_at(&self) -> EpochMs {
-        match self.terms.cycle {
-            Some(Cycle::Sliding { .. }) => self.ends_at.plus(self.terms.window_ms),
-            _ => {
-                let last = self.ahead.keys().next_back().map_or(0, |last| last.0);
-                let promised = last.saturating_sub(self.label.0);
-                self.ends_at.plus(promised.saturating_mul(self.window_ms))
-            }
+        let last = self.ahead.keys().next_back().map_or(0, |last| last.0);
+        let promised = last.saturating_sub(self.label.0);
+        let over_at = self.ends_at.plus(promised.saturating_mul(self.window_ms));
+        // What was lent may count in the window that follows, where that is another.
+        let rolls = matches!(self.terms.cycle, Some(Cycle::Sliding { .. }));
+        if rolls || !self.history.is_empty() || self.window_ms < self.terms.window_ms {
+            over_at.plus(self.terms.window_ms)
+        } else {
+            over_at
         }
     }
 

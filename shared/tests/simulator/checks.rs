@@ -82,7 +82,8 @@ impl World {
         if tenants > 0 && terms.limit < 20 * tenants * self.setup.demand.unit {
             return;
         }
-        if self.setup.parts() > 0 {
+        // An edit may have changed the kind of the windows.
+        if parts(terms.cycle.as_ref()) > 0 {
             return self.check_recovered_rolling(&terms, ends_ms, healed_ms);
         }
         let windows = self.truth.windows.iter();
@@ -92,7 +93,7 @@ impl World {
         });
         // After a row that could not be read nothing is lent for as long as what it said may be used.
         let whole = whole.filter(|(_, window)| window.watermark != u64::MAX);
-        if let Some((&label, window)) = whole.max_by_key(|(_, window)| window.ends_at_ms) {
+        if let Some((&label, window)) = whole.max_by_key(|(_, window)| window.begins_at_ms) {
             let part = if self.setup.tenants.is_empty() { 2 } else { 4 };
             let (admitted, least) = (window.admitted + window.refundable, window.limit / part);
             self.truth

@@ -190,7 +190,7 @@ impl World {
         }
     }
 
-    /// Another limit, and at times another length of window, which every region hears of in its own time.
+    /// Another limit, and at times other windows, which every region hears of in its own time.
     fn policy_edited(&mut self) {
         let mut terms = self.policy[self.policy.len() - 1].clone();
         terms.revision.0 += 1;
@@ -198,18 +198,16 @@ impl World {
         let most = (2 * self.setup.limit).min(JSON_INTEGER_MAX);
         terms.limit = unit * self.random.between(1, most / unit);
         if self.random.chance(300) {
-            match terms.cycle {
-                None => terms.window_ms = self.random.one_of(&[1_000, 1_500, WINDOW_MS_EDITED_MAX]),
-                Some(Cycle::Calendar(_)) => {
-                    terms.window_ms = self.random.one_of(&[1_000, 1_500, WINDOW_MS_EDITED_MAX]);
-                    terms.cycle = Some(period(&mut self.random, terms.window_ms));
-                }
-                Some(Cycle::Sliding { .. }) => {
+            terms.window_ms = self.random.one_of(&[1_000, 1_500, WINDOW_MS_EDITED_MAX]);
+            terms.cycle = match self.random.below(3) {
+                0 => None,
+                1 => Some(period(&mut self.random, terms.window_ms)),
+                _ => {
                     let (window_ms, buckets) = self.random.one_of(&ROLLING);
                     terms.window_ms = window_ms;
-                    terms.cycle = Some(Cycle::Sliding { buckets });
+                    Some(Cycle::Sliding { buckets })
                 }
-            }
+            };
         }
         self.sharing_edited(&mut terms);
         self.policy.push(terms);

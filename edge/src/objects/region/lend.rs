@@ -89,7 +89,8 @@ impl Core {
             return Ok(ExchangeAnswer::Refused(Refusal::UnknownBudget));
         };
         if loaded.policy.region_owns(&message.budget) {
-            return self.lend_own(&message, &terms);
+            let handover = loaded.handover(&message.budget, &name);
+            return self.lend_own(&message, &terms, handover);
         }
         if !self.load_escrow(&message.budget)? {
             return Ok(ExchangeAnswer::Refused(Refusal::NoRoom));

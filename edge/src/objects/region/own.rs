@@ -3,6 +3,7 @@
 
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
+use weir_shared::policy::handover::Handover;
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeAnswer, Terms};
 use weir_shared::wire::windows::{ClosedBody, ClosedReply};
@@ -19,11 +20,13 @@ impl Core {
         &self,
         message: &Message,
         terms: &Terms,
+        handover: Option<Handover>,
     ) -> Result<ExchangeAnswer, Refused> {
         let name = &message.budget;
         self.load_own(name, terms)?;
         let answer = self.with_own(name, |pool, now| {
             pool.amend(terms);
+            pool.hold_to(handover);
             pool.exchange(message, now)
         })?;
         self.store_own(name)?;

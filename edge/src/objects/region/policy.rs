@@ -8,6 +8,7 @@ use weir_shared::access::refresh::{Known, Look};
 use weir_shared::access::wanted::seal_of;
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, TOKENS_MAX};
 use weir_shared::policy::Policy;
+use weir_shared::policy::handover::Handover;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::region::SavedPolicy;
 use weir_shared::wire::stored::Damaged;
@@ -17,7 +18,7 @@ use super::{Core, Flight, Machine};
 use crate::objects::binding::{Address, call};
 use crate::objects::calls::{PushRules, Pushed, ReadPolicy, Rules};
 use crate::objects::deadline::within;
-use crate::objects::registry::{read_policy, shipped};
+use crate::objects::registry::{read_handovers, read_policy, shipped};
 use crate::objects::server::Refused;
 use crate::objects::storage::{integer, number, report_damaged, text, wrong_type};
 
@@ -29,6 +30,12 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
+    /// What the region's own share of a pool is held to, while shares change.
+    pub(super) fn handover(&self, pool: &str, region: &str) -> Option<Handover> {
+        let body = self.saved.handovers.get(pool)?;
+        Some(Handover::of(body, region))
+    }
+
     fn new(saved: SavedPolicy) -> Result<Self, Refused> {
         Ok(Self {
             policy: Rc::new(Policy::try_from(&saved.document)?),
@@ -184,6 +191,10 @@ impl Core {
             statement,
             vec![number(loaded.saved.revision.0), document.into()],
         )?;
+        let statement = "INSERT OR REPLACE INTO handovers (id, revision, body) VALUES (1, ?, ?)";
+        let body = serde_json::to_string(&loaded.saved.handovers)?;
+        let values = vec![number(loaded.saved.revision.0), body.into()];
+        self.database.run(statement, values)?;
         self.with(|machine, _| {
             machine.policy = Some(loaded);
             for escrow in machine.escrows.values_mut() {
@@ -193,7 +204,8 @@ impl Core {
     }
 
     fn restore_policy(&self) -> Result<(), Refused> {
-        let query = "SELECT revision, document FROM policy WHERE id = 1";
+        let query = "SELECT policy.revision, document, body FROM policy \
+             LEFT JOIN handovers ON handovers.revision = policy.revision WHERE policy.id = 1";
         let Some(row) = self.database.first(query, vec![])? else {
             return Ok(());
         };
@@ -204,6 +216,7 @@ impl Core {
             Ok::<_, Damaged>(SavedPolicy {
                 revision: Revision(revision),
                 document,
+                handovers: read_handovers(row.get(2)),
             })
         });
         match saved {

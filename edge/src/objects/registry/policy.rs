@@ -10,6 +10,7 @@ use weir_shared::audit::tag::tenant_tag;
 use weir_shared::invalid::{Invalid, read_json};
 use weir_shared::json;
 use weir_shared::limits::{AUDIT_VALUE_BYTES_MAX, JSON_INTEGER_MAX, POLICY_REVISIONS_MAX};
+use weir_shared::policy::handover::{Handovers, handovers};
 use weir_shared::policy::{Policy, patch};
 use weir_shared::units::Revision;
 use weir_shared::wire::audit::{Author, Outcome};
@@ -24,8 +25,11 @@ use crate::objects::storage::{
     Statement, Value, integer, number, report_damaged, text, wrong_type,
 };
 
-pub(super) const SCHEMA: &[&str] = &["CREATE TABLE IF NOT EXISTS policies \
-     (revision INTEGER PRIMARY KEY, saved_at INTEGER, actor TEXT, document TEXT)"];
+pub(super) const SCHEMA: &[&str] = &[
+    "CREATE TABLE IF NOT EXISTS policies \
+     (revision INTEGER PRIMARY KEY, saved_at INTEGER, actor TEXT, document TEXT)",
+    "CREATE TABLE IF NOT EXISTS handovers (revision INTEGER PRIMARY KEY, body TEXT)",
+];
 
 /// The policy of a deployment that has never saved one.
 const INITIAL: &str = include_str!("../../../../policy.json");
@@ -160,15 +164,40 @@ impl Registry {
         );
         let (was, is) = changes(&old, &new);
         let draft = draft.with_change(changed(current.revision, was), changed(revision, is));
-        let saved = SavedPolicy { revision, document };
+        let handovers = self.handovers(current, &document)?;
+        let saved = SavedPolicy {
+            revision,
+            document,
+            handovers,
+        };
         let actor = draft.actor().to_owned();
-        let oldest = number(revision.0.saturating_sub(POLICY_REVISIONS_MAX));
-        let statements = vec![
+        let oldest = || number(revision.0.saturating_sub(POLICY_REVISIONS_MAX));
+        let mut statements = vec![
             self.insert(&saved, &actor)?,
-            ("DELETE FROM policies WHERE revision <= ?", vec![oldest]),
+            ("DELETE FROM policies WHERE revision <= ?", vec![oldest()]),
+            ("DELETE FROM handovers WHERE revision <= ?", vec![oldest()]),
         ];
+        if !saved.handovers.is_empty() {
+            let body = serde_json::to_string(&saved.handovers)?;
+            statements.push((
+                "INSERT INTO handovers (revision, body) VALUES (?, ?)",
+                vec![number(revision.0), body.into()],
+            ));
+        }
         self.record(draft, statements)?;
         Ok(saved)
+    }
+
+    /// What the shares of static partitions are held to as `document` takes the place of the policy in force.
+    fn handovers(
+        &self,
+        current: &SavedPolicy,
+        document: &PolicyDocument,
+    ) -> Result<Handovers, Refused> {
+        let refused = |why: Invalid| Refused(why.to_string());
+        let policy = |document| Policy::try_from(document).map_err(refused);
+        let before = (&policy(&current.document)?, &current.handovers);
+        Ok(handovers(before, &policy(document)?, self.now()?))
     }
 
     /// The policy in force. Where none can be read and `anyway`, the one that was shipped: what is then saved replaces
@@ -199,8 +228,9 @@ impl Registry {
     /// the regions go on with the last policy they saw, until `If-Match: *` saves another.
     fn newest(&self) -> Result<SavedPolicy, Refused> {
         let mut below = JSON_INTEGER_MAX;
-        let query = "SELECT revision, document FROM policies WHERE revision < ? \
-                     ORDER BY revision DESC LIMIT 1";
+        let query = "SELECT policies.revision, document, body FROM policies \
+                     LEFT JOIN handovers ON handovers.revision = policies.revision \
+                     WHERE policies.revision < ? ORDER BY policies.revision DESC LIMIT 1";
         while let Some(row) = self.database.first(query, vec![number(below)])? {
             match saved(&row) {
                 Ok(saved) => return Ok(saved),
@@ -219,6 +249,7 @@ impl Registry {
         let saved = SavedPolicy {
             revision: Revision(1),
             document: read_json(INITIAL.as_bytes())?,
+            handovers: Handovers::new(),
         };
         let author = Author {
             actor: DEPLOYMENT.to_owned(),
@@ -293,6 +324,19 @@ fn saved(row: &[Value]) -> Result<SavedPolicy, Damaged> {
     read_policy(document).map(|document| SavedPolicy {
         revision: Revision(revision),
         document,
+        handovers: read_handovers(row.get(2)),
+    })
+}
+
+/// The handovers of a stored policy; none where there are none, or where they cannot be read, which is reported.
+pub fn read_handovers(body: Option<&Value>) -> Handovers {
+    let Some(body) = text(body) else {
+        return Handovers::new();
+    };
+    json::from_str(body).unwrap_or_else(|error| {
+        let message = error.to_string();
+        report_damaged("handovers", &Damaged::Form { message });
+        Handovers::new()
     })
 }
 
@@ -317,5 +361,6 @@ pub fn shipped() -> Result<SavedPolicy, Refused> {
     Ok(SavedPolicy {
         revision: Revision(0),
         document: read_json(INITIAL.as_bytes())?,
+        handovers: Handovers::new(),
     })
 }

@@ -26,6 +26,8 @@ impl Holder {
             wants.extend(want);
         }
         self.sequence = Sequence(self.sequence.0 + 1);
+        let mut returns = self.give_back(spare, now);
+        returns.extend(self.take_surplus());
         ExchangeBody {
             v: VERSION,
             budget: self.pool.clone(),
@@ -37,7 +39,7 @@ impl Holder {
             window: self.lease.map(|lease| lease.label),
             denied: wants.iter().map(|want| want.denied).sum(),
             wants,
-            returns: self.give_back(spare, now),
+            returns,
             ahead,
         }
     }

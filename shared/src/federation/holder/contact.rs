@@ -45,6 +45,7 @@ impl Holder {
             (due && spare) || (self.refills(now) && self.low(lease, purse, now))
         };
         self.unconfirmed(now)
+            || !self.surplus.is_empty()
             || (due && self.loose > 0)
             || self.ahead_due(lease, now)
             || self.purses.values().any(telling)

@@ -24,10 +24,12 @@ impl Holder {
         self.contact_ms = reply.next_contact_ms;
         self.contact_at = now.plus(reply.next_contact_ms);
         self.advance(now);
+        let limit = self.lease.map_or(0, |lease| lease.limit);
         if self.credit(reply, sent_at, now) {
             self.hear(reply, &sent.body, now);
         }
         self.promised(reply, sent_at, now);
+        self.shrink_slices(limit, reply.window.limit);
         true
     }
 
@@ -47,7 +49,9 @@ impl Holder {
             return false;
         };
         let ends_at = sent_at.plus(window.remaining_ms);
-        if ends_at > lease.ends_at || !lease.open(now) {
+        // It ends no later than that by this word: an edit has closed it early.
+        let closes_early = now.plus(window.remaining_ms) < lease.ends_at;
+        if ends_at > lease.ends_at || !lease.open(now) || closes_early {
             lease.ends_at = ends_at;
             lease.span_ms = window.remaining_ms;
         }

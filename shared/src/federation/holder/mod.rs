@@ -14,6 +14,7 @@ mod draw;
 mod lapse;
 mod lease;
 mod relay;
+mod surplus;
 
 use std::collections::BTreeMap;
 
@@ -62,6 +63,8 @@ pub struct Holder {
     ahead: Vec<Ahead>,
     /// Units of those that an earlier life was lent: the parent tells each life what it has lent to that one.
     inherited: BTreeMap<WindowLabel, u64>,
+    /// Units of windows to come that go back with the next message.
+    surplus: BTreeMap<WindowLabel, u64>,
     /// For how many windows to come slices are held whatever the demand.
     standing: u64,
     waiting: Waiting,
@@ -122,6 +125,7 @@ impl Holder {
             fixed: false,
             ahead: Vec::new(),
             inherited: BTreeMap::new(),
+            surplus: BTreeMap::new(),
             standing: 0,
             waiting: Waiting::default(),
             cost_max: 0,

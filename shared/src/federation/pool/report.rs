@@ -13,7 +13,7 @@ impl Pool {
     pub fn lent(&self, body: &LentBody, now: EpochMs) -> Lent {
         let (window, history) = self.window_at(now);
         let unread = self.lender.lent_of(window.label) == u64::MAX;
-        let capacity = history.capacity(self.terms.limit, &window, now);
+        let capacity = history.capacity(self.limit_from(window.starts_at()), &window, now);
         let lent_total = self.lender.lent_of(window.label);
         let lent = body.regions.iter().map(|region| {
             let holder = HolderId::of_name(region);
@@ -24,10 +24,14 @@ impl Pool {
         Lent {
             window: Some(window.label),
             ends_at: Some(window.ends_at),
-            limit: self.terms.limit,
+            limit: self.limit_from(window.starts_at()),
             lent: lent.collect(),
             // Of a row that could not be read everything counts as lent.
-            lent_total: if unread { self.terms.limit } else { lent_total },
+            lent_total: if unread {
+                self.limit_from(window.starts_at())
+            } else {
+                lent_total
+            },
             free: capacity.saturating_sub(lent_total),
             exact: !unread && self.closed.knows(window.label),
             tenants: if same {
@@ -42,15 +46,18 @@ impl Pool {
     #[must_use]
     pub fn holding(&self, budget: &str, now: EpochMs) -> RegionBudget {
         let (window, history) = self.window_at(now);
-        let held = history.capacity(self.terms.limit, &window, now);
+        let held = history.capacity(self.limit_from(window.starts_at()), &window, now);
         RegionBudget {
             budget: budget.to_owned(),
             own: true,
             window: Some(window.label),
             ends_at: Some(window.ends_at),
-            limit: self.terms.limit,
+            limit: self.limit_from(window.starts_at()),
             held,
-            lent: self.lender.lent_of(window.label).min(self.terms.limit),
+            lent: self
+                .lender
+                .lent_of(window.label)
+                .min(self.limit_from(window.starts_at())),
             isolates: self.lender.holders(now) as u64,
             outage: false,
         }

@@ -1,0 +1,124 @@
+//! How the shares of a static partition change without more than the limit in any window.
+//!
+//! Regions of a static partition ask nobody, and hear of a change each in its own time. So a share falls as soon as its
+//! region hears of it, and grows only in a window that begins [`HANDOVER_MS`] after the change was saved, when every
+//! region that can be reached has heard. In a window that begins before, a region has at most the least of what it had
+//! and what it will have: with those that have not heard, all together at most what they had. In a window that begins
+//! later, all have what they will have. A region that cannot be told for longer than that keeps what it had.
+
+use std::collections::BTreeMap;
+
+use super::Policy;
+use super::budget::Budget;
+use crate::limits::HANDOVER_MS;
+use crate::units::EpochMs;
+use crate::wire::policy::Sharing;
+use crate::wire::region::HandoverBody;
+
+/// The changes of static partitions that are not over, by budget.
+pub type Handovers = BTreeMap<String, HandoverBody>;
+
+/// What a region's share is held to, whatever the policy says by now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Handover {
+    /// Units of a window, at most.
+    pub limit: u64,
+    /// Windows that begin at this or later are not held to it.
+    pub until: EpochMs,
+}
+
+impl Handover {
+    /// What the share of `region` is held to.
+    ///
+    /// ```
+    /// use weir_shared::policy::handover::Handover;
+    /// use weir_shared::units::EpochMs;
+    /// use weir_shared::wire::region::HandoverBody;
+    /// let body = HandoverBody { since: EpochMs(5_000), before: [("weur".to_owned(), 100)].into() };
+    /// let held = |region| Handover::of(&body, region);
+    /// assert_eq!(held("weur"), Handover { limit: 100, until: EpochMs(65_000) });
+    /// assert_eq!(held("oc").limit, 0); // it was not there
+    /// ```
+    #[must_use]
+    pub fn of(body: &HandoverBody, region: &str) -> Self {
+        Self {
+            limit: body.before.get(region).copied().unwrap_or(0),
+            until: until(body),
+        }
+    }
+
+    /// Units of a window that begins at `starts_at`, of which the policy allows `limit`.
+    #[must_use]
+    pub fn allows(&self, limit: u64, starts_at: EpochMs) -> u64 {
+        if starts_at < self.until {
+            limit.min(self.limit)
+        } else {
+            limit
+        }
+    }
+}
+
+/// The handovers of `after`, which takes the place of `before` and its handovers at `now`.
+///
+/// A budget that was no static partition leaves nothing to its regions until then: what was lent of it elsewhere is still
+/// spent. A budget that is new is served at once.
+#[must_use]
+pub fn handovers(
+    (before, earlier): (&Policy, &Handovers),
+    after: &Policy,
+    now: EpochMs,
+) -> Handovers {
+    let partitioned = |budget: &&Budget| budget.sharing == Sharing::StaticPartition;
+    let changed = after.budgets.iter().filter_map(|(name, budget)| {
+        let new = Some(budget).filter(partitioned)?;
+        let old = before.budgets.get(name)?;
+        let earlier = earlier.get(name);
+        // The open window began no sooner than a length ago.
+        let open = |body: &&HandoverBody| now < until(body).plus(old.window_ms);
+        let earlier = earlier.filter(open);
+        let had = Some(old).filter(partitioned).map(|old| shares(before, old));
+        let has = shares(after, new);
+        let body = match had {
+            Some(had) if !grows_and_falls(&had, &has) => earlier?.clone(),
+            had => HandoverBody {
+                since: now,
+                before: least(had.unwrap_or_default(), earlier),
+            },
+        };
+        Some((name.clone(), body))
+    });
+    changed.collect()
+}
+
+fn until(body: &HandoverBody) -> EpochMs {
+    body.since.plus(HANDOVER_MS)
+}
+
+fn shares(policy: &Policy, budget: &Budget) -> BTreeMap<String, u64> {
+    let regions = policy.regions.iter();
+    regions
+        .map(|region| (region.clone(), budget.slice(&policy.regions, region)))
+        .collect()
+}
+
+/// Whether some regions get more and others less. Where all get more, or all less, no mix of old and new shares is above
+/// both limits.
+fn grows_and_falls(had: &BTreeMap<String, u64>, has: &BTreeMap<String, u64>) -> bool {
+    let share = |of: &BTreeMap<String, u64>, region: &str| of.get(region).copied().unwrap_or(0);
+    let grows = has
+        .keys()
+        .any(|region| share(has, region) > share(had, region));
+    let falls = had
+        .keys()
+        .any(|region| share(has, region) < share(had, region));
+    grows && falls
+}
+
+/// What each region had, or, while an earlier change is not over, what it was held to where that is less.
+fn least(had: BTreeMap<String, u64>, earlier: Option<&HandoverBody>) -> BTreeMap<String, u64> {
+    let held = |(region, units): (String, u64)| {
+        let before = earlier.map_or(units, |earlier| Handover::of(earlier, &region).limit);
+        (region, units.min(before))
+    };
+    had.into_iter().map(held).collect()
+}
