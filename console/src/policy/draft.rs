@@ -112,6 +112,16 @@ impl PolicyDraft {
         }
     }
 
+    /// Whether a text says what the draft has at a pointer, however it is written: `4.0`, a field that says the default,
+    /// other blanks, another order. Such a text stays as it is typed.
+    pub fn holds_text(&self, pointer: &str, text: &str) -> bool {
+        match &self.broken {
+            Some(broken) if broken.pointer == pointer => broken.text == text,
+            _ => serde_json::from_str::<Value>(text)
+                .is_ok_and(|value| value == *self.at(pointer).unwrap_or(&Value::Null)),
+        }
+    }
+
     /// The part as JSON, its fields in the order of the documentation where they are all known.
     fn pretty(&self, pointer: &str) -> String {
         let value = self.at(pointer).cloned().unwrap_or(Value::Null);
@@ -276,6 +286,26 @@ mod tests {
         assert_eq!(again, draft);
         draft.put_text("/routes", "[]");
         assert!(!draft.is_changed());
+    }
+
+    #[test]
+    fn what_is_typed_key_by_key_is_what_the_draft_has_and_is_never_rewritten() {
+        let mut draft = draft();
+        let before = draft.text("");
+        // `0.05` is `0.0` on the way; the canonical form of the document would be `0`.
+        for (old, keys) in [
+            ("\"weight\": 1", "\"weight\": 0.05"),
+            ("\"limit\": 100", "\"limit\": 25000,\n  \"reserve\": \"pinned\""),
+        ] {
+            let (head, tail) = before.split_once(old).unwrap();
+            for typed in 0..=keys.len() {
+                let text = format!("{head}{}{tail}", &keys[..typed]);
+                draft.put_text("", &text);
+                assert!(draft.holds_text("", &text), "{text}");
+            }
+        }
+        draft.put("/budgets/tokens/limit", Some(json!(5)));
+        assert!(!draft.holds_text("", &before), "a form changed it");
     }
 
     #[test]

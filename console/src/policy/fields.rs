@@ -291,14 +291,15 @@ pub fn typed(kind: Kind, text: &str) -> Option<Value> {
         return None;
     }
     let as_text = || Value::String(text.to_owned());
-    Some(match kind {
+    let value = match kind {
         Kind::Whole(_) | Kind::Number(_) | Kind::OrUnlimited(_) => {
             number(text).unwrap_or_else(as_text)
         }
         Kind::Choice(_) | Kind::Text => as_text(),
         Kind::Flag(_) => Value::Bool(text == "true"),
         Kind::Json => serde_json::from_str(text).unwrap_or_else(|_| as_text()),
-    })
+    };
+    (!value.is_null()).then_some(value)
 }
 
 /// Digits may be grouped: `30,000`, `30 000`, `30_000`.
@@ -374,6 +375,7 @@ mod tests {
             (Kind::Flag(true), "false", Some(json!(false))),
             (Kind::Json, "{\"min\": 1}", Some(json!({ "min": 1 }))),
             (Kind::Json, "auto", Some(json!("auto"))),
+            (Kind::Json, "null", None),
             (Kind::Text, "5", Some(json!("5"))),
         ] {
             assert_eq!(typed(kind, text), value, "{kind:?} {text:?}");

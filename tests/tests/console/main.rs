@@ -2,6 +2,7 @@
 //! be used without eyes, hands or a mouse, and what it says on bad days.
 
 mod accessibility;
+mod addresses;
 mod assets;
 mod bad_days;
 mod controls;
@@ -12,6 +13,7 @@ mod screenshots;
 mod site;
 mod smoothness;
 mod traffic;
+mod typing;
 mod viewer;
 
 use std::time::Duration;

@@ -41,9 +41,9 @@ fn flag(editor: Editor, field: Field, pointer: String, default: bool) -> AnyView
             value.set(shown);
         }
     });
-    Effect::new(move |_| {
+    Effect::new(move |before: Option<()>| {
         let flag = value.get();
-        if flag != untrack(&now) {
+        if before.is_some() && flag != untrack(&now) {
             editor.edit(|draft| draft.put_flag(&pointer, flag, default));
         }
     });
@@ -65,10 +65,11 @@ fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kin
         }
     });
     let put_at = pointer.clone();
-    Effect::new(move |_| {
+    // A form that is opened changes nothing, however the draft writes a value.
+    Effect::new(move |before: Option<()>| {
         let text = value.get();
         let value = typed(kind, &text);
-        if value != untrack(&at) {
+        if before.is_some() && value != untrack(&at) {
             put(editor, field, &parent, &put_at, value);
         }
     });
