@@ -28,10 +28,6 @@ pub fn Choice(
         }
         listed
     });
-    view! { <option value=value prop:selected=selected>{name}</option> }
-        };
-        listed.into_iter().map(option).collect_view()
-    };
     view! {
         <label class="filter">
             <span>{label}</span>

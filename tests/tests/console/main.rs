@@ -9,6 +9,7 @@ mod controls;
 mod counters;
 mod journey;
 mod keyboard;
+mod rates;
 mod screenshots;
 mod site;
 mod smoothness;

@@ -28,8 +28,9 @@ fn Tile(
 ) -> impl IntoView {
     let rates = expect_context::<Console>().live.rates;
     let per_s = Memo::new(move |_| rates.with(|rates| rates.total.per_s.map(now)));
+    let measured = Memo::new(move |_| per_s.with(Option::is_some));
     let values = Signal::derive(move || {
-        if per_s.with(Option::is_none) {
+        if !measured.get() {
             return Vec::new();
         }
         rates.with(|rates| {
@@ -40,18 +41,22 @@ fn Tile(
         })
     });
     let amount = move || match per_s.get() {
-        Some(per_s) => view! {
-            <span class="amount" data-testid=testid data-value=per_s.to_string()>{format::rate(Some(per_s))}</span>
-            <span class="unit">"calls/s"</span>
-        }
-        .into_any(),
-        None => view! { <span class="amount measuring" data-testid=testid>"measuring…"</span> }.into_any(),
+        Some(per_s) => format::rate(Some(per_s)),
+        None => "measuring…".to_owned(),
     };
     view! {
         <div class="tile">
             <dt>{label}</dt>
             <dd>
-                {amount}
+                <span
+                    class="amount"
+                    class:measuring=move || !measured.get()
+                    data-testid=testid
+                    data-value=move || per_s.get().map(|per_s| per_s.to_string())
+                >
+                    {amount}
+                </span>
+                {move || measured.get().then(|| view! { <span class="unit">"calls/s"</span> })}
                 <Sparkline values/>
             </dd>
         </div>
