@@ -248,10 +248,7 @@ mod tests {
             (Page::Overview, "/console/"),
             (Page::Tenants, "/console/tenants"),
             (Page::Decisions, "/console/decisions"),
-            (
-                Page::Tenant("a/b".to_owned()),
-                "/console/tenant?name=a%2Fb",
-            ),
+            (Page::Tenant("a/b".to_owned()), "/console/tenant?name=a%2Fb"),
             (
                 Page::Tenant("é 100%?#..".to_owned()),
                 "/console/tenant?name=%C3%A9+100%25%3F%23..",
@@ -267,14 +264,21 @@ mod tests {
     fn a_tenant_with_its_name_in_the_path_is_found_as_ever() {
         for (path, name) in [
             ("/console/tenants/enterprise%3Aalpha", "enterprise:alpha"),
-            ("/console/tenants/enterprise:alpha?tab=why", "enterprise:alpha"),
+            (
+                "/console/tenants/enterprise:alpha?tab=why",
+                "enterprise:alpha",
+            ),
             ("/console/tenants/acme%2Fweb", "acme/web"),
             // What the asset server makes of it.
             ("/console/tenants/acme/web", "acme/web"),
             ("/console/tenants/acme/web/", "acme/web"),
             ("/console/tenants/100%25", "100%"),
         ] {
-            assert_eq!(Page::parse(path), Some(Page::Tenant(name.to_owned())), "{path}");
+            assert_eq!(
+                Page::parse(path),
+                Some(Page::Tenant(name.to_owned())),
+                "{path}"
+            );
         }
     }
 

@@ -59,8 +59,7 @@ impl Console {
         let session = RwSignal::new(None::<SessionReply>);
         // The session is read anew now and then: what follows the role is built anew with another role alone.
         let role = Memo::new(move |_| session.with(|session| Some(session.as_ref()?.role)));
-        let can_change =
-            Memo::new(move |_| matches!(role.get(), Some(Role::Editor | Role::Admin)));
+        let can_change = Memo::new(move |_| matches!(role.get(), Some(Role::Editor | Role::Admin)));
         let console = Self {
             session,
             leaving: RwSignal::new(false),

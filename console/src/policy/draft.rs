@@ -320,7 +320,10 @@ mod tests {
         // `0.05` is `0.0` on the way; the canonical form of the document would be `0`.
         for (old, keys) in [
             ("\"weight\": 1", "\"weight\": 0.05"),
-            ("\"limit\": 100", "\"limit\": 25000,\n  \"reserve\": \"pinned\""),
+            (
+                "\"limit\": 100",
+                "\"limit\": 25000,\n  \"reserve\": \"pinned\"",
+            ),
         ] {
             let (head, tail) = before.split_once(old).unwrap();
             for typed in 0..=keys.len() {
@@ -362,7 +365,10 @@ mod tests {
         assert_eq!(draft.text("/trusted_proxies"), "[\"10.");
         let again = PolicyDraft::restored(&draft.kept()).unwrap();
         assert_eq!(again, draft);
-        for (pointer, next) in [("/routes", Some("/trusted_proxies")), ("/trusted_proxies", None)] {
+        for (pointer, next) in [
+            ("/routes", Some("/trusted_proxies")),
+            ("/trusted_proxies", None),
+        ] {
             draft.put_text(pointer, "[]");
             let flaw = draft.check().err().map(|flaw| flaw.pointer);
             assert_eq!(flaw.as_deref(), next);

@@ -100,7 +100,10 @@ async fn an_option_stays_while_another_one_is_chosen_and_others_come_and_go() {
     page.choose("[data-testid=field-tier]", "free").await;
     options.update(|options| options.push(pair("enterprise")));
     settle().await;
-    assert!(*free == *page.one("option[value=free]"), "the option was built anew");
+    assert!(
+        *free == *page.one("option[value=free]"),
+        "the option was built anew"
+    );
     assert_eq!(page.text("option:checked"), "FREE");
     options.set(vec![pair("enterprise"), pair("free")]);
     settle().await;

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weir_tests::browser::Browser;
+use weir_tests::fixtures::policy;
 use weir_tests::workerd::TOKEN;
 
-use crate::site::{Site, everything};
+use crate::site::Site;
 use crate::traffic::Traffic;
 use crate::{MACHINE, eventually, log_in, visit};
 
@@ -26,8 +27,9 @@ const WATCH: &str = "window.said = [];
 #[tokio::test(flavor = "multi_thread")]
 async fn the_overview_shows_no_rate_before_there_is_one_and_then_soon() {
     let _alone = MACHINE.write().await;
-    let site = Site::start(&everything()).await;
-    let _traffic = Traffic::of_all_tiers(&site.client);
+    // So much that each second has calls that are admitted.
+    let site = Site::start(&policy(1_000_000, 60_000)).await;
+    let _traffic = Traffic::start(&site.client, &["acme", "globex"], 20, 1);
     tokio::time::sleep(Duration::from_secs(2)).await;
     let browser = Browser::start().await.expect("the browser starts");
     log_in(&browser, &site.origin(), TOKEN).await;
@@ -44,10 +46,7 @@ async fn the_overview_shows_no_rate_before_there_is_one_and_then_soon() {
         .await;
         println!("the figure says {said:?}");
         assert_eq!(said[0].1, "measuring…");
-        let (after_ms, rate) = said
-            .iter()
-            .find(|(_, text)| text != "measuring…")
-            .unwrap();
+        let (after_ms, rate) = said.iter().find(|(_, text)| text != "measuring…").unwrap();
         assert!(rate.parse::<f64>().unwrap() > 0.0, "a false zero: {said:?}");
         let shown_after = Duration::from_secs_f64(after_ms / 1_000.0);
         assert!(shown_after < SHOWN_WITHIN, "{said:?}");
@@ -57,7 +56,7 @@ async fn the_overview_shows_no_rate_before_there_is_one_and_then_soon() {
 #[tokio::test(flavor = "multi_thread")]
 async fn where_nothing_is_asked_the_rate_comes_to_be_zero() {
     let _shared = MACHINE.read().await;
-    let site = Site::start(&everything()).await;
+    let site = Site::start(&policy(60, 60_000)).await;
     let browser = Browser::start().await.expect("the browser starts");
     log_in(&browser, &site.origin(), TOKEN).await;
     let said: Value = eventually("a rate of zero", async || {

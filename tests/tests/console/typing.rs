@@ -41,7 +41,12 @@ const OTHER_FORMS: [(&str, &str, &[&str], &[(&str, &str)]); 8] = [
         &["add-override"],
         &[("field-reset-what", "limit:per_ip")],
     ),
-    ("tenant", "/tenant?name=enterprise%3Aacme", &[], &[("range", "between")]),
+    (
+        "tenant",
+        "/tenant?name=enterprise%3Aacme",
+        &[],
+        &[("range", "between")],
+    ),
     ("tenant", "/tenant?name=enterprise%3Aacme&tab=why", &[], &[]),
     ("tenants", "/tenants", &[], &[]),
     ("activity", "/activity", &[], &[]),
@@ -75,7 +80,13 @@ async fn a_number_is_typed_key_by_key_and_saved_as_it_was_typed() {
     let site = Site::start(&policy()).await;
     let browser = Browser::start().await.expect("the browser starts");
     log_in(&browser, &site.origin(), TOKEN).await;
-    visit(&browser, &site.origin(), "/policy?section=budgets&name=tokens", "policy").await;
+    visit(
+        &browser,
+        &site.origin(),
+        "/policy?section=budgets&name=tokens",
+        "policy",
+    )
+    .await;
     let limit = Field::focus(&browser, "field-limit").await;
     assert_eq!(limit.hand, Hand::Number);
     limit.work(&browser).await;
@@ -91,7 +102,13 @@ async fn a_number_is_typed_key_by_key_and_saved_as_it_was_typed() {
     why.work(&browser).await;
     browser.press_id("save").await.unwrap();
     browser.find_id("toast").await.expect("a save is told");
-    let saved: Value = site.client.get("/operator/v1/policy").await.unwrap().ok().unwrap();
+    let saved: Value = site
+        .client
+        .get("/operator/v1/policy")
+        .await
+        .unwrap()
+        .ok()
+        .unwrap();
     assert_eq!(saved["budgets"][BUDGET]["limit"], 25_000, "{saved}");
     assert_no_errors(&browser, &[]).await;
 }
@@ -105,11 +122,20 @@ async fn every_field_of_the_policy_is_typed_into_key_by_key() {
     log_in(&browser, &site.origin(), TOKEN).await;
     let mut hands = BTreeSet::new();
     for (query, entry) in POLICY_FORMS {
-        visit(&browser, &site.origin(), &format!("/policy?{query}"), "policy").await;
+        visit(
+            &browser,
+            &site.origin(),
+            &format!("/policy?{query}"),
+            "policy",
+        )
+        .await;
         let reset = query.starts_with("section=reset");
         // With another algorithm a quota's own fields would go.
         let mut done = BTreeSet::new();
-        if policy().pointer(entry).is_some_and(|entry| entry["algorithm"] == "quota") {
+        if policy()
+            .pointer(entry)
+            .is_some_and(|entry| entry["algorithm"] == "quota")
+        {
             done.insert("field-algorithm".to_owned());
         }
         let worked = work_all(&browser, &mut done, async |field| {
@@ -124,7 +150,10 @@ async fn every_field_of_the_policy_is_typed_into_key_by_key() {
         discard(&browser).await;
     }
     let all = ["Area", "Check", "Json", "Number", "Select", "Text"];
-    assert!(hands.iter().eq(all), "not every kind of field was met: {hands:?}");
+    assert!(
+        hands.iter().eq(all),
+        "not every kind of field was met: {hands:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -142,7 +171,10 @@ async fn every_other_form_is_filled_in_key_by_key() {
         let mut done = BTreeSet::new();
         let mut worked = work_all(&browser, &mut done, async |_| {}).await;
         for (list, option) in chosen {
-            browser.choose(&test_id_selector(list), option).await.unwrap();
+            browser
+                .choose(&test_id_selector(list), option)
+                .await
+                .unwrap();
             worked.extend(work_all(&browser, &mut done, async |_| {}).await);
         }
         assert!(!worked.is_empty(), "{address} has no field");
@@ -158,7 +190,10 @@ async fn preview_of_a_tenant(browser: &Browser, site: &Site) {
     visit(browser, &site.origin(), address, "tenant").await;
     let weight = Field::focus(browser, "field-weight").await;
     weight.work(browser).await;
-    browser.fill(&test_id_selector("field-weight"), "7").await.unwrap();
+    browser
+        .fill(&test_id_selector("field-weight"), "7")
+        .await
+        .unwrap();
     browser.press_id("preview").await.unwrap();
     browser.find_id("preview-result").await.unwrap();
     let why = Field::focus(browser, "field-why").await;

@@ -86,7 +86,7 @@ fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kin
             let options = Signal::stored(options);
             view! { <SelectField label=field.label name=field.name value options error hint=field.hint/> }.into_any()
         }
-        Kind::Text | Kind::Json => {
+        Kind::Text | Kind::Json | Kind::Parts => {
             view! { <TextField label=field.label name=field.name value error hint=field.hint/> }
                 .into_any()
         }
@@ -130,7 +130,7 @@ pub fn is_at(flaw: &Flaw, pointer: &str) -> bool {
 }
 
 fn message(flaw: &Flaw, kind: Kind) -> String {
-    if flaw.form && kind != Kind::Json {
+    if flaw.form && !matches!(kind, Kind::Json | Kind::Parts) {
         expected(kind).to_owned()
     } else {
         flaw.message.clone()

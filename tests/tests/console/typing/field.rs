@@ -124,7 +124,11 @@ impl Field {
             return self.replace(browser, "{\"zz\": 1.05}").await;
         };
         let (head, tail) = before.split_at(start + 1);
-        let entry = if head.ends_with('{') { "\"zz\": 1.05" } else { "1.05" };
+        let entry = if head.ends_with('{') {
+            "\"zz\": 1.05"
+        } else {
+            "1.05"
+        };
         let alone = tail.trim_start().starts_with(['}', ']']);
         let text = format!("{entry}{}", if alone { "" } else { "," });
         // The page counts UTF-16 units, and a document may have any name in it.
@@ -233,7 +237,9 @@ impl Field {
         let (pointer, wanted) = match self.hand {
             Hand::Area => (self.part(), serde_json::from_str(&text).unwrap()),
             Hand::Check => (self.pointer(entry), ticked),
-            Hand::Number | Hand::Json => (self.pointer(entry), serde_json::from_str(&text).unwrap()),
+            Hand::Number | Hand::Json => {
+                (self.pointer(entry), serde_json::from_str(&text).unwrap())
+            }
             Hand::Select if self.name == "field-algorithm" && (text == "all" || text == "any") => {
                 (format!("{entry}/{text}"), json!([]))
             }
@@ -255,8 +261,11 @@ impl Field {
     }
 
     fn pointer(&self, entry: &str) -> String {
-        let name = self.name.trim_start_matches("field-");
-        format!("{entry}/{name}")
+        match self.name.trim_start_matches("field-") {
+            // Beside the entries of its section.
+            name @ "default_tier" => format!("/{name}"),
+            name => format!("{entry}/{name}"),
+        }
     }
 
     fn part(&self) -> String {
