@@ -1,11 +1,15 @@
 //! The pages of the console and their addresses: what a page is called, where it is, and who sees it in the navigation.
 
+use form_urlencoded::{Serializer, parse};
 use weir_shared::access::role::Role;
 
 use crate::api::ask::segment;
 
 /// The path that every page is under, without its slash.
 const ROOT: &str = "/console";
+
+/// What a query calls the name of the tenant whose page is asked for.
+pub const NAME: &str = "name";
 
 /// A page that needs a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,25 +62,54 @@ impl Page {
         Self::NAV.into_iter().filter(seen).collect()
     }
 
-    /// The page's address, with its name as one segment.
+    /// The page's address.
+    ///
+    /// A tenant's name may be of any characters, and stands in the query: servers and browsers leave a query alone, while
+    /// a path comes back decoded (the platform's asset server sends `%2F` to `/`), or is cut at `..`. A budget's name has
+    /// no character of which that is true.
     ///
     /// ```
     /// use weir_console::address::Page;
-    /// let page = Page::Tenant("enterprise:alpha".to_owned());
-    /// assert_eq!(page.address(), "/console/tenants/enterprise%3Aalpha");
+    /// let page = Page::Tenant("acme/web".to_owned());
+    /// assert_eq!(page.address(), "/console/tenant?name=acme%2Fweb");
     /// ```
     pub fn address(&self) -> String {
         match self {
             Self::Overview => format!("{ROOT}/"),
-            Self::Tenant(name) => format!("{ROOT}/tenants/{}", segment(name)),
+            Self::Tenant(name) => {
+                let mut query = Serializer::new(String::new());
+                query.append_pair(NAME, name);
+                format!("{ROOT}/tenant?{}", query.finish())
+            }
             Self::Budget(name) => format!("{ROOT}/budgets/{}", segment(name)),
             other => format!("{ROOT}/{}", other.slug()),
         }
     }
 
-    /// The page at a path, which may carry a query string.
+    /// The page's address with a query, which comes without its question mark and may be empty.
+    ///
+    /// ```
+    /// use weir_console::address::Page;
+    /// let page = Page::Tenant("acme".to_owned());
+    /// assert_eq!(page.address_with("tab=why"), "/console/tenant?name=acme&tab=why");
+    /// assert_eq!(Page::Tenants.address_with("q=a"), "/console/tenants?q=a");
+    /// assert_eq!(Page::Tenants.address_with(""), "/console/tenants");
+    /// ```
+    pub fn address_with(&self, query: &str) -> String {
+        let address = self.address();
+        let joint = match () {
+            () if query.is_empty() => "",
+            () if address.contains('?') => "&",
+            () => "?",
+        };
+        format!("{address}{joint}{query}")
+    }
+
+    /// The page at a path, which may carry a query string. Of a tenant also the addresses that have its name in the path,
+    /// as it was or decoded.
     pub fn parse(path: &str) -> Option<Self> {
-        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let path = path.split('#').next().unwrap_or_default();
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let rest = path.strip_prefix(ROOT)?;
         if rest.is_empty() {
             return Some(Self::Overview);
@@ -86,9 +119,10 @@ impl Page {
             return Some(Self::Overview);
         }
         match rest.split_once('/') {
-            Some(("tenants", name)) => Some(Self::Tenant(one_segment(name)?)),
+            Some(("tenants", name)) => Some(Self::Tenant(segments(name)?)),
             Some(("budgets", name)) => Some(Self::Budget(one_segment(name)?)),
             Some(_) => None,
+            None if rest == "tenant" => Some(Self::Tenant(named(query)?)),
             None => Self::NAV
                 .into_iter()
                 .find(|page| *page != Self::Overview && page.slug() == rest),
@@ -137,6 +171,20 @@ impl Page {
     }
 }
 
+/// The name that a query has.
+fn named(query: &str) -> Option<String> {
+    let mut pairs = parse(query.as_bytes());
+    let (_, name) = pairs.find(|(key, _)| key == NAME)?;
+    (!name.is_empty() && !name.contains(char::is_control)).then(|| name.into_owned())
+}
+
+/// Segments as the name that they stand for, with the slashes between them.
+fn segments(text: &str) -> Option<String> {
+    let text = text.strip_suffix('/').unwrap_or(text);
+    let names = text.split('/').map(one_segment);
+    Some(names.collect::<Option<Vec<_>>>()?.join("/"))
+}
+
 /// A segment as the name that it stands for; none for what no name is written as.
 fn one_segment(text: &str) -> Option<String> {
     let text = text.strip_suffix('/').unwrap_or(text);
@@ -174,17 +222,22 @@ mod tests {
             "+",
             "a.b",
             "%2e",
+            "a?b&c=d",
+            "a#b",
+            "a%2Fb",
         ];
         let mut pages = Page::NAV.to_vec();
         pages.extend(named.map(|name| Page::Tenant(name.to_owned())));
         pages.extend(named.map(|name| Page::Budget(name.to_owned())));
+        let of_tenants_alone = ["..", ".", "/", "a//b", "/a", "a/../b", "\\"];
+        pages.extend(of_tenants_alone.map(|name| Page::Tenant(name.to_owned())));
         for page in pages {
             assert_eq!(
                 Page::parse(&page.address()).as_ref(),
                 Some(&page),
                 "{page:?}"
             );
-            let asked = format!("{}?sort=weight#x", page.address());
+            let asked = format!("{}#x", page.address_with("sort=weight"));
             assert_eq!(Page::parse(&asked).as_ref(), Some(&page), "{page:?}");
         }
     }
@@ -195,14 +248,38 @@ mod tests {
             (Page::Overview, "/console/"),
             (Page::Tenants, "/console/tenants"),
             (Page::Decisions, "/console/decisions"),
-            (Page::Tenant("a/b".to_owned()), "/console/tenants/a%2Fb"),
+            (Page::Tenant("a/b".to_owned()), "/console/tenant?name=a%2Fb"),
+            (
+                Page::Tenant("é 100%?#..".to_owned()),
+                "/console/tenant?name=%C3%A9+100%25%3F%23..",
+            ),
             (Page::Budget("tokens".to_owned()), "/console/budgets/tokens"),
         ] {
             assert_eq!(page.address(), address);
         }
         assert_eq!(Page::parse("/console"), Some(Page::Overview));
-        let unencoded = Page::parse("/console/tenants/enterprise:alpha");
-        assert_eq!(unencoded, Some(Page::Tenant("enterprise:alpha".to_owned())));
+    }
+
+    #[test]
+    fn a_tenant_with_its_name_in_the_path_is_found_as_ever() {
+        for (path, name) in [
+            ("/console/tenants/enterprise%3Aalpha", "enterprise:alpha"),
+            (
+                "/console/tenants/enterprise:alpha?tab=why",
+                "enterprise:alpha",
+            ),
+            ("/console/tenants/acme%2Fweb", "acme/web"),
+            // What the asset server makes of it.
+            ("/console/tenants/acme/web", "acme/web"),
+            ("/console/tenants/acme/web/", "acme/web"),
+            ("/console/tenants/100%25", "100%"),
+        ] {
+            assert_eq!(
+                Page::parse(path),
+                Some(Page::Tenant(name.to_owned())),
+                "{path}"
+            );
+        }
     }
 
     #[test]
@@ -213,10 +290,18 @@ mod tests {
             "/consoles",
             "/console/overview",
             "/console/tenant",
+            "/console/tenant?",
+            "/console/tenant?name=",
+            "/console/tenant?tab=why",
+            "/console/tenant?name=%0A",
+            "/console/tenant/?name=a",
             "/console/login",
             "/console//tenants",
             "/console/tenants/",
-            "/console/tenants/a/b",
+            "/console/tenants/a//b",
+            "/console/tenants//example.net",
+            "/console/tenants/a/../b",
+            "/console/budgets/a/b",
             "/console/tenants/..",
             "/console/tenants/%2e%2e",
             "/console/tenants/%2",

@@ -24,7 +24,7 @@ use crate::pages::not_found::NotFoundPage;
 use crate::pages::overview::OverviewPage;
 use crate::pages::policy::PolicyPage;
 use crate::pages::regions::RegionsPage;
-use crate::pages::tenant::TenantPage;
+use crate::pages::tenant::{MovedTenant, TenantPage};
 use crate::pages::tenants::TenantsPage;
 use crate::preferences::Preferences;
 use crate::session::{LoginReason, LoginRequest};
@@ -48,13 +48,18 @@ pub struct Console {
     pub shortcuts_open: RwSignal<bool>,
     /// Whether this page was reached from another one of the console.
     moved: StoredValue<bool>,
+    role: Memo<Option<Role>>,
+    can_change: Memo<bool>,
 }
 
 impl Console {
     /// Provides it to everything below.
     pub fn provide() -> Self {
         let announcer = Announcer::new();
-        let session = RwSignal::new(None);
+        let session = RwSignal::new(None::<SessionReply>);
+        // The session is read anew now and then: what follows the role is built anew with another role alone.
+        let role = Memo::new(move |_| session.with(|session| Some(session.as_ref()?.role)));
+        let can_change = Memo::new(move |_| matches!(role.get(), Some(Role::Editor | Role::Admin)));
         let console = Self {
             session,
             leaving: RwSignal::new(false),
@@ -64,25 +69,26 @@ impl Console {
             live: LiveHub::new(session),
             shortcuts_open: RwSignal::new(false),
             moved: StoredValue::new(false),
+            role,
+            can_change,
         };
         provide_context(console);
         console
     }
 
-    /// Whether the role may change the policy and tenants, and reset state. Follows the session.
+    /// Whether the role may change the policy and tenants, and reset state. Follows that alone.
     pub fn can_change(self) -> bool {
-        matches!(self.role(), Some(Role::Editor | Role::Admin))
+        self.can_change.get()
     }
 
-    /// Whether the role may do everything. Follows the session.
+    /// Whether the role may do everything. Follows the role.
     pub fn is_admin(self) -> bool {
         self.role() == Some(Role::Admin)
     }
 
-    /// The role of who is logged in. Follows the session.
+    /// The role of who is logged in. Follows the role.
     pub fn role(self) -> Option<Role> {
-        self.session
-            .with(|session| session.as_ref().map(|session| session.role))
+        self.role.get()
     }
 
     /// Names the page, and puts the focus on its heading unless the browser has just loaded it.
@@ -101,8 +107,12 @@ impl Console {
 
 /// The page that the address shows, with the name in it; none for an address that no page has.
 pub fn use_page() -> Memo<Option<Page>> {
-    let path = use_location().pathname;
-    Memo::new(move |_| path.with(|path| Page::parse(path)))
+    let location = use_location();
+    let (path, query) = (location.pathname, location.search);
+    Memo::new(move |_| {
+        let address = path.with(|path| query.with(|query| format!("{path}?{query}")));
+        Page::parse(&address)
+    })
 }
 
 /// Goes to another page of the console, in the place of this one.
@@ -147,7 +157,8 @@ pub fn App() -> impl IntoView {
             <Routes fallback=NotFoundPage>
                 <Route path=path!("/") view=OverviewPage/>
                 <Route path=path!("/tenants") view=TenantsPage/>
-                <Route path=path!("/tenants/:tenant") view=TenantPage/>
+                <Route path=path!("/tenant") view=TenantPage/>
+                <Route path=path!("/tenants/*tenant") view=MovedTenant/>
                 <Route path=path!("/budgets") view=BudgetsPage/>
                 <Route path=path!("/budgets/:budget") view=BudgetPage/>
                 <Route path=path!("/regions") view=RegionsPage/>

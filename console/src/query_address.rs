@@ -27,10 +27,8 @@ pub fn use_asked<Q: PartialEq + Send + Sync + 'static>(parse: fn(&str) -> Q) -> 
 /// string, without its question mark.
 pub fn use_ask<Q: 'static>(page: &Page, text: fn(&Q) -> String) -> Callback<(Q, bool)> {
     let navigate = use_navigate();
-    let address = page.address();
+    let page = page.clone();
     Callback::new(move |(query, push): (Q, bool)| {
-        let text = text(&query);
-        let mark = if text.is_empty() { "" } else { "?" };
-        navigate(&format!("{address}{mark}{text}"), within_page(push));
+        navigate(&page.address_with(&text(&query)), within_page(push));
     })
 }

@@ -160,8 +160,8 @@ mod tests {
             ),
             (
                 LoginReason::Expired,
-                "/console/tenants/enterprise%3Aalpha?tab=why",
-                "/console/login?reason=expired&next=%2Fconsole%2Ftenants%2Fenterprise%253Aalpha%3Ftab%3Dwhy",
+                "/console/tenant?name=acme%2Fweb&tab=why",
+                "/console/login?reason=expired&next=%2Fconsole%2Ftenant%3Fname%3Dacme%252Fweb%26tab%3Dwhy",
             ),
             (
                 LoginReason::LoggedOut,
@@ -192,7 +192,7 @@ mod tests {
             "/console/../v1/check",
             "/console/%2e%2e/v1/check",
             "/console/tenants/%2e%2e",
-            "/console/tenants/a/b",
+            "/console/tenants/a//b",
             "/console/elsewhere",
             "/console//example.net",
             "/console/\\example.net",

@@ -2,6 +2,8 @@
 
 use leptos::prelude::*;
 
+use super::field::options as options_of;
+
 /// A labelled list to choose from. What is chosen is listed even where the options do not have it.
 #[component]
 pub fn Choice(
@@ -18,24 +20,20 @@ pub fn Choice(
     /// Chooses a value.
     choose: Callback<String>,
 ) -> impl IntoView {
-    let listed = move || {
+    let listed = Signal::derive(move || {
         let chosen = value.get();
         let mut listed = options.get();
         if !chosen.is_empty() && listed.iter().all(|(value, _)| *value != chosen) {
-            listed.push((chosen.clone(), chosen.clone()));
+            listed.push((chosen.clone(), chosen));
         }
-        let option = |(value, name): (String, String)| {
-            let selected = value == chosen;
-            view! { <option value=value prop:selected=selected>{name}</option> }
-        };
-        listed.into_iter().map(option).collect_view()
-    };
+        listed
+    });
     view! {
         <label class="filter">
             <span>{label}</span>
             <select data-testid=testid on:change=move |event| choose.run(event_target_value(&event))>
                 <option value="" prop:selected=move || value.with(String::is_empty)>{all}</option>
-                {listed}
+                {options_of(value, listed)}
             </select>
         </label>
     }

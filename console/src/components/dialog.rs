@@ -121,7 +121,8 @@ fn modal(
             open.set(false);
         }
     };
-    let inside = move || open.get().then(|| content.run());
+    let is_open = Memo::new(move |_| open.get());
+    let inside = move || is_open.get().then(|| content.run());
     view! {
         <dialog
             node_ref=node

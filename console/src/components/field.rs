@@ -160,6 +160,17 @@ pub fn NumberField(
     input(frame, value, unit, true, placeholder)
 }
 
+/// The options of a list to choose from: values and what they are called. An option stays on the page while another one
+/// is chosen and while others come and go, so that an open list stays open.
+pub fn options(value: Signal<String>, options: Signal<Vec<(String, String)>>) -> AnyView {
+    let one = move |(option, called): (String, String)| {
+        let own = option.clone();
+        let selected = move || value.with(|value| *value == own);
+        view! { <option value=option prop:selected=selected>{called}</option> }
+    };
+    view! { <For each=move || options.get() key=Clone::clone children=one/> }.into_any()
+}
+
 /// One of several.
 #[component]
 pub fn SelectField(
@@ -181,14 +192,6 @@ pub fn SelectField(
     hint: Option<String>,
 ) -> impl IntoView {
     let frame = Frame::new(name, label, hint, error);
-    let listed = move || {
-        let chosen = value.get();
-        let option = |(option, called): (String, String)| {
-            let selected = option == chosen;
-            view! { <option value=option prop:selected=selected>{called}</option> }
-        };
-        options.get().into_iter().map(option).collect_view()
-    };
     let control = view! {
         <select
             id=frame.id.clone()
@@ -197,7 +200,7 @@ pub fn SelectField(
             aria-describedby=frame.described_by()
             on:change=move |event| value.set(event_target_value(&event))
         >
-            {listed}
+            {self::options(value.into(), options)}
         </select>
     };
     frame.around(control.into_any())

@@ -18,7 +18,12 @@ pub fn RangePicker(
     range: RwSignal<TimeRange>,
 ) -> impl IntoView {
     let typing = RwSignal::new(!range.get_untracked().is_live());
-    Effect::new(move |_| typing.set(!range.get().is_live()));
+    Effect::new(move |_| {
+        let stays = !range.get().is_live();
+        if typing.get_untracked() != stays {
+            typing.set(stays);
+        }
+    });
     let chosen = move || match range.get() {
         _ if typing.get() => BETWEEN,
         TimeRange::Last(preset) => preset.name(),

@@ -7,6 +7,9 @@ use super::notice::{Notice, Severity};
 use crate::api::error::ApiError;
 
 /// Shows the children once there is a value. An error beside a value says that what is shown is old.
+///
+/// The children stay the same elements for as long as there is a value: a form among them keeps the focus and the caret,
+/// however often the value changes.
 #[component]
 pub fn States(
     /// Whether there is a value.
@@ -23,10 +26,12 @@ pub fn States(
     /// What is shown of a value.
     children: ChildrenFn,
 ) -> impl IntoView {
+    // A signal that is worked out tells of each change of what it is worked out of, and not of its own alone.
+    let ready = Memo::new(move |_| ready.get());
     let nothing = Memo::new(move |_| empty.and_then(|empty| empty.get()));
     let children = StoredValue::new(children);
     view! {
-        {move || (ready.get()).then(|| error.get().map(|error| view! { <Old error retry/> }))}
+        {move || ready.get().then(|| error.get().map(|error| view! { <Old error retry/> }))}
         {move || if ready.get() {
             match nothing.get() {
                 Some(text) => view! { <p class="state" data-testid="state-empty">{text}</p> }.into_any(),

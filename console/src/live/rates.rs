@@ -22,15 +22,23 @@ pub struct RatePoint {
     pub shed: u64,
 }
 
+/// Means over the last [`MEAN_S`] seconds, or those that are known of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct CallsPerS {
+    /// Calls admitted a second.
+    pub admitted: f64,
+    /// Calls denied a second.
+    pub denied: f64,
+    /// Calls shed a second.
+    pub shed: f64,
+}
+
 /// What goes through one region, or all of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rates {
-    /// Calls admitted a second, over the last ten.
-    pub admitted_per_s: f64,
-    /// Calls denied a second.
-    pub denied_per_s: f64,
-    /// Calls shed a second.
-    pub shed_per_s: f64,
+    /// Calls a second; none before something was told, as nothing told is not yet nothing counted. After [`MEAN_S`]
+    /// seconds in which nothing was told there was nothing.
+    pub per_s: Option<CallsPerS>,
     /// The last seconds that are known, oldest first, at most [`HISTORY_S`].
     pub history: Vec<RatePoint>,
 }
@@ -104,19 +112,29 @@ impl RateBook {
         let end_s = server_ms / 1_000;
         let mut regions = BTreeMap::new();
         let mut total = Vec::new();
+        let mut measured = false;
         for (region, told) in &self.regions {
             let history = told.history(end_s);
             add_from_the_end(&mut total, &history);
-            regions.insert(region.clone(), Rates::of(history));
+            let told = told.is_measured(end_s);
+            measured |= told;
+            regions.insert(region.clone(), Rates::of(history, told));
         }
         LiveRates {
-            total: Rates::of(total),
+            total: Rates::of(total, measured),
             regions,
         }
     }
 }
 
 impl Told {
+    /// Whether there is a rate: calls were told of a second that is over, or were not for long.
+    fn is_measured(&self, end_s: u64) -> bool {
+        let known = self.since_s..end_s;
+        let told = self.seconds.iter().any(|(at, _)| known.contains(at));
+        told || end_s.saturating_sub(self.since_s) >= MEAN_S
+    }
+
     fn history(&self, end_s: u64) -> Vec<RatePoint> {
         let start_s = self.since_s.max(end_s.saturating_sub(HISTORY_S));
         let length = end_s.saturating_sub(start_s);
@@ -177,19 +195,19 @@ impl RatePoint {
 }
 
 impl Rates {
-    fn of(history: Vec<RatePoint>) -> Self {
+    fn of(history: Vec<RatePoint>, measured: bool) -> Self {
         let last = &history[history.len().saturating_sub(MEAN_S as usize)..];
         let mut sum = RatePoint::default();
         for point in last {
             sum.add(*point);
         }
         let seconds = last.len().max(1) as f64;
-        Self {
-            admitted_per_s: sum.admitted as f64 / seconds,
-            denied_per_s: sum.denied as f64 / seconds,
-            shed_per_s: sum.shed as f64 / seconds,
-            history,
-        }
+        let per_s = measured.then(|| CallsPerS {
+            admitted: sum.admitted as f64 / seconds,
+            denied: sum.denied as f64 / seconds,
+            shed: sum.shed as f64 / seconds,
+        });
+        Self { per_s, history }
     }
 }
 
@@ -198,6 +216,10 @@ mod tests {
     use weir_shared::wire::accounting::{GuardTally, MeterTally, Tally};
 
     use super::*;
+
+    fn admitted_per_s(rates: &Rates) -> Option<f64> {
+        rates.per_s.map(|per_s| per_s.admitted)
+    }
 
     fn admitted(calls: u128) -> TenantCounters {
         let tally = Tally {
@@ -218,15 +240,16 @@ mod tests {
             book.add("weur", second * 1_000 + 500, &[admitted(10), admitted(5)]);
         }
         let rates = book.rates(20_999);
-        assert_eq!(rates.total.admitted_per_s, 15.0);
+        assert_eq!(admitted_per_s(&rates.total), Some(15.0));
         assert_eq!(
             rates.total.history.len(),
             19,
             "the twentieth second is under way"
         );
         let later = book.rates(26_000).total;
-        assert_eq!(later.admitted_per_s, 75.0 / 10.0, "five seconds had calls");
-        assert_eq!(book.rates(40_000).total.admitted_per_s, 0.0);
+        let mean = admitted_per_s(&later);
+        assert_eq!(mean, Some(75.0 / 10.0), "five seconds had calls");
+        assert_eq!(admitted_per_s(&book.rates(40_000).total), Some(0.0));
     }
 
     #[test]
@@ -243,11 +266,34 @@ mod tests {
         book.add("weur", 5_900, &[admitted(100)]);
         book.add("weur", 6_100, &[admitted(8)]);
         assert_eq!(
-            book.rates(7_000).total.admitted_per_s,
-            8.0,
+            admitted_per_s(&book.rates(7_000).total),
+            Some(8.0),
             "only whole seconds count"
         );
-        assert_eq!(book.rates(8_000).total.admitted_per_s, 4.0);
+        assert_eq!(admitted_per_s(&book.rates(8_000).total), Some(4.0));
+    }
+
+    #[test]
+    fn there_is_no_rate_before_something_was_told_or_nothing_for_long() {
+        let mut book = RateBook::default();
+        assert_eq!(book.rates(5_000).total.per_s, None, "no region tells");
+        book.begin("weur", 5_400);
+        book.begin("enam", 5_400);
+        for at_ms in (5_400..8_000).step_by(100) {
+            let rates = book.rates(at_ms);
+            assert_eq!(rates.total.per_s, None, "at {at_ms}: a false zero");
+            assert_eq!(rates.regions["weur"].per_s, None);
+        }
+        book.add("weur", 7_900, &[admitted(30)]);
+        let rates = book.rates(8_000);
+        assert_eq!(admitted_per_s(&rates.total), Some(15.0), "of two seconds");
+        assert_eq!(rates.regions["enam"].per_s, None, "it has told nothing");
+        assert_eq!(book.rates(15_900).regions["enam"].per_s, None);
+        let quiet = book.rates(16_000);
+        assert_eq!(admitted_per_s(&quiet.regions["enam"]), Some(0.0));
+        // What was missed is measured anew.
+        book.begin("weur", 16_500);
+        assert_eq!(book.rates(17_000).regions["weur"].per_s, None);
     }
 
     #[test]
@@ -297,7 +343,7 @@ mod tests {
         assert_eq!(book.regions["weur"].seconds.len(), HISTORY_S as usize);
         let rates = book.rates(1_000_000);
         assert_eq!(rates.total.history.len(), HISTORY_S as usize);
-        assert_eq!(rates.total.admitted_per_s, 1.0);
+        assert_eq!(admitted_per_s(&rates.total), Some(1.0));
     }
 
     #[test]

@@ -110,7 +110,8 @@ mod tests {
         told.take(message(2_000, accounting(7)), &kept(false, false, false));
         told.take(message(2_100, decisions(3)), &kept(true, false, false));
         told.take(message(2_100, decisions(3)), &kept(false, false, false));
-        assert_eq!(told.rates.rates(3_000).total.admitted_per_s, 7.0);
+        let per_s = told.rates.rates(3_000).total.per_s.unwrap();
+        assert_eq!(per_s.admitted, 7.0);
         assert_eq!(told.tail.entries().count(), 3);
     }
 

@@ -1,11 +1,14 @@
 //! One tenant.
 
 use leptos::prelude::*;
+use leptos_router::hooks::use_location;
 
+use super::not_found::NotFoundPage;
 use crate::address::Page;
-use crate::app::use_page;
+use crate::app::{use_goto, use_page};
 use crate::components::shell::Shell;
 use crate::components::tenant_page::TenantView;
+use crate::tenant::query::TenantQuery;
 
 /// The page.
 #[component]
@@ -16,12 +19,35 @@ pub fn TenantPage() -> impl IntoView {
         // On the way to another page it is still this one's.
         _ => before.cloned().unwrap_or_default(),
     });
-    view! {
-        <Shell title=name>
-            {move || {
-                let tenant = name.get();
-                view! { <TenantView tenant/> }
-            }}
-        </Shell>
+    let named = Memo::new(move |_| name.with(|name| !name.is_empty()));
+    move || {
+        if !named.get() {
+            return view! { <NotFoundPage/> }.into_any();
+        }
+        view! {
+            <Shell title=name>
+                {move || {
+                    let tenant = name.get();
+                    view! { <TenantView tenant/> }
+                }}
+            </Shell>
+        }
+        .into_any()
     }
+}
+
+/// An address with the tenant's name in its path leads to the one with the name in its query.
+#[component]
+pub fn MovedTenant() -> impl IntoView {
+    let page = use_page();
+    let search = use_location().search;
+    let goto = use_goto();
+    let found = page.get_untracked().is_some();
+    Effect::new(move |_| {
+        if let Some(page @ Page::Tenant(_)) = page.get_untracked() {
+            let query = search.with_untracked(|search| TenantQuery::parse(search));
+            goto(&page.address_with(&query.to_query_string()));
+        }
+    });
+    (!found).then(|| view! { <NotFoundPage/> })
 }

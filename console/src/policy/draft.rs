@@ -1,6 +1,6 @@
 //! A policy document that is being edited: what it began with, what it is now, and whether it could be saved.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use weir_shared::wire::policy::PolicyDocument;
 
@@ -29,8 +29,32 @@ pub struct PolicyDraft {
     base: Value,
     /// The document as it is now.
     value: Value,
-    /// What was typed last, while it is no JSON.
-    broken: Option<Broken>,
+    /// What was typed last of each part of which that is no JSON. No part is within another one.
+    #[serde(deserialize_with = "one_or_many")]
+    broken: Vec<Broken>,
+}
+
+/// A draft may have been kept with one such part, or with none.
+fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Broken>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Kept {
+        Many(Vec<Broken>),
+        One(Option<Broken>),
+    }
+    Ok(match Kept::deserialize(from)? {
+        Kept::Many(many) => many,
+        Kept::One(one) => one.into_iter().collect(),
+    })
+}
+
+/// Whether one of two pointers leads to what the other one leads to, or into it.
+fn meet(one: &str, other: &str) -> bool {
+    let within = |part: &str, whole: &str| {
+        let rest = part.strip_prefix(whole);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    within(one, other) || within(other, one)
 }
 
 impl PolicyDraft {
@@ -41,7 +65,7 @@ impl PolicyDraft {
             etag: etag.to_owned(),
             value: base.clone(),
             base,
-            broken: None,
+            broken: Vec::new(),
         }
     }
 
@@ -73,11 +97,16 @@ impl PolicyDraft {
     /// Puts a value at a pointer, or takes it away.
     pub fn put(&mut self, pointer: &str, value: Option<Value>) {
         set(&mut self.value, pointer, value);
-        if self.broken.as_ref().is_some_and(|broken| {
-            broken.pointer.starts_with(pointer) || pointer.starts_with(&broken.pointer)
-        }) {
-            self.broken = None;
-        }
+        self.mend(pointer);
+    }
+
+    /// Forgets what could not be read at a pointer, around it and within it.
+    fn mend(&mut self, pointer: &str) {
+        self.broken.retain(|broken| !meet(&broken.pointer, pointer));
+    }
+
+    fn broken_at(&self, pointer: &str) -> Option<&Broken> {
+        self.broken.iter().find(|broken| broken.pointer == pointer)
     }
 
     /// Puts a flag at a pointer. One that is as by default is only written out where the document did so already.
@@ -89,26 +118,32 @@ impl PolicyDraft {
 
     /// Puts what was typed as JSON at a pointer. What is no JSON is kept beside the document, which then cannot be saved.
     pub fn put_text(&mut self, pointer: &str, text: &str) {
+        self.mend(pointer);
         match serde_json::from_str(text) {
-            Ok(value) => {
-                self.broken = None;
-                set(&mut self.value, pointer, Some(value));
-            }
-            Err(error) => {
-                self.broken = Some(Broken {
-                    pointer: pointer.to_owned(),
-                    text: text.to_owned(),
-                    message: format!("not JSON: {error}"),
-                });
-            }
+            Ok(value) => set(&mut self.value, pointer, Some(value)),
+            Err(error) => self.broken.push(Broken {
+                pointer: pointer.to_owned(),
+                text: text.to_owned(),
+                message: format!("not JSON: {error}"),
+            }),
         }
     }
 
     /// The part at a pointer as text: what was typed last while that is no JSON.
     pub fn text(&self, pointer: &str) -> String {
-        match &self.broken {
-            Some(broken) if broken.pointer == pointer => broken.text.clone(),
-            _ => self.pretty(pointer),
+        match self.broken_at(pointer) {
+            Some(broken) => broken.text.clone(),
+            None => self.pretty(pointer),
+        }
+    }
+
+    /// Whether a text says what the draft has at a pointer, however it is written: `4.0`, a field that says the default,
+    /// other blanks, another order. Such a text stays as it is typed.
+    pub fn holds_text(&self, pointer: &str, text: &str) -> bool {
+        match self.broken_at(pointer) {
+            Some(broken) => broken.text == text,
+            None => serde_json::from_str::<Value>(text)
+                .is_ok_and(|value| value == *self.at(pointer).unwrap_or(&Value::Null)),
         }
     }
 
@@ -129,7 +164,7 @@ impl PolicyDraft {
     /// # Errors
     /// The first flaw.
     pub fn check(&self) -> Result<Checked, Flaw> {
-        match &self.broken {
+        match self.broken.first() {
             Some(broken) => Err(Flaw {
                 pointer: broken.pointer.clone(),
                 message: broken.message.clone(),
@@ -146,7 +181,7 @@ impl PolicyDraft {
 
     /// Whether it changes anything.
     pub fn is_changed(&self) -> bool {
-        self.broken.is_some() || self.as_sent() != self.base
+        !self.broken.is_empty() || self.as_sent() != self.base
     }
 
     /// The document as it would be sent: `4.0` is `4`. As it is while it cannot be read.
@@ -161,7 +196,7 @@ impl PolicyDraft {
     /// Back to the document that it began with.
     pub fn discard(&mut self) {
         self.value = self.base.clone();
-        self.broken = None;
+        self.broken.clear();
     }
 
     /// What it meets in a document that somebody else saved meanwhile.
@@ -175,7 +210,7 @@ impl PolicyDraft {
         self.value = rebased(&self.base, &theirs, &self.as_sent(), keep);
         self.base = theirs;
         etag.clone_into(&mut self.etag);
-        self.broken = None;
+        self.broken.clear();
     }
 
     /// As it is kept while the page is away.
@@ -279,6 +314,29 @@ mod tests {
     }
 
     #[test]
+    fn what_is_typed_key_by_key_is_what_the_draft_has_and_is_never_rewritten() {
+        let mut draft = draft();
+        let before = draft.text("");
+        // `0.05` is `0.0` on the way; the canonical form of the document would be `0`.
+        for (old, keys) in [
+            ("\"weight\": 1", "\"weight\": 0.05"),
+            (
+                "\"limit\": 100",
+                "\"limit\": 25000,\n  \"reserve\": \"pinned\"",
+            ),
+        ] {
+            let (head, tail) = before.split_once(old).unwrap();
+            for typed in 0..=keys.len() {
+                let text = format!("{head}{}{tail}", &keys[..typed]);
+                draft.put_text("", &text);
+                assert!(draft.holds_text("", &text), "{text}");
+            }
+        }
+        draft.put("/budgets/tokens/limit", Some(json!(5)));
+        assert!(!draft.holds_text("", &before), "a form changed it");
+    }
+
+    #[test]
     fn the_whole_document_and_the_forms_edit_one_draft() {
         let mut draft = draft();
         let text = draft.text("").replace("\"limit\": 100", "\"limit\": 300");
@@ -295,6 +353,39 @@ mod tests {
         assert!(draft.check().is_err());
         draft.put("/budgets/tokens/limit", Some(json!(5)));
         assert!(draft.check().is_ok());
+    }
+
+    #[test]
+    fn parts_that_are_no_json_yet_stand_beside_one_another() {
+        let mut draft = draft();
+        draft.put_text("/routes", "[ { ");
+        draft.put_text("/trusted_proxies", "[\"10.");
+        draft.put_text("/regions", "[\"weur\", \"enam\"]");
+        assert_eq!(draft.text("/routes"), "[ { ");
+        assert_eq!(draft.text("/trusted_proxies"), "[\"10.");
+        let again = PolicyDraft::restored(&draft.kept()).unwrap();
+        assert_eq!(again, draft);
+        for (pointer, next) in [
+            ("/routes", Some("/trusted_proxies")),
+            ("/trusted_proxies", None),
+        ] {
+            draft.put_text(pointer, "[]");
+            let flaw = draft.check().err().map(|flaw| flaw.pointer);
+            assert_eq!(flaw.as_deref(), next);
+        }
+    }
+
+    #[test]
+    fn a_draft_that_was_kept_with_one_part_that_is_no_json_goes_on() {
+        let mut draft = draft();
+        draft.put_text("/routes", "[ { ");
+        let many: Value = serde_json::from_str(&draft.kept()).unwrap();
+        let mut one = many.clone();
+        one["broken"] = many["broken"][0].clone();
+        assert_eq!(PolicyDraft::restored(&one.to_string()), Some(draft));
+        one["broken"] = Value::Null;
+        let whole = PolicyDraft::restored(&one.to_string()).unwrap();
+        assert_eq!(whole, super::PolicyDraft::new(&document(), "\"7\""));
     }
 
     #[test]

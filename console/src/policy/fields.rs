@@ -22,6 +22,8 @@ pub enum Kind {
     Text,
     /// JSON.
     Json,
+    /// JSON that decides which form this is: it stays in the document while it is empty, as an empty text.
+    Parts,
 }
 
 /// One field of a form.
@@ -278,6 +280,7 @@ pub fn control(kind: Kind, value: Option<&Value>) -> String {
             .to_string(),
         (_, None | Some(Value::Null)) => String::new(),
         (Kind::Json, Some(value)) => value.to_string(),
+        // A text in its place is what is being typed.
         (_, Some(Value::String(text))) => text.clone(),
         (_, Some(value)) => value.to_string(),
     }
@@ -288,17 +291,18 @@ pub fn control(kind: Kind, value: Option<&Value>) -> String {
 pub fn typed(kind: Kind, text: &str) -> Option<Value> {
     let text = text.trim();
     if text.is_empty() {
-        return None;
+        return (kind == Kind::Parts).then(|| Value::String(String::new()));
     }
     let as_text = || Value::String(text.to_owned());
-    Some(match kind {
+    let value = match kind {
         Kind::Whole(_) | Kind::Number(_) | Kind::OrUnlimited(_) => {
             number(text).unwrap_or_else(as_text)
         }
         Kind::Choice(_) | Kind::Text => as_text(),
         Kind::Flag(_) => Value::Bool(text == "true"),
-        Kind::Json => serde_json::from_str(text).unwrap_or_else(|_| as_text()),
-    })
+        Kind::Json | Kind::Parts => serde_json::from_str(text).unwrap_or_else(|_| as_text()),
+    };
+    (!value.is_null()).then_some(value)
 }
 
 /// Digits may be grouped: `30,000`, `30 000`, `30_000`.
@@ -328,7 +332,7 @@ pub fn expected(kind: Kind) -> &'static str {
         Kind::Choice(_) => "choose one of the list",
         Kind::Flag(_) => "yes or no",
         Kind::Text => "enter a text",
-        Kind::Json => "enter JSON of the form above",
+        Kind::Json | Kind::Parts => "enter JSON of the form above",
     }
 }
 
@@ -340,7 +344,7 @@ pub fn unit(kind: Kind, value: Option<&Value>) -> String {
             _ => "ms".to_owned(),
         },
         Kind::Whole(unit) | Kind::Number(unit) | Kind::OrUnlimited(unit) => unit.to_owned(),
-        Kind::Choice(_) | Kind::Flag(_) | Kind::Text | Kind::Json => String::new(),
+        Kind::Choice(_) | Kind::Flag(_) | Kind::Text | Kind::Json | Kind::Parts => String::new(),
     }
 }
 
@@ -374,6 +378,10 @@ mod tests {
             (Kind::Flag(true), "false", Some(json!(false))),
             (Kind::Json, "{\"min\": 1}", Some(json!({ "min": 1 }))),
             (Kind::Json, "auto", Some(json!("auto"))),
+            (Kind::Json, "null", None),
+            (Kind::Json, "", None),
+            (Kind::Parts, "", Some(json!(""))),
+            (Kind::Parts, "[\"ip\"]", Some(json!(["ip"]))),
             (Kind::Text, "5", Some(json!("5"))),
         ] {
             assert_eq!(typed(kind, text), value, "{kind:?} {text:?}");
@@ -389,6 +397,12 @@ mod tests {
             (Kind::Choice(&[]), json!("global")),
             (Kind::Json, json!({ "min": 1, "max": 16 })),
             (Kind::Json, json!("auto")),
+            (
+                Kind::Parts,
+                json!(["ip", { "limit": "login", "weight": 2 }]),
+            ),
+            (Kind::Parts, json!("[\"ip")),
+            (Kind::Parts, json!("")),
             (Kind::Flag(false), json!(true)),
         ] {
             let shown = control(kind, Some(&value));

@@ -172,7 +172,7 @@ fn dimensions(name: &'static str) -> Field {
     field(
         name,
         "Limits",
-        Kind::Json,
+        Kind::Parts,
         "A list of names, or of {\"name\": \"ip\", \"limit\": \"per_ip\", \"weight\": 2}.",
     )
 }

@@ -3,6 +3,7 @@
 use form_urlencoded::{Serializer, parse};
 
 use super::what::What;
+use crate::address::NAME;
 
 /// The parts of the page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,7 +44,8 @@ impl Tab {
     }
 }
 
-/// The query of the page. What other parts of the page keep in it, such as the range of time, stays as it is.
+/// The query of the page, without the name of the tenant. What other parts of the page keep in it, such as the range of
+/// time, stays as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TenantQuery {
     /// The part that is open.
@@ -66,6 +68,7 @@ impl TenantQuery {
                     let tab = Tab::ALL.into_iter().find(|tab| tab.slug() == value);
                     query.tab = tab.unwrap_or_default();
                 }
+                NAME => {}
                 "what" => query.what = What::parse(&value),
                 "region" => query.region = (!value.is_empty()).then(|| value.into_owned()),
                 _ => query.rest.push((name.into_owned(), value.into_owned())),
@@ -112,11 +115,15 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_the_default_and_what_others_keep_stays() {
-        let query = TenantQuery::parse("?tab=price&what=nothing&region=&from=1&to=2");
+        let query = TenantQuery::parse("?name=acme&tab=price&what=nothing&region=&from=1&to=2");
         assert_eq!(
             (query.tab, query.what.clone(), query.region.clone()),
             (Tab::Accounting, None, None)
         );
-        assert_eq!(query.to_query_string(), "from=1&to=2");
+        assert_eq!(
+            query.to_query_string(),
+            "from=1&to=2",
+            "the name is the address's"
+        );
     }
 }

@@ -85,3 +85,28 @@ async fn a_choice_and_a_tick_are_told_and_follow() {
     assert!(shadow.get_untracked());
     assert_eq!(page.count("[data-testid=field-shadow]:checked"), 1);
 }
+
+#[wasm_bindgen_test]
+async fn an_option_stays_while_another_one_is_chosen_and_others_come_and_go() {
+    let _owner = owner();
+    let tier = RwSignal::new("pro".to_owned());
+    let pair = |name: &str| (name.to_owned(), name.to_uppercase());
+    let options = RwSignal::new(vec![pair("free"), pair("pro")]);
+    let page = Mounted::new(move || {
+        view! { <SelectField label="Tier" name="tier" value=tier options=Signal::from(options)/> }
+    })
+    .await;
+    let free = page.one("option[value=free]");
+    page.choose("[data-testid=field-tier]", "free").await;
+    options.update(|options| options.push(pair("enterprise")));
+    settle().await;
+    assert!(
+        *free == *page.one("option[value=free]"),
+        "the option was built anew"
+    );
+    assert_eq!(page.text("option:checked"), "FREE");
+    options.set(vec![pair("enterprise"), pair("free")]);
+    settle().await;
+    assert_eq!(page.text("option:checked"), "FREE");
+    assert_eq!(page.count("option"), 2);
+}

@@ -122,3 +122,38 @@ async fn what_the_role_does_not_permit_is_no_error_to_try_again() {
     assert_eq!(shown.states(), ["state-forbidden"]);
     assert_eq!(shown.page.count("[data-testid=retry]"), 0);
 }
+
+#[wasm_bindgen_test]
+async fn what_is_shown_stays_while_the_value_changes() {
+    let _owner = owner();
+    let value = RwSignal::new(None::<String>);
+    // A signal that is worked out tells of each change of what it is worked out of.
+    let ready = Signal::derive(move || value.with(Option::is_some));
+    let error = RwSignal::new(None::<ApiError>);
+    let page = Mounted::new(move || {
+        let text = RwSignal::new(String::new());
+        let typed = move |event| {
+            text.set(event_target_value(&event));
+            value.set(Some(text.get_untracked()));
+        };
+        view! {
+            <States ready error retry=Callback::new(|()| ())>
+                <input data-testid="typed" prop:value=move || text.get() on:input=typed/>
+            </States>
+        }
+    })
+    .await;
+    value.set(Some(String::new()));
+    settle().await;
+    let field = page.one("[data-testid=typed]");
+    field.focus().unwrap();
+    for text in ["2", "25", "250"] {
+        page.enter("[data-testid=typed]", text).await;
+        let focused = document().active_element();
+        assert_eq!(focused.as_deref(), Some(&**field), "after {text}");
+        assert_eq!(value.get_untracked().as_deref(), Some(text));
+    }
+    error.set(Some(ApiError::Status { status: 503 }));
+    settle().await;
+    assert_eq!(document().active_element().as_deref(), Some(&**field));
+}

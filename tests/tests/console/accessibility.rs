@@ -17,10 +17,10 @@ use crate::console::{NARROW, WIDE, await_page, log_in, visit};
 pub(crate) const PAGES: [(&str, &str); 17] = [
     ("overview", "/"),
     ("tenants", "/tenants"),
-    ("tenant", "/tenants/enterprise%3Aacme"),
-    ("tenant", "/tenants/enterprise%3Aacme?tab=policy"),
-    ("tenant", "/tenants/enterprise%3Aacme?tab=why"),
-    ("tenant", "/tenants/enterprise%3Aacme?tab=edit"),
+    ("tenant", "/tenant?name=enterprise%3Aacme"),
+    ("tenant", "/tenant?name=enterprise%3Aacme&tab=policy"),
+    ("tenant", "/tenant?name=enterprise%3Aacme&tab=why"),
+    ("tenant", "/tenant?name=enterprise%3Aacme&tab=edit"),
     ("budgets", "/budgets"),
     ("budget", "/budgets/tokens"),
     ("regions", "/regions"),
@@ -62,7 +62,7 @@ const OPENED: [(&str, &str, &[&str], &str); 9] = [
     ("access", "/access", &["revoke"], "confirm"),
 ];
 
-const TENANT_EDIT: &str = "/tenants/pro%3Ahooli?tab=edit";
+const TENANT_EDIT: &str = "/tenant?name=pro%3Ahooli&tab=edit";
 
 /// What transitions of colours take, and more.
 const SETTLED: Duration = Duration::from_millis(400);

@@ -71,7 +71,13 @@ async fn a_role_that_is_revoked_is_told_at_once() {
     let (browser, origin) = (&day.browser, day.site.origin());
     let token = day.site.token("leaves-today", Role::Editor).await;
     log_in(browser, &origin, &token.token).await;
-    visit(browser, &origin, "/tenants/pro%3Ahooli?tab=edit", "tenant").await;
+    visit(
+        browser,
+        &origin,
+        "/tenant?name=pro%3Ahooli&tab=edit",
+        "tenant",
+    )
+    .await;
     browser
         .find_id("field-weight")
         .await

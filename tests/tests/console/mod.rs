@@ -2,16 +2,19 @@
 //! be used without eyes, hands or a mouse, and what it says on bad days.
 
 mod accessibility;
+mod addresses;
 mod assets;
 mod bad_days;
 mod controls;
 mod counters;
 mod journey;
 mod keyboard;
+mod rates;
 mod screenshots;
 mod site;
 mod smoothness;
 mod traffic;
+mod typing;
 mod viewer;
 
 use std::time::Duration;

@@ -39,8 +39,9 @@ fn name(slug: &str, path: &str) -> String {
     let part = path.split_once('?').map_or("", |(_, query)| query);
     let part = part
         .split('&')
-        .next()
-        .and_then(|pair| pair.split('=').nth(1));
+        .filter_map(|pair| pair.split_once('='))
+        .find(|(key, _)| *key != "name")
+        .map(|(_, value)| value);
     part.map_or_else(|| slug.to_owned(), |part| format!("{slug}-{part}"))
 }
 

@@ -96,8 +96,8 @@ fn region(entry: Memo<(RegionStatus, Health)>) -> AnyView {
     let of = name.clone();
     let rate = Memo::new(move |_| {
         rates.with(|rates| {
-            let region = rates.regions.get(&of);
-            region.map(|region| (region.admitted_per_s, region.denied_per_s))
+            let per_s = rates.regions.get(&of)?.per_s?;
+            Some((per_s.admitted, per_s.denied))
         })
     });
     let home = move || entry.with(|(status, _)| status.home);

@@ -5,16 +5,16 @@ use leptos::prelude::*;
 use crate::app::Console;
 use crate::components::spark::Sparkline;
 use crate::format;
-use crate::live::rates::{RatePoint, Rates};
+use crate::live::rates::{CallsPerS, RatePoint};
 
 /// One figure each, over the last ten seconds, with the last two minutes beside it.
 #[component]
 pub fn RateTiles() -> impl IntoView {
     view! {
         <dl class="tiles">
-            <Tile label="Admitted" testid="rate-admitted" now=|rates| rates.admitted_per_s then=|point| point.admitted/>
-            <Tile label="Denied" testid="rate-denied" now=|rates| rates.denied_per_s then=|point| point.denied/>
-            <Tile label="Shed" testid="rate-shed" now=|rates| rates.shed_per_s then=|point| point.shed/>
+            <Tile label="Admitted" testid="rate-admitted" now=|per_s| per_s.admitted then=|point| point.admitted/>
+            <Tile label="Denied" testid="rate-denied" now=|per_s| per_s.denied then=|point| point.denied/>
+            <Tile label="Shed" testid="rate-shed" now=|per_s| per_s.shed then=|point| point.shed/>
         </dl>
     }
 }
@@ -23,15 +23,16 @@ pub fn RateTiles() -> impl IntoView {
 fn Tile(
     label: &'static str,
     testid: &'static str,
-    now: fn(&Rates) -> f64,
+    now: fn(CallsPerS) -> f64,
     then: fn(&RatePoint) -> u64,
 ) -> impl IntoView {
     let rates = expect_context::<Console>().live.rates;
-    // Without a second of history nothing has been told yet.
-    let per_s = Memo::new(move |_| {
-        rates.with(|rates| (!rates.total.history.is_empty()).then(|| now(&rates.total)))
-    });
+    let per_s = Memo::new(move |_| rates.with(|rates| rates.total.per_s.map(now)));
+    let measured = Memo::new(move |_| per_s.with(Option::is_some));
     let values = Signal::derive(move || {
+        if !measured.get() {
+            return Vec::new();
+        }
         rates.with(|rates| {
             let history = rates.total.history.iter();
             history
@@ -39,14 +40,23 @@ fn Tile(
                 .collect::<Vec<f64>>()
         })
     });
+    let amount = move || match per_s.get() {
+        Some(per_s) => format::rate(Some(per_s)),
+        None => "measuring…".to_owned(),
+    };
     view! {
         <div class="tile">
             <dt>{label}</dt>
             <dd>
-                <span class="amount" data-testid=testid data-value=move || per_s.get().unwrap_or(0.0).to_string()>
-                    {move || format::rate(per_s.get())}
+                <span
+                    class="amount"
+                    class:measuring=move || !measured.get()
+                    data-testid=testid
+                    data-value=move || per_s.get().map(|per_s| per_s.to_string())
+                >
+                    {amount}
                 </span>
-                <span class="unit">"calls/s"</span>
+                {move || measured.get().then(|| view! { <span class="unit">"calls/s"</span> })}
                 <Sparkline values/>
             </dd>
         </div>

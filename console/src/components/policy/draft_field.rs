@@ -41,9 +41,9 @@ fn flag(editor: Editor, field: Field, pointer: String, default: bool) -> AnyView
             value.set(shown);
         }
     });
-    Effect::new(move |_| {
+    Effect::new(move |before: Option<()>| {
         let flag = value.get();
-        if flag != untrack(&now) {
+        if before.is_some() && flag != untrack(&now) {
             editor.edit(|draft| draft.put_flag(&pointer, flag, default));
         }
     });
@@ -65,10 +65,11 @@ fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kin
         }
     });
     let put_at = pointer.clone();
-    Effect::new(move |_| {
+    // A form that is opened changes nothing, however the draft writes a value.
+    Effect::new(move |before: Option<()>| {
         let text = value.get();
         let value = typed(kind, &text);
-        if value != untrack(&at) {
+        if before.is_some() && value != untrack(&at) {
             put(editor, field, &parent, &put_at, value);
         }
     });
@@ -85,7 +86,7 @@ fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kin
             let options = Signal::stored(options);
             view! { <SelectField label=field.label name=field.name value options error hint=field.hint/> }.into_any()
         }
-        Kind::Text | Kind::Json => {
+        Kind::Text | Kind::Json | Kind::Parts => {
             view! { <TextField label=field.label name=field.name value error hint=field.hint/> }
                 .into_any()
         }
@@ -129,7 +130,7 @@ pub fn is_at(flaw: &Flaw, pointer: &str) -> bool {
 }
 
 fn message(flaw: &Flaw, kind: Kind) -> String {
-    if flaw.form && kind != Kind::Json {
+    if flaw.form && !matches!(kind, Kind::Json | Kind::Parts) {
         expected(kind).to_owned()
     } else {
         flaw.message.clone()

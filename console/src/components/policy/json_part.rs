@@ -17,15 +17,14 @@ pub fn JsonPart(
 ) -> impl IntoView {
     let console = expect_context::<Console>();
     let editor = expect_context::<Editor>();
-    let text = Memo::new(move |_| {
+    let read = move || {
         editor.draft.with(|draft| {
             draft
                 .as_ref()
                 .map_or_else(String::new, |draft| draft.text(part.pointer))
         })
-    });
-    // What is being typed stays as it is typed while it means what the draft has.
-    let typed = RwSignal::new(text.get_untracked());
+    };
+    let typed = RwSignal::new(untrack(read));
     let error = Memo::new(move |_| {
         let flaw = editor.flaw().filter(|flaw| is_at(flaw, part.pointer))?;
         Some(if flaw.pointer == part.pointer {
@@ -34,14 +33,15 @@ pub fn JsonPart(
             format!("{}: {}", words(&flaw.pointer), flaw.message)
         })
     });
+    // What is being typed stays as it is typed while it means what the draft has.
     Effect::new(move |_| {
-        let now = text.get();
-        let same = typed.with_untracked(|typed| {
-            let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
-            typed == &now || (read(typed).is_some() && read(typed) == read(&now))
+        let other = editor.draft.with(|draft| {
+            let draft = draft.as_ref()?;
+            let same = typed.with_untracked(|typed| draft.holds_text(part.pointer, typed));
+            (!same).then(|| draft.text(part.pointer))
         });
-        if !same {
-            typed.set(now);
+        if let Some(other) = other {
+            typed.set(other);
         }
     });
     let input = move |event| {
@@ -55,7 +55,8 @@ pub fn JsonPart(
         let described = format!("{hint_id} {error_id}");
         let least = if part.pointer.is_empty() { 24 } else { 3 };
         let rows = move || {
-            text.with(|text| text.lines().count().clamp(least, 40))
+            typed
+                .with(|text| text.lines().count().clamp(least, 40))
                 .to_string()
         };
         let told = move || {
@@ -88,7 +89,7 @@ pub fn JsonPart(
             <div class="field json">
                 <h3>{part.label}</h3>
                 <pre class="document" tabindex="0" role="region" aria-label=part.label data-testid=testid(part)>
-                    {move || text.get()}
+                    {read}
                 </pre>
             </div>
         }

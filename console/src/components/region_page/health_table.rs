@@ -14,7 +14,7 @@ use crate::components::spark::Sparkline;
 use crate::components::time::Age;
 use crate::format;
 use crate::health::Health;
-use crate::live::rates::Rates;
+use crate::live::rates::CallsPerS;
 use crate::regions::place::isolates;
 
 /// A row a region, in the policy's order.
@@ -93,19 +93,21 @@ fn Row(status: RegionStatus, reply: Arc<RegionsReply>) -> impl IntoView {
 fn LiveCells(region: String) -> impl IntoView {
     let rates = expect_context::<Console>().live.rates;
     let rates = Memo::new(move |_| rates.with(|rates| rates.regions.get(&region).cloned()));
-    let rate =
-        move |of: fn(&Rates) -> f64| rates.with(|rates| format::rate(rates.as_ref().map(of)));
+    let rate = move |of: fn(CallsPerS) -> f64| {
+        format::rate(rates.with(|rates| rates.as_ref()?.per_s.map(of)))
+    };
     let admitted = Signal::derive(move || {
         rates.with(|rates| {
-            let seconds = rates.iter().flat_map(|rates| &rates.history);
+            let measured = rates.iter().filter(|rates| rates.per_s.is_some());
+            let seconds = measured.flat_map(|rates| &rates.history);
             seconds
                 .map(|second| second.admitted as f64)
                 .collect::<Vec<_>>()
         })
     });
     view! {
-        <td class="figure">{move || rate(|rates| rates.admitted_per_s)}</td>
-        <td class="figure">{move || rate(|rates| rates.denied_per_s)}</td>
+        <td class="figure">{move || rate(|per_s| per_s.admitted)}</td>
+        <td class="figure">{move || rate(|per_s| per_s.denied)}</td>
         <td><Sparkline values=admitted/></td>
     }
 }

@@ -152,13 +152,7 @@ fn Tabs(page: Tenant, tab: Memo<Tab>) -> impl IntoView {
         let address = move || {
             let mut query = page.query.get();
             query.tab = to;
-            let text = query.to_query_string();
-            let address = Page::Tenant(page.name.get_value()).address();
-            if text.is_empty() {
-                address
-            } else {
-                format!("{address}?{text}")
-            }
+            Page::Tenant(page.name.get_value()).address_with(&query.to_query_string())
         };
         let current = move || (tab.get() == to).then_some("page");
         let testid = if to == Tab::Edit {

@@ -1,0 +1,157 @@
+//! The address of a page shows the same again: after a reload, opened anew, and as it was written before.
+
+use serde_json::{Map, Value, json};
+use weir_tests::browser::Browser;
+use weir_tests::workerd::TOKEN;
+
+use crate::site::{Site, everything};
+use crate::{MACHINE, assert_no_errors, await_page, eventually, go_to, log_in, visit};
+
+/// Names with every character that means something in an address.
+const NAMES: [&str; 12] = [
+    "acme/web",
+    "a%2Fb",
+    "100%",
+    "what?x=1&y=2",
+    "a#b",
+    "two words",
+    "plus+sign",
+    "société→é",
+    "a/../b",
+    "a//b",
+    "back\\slash",
+    "\"quoted\" <b>",
+];
+
+fn policy() -> Value {
+    let mut document = everything();
+    let tenants: Map<String, Value> = NAMES
+        .iter()
+        .map(|name| ((*name).to_owned(), json!({})))
+        .collect();
+    document["tenants"] = Value::Object(tenants);
+    document
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_of_any_name_is_the_same_by_link_by_reload_and_by_address() {
+    let _shared = MACHINE.read().await;
+    let site = Site::start(&policy()).await;
+    let browser = Browser::start().await.expect("the browser starts");
+    log_in(&browser, &site.origin(), TOKEN).await;
+    for name in NAMES {
+        go_to(&browser, "tenants").await;
+        let row = format!("[data-testid=tenant-row][data-tenant={}] a", json!(name));
+        browser.press(&row).await.unwrap();
+        assert_shows(&browser, name, "by link").await;
+        browser.refresh().await.unwrap();
+        assert_shows(&browser, name, "after a reload").await;
+        browser.press_id("tab-policy").await.unwrap();
+        browser.find_id("effective").await.unwrap();
+        let address = browser.address().await.unwrap();
+        browser.refresh().await.unwrap();
+        browser.find_id("effective").await.unwrap();
+        assert_shows(&browser, name, "after a reload of a part").await;
+        browser.open("about:blank").await.unwrap();
+        browser
+            .open(&format!("{}{address}", site.origin()))
+            .await
+            .unwrap();
+        assert_shows(&browser, name, "by address").await;
+        let again = browser.address().await.unwrap();
+        assert_eq!(again, address, "the address of {name:?} has changed");
+    }
+    assert_no_errors(&browser, &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_with_the_name_in_its_path_leads_to_the_tenant() {
+    let _shared = MACHINE.read().await;
+    let site = Site::start(&policy()).await;
+    let browser = Browser::start().await.expect("the browser starts");
+    log_in(&browser, &site.origin(), TOKEN).await;
+    for (path, name, address) in [
+        (
+            "/tenants/enterprise%3Aacme",
+            "enterprise:acme",
+            "/console/tenant?name=enterprise%3Aacme",
+        ),
+        (
+            "/tenants/acme%2Fweb?tab=policy",
+            "acme/web",
+            "/console/tenant?name=acme%2Fweb&tab=policy",
+        ),
+        ("/tenants/100%25", "100%", "/console/tenant?name=100%25"),
+        (
+            "/tenants/two%20words",
+            "two words",
+            "/console/tenant?name=two+words",
+        ),
+    ] {
+        visit(&browser, &site.origin(), path, "tenant").await;
+        assert_shows(&browser, name, path).await;
+        assert_eq!(browser.address().await.unwrap(), address, "{path}");
+    }
+    for path in ["/tenant", "/tenant?tab=why", "/tenant?name="] {
+        browser
+            .open(&format!("{}/console{path}", site.origin()))
+            .await
+            .unwrap();
+        browser.find_id("page-not-found").await.unwrap();
+    }
+}
+
+/// Who has to log in first comes back to the same tenant.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_leads_back_to_a_tenant_of_any_name() {
+    let _shared = MACHINE.read().await;
+    let site = Site::start(&policy()).await;
+    let browser = Browser::start().await.expect("the browser starts");
+    let address = "/console/tenant?name=acme%2Fweb&tab=policy";
+    browser
+        .open(&format!("{}{address}", site.origin()))
+        .await
+        .unwrap();
+    browser.find_id("login-token").await.unwrap();
+    crate::submit_token(&browser, TOKEN).await;
+    assert_shows(&browser, "acme/web", "after a login").await;
+    assert_eq!(browser.address().await.unwrap(), address);
+}
+
+/// The operator API has a tenant's name in its path, where no browser leaves dots alone: the page says that there is no
+/// answer, under the right name.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_of_dots_leads_to_no_other_page() {
+    let _shared = MACHINE.read().await;
+    let site = Site::start(&policy()).await;
+    let browser = Browser::start().await.expect("the browser starts");
+    log_in(&browser, &site.origin(), TOKEN).await;
+    for name in [".", ".."] {
+        visit(
+            &browser,
+            &site.origin(),
+            &format!("/tenant?name={name}"),
+            "tenant",
+        )
+        .await;
+        for _ in 0..2 {
+            browser.find_id("state-error").await.unwrap();
+            assert_eq!(browser.text("h1").await.unwrap(), name);
+            browser.refresh().await.unwrap();
+        }
+    }
+}
+
+async fn assert_shows(browser: &Browser, name: &str, how: &str) {
+    await_page(browser, "tenant").await;
+    let what = format!("{name:?} {how}");
+    eventually(&what, async || {
+        let heading = browser.text("h1").await.ok()?;
+        (heading == name).then_some(())
+    })
+    .await;
+    browser
+        .find_id("weight")
+        .await
+        .unwrap_or_else(|error| panic!("what the policy says of {what}: {error:#}"));
+}

@@ -1,0 +1,257 @@
+//! Forms are filled in key by key, as people do: the focus stays, the caret stays, and what was typed is there.
+
+mod field;
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use weir_tests::browser::{Browser, test_id_selector};
+use weir_tests::fixtures::{BUDGET, LIMIT};
+use weir_tests::workerd::TOKEN;
+
+use self::field::{Field, Hand, controls, draft};
+use crate::site::{Site, everything};
+use crate::traffic::Traffic;
+use crate::{MACHINE, assert_no_errors, await_page, eventually, log_in, visit};
+
+/// Forms of the policy: the query of the page, and where in the document the fields of its entry stand.
+const POLICY_FORMS: [(&str, &str); 15] = [
+    ("section=budgets&name=tokens", "/budgets/tokens"),
+    ("section=limits&name=per_ip", "/limits/per_ip"),
+    ("section=limits&name=login", "/limits/login"),
+    ("section=limits&name=monthly", "/limits/monthly"),
+    ("section=limits&name=fixed", "/limits/fixed"),
+    ("section=meters&name=bytes", "/meters/bytes"),
+    ("section=guards&name=queries", "/guards/queries"),
+    ("section=tiers&name=pro", "/tiers/pro"),
+    ("section=tenants", ""),
+    ("section=overload", ""),
+    ("section=routes", ""),
+    ("section=general", ""),
+    ("section=document", ""),
+    ("section=reset", ""),
+    ("section=reset&what=key&name=per_ip", ""),
+];
+
+/// Other pages with forms: page, address, what is pressed first, and what is chosen of a list to see further fields.
+const OTHER_FORMS: [(&str, &str, &[&str], &[(&str, &str)]); 8] = [
+    (
+        "tenant",
+        "/tenant?name=enterprise%3Aacme&tab=edit",
+        &["add-override"],
+        &[("field-reset-what", "limit:per_ip")],
+    ),
+    (
+        "tenant",
+        "/tenant?name=enterprise%3Aacme",
+        &[],
+        &[("range", "between")],
+    ),
+    ("tenant", "/tenant?name=enterprise%3Aacme&tab=why", &[], &[]),
+    ("tenants", "/tenants", &[], &[]),
+    ("activity", "/activity", &[], &[]),
+    ("decisions", "/decisions", &[], &[]),
+    ("access", "/access", &[], &[]),
+    (
+        "access",
+        "/access",
+        &["create-token"],
+        &[("field-role", "tenant"), ("field-role", "service")],
+    ),
+];
+
+/// Fields that are no part of the draft.
+const NOT_DRAFTED: [&str; 2] = ["field-new-name", "search"];
+
+fn policy() -> Value {
+    let mut document = everything();
+    document["limits"]["monthly"] = json!({
+        "algorithm": "quota", "limit": 5, "cadence": "calendar_month", "scope": "region"
+    });
+    document["limits"]["fixed"] = json!({
+        "algorithm": "quota", "limit": 5, "cadence": "fixed", "period_ms": 60_000, "scope": "region"
+    });
+    document
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_number_is_typed_key_by_key_and_saved_as_it_was_typed() {
+    let _shared = MACHINE.read().await;
+    let site = Site::start(&policy()).await;
+    let browser = Browser::start().await.expect("the browser starts");
+    log_in(&browser, &site.origin(), TOKEN).await;
+    visit(
+        &browser,
+        &site.origin(),
+        "/policy?section=budgets&name=tokens",
+        "policy",
+    )
+    .await;
+    let limit = Field::focus(&browser, "field-limit").await;
+    assert_eq!(limit.hand, Hand::Number);
+    limit.work(&browser).await;
+    let draft = test_id_selector("draft");
+    eventually("one value is changed", async || {
+        let told = browser.text(&draft).await.ok()?;
+        (told.contains("1 value changed") && told.contains("It is valid")).then_some(())
+    })
+    .await;
+    browser.press_id("preview").await.unwrap();
+    browser.find_id("preview-result").await.unwrap();
+    let why = Field::focus(&browser, "field-why").await;
+    why.work(&browser).await;
+    browser.press_id("save").await.unwrap();
+    browser.find_id("toast").await.expect("a save is told");
+    let saved: Value = site
+        .client
+        .get("/operator/v1/policy")
+        .await
+        .unwrap()
+        .ok()
+        .unwrap();
+    assert_eq!(saved["budgets"][BUDGET]["limit"], 25_000, "{saved}");
+    assert_no_errors(&browser, &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_field_of_the_policy_is_typed_into_key_by_key() {
+    let _shared = MACHINE.read().await;
+    let site = Site::start(&policy()).await;
+    let _traffic = Traffic::of_all_tiers(&site.client);
+    let browser = Browser::start().await.expect("the browser starts");
+    log_in(&browser, &site.origin(), TOKEN).await;
+    let mut hands = BTreeSet::new();
+    for (query, entry) in POLICY_FORMS {
+        visit(
+            &browser,
+            &site.origin(),
+            &format!("/policy?{query}"),
+            "policy",
+        )
+        .await;
+        let reset = query.starts_with("section=reset");
+        // With another algorithm a quota's own fields would go.
+        let mut done = BTreeSet::new();
+        if policy()
+            .pointer(entry)
+            .is_some_and(|entry| entry["algorithm"] == "quota")
+        {
+            done.insert("field-algorithm".to_owned());
+        }
+        if query.contains("what=") {
+            done.insert("field-what".to_owned());
+        }
+        let worked = work_all(&browser, &mut done, async |field| {
+            if !reset && !NOT_DRAFTED.contains(&field.name.as_str()) {
+                field.assert_in_draft(&browser, entry).await;
+            }
+        })
+        .await;
+        assert!(!worked.is_empty(), "{query} has no field");
+        println!("{query}: {}", told(&worked));
+        hands.extend(worked.iter().map(|field| format!("{:?}", field.hand)));
+        discard(&browser).await;
+    }
+    let all = ["Area", "Check", "Json", "Number", "Select", "Text"];
+    assert!(
+        hands.iter().eq(all),
+        "not every kind of field was met: {hands:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_other_form_is_filled_in_key_by_key() {
+    let _shared = MACHINE.read().await;
+    let site = Site::start(&policy()).await;
+    let _traffic = Traffic::of_all_tiers(&site.client);
+    let browser = Browser::start().await.expect("the browser starts");
+    log_in(&browser, &site.origin(), TOKEN).await;
+    for (slug, address, pressed, chosen) in OTHER_FORMS {
+        visit(&browser, &site.origin(), address, slug).await;
+        for press in pressed {
+            browser.press_id(press).await.unwrap();
+        }
+        let mut done = BTreeSet::new();
+        let mut worked = work_all(&browser, &mut done, async |_| {}).await;
+        for (list, option) in chosen {
+            browser
+                .choose(&test_id_selector(list), option)
+                .await
+                .unwrap();
+            worked.extend(work_all(&browser, &mut done, async |_| {}).await);
+        }
+        assert!(!worked.is_empty(), "{address} has no field");
+        println!("{address} {pressed:?}: {}", told(&worked));
+        await_page(&browser, slug).await;
+    }
+    preview_of_a_tenant(&browser, &site).await;
+}
+
+/// The reason of a change is typed while figures of the page are read anew.
+async fn preview_of_a_tenant(browser: &Browser, site: &Site) {
+    let address = "/tenant?name=pro%3Ahooli&tab=edit";
+    visit(browser, &site.origin(), address, "tenant").await;
+    let weight = Field::focus(browser, "field-weight").await;
+    weight.work(browser).await;
+    browser
+        .fill(&test_id_selector("field-weight"), "7")
+        .await
+        .unwrap();
+    browser.press_id("preview").await.unwrap();
+    browser.find_id("preview-result").await.unwrap();
+    let why = Field::focus(browser, "field-why").await;
+    for _ in 0..6 {
+        why.work(browser).await;
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        why.assert_stays(browser).await;
+    }
+}
+
+/// Works each control of the page once, those that come with the choice of another included.
+async fn work_all(
+    browser: &Browser,
+    done: &mut BTreeSet<String>,
+    after: impl AsyncFn(&Field),
+) -> Vec<Field> {
+    let any = "dialog[open] input, main input, main select, main textarea";
+    browser.find(any).await.expect("a form");
+    let mut worked = Vec::new();
+    loop {
+        let next = controls(browser).await;
+        let Some(name) = next.into_iter().find(|name| !done.contains(name)) else {
+            return worked;
+        };
+        done.insert(name.clone());
+        let field = Field::focus(browser, &name).await;
+        field.work(browser).await;
+        field.assert_stays(browser).await;
+        after(&field).await;
+        worked.push(field);
+    }
+}
+
+/// Takes the draft back: the next page begins with what is in force.
+async fn discard(browser: &Browser) {
+    if draft(browser).await.is_some() {
+        browser.press_id("discard").await.unwrap();
+        browser.press_id("confirm").await.unwrap();
+        eventually("the draft is gone", async || {
+            draft(browser).await.is_none().then_some(())
+        })
+        .await;
+    }
+}
+
+fn told(worked: &[Field]) -> String {
+    let names: Vec<&str> = worked.iter().map(|field| field.name.as_str()).collect();
+    names.join(" ")
+}
+
+#[tokio::test]
+async fn the_forms_are_those_of_the_policy() {
+    let document = policy();
+    for (_, entry) in POLICY_FORMS {
+        assert!(document.pointer(entry).is_some(), "{entry}");
+    }
+    assert!(document["limits"][LIMIT].is_object());
+}
