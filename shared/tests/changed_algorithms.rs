@@ -1,8 +1,6 @@
 //! A limit whose algorithm or windows change never gives back what was used, and denies for no longer than the stricter
 //! of both rules.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use proptest::prelude::*;
 use weir_shared::algorithms::calendar::{Period, Zone};
 use weir_shared::algorithms::deficit_bucket::DeficitBucket;

@@ -1,7 +1,5 @@
 //! The windows of a pool become shorter, longer, or of another kind while units of the open one are lent.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use std::collections::BTreeMap;
 
 use weir_shared::fairness::ask::Party;

@@ -22,6 +22,8 @@ mod calendar;
 #[cfg(not(target_arch = "wasm32"))]
 mod cap;
 #[cfg(not(target_arch = "wasm32"))]
+mod changed_algorithms;
+#[cfg(not(target_arch = "wasm32"))]
 mod check;
 #[cfg(not(target_arch = "wasm32"))]
 mod check_calls;
@@ -41,6 +43,8 @@ mod deployment;
 mod document;
 #[cfg(not(target_arch = "wasm32"))]
 mod drawn;
+#[cfg(not(target_arch = "wasm32"))]
+mod edited_windows;
 #[cfg(not(target_arch = "wasm32"))]
 mod fairness;
 #[cfg(not(target_arch = "wasm32"))]
@@ -105,6 +109,8 @@ mod overload_simulation;
 mod own_paths;
 #[cfg(not(target_arch = "wasm32"))]
 mod paced;
+#[cfg(not(target_arch = "wasm32"))]
+mod partition_changes;
 #[cfg(not(target_arch = "wasm32"))]
 mod policy;
 #[cfg(not(target_arch = "wasm32"))]

@@ -1,7 +1,5 @@
 //! The shares of a static partition change, and no window admits more than the larger limit.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use weir_shared::fairness::ask::Party;

@@ -189,6 +189,7 @@ fn the_contact() {
     let saved = SavedPolicy {
         revision: Revision(8),
         document: PolicyDocument::default(),
+        handovers: std::collections::BTreeMap::new(),
     };
     is_written_as(
         &saved,

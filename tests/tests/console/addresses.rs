@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 use weir_tests::browser::Browser;
 use weir_tests::workerd::TOKEN;
 
-use crate::site::{Site, everything};
-use crate::{MACHINE, assert_no_errors, await_page, eventually, go_to, log_in, visit};
+use crate::console::site::{Site, everything};
+use crate::console::{assert_no_errors, await_page, eventually, go_to, log_in, visit};
 
 /// Names with every character that means something in an address.
 const NAMES: [&str; 12] = [
@@ -35,7 +35,6 @@ fn policy() -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tenant_of_any_name_is_the_same_by_link_by_reload_and_by_address() {
-    let _shared = MACHINE.read().await;
     let site = Site::start(&policy()).await;
     let browser = Browser::start().await.expect("the browser starts");
     log_in(&browser, &site.origin(), TOKEN).await;
@@ -66,7 +65,6 @@ async fn a_tenant_of_any_name_is_the_same_by_link_by_reload_and_by_address() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_with_the_name_in_its_path_leads_to_the_tenant() {
-    let _shared = MACHINE.read().await;
     let site = Site::start(&policy()).await;
     let browser = Browser::start().await.expect("the browser starts");
     log_in(&browser, &site.origin(), TOKEN).await;
@@ -104,7 +102,6 @@ async fn an_address_with_the_name_in_its_path_leads_to_the_tenant() {
 /// Who has to log in first comes back to the same tenant.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_login_leads_back_to_a_tenant_of_any_name() {
-    let _shared = MACHINE.read().await;
     let site = Site::start(&policy()).await;
     let browser = Browser::start().await.expect("the browser starts");
     let address = "/console/tenant?name=acme%2Fweb&tab=policy";
@@ -113,7 +110,7 @@ async fn a_login_leads_back_to_a_tenant_of_any_name() {
         .await
         .unwrap();
     browser.find_id("login-token").await.unwrap();
-    crate::submit_token(&browser, TOKEN).await;
+    crate::console::submit_token(&browser, TOKEN).await;
     assert_shows(&browser, "acme/web", "after a login").await;
     assert_eq!(browser.address().await.unwrap(), address);
 }
@@ -122,7 +119,6 @@ async fn a_login_leads_back_to_a_tenant_of_any_name() {
 /// answer, under the right name.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_of_dots_leads_to_no_other_page() {
-    let _shared = MACHINE.read().await;
     let site = Site::start(&policy()).await;
     let browser = Browser::start().await.expect("the browser starts");
     log_in(&browser, &site.origin(), TOKEN).await;

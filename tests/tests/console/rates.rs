@@ -7,9 +7,9 @@ use weir_tests::browser::Browser;
 use weir_tests::fixtures::policy;
 use weir_tests::workerd::TOKEN;
 
-use crate::site::Site;
-use crate::traffic::Traffic;
-use crate::{MACHINE, eventually, log_in, visit};
+use crate::console::site::Site;
+use crate::console::traffic::Traffic;
+use crate::console::{eventually, log_in, visit};
 
 /// Sooner than a mean over ten seconds is whole.
 const SHOWN_WITHIN: Duration = Duration::from_secs(9);
@@ -26,7 +26,6 @@ const WATCH: &str = "window.said = [];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_overview_shows_no_rate_before_there_is_one_and_then_soon() {
-    let _alone = MACHINE.write().await;
     // So much that each second has calls that are admitted.
     let site = Site::start(&policy(1_000_000, 60_000)).await;
     let _traffic = Traffic::start(&site.client, &["acme", "globex"], 20, 1);
@@ -55,7 +54,6 @@ async fn the_overview_shows_no_rate_before_there_is_one_and_then_soon() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn where_nothing_is_asked_the_rate_comes_to_be_zero() {
-    let _shared = MACHINE.read().await;
     let site = Site::start(&policy(60, 60_000)).await;
     let browser = Browser::start().await.expect("the browser starts");
     log_in(&browser, &site.origin(), TOKEN).await;

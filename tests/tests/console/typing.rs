@@ -10,9 +10,9 @@ use weir_tests::fixtures::{BUDGET, LIMIT};
 use weir_tests::workerd::TOKEN;
 
 use self::field::{Field, Hand, controls, draft};
-use crate::site::{Site, everything};
-use crate::traffic::Traffic;
-use crate::{MACHINE, assert_no_errors, await_page, eventually, log_in, visit};
+use crate::console::site::{Site, everything};
+use crate::console::traffic::Traffic;
+use crate::console::{assert_no_errors, await_page, eventually, log_in, visit};
 
 /// Forms of the policy: the query of the page, and where in the document the fields of its entry stand.
 const POLICY_FORMS: [(&str, &str); 15] = [
@@ -76,7 +76,6 @@ fn policy() -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_number_is_typed_key_by_key_and_saved_as_it_was_typed() {
-    let _shared = MACHINE.read().await;
     let site = Site::start(&policy()).await;
     let browser = Browser::start().await.expect("the browser starts");
     log_in(&browser, &site.origin(), TOKEN).await;
@@ -115,7 +114,6 @@ async fn a_number_is_typed_key_by_key_and_saved_as_it_was_typed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_field_of_the_policy_is_typed_into_key_by_key() {
-    let _shared = MACHINE.read().await;
     let site = Site::start(&policy()).await;
     let _traffic = Traffic::of_all_tiers(&site.client);
     let browser = Browser::start().await.expect("the browser starts");
@@ -161,7 +159,6 @@ async fn every_field_of_the_policy_is_typed_into_key_by_key() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_other_form_is_filled_in_key_by_key() {
-    let _shared = MACHINE.read().await;
     let site = Site::start(&policy()).await;
     let _traffic = Traffic::of_all_tiers(&site.client);
     let browser = Browser::start().await.expect("the browser starts");

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use weir_tests::browser::{Browser, Key};
 
-use crate::eventually;
+use crate::console::eventually;
 
 /// What can be typed into or chosen from, where one works now: in the open dialog, else on the page.
 const CONTROLS: &str = "
