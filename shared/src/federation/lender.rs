@@ -6,9 +6,11 @@
 //! strands at most one block and can never lend the same unit twice.
 
 mod report;
+mod row;
 
 use std::collections::BTreeMap;
 
+use self::row::Row;
 use super::attribution::Attribution;
 use super::divide::{Claim, Divide};
 use super::message::Message;
@@ -17,9 +19,7 @@ use crate::fairness::ask::Party;
 use crate::gather::gathered;
 use crate::limits::{CONTACT_MS_MIN, CONTACT_MS_PER_HOLDER, HOLDERS_MAX};
 use crate::units::{EpochMs, HolderId, WindowLabel};
-use crate::wire::exchange::{
-    AheadBody, Grant, Refusal, ReplyBody, Return, Seen, VERSION, Want, WindowBody,
-};
+use crate::wire::exchange::{AheadBody, Grant, Refusal, ReplyBody, VERSION, Want, WindowBody};
 
 /// A window's budget is lent in blocks of one part in this many: a crash strands at most one block of the window.
 const BLOCKS_PER_WINDOW: u64 = 32;
@@ -71,43 +71,6 @@ pub struct Lender {
     tenants: Attribution,
     /// Units of windows to come that were lent, by label.
     ahead: BTreeMap<WindowLabel, u64>,
-}
-
-/// What the lender knows of one holder.
-#[derive(Debug, Clone, Default)]
-struct Row {
-    last: Seen,
-    grants: Vec<Grant>,
-    granted_in: WindowLabel,
-    /// Units of the last reply, until the holder shows that it saw it.
-    unseen: u64,
-    /// Units of the open window that the holder has been lent and has not returned.
-    held: u64,
-    /// Units of windows to come.
-    ahead: BTreeMap<WindowLabel, u64>,
-    /// Units of those that were lent to the holder's present life: another may have lost what was lent to the one
-    /// before it together with the record of what became of that.
-    told: BTreeMap<WindowLabel, u64>,
-    heard_at: EpochMs,
-}
-
-impl Row {
-    /// Takes units of a window to come back, of what is recorded. They may be lent again: the row of `ahead` is written
-    /// before any reply leaves that lends them.
-    fn returned_ahead(&mut self, back: &Return, ahead: &mut BTreeMap<WindowLabel, u64>) {
-        let (Some(held), Some(total)) = (
-            self.ahead.get_mut(&back.window),
-            ahead.get_mut(&back.window),
-        ) else {
-            return;
-        };
-        let taken = back.units.min(*held).min(*total);
-        *held -= taken;
-        *total -= taken;
-        if let Some(told) = self.told.get_mut(&back.window) {
-            *told -= taken.min(*told);
-        }
-    }
 }
 
 impl Lender {
