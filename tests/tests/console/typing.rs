@@ -33,8 +33,16 @@ const POLICY_FORMS: [(&str, &str); 15] = [
     ("section=reset&what=key&name=per_ip", ""),
 ];
 
-/// Other pages with forms: page, address, what is pressed first, and what is chosen of a list to see further fields.
-const OTHER_FORMS: [(&str, &str, &[&str], &[(&str, &str)]); 8] = [
+/// A page, its address, what is pressed first, and what is chosen of a list to see further fields.
+type Form = (
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+    &'static [(&'static str, &'static str)],
+);
+
+/// Other pages with forms.
+const OTHER_FORMS: [Form; 8] = [
     (
         "tenant",
         "/tenant?name=enterprise%3Aacme&tab=edit",
