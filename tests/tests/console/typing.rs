@@ -30,7 +30,7 @@ const POLICY_FORMS: [(&str, &str); 15] = [
     ("section=general", ""),
     ("section=document", ""),
     ("section=reset", ""),
-    ("section=reset&what=key&name=per_ip", ""),
+    ("section=reset&what=limit&name=per_ip", ""),
 ];
 
 /// A page, its address, what is pressed first, and what is chosen of a list to see further fields.
