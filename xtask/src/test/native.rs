@@ -11,8 +11,14 @@ use crate::environment::Environment;
 /// What has native tests.
 const PACKAGES: [&str; 3] = ["xtask", "weir-shared", "weir-console"];
 
+/// What has tests of the built Worker: compiled with the others, so that they can begin as soon as it is built.
+const END_TO_END: &str = "weir-tests";
+
 /// All of them.
 pub(super) fn all(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
+    let [one, two, three] = PACKAGES;
+    let compiled = [one, two, three, END_TO_END];
+    bench.compile(nextest(environment, "default", &compiled, &["--no-run"])?)?;
     run(bench, environment, "default", &PACKAGES)?;
     let mut cargo = environment.command("cargo")?;
     cargo

@@ -37,10 +37,10 @@ impl Step {
         Self::EndToEnd,
         Self::Build,
         Self::Fmt,
-        Self::ClippyNative,
         Self::Native,
-        Self::ClippyWasm,
+        Self::ClippyNative,
         Self::Deploy,
+        Self::ClippyWasm,
         Self::BrowserConsole,
         Self::BrowserShared,
     ];
