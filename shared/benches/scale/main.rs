@@ -6,6 +6,8 @@
 mod curve;
 mod formula;
 mod prices;
+#[path = "../../tests/random.rs"]
+mod random;
 #[path = "../../tests/simulator/mod.rs"]
 mod simulator;
 
