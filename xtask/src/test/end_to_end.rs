@@ -3,14 +3,11 @@
 
 use anyhow::{Result, bail};
 
-use super::native::nextest;
+use super::native::{Choice, chosen};
 use super::workbench::Workbench;
 use crate::args::Selection;
 use crate::build;
 use crate::environment::Environment;
-
-const PACKAGE: [&str; 1] = ["weir-tests"];
-const PROFILE: &str = "e2e";
 
 /// What happens to a test that fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +30,7 @@ pub(super) fn prepare(bench: &mut Workbench<'_>, environment: &Environment) -> R
     if let Err(error) = bench.build(|| build::build(Selection::BOTH, environment)) {
         bail!("there is nothing to test: {error:#}");
     }
-    bench.compile(nextest(environment, PROFILE, &PACKAGE, &["--no-run"])?)
+    bench.compile(chosen(environment, Choice::EndToEnd, &["--no-run"])?)
 }
 
 /// All of them, on what is built.
@@ -46,5 +43,5 @@ pub(super) fn once(
         Retries::AsConfigured => &[],
         Retries::None => &["--retries", "0"],
     };
-    bench.test(nextest(environment, PROFILE, &PACKAGE, more)?)
+    bench.test(chosen(environment, Choice::EndToEnd, more)?)
 }

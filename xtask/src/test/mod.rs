@@ -90,40 +90,47 @@ fn beside_each_other() -> Result<Report> {
     let logs = paths::local("test");
     fs::create_dir_all(&logs).context("creating the folder of the steps' output")?;
     let log = |step: Step| logs.join(format!("{}.log", step.name()));
-    let jobs = Step::BY_URGENCY.map(|step| Job {
-        what: step,
-        after: step.waits_for(),
-    });
-    schedule::run(
-        &jobs,
-        |step| {
-            announce(step);
-            let began = start.elapsed().0;
-            let outcome = Outcome::of(
-                File::create(log(step))
-                    .context("creating the file of a step's output")
-                    .map(|mut file| perform(step, None, &mut file)),
-            );
-            let passed = outcome.result.is_ok();
-            ((outcome, began), passed)
-        },
-        |step, ended| match ended {
-            Ended::Ran((outcome, began)) => {
-                show(step, &fs::read(log(step)).unwrap_or_default());
-                conclude(&mut report, step, &outcome, began, start);
-            }
-            Ended::Skipped => {
-                let result = Err(anyhow::anyhow!("what it works on is not there"));
-                conclude(
-                    &mut report,
-                    step,
-                    &Outcome::check(result),
-                    start.elapsed().0,
-                    start,
+    // Last and alone: a load that is judged wants the machine, and `wrangler dev` builds, for which another build would keep
+    // it waiting.
+    let (last, first): (Vec<_>, Vec<_>) = Step::BY_URGENCY
+        .into_iter()
+        .map(|step| Job {
+            what: step,
+            after: step.waits_for(),
+        })
+        .partition(|job| job.what == Step::EndToEnd);
+    for jobs in [first, last] {
+        schedule::run(
+            &jobs,
+            |step| {
+                announce(step);
+                let began = start.elapsed().0;
+                let outcome = Outcome::of(
+                    File::create(log(step))
+                        .context("creating the file of a step's output")
+                        .map(|mut file| perform(step, None, &mut file)),
                 );
-            }
-        },
-    );
+                let passed = outcome.result.is_ok();
+                ((outcome, began), passed)
+            },
+            |step, ended| match ended {
+                Ended::Ran((outcome, began)) => {
+                    show(step, &fs::read(log(step)).unwrap_or_default());
+                    conclude(&mut report, step, &outcome, began, start);
+                }
+                Ended::Skipped => {
+                    let result = Err(anyhow::anyhow!("what it works on is not there"));
+                    conclude(
+                        &mut report,
+                        step,
+                        &Outcome::check(result),
+                        start.elapsed().0,
+                        start,
+                    );
+                }
+            },
+        );
+    }
     Ok(report)
 }
 

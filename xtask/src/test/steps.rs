@@ -87,7 +87,7 @@ impl Step {
     /// The step whose result this one works on.
     pub(super) fn waits_for(self) -> Option<Self> {
         match self {
-            Self::Deploy | Self::EndToEnd => Some(Self::Build),
+            Self::Deploy => Some(Self::Build),
             _ => None,
         }
     }

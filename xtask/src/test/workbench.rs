@@ -13,7 +13,7 @@ use super::stream;
 use super::totals::Totals;
 use crate::clock::Stopwatch;
 
-/// How far what computes steps back behind what waits.
+/// How far tests and lints step back behind the release builds and the tests of what they made.
 const NICENESS: &str = "19";
 
 /// One step at work.
