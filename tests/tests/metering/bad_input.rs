@@ -150,8 +150,8 @@ async fn a_slot_that_was_not_given_changes_nothing() {
         acquired(&client, "queries", "pro:a").await.slot,
     );
     let other = acquired(&client, "others", "pro:a").await.slot;
-    let (body, mac) = first.split_once('.').unwrap();
-    let (_, mac_of_second) = second.split_once('.').unwrap();
+    let (body, mac) = first.rsplit_once('.').unwrap();
+    let (_, mac_of_second) = second.rsplit_once('.').unwrap();
     let flipped: String = body.chars().rev().collect();
     let reservation = json!({ "tenant": "pro:a", "meter": "rows", "reserve": true });
     let reservation = client
