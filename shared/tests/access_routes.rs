@@ -50,6 +50,7 @@ const MEANT: &str = "
     GET    /operator/v1/session                    v e a
     POST   /operator/v1/session                    -
     DELETE /operator/v1/session                    v e a
+    POST   /operator/v1/sessions/revoke            a
 ";
 
 fn letter(role: Role) -> &'static str {

@@ -165,7 +165,7 @@ fn no_number_of_logouts_fills_the_memory_or_is_forgotten() {
         let at = EpochMs(NOW.0 + number as u64);
         Session::new(format!("token-{token}"), format!("{number}"), at)
     };
-    let rounds = 3 * SESSIONS_ENDED_MAX;
+    let rounds = SESSIONS_ENDED_MAX + 500;
     let sessions: Vec<Session> = (0..rounds)
         .map(|number| of(number % (TOKENS_MAX + 1), number))
         .collect();
