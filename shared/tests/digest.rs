@@ -197,12 +197,12 @@ fn frames_are_counted_the_same() {
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
 #[cfg_attr(not(target_arch = "wasm32"), test)]
 fn the_exchange_decides_the_same() {
-    exchange::run(6, DECISIONS, None).is(8_980, 0x2a75_10d9_eaa4_207b);
+    exchange::run(6, DECISIONS, None).is(9_409, 0x8383_107b_09a7_8c28);
 }
 
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
 #[cfg_attr(not(target_arch = "wasm32"), test)]
 fn the_exchange_of_a_rolling_window_decides_the_same() {
     let rolling = Cycle::Sliding { buckets: 5 };
-    exchange::run(7, DECISIONS, Some(rolling)).is(7_349, 0xf6ba_abf8_1ad3_a852);
+    exchange::run(7, DECISIONS, Some(rolling)).is(7_366, 0x1d80_6775_ffaa_7665);
 }

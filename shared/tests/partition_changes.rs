@@ -8,7 +8,7 @@ use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
 use weir_shared::federation::waiting::Need;
 use weir_shared::invalid::read_json;
-use weir_shared::limits::HANDOVER_MS;
+use weir_shared::limits::{AHEAD_MS_MAX, HANDOVER_MS};
 use weir_shared::policy::Policy;
 use weir_shared::policy::handover::{Handover, Handovers, handovers};
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
@@ -257,6 +257,25 @@ fn units_lent_ahead_by_old_shares_are_within_the_limit_of_their_window() {
         assert!(*units <= 400, "window {window}: {units} in {admitted:?}");
     }
     assert_eq!(admitted.values().next_back(), Some(&400));
+}
+
+#[test]
+fn units_of_a_window_are_lent_no_sooner_than_half_a_minute_before_it_opens() {
+    let budget = hourly(&["weur"], 400);
+    let terms = budget
+        .budget_terms(&budget.budgets["tokens"], "weur", Revision(1))
+        .unwrap();
+    for (left_ms, lent) in [(AHEAD_MS_MAX + 1, false), (AHEAD_MS_MAX, true)] {
+        let now = EpochMs(NOW.0 + HOUR_MS - left_ms);
+        let mut pool = Pool::open(terms.clone(), now);
+        let mut holder = Holder::new("tokens".into(), HolderId(1), Incarnation(1), None);
+        let mut body = holder.begin(terms.clone(), now).unwrap();
+        body.ahead = 50;
+        let reply = pool
+            .exchange(&Message::try_from(body).unwrap(), now)
+            .unwrap();
+        assert_eq!(!reply.ahead.is_empty(), lent, "{left_ms} ms before");
+    }
 }
 
 #[test]
