@@ -199,6 +199,10 @@ fn start<T: Send + Sync + 'static>(ask: Ask<T>, follow: Follow) -> Fetched<T> {
         if follow != Follow::Once {
             console.live.pulse.track();
         }
+        // Who is on the way out has no session to read with.
+        if console.leaving.get_untracked() {
+            return again;
+        }
         let due_in_ms = core.due_in_ms();
         if before.is_some_and(|before| before != again || due_in_ms == 0) {
             let ticket = core.readings.try_update_value(Readings::ask_again);

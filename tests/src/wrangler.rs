@@ -1,6 +1,5 @@
 //! The Worker with the console's assets, as `wrangler dev` serves them.
 
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -13,8 +12,8 @@ use crate::process::ProcessTree;
 use crate::workerd::TOKEN;
 use crate::{clock, paths, ports};
 
-/// Wrangler runs the build first, which is short when nothing changed.
-const READY_DEADLINE: Duration = Duration::from_secs(240);
+/// A start takes seconds of computing.
+const READY_DEADLINE: Duration = Duration::from_secs(120);
 
 /// A running `wrangler dev` on an empty storage. Killed when it is dropped.
 pub struct Wrangler {
@@ -25,22 +24,13 @@ pub struct Wrangler {
 }
 
 impl Wrangler {
-    /// Starts it as a developer does, which builds first, and waits until it answers.
+    /// Starts it by the project's settings on what is built already, and waits until it answers. That wrangler builds
+    /// first is tried where the deployment is.
     pub async fn start() -> Result<Self> {
-        Self::start_in(new_folder()?, &paths::workspace()).await
-    }
-
-    /// Starts it on what is built already, and waits until it answers.
-    pub async fn start_built() -> Result<Self> {
         let folder = new_folder()?;
         let settings = built_settings()?.to_string();
         let path = folder.path().join("wrangler.json");
         std::fs::write(&path, settings).with_context(|| format!("write {}", path.display()))?;
-        let dir = folder.path().to_owned();
-        Self::start_in(folder, &dir).await
-    }
-
-    async fn start_in(folder: TempDir, dir: &Path) -> Result<Self> {
         // A file of variables instead of `.dev.vars`: a developer's own token stays out of the tests.
         let variables = folder.path().join("variables.env");
         let text = format!("WEIR_BOOTSTRAP_TOKEN={TOKEN}\nALLOW_REGION_HEADER=1\n");
@@ -60,7 +50,7 @@ impl Wrangler {
             .arg(ports::free()?.to_string());
         command.arg("--persist-to").arg(folder.path().join("state"));
         command.arg("--env-file").arg(&variables);
-        command.current_dir(dir);
+        command.current_dir(folder.path());
         command.env("WRANGLER_SEND_METRICS", "false").env("CI", "1");
         // It would ask the network what a request's metadata look like; nothing here uses them.
         command.env("CLOUDFLARE_CF_FETCH_ENABLED", "false");
@@ -84,7 +74,7 @@ impl Wrangler {
         Ok(Client::new(self.origin())?.with_token(TOKEN))
     }
 
-    /// Everything that wrangler, its build and the Worker have written.
+    /// Everything that wrangler and the Worker have written.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("wrangler.log")).unwrap_or_default()
     }

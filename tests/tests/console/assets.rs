@@ -18,7 +18,7 @@ use crate::console::{await_page, log_in};
 /// does, so that it does not grow unseen.
 const TRANSFER_BYTES_MAX: usize = 840 * 1024;
 
-/// As `wrangler dev` builds and serves it for whoever works on Weir.
+/// As `wrangler dev` serves it for whoever works on Weir.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_the_console_is_served_without_the_worker_and_under_a_strict_policy() {
     let wrangler = Wrangler::start().await.expect("wrangler starts");

@@ -29,7 +29,7 @@ pub(crate) struct Site {
 impl Site {
     /// Starts what is built, with a policy in force in each region.
     pub(crate) async fn start(document: &Value) -> Self {
-        let wrangler = Wrangler::start_built().await.expect("wrangler starts");
+        let wrangler = Wrangler::start().await.expect("wrangler starts");
         let client = wrangler.client().unwrap();
         let site = Self { wrangler, client };
         site.save(document).await;

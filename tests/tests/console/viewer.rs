@@ -62,8 +62,9 @@ async fn a_viewer_sees_every_page_and_no_control_that_changes_anything() {
         .await
         .unwrap();
     assert!(state.to_lowercase().contains("admin"), "{state}");
-    log_out(&browser).await;
     assert_no_errors(&browser, &["403"]).await;
+    // A page may be reading while its session ends.
+    log_out(&browser).await;
 }
 
 async fn assert_nothing_to_change(browser: &Browser, place: &str) {

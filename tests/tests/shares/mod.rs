@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use weir_shared::wire::check::DecisionBody;
 use weir_tests::client::Client;
 use weir_tests::clock::{epoch_ms, now};
-use weir_tests::fixtures::{BUDGET, policy, with};
+use weir_tests::fixtures::{BUDGET, policy, with, without};
 use weir_tests::history::{Operation, outcomes};
 use weir_tests::shares::{Shares, hungry, settled_windows, sketch};
 use weir_tests::workerd::{Setup, Workerd};
@@ -74,8 +74,15 @@ fn weighing(weights: &[(&str, u64)]) -> Value {
 }
 
 /// A deployment with that policy in force.
+///
+/// The shipped policy has an escrow of the same name. Where a partition takes the place of a budget of another kind, its
+/// regions wait for the next window, so that here the budget is new.
 async fn start(setup: Setup, document: &Value) -> Workerd {
     let workerd = setup.start().await.expect("workerd starts");
+    if document["budgets"][BUDGET]["sharing"] == "static_partition" {
+        let gone = without(document.clone(), &format!("/budgets/{BUDGET}"));
+        workerd.apply(&gone).await.expect("the budget is removed");
+    }
     workerd.apply(document).await.expect("the policy is saved");
     workerd
 }

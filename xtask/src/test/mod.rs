@@ -5,6 +5,7 @@
 
 mod browser;
 mod changed;
+mod compiled;
 mod deploy;
 mod end_to_end;
 mod links;
@@ -24,8 +25,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
+use self::end_to_end::Retries;
 use self::outcome::Outcome;
 use self::report::Report;
 use self::schedule::{Ended, Job};
@@ -53,15 +55,22 @@ pub(crate) enum Scope {
 pub(crate) fn run(scope: Scope) -> Result<ExitCode> {
     let report = match scope {
         Scope::Everything => beside_each_other()?,
-        Scope::Only(step) => one_by_one(&[step], None)?,
+        Scope::Only(step) => {
+            // On what is there now, not on what an older build left.
+            let steps = [step.waits_for(), &[step]].concat();
+            one_by_one(&steps, None)?
+        }
         Scope::Quick => {
             let changed = changed::packages()?;
             progress::note(&format!("changed: {}", changed.join(", ")));
             one_by_one(&Step::QUICK, Some(&changed))?
         }
         Scope::Repeat { times, busy } => {
-            repeat::run(&setup::everything()?, times, busy, &mut io::stdout())?;
-            return Ok(ExitCode::SUCCESS);
+            let report = one_by_one(Step::EndToEnd.waits_for(), None)?;
+            if report.is_success() {
+                repeat::run(&setup::everything()?, times, busy, &mut io::stdout())?;
+            }
+            report
         }
     };
     print!("{report}");
@@ -90,47 +99,34 @@ fn beside_each_other() -> Result<Report> {
     let logs = paths::local("test");
     fs::create_dir_all(&logs).context("creating the folder of the steps' output")?;
     let log = |step: Step| logs.join(format!("{}.log", step.name()));
-    // Last and alone: a load that is judged wants the machine, and `wrangler dev` builds, for which another build would keep
-    // it waiting.
-    let (last, first): (Vec<_>, Vec<_>) = Step::BY_URGENCY
-        .into_iter()
-        .map(|step| Job {
-            what: step,
-            after: step.waits_for(),
-        })
-        .partition(|job| job.what == Step::EndToEnd);
-    for jobs in [first, last] {
-        schedule::run(
-            &jobs,
-            |step| {
-                announce(step);
-                let began = start.elapsed().0;
-                let outcome = Outcome::of(
-                    File::create(log(step))
-                        .context("creating the file of a step's output")
-                        .map(|mut file| perform(step, None, &mut file)),
-                );
-                let passed = outcome.result.is_ok();
-                ((outcome, began), passed)
-            },
-            |step, ended| match ended {
-                Ended::Ran((outcome, began)) => {
-                    show(step, &fs::read(log(step)).unwrap_or_default());
-                    conclude(&mut report, step, &outcome, began, start);
-                }
-                Ended::Skipped => {
-                    let result = Err(anyhow::anyhow!("what it works on is not there"));
-                    conclude(
-                        &mut report,
-                        step,
-                        &Outcome::check(result),
-                        start.elapsed().0,
-                        start,
-                    );
-                }
-            },
-        );
-    }
+    let jobs = Step::BY_URGENCY.map(|step| Job {
+        what: step,
+        after: step.waits_for(),
+    });
+    schedule::run(
+        &jobs,
+        |step| {
+            announce(step);
+            let began = start.elapsed().0;
+            let outcome = Outcome::of(
+                File::create(log(step))
+                    .context("creating the file of a step's output")
+                    .map(|mut file| perform(step, None, &mut file)),
+            );
+            let passed = outcome.result.is_ok();
+            ((outcome, began), passed)
+        },
+        |step, ended| match ended {
+            Ended::Ran((outcome, began)) => {
+                show(step, &fs::read(log(step)).unwrap_or_default());
+                conclude(&mut report, step, &outcome, began, start);
+            }
+            Ended::Skipped => {
+                let outcome = Outcome::check(Err(anyhow!("what it works on is not there")));
+                conclude(&mut report, step, &outcome, start.elapsed().0, start);
+            }
+        },
+    );
     Ok(report)
 }
 
@@ -177,6 +173,7 @@ fn work(step: Step, changed: Option<&[&str]>, bench: &mut Workbench<'_>) -> Resu
         Step::Fmt => lints::fmt(bench, &setup::for_lints()?),
         Step::ClippyNative => lints::clippy_native(bench, &setup::for_lints()?, changed),
         Step::ClippyWasm => lints::clippy_wasm(bench, &setup::for_lints()?, changed),
+        Step::Compile => compiled::compile(bench, &setup::for_native()?),
         Step::Native => match changed {
             None => native::all(bench, &setup::for_native()?),
             Some(changed) => native::of_what_changed(bench, &setup::for_native()?, changed),
@@ -188,6 +185,6 @@ fn work(step: Step, changed: Option<&[&str]>, bench: &mut Workbench<'_>) -> Resu
         Step::Deploy => deploy::dry_run(bench, &setup::for_builds()?),
         Step::BrowserShared => browser::run(bench, &setup::everything()?, "shared"),
         Step::BrowserConsole => browser::run(bench, &setup::everything()?, "console"),
-        Step::EndToEnd => end_to_end::run(bench, &setup::everything()?),
+        Step::EndToEnd => end_to_end::run(bench, &setup::everything()?, Retries::AsConfigured),
     }
 }

@@ -4,52 +4,19 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use super::compiled::{self, Choice, END_TO_END, PACKAGES};
 use super::lints::selected;
 use super::workbench::Workbench;
 use crate::environment::Environment;
 
-/// Everything that is compiled natively. Always all of it: cargo compiles what they share anew for another choice.
-const ALL: [&str; 4] = ["xtask", "weir-shared", "weir-console", END_TO_END];
-
-/// What holds the tests of the built Worker.
-const END_TO_END: &str = "weir-tests";
-
-/// Which tests of them run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Choice {
-    /// Those that need nothing but themselves.
-    Native,
-    /// Those of the built Worker.
-    EndToEnd,
-}
-
-impl Choice {
-    /// In nextest's language, and the profile of `.config/nextest.toml`.
-    fn filter(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Native => ("not package(weir-tests)", "default"),
-            Self::EndToEnd => ("package(weir-tests)", "e2e"),
-        }
-    }
-}
-
 /// All native tests.
 pub(super) fn all(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
-    bench.compile(chosen(environment, Choice::Native, &["--no-run"])?)?;
-    bench.test(chosen(environment, Choice::Native, &[])?)?;
+    bench.test(compiled::run(environment, Choice::Native, &[])?)?;
     let mut cargo = environment.command("cargo")?;
     cargo
         .args(["test", "--doc"])
         .args(selected(&["weir-shared"]));
     bench.test(cargo)
-}
-
-/// A run of nextest over all that is compiled natively.
-pub(super) fn chosen(environment: &Environment, choice: Choice, more: &[&str]) -> Result<Command> {
-    let (filter, profile) = choice.filter();
-    let mut cargo = nextest(environment, profile, &ALL)?;
-    cargo.args(["--filterset", filter]).args(more);
-    Ok(cargo)
 }
 
 /// Those of the packages that changed, less what plays thousands of runs.
@@ -59,7 +26,7 @@ pub(super) fn of_what_changed(
     changed: &[&str],
 ) -> Result<()> {
     let wanted = |name: &&str| *name != END_TO_END && changed.contains(name);
-    let packages: Vec<_> = ALL.into_iter().filter(wanted).collect();
+    let packages: Vec<_> = PACKAGES.into_iter().filter(wanted).collect();
     if packages.is_empty() {
         bench.say("nothing of this has changed");
         return Ok(());

@@ -65,9 +65,6 @@ pub(super) fn run(
     busy: bool,
     to: &mut dyn Write,
 ) -> Result<()> {
-    let mut bench = Workbench::of(Step::EndToEnd, to)?;
-    end_to_end::prepare(&mut bench, environment)?;
-    drop(bench);
     let mut flakes = Flakes::default();
     let done = AtomicBool::new(false);
     thread::scope(|scope| -> Result<()> {
@@ -86,7 +83,7 @@ pub(super) fn run(
             let watch = Stopwatch::start();
             let mut output = Kept::new(to);
             let mut bench = Workbench::of(Step::EndToEnd, &mut output)?;
-            let result = end_to_end::once(&mut bench, environment, Retries::None);
+            let result = end_to_end::run(&mut bench, environment, Retries::None);
             drop(bench);
             flakes.add(&result, &String::from_utf8_lossy(&output.kept));
             let Elapsed(time) = watch.elapsed();

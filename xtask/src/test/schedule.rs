@@ -18,10 +18,10 @@ enum State {
 
 /// A job of the schedule, the most urgent first in a list of them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Job<T> {
+pub(super) struct Job<T: 'static> {
     pub(super) what: T,
     /// What has to pass before; ignored where it is not in the list.
-    pub(super) after: Option<T>,
+    pub(super) after: &'static [T],
 }
 
 /// What became of a job.
@@ -40,7 +40,7 @@ pub(super) fn run<T, R>(
     run: impl Fn(T) -> (R, bool) + Sync,
     mut ended: impl FnMut(T, Ended<R>) + Send,
 ) where
-    T: Copy + PartialEq + Send + Sync,
+    T: Copy + PartialEq + Send + Sync + 'static,
     R: Send,
 {
     let states = Mutex::new(vec![State::Waiting; jobs.len()]);
@@ -73,7 +73,7 @@ enum Turn {
 }
 
 /// The most urgent job that may begin; waits while all that are left wait for others. `None` when there is none left.
-fn next<T: Copy + PartialEq>(
+fn next<T: Copy + PartialEq + 'static>(
     jobs: &[Job<T>],
     states: &Mutex<Vec<State>>,
     changed: &Condvar,
@@ -85,18 +85,22 @@ fn next<T: Copy + PartialEq>(
             if states[index] != State::Waiting {
                 continue;
             }
-            let before = jobs.iter().position(|other| Some(other.what) == job.after);
-            match before.map(|before| states[before]) {
-                None | Some(State::Passed) => {
-                    states[index] = State::Running;
-                    return Some(Turn::Run(index));
-                }
-                Some(State::Failed) => {
-                    states[index] = State::Running;
-                    return Some(Turn::Skip(index));
-                }
-                Some(State::Waiting | State::Running) => waiting = true,
+            let before = || {
+                let listed = |(other, _): &(&Job<T>, _)| job.after.contains(&other.what);
+                jobs.iter()
+                    .zip(&*states)
+                    .filter(listed)
+                    .map(|(_, state)| *state)
+            };
+            if before().any(|state| state == State::Failed) {
+                states[index] = State::Running;
+                return Some(Turn::Skip(index));
             }
+            if before().all(|state| state == State::Passed) {
+                states[index] = State::Running;
+                return Some(Turn::Run(index));
+            }
+            waiting = true;
         }
         if !waiting {
             return None;
@@ -119,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    fn job(what: char, after: Option<char>) -> Job<char> {
+    fn job(what: char, after: &'static [char]) -> Job<char> {
         Job { what, after }
     }
 
@@ -140,7 +144,7 @@ mod tests {
     #[test]
     fn every_job_runs_and_none_before_what_it_waits_for() {
         let order = play(
-            &[job('a', Some('c')), job('b', None), job('c', Some('b'))],
+            &[job('a', &['c', 'b']), job('b', &[]), job('c', &['b'])],
             '-',
         );
         assert_eq!(order, "BCA");
@@ -148,7 +152,7 @@ mod tests {
 
     #[test]
     fn what_waits_for_a_failure_is_skipped_and_the_rest_is_not() {
-        let order = play(&[job('a', None), job('b', Some('a')), job('c', None)], 'a');
+        let order = play(&[job('a', &[]), job('b', &['a', 'c']), job('c', &[])], 'a');
         assert!(
             order.contains('b') && order.contains('C') && order.contains('A'),
             "{order}"
@@ -157,13 +161,13 @@ mod tests {
 
     #[test]
     fn what_waits_for_a_job_that_is_not_asked_for_runs() {
-        assert_eq!(play(&[job('e', Some('b'))], '-'), "E");
+        assert_eq!(play(&[job('e', &['b'])], '-'), "E");
     }
 
     #[test]
     fn two_run_beside_each_other_and_never_three() {
         let (running, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let jobs: Vec<_> = ('a'..='f').map(|what| job(what, None)).collect();
+        let jobs: Vec<_> = ('a'..='f').map(|what| job(what, &[])).collect();
         run(
             &jobs,
             |_| {

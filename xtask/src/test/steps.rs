@@ -9,6 +9,7 @@ pub(crate) enum Step {
     Fmt,
     ClippyNative,
     ClippyWasm,
+    Compile,
     Native,
     Build,
     Deploy,
@@ -18,11 +19,12 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Tidy,
         Self::Fmt,
         Self::ClippyNative,
         Self::ClippyWasm,
+        Self::Compile,
         Self::Native,
         Self::Build,
         Self::Deploy,
@@ -32,17 +34,18 @@ impl Step {
     ];
 
     /// The order in which steps begin when several could: first what the longest way leads through.
-    pub(super) const BY_URGENCY: [Self; 10] = [
+    pub(super) const BY_URGENCY: [Self; 11] = [
         Self::Tidy,
         Self::EndToEnd,
         Self::Build,
+        Self::Compile,
         Self::Fmt,
         Self::Native,
         Self::ClippyNative,
-        Self::Deploy,
-        Self::ClippyWasm,
         Self::BrowserConsole,
         Self::BrowserShared,
+        Self::ClippyWasm,
+        Self::Deploy,
     ];
 
     /// Those of a quick run: what a developer runs between two commits.
@@ -60,6 +63,7 @@ impl Step {
             Self::Fmt => "fmt",
             Self::ClippyNative => "clippy-native",
             Self::ClippyWasm => "clippy-wasm",
+            Self::Compile => "compile",
             Self::Native => "native",
             Self::Build => "build",
             Self::Deploy => "deploy",
@@ -75,6 +79,7 @@ impl Step {
             Self::Fmt => "the format of the sources",
             Self::ClippyNative => "lints of what runs natively",
             Self::ClippyWasm => "lints of what runs as wasm",
+            Self::Compile => "the tests that run natively",
             Self::Native => "native tests",
             Self::Build => "the Worker and the console for release",
             Self::Deploy => "wrangler accepts the deployment",
@@ -84,11 +89,13 @@ impl Step {
         }
     }
 
-    /// The step whose result this one works on.
-    pub(super) fn waits_for(self) -> Option<Self> {
+    /// The steps whose results this one works on.
+    pub(super) fn waits_for(self) -> &'static [Self] {
         match self {
-            Self::Deploy => Some(Self::Build),
-            _ => None,
+            Self::Native => &[Self::Compile],
+            Self::Deploy => &[Self::Build],
+            Self::EndToEnd => &[Self::Build, Self::Compile],
+            _ => &[],
         }
     }
 

@@ -24,8 +24,9 @@ impl Totals {
 
     /// `test result: ok. 5 passed; 0 failed; ...`, as cargo's and wasm-bindgen's runners print it.
     fn of_libtest(line: &str) -> Option<Self> {
+        // Indented, it is what nextest shows of a test that failed, and counts itself.
         let (_, rest) = line
-            .trim()
+            .trim_end()
             .strip_prefix("test result: ")?
             .split_once(". ")?;
         let count = |unit: &str| {
@@ -111,6 +112,10 @@ mod tests {
         check("test result: ok.", None);
         check("test result: ok. many passed; 0 failed", None);
         check("note: test result: ok. 1 passed; 0 failed", None);
+        check(
+            "    test result: FAILED. 0 passed; 1 failed; 0 ignored",
+            None,
+        );
     }
 
     #[test]

@@ -1,0 +1,85 @@
+//! The tests that run natively, compiled once. What runs them asks cargo nothing, so that it waits for no other build.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::lints::selected;
+use super::workbench::Workbench;
+use crate::environment::Environment;
+use crate::{paths, process};
+
+/// Everything that is compiled natively. Always all of it: cargo compiles what they share anew for another choice.
+pub(super) const PACKAGES: [&str; 4] = ["xtask", "weir-shared", "weir-console", END_TO_END];
+
+/// What holds the tests of the built Worker.
+pub(super) const END_TO_END: &str = "weir-tests";
+
+/// Which tests of them run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// Those that need nothing but themselves.
+    Native,
+    /// Those of the built Worker.
+    EndToEnd,
+}
+
+impl Choice {
+    /// In nextest's language, and the profile of `.config/nextest.toml`.
+    fn filter(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Native => ("not package(weir-tests)", "default"),
+            Self::EndToEnd => ("package(weir-tests)", "e2e"),
+        }
+    }
+}
+
+/// Compiles all of them, and notes what was made.
+pub(super) fn compile(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
+    let nextest = |words: &[&str]| -> Result<Command> {
+        let mut cargo = environment.command("cargo")?;
+        cargo.arg("nextest").args(words).args(selected(&PACKAGES));
+        Ok(cargo)
+    };
+    bench.compile(nextest(&["run", "--no-run"])?)?;
+    let made = [
+        "list",
+        "--list-type",
+        "binaries-only",
+        "--message-format",
+        "json",
+    ];
+    note(binaries(), &mut nextest(&made)?)?;
+    let mut metadata = environment.command("cargo")?;
+    note(
+        workspace(),
+        metadata.args(["metadata", "--format-version", "1"]),
+    )
+}
+
+fn note(file: PathBuf, command: &mut Command) -> Result<()> {
+    let text = process::capture(command)?;
+    fs::create_dir_all(paths::local("")).context("creating the folder of local state")?;
+    fs::write(&file, text).with_context(|| format!("writing {}", file.display()))
+}
+
+fn binaries() -> PathBuf {
+    paths::local("test-binaries.json")
+}
+
+fn workspace() -> PathBuf {
+    paths::local("test-workspace.json")
+}
+
+/// A run of those tests, as they were compiled.
+pub(super) fn run(environment: &Environment, choice: Choice, more: &[&str]) -> Result<Command> {
+    let (filter, profile) = choice.filter();
+    let mut cargo = environment.command("cargo")?;
+    cargo.args(["nextest", "run", "--profile", profile]);
+    cargo.arg("--binaries-metadata").arg(binaries());
+    cargo.arg("--cargo-metadata").arg(workspace());
+    cargo.args(["--filterset", filter]).args(more);
+    Ok(cargo)
+}
