@@ -6,15 +6,16 @@ use super::workbench::Workbench;
 use crate::environment::Environment;
 use crate::rust::WASM_TARGET;
 
-/// The same line that the README gives, less the search for programs: what is missing must fail, not be fetched.
+/// The same line that the README gives, less the search for programs: what is missing must fail, not be fetched. And less
+/// the unit tests, none of which runs in a browser.
 pub(super) fn run(
     bench: &mut Workbench<'_>,
     environment: &Environment,
-    folder: &str,
+    (folder, program): (&str, &str),
 ) -> Result<()> {
     let mut cargo = environment.command("cargo")?;
     // As wasm-pack does it next, to tell building from running.
-    cargo.args(["build", "--tests", "--target", WASM_TARGET]);
+    cargo.args(["build", "--test", program, "--target", WASM_TARGET]);
     cargo.args(["--package", &format!("weir-{folder}")]);
     bench.compile(cargo)?;
     let mut wasm_pack = environment.command("wasm-pack")?;
@@ -25,6 +26,8 @@ pub(super) fn run(
         "--mode",
         "no-install",
         folder,
+        "--test",
+        program,
     ]);
     bench.test(wasm_pack)
 }

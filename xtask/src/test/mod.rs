@@ -183,8 +183,8 @@ fn work(step: Step, changed: Option<&[&str]>, bench: &mut Workbench<'_>) -> Resu
             bench.build(|| build::build(Selection::BOTH, &environment))
         }
         Step::Deploy => deploy::dry_run(bench, &setup::for_builds()?),
-        Step::BrowserShared => browser::run(bench, &setup::everything()?, "shared"),
-        Step::BrowserConsole => browser::run(bench, &setup::everything()?, "console"),
+        Step::BrowserShared => browser::run(bench, &setup::everything()?, ("shared", "promises")),
+        Step::BrowserConsole => browser::run(bench, &setup::everything()?, ("console", "web")),
         Step::EndToEnd => end_to_end::run(bench, &setup::everything()?, Retries::AsConfigured),
     }
 }
