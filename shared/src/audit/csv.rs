@@ -43,9 +43,13 @@ pub fn line(entry: &AuditEntry) -> String {
 }
 
 /// A text as a cell. One that a spreadsheet would take for a formula is made a text by a quote in front: names in it come
-/// from whoever sent a request.
+/// from whoever sent a request. Some spreadsheets drop blanks, and what nobody sees, before they look.
 fn cell(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let seen = text.trim_start_matches(is_blank);
+    let formula = text.starts_with(['\t', '\r'])
+        || seen.starts_with([
+            '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+        ]);
     let text = if formula {
         format!("'{text}")
     } else {
@@ -56,6 +60,13 @@ fn cell(text: &str) -> String {
     } else {
         text
     }
+}
+
+/// Whether a spreadsheet may drop a character at the start of a cell.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace()
+        || c.is_control()
+        || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 /// An instant as RFC 3339 has it, in UTC.
@@ -85,6 +96,13 @@ mod tests {
             ("@SUM", "'@SUM"),
             ("+1", "'+1"),
             ("-1", "'-1"),
+            ("  =1", "'  =1"),
+            ("\u{a0}@SUM", "'\u{a0}@SUM"),
+            ("\u{feff}\u{200b}=1", "'\u{feff}\u{200b}=1"),
+            ("\u{ff1d}1", "'\u{ff1d}1"),
+            (" \n+1", "\"' \n+1\""),
+            ("  plain", "  plain"),
+            ("a =1", "a =1"),
         ] {
             assert_eq!(cell(text), expected);
         }
