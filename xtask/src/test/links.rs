@@ -5,6 +5,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -87,14 +88,15 @@ fn total(nanoseconds: &str) -> Duration {
 
 fn write_shim(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).context("creating the folder of the shim")?;
-    // Renamed into place: another step may be running it.
-    let (file, new) = (
-        folder.join("cc"),
-        folder.join(format!(".cc-{}", std::process::id())),
-    );
-    fs::write(&new, SHIM).context("writing the shim")?;
-    fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).context("the shim's mode")?;
-    fs::rename(&new, &file).context("moving the shim into place")
+    // Renamed into place, from a name of its own: another step may be running it, or writing it.
+    let mut new = tempfile::NamedTempFile::new_in(folder).context("making the shim's file")?;
+    new.write_all(SHIM.as_bytes()).context("writing the shim")?;
+    fs::set_permissions(new.path(), fs::Permissions::from_mode(0o755))
+        .context("the shim's mode")?;
+    // Closed first: what is open for writing cannot be run.
+    let new = new.into_temp_path();
+    new.persist(folder.join("cc"))
+        .context("moving the shim into place")
 }
 
 #[cfg(test)]
@@ -105,6 +107,22 @@ mod tests {
     fn times_of_links_are_added_and_nothing_else() {
         assert_eq!(total("1000000\n500000\n"), Duration::from_micros(1_500));
         assert_eq!(total("\nnoise\n"), Duration::ZERO);
+    }
+
+    #[test]
+    fn steps_that_begin_at_once_write_one_shim() {
+        let folder = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| write_shim(folder.path())))
+                .collect();
+            for writer in writers {
+                writer.join().unwrap().unwrap();
+            }
+        });
+        let names = fs::read_dir(folder.path()).unwrap();
+        let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["cc"]);
     }
 
     #[test]
