@@ -99,9 +99,10 @@ impl Step {
         }
     }
 
-    /// Whether the step waits most of its time, and must not be kept waiting by what computes.
-    pub(super) fn is_patient(self) -> bool {
-        self == Self::EndToEnd
+    /// Whether the longest way through all steps leads over this one: the others step back behind it.
+    pub(super) fn is_urgent(self) -> bool {
+        let last = Self::EndToEnd;
+        self == last || last.waits_for().contains(&self)
     }
 
     /// The step of that name.
@@ -132,6 +133,13 @@ mod tests {
             message.contains("`lint`") && message.contains("clippy-wasm"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn what_the_end_to_end_tests_wait_for_does_not_step_back() {
+        let urgent = Step::ALL.into_iter().filter(|step| step.is_urgent());
+        let urgent: Vec<_> = urgent.map(Step::name).collect();
+        assert_eq!(urgent, ["compile", "build", "e2e"]);
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl<'a> Workbench<'a> {
         Ok(Self {
             output,
             links: Links::of(step.name())?,
-            steps_back: !step.is_patient(),
+            steps_back: !step.is_urgent(),
             phases: Phases::default(),
             totals: Totals::default(),
         })
