@@ -22,6 +22,8 @@ const HOUR_MS: u64 = 3_600_000;
 /// Five minutes after an hour began.
 const NOW: EpochMs = EpochMs(472_222 * HOUR_MS + 300_000);
 const KINDS: usize = 9;
+/// The kind that may owe units.
+const DEFICIT: usize = 7;
 
 /// `limit` units in `window_ms`, by each algorithm.
 fn algorithm(kind: usize, limit: u64, window_ms: u64) -> Algorithm {
@@ -37,7 +39,7 @@ fn algorithm(kind: usize, limit: u64, window_ms: u64) -> Algorithm {
             Algorithm::Quota(Quota::new(limit, period.unwrap()).unwrap())
         }
         6 => Algorithm::Quota(Quota::rolling(limit, window_ms, 10).unwrap()),
-        7 => {
+        DEFICIT => {
             let burst_ms = limit as f64 / rate.0;
             let burst = Decimal((burst_ms.min(80_000.0) * 1_000.0).round() / 1_000.0);
             Algorithm::DeficitBucket(DeficitBucket::new(rate, burst, 1_000).unwrap())
@@ -225,6 +227,16 @@ fn a_queue_that_becomes_a_limit_and_back_gives_nothing_back() {
 }
 
 #[test]
+fn what_a_bucket_owes_is_carried_over_to_the_unit() {
+    let (old, new) = (algorithm(DEFICIT, 4, 1_000), algorithm(0, 7, 1_000));
+    // A full one of 4 takes up to 4 more than it has.
+    assert_eq!(old.at_once(None, NOW), 8);
+    let owing = old.check(None, 6, NOW).next.unwrap();
+    let carried = new.carried(&owing, NOW).unwrap();
+    assert_eq!(new.at_once(Some(&carried), NOW), 1);
+}
+
+#[test]
 fn a_carried_state_is_no_longer_than_told_and_is_read_as_it_was_written() {
     let log = Algorithm::SlidingLog(SlidingLog::new(2_000, HOUR_MS).unwrap());
     let mut state = None;
@@ -273,7 +285,12 @@ proptest! {
             let Some(state) = state else { continue };
             // What still counts when the rule changes: what a cold key could be charged, and this one can not.
             let changed_at = now.plus(change_ms);
-            let count = old.at_once(None, changed_at) - old.at_once(Some(&state), changed_at);
+            let left = |state: Option<&State>| match from {
+                // Who is in debt lacks all that is ready; what it would take on top when full, it may not owe.
+                DEFICIT => old.check(state, 0, changed_at).decision.remaining,
+                _ => old.at_once(state, changed_at),
+            };
+            let count = left(None) - left(Some(&state));
             let most = new.at_once(None, changed_at);
             let fresh = (count.min(most) > 0)
                 .then(|| new.check(None, count.min(most), changed_at).next.unwrap());
