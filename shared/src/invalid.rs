@@ -95,6 +95,18 @@ pub enum Fault {
         /// From the name at fault through those that it refers to, back to it.
         path: Vec<String>,
     },
+    /// Not to be had before the deployment says something.
+    Unset {
+        /// The variable in which it says so.
+        variable: &'static str,
+        /// Why it has to.
+        why: &'static str,
+    },
+    /// A URL that only the inside of a network reaches.
+    Inside {
+        /// The URL.
+        got: String,
+    },
     /// A legal value that is not served.
     Unserved {
         /// The value.
@@ -146,6 +158,16 @@ impl fmt::Display for Fault {
             Self::Unknown { name, what } => write!(f, "{name:?} is not a known {what}"),
             Self::Duplicate { got } => write!(f, "{got:?} is given twice"),
             Self::Cycle { path } => write!(f, "leads back to itself: {}", Path(path)),
+            Self::Unset { variable, why } => {
+                write!(
+                    f,
+                    "needs {variable}, which the deployment does not set: {why}"
+                )
+            }
+            Self::Inside { got } => write!(
+                f,
+                "{got} is private, link-local or loopback; such origins need \"allow_private_origins\": true"
+            ),
             Self::Unserved { got, served } => write!(f, "{got} is not served; served: {served}"),
         }
     }

@@ -41,6 +41,7 @@ mod count;
 mod deployment;
 #[cfg(not(target_arch = "wasm32"))]
 mod document;
+mod doors;
 #[cfg(not(target_arch = "wasm32"))]
 mod drawn;
 #[cfg(not(target_arch = "wasm32"))]

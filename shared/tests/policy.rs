@@ -140,6 +140,7 @@ fn the_answered_form_has_every_top_level_key() {
     let empty = serde_json::to_value(PolicyDocument::default()).unwrap();
     let keys: Vec<&String> = empty.as_object().unwrap().keys().collect();
     let expected = [
+        "allow_private_origins",
         "api_keys",
         "budgets",
         "default_tier",

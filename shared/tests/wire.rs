@@ -312,7 +312,7 @@ fn the_problem() {
 fn the_policy_document() {
     is_written_as(
         &PolicyDocument::default(),
-        r#"{"enforcing":true,"regions":[],"home":null,"tiers":{},"tier_rules":[],"default_tier":null,"tenants_max":100000,"unknown_weight_max":8,"tenants":{},"budgets":{},"limits":{},"meters":{},"guards":{},"overload":{},"routes":[],"unrouted":"refuse","trusted_proxies":[],"api_keys":{},"rate_limit_headers":"ietf"}"#,
+        r#"{"enforcing":true,"regions":[],"home":null,"tiers":{},"tier_rules":[],"default_tier":null,"tenants_max":100000,"unknown_weight_max":8,"tenants":{},"budgets":{},"limits":{},"meters":{},"guards":{},"overload":{},"routes":[],"unrouted":"refuse","trusted_proxies":[],"allow_private_origins":false,"api_keys":{},"rate_limit_headers":"ietf"}"#,
     );
     is_written_as(
         &TierBody {

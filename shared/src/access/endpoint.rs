@@ -300,6 +300,10 @@ pub enum Missed {
 /// let found = find("GET", "/operator/v1/tenants/enterprise%3Aalpha").unwrap();
 /// assert_eq!(found.route.endpoint, Endpoint::TenantRead);
 /// assert_eq!(found.name().unwrap(), "enterprise:alpha");
+/// for (path, name) in [("=.", "."), ("=..", ".."), ("%3D.", "=."), ("=a", "=a")] {
+///     let path = format!("/operator/v1/tenants/{path}");
+///     assert_eq!(find("GET", &path).unwrap().name().unwrap(), name);
+/// }
 /// let allow = "GET, PATCH, DELETE".to_owned();
 /// assert_eq!(find("PUT", "/operator/v1/tenants/a"), Err(Missed::Method { allow }));
 /// assert_eq!(find("GET", "/operator/v1/tenants/"), Err(Missed::Path));
@@ -360,8 +364,12 @@ fn matches<'a>(pattern: &str, path: &'a str) -> Option<Option<&'a str>> {
     given.next().is_none().then_some(raw)
 }
 
-/// One segment without its percent-encoding.
+/// One segment without its percent-encoding. `.` and `..`, encoded or not, are no names in a path: every reader of URLs
+/// takes them for steps. They are written with a bare `=` before them, which in a name would be `%3D`.
 fn segment(raw: &str) -> Result<String, Fault> {
+    if let "=." | "=.." = raw {
+        return Ok(raw.trim_start_matches('=').to_owned());
+    }
     decoded(raw).map_err(|miswritten| {
         let message = match miswritten {
             Miswritten::Digits => "has a % without two hexadecimal digits",

@@ -1,5 +1,6 @@
 //! Who may do what: roles, the one table of all routes, tokens and sessions.
 
+pub mod doors;
 pub mod ended;
 pub mod endpoint;
 pub mod grant;

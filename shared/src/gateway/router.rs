@@ -5,7 +5,7 @@ use super::path::RequestPath;
 use super::problem::Refusal;
 use crate::access::own_path::is_own;
 use crate::policy::Policy;
-use crate::policy::route::{Origin, Route, Unrouted, split_port};
+use crate::policy::route::{Origin, Route, Unrouted, host_alone};
 
 /// Where a request goes, if it is admitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub fn find<'a>(policy: &'a Policy, facts: &Facts<'_>) -> Result<Routed<'a>, Ref
         return Err(Refusal::no_route());
     }
     let path = RequestPath::read(facts.path).map_err(|why| Refusal::path(why.detail()))?;
-    let host = host(facts.host);
+    let host = host_alone(facts.host);
     let taking = |segments: &[String]| {
         let mut routes = policy.routes.iter();
         routes.find(|route| fits(route, facts.method, &host, segments))
@@ -65,13 +65,4 @@ fn fits(route: &Route, method: &str, host: &str, path: &[String]) -> bool {
     (methods.is_empty() || methods.contains(method))
         && route.host.fits(host)
         && route.path.fits(path)
-}
-
-/// The host alone, in lower case: without its port, and without the dot that ends a name that is complete.
-fn host(authority: &str) -> String {
-    let host = split_port(authority).0.to_ascii_lowercase();
-    match host.strip_suffix('.') {
-        Some(host) => host.to_owned(),
-        None => host,
-    }
 }

@@ -258,7 +258,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
          default_tier: string?, tenants_max: integer, unknown_weight_max: number, \
          tenants: {Tenant}, budgets: {Budget}, limits: {any}, meters: {Meter}, guards: {Guard}, \
          overload: {Overload}, routes: [Route], unrouted: 'refuse' or Forward, \
-         trusted_proxies: [string], api_keys: {string}, \
+         trusted_proxies: [string], allow_private_origins: boolean, api_keys: {string}, \
          rate_limit_headers: 'ietf' or 'x_ratelimit' or 'none'",
     ),
     (
@@ -268,7 +268,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
          tier_rules?: [any], default_tier?: string?, tenants_max?: integer, \
          unknown_weight_max?: number, tenants?: {Tenant}, budgets?: {Budget}, limits?: {any}, \
          meters?: {Meter}, guards?: {Guard}, overload?: {Overload}, routes?: [Route], \
-         unrouted?: 'refuse' or Forward, trusted_proxies?: [string], api_keys?: {string}, \
+         unrouted?: 'refuse' or Forward, trusted_proxies?: [string], allow_private_origins?: boolean, api_keys?: {string}, \
          rate_limit_headers?: 'ietf' or 'x_ratelimit' or 'none'",
     ),
     (

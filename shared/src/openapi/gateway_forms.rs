@@ -17,7 +17,7 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
     (
         "Route",
         "A route of the gateway; the first that fits a request takes it.",
-        "name?: string?, host?: string, path?: string, methods?: [string], tenant?: TenantSource, \
+        "name?: string?, host?: string, path?: string, case_insensitive?: boolean, methods?: [string], tenant?: TenantSource, \
          absent_tenant?: 'refuse' or AbsentTenant, checks?: [RouteCheck], origin?: RouteOrigin?, \
          shadow?: boolean",
     ),

@@ -93,6 +93,8 @@ pub struct Policy {
     pub unrouted: Unrouted,
     /// Networks of proxies whose word on where a request comes from is taken.
     pub trusted_proxies: Vec<Cidr>,
+    /// Whether origins may be inside of a network ([`crate::access::doors`]).
+    pub allow_private_origins: bool,
     /// Whose an API key is.
     pub api_keys: ApiKeys,
     /// The rate-limit headers of a decision.
@@ -204,6 +206,7 @@ impl TryFrom<&PolicyDocument> for Policy {
             routes: Vec::new(),
             unrouted: route::unrouted(document)?,
             trusted_proxies: trusted_proxies(document)?,
+            allow_private_origins: document.allow_private_origins,
             api_keys: ApiKeys::read(&document.api_keys)?,
             headers: document.rate_limit_headers,
         };

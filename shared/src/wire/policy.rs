@@ -64,6 +64,8 @@ pub struct PolicyDocument {
     pub unrouted: UnroutedBody,
     /// Networks of proxies in front of Weir, whose word on where a request comes from is taken: `10.0.0.0/8`.
     pub trusted_proxies: Vec<String>,
+    /// Whether origins may have private, link-local and loopback addresses.
+    pub allow_private_origins: bool,
     /// Tenants by the SHA-256 of their API key, in hexadecimal.
     #[serde(deserialize_with = "unique_map::deserialize")]
     pub api_keys: BTreeMap<String, String>,
@@ -91,6 +93,7 @@ impl Default for PolicyDocument {
             routes: Vec::new(),
             unrouted: UnroutedBody::Refuse,
             trusted_proxies: Vec::new(),
+            allow_private_origins: false,
             api_keys: BTreeMap::new(),
             rate_limit_headers: HeaderDialect::Ietf,
         }

@@ -21,6 +21,9 @@ pub struct RouteBody {
     /// The path that it is for: `*` stands for one segment, at the end for all that follow. Any when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// Whether letters of the path have no case; they have when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub case_insensitive: Option<bool>,
     /// The methods that it is for; all when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub methods: Option<Vec<String>>,

@@ -110,6 +110,7 @@ pub(crate) fn whole() -> Value {
             "origin": { "url": "https://origin.example.com" } } ],
         "unrouted": { "forward": { "url": "https://rest.example.com", "timeout_ms": 5000 } },
         "trusted_proxies": ["10.0.0.0/8", "2001:db8::/32"],
+        "allow_private_origins": true,
         "api_keys": {
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad": "acme"
         },

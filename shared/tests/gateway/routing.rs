@@ -106,3 +106,25 @@ fn a_path_that_could_be_meant_for_different_routes_is_refused() {
         );
     }
 }
+
+#[test]
+fn a_route_s_host_may_end_with_a_dot_and_its_path_may_have_no_case() {
+    use weir_shared::policy::route::{HostPattern, PathPattern};
+    for (pattern, host) in [
+        ("Api.Example.com.", "api.example.com"),
+        ("*.Example.com.", "eu.example.com"),
+    ] {
+        assert!(
+            HostPattern::read(Some(pattern)).unwrap().fits(host),
+            "{pattern}"
+        );
+    }
+    assert!(HostPattern::read(Some("example.com..")).is_err());
+    let pattern = PathPattern::read(Some("/Büro/*/x")).unwrap();
+    let folded = pattern.clone().case_insensitive(true);
+    for (path, cased) in [(["Büro", "A", "x"], true), (["bÜRO", "A", "X"], false)] {
+        assert_eq!(pattern.fits(&path), cased);
+        assert!(folded.fits(&path));
+    }
+    assert!(!folded.fits(&["buro", "A", "x"]));
+}

@@ -3,6 +3,7 @@
 mod check;
 mod cost;
 mod header;
+mod inside;
 mod origin;
 mod pattern;
 mod tenant;
@@ -19,8 +20,7 @@ use crate::wire::route::{RouteBody, UnroutedBody};
 pub use check::{KeySource, KeySources, RouteCheck, RouteTarget};
 pub use cost::Cost;
 pub use header::HeaderName;
-pub(crate) use origin::split_port;
-pub use origin::{Origin, OriginUrl};
+pub use origin::{Origin, OriginUrl, host_alone};
 pub use pattern::{HostPattern, PathPattern};
 pub use tenant::{AbsentTenant, Jwt, TenantFrom, TenantSource};
 
@@ -105,7 +105,8 @@ impl Route {
         let route = Self {
             name: name.clone(),
             host: HostPattern::read(body.host.as_deref())?,
-            path: path(body.path.as_deref())?,
+            path: path(body.path.as_deref())?
+                .case_insensitive(body.case_insensitive.unwrap_or(false)),
             methods: methods(body)?,
             tenant: source.transpose()?,
             absent_tenant: tenant::absent(body)?,

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::{required, text};
+use super::{inside, required, text};
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{
     HOST_BYTES_MAX, ORIGIN_TIMEOUT_MS, ORIGIN_TIMEOUT_MS_MAX, ORIGIN_TIMEOUT_MS_MIN, URL_BYTES_MAX,
@@ -110,6 +110,20 @@ impl OriginUrl {
         &self.authority
     }
 
+    /// Whether only the inside of a network reaches it, as far as the URL tells: a private, link-local, loopback or
+    /// otherwise special address, or a name that never leaves a machine or a network. A public name may still lead there.
+    ///
+    /// ```
+    /// use weir_shared::policy::route::OriginUrl;
+    /// let inside = |url: &str| OriginUrl::read(url).unwrap().is_inside();
+    /// assert!(inside("http://169.254.169.254/") && inside("http://localhost:8080") && inside("http://0x7f.1"));
+    /// assert!(!inside("https://origin.example.com") && !inside("https://192.0.9.1"));
+    /// ```
+    #[must_use]
+    pub fn is_inside(&self) -> bool {
+        inside::is_inside(&host_alone(&self.authority))
+    }
+
     /// Whether nobody on the way can read or change what is sent: it is encrypted, or does not leave the machine.
     #[must_use]
     pub fn is_private(&self) -> bool {
@@ -153,6 +167,23 @@ pub(crate) fn split_port(authority: &str) -> (&str, Option<&str>) {
         Some((host, port)) if !port.contains(']') => (host, Some(port)),
         _ => (authority, None),
     }
+}
+
+/// The host of an authority as hosts are compared: in lower case, without its port, and without the dot that ends a name
+/// that is complete.
+///
+/// ```
+/// use weir_shared::policy::route::host_alone;
+/// assert_eq!(host_alone("Api.Example.com.:8443"), "api.example.com");
+/// assert_eq!(host_alone("[::1]:80"), "[::1]");
+/// ```
+#[must_use]
+pub fn host_alone(authority: &str) -> String {
+    let mut host = split_port(authority).0.to_ascii_lowercase();
+    if host.ends_with('.') {
+        host.pop();
+    }
+    host
 }
 
 /// Refuses what is no name of a host in lower case: labels of `a-z 0-9 - _` with dots between.

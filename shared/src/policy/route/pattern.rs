@@ -35,12 +35,14 @@ impl HostPattern {
         let at = |fault| Invalid::new("/host", fault);
         match lower.strip_prefix("*.") {
             Some(rest) => {
+                let rest = undotted(rest);
                 host_name(rest).map_err(at)?;
                 Ok(Self::Beneath(format!(".{rest}")))
             }
             None => {
-                host_name(&lower).map_err(at)?;
-                Ok(Self::Exact(lower))
+                let lower = undotted(&lower);
+                host_name(lower).map_err(at)?;
+                Ok(Self::Exact(lower.to_owned()))
             }
         }
     }
@@ -56,12 +58,20 @@ impl HostPattern {
     }
 }
 
+/// A name without the dot that ends a complete one: it is no other name.
+fn undotted(name: &str) -> &str {
+    let shorter = name.strip_suffix('.').filter(|name| !name.is_empty());
+    shorter.unwrap_or(name)
+}
+
 /// The paths of a route, by their segments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathPattern {
     segments: Vec<Segment>,
     /// Whether any number of segments may follow.
     open: bool,
+    /// Whether letters have a case.
+    cased: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +111,23 @@ impl PathPattern {
             }
         }
         let open = segments.pop_if(|last| *last == Segment::Any).is_some();
-        Ok(Self { segments, open })
+        Ok(Self {
+            segments,
+            open,
+            cased: true,
+        })
+    }
+
+    /// The same, for origins that take letters of a path whatever their case is.
+    ///
+    /// ```
+    /// use weir_shared::policy::route::PathPattern;
+    /// let pattern = PathPattern::read(Some("/Llm/*")).unwrap();
+    /// assert!(!pattern.fits(&["LLM"]) && pattern.case_insensitive(true).fits(&["LLM"]));
+    /// ```
+    #[must_use]
+    pub fn case_insensitive(self, so: bool) -> Self {
+        Self { cased: !so, ..self }
     }
 
     /// Whether any number of segments may follow those that it names.
@@ -120,7 +146,8 @@ impl PathPattern {
         let mut pairs = self.segments.iter().zip(path);
         pairs.all(|(segment, given)| match segment {
             Segment::Any => true,
-            Segment::Is(text) => text == given.as_ref(),
+            Segment::Is(text) if self.cased => text == given.as_ref(),
+            Segment::Is(text) => text.to_lowercase() == given.as_ref().to_lowercase(),
         })
     }
 }
