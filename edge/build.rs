@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use weir_shared::access::doors::permit_origins;
 use weir_shared::invalid::{Invalid, read_json};
 use weir_shared::policy::Policy;
 use weir_shared::wire::policy::PolicyDocument;
@@ -30,5 +31,5 @@ fn main() -> ExitCode {
 
 fn validate(bytes: &[u8]) -> Result<(), Invalid> {
     let document: PolicyDocument = read_json(bytes)?;
-    Policy::try_from(&document).map(|_| ())
+    permit_origins(&Policy::try_from(&document)?)
 }

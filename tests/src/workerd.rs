@@ -58,6 +58,7 @@ pub struct Setup {
     isolates: Vec<Option<String>>,
     token: Option<String>,
     region_header: bool,
+    shared_host: bool,
     variables: Vec<(String, String)>,
     local_network: bool,
     platform_header: bool,
@@ -91,6 +92,7 @@ impl Setup {
             isolates: vec![None],
             token: Some(TOKEN.to_owned()),
             region_header: false,
+            shared_host: true,
             variables: Vec::new(),
             local_network: false,
             platform_header: false,
@@ -104,6 +106,14 @@ impl Setup {
         Self {
             region_header: true,
             ..Self::bare()
+        }
+    }
+
+    /// Does not let the operators and the routes share a host, as a deployment does that says nothing.
+    pub fn own_host(self) -> Self {
+        Self {
+            shared_host: false,
+            ..self
         }
     }
 
@@ -466,6 +476,7 @@ fn worker(setup: &Setup, service: &Service) -> Result<String> {
         ("REGION", service.region.as_deref()),
         ("WEIR_BOOTSTRAP_TOKEN", setup.token.as_deref()),
         ("ALLOW_REGION_HEADER", setup.region_header.then_some("1")),
+        ("WEIR_ALLOW_SHARED_HOST", setup.shared_host.then_some("1")),
     ];
     for (name, value) in variables {
         if let (Some(value), false) = (value, service.is_probe) {

@@ -33,7 +33,9 @@ impl Wrangler {
         std::fs::write(&path, settings).with_context(|| format!("write {}", path.display()))?;
         // A file of variables instead of `.dev.vars`: a developer's own token stays out of the tests.
         let variables = folder.path().join("variables.env");
-        let text = format!("WEIR_BOOTSTRAP_TOKEN={TOKEN}\nALLOW_REGION_HEADER=1\n");
+        let text = format!(
+            "WEIR_BOOTSTRAP_TOKEN={TOKEN}\nALLOW_REGION_HEADER=1\nWEIR_ALLOW_SHARED_HOST=1\n"
+        );
         std::fs::write(&variables, text).context("write the variables")?;
         let port = ports::free()?;
         let mut command = Command::new(paths::wrangler()?);

@@ -242,8 +242,13 @@ pub fn live_address(origin: &str, region: Option<&str>, after: Option<u64>) -> S
 ///
 /// ```
 /// assert_eq!(weir_console::api::ask::segment("a/b c"), "a%2Fb%20c");
+/// assert_eq!(weir_console::api::ask::segment(".."), "=..");
 /// ```
 pub fn segment(name: &str) -> String {
+    // Browsers take these for steps, encoded or not.
+    if let "." | ".." = name {
+        return format!("={name}");
+    }
     form_urlencoded::byte_serialize(name.as_bytes())
         .collect::<String>()
         .replace('+', "%20")

@@ -176,6 +176,11 @@ impl Section {
                     hint: "Networks whose word on a client's address is taken, such as \"10.0.0.0/8\".",
                 },
                 JsonPart {
+                    pointer: "/allow_private_origins",
+                    label: "Private origins",
+                    hint: "true or false: whether origins may be inside of a network.",
+                },
+                JsonPart {
                     pointer: "/api_keys",
                     label: "API keys",
                     hint: "Tenants by the SHA-256 of their key, in hexadecimal.",
@@ -205,7 +210,9 @@ impl Section {
             "tiers" | "tier_rules" | "default_tier" => Self::Tiers,
             "tenants" => Self::Tenants,
             "overload" => Self::Overload,
-            "routes" | "unrouted" | "trusted_proxies" | "api_keys" => Self::Routes,
+            "routes" | "unrouted" | "trusted_proxies" | "allow_private_origins" | "api_keys" => {
+                Self::Routes
+            }
             "regions" | "home" | "enforcing" | "tenants_max" | "unknown_weight_max"
             | "rate_limit_headers" => Self::General,
             _ => Self::Document,

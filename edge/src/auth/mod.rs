@@ -3,6 +3,7 @@
 pub mod bearer;
 pub mod bootstrap;
 pub mod caller;
+pub mod doors;
 pub mod login;
 pub mod origin;
 pub mod provider;

@@ -69,6 +69,13 @@ pub enum Failure {
         /// Milliseconds until another may pass.
         after_ms: u64,
     },
+    /// The deployment is not set up for this.
+    Setting {
+        /// The variable to set.
+        variable: &'static str,
+        /// Why.
+        why: &'static str,
+    },
     /// A part of Weir did not answer in time.
     Unavailable {
         /// Which, for the log.
@@ -183,6 +190,7 @@ impl Failure {
             Self::PreconditionRequired => (428, "if-match", "If-Match is required"),
             Self::TooMany { .. } => (429, "too-many", "Too many requests"),
             Self::Internal(_) => (500, "internal", "Something went wrong"),
+            Self::Setting { .. } => (503, "setting", "The deployment is not set up for this"),
             Self::Unavailable { .. } => (503, "unavailable", "Weir is not available right now"),
         }
     }
@@ -216,6 +224,7 @@ impl Failure {
                 None,
             ),
             Self::Upgrade => ("Send `Upgrade: websocket`.".to_owned(), None),
+            Self::Setting { variable, why } => (format!("`{variable}` is to be set. {why}"), None),
             Self::Conflict { detail } => (detail.clone(), None),
             Self::Unavailable { .. } => ("Try again in a moment.".to_owned(), None),
             Self::Internal(_) => ("The log of the Worker says more.".to_owned(), None),

@@ -1,6 +1,7 @@
 //! Finds the route of a request, lets the caller in or not, and hands the request to what serves it. Nothing more.
 
 pub mod check;
+mod console;
 mod gateway;
 mod guards;
 mod metrics;
@@ -15,14 +16,17 @@ mod settle;
 
 use std::cell::OnceCell;
 
+use weir_shared::access::doors::{Doors, Way};
 use weir_shared::access::endpoint::{Access, Endpoint, Matched, Missed, Route, find};
 use weir_shared::openapi::document;
 use worker::{Context, Env, Request, Response, ResponseBuilder};
 
 use crate::auth::admit;
 use crate::auth::caller::Caller;
+use crate::auth::doors::doors;
 use crate::http::body::framed;
 use crate::http::failure::Failure;
+use crate::http::location::Location;
 use crate::http::reply::{self, Reply};
 use crate::isolate::request::RequestHandles;
 
@@ -58,6 +62,9 @@ async fn route(request: &mut Request, handles: &RequestHandles) -> Result<Respon
         return Err(Failure::Method { allow });
     }
     framed(request)?;
+    if let Some(answer) = by_host(request, handles, &path).await? {
+        return Ok(answer);
+    }
     let matched = match find(&method, &path) {
         Ok(matched) => matched,
         Err(Missed::Path) => return gateway::serve(request, handles).await,
@@ -70,6 +77,27 @@ async fn route(request: &mut Request, handles: &RequestHandles) -> Result<Respon
     reply::unsniffed(answered?)
 }
 
+/// The answer to a request for which its host makes a difference: a file of the console, or the gateway's where the host
+/// is not the operators'. `None` for what the table of all routes is asked for.
+async fn by_host(
+    request: &Request,
+    handles: &RequestHandles,
+    path: &str,
+) -> Result<Option<Response>, Failure> {
+    if !Doors::concern(path) {
+        return Ok(None);
+    }
+    let location = Location::of(request);
+    match doors(&handles.env).way(path, location.host()) {
+        Way::Table => Ok(None),
+        Way::Gateway => gateway::serve(request, handles).await.map(Some),
+        Way::Console => match console::file(request, handles).await? {
+            Some(file) => Ok(Some(file)),
+            None => gateway::serve(request, handles).await.map(Some),
+        },
+    }
+}
+
 /// What anyone may ask.
 async fn public(
     request: &mut Request,
@@ -79,7 +107,7 @@ async fn public(
     match route.endpoint {
         Endpoint::Health => reply::json(200, &serde_json::json!({ "status": "ok" })),
         Endpoint::OpenApi => openapi(),
-        Endpoint::Console => console(),
+        Endpoint::Console => front(),
         Endpoint::SessionOpen => session::open(request, handles, route).await,
         _ => Err(no_route()),
     }
@@ -132,8 +160,8 @@ fn openapi() -> Result<Response, Failure> {
     Ok(Reply::text(200, text).respond()?)
 }
 
-/// The console is an asset; the Worker only shows the way.
-fn console() -> Result<Response, Failure> {
+/// The way to the console.
+fn front() -> Result<Response, Failure> {
     Ok(ResponseBuilder::new()
         .with_status(302)
         .with_header("location", "/console/")?

@@ -20,11 +20,11 @@ const TRANSFER_BYTES_MAX: usize = 840 * 1024;
 
 /// As `wrangler dev` serves it for whoever works on Weir.
 #[tokio::test(flavor = "multi_thread")]
-async fn only_the_console_is_served_without_the_worker_and_under_a_strict_policy() {
+async fn only_the_console_s_files_are_served_and_under_a_strict_policy() {
     let wrangler = Wrangler::start().await.expect("wrangler starts");
     let client = wrangler.client().unwrap();
     assert_assets_are_guarded(&client).await;
-    assert_only_the_console_bypasses_the_worker(&client).await;
+    assert_no_other_path_is_a_file(&client).await;
 }
 
 /// The document comes with a policy that runs nothing but what the console itself brings.
@@ -68,7 +68,7 @@ async fn assert_assets_are_guarded(client: &Client) {
 }
 
 /// Whatever is not under `/console/` is answered by the Worker, never by the console's page.
-async fn assert_only_the_console_bypasses_the_worker(client: &Client) {
+async fn assert_no_other_path_is_a_file(client: &Client) {
     let anonymous = client.anonymous();
     let health: Value = anonymous.get("/healthz").await.unwrap().ok().unwrap();
     assert_eq!(health["status"], "ok");

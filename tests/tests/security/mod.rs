@@ -1,6 +1,7 @@
 //! Who may do what, and what is exported at all.
 
 mod cookies;
+mod doors;
 mod endings;
 mod exports;
 mod framing;

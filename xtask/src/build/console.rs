@@ -22,7 +22,7 @@ pub(super) const ARTIFACT: Artifact = Artifact {
     make,
 };
 
-/// Where the console is served, as its Trunk.toml says. Only this prefix reaches the assets without passing the Worker.
+/// Where the console is served, as its Trunk.toml says. The Worker hands on requests below this prefix alone.
 const PREFIX: &str = "console";
 
 fn make(environment: &Environment) -> Result<()> {

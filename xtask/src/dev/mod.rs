@@ -97,6 +97,8 @@ fn wrangler(
     let mut wrangler = environment.command("wrangler")?;
     wrangler.arg("dev").arg("--config").arg(settings);
     wrangler.arg("--env-file").arg(variables);
+    // This machine has one host, for the console and for the routes of a policy.
+    wrangler.args(["--var", "WEIR_ALLOW_SHARED_HOST:1"]);
     wrangler.args(["--local", "--ip", "127.0.0.1", "--port"]);
     wrangler.arg(port.to_string());
     wrangler.arg("--persist-to").arg(paths::local("state"));

@@ -11,6 +11,7 @@ mod visitor;
 
 use std::net::IpAddr;
 
+use weir_shared::access::doors::{Forwarding, OPERATOR_HOST};
 use weir_shared::check::Target;
 use weir_shared::gateway::address;
 use weir_shared::gateway::facts::{BodyLength, Facts};
@@ -24,6 +25,7 @@ use worker::{Request, Response, console_error};
 use super::place::place;
 use crate::auth::bearer::token_of;
 use crate::auth::bootstrap::BootstrapToken;
+use crate::auth::doors::doors;
 use crate::http::failure::Failure;
 use crate::isolate::answer::{Answered, Asker};
 use crate::isolate::now;
@@ -107,7 +109,16 @@ impl Gate<'_> {
         }
         let policy = &self.loaded.policy;
         let address = address::client(&policy.trusted_proxies, &facts);
+        let forwarding = doors(&self.handles.env).forwarding(facts.host);
+        if forwarding == Forwarding::Never {
+            return Err(Refusal::no_route().into());
+        }
         let Routed { to, path } = find(policy, &facts)?;
+        if forwarding == Forwarding::Unset {
+            let why = "Nothing is forwarded before the console has a host of its own.";
+            let variable = OPERATOR_HOST;
+            return Err(Failure::Setting { variable, why }.into());
+        }
         let (origin, passed) = match to {
             To::Forward(origin) => (origin, Passed::default()),
             To::Route(route) => (&route.origin, self.ask(route, &facts, address).await?),

@@ -18,6 +18,7 @@ use super::change::{Change, if_match, invalid};
 use super::ledgers::{borrowed, each, totals};
 use super::{in_force, registry};
 use crate::auth::caller::Caller;
+use crate::auth::doors::doors;
 use crate::http::failure::Failure;
 use crate::http::reply::Reply;
 use crate::http::{body, reply};
@@ -44,7 +45,7 @@ pub async fn save(
     caller: &Caller,
 ) -> Result<Response, Failure> {
     let change = Change::new(request, handles, caller, Action::PolicySave)?;
-    let (expected, document) = change.asked(asked(request).await)?;
+    let (expected, document) = change.asked(asked(request, handles).await)?;
     let save = SavePolicy {
         expected,
         document,
@@ -63,12 +64,15 @@ pub async fn save(
     }
 }
 
-async fn asked(request: &mut Request) -> Result<(Option<Revision>, PolicyDocument), Failure> {
+async fn asked(
+    request: &mut Request,
+    handles: &RequestHandles,
+) -> Result<(Option<Revision>, PolicyDocument), Failure> {
     let tag = if_match(request)?;
     // No revision has the number of a tag that is none.
     let expected = tag.map(|tag| Revision(tag.parse().unwrap_or(u64::MAX)));
     let document: PolicyDocument = body::json(request, POLICY_BODY_BYTES_MAX).await?;
-    Policy::try_from(&document)?;
+    doors(&handles.env).permit(&Policy::try_from(&document)?)?;
     Ok((expected, document))
 }
 
@@ -80,6 +84,7 @@ async fn asked(request: &mut Request) -> Result<(Option<Revision>, PolicyDocumen
 pub async fn preview(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
     let document: PolicyDocument = body::json(request, POLICY_BODY_BYTES_MAX).await?;
     let candidate = Policy::try_from(&document)?;
+    doors(&handles.env).permit(&candidate)?;
     let found = in_force(handles).await?;
     let at = now();
     let (env, regions) = (&handles.env, &found.policy.regions);
