@@ -44,6 +44,7 @@ type Before = &'static [(&'static str, &'static str)];
 
 const WEIGH: &str = include_str!("../fixtures/weigh/weigh.js");
 const WATCH: &str = include_str!("../fixtures/weigh/watch.js");
+const ASSETS: &str = include_str!("../fixtures/assets/assets.js");
 
 /// A module that is served instead of the Worker's entry, beside the Worker's own modules.
 #[derive(Debug, Clone)]
@@ -63,6 +64,7 @@ pub struct Setup {
     local_network: bool,
     platform_header: bool,
     probe: Option<Probe>,
+    console: bool,
     before: Before,
 }
 
@@ -97,6 +99,7 @@ impl Setup {
             local_network: false,
             platform_header: false,
             probe: None,
+            console: false,
             before: &[],
         }
     }
@@ -167,6 +170,14 @@ impl Setup {
         }
     }
 
+    /// Serves the console's files too, as the platform does with assets.
+    pub fn with_console(self) -> Self {
+        Self {
+            console: true,
+            ..self
+        }
+    }
+
     /// Puts a [witness](crate::witness) before every isolate and every object.
     pub fn witnessed(self) -> Self {
         Self {
@@ -219,6 +230,9 @@ impl Workerd {
         for (name, script) in setup.before {
             std::fs::write(folder.path().join(name), script)
                 .with_context(|| format!("write {name}"))?;
+        }
+        if setup.console {
+            std::fs::write(folder.path().join("assets.js"), ASSETS).context("write assets.js")?;
         }
         let mut services = Vec::new();
         for (index, region) in setup.isolates.iter().enumerate() {
@@ -414,6 +428,13 @@ fn config(setup: &Setup, services: &[Service], folder: &Path) -> Result<String> 
         "    (name = \"disk\", disk = (path = {:?}, writable = true)),\n",
         folder.join("disk")
     );
+    if setup.console {
+        writeln!(
+            listed,
+            "    (name = \"files\", disk = {:?}),\n    (name = \"assets\", worker = .assets),",
+            paths::console_build()?
+        )?;
+    }
     if setup.local_network {
         listed.push_str(
             "    (name = \"internet\", network = (allow = [\"public\", \"private\", \"local\"])),\n",
@@ -431,6 +452,13 @@ fn config(setup: &Setup, services: &[Service], folder: &Path) -> Result<String> 
         writeln!(
             sockets,
             "    (name = {name:?}, address = \"127.0.0.1:{port}\", http = ({http}), service = {name:?}),"
+        )?;
+    }
+    if setup.console {
+        writeln!(
+            workers,
+            "const assets :Workerd.Worker = (\n  {common}modules = [(name = \"assets.js\", esModule = embed \"assets.js\")],\n  \
+             bindings = [(name = \"FILES\", service = \"files\")],\n);\n"
         )?;
     }
     for service in services {
@@ -470,6 +498,9 @@ fn worker(setup: &Setup, service: &Service) -> Result<String> {
                 bindings,
                 "    (name = {binding:?}, durableObjectNamespace = (className = {class:?}, serviceName = \"main\")),"
             )?;
+        }
+        if setup.console {
+            bindings.push_str("    (name = \"ASSETS\", service = \"assets\"),\n");
         }
     }
     let variables = [

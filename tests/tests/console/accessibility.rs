@@ -51,7 +51,12 @@ const OPENED: [(&str, &str, &[&str], &str); 9] = [
         &["reset"],
         "confirm",
     ),
-    ("activity", "/activity", &["open-record"], "difference"),
+    (
+        "activity",
+        "/activity?action=tenant.patch",
+        &["open-record"],
+        "difference",
+    ),
     (
         "activity",
         "/activity?action=tenant.patch",

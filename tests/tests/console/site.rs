@@ -10,8 +10,7 @@ use weir_shared::wire::access::{TokenReply, TokenRequest};
 use weir_shared::wire::operator::Role;
 use weir_tests::client::Client;
 use weir_tests::fixtures::{BUDGET, LIMIT, gcra};
-use weir_tests::workerd::{REGIONS, TOKEN};
-use weir_tests::wrangler::Wrangler;
+use weir_tests::workerd::{REGIONS, Setup, TOKEN, Workerd};
 
 const IN_FORCE_WITHIN: Duration = Duration::from_secs(30);
 
@@ -21,7 +20,7 @@ pub(crate) const MANY: usize = 10_000;
 /// A running deployment.
 pub(crate) struct Site {
     /// The server.
-    pub(crate) wrangler: Wrangler,
+    workerd: Workerd,
     /// A client with the admin token.
     pub(crate) client: Client,
 }
@@ -29,9 +28,10 @@ pub(crate) struct Site {
 impl Site {
     /// Starts what is built, with a policy in force in each region.
     pub(crate) async fn start(document: &Value) -> Self {
-        let wrangler = Wrangler::start().await.expect("wrangler starts");
-        let client = wrangler.client().unwrap();
-        let site = Self { wrangler, client };
+        let setup = Setup::region_by_header().with_console();
+        let workerd = setup.start().await.expect("workerd starts");
+        let client = workerd.client(0).unwrap();
+        let site = Self { workerd, client };
         site.save(document).await;
         site
     }
@@ -48,7 +48,7 @@ impl Site {
     }
 
     pub(crate) fn origin(&self) -> String {
-        self.wrangler.origin()
+        format!("http://127.0.0.1:{}", self.workerd.port(0).unwrap())
     }
 
     /// A token of a role.
@@ -79,7 +79,7 @@ impl Site {
     /// No secret is in what the server wrote.
     pub(crate) fn assert_log_is_clean(&self) {
         assert!(
-            !self.wrangler.log().contains(TOKEN),
+            !self.workerd.log().contains(TOKEN),
             "the token is in the log"
         );
     }
