@@ -1,6 +1,6 @@
 //! Whether a history keeps the promises of a budget.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::history::{Operation, Outcome};
@@ -157,13 +157,37 @@ fn labels_that_went_back(operations: &[Operation], window: Duration) -> Vec<Viol
     found
 }
 
-/// The admitted sums of the windows that lie between the first and the last seen: those that were under load for all
-/// their time.
-pub fn full_windows(operations: &[Operation]) -> BTreeMap<u64, u64> {
+/// The admitted sums of the windows in which demand was there for all of `limit`: those between the first and the last
+/// seen, in which each client had answers to twice its even part of the limit. A machine that is busy elsewhere sends
+/// less, and what a client did not ask for says nothing of whether it was to be had.
+pub fn full_windows(operations: &[Operation], limit: u64) -> BTreeMap<u64, u64> {
     let mut sums = admitted_by_window(operations);
     sums.pop_first();
     sums.pop_last();
+    let asked = asked_by_window(operations);
+    let clients: BTreeSet<usize> = operations
+        .iter()
+        .map(|operation| operation.client)
+        .collect();
+    let pressed = |window: u64| {
+        clients.iter().all(|client| {
+            let units = asked.get(&(window, *client)).copied().unwrap_or(0);
+            units * clients.len() as u64 >= 2 * limit
+        })
+    };
+    sums.retain(|window, _| pressed(*window));
     sums
+}
+
+/// Units that were answered, admitted or not, by window label and client.
+fn asked_by_window(operations: &[Operation]) -> BTreeMap<(u64, usize), u64> {
+    let mut asked = BTreeMap::new();
+    for operation in operations {
+        if let Some(window) = operation.decision().and_then(|decision| decision.window) {
+            *asked.entry((window, operation.client)).or_default() += operation.cost;
+        }
+    }
+    asked
 }
 
 #[cfg(test)]
@@ -306,8 +330,22 @@ mod tests {
         let history = [
             admitted(0, 1, 1),
             admitted(2_000, 2, 9),
+            denied(2_100, 2, 11),
             admitted(4_000, 3, 1),
         ];
-        assert_eq!(full_windows(&history), BTreeMap::from([(2, 9)]));
+        assert_eq!(full_windows(&history, 10), BTreeMap::from([(2, 9)]));
+    }
+
+    #[test]
+    fn a_window_for_which_a_client_hardly_asked_is_not_judged() {
+        let mut history = vec![admitted(0, 1, 1), admitted(6_000, 4, 1)];
+        for (window, of_the_other) in [(2, 9), (3, 10)] {
+            let at_ms = 2_000 * (window - 1);
+            history.extend([admitted(at_ms, window, 5), denied(at_ms, window, 5)]);
+            let mut other = denied(at_ms, window, of_the_other);
+            other.client = 1;
+            history.push(other);
+        }
+        assert_eq!(full_windows(&history, 10), BTreeMap::from([(3, 5)]));
     }
 }

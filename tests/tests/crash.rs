@@ -11,7 +11,7 @@ use weir_tests::history::{Operation, Outcome, outcomes};
 use weir_tests::workerd::Setup;
 use weir_tests::workload::Workload;
 
-const CAP: u64 = 300;
+const CAP: u64 = 200;
 const WINDOW: Duration = Duration::from_secs(3);
 
 /// Times from the first request, or from the restart before, to the kill: at all places of a window, once twice in one.
@@ -54,7 +54,7 @@ async fn no_window_is_overdrawn_across_kills() {
 /// those are unaccounted until the windows are over. Whatever opens later is used in full.
 #[track_caller]
 fn assert_used_again(operations: &[Operation]) {
-    let mut full = full_windows(operations);
+    let mut full = full_windows(operations, CAP);
     full.pop_first();
     assert!(
         full.len() >= 3,

@@ -4,6 +4,7 @@ mod create;
 mod list;
 mod roles;
 mod secret;
+mod sessions;
 
 use leptos::prelude::*;
 use weir_shared::wire::access::TokenReply;
@@ -22,6 +23,7 @@ use create::Create;
 use list::List;
 use roles::Roles;
 use secret::Secret;
+use sessions::Sessions;
 
 /// Takes a query into the address: pushed as a new entry, or in the place of the one before.
 pub type Ask = Callback<(AccessQuery, bool)>;
@@ -81,5 +83,6 @@ fn Tokens() -> impl IntoView {
         <Secret made/>
         <List tokens query ask creating/>
         <Create open=creating on_made/>
+        <Sessions/>
     }
 }

@@ -35,7 +35,7 @@ pub(crate) const PAGES: [(&str, &str); 17] = [
 ];
 
 /// Dialogs and what else opens on a page: the page, what is pressed or filled one after the other, and what then is there.
-const OPENED: [(&str, &str, &[&str], &str); 9] = [
+const OPENED: [(&str, &str, &[&str], &str); 10] = [
     ("overview", "/", &["shortcuts-open"], "shortcuts-panel"),
     (
         "tenant",
@@ -65,6 +65,7 @@ const OPENED: [(&str, &str, &[&str], &str); 9] = [
     ),
     ("access", "/access", &["create-token"], "field-name"),
     ("access", "/access", &["revoke"], "confirm"),
+    ("access", "/access", &["end-sessions"], "confirm"),
 ];
 
 const TENANT_EDIT: &str = "/tenant?name=pro%3Ahooli&tab=edit";

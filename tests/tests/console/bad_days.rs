@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use weir_shared::wire::operator::Role;
 use weir_tests::browser::{Browser, test_id_selector};
 use weir_tests::proxy::{Proxy, Weather};
@@ -96,6 +96,39 @@ async fn a_role_that_is_revoked_is_told_at_once() {
     let error = day.said("login-error").await;
     println!("a login with it: {error}");
     assert!(!browser.has(&test_id_selector("page-tenant")).await.unwrap());
+}
+
+/// Somebody has a session who should not: an admin ends all of them, and says why.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_admin_ends_every_session_of_the_console_at_once() {
+    let day = BadDay::dawn().await;
+    let (browser, origin) = (&day.browser, day.site.origin());
+    let token = day.site.token("was-here", Role::Editor).await;
+    let (other, _) = day
+        .site
+        .client
+        .anonymous()
+        .log_in(&token.token)
+        .await
+        .unwrap();
+    assert_eq!(other.get("/operator/v1/policy").await.unwrap().status, 200);
+    log_in(browser, &origin, TOKEN).await;
+    visit(browser, &origin, "/access", "access").await;
+    browser.press_id("end-sessions").await.unwrap();
+    browser
+        .fill(&test_id_selector("field-why"), "a lost laptop")
+        .await
+        .unwrap();
+    browser.press_id("confirm").await.unwrap();
+    browser.find_id("login-token").await.expect("one's own too");
+    eventually("the other session ends", async || {
+        let reply = other.get("/operator/v1/policy").await.ok()?;
+        (reply.status == 401).then_some(())
+    })
+    .await;
+    let path = "/operator/v1/audit?action=sessions.revoke";
+    let page: Value = day.site.client.get(path).await.unwrap().ok().unwrap();
+    assert_eq!(page["records"][0]["why"], "a lost laptop", "{page}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

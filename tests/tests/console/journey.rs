@@ -7,13 +7,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weir_shared::wire::operator::Role;
 use weir_tests::browser::{Browser, test_id_selector};
-use weir_tests::client::Client;
 
 use crate::console::site::{Site, many, nth, tenant_path};
 use crate::console::smoothness::row;
 use crate::console::traffic::Traffic;
 use crate::console::{
-    assert_no_errors, await_live, await_page, eventually, go_to, log_in, log_out, shown,
+    assert_no_errors, await_live, await_page, eventually, go_to, log_in, log_out, shown, visit,
 };
 
 /// The one that is looked for.
@@ -40,7 +39,7 @@ async fn an_operator_finds_changes_and_reverts_a_tenant_among_ten_thousand() {
     change_weight(&browser, &tenant, "9").await;
     see_the_share_rise(&browser, before).await;
     meet_a_conflict(&browser, &site, &tenant).await;
-    revert(&browser, &site.client, &tenant).await;
+    revert(&browser, &site, &tenant).await;
     export(&browser, downloads.path()).await;
     assert_no_errors(&browser, &["412"]).await;
     log_out(&browser).await;
@@ -150,8 +149,9 @@ async fn meet_a_conflict(browser: &Browser, site: &Site, tenant: &str) {
 }
 
 /// The last change, and no other.
-async fn revert(browser: &Browser, client: &Client, tenant: &str) {
-    go_to(browser, "activity").await;
+async fn revert(browser: &Browser, site: &Site, tenant: &str) {
+    let changes = "/activity?action=tenant.patch";
+    visit(browser, &site.origin(), changes, "activity").await;
     browser.press_id("open-record").await.unwrap();
     let difference = browser.text(&test_id_selector("difference")).await.unwrap();
     println!("the record: {}", difference.replace('\n', " | "));
@@ -162,7 +162,13 @@ async fn revert(browser: &Browser, client: &Client, tenant: &str) {
     browser.press_id("revert").await.unwrap();
     browser.press_id("confirm").await.unwrap();
     let body = eventually("the weight before", async || {
-        let reply: Value = client.get(&tenant_path(tenant)).await.ok()?.ok().ok()?;
+        let reply: Value = site
+            .client
+            .get(&tenant_path(tenant))
+            .await
+            .ok()?
+            .ok()
+            .ok()?;
         (reply["body"]["weight"] == json!(7)).then_some(reply)
     })
     .await;

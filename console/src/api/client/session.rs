@@ -31,6 +31,12 @@ impl Client {
         Call::new(Method::DELETE, SESSION).done().await
     }
 
+    /// `POST /operator/v1/sessions/revoke`: logs everybody out.
+    pub async fn end_sessions(self, why: Option<&str>) -> Result<(), ApiError> {
+        let call = Call::new(Method::POST, "/sessions/revoke");
+        call.because(why).done().await
+    }
+
     /// `GET /operator/v1/tokens`: one page of the tokens.
     pub async fn tokens(self, query: &AccessQuery) -> Result<TokensReply, ApiError> {
         Call::get(format!("/tokens{}", query.ask())).read().await
