@@ -17,6 +17,7 @@ cargo xtask test --quick              lints and quick native tests of what chang
 cargo xtask test --repeat N [--busy]  the end-to-end tests N times, and what failed how often (--busy: beside other work)
 cargo xtask bench [--only SECTION]    measure, and write the figures into BENCHMARKS.md
 cargo xtask build [--edge|--console]  build the Worker and the console, only what changed
+cargo xtask fuzz [--executions N] [--target T]  what reads input, given what nobody meant (10^8 executions)
 cargo xtask vectors DIR               replay a folder of golden vectors: passed, failed, not compared and why
 cargo xtask setup                     the set-up that the other commands do by themselves
 cargo xtask env                       shell exports to run the tools by hand: eval \"$(cargo xtask env)\"
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Bench { only: Option<Section> },
     Test(Scope),
     Vectors { folder: PathBuf },
+    Fuzz(FuzzOptions),
 }
 
 /// Which of the two wasm artefacts to build.
@@ -58,6 +60,13 @@ pub(crate) struct DevOptions {
     pub(crate) port: u16,
 }
 
+/// How `fuzz` runs; what is absent, the program itself decides.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct FuzzOptions {
+    pub(crate) executions: Option<u64>,
+    pub(crate) target: Option<String>,
+}
+
 /// Reads the arguments that follow `cargo xtask`.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command> {
     let mut parser = lexopt::Parser::from_args(arguments);
@@ -72,6 +81,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             "test" => test(parser),
             "bench" => bench(parser),
             "vectors" => vectors(parser),
+            "fuzz" => fuzz(parser),
             other => bail!("unknown command `{other}`; the commands are:\n{USAGE}"),
         },
         Some(other) => Err(other.unexpected().into()),
@@ -187,6 +197,19 @@ fn vectors(mut parser: lexopt::Parser) -> Result<Command> {
     }
 }
 
+fn fuzz(mut parser: lexopt::Parser) -> Result<Command> {
+    let mut options = FuzzOptions::default();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("executions") => options.executions = Some(parser.value()?.parse()?),
+            Long("target") => options.target = Some(parser.value()?.string()?),
+            Long("help") | Short('h') => return Ok(Command::Help),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(Command::Fuzz(options))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,6 +276,17 @@ mod tests {
         check("vectors --help", Command::Help);
         refused("vectors", "the folder to replay");
         refused("vectors one two", "two");
+    }
+
+    #[test]
+    fn fuzz_takes_a_number_and_a_target() {
+        check("fuzz", Command::Fuzz(FuzzOptions::default()));
+        let options = FuzzOptions {
+            executions: Some(7),
+            target: Some("json".to_owned()),
+        };
+        check("fuzz --target json --executions 7", Command::Fuzz(options));
+        refused("fuzz --executions many", "many");
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod build;
 mod clock;
 mod dev;
 mod environment;
+mod fuzz;
 mod node;
 mod paths;
 mod process;
@@ -44,6 +45,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Dev(options) => return dev::run(options),
         Command::Bench { only } => return bench::run(only),
         Command::Test(scope) => return test::run(scope),
+        Command::Fuzz(options) => return fuzz::run(&options),
         Command::Vectors { folder } => return vectors::run(&folder),
     }
     Ok(ExitCode::SUCCESS)

@@ -34,6 +34,10 @@ pub fn find<'a>(policy: &'a Policy, facts: &Facts<'_>) -> Result<Routed<'a>, Ref
         return Err(Refusal::no_route());
     }
     let path = RequestPath::read(facts.path).map_err(|why| Refusal::path(why.detail()))?;
+    // `..` takes an empty segment along by one reading, and the name before it by another.
+    if is_own(&path.forwarded) {
+        return Err(Refusal::no_route());
+    }
     let host = host_alone(facts.host);
     let taking = |segments: &[String]| {
         let mut routes = policy.routes.iter();

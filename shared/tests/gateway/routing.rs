@@ -128,3 +128,17 @@ fn a_route_s_host_may_end_with_a_dot_and_its_path_may_have_no_case() {
     }
     assert!(!folded.fits(&["buro", "A", "x"]));
 }
+
+#[test]
+fn a_path_that_becomes_one_of_weir_s_is_forwarded_to_nobody() {
+    let policy = policy();
+    for path in [
+        "/operator//../v1/tokens",
+        "/v1/check//../",
+        "/console//../x",
+        "/x/../metrics",
+    ] {
+        let refused = taken(&policy, &get(path, &[]));
+        assert_eq!(refused, Err(Refusal::no_route()), "{path}");
+    }
+}

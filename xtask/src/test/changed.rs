@@ -7,13 +7,20 @@ use anyhow::{Context, Result};
 use crate::{paths, process};
 
 /// A folder, and the packages that are made from what is in it.
-const MADE_FROM: [(&str, &[&str]); 6] = [
+const MADE_FROM: [(&str, &[&str]); 7] = [
     ("xtask/", &["xtask"]),
     ("shared/tests/", &["weir-shared"]),
     (
         "shared/",
-        &["weir-shared", "weir-console", "weir-edge", "weir-tests"],
+        &[
+            "weir-shared",
+            "weir-fuzz",
+            "weir-console",
+            "weir-edge",
+            "weir-tests",
+        ],
     ),
+    ("fuzz/", &["weir-fuzz"]),
     ("console/", &["weir-console"]),
     ("edge/", &["weir-edge"]),
     ("tests/", &["weir-tests"]),
@@ -31,9 +38,10 @@ const EVERYTHING: [&str; 5] = [
     ".c",
 ];
 
-const ALL: [&str; 5] = [
+const ALL: [&str; 6] = [
     "xtask",
     "weir-shared",
+    "weir-fuzz",
     "weir-console",
     "weir-edge",
     "weir-tests",
@@ -121,7 +129,13 @@ mod tests {
     fn a_change_concerns_what_is_made_from_it() {
         assert_eq!(
             of(&["shared/src/lib.rs"]),
-            ["weir-console", "weir-edge", "weir-shared", "weir-tests"]
+            [
+                "weir-console",
+                "weir-edge",
+                "weir-fuzz",
+                "weir-shared",
+                "weir-tests"
+            ]
         );
         assert_eq!(
             of(&["shared/tests/cap.rs", "xtask/src/main.rs"]),

@@ -12,7 +12,13 @@ use crate::environment::Environment;
 use crate::{paths, process};
 
 /// Everything that is compiled natively. Always all of it: cargo compiles what they share anew for another choice.
-pub(super) const PACKAGES: [&str; 4] = ["xtask", "weir-shared", "weir-console", END_TO_END];
+pub(super) const PACKAGES: [&str; 5] = [
+    "xtask",
+    "weir-shared",
+    "weir-fuzz",
+    "weir-console",
+    END_TO_END,
+];
 
 /// What holds the tests of the built Worker.
 pub(super) const END_TO_END: &str = "weir-tests";

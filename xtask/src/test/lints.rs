@@ -9,7 +9,13 @@ use crate::environment::Environment;
 use crate::rust::WASM_TARGET;
 
 /// What is linted where.
-const NATIVE: [&str; 4] = ["xtask", "weir-shared", "weir-console", "weir-tests"];
+const NATIVE: [&str; 5] = [
+    "xtask",
+    "weir-shared",
+    "weir-fuzz",
+    "weir-console",
+    "weir-tests",
+];
 const WASM: [&str; 3] = ["weir-edge", "weir-shared", "weir-console"];
 
 pub(super) fn fmt(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {

@@ -1,0 +1,107 @@
+//! Requests on the gateway: their header fields, and how they are written in the corpus (method, host, path, then a field
+//! a line).
+
+use weir_shared::gateway::address::{Cidr, client};
+use weir_shared::gateway::facts::{BodyLength, Facts};
+use weir_shared::gateway::forwarding::{Hop, keep_response_header, loops, request_headers};
+
+use super::lanes;
+use crate::driver::Lane;
+
+pub(super) const LANES: &[Lane] = lanes! {
+    "forwarded" => forwarded,
+    "answered" => answered,
+};
+
+type Fields = Vec<(String, String)>;
+
+/// The fields of lines. What the platform refuses in a name or value never gets here.
+pub(super) fn fields<'a>(lines: impl Iterator<Item = &'a str>) -> Fields {
+    let fields = lines.filter_map(|line| line.split_once(": "));
+    let token = |name: &str| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_.!#$%&'*+^`|~".contains(&byte))
+    };
+    let fields = fields.filter(|(name, value)| token(name) && !value.contains(['\0', '\r']));
+    fields
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+        .collect()
+}
+
+/// The value of a field, several joined.
+pub(super) fn value(fields: &Fields, name: &str) -> Option<String> {
+    let values: Vec<_> = fields
+        .iter()
+        .filter(|field| field.0 == name)
+        .map(|field| field.1.as_str())
+        .collect();
+    (!values.is_empty()).then(|| values.join(", "))
+}
+
+/// No token and no session of Weir's, and nothing of the platform's, reaches an origin; what is left out once is left out.
+fn forwarded(input: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(input) else {
+        return false;
+    };
+    let given = fields(text.lines());
+    let header = |name: &str| value(&given, name);
+    let facts = Facts {
+        method: "GET",
+        host: "h",
+        path: "/",
+        header: &header,
+        country: None,
+        asn: None,
+        body: BodyLength::None,
+    };
+    let trusted = [Cidr::read("10.0.0.0/8").expect("a network")];
+    for trusted in [&trusted[..], &[]] {
+        let hop = Hop {
+            facts: &facts,
+            trusted,
+            scheme: "https",
+        };
+        let kept = request_headers(given.clone(), &hop);
+        let (_, _) = (client(trusted, &facts), loops(&facts));
+        assert_eq!(kept.iter().filter(|field| field.0 == "via").count(), 1);
+        for (name, value) in &kept {
+            assert!(
+                !name.starts_with("cf-") && !name.starts_with("weir-") && name != "connection",
+                "{name}"
+            );
+            let low = value.to_ascii_lowercase();
+            assert!(
+                name != "authorization" || !low.contains("bearer weir_"),
+                "{value}"
+            );
+            let cookies = value.split(';').map(|one| one.trim().to_ascii_lowercase());
+            let session = cookies.into_iter().any(|one| {
+                one.starts_with("__host-weir_session=") || one.starts_with("weir_session=")
+            });
+            assert!(name != "cookie" || !session, "{value}");
+        }
+    }
+    !given.is_empty()
+}
+
+/// No answer of an origin sets an operator's cookie.
+fn answered(input: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(input) else {
+        return false;
+    };
+    let given = fields(text.lines());
+    let connection = value(&given, "connection");
+    let mut any = false;
+    for (name, value) in &given {
+        let kept = keep_response_header(name, value, connection.as_deref());
+        let sets = value
+            .trim()
+            .to_ascii_lowercase()
+            .starts_with("__host-weir_session=");
+        assert!(!(kept && name == "set-cookie" && sets), "{value}");
+        any |= kept;
+    }
+    any
+}

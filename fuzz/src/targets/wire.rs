@@ -1,0 +1,90 @@
+//! Messages between objects, and the rows that they keep.
+
+use weir_shared::federation::region_pool::RegionPoolState;
+use weir_shared::wire::access::{SavedAccess, SealRow, TokenReply, TokenView};
+use weir_shared::wire::accounting::{FrameBody, FrameReply};
+use weir_shared::wire::audit::{AuditEntry, AuditHead, AuditRecord};
+use weir_shared::wire::cells::{StoredCell, StoredEntry, StoredMarks};
+use weir_shared::wire::check::DecisionBody;
+use weir_shared::wire::exchange::{ExchangeBody, ReplyBody, Terms};
+use weir_shared::wire::keys::{
+    DecideBody, DecideReply, FinishBody, LimitTerms, SettleKeysBody, ShapeBody,
+};
+use weir_shared::wire::operator::live::{LiveAsk, LiveMessage};
+use weir_shared::wire::overload::{
+    MergedBody, OverloadTerms, ShareBody, ShareReply, StoredOverload,
+};
+use weir_shared::wire::region::{ContactBody, ContactReply};
+use weir_shared::wire::region_pool::RegionPoolBody;
+use weir_shared::wire::settlement::SettleBody;
+use weir_shared::wire::shares::SharesBody;
+use weir_shared::wire::stored::{Row, StoredEscrow, StoredHold, StoredPool, StoredState, read_row};
+use weir_shared::wire::stored_access::{StoredAccess, StoredToken};
+use weir_shared::wire::windows::{ClosedBody, StoredWindow, WindowRecord};
+
+use super::{lanes, law::form};
+use crate::driver::Lane;
+
+pub(super) const MESSAGES: &[Lane] = lanes! {
+    "exchange" => form::<ExchangeBody>,
+    "reply" => form::<ReplyBody>,
+    "terms" => form::<Terms>,
+    "frame" => form::<FrameBody>,
+    "frame reply" => form::<FrameReply>,
+    "decide" => form::<DecideBody>,
+    "decided" => form::<DecideReply>,
+    "limit terms" => form::<LimitTerms>,
+    "finish" => form::<FinishBody>,
+    "settle keys" => form::<SettleKeysBody>,
+    "shape" => form::<ShapeBody>,
+    "settle" => form::<SettleBody>,
+    "shares" => form::<SharesBody>,
+    "contact" => form::<ContactBody>,
+    "contact reply" => form::<ContactReply>,
+    "region pool" => form::<RegionPoolBody>,
+    "overload terms" => form::<OverloadTerms>,
+    "share" => form::<ShareBody>,
+    "merged" => form::<MergedBody>,
+    "share reply" => form::<ShareReply>,
+    "closed" => form::<ClosedBody>,
+    "window record" => form::<WindowRecord>,
+    "live" => form::<LiveMessage>,
+    "live ask" => form::<LiveAsk>,
+    "decision" => form::<DecisionBody>,
+    "access" => form::<SavedAccess>,
+    "seal" => form::<SealRow>,
+    "token" => form::<TokenView>,
+    "token reply" => form::<TokenReply>,
+    "audit record" => form::<AuditRecord>,
+    "audit entry" => form::<AuditEntry>,
+    "audit head" => form::<AuditHead>,
+};
+
+pub(super) const ROWS: &[Lane] = lanes! {
+    "pool" => row::<StoredPool>,
+    "escrow" => row::<StoredEscrow>,
+    "state" => row::<StoredState>,
+    "hold" => row::<StoredHold>,
+    "cell" => row::<StoredCell>,
+    "entry" => row::<StoredEntry>,
+    "marks" => row::<StoredMarks>,
+    "window" => row::<StoredWindow>,
+    "overload" => row::<StoredOverload>,
+    "token" => row::<StoredToken>,
+    "access" => row::<StoredAccess>,
+    "region pool" => row::<RegionPoolState>,
+};
+
+/// A row that is taken is taken again as it is written, and is written the same.
+fn row<R: Row>(input: &[u8]) -> bool {
+    let Some(row) = std::str::from_utf8(input)
+        .ok()
+        .and_then(|text| read_row::<R>(text).ok())
+    else {
+        return false;
+    };
+    let text = serde_json::to_string(&row).expect("a row can be written");
+    let again = read_row::<R>(&text).expect("a row that was taken is taken again");
+    assert_eq!(serde_json::to_string(&again).ok(), Some(text));
+    true
+}
