@@ -302,6 +302,14 @@ pub const SEALS_AHEAD_MAX: u64 = SEALS_MAX as u64;
 /// Bytes of the bootstrap token, at least: 32 bytes of even poor text hold more than 128 bits.
 pub const BOOTSTRAP_TOKEN_BYTES_MIN: usize = 32;
 
+/// Different characters that the bootstrap token has at least. Of 32 random hexadecimal digits 14 are expected; of
+/// 300,000 such tokens none had fewer than nine.
+pub const BOOTSTRAP_TOKEN_DISTINCT_MIN: usize = 9;
+
+/// Different steps from one of its characters to the next that it has at least: rows of the alphabet and of a keyboard
+/// have a few, 32 random hexadecimal digits twelve at the least (of 300,000 tokens).
+pub const BOOTSTRAP_TOKEN_STEPS_MIN: usize = 9;
+
 /// Minutes that a fixed offset may be ahead of or behind UTC: 14 hours, as in the Line Islands.
 pub const OFFSET_MINUTES_MAX: i64 = 840;
 

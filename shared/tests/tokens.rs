@@ -179,6 +179,7 @@ fn a_table_is_bounded_and_its_key_is_one() {
 
 fn principal(role: Role, tenant: Option<&str>, prefix: Option<&str>) -> Principal {
     Principal {
+        token: None,
         actor: "someone".to_owned(),
         role,
         tenant: tenant.map(str::to_owned),

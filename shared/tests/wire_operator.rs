@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::wire::pinned::is_written_as;
+use weir_shared::access::role::Role;
 use weir_shared::units::{EpochMs, Revision, Sequence, WindowLabel};
 use weir_shared::wire::accounting::{MeterTally, Tally};
 use weir_shared::wire::check::Reason;
@@ -12,6 +13,7 @@ use weir_shared::wire::holdings::{Holdings, Lent, LentBody, TenantLent};
 use weir_shared::wire::keys::{ResetBody, ResetReply};
 use weir_shared::wire::operator::fairness::GuardReport;
 use weir_shared::wire::operator::live::{Channel, DecisionSample, LiveAsk, LiveEvent, LiveMessage};
+use weir_shared::wire::operator::live_holder::{LiveHolder, LiveSession};
 use weir_shared::wire::operator::regions::{
     CoordinatorStatus, RegionBudget, RegionStatus, RegionsReply,
 };
@@ -106,10 +108,35 @@ fn the_live_socket() {
         region: "weur".to_owned(),
         channels: vec![Channel::Accounting],
         after: Some(Sequence(6)),
+        holder: None,
     };
     is_written_as(
         &ask,
         r#"{"region":"weur","channels":["accounting"],"after":6}"#,
+    );
+    let holder = LiveHolder {
+        name: "id".to_owned(),
+        provided: false,
+        role: Role::Viewer,
+        session: Some(LiveSession {
+            id: "s".to_owned(),
+            seal: 2,
+        }),
+        expires_at: Some(EpochMs(9)),
+    };
+    is_written_as(
+        &holder,
+        r#"{"name":"id","role":"viewer","session":{"id":"s","seal":2},"expires_at":9}"#,
+    );
+    let provided = LiveHolder {
+        provided: true,
+        session: None,
+        expires_at: None,
+        ..holder
+    };
+    is_written_as(
+        &provided,
+        r#"{"name":"id","provided":true,"role":"viewer"}"#,
     );
 }
 

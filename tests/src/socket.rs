@@ -12,6 +12,10 @@ use crate::client::Client;
 /// How long a message is waited for.
 const MESSAGE_DEADLINE: Duration = Duration::from_secs(10);
 
+/// The first bytes of a whole frame: of text, and of one that closes.
+const TEXT: u8 = 0x81;
+const CLOSE: u8 = 0x88;
+
 /// An open socket.
 #[derive(Debug)]
 pub struct Socket {
@@ -67,6 +71,31 @@ impl Socket {
 
     /// The next message.
     pub async fn next(&mut self) -> Result<Value> {
+        let (head, body) = self.frame().await?;
+        match head {
+            TEXT => serde_json::from_slice(&body).context("a message is JSON"),
+            other => bail!("a frame that begins with {other:#x}: {body:?}"),
+        }
+    }
+
+    /// The code with which the server closes the socket within that time (RFC 6455, section 7.4); `None` while it does not.
+    pub async fn closed(&mut self, within: Duration) -> Option<u16> {
+        let wait = async {
+            loop {
+                match self.frame().await {
+                    Ok((CLOSE, body)) if body.len() >= 2 => {
+                        return Some(u16::from_be_bytes([body[0], body[1]]));
+                    }
+                    Ok(_) => {}
+                    Err(_) => return None,
+                }
+            }
+        };
+        tokio::time::timeout(within, wait).await.ok().flatten()
+    }
+
+    /// The next frame: its first byte, and its body.
+    async fn frame(&mut self) -> Result<(u8, Vec<u8>)> {
         let head = self.take(2).await?;
         let length = match head[1] {
             126 => {
@@ -80,11 +109,7 @@ impl Socket {
             }
             length => usize::from(length),
         };
-        let body = self.take(length).await?;
-        match head[0] {
-            0x81 => serde_json::from_slice(&body).context("a message is JSON"),
-            other => bail!("a frame that begins with {other:#x}: {body:?}"),
-        }
+        Ok((head[0], self.take(length).await?))
     }
 
     /// The next message of which that is true; others are passed over.

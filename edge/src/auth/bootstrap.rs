@@ -2,9 +2,9 @@
 
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
+use weir_shared::access::bootstrap_secret::judge;
 use weir_shared::access::grant::Principal;
 use weir_shared::access::role::Role;
-use weir_shared::limits::BOOTSTRAP_TOKEN_BYTES_MIN;
 use weir_shared::wire::access::BOOTSTRAP;
 use worker::{Env, console_error};
 
@@ -25,6 +25,7 @@ pub fn rearmed(env: &Env) -> bool {
 #[must_use]
 pub fn principal() -> Principal {
     Principal {
+        token: Some(BOOTSTRAP.to_owned()),
         actor: BOOTSTRAP.to_owned(),
         role: Role::Admin,
         tenant: None,
@@ -36,18 +37,17 @@ pub fn principal() -> Principal {
 pub struct BootstrapToken(String);
 
 impl BootstrapToken {
-    /// The deployment's token; `None` when there is none or it is too short to be a secret.
+    /// The deployment's token; `None` when there is none or it is easily guessed.
     #[must_use]
     pub fn from_env(env: &Env) -> Option<Self> {
         let token = env.var(VARIABLE).ok()?.to_string();
-        if token.len() < BOOTSTRAP_TOKEN_BYTES_MIN {
-            console_error!(
-                "{VARIABLE} has {} bytes, at least {BOOTSTRAP_TOKEN_BYTES_MIN} are needed: it is refused",
-                token.len()
-            );
-            return None;
+        match judge(&token) {
+            Ok(()) => Some(Self(token)),
+            Err(guessable) => {
+                console_error!("{VARIABLE} {guessable}: it is refused");
+                None
+            }
         }
-        Some(Self(token))
     }
 
     /// Whether `given` is the token, in a time that does not depend on where they differ.

@@ -6,7 +6,9 @@ use weir_shared::access::grant::Principal;
 use weir_shared::access::role::Role;
 use weir_shared::access::session::Session;
 use weir_shared::limiting::reservation::Reservation;
+use weir_shared::units::EpochMs;
 use weir_shared::wire::operator::SessionReply;
+use weir_shared::wire::operator::live_holder::{LiveHolder, LiveSession};
 
 use crate::http::failure::Failure;
 
@@ -21,6 +23,8 @@ pub struct Caller {
     pub session: Option<SessionReply>,
     /// The session, where Weir opened it: an identity provider's ends there.
     pub opened: Option<Session>,
+    /// The version of the key that sealed the session; 0 without one.
+    pub sealed_by: u64,
 }
 
 impl Caller {
@@ -28,6 +32,23 @@ impl Caller {
     #[must_use]
     pub fn actor(&self) -> &str {
         &self.principal.actor
+    }
+
+    /// What a live socket keeps of it.
+    #[must_use]
+    pub fn live_holder(&self) -> LiveHolder {
+        let principal = &self.principal;
+        let session = self.opened.as_ref().map(|opened| LiveSession {
+            id: opened.id.clone(),
+            seal: self.sealed_by,
+        });
+        LiveHolder {
+            provided: principal.token.is_none(),
+            name: principal.token.as_ref().unwrap_or(&principal.actor).clone(),
+            role: principal.role,
+            session,
+            expires_at: self.session.as_ref().map(|reply| EpochMs(reply.expires_at)),
+        }
     }
 
     /// The tenant that a request is about, whose fields stand at the pointer `at` of the body: the one that it names, if

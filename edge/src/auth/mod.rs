@@ -3,6 +3,7 @@
 pub mod bearer;
 pub mod bootstrap;
 pub mod caller;
+pub mod client_address;
 pub mod doors;
 pub mod login;
 pub mod origin;
@@ -54,6 +55,7 @@ pub async fn admit(
         name: matched.name()?,
         session: known.session,
         opened: known.opened,
+        sealed_by: known.sealed_by,
     })
 }
 
@@ -74,6 +76,7 @@ pub async fn admit_bearer(
         name: String::new(),
         session: None,
         opened: None,
+        sealed_by: 0,
     })
 }
 

@@ -90,6 +90,7 @@ pub async fn identity(
         return Ok(None);
     }
     let principal = Principal {
+        token: None,
         actor: identity.actor,
         role: provider.role,
         tenant: None,

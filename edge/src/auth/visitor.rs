@@ -41,6 +41,8 @@ pub struct Known {
     pub session: Option<SessionReply>,
     /// The session, where Weir opened it.
     pub opened: Option<Session>,
+    /// The version of the key that sealed the session; 0 without one.
+    pub sealed_by: u64,
 }
 
 impl Visitor<'_> {
@@ -55,6 +57,7 @@ impl Visitor<'_> {
                 ambient: false,
                 session: None,
                 opened: None,
+                sealed_by: 0,
             });
         }
         if !self.route.takes_session() {
@@ -147,6 +150,7 @@ impl Visitor<'_> {
             principal: Rc::new(principal),
             ambient: true,
             opened: Some(session),
+            sealed_by: table.seals().newest(),
         }))
     }
 
@@ -168,6 +172,7 @@ impl Visitor<'_> {
             principal: Rc::new(principal),
             ambient: true,
             opened: None,
+            sealed_by: 0,
         }))
     }
 

@@ -134,6 +134,16 @@ impl KeyShard {
         }
     }
 
+    /// The region's shard of logins: an object of their own, in which no request's keys take their room.
+    #[must_use]
+    pub fn of_logins(region: &str) -> Self {
+        Self {
+            name: format!("{region}/logins"),
+            class: Class::Region,
+            place: region.to_owned(),
+        }
+    }
+
     /// The deployment's shard of that number, first placed in `home`. The pools of a global limit by the name of `keys`
     /// lie in the same objects, in tables of their own.
     #[must_use]

@@ -1,7 +1,7 @@
 //! Which class answers which call.
 
 use serde::{Deserialize, Serialize};
-use weir_shared::wire::access::TokenView;
+use weir_shared::wire::access::{SavedAccess, TokenView};
 use weir_shared::wire::accounting::{Counters, FrameBody, FrameReply};
 use weir_shared::wire::audit::AuditVerdict;
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody};
@@ -61,12 +61,20 @@ calls! {
     ExportAudit => Registry "export-audit" -> AuditLines;
     VerifyAudit => Registry "verify-audit" -> AuditVerdict;
     AppendAudit => Registry "append-audit" -> Appended;
+    TakeAccess => Ledger "access" -> Done;
     TakeFrame => Ledger "take" -> FrameReply;
     ReadCounters => Ledger "counters" -> Counters;
     TotalsBody => Ledger "totals" -> TotalsReply;
     SeriesBody => Ledger "series" -> SeriesReply;
     WindowsBody => Ledger "windows" -> WindowsReply;
     ClosedBody => Coordinator | Region "closed" -> ClosedReply;
+}
+
+/// Tokens for a ledger, which holds live sockets.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct TakeAccess {
+    /// The tokens.
+    pub access: SavedAccess,
 }
 
 /// Counters for a ledger.

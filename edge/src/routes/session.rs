@@ -43,8 +43,9 @@ pub async fn open(
         route,
     };
     let region = visitor.region().await?;
-    attempt(request, handles, &region).await?;
     let known = visitor.bearer(&login.token).await;
+    let id = known.as_ref().ok().map(|bearer| bearer.id.as_str());
+    attempt(request, handles, &region, id).await?;
     if let Err(Failure::Unauthorized) = known {
         refused(handles, None);
     }

@@ -8,6 +8,8 @@ use crate::wire::access::{TokenRequest, TokenRow};
 /// Who asks, and for whom it may speak.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
+    /// The id of its token; `None` for whom an identity provider names.
+    pub token: Option<String>,
     /// What the audit log calls it.
     pub actor: String,
     /// What it is to Weir.
@@ -25,7 +27,8 @@ impl Principal {
     /// use weir_shared::access::grant::Principal;
     /// use weir_shared::access::role::Role;
     /// let prefix = Some("eu:".to_owned());
-    /// let bound = Principal { actor: "gateway".to_owned(), role: Role::Service, tenant: None, prefix };
+    /// let actor = "gateway".to_owned();
+    /// let bound = Principal { token: None, actor, role: Role::Service, tenant: None, prefix };
     /// assert!(bound.may_name(Some("eu:acme")));
     /// assert!(!bound.may_name(Some("us:acme")) && !bound.may_name(None));
     /// ```
@@ -47,6 +50,7 @@ impl Principal {
 impl From<&TokenRow> for Principal {
     fn from(row: &TokenRow) -> Self {
         Self {
+            token: Some(row.id.clone()),
             actor: row.name.clone(),
             role: row.role,
             tenant: row.tenant.clone(),

@@ -1,4 +1,4 @@
-//! How often one address may try to log in: a limit that no policy names or changes.
+//! How often somebody may try to log in: a limit that no policy names or changes.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -32,24 +32,53 @@ pub fn terms() -> LimitTerms {
     LimitTerms::of_limit(&format!("login{SEPARATOR}"), Revision(1), 1, body)
 }
 
-/// The key for which an attempt counts: the address, or its network of 64 bits, all of which one client of IPv6 has.
+/// For whom an attempt to log in counts.
 ///
-/// ```
-/// use weir_shared::access::login::key;
-/// assert_eq!(key(Some("203.0.113.9")), "203.0.113.9");
-/// assert_eq!(key(Some("2001:db8:1:2:3:4:5:6")), "2001:db8:1:2::");
-/// assert_eq!(key(Some("::ffff:203.0.113.9")), "203.0.113.9");
-/// assert_eq!(key(None), key(Some("no address")));
-/// ```
-#[must_use]
-pub fn key(address: Option<&str>) -> String {
-    let parsed = address.and_then(|text| text.trim().parse::<IpAddr>().ok());
-    match parsed.map(|address| address.to_canonical()) {
-        None => NOWHERE.to_owned(),
-        Some(IpAddr::V4(address)) => address.to_string(),
-        Some(IpAddr::V6(address)) => {
-            let [a, b, c, d, ..] = address.segments();
-            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).to_string()
+/// A token that Weir made proves itself: its holder has a line of its own, so that no stranger's attempts take its place.
+/// All else counts for its address, and what comes from none for all strangers together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempt<'a> {
+    /// Whoever has the token of that id.
+    Token(&'a str),
+    /// Whoever comes from that address.
+    Address(&'a str),
+    /// Everybody whose address is not known.
+    Nowhere,
+}
+
+impl Attempt<'_> {
+    /// The key for which it counts: the token, the address, or its network of 64 bits, all of which one client of IPv6
+    /// has.
+    ///
+    /// ```
+    /// use weir_shared::access::login::Attempt::{Address, Nowhere, Token};
+    /// assert_eq!(Address("203.0.113.9").key(), "203.0.113.9");
+    /// assert_eq!(Address("2001:db8:1:2:3:4:5:6").key(), "2001:db8:1:2::");
+    /// assert_eq!(Address("::ffff:203.0.113.9").key(), "203.0.113.9");
+    /// assert_eq!(Address("no address").key(), Nowhere.key());
+    /// assert_eq!(Token("203.0.113.9").key(), "token/203.0.113.9");
+    /// ```
+    #[must_use]
+    pub fn key(self) -> String {
+        let text = match self {
+            Self::Token(id) => return format!("token/{id}"),
+            Self::Address(text) => text,
+            Self::Nowhere => return NOWHERE.to_owned(),
+        };
+        let parsed = text.trim().parse::<IpAddr>();
+        match parsed.map(|address| address.to_canonical()) {
+            Err(_) => NOWHERE.to_owned(),
+            Ok(IpAddr::V4(address)) => address.to_string(),
+            Ok(IpAddr::V6(address)) => {
+                let [a, b, c, d, ..] = address.segments();
+                Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).to_string()
+            }
         }
+    }
+
+    /// Whether it counts for somebody whom the deployment knows, and not for whoever comes along.
+    #[must_use]
+    pub fn is_known(self) -> bool {
+        matches!(self, Self::Token(_))
     }
 }

@@ -1,5 +1,7 @@
 //! Who may do what: roles, the one table of all routes, tokens and sessions.
 
+pub mod attendance;
+pub mod bootstrap_secret;
 pub mod doors;
 pub mod ended;
 pub mod endpoint;

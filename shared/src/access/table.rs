@@ -78,6 +78,12 @@ impl AccessTable {
         Session::judge(text, &self.seals, &self.ended, now)
     }
 
+    /// Whether a session was ended before its time.
+    #[must_use]
+    pub fn has_ended(&self, session: &Session) -> bool {
+        self.ended.has(session)
+    }
+
     /// Whether it has a token of that id.
     #[must_use]
     pub fn has(&self, id: &str) -> bool {

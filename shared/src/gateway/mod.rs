@@ -2,6 +2,7 @@
 //! of it is forwarded. What it knows of a request is [`facts::Facts`]; nothing here sends or reads anything.
 
 pub mod address;
+pub mod client_address;
 pub mod cost;
 pub mod facts;
 pub mod forwarding;

@@ -52,6 +52,10 @@ pub const LIVE_TENANTS_MAX: usize = 50;
 /// Live sockets of one ledger.
 pub const LIVE_SOCKETS_MAX: usize = 100;
 
+/// Live sockets of one ledger that one token holds, or one whom an identity provider names: a person's open pages. So one
+/// viewer does not take the places of all.
+pub const LIVE_SOCKETS_A_HOLDER_MAX: usize = 16;
+
 /// Between two live messages on which regions were heard of.
 pub const LIVE_HEALTH_MS: u64 = 5_000;
 

@@ -211,7 +211,11 @@ async fn a_reservation_that_was_made_up_is_refused() {
     let client = workerd.client(0).unwrap();
     let genuine = reserve(&client, charge("fixed", "k", 10)).await;
     let other = reserve(&client, charge("fixed", "other", 1)).await;
-    let elsewhere = start(alone().token(Some(&"y".repeat(40))), limits()).await;
+    let elsewhere = start(
+        alone().token(Some("another-token-of-the-tests-7654321")),
+        limits(),
+    )
+    .await;
     let foreign = reserve(&elsewhere.client(0).unwrap(), charge("fixed", "k", 10)).await;
     let (body, mac) = genuine.rsplit_once('.').expect("a body and its code");
     let (other_body, other_mac) = other.rsplit_once('.').expect("a body and its code");

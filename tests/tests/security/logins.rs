@@ -8,7 +8,9 @@ use weir_tests::client::Client;
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{Setup, TOKEN};
 
-use crate::security::{POLICY, SESSION};
+use weir_shared::access::role::Role;
+
+use crate::security::{POLICY, SESSION, employ, request};
 
 async fn log_in(client: &Client, address: &str, token: &str) -> Reply {
     let token = token.to_owned();
@@ -84,4 +86,93 @@ async fn one_network_of_ipv6_counts_as_one_client() {
     }
     assert_eq!(last, 429);
     assert_eq!(log_in(&client, "2001:db8:1:3::1", TOKEN).await.status, 200);
+}
+
+async fn status(client: &Client, token: &str) -> u16 {
+    client.post_session(token).await.unwrap().status
+}
+
+/// Strangers try until they are told to wait, each attempt from an address that it makes up.
+async fn flood(client: &Client) -> u64 {
+    for attempt in 0..LOGIN_ATTEMPTS_MAX + 5 {
+        let address = format!("203.0.113.{attempt}");
+        if log_in(client, &address, &format!("guess-{attempt}"))
+            .await
+            .status
+            == 429
+        {
+            return attempt;
+        }
+    }
+    panic!("no end of guesses");
+}
+
+#[tokio::test]
+async fn strangers_lock_nobody_out_where_no_address_is_known() {
+    let setup = Setup::isolates(&["weur"]).variable("WEIR_CLIENT_ADDRESS", "none");
+    let workerd = setup.start().await.unwrap();
+    let root = workerd.client(0).unwrap();
+    assert_eq!(
+        status(&root.anonymous(), TOKEN).await,
+        200,
+        "the first admin"
+    );
+    let (_, ada) = employ(&root, &request("ada", Role::Admin)).await;
+    let guesses = flood(&root.anonymous()).await;
+    assert!(guesses >= LOGIN_ATTEMPTS_MAX / 2, "{guesses}");
+    assert_eq!(status(&root.anonymous(), "another guess").await, 429);
+    assert_eq!(status(&root.anonymous(), &ada.token).await, 200);
+    // Her own line has an end, too, and it is hers alone.
+    let mut last = 200;
+    for _ in 0..=LOGIN_ATTEMPTS_MAX {
+        last = status(&root.anonymous(), &ada.token).await;
+    }
+    assert_eq!(last, 429);
+    let (_, bob) = employ(&root.with_token(&ada.token), &request("bob", Role::Viewer)).await;
+    assert_eq!(status(&root.anonymous(), &bob.token).await, 200);
+}
+
+#[tokio::test]
+async fn a_proxy_s_word_counts_where_the_deployment_says_so_and_a_client_s_does_not() {
+    let setup = Setup::isolates(&["weur"]).variable("WEIR_CLIENT_ADDRESS", "forwarded");
+    let workerd = setup.start().await.unwrap();
+    let client = workerd.client(0).unwrap().anonymous();
+    let from = async |chain: String| {
+        let token = "guess".to_owned();
+        let asked = client
+            .request(reqwest::Method::POST, SESSION)
+            .header("cf-connecting-ip", "192.0.2.1")
+            .header("x-forwarded-for", chain)
+            .json(&SessionRequest { token });
+        client.send(asked).await.unwrap().status
+    };
+    let mut last = 0;
+    for forged in 0..=LOGIN_ATTEMPTS_MAX {
+        last = from(format!("198.51.100.{forged}, 203.0.113.9")).await;
+    }
+    assert_eq!(
+        last, 429,
+        "what stands before the proxy's word is the client's"
+    );
+    assert_eq!(from("203.0.113.10".to_owned()).await, 401, "another client");
+}
+
+#[tokio::test]
+async fn a_bootstrap_secret_that_is_easily_guessed_lets_nobody_in() {
+    for weak in [
+        "password".repeat(5),
+        "abcdefghijklmnopqrstuvwxyzabcdefghijkl".to_owned(),
+    ] {
+        let setup = Setup::isolates(&["weur"]).token(Some(&weak));
+        let workerd = setup.start().await.unwrap();
+        let client = workerd.client(0).unwrap();
+        assert_eq!(client.get(POLICY).await.unwrap().status, 401, "{weak}");
+        assert_eq!(status(&client.anonymous(), &weak).await, 401, "{weak}");
+        assert!(
+            workerd.log().contains("WEIR_BOOTSTRAP_TOKEN"),
+            "{}",
+            workerd.log()
+        );
+        assert!(!workerd.log().contains(&weak), "the secret is in the log");
+    }
 }

@@ -1,5 +1,6 @@
 //! Who may do what, and what is exported at all.
 
+mod attendance;
 mod cookies;
 mod doors;
 mod endings;

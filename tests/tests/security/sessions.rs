@@ -54,7 +54,7 @@ async fn a_session_is_a_cookie_that_scripts_and_other_sites_cannot_use() {
         );
     }
     let elsewhere = Setup::isolates(&["weur"])
-        .token(Some(&"y".repeat(40)))
+        .token(Some("another-token-of-the-tests-7654321"))
         .start()
         .await
         .unwrap();

@@ -97,9 +97,9 @@ async fn without_a_long_enough_admin_token_everything_is_refused() {
         }
         assert_eq!(client.get("/healthz").await.unwrap().status, 200);
     }
-    let just_enough = "s".repeat(32);
+    let just_enough = &TOKEN[..32];
     let workerd = Setup::isolates(&["weur"])
-        .token(Some(&just_enough))
+        .token(Some(just_enough))
         .start()
         .await
         .unwrap();
@@ -162,7 +162,7 @@ async fn forged_cut_and_foreign_tokens_are_refused_without_a_call_of_any_object(
     let client = workerd.client(0).unwrap();
     let (_, made) = employ(&client, &request("backend", Role::Service)).await;
     let elsewhere = Setup::isolates(&["weur"])
-        .token(Some(&"y".repeat(40)))
+        .token(Some("another-token-of-the-tests-7654321"))
         .start()
         .await
         .unwrap();

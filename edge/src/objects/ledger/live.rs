@@ -4,13 +4,14 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use weir_shared::access::table::AccessTable;
 use weir_shared::invalid::read_json;
-use weir_shared::limits::{LIVE_HEALTH_MS, LIVE_SOCKETS_MAX};
+use weir_shared::limits::LIVE_HEALTH_MS;
 use weir_shared::report::feed::{Feed, brief};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::FrameBody;
 use weir_shared::wire::operator::live::{LiveAsk, LiveEvent, LiveMessage};
-use worker::{Date, Request, Response, State, WebSocket, WebSocketPair, console_error};
+use worker::{Date, Env, Request, Response, State, WebSocket, WebSocketPair, console_error};
 
 use crate::objects::binding::LIVE_HEADER;
 use crate::objects::server::Refused;
@@ -22,6 +23,8 @@ pub(super) struct Live {
     healthy_at: RefCell<EpochMs>,
     /// The ledger's region, which it knows from those who ask for sockets.
     region: RefCell<Option<String>>,
+    /// The tokens, where they were heard of since the ledger woke.
+    pub(super) table: RefCell<Option<AccessTable>>,
 }
 
 impl Live {
@@ -31,8 +34,13 @@ impl Live {
     }
 
     /// Accepts a socket and tells it what it missed.
-    pub(super) fn open(&self, state: &State, request: &Request) -> worker::Result<Response> {
-        match self.accepted(state, request) {
+    pub(super) fn open(
+        &self,
+        state: &State,
+        env: &Env,
+        request: &Request,
+    ) -> worker::Result<Response> {
+        match self.accepted(state, env, request) {
             Ok(client) => Response::from_websocket(client),
             Err(refused) => {
                 console_error!("live: {}", refused.0);
@@ -41,12 +49,11 @@ impl Live {
         }
     }
 
-    fn accepted(&self, state: &State, request: &Request) -> Result<WebSocket, Refused> {
+    fn accepted(&self, state: &State, env: &Env, request: &Request) -> Result<WebSocket, Refused> {
         let asked = request.headers().get(LIVE_HEADER)?.unwrap_or_default();
         let asked: LiveAsk = read_json(asked.as_bytes())?;
-        if state.get_websockets().len() >= LIVE_SOCKETS_MAX {
-            return Err(Refused("no room for another socket".to_owned()));
-        }
+        self.dismiss(state, env);
+        self.has_place(state, env, &asked)?;
         let pair = WebSocketPair::new()?;
         state.accept_web_socket(&pair.server);
         pair.server
@@ -161,7 +168,7 @@ impl Live {
     }
 }
 
-fn asked_of(socket: &WebSocket) -> Option<LiveAsk> {
+pub(super) fn asked_of(socket: &WebSocket) -> Option<LiveAsk> {
     let text: String = socket.deserialize_attachment().ok()??;
     read_json(text.as_bytes()).ok()
 }

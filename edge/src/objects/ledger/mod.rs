@@ -2,6 +2,7 @@
 //! and the fairness records of windows. What it writes grows neither with tenants nor with requests: one row a frame, and
 //! once a minute the rows of the totals, of the minute and of the windows.
 
+mod attendance;
 mod live;
 mod old;
 mod prune;
@@ -24,7 +25,7 @@ use worker::{
     console_error, durable_object,
 };
 
-use super::calls::{ReadCounters, TakeFrame};
+use super::calls::{ReadCounters, TakeAccess, TakeFrame};
 use super::server::{Arrived, Refused};
 use super::storage::Database;
 use live::Live;
@@ -66,10 +67,14 @@ impl DurableObject for Ledger {
 
     async fn fetch(&self, request: Request) -> worker::Result<Response> {
         if Live::is_asked(&request) {
-            return self.live.open(&self.state, &request);
+            let opened = self.open_live(&request).await;
+            self.arm().await;
+            return opened;
         }
         let arrived = Arrived::read(request).await?;
-        if arrived.is::<TakeFrame>() {
+        if arrived.is::<TakeAccess>() {
+            arrived.answer(arrived.parse().and_then(|call| self.take_access(&call)))
+        } else if arrived.is::<TakeFrame>() {
             let answer = arrived.parse().and_then(|call| self.take(&call));
             if answer.is_ok() {
                 self.arm().await;
@@ -129,6 +134,7 @@ impl DurableObject for Ledger {
         if let Ok(mut memory) = self.memory.try_borrow_mut() {
             memory.armed_for = None;
         }
+        self.review_live().await;
         self.ask_roots().await;
         // The platform drops an alarm that fails too often: it is set again whatever happens.
         if let Err(refused) = self.fold().and_then(|()| self.prune()) {
@@ -154,6 +160,7 @@ impl Ledger {
         }
         // One that is sent again was told before.
         if fresh {
+            self.live.dismiss(&self.state, &self.env);
             self.live.publish(&self.state, &call.frame);
         }
         if overdue {
@@ -211,12 +218,14 @@ impl Ledger {
     /// When the alarm has to be set for, if it is not set for that time or an earlier one.
     fn claim_alarm(&self, now: EpochMs) -> Result<Option<EpochMs>, Refused> {
         let busy = self.with_books(|books, _| Ok(!books.at_rest()))?;
-        let due = if busy {
+        let (live, ending) = self.live.due(&self.state);
+        let due = if busy || live {
             let minutes = now.0 / MINUTE_MS + 1;
             Some(EpochMs(minutes * MINUTE_MS + FOLD_AFTER_MS))
         } else {
             self.prune_due()?
         };
+        let due = due.into_iter().chain(ending).min();
         let mut memory = self.memory.try_borrow_mut()?;
         let due = due.filter(|due| memory.armed_for.is_none_or(|set| *due < set));
         if due.is_some() {

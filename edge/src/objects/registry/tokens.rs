@@ -1,12 +1,15 @@
 //! Tokens: a row each, with the hash of its text, and one row that says which revision of them this is.
 
+use std::collections::BTreeSet;
+
+use futures_util::future::{join, join_all};
 use serde_json::{Value as Json, json};
 use weir_shared::access::grant::NewToken;
 use weir_shared::access::role::Role;
 use weir_shared::access::token::{Token, TokenKey};
 use weir_shared::audit::Action;
 use weir_shared::audit::draft::Draft;
-use weir_shared::limits::{TOKEN_USE_MS, TOKENS_MAX};
+use weir_shared::limits::{REFRESH_MS_MAX, TOKEN_USE_MS, TOKENS_MAX};
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::access::{
     BOOTSTRAP, SavedAccess, TokenReply, TokenRow, TokenUse, TokenView,
@@ -15,9 +18,12 @@ use weir_shared::wire::audit::{Author, Outcome};
 use weir_shared::wire::stored::{Damaged, read_row};
 use weir_shared::wire::stored_access::StoredToken;
 
+use worker::console_error;
+
 use super::{Registry, parts};
+use crate::objects::binding::{Address, call};
 use crate::objects::calls::{
-    CreateToken, Created, ListTokens, ReadPolicy, RevokeToken, Revoked, Rules,
+    CreateToken, Created, ListTokens, ReadPolicy, RevokeToken, Revoked, Rules, TakeAccess,
 };
 use crate::objects::server::Refused;
 use crate::objects::storage::{
@@ -227,12 +233,32 @@ impl Registry {
     }
 
     pub(super) async fn push_access(&self) -> Result<(), Refused> {
+        let access = self.access_beyond(Revision(0))?;
         let rules = Rules {
             policy: None,
-            access: self.access_beyond(Revision(0))?,
+            access: access.clone(),
         };
-        self.push(self.regions()?, &rules).await;
+        let regions = self.regions()?;
+        join(
+            self.push(regions.clone(), &rules),
+            self.push_to_ledgers(regions, access),
+        )
+        .await;
         Ok(())
+    }
+
+    /// Ledgers hold live sockets, which end with what let them in.
+    async fn push_to_ledgers(&self, regions: BTreeSet<String>, access: Option<SavedAccess>) {
+        let Some(body) = access.map(|access| TakeAccess { access }) else {
+            return;
+        };
+        let told = regions.iter().map(async |region| {
+            let address = Address::ledger(region);
+            if let Err(error) = call(&self.env, address, &body, REFRESH_MS_MAX).await {
+                console_error!("the ledger of {region} was not told: {error}");
+            }
+        });
+        join_all(told).await;
     }
 
     /// What stands about all tokens in common; `None` when it cannot be read, or is not there yet.

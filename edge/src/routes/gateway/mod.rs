@@ -25,6 +25,7 @@ use worker::{Request, Response, console_error};
 use super::place::place;
 use crate::auth::bearer::token_of;
 use crate::auth::bootstrap::BootstrapToken;
+use crate::auth::client_address::client_address;
 use crate::auth::doors::doors;
 use crate::http::failure::Failure;
 use crate::isolate::answer::{Answered, Asker};
@@ -102,7 +103,8 @@ struct Passed {
 
 impl Gate<'_> {
     async fn pass(&self, request: &Request) -> Result<Response, Refused> {
-        let header = |name: &str| self.arrived.header(name);
+        let told_by = client_address(&self.handles.env);
+        let header = |name: &str| told_by.value(name, |name| self.arrived.header(name));
         let facts = self.arrived.facts(&header);
         if loops(&facts) {
             return Err(Refusal::loops().into());

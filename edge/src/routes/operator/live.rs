@@ -8,6 +8,7 @@ use weir_shared::wire::operator::live::{Channel, LiveAsk};
 use worker::{Request, Response};
 
 use super::query;
+use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
 use crate::isolate::request::RequestHandles;
 use crate::objects::binding::{Address, upgrade};
@@ -17,7 +18,11 @@ use crate::routes::place::place;
 ///
 /// # Errors
 /// 400 for what is not asked for as it should be, 426 for a request that is none for a WebSocket, 503.
-pub async fn open(request: &Request, handles: &RequestHandles) -> Result<Response, Failure> {
+pub async fn open(
+    request: &Request,
+    handles: &RequestHandles,
+    caller: &Caller,
+) -> Result<Response, Failure> {
     let mut query = query(request)?;
     let channels = channels(query.take("channels"))?;
     let after = query.number("after")?.map(Sequence);
@@ -38,6 +43,7 @@ pub async fn open(request: &Request, handles: &RequestHandles) -> Result<Respons
         region,
         channels,
         after,
+        holder: Some(caller.live_holder()),
     };
     let address = Address::ledger(&ask.region);
     let opened = upgrade(&handles.env, address, &ask, OPERATOR_CALL_MS_MAX).await;

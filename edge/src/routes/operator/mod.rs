@@ -58,7 +58,7 @@ pub async fn answer(
         Endpoint::AuditExport => audit::export(request, handles).await,
         Endpoint::SeriesRead => series::read(request, handles).await,
         Endpoint::CostsRead => costs::read(request, handles).await,
-        Endpoint::Live => live::open(request, handles).await,
+        Endpoint::Live => live::open(request, handles, caller).await,
         Endpoint::Reset => reset::reset(request, handles, caller).await,
         Endpoint::TokensList => tokens::list(request, handles).await,
         Endpoint::TokenCreate => tokens::create(request, handles, caller).await,

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::live_holder::LiveHolder;
 use crate::units::{EpochMs, Sequence};
 use crate::wire::accounting::TenantCounters;
 use crate::wire::check::Reason;
@@ -121,6 +122,9 @@ pub struct LiveAsk {
     /// The number of the last message that it saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Sequence>,
+    /// Who asks; absent where an earlier version opened the socket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<LiveHolder>,
 }
 
 impl LiveAsk {

@@ -5,6 +5,7 @@ pub mod budgets;
 pub mod costs;
 pub mod fairness;
 pub mod live;
+pub mod live_holder;
 pub mod own;
 pub mod page;
 pub mod regions;

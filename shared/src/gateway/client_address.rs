@@ -1,0 +1,59 @@
+//! Which field of a request tells the address of its client, as the deployment says: a field that nobody replaces is one
+//! that anyone can write.
+
+use super::address::{CONNECTING, FORWARDED_FOR};
+
+/// The variable of the deployment that says it.
+pub const CLIENT_ADDRESS: &str = "WEIR_CLIENT_ADDRESS";
+
+/// Whose word on the client's address counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ClientAddress {
+    /// Cloudflare's, which replaces `cf-connecting-ip`.
+    #[default]
+    Cloudflare,
+    /// That of the proxy before the Worker, which appends to `x-forwarded-for`: its last address connects.
+    Forwarded,
+    /// Nobody's: the address is not known.
+    None,
+}
+
+impl ClientAddress {
+    /// What the variable says: `cloudflare`, `forwarded` or `none`. `None` for anything else.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "cloudflare" => Some(Self::Cloudflare),
+            "forwarded" => Some(Self::Forwarded),
+            "none" => Some(Self::None),
+            _ => None,
+        }
+    }
+
+    /// The value of a field as it counts, given the values as they came: the field of the address that connects is the
+    /// platform's, the proxy's last word, or absent.
+    ///
+    /// ```
+    /// use weir_shared::gateway::client_address::ClientAddress;
+    /// let came = |name: &str| match name {
+    ///     "cf-connecting-ip" => Some("192.0.2.1".to_owned()),
+    ///     "x-forwarded-for" => Some("198.51.100.7, 203.0.113.9".to_owned()),
+    ///     _ => None,
+    /// };
+    /// let connecting = |source: ClientAddress| source.value("cf-connecting-ip", came);
+    /// assert_eq!(connecting(ClientAddress::Cloudflare).as_deref(), Some("192.0.2.1"));
+    /// assert_eq!(connecting(ClientAddress::Forwarded).as_deref(), Some("203.0.113.9"));
+    /// assert_eq!(connecting(ClientAddress::None), None);
+    /// ```
+    pub fn value(self, name: &str, came: impl Fn(&str) -> Option<String>) -> Option<String> {
+        match self {
+            Self::Forwarded if name == CONNECTING => {
+                let chain = came(FORWARDED_FOR)?;
+                let last = chain.rsplit(',').next()?;
+                Some(last.trim().to_owned())
+            }
+            Self::None if name == CONNECTING => None,
+            _ => came(name),
+        }
+    }
+}

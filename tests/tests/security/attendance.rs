@@ -1,0 +1,135 @@
+//! A live socket lasts no longer than what let its holder in, and nobody takes the places of all.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::json;
+use weir_shared::access::role::Role;
+use weir_shared::limits::{LIVE_SOCKETS_A_HOLDER_MAX, SESSION_MS};
+use weir_tests::client::{Client, Credential};
+use weir_tests::fixtures::BUDGET;
+use weir_tests::socket::Socket;
+use weir_tests::workerd::{Setup, Workerd};
+
+use crate::security::{CHECK, TOKENS, employ, policy, request};
+
+const LIVE: &str = "/operator/v1/live";
+
+/// Two seconds are promised; a machine that is busy with other tests gets some more.
+const ENDS_WITHIN: Duration = Duration::from_secs(5);
+
+/// For how long a socket that stays is watched.
+const STAYS: Duration = Duration::from_millis(1_500);
+
+/// An application's own code, after the status 401.
+const NOT_LET_IN: u16 = 4401;
+
+async fn open(client: &Client) -> anyhow::Result<Socket> {
+    let own = client.origin().to_owned();
+    let bearer = |token: &str| ("authorization", format!("Bearer {token}"));
+    let (name, value) = match client.credential() {
+        Credential::Bearer(token) => bearer(token),
+        Credential::Session { cookie, .. } => ("cookie", cookie.clone()),
+        Credential::None => ("accept", "*/*".to_owned()),
+    };
+    let mut socket = Socket::open(client, LIVE, &[(name, &value), ("origin", &own)]).await?;
+    assert_eq!(socket.next().await?["channel"], "hello");
+    Ok(socket)
+}
+
+async fn deployment() -> (Workerd, Client) {
+    let setup = Setup::isolates(&["weur", "apac"]).witnessed();
+    let workerd = setup.start().await.unwrap();
+    workerd.apply(&policy()).await.unwrap();
+    let client = workerd.client(0).unwrap();
+    (workerd, client)
+}
+
+async fn assert_ends(what: &str, socket: &mut Socket) {
+    assert_eq!(socket.closed(ENDS_WITHIN).await, Some(NOT_LET_IN), "{what}");
+}
+
+async fn assert_stays(what: &str, socket: &mut Socket) {
+    assert_eq!(socket.closed(STAYS).await, None, "{what}");
+}
+
+#[tokio::test]
+async fn a_socket_ends_with_the_token_that_opened_it_and_no_other_does() {
+    let (workerd, root) = deployment().await;
+    let (viewer, made) = employ(&root, &request("ada", Role::Viewer)).await;
+    let (other, _) = employ(&root, &request("bob", Role::Viewer)).await;
+    let (session, _) = root.anonymous().log_in(&made.token).await.unwrap();
+    let elsewhere = workerd.client(1).unwrap().with_token(&made.token);
+    let mut ending = [
+        open(&viewer).await.unwrap(),
+        open(&session).await.unwrap(),
+        open(&elsewhere).await.unwrap(),
+    ];
+    let mut staying = open(&other).await.unwrap();
+    let path = format!("{TOKENS}/{}", made.view.id);
+    let revoked = root.send(root.request(Method::DELETE, &path)).await;
+    assert_eq!(revoked.unwrap().status, 204);
+    for (socket, what) in ending.iter_mut().zip(["bearer", "session", "elsewhere"]) {
+        assert_ends(what, socket).await;
+    }
+    assert_stays("of another token", &mut staying).await;
+}
+
+#[tokio::test]
+async fn a_socket_ends_with_its_session() {
+    let (_workerd, root) = deployment().await;
+    let (viewer, made) = employ(&root, &request("ada", Role::Viewer)).await;
+    let (left, _) = root.anonymous().log_in(&made.token).await.unwrap();
+    let (kept, _) = root.anonymous().log_in(&made.token).await.unwrap();
+    let mut of_left = open(&left).await.unwrap();
+    let mut of_kept = open(&kept).await.unwrap();
+    let mut of_bearer = open(&viewer).await.unwrap();
+    assert_eq!(left.log_out().await.unwrap().status, 204);
+    assert_ends("logged out", &mut of_left).await;
+    assert_stays("of another session", &mut of_kept).await;
+
+    let all = root.request(Method::POST, "/operator/v1/sessions/revoke");
+    assert_eq!(root.send(all).await.unwrap().status, 204);
+    assert_ends("all sessions ended", &mut of_kept).await;
+    assert_stays("of a bearer token", &mut of_bearer).await;
+}
+
+#[tokio::test]
+async fn a_socket_tells_nothing_after_its_session_is_over() {
+    let (workerd, root) = deployment().await;
+    let (viewer, made) = employ(&root, &request("ada", Role::Viewer)).await;
+    let (session, _) = root.anonymous().log_in(&made.token).await.unwrap();
+    let mut of_session = open(&session).await.unwrap();
+    let mut of_bearer = open(&viewer).await.unwrap();
+    let witness = workerd.witness().unwrap();
+    let over = Duration::from_millis(SESSION_MS + 1_000);
+    witness.ahead(over).await.unwrap();
+    let check = json!({ "tenant": "pro:late", "budget": BUDGET, "cost": 1 });
+    assert_eq!(root.post(CHECK, &check).await.unwrap().status, 200);
+    assert_ends("over", &mut of_session).await;
+    let told = of_bearer.next_that(|message| !message["tenants"]["pro:late"].is_null());
+    told.await.unwrap();
+}
+
+#[tokio::test]
+async fn one_token_takes_no_more_than_its_own_places() {
+    let (_workerd, root) = deployment().await;
+    let (greedy, _) = employ(&root, &request("greedy", Role::Viewer)).await;
+    let (other, _) = employ(&root, &request("other", Role::Viewer)).await;
+    let mut held = Vec::new();
+    for _ in 0..LIVE_SOCKETS_A_HOLDER_MAX {
+        held.push(open(&greedy).await.unwrap());
+    }
+    let refused = open(&greedy).await.unwrap_err().to_string();
+    assert!(refused.contains(" 503 "), "{refused}");
+    open(&other).await.expect("another's place");
+    held.pop();
+    // Its place is free once the server has heard of its end.
+    let again = async {
+        while open(&greedy).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let freed = tokio::time::timeout(ENDS_WITHIN, again).await;
+    freed.expect("a place that is left is free");
+}
