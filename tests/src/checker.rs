@@ -157,13 +157,19 @@ fn labels_that_went_back(operations: &[Operation], window: Duration) -> Vec<Viol
     found
 }
 
-/// The admitted sums of the windows in which demand was there for all of `limit`: those between the first and the last
-/// seen, in which each client had answers to twice its even part of the limit. A machine that is busy elsewhere sends
-/// less, and what a client did not ask for says nothing of whether it was to be had.
-pub fn full_windows(operations: &[Operation], limit: u64) -> BTreeMap<u64, u64> {
+/// The admitted sums of the windows that lie between the first and the last seen: those that were under load for all
+/// their time.
+pub fn full_windows(operations: &[Operation]) -> BTreeMap<u64, u64> {
     let mut sums = admitted_by_window(operations);
     sums.pop_first();
     sums.pop_last();
+    sums
+}
+
+/// The full windows in which demand was there for all of `limit`: each client had answers to twice its even part of it. A
+/// machine that is busy elsewhere sends less, and what a client did not ask for says nothing of whether it was to be had.
+pub fn pressed_windows(operations: &[Operation], limit: u64) -> BTreeMap<u64, u64> {
+    let mut sums = full_windows(operations);
     let asked = asked_by_window(operations);
     let clients: BTreeSet<usize> = operations
         .iter()
@@ -333,7 +339,8 @@ mod tests {
             denied(2_100, 2, 11),
             admitted(4_000, 3, 1),
         ];
-        assert_eq!(full_windows(&history, 10), BTreeMap::from([(2, 9)]));
+        assert_eq!(full_windows(&history), BTreeMap::from([(2, 9)]));
+        assert_eq!(pressed_windows(&history, 10), BTreeMap::from([(2, 9)]));
     }
 
     #[test]
@@ -346,6 +353,6 @@ mod tests {
             other.client = 1;
             history.push(other);
         }
-        assert_eq!(full_windows(&history, 10), BTreeMap::from([(3, 5)]));
+        assert_eq!(pressed_windows(&history, 10), BTreeMap::from([(3, 5)]));
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use weir_shared::wire::accounting::Tally;
 use weir_shared::wire::operator::FairnessReply;
-use weir_tests::checker::{admitted_by_window, full_windows, violations};
+use weir_tests::checker::{admitted_by_window, pressed_windows, violations};
 use weir_tests::client::{Client, PROBE_TENANT};
 use weir_tests::fixtures::{BUDGET, LIMIT, gcra, policy, with};
 use weir_tests::history::{Operation, Outcome, outcomes};
@@ -54,7 +54,7 @@ async fn no_window_is_overdrawn_across_kills() {
 /// those are unaccounted until the windows are over. Whatever opens later is used in full.
 #[track_caller]
 fn assert_used_again(operations: &[Operation]) {
-    let mut full = full_windows(operations, CAP);
+    let mut full = pressed_windows(operations, CAP);
     full.pop_first();
     assert!(
         full.len() >= 3,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use weir_tests::checker::{admitted_by_window, full_windows, violations};
+use weir_tests::checker::{admitted_by_window, pressed_windows, violations};
 use weir_tests::client::Client;
 use weir_tests::fixtures::{BUDGET, policy};
 use weir_tests::history::{Operation, outcomes};
@@ -31,7 +31,7 @@ fn budget_policy() -> Value {
 /// The two promises: at most the limit in every window, at least 95% of it in every one for all of which there was demand.
 #[track_caller]
 fn assert_capped_and_used(what: &str, operations: &[Operation]) {
-    let full = full_windows(operations, LIMIT);
+    let full = pressed_windows(operations, LIMIT);
     println!(
         "{what}: limit {LIMIT}, admitted by window {:?}, {:?}",
         admitted_by_window(operations),

@@ -151,7 +151,7 @@ fn assert_healed(what: &str, run: &Run) {
         .into_iter()
         .filter(|operation| operation.sent > healed)
         .collect();
-    let windows = full_windows(&after, LIMIT);
+    let windows = full_windows(&after);
     assert!(windows.len() >= 2, "{what}: {windows:?}");
     for (window, admitted) in windows {
         assert!(

@@ -60,7 +60,7 @@ fn assert_recovered(reserve: &str, operations: &[Operation]) {
         settled_windows(operations),
         sketch(operations)
     );
-    let full = full_windows(operations, LIMIT);
+    let full = full_windows(operations);
     // The one in which it came back has what the kills left of it.
     let after: Vec<(u64, u64)> = full.into_iter().skip(1).collect();
     assert!(after.len() >= 2, "{reserve}: only {after:?}");
