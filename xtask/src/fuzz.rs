@@ -2,23 +2,14 @@
 
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::args::FuzzOptions;
 use crate::{paths, process};
 
 /// Builds the program of `fuzz/` for speed, with overflows found, and runs it. Fails if anything panicked.
 pub(crate) fn run(options: &FuzzOptions) -> Result<ExitCode> {
-    let mut cargo = command(options);
-    let name = process::describe(&cargo);
-    let status = cargo
-        .status()
-        .with_context(|| format!("`{name}` could not be started"))?;
-    Ok(if status.success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    process::end(&mut command(options))
 }
 
 fn command(options: &FuzzOptions) -> Command {

@@ -4,7 +4,7 @@ use std::env;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
@@ -33,6 +33,19 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
         bail!("`{name}` failed ({status})");
     }
     Ok(())
+}
+
+/// Runs a program to its end, and ends as it does; its output is this command's.
+pub(crate) fn end(command: &mut Command) -> Result<ExitCode> {
+    let name = describe(command);
+    let status = command
+        .status()
+        .with_context(|| format!("`{name}` could not be started"))?;
+    Ok(if status.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 /// Runs a program to its end and returns what it prints.

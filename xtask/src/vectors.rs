@@ -14,16 +14,7 @@ const FOLDER: &str = "WEIR_VECTORS_DIR";
 /// Replays `folder`, relative to where the command was started, and prints what came of each file. Fails if a vector
 /// differs or a line is broken.
 pub(crate) fn run(folder: &Path) -> Result<ExitCode> {
-    let mut cargo = command(&existing(folder)?);
-    let name = process::describe(&cargo);
-    let status = cargo
-        .status()
-        .with_context(|| format!("`{name}` could not be started"))?;
-    Ok(if status.success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    process::end(&mut command(&existing(folder)?))
 }
 
 fn existing(folder: &Path) -> Result<PathBuf> {
