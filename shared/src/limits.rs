@@ -389,9 +389,16 @@ pub const REASON_CHARACTERS_MAX: usize = 500;
 /// and the length: the revisions of the policy are kept whole beside the log.
 pub const AUDIT_VALUE_BYTES_MAX: usize = 16 * 1024;
 
-/// Records of the audit log, some 700 bytes each and 40 KB at worst: 70 MB of an object's 10 GB, 4 GB at worst. Beyond,
-/// the oldest are given up, and the hash of the last of them is kept, so that the rest can be verified.
+/// Records of the audit log that are kept however old they are: 70 MB, at some 700 bytes each.
 pub const AUDIT_RECORDS_MAX: u64 = 100_000;
+
+/// Records of the audit log that are kept while they are younger than [`AUDIT_KEPT_MS`]: of 40 KB each at worst, 8 GB of the
+/// 10 that an object may have. Beyond, the oldest are given up, and the hash of the last of them is kept, so that the rest
+/// can be verified.
+pub const AUDIT_YOUNG_RECORDS_MAX: u64 = 200_000;
+
+/// How long records are kept where there are more than [`AUDIT_RECORDS_MAX`]: a quarter of a year.
+pub const AUDIT_KEPT_MS: u64 = 90 * 24 * 3_600_000;
 
 /// Records that are given up at a time, so that a full log is not pruned with every change.
 pub const AUDIT_PRUNE: u64 = 1_000;
@@ -399,9 +406,18 @@ pub const AUDIT_PRUNE: u64 = 1_000;
 /// Records that one answer holds, or one look verifies: of 40 KB each at worst, 20 MB of the 128 that an object has.
 pub const AUDIT_PAGE_MAX: u64 = 500;
 
-/// Refused changes that the audit log takes in a minute. More are counted, and the number stands in the next record:
-/// whoever may only be refused cannot push the history out.
-pub const AUDIT_REFUSED_PER_MINUTE_MAX: u64 = 120;
+/// Records of one actor and outcome that the log takes in full within an hour; what is above is summed up. Who changes
+/// something all the time fills [`AUDIT_YOUNG_RECORDS_MAX`] in five weeks.
+pub const AUDIT_IN_FULL_PER_HOUR_MAX: u64 = 200;
+
+/// The same of all who have no name, as before a login: one a minute tells as much as all of them.
+pub const AUDIT_ANONYMOUS_PER_HOUR_MAX: u64 = 60;
+
+/// From the first that is summed up to the record of all of them. Until then they are stored, and not seen in the log.
+pub const AUDIT_SUMMARY_MS: u64 = 600_000;
+
+/// Different targets that such a record names: 2.5 KB of the 16 that it may have.
+pub const AUDIT_SUMMARY_TARGETS_MAX: usize = 20;
 
 /// Bytes of an identity provider's assertion. Those of Cloudflare Access have some 1,500; with it the other headers stay
 /// under the 32 KB that the platform allows.

@@ -3,23 +3,25 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use weir_shared::access::role::Role;
-use weir_shared::audit::chain::{Found, Link, Verifier, append, due_to_prune};
+use weir_shared::audit::chain::{Found, Link, Verifier, append, is_time_to_prune, next_to_prune};
 use weir_shared::audit::changes::changes;
 use weir_shared::audit::draft::Draft;
-use weir_shared::audit::gate::Gate;
+use weir_shared::audit::summary::{Summary, in_full_per_hour_max};
 use weir_shared::audit::tag::tenant_tag;
 use weir_shared::audit::{export, sha256_hex};
 use weir_shared::limits::{
-    AUDIT_PRUNE, AUDIT_RECORDS_MAX, AUDIT_REFUSED_PER_MINUTE_MAX, AUDIT_VALUE_BYTES_MAX,
-    REASON_CHARACTERS_MAX,
+    AUDIT_KEPT_MS, AUDIT_PRUNE, AUDIT_RECORDS_MAX, AUDIT_SUMMARY_MS, AUDIT_SUMMARY_TARGETS_MAX,
+    AUDIT_VALUE_BYTES_MAX, AUDIT_YOUNG_RECORDS_MAX, REASON_CHARACTERS_MAX,
 };
 use weir_shared::units::EpochMs;
 use weir_shared::wire::audit::{AuditFault, AuditHead, AuditVerdict, Author, Outcome};
 use weir_shared::wire::policy::{PolicyDocument, TenantBody};
+use weir_shared::wire::stored::read_row;
 
 fn author() -> Author {
     Author {
         actor: "alice".to_owned(),
+        token: Some("AbCdEfGhIjKlMnOp".to_owned()),
         role: Some(Role::Editor),
         why: Some("\u{fc}ber \"quotas\"".to_owned()),
     }
@@ -235,13 +237,13 @@ fn a_log_is_pruned_beyond_its_bound_and_only_then() {
         pruned,
         ..AuditHead::default()
     };
-    assert_eq!(due_to_prune(&head(AUDIT_RECORDS_MAX, 0)), None);
+    assert_eq!(next_to_prune(&head(AUDIT_RECORDS_MAX, 0)), None);
     assert_eq!(
-        due_to_prune(&head(AUDIT_RECORDS_MAX + 1, 0)),
+        next_to_prune(&head(AUDIT_RECORDS_MAX + 1, 0)),
         Some(AUDIT_PRUNE)
     );
     assert_eq!(
-        due_to_prune(&head(AUDIT_RECORDS_MAX + AUDIT_PRUNE, AUDIT_PRUNE)),
+        next_to_prune(&head(AUDIT_RECORDS_MAX + AUDIT_PRUNE, AUDIT_PRUNE)),
         None
     );
 }
@@ -251,6 +253,7 @@ fn everything_in_a_record_is_bounded() {
     let long = "\u{20ac}".repeat(10_000);
     let author = Author {
         actor: long.clone(),
+        token: Some(long.clone()),
         role: None,
         why: Some(long.clone()),
     };
@@ -321,23 +324,93 @@ fn a_changed_export_is_found_at_its_line() {
     assert_eq!(at(&garbage), 1);
 }
 
-/// Refused changes cannot push the history out: a flood of them takes so many records, and its size is told.
 #[test]
-fn a_flood_of_refused_changes_is_counted_and_not_recorded() {
-    let mut gate = Gate::default();
-    let mut recorded = 0;
-    let mut told = 0;
-    for second in 0..600 {
-        for _ in 0..100 {
-            if let Some(left_out) = gate.pass(EpochMs(second * 1_000)) {
-                recorded += 1;
-                told += left_out;
-            }
-        }
+fn young_records_are_kept_beyond_the_number_of_old_ones() {
+    let head = |sequence| AuditHead {
+        sequence,
+        ..AuditHead::default()
+    };
+    let now = EpochMs(AUDIT_KEPT_MS * 2);
+    let (old, young) = (EpochMs(AUDIT_KEPT_MS), EpochMs(AUDIT_KEPT_MS + 1));
+    let more = head(AUDIT_RECORDS_MAX + 1);
+    assert!(is_time_to_prune(&more, old, now) && !is_time_to_prune(&more, young, now));
+    let most = AUDIT_YOUNG_RECORDS_MAX;
+    assert!(!is_time_to_prune(&head(most), young, now));
+    assert!(is_time_to_prune(&head(most + 1), young, now));
+}
+
+/// One who floods the log fills it in a month at the soonest, whatever it does and however often.
+#[test]
+fn nobody_pushes_a_month_out_of_the_log() {
+    let summaries_per_hour = 3_600_000 / AUDIT_SUMMARY_MS;
+    let kinds = 3;
+    let per_hour = in_full_per_hour_max("mallory") + kinds * summaries_per_hour;
+    assert!(AUDIT_YOUNG_RECORDS_MAX / per_hour >= 30 * 24);
+}
+
+#[test]
+fn a_summary_says_who_did_what_how_often_since_when_and_to_what() {
+    let mut summary = Summary::of(&draft(1)).unwrap();
+    for number in 2..=30 {
+        summary = summary.with(&draft(number)).unwrap();
     }
-    assert_eq!(recorded, 10 * AUDIT_REFUSED_PER_MINUTE_MAX);
-    // All but those of the last minute are told.
-    assert_eq!(told, 9 * (6_000 - AUDIT_REFUSED_PER_MINUTE_MAX));
+    let now = EpochMs(1_700_000_600_000);
+    assert_eq!(summary.since(), EpochMs(1_700_000_000_001));
+    assert!(summary.since() > Summary::due_since(now));
+    assert!(summary.since() <= Summary::due_since(now.plus(1)));
+    let (link, _) = append(&AuditHead::default(), summary.into_draft(now)).unwrap();
+    let record = &link.record;
+    assert_eq!((record.at, record.outcome), (now.0, Outcome::Done));
+    assert_eq!(
+        (record.actor.as_str(), record.role, record.token.as_deref()),
+        ("alice", Some(Role::Editor), Some("AbCdEfGhIjKlMnOp"))
+    );
+    assert_eq!(
+        (record.action.as_str(), record.target.as_str()),
+        ("tenant.patch", "")
+    );
+    let after = &record.after;
+    assert_eq!(after["summed_up"], 30);
+    assert_eq!(after["since"], 1_700_000_000_001_u64);
+    assert_eq!(after["until"], 1_700_000_000_030_u64);
+    let targets = after["targets"].as_array().unwrap();
+    assert_eq!(targets.len(), AUDIT_SUMMARY_TARGETS_MAX);
+    assert_eq!(targets[0], "tenant 1");
+}
+
+/// What is summed up cannot be told otherwise later: whoever kept what they did can show it.
+#[test]
+fn the_hash_of_a_summary_is_over_all_that_it_sums_up() {
+    let hash_of = |numbers: &[u64]| {
+        let (first, rest) = numbers.split_first().unwrap();
+        let mut summary = Summary::of(&draft(*first)).unwrap();
+        for number in rest {
+            summary = summary.with(&draft(*number)).unwrap();
+        }
+        let (link, _) = append(&AuditHead::default(), summary.into_draft(EpochMs(9))).unwrap();
+        link.record.after["sha256"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(hash_of(&[1, 2, 3]), hash_of(&[1, 2, 3]));
+    for other in [&[1, 2][..], &[1, 3, 2], &[1, 2, 4], &[1, 2, 3, 3]] {
+        assert_ne!(hash_of(&[1, 2, 3]), hash_of(other), "{other:?}");
+    }
+}
+
+#[test]
+fn a_summary_is_stored_as_it_is() {
+    let summary = Summary::of(&draft(1)).unwrap();
+    let text = serde_json::to_string(&summary).unwrap();
+    let start = r#"{"v":1,"author":{"actor":"alice","token":"AbCdEfGhIjKlMnOp","role":"editor"},"action":"tenant.patch","outcome":"done","since":1700000000001,"until":1700000000001,"count":1,"targets":["tenant 1"],"hash":""#;
+    assert!(text.starts_with(start), "{text}");
+    assert_eq!(read_row::<Summary>(&text), Ok(summary));
+    for damage in [
+        text.replace(r#""count":1"#, r#""count":0"#),
+        text.replace(r#"["tenant 1"]"#, "[]"),
+        text.replace(r#""until":1700000000001"#, r#""until":1"#),
+        text.replace(r#""v":1"#, r#""v":9"#),
+    ] {
+        assert!(read_row::<Summary>(&damage).is_err(), "{damage}");
+    }
 }
 
 #[test]

@@ -17,6 +17,9 @@ fn token(number: u8) -> Token {
     Token::make(&key(), [number; 12], [number; 24]).unwrap()
 }
 
+/// When the tokens are looked at.
+const NOW: EpochMs = EpochMs(1_700_000_000_000);
+
 fn row(token: &Token, role: Role) -> TokenRow {
     TokenRow {
         id: token.id().to_owned(),
@@ -24,6 +27,7 @@ fn row(token: &Token, role: Role) -> TokenRow {
         role,
         tenant: None,
         prefix: None,
+        expires_at: None,
         name: "gateway".to_owned(),
     }
 }
@@ -46,7 +50,7 @@ fn table(tokens: Vec<TokenRow>) -> AccessTable {
 #[track_caller]
 fn refused(text: &str, with: Refusal) {
     let table = table(vec![row(&token(1), Role::Service)]);
-    match table.open(text) {
+    match table.open(text, NOW) {
         Err(refusal) => assert_eq!(refusal, with, "{text}"),
         Ok(_) => panic!("{text} opens something"),
     }
@@ -58,7 +62,7 @@ fn a_token_of_the_table_opens_what_its_row_says() {
         row(&token(1), Role::Service),
         row(&token(2), Role::Viewer),
     ]);
-    let (opened, principal) = table.open(token(2).text()).unwrap();
+    let (opened, principal) = table.open(token(2).text(), NOW).unwrap();
     assert_eq!(opened.id(), token(2).id());
     assert_eq!(principal.role, Role::Viewer);
     assert_eq!(principal.actor, "gateway");
@@ -93,7 +97,7 @@ fn no_character_of_a_token_can_be_another() {
             }
             let table = table(vec![row(&token(1), Role::Service)]);
             assert!(
-                table.open(&forged).is_err(),
+                table.open(&forged, NOW).is_err(),
                 "{forged} opens what {text} does"
             );
         }
@@ -144,6 +148,26 @@ fn a_token_that_is_not_in_the_table_is_unknown_and_named() {
     refused(token(2).text(), Refusal::Unknown { id });
 }
 
+#[test]
+fn a_token_opens_nothing_from_the_instant_at_which_it_expires() {
+    let expires_at = Some(NOW);
+    let row = TokenRow {
+        expires_at,
+        ..row(&token(1), Role::Admin)
+    };
+    let table = table(vec![row]);
+    let before = EpochMs(NOW.0 - 1);
+    assert!(table.open(token(1).text(), before).is_ok());
+    assert!(table.principal(token(1).id(), before).is_some());
+    assert_eq!(
+        table.open(token(1).text(), NOW).err(),
+        Some(Refusal::Expired)
+    );
+    assert!(table.principal(token(1).id(), NOW).is_none());
+    // It is a token of the deployment, so nobody asks for it anew.
+    assert!(table.has(token(1).id()));
+}
+
 /// Whoever had the key and saw an id could make a text with a true MAC; its hash is not the one that was kept.
 #[test]
 fn another_secret_under_a_known_id_is_forged() {
@@ -179,11 +203,9 @@ fn a_table_is_bounded_and_its_key_is_one() {
 
 fn principal(role: Role, tenant: Option<&str>, prefix: Option<&str>) -> Principal {
     Principal {
-        token: None,
-        actor: "someone".to_owned(),
-        role,
         tenant: tenant.map(str::to_owned),
         prefix: prefix.map(str::to_owned),
+        ..Principal::new("someone", role)
     }
 }
 
@@ -223,6 +245,7 @@ fn request(role: Role, tenant: Option<&str>, prefix: Option<&str>) -> TokenReque
         role,
         tenant: tenant.map(str::to_owned),
         prefix: prefix.map(str::to_owned),
+        expires_at: None,
     }
 }
 

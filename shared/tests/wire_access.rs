@@ -26,6 +26,7 @@ fn row() -> TokenRow {
         role: Role::Service,
         tenant: None,
         prefix: Some("eu:".to_owned()),
+        expires_at: None,
         name: "gateway".to_owned(),
     }
 }
@@ -59,13 +60,14 @@ fn view() -> TokenView {
         role: Role::Service,
         tenant: None,
         prefix: Some("eu:".to_owned()),
+        expires_at: None,
         created_at: 1_700_000_000_000,
         created_by: "alice".to_owned(),
         last_used: None,
     }
 }
 
-const VIEW: &str = r#""id":"AQEBAQEBAQEBAQEB","name":"gateway","role":"service","tenant":null,"prefix":"eu:","created_at":1700000000000,"created_by":"alice","last_used":null"#;
+const VIEW: &str = r#""id":"AQEBAQEBAQEBAQEB","name":"gateway","role":"service","tenant":null,"prefix":"eu:","expires_at":null,"created_at":1700000000000,"created_by":"alice","last_used":null"#;
 
 #[test]
 fn the_tokens_between_objects() {
@@ -91,11 +93,26 @@ fn the_tokens_of_the_operator_api() {
         role: Role::Tenant,
         tenant: Some("acme".to_owned()),
         prefix: None,
+        expires_at: None,
     };
     is_written_as(
         &request,
         r#"{"name":"acme","role":"tenant","tenant":"acme"}"#,
     );
+    let expires_at = Some(EpochMs(7));
+    is_written_as(
+        &TokenRequest {
+            expires_at,
+            ..request
+        },
+        r#"{"name":"acme","role":"tenant","tenant":"acme","expires_at":7}"#,
+    );
+    let row = TokenRow {
+        expires_at,
+        ..row()
+    };
+    let text = serde_json::to_string(&row).unwrap();
+    assert!(text.contains(r#""prefix":"eu:","expires_at":7"#), "{text}");
     let unknown = r#"{"name":"acme","role":"tenant","tenant":"acme","scope":"all"}"#;
     assert!(serde_json::from_str::<TokenRequest>(unknown).is_err());
     let role = r#"{"name":"acme","role":"root"}"#;
@@ -156,6 +173,7 @@ fn record() -> AuditRecord {
         previous: "ab".to_owned(),
         at: 1_700_000_000_000,
         actor: "alice".to_owned(),
+        token: None,
         role: Some(Role::Editor),
         action: "tenant.patch".to_owned(),
         target: "acme".to_owned(),
@@ -206,6 +224,7 @@ fn the_records_of_the_audit_log() {
 fn the_hash_of_a_record() {
     let author = Author {
         actor: "alice".to_owned(),
+        token: None,
         role: Some(Role::Editor),
         why: Some("as agreed".to_owned()),
     };

@@ -224,6 +224,7 @@ async fn an_error_is_a_problem_and_is_not_thrown() {
         role: Role::Tenant,
         tenant: Some("acme".to_owned()),
         prefix: None,
+        expires_at: None,
     };
     let bound = workerd.client(0).unwrap().make_token(&bound).await.unwrap();
     let own = call(&caller, "check", json!([bound.token, spend(1)])).await;

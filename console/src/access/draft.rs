@@ -3,6 +3,7 @@
 use weir_shared::access::grant::NewToken;
 use weir_shared::access::role::Role;
 use weir_shared::invalid::{Fault, Invalid};
+use weir_shared::units::EpochMs;
 use weir_shared::wire::access::TokenRequest;
 
 /// What is typed.
@@ -16,7 +17,20 @@ pub struct TokenDraft {
     pub tenant: String,
     /// How the names begin that it may name.
     pub prefix: String,
+    /// The days that it is valid, as one of [`EXPIRIES`] has them.
+    pub expiry: String,
 }
+
+/// How long a new token may be valid: the days, and what is said of them.
+pub const EXPIRIES: [(&str, &str); 5] = [
+    ("", "until it is revoked"),
+    ("1", "1 day"),
+    ("30", "30 days"),
+    ("90", "90 days"),
+    ("365", "1 year"),
+];
+
+const DAY_MS: u64 = 24 * 3_600_000;
 
 /// What is wrong with a draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +51,7 @@ impl TokenDraft {
     ///
     /// # Errors
     /// The first thing that is wrong.
-    pub fn request(&self) -> Result<TokenRequest, DraftFault> {
+    pub fn request(&self, now: EpochMs) -> Result<TokenRequest, DraftFault> {
         let Some(role) = self.role() else {
             return Err(DraftFault {
                 field: "/role".to_owned(),
@@ -53,6 +67,11 @@ impl TokenDraft {
             role,
             tenant: said(&self.tenant, Role::Tenant),
             prefix: said(&self.prefix, Role::Service),
+            expires_at: self
+                .expiry
+                .parse::<u64>()
+                .ok()
+                .map(|days| now.plus(days * DAY_MS)),
         };
         match NewToken::try_from(request.clone()) {
             Ok(_) => Ok(request),
@@ -84,6 +103,7 @@ mod tests {
             role: role.to_owned(),
             tenant: tenant.to_owned(),
             prefix: prefix.to_owned(),
+            expiry: String::new(),
         }
     }
 
@@ -95,10 +115,25 @@ mod tests {
             (draft("s", "service", "acme", "eu:"), None, Some("eu:")),
             (draft("s", "service", "acme", " "), None, None),
         ] {
-            let request = draft.request().unwrap();
+            let request = draft.request(EpochMs(0)).unwrap();
             assert_eq!(request.name, draft.name.trim());
             assert_eq!(request.tenant.as_deref(), tenant);
             assert_eq!(request.prefix.as_deref(), prefix);
+        }
+    }
+
+    #[test]
+    fn a_token_expires_so_many_days_from_now_or_never() {
+        let expires_at = |expiry: &str| {
+            let draft = TokenDraft {
+                expiry: expiry.to_owned(),
+                ..draft("ops", "viewer", "", "")
+            };
+            draft.request(EpochMs(1_000)).unwrap().expires_at
+        };
+        assert_eq!(expires_at("30"), Some(EpochMs(1_000 + 2_592_000_000)));
+        for (expiry, _) in EXPIRIES {
+            assert_eq!(expires_at(expiry).is_none(), expiry.is_empty());
         }
     }
 
@@ -123,7 +158,7 @@ mod tests {
                 "128",
             ),
         ] {
-            let fault = draft.request().unwrap_err();
+            let fault = draft.request(EpochMs(0)).unwrap_err();
             assert_eq!(fault.field, field, "{draft:?}");
             assert!(fault.message.contains(part), "{}", fault.message);
         }

@@ -62,6 +62,7 @@ mod tests {
             role,
             tenant: tenant.map(str::to_owned),
             prefix: prefix.map(str::to_owned),
+            expires_at: None,
             created_at: 1,
             created_by: BOOTSTRAP.to_owned(),
             last_used: None,

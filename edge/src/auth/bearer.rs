@@ -52,7 +52,8 @@ impl Tokens<'_> {
         if was_verified(text) {
             let region = self.region().await?;
             let revision = self.table(&region).await?.map(|table| table.revision());
-            if let Some(bearer) = revision.and_then(|revision| verified(text, revision)) {
+            let bearer = revision.and_then(|revision| verified(text, revision));
+            if let Some(bearer) = bearer.filter(|bearer| !bearer.principal.has_expired(now())) {
                 used(self.handles, &region, &bearer.id, now())?;
                 return Ok(bearer);
             }
@@ -71,7 +72,7 @@ impl Tokens<'_> {
         let region = self.region().await?;
         let table = self.table(&region).await?;
         let table = table.ok_or_else(nobody_knows)?;
-        let opened = match table.open(text) {
+        let opened = match table.open(text, now()) {
             Err(Refusal::Unknown { id }) => {
                 let later = access_with(self.handles, &region, &id).await?;
                 later.as_ref().and_then(|table| bearer_of(table, text))
@@ -177,13 +178,16 @@ pub fn token_of(authorization: &str) -> Option<&str> {
 /// Whether a text is no token of this deployment, as far as that can be told without asking anyone.
 fn is_garbage(text: &str) -> bool {
     match any_access() {
-        Some(table) => matches!(table.open(text), Err(Refusal::Malformed | Refusal::Forged)),
+        Some(table) => matches!(
+            table.open(text, now()),
+            Err(Refusal::Malformed | Refusal::Forged)
+        ),
         None => !is_token(text),
     }
 }
 
 fn bearer_of(table: &AccessTable, text: &str) -> Option<Rc<Bearer>> {
-    let (token, principal) = table.open(text).ok()?;
+    let (token, principal) = table.open(text, now()).ok()?;
     let bearer = Bearer {
         id: token.id().to_owned(),
         principal: Rc::new(principal.clone()),

@@ -26,10 +26,7 @@ pub fn rearmed(env: &Env) -> bool {
 pub fn principal() -> Principal {
     Principal {
         token: Some(BOOTSTRAP.to_owned()),
-        actor: BOOTSTRAP.to_owned(),
-        role: Role::Admin,
-        tenant: None,
-        prefix: None,
+        ..Principal::new(BOOTSTRAP, Role::Admin)
     }
 }
 

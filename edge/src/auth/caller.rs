@@ -28,12 +28,6 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// What the audit log calls it.
-    #[must_use]
-    pub fn actor(&self) -> &str {
-        &self.principal.actor
-    }
-
     /// What a live socket keeps of it.
     #[must_use]
     pub fn live_holder(&self) -> LiveHolder {
@@ -47,7 +41,10 @@ impl Caller {
             name: principal.token.as_ref().unwrap_or(&principal.actor).clone(),
             role: principal.role,
             session,
-            expires_at: self.session.as_ref().map(|reply| EpochMs(reply.expires_at)),
+            expires_at: match &self.session {
+                Some(reply) => Some(EpochMs(reply.expires_at)),
+                None => principal.expires_at,
+            },
         }
     }
 

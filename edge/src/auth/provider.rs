@@ -89,13 +89,7 @@ pub async fn identity(
     if !is_signed(handles, &url, &assertion).await? {
         return Ok(None);
     }
-    let principal = Principal {
-        token: None,
-        actor: identity.actor,
-        role: provider.role,
-        tenant: None,
-        prefix: None,
-    };
+    let principal = Principal::new(&identity.actor, provider.role);
     Ok(Some((principal, identity.expires_at)))
 }
 

@@ -24,11 +24,7 @@ pub fn record(
     outcome: Outcome,
 ) -> AppendAudit {
     AppendAudit {
-        author: Author {
-            actor: by.map_or_else(String::new, |by| by.actor.clone()),
-            role: by.map(|by| by.role),
-            why: None,
-        },
+        author: by.map(Author::from).unwrap_or_default(),
         action: action.name().to_owned(),
         target: target.to_owned(),
         before: Value::Null,

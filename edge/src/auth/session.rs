@@ -4,7 +4,6 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use weir_shared::access::session::{Session, cookie_name};
 use weir_shared::access::table::AccessTable;
-use weir_shared::limits::SESSION_MS;
 use weir_shared::units::EpochMs;
 use worker::Request;
 
@@ -29,9 +28,10 @@ pub fn open(
 ) -> Result<(String, Session), Failure> {
     let mut id = [0; ID_BYTES];
     getrandom::fill(&mut id).map_err(|error| Failure::Internal(error.to_string()))?;
-    let session = Session::new(token.to_owned(), URL_SAFE_NO_PAD.encode(id), now);
+    let session = Session::new(token.to_owned(), URL_SAFE_NO_PAD.encode(id), now)
+        .ending_with(table.principal(token, now));
     let text = session.seal(table.seals()).ok_or_else(nobody_knows)?;
-    let max_age_s = SESSION_MS / 1_000;
+    let max_age_s = session.expires_at.since(now) / 1_000;
     let name = name(request);
     let cookie = format!("{name}={text}; Max-Age={max_age_s}; {ATTRIBUTES}");
     Ok((cookie, session))

@@ -135,7 +135,7 @@ impl Visitor<'_> {
             let open = tokens.bootstrap_open(&region).await?;
             open.then(bootstrap::principal)
         } else {
-            match table.principal(&session.token) {
+            match table.principal(&session.token, now()) {
                 Some(principal) => Some(principal.clone()),
                 None => self.newer(&region, &session.token).await?,
             }
@@ -157,7 +157,7 @@ impl Visitor<'_> {
     /// Whose a token is that is newer than the table, if it is one.
     async fn newer(&self, region: &str, id: &str) -> Result<Option<Principal>, Failure> {
         let later = access_with(self.handles, region, id).await?;
-        Ok(later.and_then(|table| table.principal(id).cloned()))
+        Ok(later.and_then(|table| table.principal(id, now()).cloned()))
     }
 
     /// Who an identity provider says it is.

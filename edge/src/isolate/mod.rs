@@ -156,6 +156,9 @@ pub fn known<R>(
         } = &mut *isolate;
         let view = regions.get_mut(&region).filter(|view| view.is_fresh(now))?;
         let bearer = verified.as_ref()?.get(token, view.tokens.revision())?;
+        if bearer.principal.has_expired(now) {
+            return None;
+        }
         step(view, &region, &bearer)
     })
 }

@@ -35,7 +35,7 @@ impl Attendance<'_> {
         let valid = if holder.name == BOOTSTRAP {
             self.rearmed || table.bootstrap()
         } else {
-            let principal = table.principal(&holder.name);
+            let principal = table.principal(&holder.name, self.now);
             principal.is_some_and(|principal| principal.role == holder.role)
         };
         valid && !ended(table, holder)

@@ -2,7 +2,9 @@
 
 use crate::access::role::Role;
 use crate::invalid::{Fault, Invalid};
+use crate::limits::JSON_INTEGER_MAX;
 use crate::policy::name::{label, tenant_name};
+use crate::units::EpochMs;
 use crate::wire::access::{TokenRequest, TokenRow};
 
 /// Who asks, and for whom it may speak.
@@ -18,17 +20,46 @@ pub struct Principal {
     pub tenant: Option<String>,
     /// How the names begin that it may name, with [`Role::Service`].
     pub prefix: Option<String>,
+    /// From when on its token opens nothing; `None` for one that is valid until it is revoked.
+    pub expires_at: Option<EpochMs>,
 }
 
 impl Principal {
+    /// Whether its token has expired.
+    ///
+    /// ```
+    /// use weir_shared::access::grant::Principal;
+    /// use weir_shared::access::role::Role;
+    /// use weir_shared::units::EpochMs;
+    /// let expires_at = Some(EpochMs(60_000));
+    /// let guest = Principal { expires_at, ..Principal::new("guest", Role::Viewer) };
+    /// assert!(!guest.has_expired(EpochMs(59_999)) && guest.has_expired(EpochMs(60_000)));
+    /// ```
+    #[must_use]
+    pub fn has_expired(&self, now: EpochMs) -> bool {
+        self.expires_at.is_some_and(|end| end <= now)
+    }
+
+    /// One that has no token, may name no tenant in particular, and does not expire.
+    #[must_use]
+    pub fn new(actor: &str, role: Role) -> Self {
+        Self {
+            token: None,
+            actor: actor.to_owned(),
+            role,
+            tenant: None,
+            prefix: None,
+            expires_at: None,
+        }
+    }
+
     /// Whether it may decide in the name of a tenant, or, with `None`, of nobody in particular.
     ///
     /// ```
     /// use weir_shared::access::grant::Principal;
     /// use weir_shared::access::role::Role;
     /// let prefix = Some("eu:".to_owned());
-    /// let actor = "gateway".to_owned();
-    /// let bound = Principal { token: None, actor, role: Role::Service, tenant: None, prefix };
+    /// let bound = Principal { prefix, ..Principal::new("gateway", Role::Service) };
     /// assert!(bound.may_name(Some("eu:acme")));
     /// assert!(!bound.may_name(Some("us:acme")) && !bound.may_name(None));
     /// ```
@@ -55,6 +86,7 @@ impl From<&TokenRow> for Principal {
             role: row.role,
             tenant: row.tenant.clone(),
             prefix: row.prefix.clone(),
+            expires_at: row.expires_at,
         }
     }
 }
@@ -70,6 +102,30 @@ pub struct NewToken {
     pub tenant: Option<String>,
     /// How the names begin that it may name: with [`Role::Service`] only.
     pub prefix: Option<String>,
+    /// From when on it opens nothing.
+    pub expires_at: Option<EpochMs>,
+}
+
+impl NewToken {
+    /// The same, if it does not expire before it is made.
+    ///
+    /// # Errors
+    /// `/expires_at`, when that is not behind `now`.
+    pub fn made_at(self, now: EpochMs) -> Result<Self, Invalid> {
+        match self.expires_at {
+            Some(end) if end <= now => Err(out_of_range(end, now.plus(1))),
+            _ => Ok(self),
+        }
+    }
+}
+
+fn out_of_range(got: EpochMs, min: EpochMs) -> Invalid {
+    let fault = Fault::OutOfRange {
+        got: got.to_string(),
+        min: min.to_string(),
+        max: JSON_INTEGER_MAX.to_string(),
+    };
+    Invalid::new("/expires_at", fault)
 }
 
 impl TryFrom<TokenRequest> for NewToken {
@@ -81,7 +137,11 @@ impl TryFrom<TokenRequest> for NewToken {
             role,
             tenant,
             prefix,
+            expires_at,
         } = request;
+        if let Some(end) = expires_at.filter(|end| end.0 > JSON_INTEGER_MAX) {
+            return Err(out_of_range(end, EpochMs(0)));
+        }
         label(&name).map_err(|fault| Invalid::new("/name", fault))?;
         if name == crate::wire::access::BOOTSTRAP {
             let fault = Fault::Duplicate { got: name };
@@ -109,6 +169,7 @@ impl TryFrom<TokenRequest> for NewToken {
             role,
             tenant,
             prefix,
+            expires_at,
         })
     }
 }

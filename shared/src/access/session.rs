@@ -3,6 +3,7 @@
 //! ([`super::ended`]) or all sessions are ended, by a newer key.
 
 use super::ended::EndedSessions;
+use super::grant::Principal;
 use super::seal::{Opened, SealKeys};
 use crate::limits::{SESSION_EARLY_MS_MAX, SESSION_MS};
 use crate::units::EpochMs;
@@ -73,6 +74,16 @@ impl Session {
             token,
             id,
             expires_at: now.plus(SESSION_MS),
+        }
+    }
+
+    /// The same, ending with its token where that expires sooner.
+    #[must_use]
+    pub fn ending_with(self, principal: Option<&Principal>) -> Self {
+        let end = principal.and_then(|principal| principal.expires_at);
+        Self {
+            expires_at: end.map_or(self.expires_at, |end| end.min(self.expires_at)),
+            ..self
         }
     }
 

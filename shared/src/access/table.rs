@@ -41,23 +41,26 @@ impl AccessTable {
     ///
     /// # Errors
     /// Why it opens nothing.
-    pub fn open(&self, text: &str) -> Result<(Token, &Principal), Refusal> {
+    pub fn open(&self, text: &str, now: EpochMs) -> Result<(Token, &Principal), Refusal> {
         let token = Token::open(&self.key, text)?;
         let Some((hash, principal)) = self.tokens.get(token.id()) else {
             let id = token.id().to_owned();
             return Err(Refusal::Unknown { id });
         };
-        if token.has_hash(hash) {
-            Ok((token, principal))
-        } else {
-            Err(Refusal::Forged)
+        if !token.has_hash(hash) {
+            return Err(Refusal::Forged);
         }
+        if principal.has_expired(now) {
+            return Err(Refusal::Expired);
+        }
+        Ok((token, principal))
     }
 
-    /// Whose token the one of that id is.
+    /// Whose token the one of that id is, unless it has expired.
     #[must_use]
-    pub fn principal(&self, id: &str) -> Option<&Principal> {
-        self.tokens.get(id).map(|(_, principal)| principal)
+    pub fn principal(&self, id: &str, now: EpochMs) -> Option<&Principal> {
+        let (_, principal) = self.tokens.get(id)?;
+        (!principal.has_expired(now)).then_some(principal)
     }
 
     /// A MAC of `message` by the key of the tokens; `purpose` keeps one use apart from another.

@@ -76,6 +76,8 @@ pub enum Refusal {
     Malformed,
     /// This deployment did not make it.
     Forged,
+    /// It was valid, and is no more.
+    Expired,
     /// Made by this deployment, and not in the table: newer than the table, or revoked.
     Unknown {
         /// Its id.

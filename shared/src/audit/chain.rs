@@ -4,7 +4,8 @@
 use super::draft::Draft;
 use super::sha256_hex;
 use crate::json;
-use crate::limits::{AUDIT_PRUNE, AUDIT_RECORDS_MAX};
+use crate::limits::{AUDIT_KEPT_MS, AUDIT_PRUNE, AUDIT_RECORDS_MAX, AUDIT_YOUNG_RECORDS_MAX};
+use crate::units::EpochMs;
 use crate::wire::audit::{AuditFault, AuditHead, AuditRecord, AuditVerdict};
 
 /// A record as it is kept: its text, and the hash of that text.
@@ -28,6 +29,7 @@ pub fn append(head: &AuditHead, draft: Draft) -> Result<(Link, AuditHead), serde
         previous: head.hash.clone(),
         at: draft.at.0,
         actor: draft.author.actor,
+        token: draft.author.token,
         role: draft.author.role,
         action: draft.action,
         target: draft.target,
@@ -46,19 +48,41 @@ pub fn append(head: &AuditHead, draft: Draft) -> Result<(Link, AuditHead), serde
     Ok((Link { record, text, hash }, head))
 }
 
-/// Through which record a log is to be given up, as it has too many; `None` while it has not.
+/// Through which record a log is given up next: no sooner than it has more than are kept however old they are.
 ///
 /// ```
-/// use weir_shared::audit::chain::due_to_prune;
+/// use weir_shared::audit::chain::next_to_prune;
 /// use weir_shared::wire::audit::AuditHead;
 /// let head = AuditHead { sequence: 100_001, ..AuditHead::default() };
-/// assert_eq!(due_to_prune(&head), Some(1_000));
-/// assert_eq!(due_to_prune(&AuditHead { pruned: 1, ..head }), None);
+/// assert_eq!(next_to_prune(&head), Some(1_000));
+/// assert_eq!(next_to_prune(&AuditHead { pruned: 1, ..head }), None);
 /// ```
 #[must_use]
-pub fn due_to_prune(head: &AuditHead) -> Option<u64> {
-    let kept = head.sequence.saturating_sub(head.pruned);
-    (kept > AUDIT_RECORDS_MAX).then(|| head.pruned + AUDIT_PRUNE)
+pub fn next_to_prune(head: &AuditHead) -> Option<u64> {
+    (kept(head) > AUDIT_RECORDS_MAX).then(|| head.pruned + AUDIT_PRUNE)
+}
+
+/// Whether it is time: the newest of those that would go, of the time `at`, is old enough, or there are too many of any
+/// age.
+///
+/// ```
+/// use weir_shared::audit::chain::is_time_to_prune;
+/// use weir_shared::units::EpochMs;
+/// use weir_shared::wire::audit::AuditHead;
+/// let day_ms = 24 * 3_600_000;
+/// let head = AuditHead { sequence: 100_001, ..AuditHead::default() };
+/// assert!(is_time_to_prune(&head, EpochMs(0), EpochMs(90 * day_ms)));
+/// assert!(!is_time_to_prune(&head, EpochMs(1), EpochMs(90 * day_ms)));
+/// let head = AuditHead { sequence: 200_001, ..head };
+/// assert!(is_time_to_prune(&head, EpochMs(1), EpochMs(1)));
+/// ```
+#[must_use]
+pub fn is_time_to_prune(head: &AuditHead, at: EpochMs, now: EpochMs) -> bool {
+    now.since(at) >= AUDIT_KEPT_MS || kept(head) > AUDIT_YOUNG_RECORDS_MAX
+}
+
+fn kept(head: &AuditHead) -> u64 {
+    head.sequence.saturating_sub(head.pruned)
 }
 
 /// A record as it was found: whatever of it can be read.

@@ -5,20 +5,21 @@ use crate::algorithms::calendar::civil_from_days;
 use crate::wire::audit::AuditEntry;
 
 /// The names of the columns.
-pub const HEADER: &str = "sequence,time,actor,role,action,target,outcome,why,before,after,hash\r\n";
+pub const HEADER: &str =
+    "sequence,time,actor,token,role,action,target,outcome,why,before,after,hash\r\n";
 
 /// The line of a record.
 ///
 /// ```
 /// use weir_shared::audit::csv::line;
 /// let entry = serde_json::from_value(serde_json::json!({
-///     "sequence": 7, "previous": "", "at": 1_700_000_000_123_u64, "actor": "ada", "role": "editor",
+///     "sequence": 7, "previous": "", "at": 1_700_000_000_123_u64, "actor": "ada", "token": "AbCdEfGhIjKlMnOp", "role": "editor",
 ///     "action": "tenant.patch", "target": "acme", "before": null, "after": { "a": 1 }, "why": "say \"why\"",
 ///     "outcome": "done", "hash": "ab"
 /// })).unwrap();
 /// assert_eq!(
 ///     line(&entry),
-///     "7,2023-11-14T22:13:20.123Z,ada,editor,tenant.patch,acme,done,\"say \"\"why\"\"\",null,\"{\"\"a\"\":1}\",ab\r\n",
+///     "7,2023-11-14T22:13:20.123Z,ada,AbCdEfGhIjKlMnOp,editor,tenant.patch,acme,done,\"say \"\"why\"\"\",null,\"{\"\"a\"\":1}\",ab\r\n",
 /// );
 /// ```
 #[must_use]
@@ -30,6 +31,7 @@ pub fn line(entry: &AuditEntry) -> String {
         &record.sequence.to_string(),
         &time(record.at),
         &record.actor,
+        record.token.as_deref().unwrap_or_default(),
         role,
         &record.action,
         &record.target,
@@ -125,6 +127,6 @@ mod tests {
 
     #[test]
     fn the_header_names_every_cell_of_a_line() {
-        assert_eq!(HEADER.matches(',').count() + 1, 11);
+        assert_eq!(HEADER.matches(',').count() + 1, 12);
     }
 }

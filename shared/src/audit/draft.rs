@@ -23,10 +23,16 @@ impl Draft {
     /// A record of what `author` did, or tried to do, to `target`.
     #[must_use]
     pub fn new(author: Author, action: &str, target: &str, outcome: Outcome, at: EpochMs) -> Self {
-        let Author { actor, role, why } = author;
+        let Author {
+            actor,
+            token,
+            role,
+            why,
+        } = author;
         Self {
             author: Author {
                 actor: cut(&actor, NAME_BYTES_MAX),
+                token: token.map(|token| cut(&token, NAME_BYTES_MAX)),
                 role,
                 why: why.map(|why| why.chars().take(REASON_CHARACTERS_MAX).collect()),
             },
@@ -43,6 +49,18 @@ impl Draft {
     #[must_use]
     pub fn actor(&self) -> &str {
         &self.author.actor
+    }
+
+    /// What was done.
+    #[must_use]
+    pub fn action(&self) -> &str {
+        &self.action
+    }
+
+    /// What became of it.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
     }
 
     /// With what was there, and what is there now.

@@ -5,7 +5,7 @@ pub mod changes;
 pub mod csv;
 pub mod draft;
 pub mod export;
-pub mod gate;
+pub mod summary;
 pub mod tag;
 
 use sha2::{Digest, Sha256};

@@ -395,7 +395,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     (
         "AuditRecord",
         "A record; its hash covers the rest, the hash of the record before included.",
-        "sequence: integer, previous: string, at: integer, actor: string, role: Role?, \
+        "sequence: integer, previous: string, at: integer, actor: string, token?: string, role: Role?, \
          action: string, target: string, before: any, after: any, why: string?, \
          outcome: 'done' or 'refused', hash: string",
     ),
@@ -467,12 +467,12 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     (
         "TokenRequest",
         "A token to be made.",
-        "name: string, role: Role, tenant?: string, prefix?: string",
+        "name: string, role: Role, tenant?: string, prefix?: string, expires_at?: integer",
     ),
     (
         "TokenView",
         "A token, without what is secret about it.",
-        "id: string, name: string, role: Role, tenant: string?, prefix: string?, \
+        "id: string, name: string, role: Role, tenant: string?, prefix: string?, expires_at: integer?, \
          created_at: integer, created_by: string, last_used: integer?",
     ),
     (

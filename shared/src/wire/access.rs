@@ -105,6 +105,9 @@ pub struct TokenRow {
     /// How the names begin that it may name, with [`Role::Service`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
+    /// From when on it opens nothing, epoch milliseconds; absent where it is valid until it is revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<EpochMs>,
     /// What it is called, in the audit log too.
     pub name: String,
 }
@@ -137,6 +140,9 @@ pub struct TokenRequest {
     /// How the names begin that it may name; only with the role service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
+    /// From when on it opens nothing, epoch milliseconds; absent where it is valid until it is revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<EpochMs>,
 }
 
 /// A token as operators see it: nothing about it is secret.
@@ -152,6 +158,8 @@ pub struct TokenView {
     pub tenant: Option<String>,
     /// How the names begin that it may name.
     pub prefix: Option<String>,
+    /// From when on it opens nothing, epoch milliseconds; null where it is valid until it is revoked.
+    pub expires_at: Option<u64>,
     /// When it was made, epoch milliseconds.
     pub created_at: u64,
     /// By whom.

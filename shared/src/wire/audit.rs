@@ -3,19 +3,45 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::access::grant::Principal;
 use crate::access::role::Role;
 
 /// Who changes something.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
     /// The name of the token, `bootstrap`, or who an identity provider says it is.
     pub actor: String,
+    /// The id of its token, which nobody else ever has; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
     /// The role in which it acts; `None` for whoever has none, as before a login.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
     /// Why, in its words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+}
+
+impl Author {
+    /// One who has no token and no role.
+    #[must_use]
+    pub fn named(actor: &str) -> Self {
+        Self {
+            actor: actor.to_owned(),
+            ..Self::default()
+        }
+    }
+}
+
+impl From<&Principal> for Author {
+    fn from(by: &Principal) -> Self {
+        Self {
+            actor: by.actor.clone(),
+            token: by.token.clone(),
+            role: Some(by.role),
+            why: None,
+        }
+    }
 }
 
 /// What became of an action.
@@ -50,6 +76,9 @@ pub struct AuditRecord {
     pub at: u64,
     /// Who.
     pub actor: String,
+    /// The id of its token; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
     /// In which role; null without one.
     pub role: Option<Role>,
     /// What was done: see [`crate::audit::Action`].

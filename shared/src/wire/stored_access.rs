@@ -46,6 +46,7 @@ impl StoredToken {
             role: row.role,
             tenant: row.tenant,
             prefix: row.prefix,
+            expires_at: row.expires_at.map(|end| end.0),
             created_at: self.created_at.0,
             created_by: self.created_by.clone(),
             last_used,

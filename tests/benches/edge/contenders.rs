@@ -187,6 +187,7 @@ async fn prepare(weir: &Workerd) -> Result<Tokens> {
             role,
             tenant: tenant.map(str::to_owned),
             prefix: None,
+            expires_at: None,
         };
         Ok::<_, anyhow::Error>(bootstrap.make_token(&request).await?.token)
     };

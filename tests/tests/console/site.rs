@@ -58,6 +58,7 @@ impl Site {
             role,
             tenant: None,
             prefix: None,
+            expires_at: None,
         };
         self.client.make_token(&request).await.unwrap()
     }

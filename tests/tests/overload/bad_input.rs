@@ -101,6 +101,7 @@ async fn only_services_and_admins_report() {
             role,
             tenant: tenant.map(str::to_owned),
             prefix: prefix.map(str::to_owned),
+            expires_at: None,
         };
         let token = admin.make_token(&request).await.unwrap().token;
         let client = admin.with_token(&token);

@@ -171,17 +171,20 @@ async fn a_damaged_head_of_the_log_stops_no_change() {
     let mut workerd = start().await;
     let admin = workerd.client(0).unwrap();
     make_token(&admin, &service("one")).await.unwrap();
-    for damage in [
+    let damages = [
         "UPDATE audit_head SET hash = NULL",
         "UPDATE audit_head SET sequence = 1",
         "DELETE FROM audit_head",
-    ] {
+    ];
+    for (number, damage) in damages.into_iter().enumerate() {
         tamper(&mut workerd, |rows| {
             assert_eq!(rows.execute(damage, []).unwrap(), 1);
         })
         .await;
         let log = workerd.log().len();
-        make_token(&admin, &service("two")).await.unwrap();
+        make_token(&admin, &service(&format!("two-{number}")))
+            .await
+            .unwrap();
         assert!(
             workerd.log()[log..].contains("damaged row audit_head"),
             "{damage}"
@@ -233,11 +236,7 @@ fn fill(rows: &rusqlite::Connection) {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let mut insert = rows.prepare(insert).unwrap();
     while head.sequence < AUDIT_RECORDS_MAX {
-        let author = Author {
-            actor: "filler".to_owned(),
-            role: None,
-            why: None,
-        };
+        let author = Author::named("filler");
         let draft = Draft::new(author, "state.reset", "k", Outcome::Done, EpochMs(1));
         let (link, next) = append(&head, draft).unwrap();
         let record = &link.record;

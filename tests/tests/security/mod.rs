@@ -4,6 +4,8 @@ mod attendance;
 mod cookies;
 mod doors;
 mod endings;
+mod evidence;
+mod expiry;
 mod exports;
 mod framing;
 mod keys;
@@ -62,6 +64,7 @@ fn request(name: &str, role: Role) -> TokenRequest {
         role,
         tenant: None,
         prefix: None,
+        expires_at: None,
     }
 }
 

@@ -1,58 +1,21 @@
-//! Every route with every credential. What is meant stands here by hand: nothing is taken from the Worker's own table.
+//! Every route with every credential. The routes come from the Worker's own table, so that none is forgotten; whom each is
+//! meant for, the table's own test says a second time, by hand.
+
+use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::json;
+use weir_shared::access::endpoint::{Access, Endpoint, ROUTES, Route};
 use weir_shared::access::role::Role;
+use weir_shared::units::EpochMs;
+use weir_shared::wire::access::TokenRequest;
 use weir_tests::client::{Client, Credential, session_cookie};
+use weir_tests::clock::epoch_ms;
 use weir_tests::fixtures::LIMIT;
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{Setup, TOKEN};
 
-use crate::security::{SESSION, employ, of_tenant, policy, request};
-
-/// Each route with who is let in: `-` anyone, else the first letters of the roles (service, tenant, viewer, editor,
-/// admin). All others are refused: nobody and garbage with 401, another role with 403.
-const ROUTES: &str = "
-    POST   /v1/check                                     s t a
-    POST   /v1/check/batch                               s t a
-    POST   /v1/reserve                                   s t a
-    POST   /v1/settle                                    s t a
-    POST   /v1/report                                    s a
-    POST   /v1/guards/queries/acquire                    s t a
-    POST   /v1/guards/queries/renew                      s t a
-    POST   /v1/guards/queries/release                    s t a
-    GET    /v1/fairness                                  t a
-    GET    /metrics                                      v e a
-    GET    /healthz                                      -
-    GET    /openapi.json                                 -
-    GET    /                                             -
-    GET    /console                                      -
-    GET    /operator/v1/policy                           v e a
-    PUT    /operator/v1/policy                           e a
-    POST   /operator/v1/policy/preview                   v e a
-    GET    /operator/v1/tenants                          v e a
-    GET    /operator/v1/tenants/acme                     v e a
-    PATCH  /operator/v1/tenants/acme                     e a
-    DELETE /operator/v1/tenants/acme                     e a
-    GET    /operator/v1/fairness                         v e a
-    GET    /operator/v1/budgets                          v e a
-    GET    /operator/v1/budgets/tokens/windows           v e a
-    GET    /operator/v1/regions                          v e a
-    GET    /operator/v1/audit                            v e a
-    GET    /operator/v1/audit/verify                     v e a
-    GET    /operator/v1/audit/export                     v e a
-    GET    /operator/v1/series?meter=none                v e a
-    GET    /operator/v1/costs                            v e a
-    GET    /operator/v1/live                             v e a
-    POST   /operator/v1/reset                            e a
-    GET    /operator/v1/tokens                           a
-    POST   /operator/v1/tokens                           a
-    DELETE /operator/v1/tokens/AAAAAAAAAAAAAAAA          a
-    GET    /operator/v1/session                          v e a
-    POST   /operator/v1/session                          -
-    POST   /operator/v1/sessions/revoke                  a
-    DELETE /operator/v1/session                          v e a
-";
+use crate::security::{SESSION, TOKENS, await_status, employ, of_tenant, policy, request};
 
 /// Paths that nothing serves, whoever asks.
 const NOWHERE: [&str; 6] = [
@@ -67,47 +30,62 @@ const NOWHERE: [&str; 6] = [
 /// Paths at which sessions begin and end.
 const ENDING: [&str; 2] = [SESSION, "/operator/v1/sessions/revoke"];
 
+/// For how long the tokens that expire are valid: they are used once before.
+const VALID: Duration = Duration::from_secs(4);
+
 struct Row {
     method: Method,
-    path: &'static str,
-    letters: Vec<&'static str>,
+    path: String,
+    route: &'static Route,
 }
 
 impl Row {
     fn all() -> Vec<Self> {
-        let lines = ROUTES.lines().filter(|line| !line.trim().is_empty());
-        let row = |line: &'static str| {
-            let mut words = line.split_whitespace();
-            Self {
-                method: words.next().unwrap().parse().unwrap(),
-                path: words.next().unwrap(),
-                letters: words.collect(),
-            }
+        ROUTES.iter().map(Self::of).collect()
+    }
+
+    /// A request that the route serves.
+    fn of(route: &'static Route) -> Self {
+        let name = match (route.parameter(), route.path.starts_with(TOKENS)) {
+            (Some("guard"), _) => "queries",
+            (Some("id"), false) => "acme",
+            (Some("id"), true) => "AAAAAAAAAAAAAAAA",
+            (Some("name"), _) => "tokens",
+            (other, _) => other.unwrap_or_default(),
         };
-        lines.map(row).collect()
+        let mut path = match route.parameter() {
+            Some(parameter) => route.path.replace(&format!("{{{parameter}}}"), name),
+            None => route.path.to_owned(),
+        };
+        if route.endpoint == Endpoint::SeriesRead {
+            path.push_str("?meter=none");
+        }
+        Self {
+            method: route.method.name().parse().unwrap(),
+            path,
+            route,
+        }
     }
 
     /// What is due to a role, or with `None` to nobody: 200 for whoever is let in, whatever then becomes of the request.
     fn due(&self, role: Option<Role>) -> u16 {
-        let letter = match role {
-            _ if self.letters.contains(&"-") => return 200,
-            None => return 401,
-            Some(Role::Service) => "s",
-            Some(Role::Tenant) => "t",
-            Some(Role::Viewer) => "v",
-            Some(Role::Editor) => "e",
-            Some(Role::Admin) => "a",
-        };
-        if self.letters.contains(&letter) {
-            200
-        } else {
-            403
+        match (self.route.access, role) {
+            (Access::Public, _) => 200,
+            (_, None) => 401,
+            (access, Some(role)) if access.admits(role) => 200,
+            _ => 403,
         }
+    }
+
+    /// Whether it decides for the tenant that a request names.
+    fn names_a_tenant(&self) -> bool {
+        use Endpoint::{Check, GuardAcquire, Reserve};
+        matches!(self.route.endpoint, Check | Reserve | GuardAcquire)
     }
 
     async fn ask(&self, client: &Client) -> Reply {
         let mut asked = client
-            .request(self.method.clone(), self.path)
+            .request(self.method.clone(), &self.path)
             .header("origin", client.origin());
         if self.method != Method::GET {
             asked = asked.json(&json!({ "tenant": "acme", "limit": LIMIT, "key": "k" }));
@@ -133,28 +111,101 @@ impl Row {
     }
 }
 
+/// One of the role whose token has that name, for the tenant `acme` where it needs one.
+fn named(name: &str, role: Role) -> TokenRequest {
+    TokenRequest {
+        name: name.to_owned(),
+        role,
+        ..match role {
+            Role::Tenant => of_tenant("acme"),
+            _ => request(name, role),
+        }
+    }
+}
+
+/// A client with a token of each role.
+async fn staff(admin: &Client, kind: &str) -> Vec<(Role, Client, String)> {
+    let mut staff = Vec::new();
+    for role in Role::ALL {
+        let name = format!("{kind}-{}", role.name());
+        let (client, made) = employ(admin, &named(&name, role)).await;
+        staff.push((role, client, made.token));
+    }
+    staff
+}
+
+/// Credentials that open nothing: each of the roles with a token that was revoked, and with one that has expired.
+async fn former(admin: &Client) -> Vec<(String, Client)> {
+    let mut former = Vec::new();
+    for role in Role::ALL {
+        let name = format!("revoked-{}", role.name());
+        let (client, made) = employ(admin, &named(&name, role)).await;
+        let path = format!("{TOKENS}/{}", made.view.id);
+        let revoked = admin.send(admin.request(Method::DELETE, &path)).await;
+        assert_eq!(revoked.unwrap().status, 204);
+        former.push((name, client));
+    }
+    let expires_at = EpochMs(epoch_ms() + VALID.as_millis() as u64);
+    for role in Role::ALL {
+        let name = format!("expired-{}", role.name());
+        let token = TokenRequest {
+            expires_at: Some(expires_at),
+            ..named(&name, role)
+        };
+        let (client, made) = employ(admin, &token).await;
+        assert_eq!(made.view.expires_at, Some(expires_at.0));
+        if role.operates() {
+            let session = admin.anonymous().log_in(&made.token).await.unwrap().0;
+            former.push((format!("the session of {name}"), session));
+        }
+        former.push((name, client));
+    }
+    for (_, client) in &former {
+        await_status(client, |status| status == 401).await;
+    }
+    former
+}
+
+/// Texts that look like the token of an admin.
+fn forged(admin: &Client, token: &str, other: &str) -> Vec<(String, Client)> {
+    let (signed, mac) = token.rsplit_once('.').unwrap();
+    let (others, _) = other.rsplit_once('.').unwrap();
+    let last = if mac.ends_with('A') { "B" } else { "A" };
+    let turned = format!("{signed}.{}{last}", &mac[..mac.len() - 1]);
+    let (id, _) = token.split_once('.').unwrap();
+    let (_, secret) = others.split_once('.').unwrap();
+    [
+        ("another MAC", turned),
+        ("the MAC of another token", format!("{others}.{mac}")),
+        (
+            "the secret of another token",
+            format!("{id}.{secret}.{mac}"),
+        ),
+        ("no MAC", signed.to_owned()),
+        ("the id alone", id.to_owned()),
+    ]
+    .map(|(what, text)| (what.to_owned(), admin.with_token(&text)))
+    .into()
+}
+
 #[tokio::test]
 async fn every_route_lets_in_exactly_the_roles_that_are_meant() {
     let workerd = Setup::isolates(&["weur"]).start().await.unwrap();
     let root = workerd.client(0).unwrap();
     workerd.apply(&policy()).await.unwrap();
-    let mut staff = Vec::new();
-    for role in [Role::Service, Role::Viewer, Role::Editor] {
-        let (client, made) = employ(&root, &request(role.name(), role)).await;
-        staff.push((role, client, made.token));
-    }
-    let (client, made) = employ(&root, &of_tenant("acme")).await;
-    staff.push((Role::Tenant, client, made.token));
-    // Last: it retires the token that the deployment came with.
-    let (client, made) = employ(&root, &request("admin", Role::Admin)).await;
-    staff.push((Role::Admin, client, made.token));
-
-    let garbage = "x".repeat(TOKEN.len());
-    let nobody = [
-        ("no credential", root.anonymous()),
-        ("garbage", root.with_token(&garbage)),
-        ("the retired token", root.clone()),
+    // It retires the token that the deployment came with.
+    let (admin, made) = employ(&root, &request("first-admin", Role::Admin)).await;
+    let staff = staff(&admin, "live").await;
+    let mut nobody = vec![
+        ("no credential".to_owned(), root.anonymous()),
+        (
+            "garbage".to_owned(),
+            root.with_token(&"x".repeat(TOKEN.len())),
+        ),
+        ("the retired token".to_owned(), root.clone()),
     ];
+    nobody.extend(forged(&admin, &made.token, &staff[0].2));
+    nobody.extend(former(&admin).await);
     for row in Row::all() {
         for (who, client) in &nobody {
             row.assert(who, client, row.due(None)).await;
@@ -173,6 +224,37 @@ async fn every_route_lets_in_exactly_the_roles_that_are_meant() {
         }
     }
     sessions(&root, &staff).await;
+    bounded(&admin).await;
+}
+
+/// Who is bound to other tenants decides nothing for one that it may not name, whatever its role may do.
+async fn bounded(admin: &Client) {
+    let others = TokenRequest {
+        name: "other-tenant".to_owned(),
+        ..of_tenant("globex")
+    };
+    let elsewhere = TokenRequest {
+        prefix: Some("eu:".to_owned()),
+        ..request("other-prefix", Role::Service)
+    };
+    let mut asked = 0;
+    for token in [others, elsewhere] {
+        let (client, _) = employ(admin, &token).await;
+        if token.role == Role::Tenant {
+            let named = client.get("/v1/fairness?tenant=acme").await.unwrap();
+            assert_eq!(named.status, 403, "{}", named.text());
+        }
+        for row in Row::all() {
+            let who = &token.name;
+            if row.names_a_tenant() {
+                row.assert(who, &client, 403).await;
+                asked += 1;
+            } else if row.due(Some(token.role)) != 200 {
+                row.assert(who, &client, 403).await;
+            }
+        }
+    }
+    assert_eq!(asked, 6);
 }
 
 /// A browser's session is its token's on the operator plane, is none anywhere else, and changes nothing without the header
@@ -196,7 +278,7 @@ async fn sessions(root: &Client, staff: &[(Role, Client, String)]) {
         assert_eq!(out.status, 403, "a page of another site logs out");
         for row in Row::all()
             .into_iter()
-            .filter(|row| !ENDING.contains(&row.path) || row.method == Method::GET)
+            .filter(|row| !ENDING.contains(&row.path.as_str()) || row.method == Method::GET)
         {
             let operator = row.path.starts_with("/operator/");
             let due = if operator {
@@ -215,7 +297,7 @@ async fn sessions(root: &Client, staff: &[(Role, Client, String)]) {
         }
         for row in Row::all()
             .into_iter()
-            .filter(|row| ENDING.contains(&row.path))
+            .filter(|row| ENDING.contains(&row.path.as_str()))
         {
             let session = root.anonymous().log_in(token).await.unwrap().0;
             let who = format!("a session of {}", role.name());

@@ -3,14 +3,16 @@
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use weir_shared::access::role::Role;
+use weir_shared::units::EpochMs;
 use weir_shared::wire::access::TokenReply;
 
-use crate::access::draft::{DraftFault, TokenDraft};
+use crate::access::draft::{DraftFault, EXPIRIES, TokenDraft};
 use crate::access::roles::purpose;
 use crate::access::row::is_bootstrap;
 use crate::api::Client;
 use crate::api::error::ApiError;
 use crate::app::Console;
+use crate::clock::now_ms;
 use crate::components::dialog::Dialog;
 use crate::components::field::{SelectField, TextField};
 use crate::components::notice::{Notice, Severity};
@@ -37,6 +39,7 @@ struct Fields {
     role: RwSignal<String>,
     tenant: RwSignal<String>,
     prefix: RwSignal<String>,
+    expiry: RwSignal<String>,
     /// Whether it was tried: nobody is told of a fault in what they have not finished.
     tried: RwSignal<bool>,
     refused: RwSignal<Option<ApiError>>,
@@ -50,6 +53,7 @@ impl Fields {
             role: RwSignal::new(Role::Viewer.name().to_owned()),
             tenant: RwSignal::default(),
             prefix: RwSignal::default(),
+            expiry: RwSignal::default(),
             tried: RwSignal::new(false),
             refused: RwSignal::new(None),
             busy: RwSignal::new(false),
@@ -62,6 +66,7 @@ impl Fields {
             role: self.role.get(),
             tenant: self.tenant.get(),
             prefix: self.prefix.get(),
+            expiry: self.expiry.get(),
         }
     }
 
@@ -76,7 +81,7 @@ impl Fields {
                 message: refused.detail(),
             })
         });
-        self.draft().request().err().or(refused)
+        self.draft().request(now()).err().or(refused)
     }
 
     fn error_at(self, field: &'static str) -> Signal<Option<String>> {
@@ -93,6 +98,7 @@ fn Form(open: RwSignal<bool>, on_made: Callback<TokenReply>) -> impl IntoView {
     let fields = Fields::new();
     let role = Memo::new(move |_| fields.role.with(|role| Role::named(role)));
     let roles = Role::ALL.map(|role| (role.name().to_owned(), role.name().to_owned()));
+    let expiries = EXPIRIES.map(|(days, said)| (days.to_owned(), said.to_owned()));
     let submit = move |event: leptos::ev::SubmitEvent| {
         event.prevent_default();
         make(console, fields, on_made);
@@ -129,6 +135,8 @@ fn Form(open: RwSignal<bool>, on_made: Callback<TokenReply>) -> impl IntoView {
                 error=fields.error_at("/role")/>
             <p class="hint">{move || role.get().map(purpose)}</p>
             {bound}
+            <SelectField label="Valid" name="expiry" value=fields.expiry options=Signal::stored(expiries.to_vec())
+                error=fields.error_at("/expires_at")/>
             {refused}
             <div class="actions">
                 <button type="button" data-testid="cancel" on:click=move |_| open.set(false)>"Cancel"</button>
@@ -140,13 +148,17 @@ fn Form(open: RwSignal<bool>, on_made: Callback<TokenReply>) -> impl IntoView {
     }
 }
 
+fn now() -> EpochMs {
+    EpochMs(now_ms())
+}
+
 fn make(console: Console, fields: Fields, on_made: Callback<TokenReply>) {
     if fields.busy.get_untracked() {
         return;
     }
     fields.tried.set(true);
     fields.refused.set(None);
-    let Ok(request) = untrack(|| fields.draft().request()) else {
+    let Ok(request) = untrack(|| fields.draft().request(now())) else {
         return;
     };
     let ends = request.role == Role::Admin

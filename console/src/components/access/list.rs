@@ -99,6 +99,7 @@ fn Table(
                         <Head name="Last used" sort=Sort::Used query ask/>
                         <Head name="Made" sort=Sort::Made query ask/>
                         <th scope="col">"By"</th>
+                        <th scope="col">"Expires"</th>
                         <th scope="col"><span class="unseen">"Revoke"</span></th>
                     </tr>
                 </thead>
@@ -150,6 +151,10 @@ fn row(token: TokenView, revoking: RwSignal<Option<TokenView>>) -> AnyView {
         Some(at) => view! { <Age at=Signal::stored(at)/> }.into_any(),
         None => view! { <span class="muted">"never"</span> }.into_any(),
     };
+    let expires = match token.expires_at {
+        Some(at) => view! { <Time at=Signal::stored(at)/> }.into_any(),
+        None => view! { <span class="muted">"never"</span> }.into_any(),
+    };
     let label = format!("Revoke {}", token.name);
     let id = token.id.clone();
     let (name, role, scope) = (token.name.clone(), token.role.name(), scope(&token));
@@ -162,6 +167,7 @@ fn row(token: TokenView, revoking: RwSignal<Option<TokenView>>) -> AnyView {
             <td>{used}</td>
             <td><Time at=Signal::stored(created_at)/></td>
             <td>{created_by}</td>
+            <td>{expires}</td>
             <td class="figure">
                 <button type="button" data-testid="revoke" aria-label=label on:click=move |_| revoking.set(Some(token.clone()))>
                     "Revoke"

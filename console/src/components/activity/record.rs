@@ -28,6 +28,10 @@ pub fn RecordDetail(
         .why
         .clone()
         .map(|why| view! { <div><dt>"Reason"</dt><dd data-testid="reason">{why}</dd></div> });
+    let token = record
+        .token
+        .clone()
+        .map(|token| view! { <div><dt>"Token"</dt><dd data-testid="token"><code>{token}</code></dd></div> });
     let revision = revisions(record).map(|(was, is)| {
         let text = format!(
             "{} to {}",
@@ -61,7 +65,7 @@ pub fn RecordDetail(
     let rows = Signal::stored(rows);
     view! {
         <div class="record-detail">
-            <dl class="facts">{why}{revision}{tenant}</dl>
+            <dl class="facts">{why}{token}{revision}{tenant}</dl>
             {(!nothing).then(|| view! { <DifferenceTable rows/> })}
             <dl class="facts hashes">
                 <div><dt>"Hash"</dt><dd><code>{hash}</code></dd></div>

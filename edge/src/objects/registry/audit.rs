@@ -1,12 +1,14 @@
 //! The audit log: a row a record, and one row that says what the newest is and what was given up.
 
-use serde_json::{Value as Json, json};
-use weir_shared::audit::chain::{Found, Link, Verifier, append, due_to_prune};
+use weir_shared::audit::chain::{Found, Link, Verifier, append, is_time_to_prune, next_to_prune};
 use weir_shared::audit::draft::Draft;
+use weir_shared::audit::summary::{Summary, in_full_per_hour_max};
 use weir_shared::audit::{export, sha256_hex};
 use weir_shared::json;
 use weir_shared::limits::{AUDIT_PAGE_MAX, JSON_INTEGER_MAX};
+use weir_shared::units::EpochMs;
 use weir_shared::wire::audit::{AuditEntry, AuditHead, AuditRecord, AuditVerdict, Outcome};
+use weir_shared::wire::stored::read_row;
 use worker::console_error;
 
 use super::Registry;
@@ -21,62 +23,135 @@ use crate::objects::storage::{
 pub(super) const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS audit (sequence INTEGER PRIMARY KEY, at INTEGER, actor TEXT, action TEXT, \
      target TEXT, outcome TEXT, hash TEXT, body TEXT)",
+    "CREATE INDEX IF NOT EXISTS audit_by_actor ON audit (actor, outcome, at)",
+    "CREATE TABLE IF NOT EXISTS audit_summaries (name TEXT PRIMARY KEY, since INTEGER, body TEXT)",
     "CREATE TABLE IF NOT EXISTS audit_head (id INTEGER PRIMARY KEY, sequence INTEGER, hash TEXT, pruned INTEGER, \
      pruned_hash TEXT)",
 ];
+
+/// In which records of one actor are counted.
+const HOUR_MS: u64 = 3_600_000;
 
 /// The columns of a record, in the order in which they are read.
 const COLUMNS: &str = "sequence, at, actor, action, target, outcome, hash, body";
 
 impl Registry {
-    /// Writes changes and the record of them, all or nothing.
+    /// Writes changes and the record of them, all or nothing. Above what one actor has in full within an hour, the record is
+    /// a part of a summary.
+    ///
+    /// Answers the record's number; 0 for one that was summed up.
     pub(super) fn record(
         &self,
         draft: Draft,
         mut statements: Vec<Statement>,
     ) -> Result<u64, Refused> {
-        let (link, mut head) = append(&self.head()?, draft)?;
-        statements.push(insert(&link));
-        if let Some(through) = due_to_prune(&head) {
-            head.pruned_hash = self.hash_of(through)?;
-            head.pruned = through;
-            let delete = "DELETE FROM audit WHERE sequence <= ?";
-            statements.push((delete, vec![number(through)]));
-        }
+        let now = self.now()?;
+        let mut head = self.head()?;
+        statements.extend(self.sum_up_due(&mut head, now)?);
+        let sequence = if self.is_in_full(&draft, now)? {
+            let (link, next) = append(&head, draft)?;
+            statements.push(insert(&link));
+            head = next;
+            head.sequence
+        } else {
+            statements.push(self.sum_up(&draft)?);
+            0
+        };
+        statements.extend(self.prune(&mut head, now)?);
         statements.push(keep(&head));
         self.database.atomically(statements)?;
-        Ok(head.sequence)
+        Ok(sequence)
     }
 
-    /// Records what was refused, unless there were too many of late; `why` says so of the next one.
-    pub(super) fn record_refused(
-        &self,
-        draft: Draft,
-        before: Json,
-        mut why: Json,
-    ) -> Result<u64, Refused> {
-        let Some(left_out) = self.with(|memory, now| memory.gate.pass(now))? else {
-            return Ok(0);
+    /// Whether the log takes another record of that actor and outcome in full.
+    fn is_in_full(&self, draft: &Draft, now: EpochMs) -> Result<bool, Refused> {
+        let max = in_full_per_hour_max(draft.actor());
+        let query = "SELECT COUNT(*) FROM (SELECT 1 FROM audit WHERE actor = ? AND outcome = ? AND at > ? LIMIT ?)";
+        let values = vec![
+            draft.actor().into(),
+            draft.outcome().name().into(),
+            number(now.0.saturating_sub(HOUR_MS)),
+            number(max),
+        ];
+        let row = self.database.first(query, values)?;
+        Ok(row.and_then(|row| integer(row.first())).unwrap_or(0) < max)
+    }
+
+    /// Adds to the summary of what one actor does of one kind.
+    fn sum_up(&self, draft: &Draft) -> Result<Statement, Refused> {
+        let name = [draft.actor(), draft.action(), draft.outcome().name()].join("\u{1}");
+        let query = "SELECT body FROM audit_summaries WHERE name = ?";
+        let row = self.database.first(query, vec![name.as_str().into()])?;
+        let kept = row.as_deref().and_then(summary);
+        let summary = match kept {
+            Some(kept) => kept.with(draft)?,
+            None => Summary::of(draft)?,
         };
-        if left_out > 0 {
-            let said = std::mem::take(&mut why);
-            why = json!({ "refused": said, "left_out_before": left_out });
+        let insert = "INSERT OR REPLACE INTO audit_summaries (name, since, body) VALUES (?, ?, ?)";
+        let values = vec![
+            name.into(),
+            number(summary.since().0),
+            serde_json::to_string(&summary)?.into(),
+        ];
+        Ok((insert, values))
+    }
+
+    /// Makes records of the summaries that are due.
+    fn sum_up_due(&self, head: &mut AuditHead, now: EpochMs) -> Result<Vec<Statement>, Refused> {
+        let due = Summary::due_since(now).0;
+        let query = "SELECT body FROM audit_summaries WHERE since <= ? ORDER BY since, name";
+        let rows = self.database.rows(query, vec![number(due)])?;
+        let mut statements = Vec::new();
+        for summary in rows.iter().filter_map(|row| summary(row)) {
+            let (link, next) = append(head, summary.into_draft(now))?;
+            statements.push(insert(&link));
+            *head = next;
         }
-        self.record(draft.with_change(before, why), vec![])
+        if !rows.is_empty() {
+            let delete = "DELETE FROM audit_summaries WHERE since <= ?";
+            statements.push((delete, vec![number(due)]));
+        }
+        Ok(statements)
+    }
+
+    /// The log as it is when what is due was summed up.
+    fn settled(&self) -> Result<AuditHead, Refused> {
+        let mut head = self.head()?;
+        let mut statements = self.sum_up_due(&mut head, self.now()?)?;
+        if !statements.is_empty() {
+            statements.push(keep(&head));
+            self.database.atomically(statements)?;
+        }
+        Ok(head)
+    }
+
+    /// Gives up the oldest records when it is time.
+    fn prune(&self, head: &mut AuditHead, now: EpochMs) -> Result<Option<Statement>, Refused> {
+        let Some(through) = next_to_prune(head) else {
+            return Ok(None);
+        };
+        let at = "SELECT at FROM audit WHERE sequence = ?";
+        let row = self.database.first(at, vec![number(through)])?;
+        // What cannot be read is as old as any.
+        let at = row.and_then(|row| integer(row.first())).unwrap_or(0);
+        if !is_time_to_prune(head, EpochMs(at), now) {
+            return Ok(None);
+        }
+        head.pruned_hash = self.hash_of(through)?;
+        head.pruned = through;
+        let delete = "DELETE FROM audit WHERE sequence <= ?";
+        Ok(Some((delete, vec![number(through)])))
     }
 
     pub(super) fn append_audit(&self, call: AppendAudit) -> Result<Appended, Refused> {
         let now = self.now()?;
         let draft = Draft::new(call.author, &call.action, &call.target, call.outcome, now);
-        let sequence = match call.outcome {
-            Outcome::Done => self.record(draft.with_change(call.before, call.after), vec![])?,
-            Outcome::Refused => self.record_refused(draft, call.before, call.after)?,
-        };
+        let sequence = self.record(draft.with_change(call.before, call.after), vec![])?;
         Ok(Appended { sequence })
     }
 
     pub(super) fn read_audit(&self, call: ReadAudit) -> Result<AuditPage, Refused> {
-        let head = self.head()?;
+        let head = self.settled()?;
         let before = if call.before == 0 {
             JSON_INTEGER_MAX
         } else {
@@ -124,7 +199,7 @@ impl Registry {
     }
 
     pub(super) fn export_audit(&self, call: ExportAudit) -> Result<AuditLines, Refused> {
-        let head = self.head()?;
+        let head = self.settled()?;
         let limit = call.limit.clamp(1, AUDIT_PAGE_MAX);
         let rows = self.behind(call.after, limit)?;
         let more = rows.len() as u64 > limit;
@@ -147,7 +222,7 @@ impl Registry {
     }
 
     pub(super) fn verify_audit(&self, call: VerifyAudit) -> Result<AuditVerdict, Refused> {
-        let head = self.head()?;
+        let head = self.settled()?;
         let limit = call.limit.clamp(1, AUDIT_PAGE_MAX);
         let mut verifier = if call.after <= head.pruned {
             Verifier::behind(head.pruned, &head.pruned_hash)
@@ -233,6 +308,15 @@ fn insert(link: &Link) -> Statement {
         link.text.as_str().into(),
     ];
     (statement, values)
+}
+
+/// A summary that can be read; of another nothing is known but that it was.
+fn summary(row: &[Value]) -> Option<Summary> {
+    let read = text(row.first())
+        .ok_or_else(|| wrong_type("body"))
+        .and_then(read_row);
+    read.inspect_err(|damaged| report_damaged("audit_summaries", damaged))
+        .ok()
 }
 
 fn keep(head: &AuditHead) -> Statement {

@@ -134,6 +134,11 @@ pub struct CreateToken {
 pub enum Created {
     /// The token, this once.
     Done(TokenReply),
+    /// A token that is not revoked has that name, or Weir itself.
+    Taken {
+        /// The name.
+        name: String,
+    },
     /// There are as many as there may be.
     Full {
         /// How many that is.

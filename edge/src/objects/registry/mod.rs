@@ -11,7 +11,6 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use futures_util::future::join_all;
-use weir_shared::audit::gate::Gate;
 use weir_shared::clock::MonotonicClock;
 use weir_shared::invalid::Invalid;
 use weir_shared::limits::REFRESH_MS_MAX;
@@ -43,7 +42,6 @@ pub struct Registry {
 #[derive(Default)]
 struct Memory {
     clock: MonotonicClock,
-    gate: Gate,
     bootstrap: BootstrapUses,
     /// Whether the keys of what callers keep were seen to be whole.
     sealed: bool,

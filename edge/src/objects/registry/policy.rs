@@ -146,7 +146,7 @@ impl Registry {
                 (Saved::Invalid { field, message }, why)
             }
         };
-        self.record_refused(draft(Outcome::Refused), was, why)?;
+        self.record(draft(Outcome::Refused).with_change(was, why), vec![])?;
         Ok(saved)
     }
 
@@ -251,11 +251,7 @@ impl Registry {
             document: read_json(INITIAL.as_bytes())?,
             handovers: Handovers::new(),
         };
-        let author = Author {
-            actor: DEPLOYMENT.to_owned(),
-            role: None,
-            why: None,
-        };
+        let author = Author::named(DEPLOYMENT);
         let draft = Draft::new(
             author,
             Action::PolicyShip.name(),

@@ -79,11 +79,7 @@ impl Registry {
             return Ok(common);
         }
         let (common, _) = self.common_or_new()?;
-        let author = Author {
-            actor: DEPLOYMENT.to_owned(),
-            role: None,
-            why: None,
-        };
+        let author = Author::named(DEPLOYMENT);
         self.rotate(&common, author)?;
         self.with(|memory, _| memory.sealed = true)?;
         Ok(common)

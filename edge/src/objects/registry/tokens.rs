@@ -20,7 +20,7 @@ use weir_shared::wire::stored_access::StoredToken;
 
 use worker::console_error;
 
-use super::{Registry, parts};
+use super::{DEPLOYMENT, Registry, parts};
 use crate::objects::binding::{Address, call};
 use crate::objects::calls::{
     CreateToken, Created, ListTokens, ReadPolicy, RevokeToken, Revoked, Rules, TakeAccess,
@@ -68,6 +68,12 @@ struct Kept {
     body: Result<StoredToken, Damaged>,
 }
 
+/// Whether the audit log would take another for one of that name.
+fn is_taken(name: &str, kept: &[Kept]) -> bool {
+    let live = kept.iter().filter_map(|kept| kept.body.as_ref().ok());
+    name == BOOTSTRAP || name == DEPLOYMENT || live.into_iter().any(|token| token.row.name == name)
+}
+
 impl Registry {
     pub(super) async fn create_token(&self, call: CreateToken) -> Result<Created, Refused> {
         let now = self.now()?;
@@ -81,18 +87,33 @@ impl Registry {
                 now,
             )
         };
-        let new = match NewToken::try_from(call.token) {
+        let new = match NewToken::try_from(call.token).and_then(|new| new.made_at(now)) {
             Ok(new) => new,
             Err(refused) => {
                 let (field, message) = parts(refused);
                 let why = json!({ "refused": "invalid", "asked": asked, "field": field, "message": message });
-                self.record_refused(draft(Outcome::Refused, ""), Json::Null, why)?;
+                self.record(
+                    draft(Outcome::Refused, "").with_change(Json::Null, why),
+                    vec![],
+                )?;
                 return Ok(Created::Invalid { field, message });
             }
         };
-        if self.kept()?.len() >= TOKENS_MAX {
+        let kept = self.kept()?;
+        if is_taken(&new.name, &kept) {
+            let why = json!({ "refused": "taken", "asked": asked });
+            self.record(
+                draft(Outcome::Refused, "").with_change(Json::Null, why),
+                vec![],
+            )?;
+            return Ok(Created::Taken { name: new.name });
+        }
+        if kept.len() >= TOKENS_MAX {
             let why = json!({ "refused": "full", "asked": asked, "max": TOKENS_MAX });
-            self.record_refused(draft(Outcome::Refused, ""), Json::Null, why)?;
+            self.record(
+                draft(Outcome::Refused, "").with_change(Json::Null, why),
+                vec![],
+            )?;
             return Ok(Created::Full { max: TOKENS_MAX });
         }
         let (common, fresh) = self.common_or_new()?;
@@ -123,7 +144,7 @@ impl Registry {
         let kept = self.kept()?.into_iter().find(|kept| kept.id == call.id);
         let Some(kept) = kept else {
             let why = json!({ "refused": "unknown" });
-            self.record_refused(draft(Outcome::Refused), Json::Null, why)?;
+            self.record(draft(Outcome::Refused).with_change(Json::Null, why), vec![])?;
             return Ok(Revoked::Unknown);
         };
         let before = match &kept.body {
@@ -207,9 +228,8 @@ impl Registry {
             .sum();
         if let Some(uses) = self.with(|memory, now| memory.bootstrap.add(uses, now))? {
             let author = Author {
-                actor: BOOTSTRAP.to_owned(),
                 role: Some(Role::Admin),
-                why: None,
+                ..Author::named(BOOTSTRAP)
             };
             let action = Action::BootstrapUse.name();
             let draft = Draft::new(author, action, &call.region, Outcome::Done, now);
@@ -327,6 +347,7 @@ fn row(token: &Token, new: NewToken) -> TokenRow {
         role: new.role,
         tenant: new.tenant,
         prefix: new.prefix,
+        expires_at: new.expires_at,
         name: new.name,
     }
 }

@@ -41,11 +41,7 @@ impl<'a> Change<'a> {
             handles,
             action,
             target: caller.name.clone(),
-            author: Author {
-                actor: caller.actor().to_owned(),
-                role: Some(caller.principal.role),
-                why: None,
-            },
+            author: Author::from(&*caller.principal),
         };
         let header = request.headers().get(REASON_HEADER)?;
         let why = reason(header, &format!("/{REASON_HEADER}")).map_err(Failure::from);

@@ -31,7 +31,7 @@ pub async fn list(request: &Request, handles: &RequestHandles) -> Result<Respons
 /// Makes a token, whose text this answer alone has.
 ///
 /// # Errors
-/// 400 naming the field, 409 when there are as many as there may be, 413, 415, 503.
+/// 400 naming the field, 409 when the name is taken or there are as many as there may be, 413, 415, 503.
 pub async fn create(
     request: &mut Request,
     handles: &RequestHandles,
@@ -45,6 +45,11 @@ pub async fn create(
     };
     match registry(handles, &body).await? {
         Created::Done(reply) => reply::json(201, &reply),
+        Created::Taken { name } => Err(Failure::Conflict {
+            detail: format!(
+                "\"{name}\" is taken: the audit log tells live tokens apart by their names."
+            ),
+        }),
         Created::Full { max } => Err(Failure::Conflict {
             detail: format!("There are {max} tokens, as many as there may be: revoke one first."),
         }),
