@@ -39,14 +39,19 @@ pub(crate) fn for_builds() -> Result<Environment> {
 }
 
 /// What the tests need too.
-pub(crate) fn everything() -> Result<Environment> {
+pub(crate) fn for_tests() -> Result<Environment> {
     node::check_version()?;
     let browser = alone(browser::ensure)?;
     let environment = for_builds()?;
-    tools::ensure(&[&WASM_PACK, &NEXTEST])?;
-    environment
-        .with_tools(&[&WASM_PACK, &NEXTEST])?
-        .with_browser(&browser)
+    tools::ensure(&[&NEXTEST])?;
+    environment.with_tools(&[&NEXTEST])?.with_browser(&browser)
+}
+
+/// What a person needs who tests one part by hand.
+pub(crate) fn everything() -> Result<Environment> {
+    let environment = for_tests()?;
+    tools::ensure(&[&WASM_PACK])?;
+    environment.with_tools(&[&WASM_PACK])
 }
 
 /// Installs one thing at a time: two threads would install the same.

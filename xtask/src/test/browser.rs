@@ -1,33 +1,35 @@
 //! What runs in a browser: the state machines, and the console's components.
 
+use std::process::Command;
+
 use anyhow::Result;
 
 use super::workbench::Workbench;
 use crate::environment::Environment;
+use crate::paths;
 use crate::rust::WASM_TARGET;
 
-/// The same line that the README gives, less the search for programs: what is missing must fail, not be fetched. And less
-/// the unit tests, none of which runs in a browser.
-pub(super) fn run(
-    bench: &mut Workbench<'_>,
-    environment: &Environment,
-    (folder, program): (&str, &str),
-) -> Result<()> {
+/// As `wasm-pack test --headless --chrome` runs them, less the unit tests that it builds besides, none of which runs in a
+/// browser; and as the console is shipped: optimised, with its flags and without the time zones. All but the tests
+/// themselves is then compiled for the release already.
+pub(super) fn run(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
+    let mut compile = cargo(environment)?;
+    compile.arg("--no-run");
+    bench.compile(compile)?;
+    bench.test(cargo(environment)?)
+}
+
+fn cargo(environment: &Environment) -> Result<Command> {
     let mut cargo = environment.command("cargo")?;
-    // As wasm-pack does it next, to tell building from running.
-    cargo.args(["build", "--test", program, "--target", WASM_TARGET]);
-    cargo.args(["--package", &format!("weir-{folder}")]);
-    bench.compile(cargo)?;
-    let mut wasm_pack = environment.command("wasm-pack")?;
-    wasm_pack.args([
-        "test",
-        "--headless",
-        "--chrome",
-        "--mode",
-        "no-install",
-        folder,
-        "--test",
-        program,
-    ]);
-    bench.test(wasm_pack)
+    cargo.current_dir(paths::root().join("console"));
+    cargo.args(["test", "--profile", "console", "--target", WASM_TARGET]);
+    cargo.args(["--package", "weir-console", "--test", "web"]);
+    cargo.args(["--package", "weir-shared", "--test", "promises"]);
+    cargo.arg("--no-default-features");
+    cargo.env(
+        "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER",
+        "wasm-bindgen-test-runner",
+    );
+    cargo.env("WASM_BINDGEN_TEST_ONLY_WEB", "1");
+    Ok(cargo)
 }

@@ -16,7 +16,10 @@ const NATIVE: [&str; 5] = [
     "weir-console",
     "weir-tests",
 ];
-const WASM: [&str; 3] = ["weir-edge", "weir-shared", "weir-console"];
+/// `weir-shared` is a part of both, and linted as such.
+const WASM: [&str; 2] = ["weir-edge", CONSOLE];
+
+const CONSOLE: &str = "weir-console";
 
 pub(super) fn fmt(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
     // The names of the files: what is to change in them, `cargo fmt` knows.
@@ -33,7 +36,7 @@ pub(super) fn clippy_native(
     clippy(
         bench,
         environment.command("cargo")?,
-        &[],
+        &["--all-targets"],
         &chosen(&NATIVE, only),
     )
 }
@@ -43,13 +46,13 @@ pub(super) fn clippy_wasm(
     environment: &Environment,
     only: Option<&[&str]>,
 ) -> Result<()> {
-    let target = ["--target", WASM_TARGET];
-    clippy(
-        bench,
-        environment.command("cargo")?,
-        &target,
-        &chosen(&WASM, only),
-    )
+    let packages = chosen(&WASM, only);
+    let mut targets = vec!["--target", WASM_TARGET, "--lib", "--bins"];
+    if packages.contains(&CONSOLE) {
+        // Unit tests do not run as wasm.
+        targets.extend(["--test", "web"]);
+    }
+    clippy(bench, environment.command("cargo")?, &targets, &packages)
 }
 
 fn chosen<'a>(packages: &[&'a str], only: Option<&[&str]>) -> Vec<&'a str> {
@@ -60,14 +63,14 @@ fn chosen<'a>(packages: &[&'a str], only: Option<&[&str]>) -> Vec<&'a str> {
 fn clippy(
     bench: &mut Workbench<'_>,
     mut cargo: Command,
-    target: &[&str],
+    targets: &[&str],
     packages: &[&str],
 ) -> Result<()> {
     if packages.is_empty() {
         bench.say("nothing of this has changed");
         return Ok(());
     }
-    cargo.arg("clippy").args(target).arg("--all-targets");
+    cargo.arg("clippy").args(targets);
     cargo.args(selected(packages));
     cargo.args(["--", "--deny", "warnings"]);
     bench.compile(cargo)

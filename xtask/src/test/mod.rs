@@ -68,7 +68,7 @@ pub(crate) fn run(scope: Scope) -> Result<ExitCode> {
         Scope::Repeat { times, busy } => {
             let report = one_by_one(Step::EndToEnd.waits_for(), None)?;
             if report.is_success() {
-                repeat::run(&setup::everything()?, times, busy, &mut io::stdout())?;
+                repeat::run(&setup::for_tests()?, times, busy, &mut io::stdout())?;
             }
             report
         }
@@ -183,8 +183,7 @@ fn work(step: Step, changed: Option<&[&str]>, bench: &mut Workbench<'_>) -> Resu
             bench.build(|| build::build(Selection::BOTH, &environment))
         }
         Step::Deploy => deploy::dry_run(bench, &setup::for_builds()?),
-        Step::BrowserShared => browser::run(bench, &setup::everything()?, ("shared", "promises")),
-        Step::BrowserConsole => browser::run(bench, &setup::everything()?, ("console", "web")),
-        Step::EndToEnd => end_to_end::run(bench, &setup::everything()?, Retries::AsConfigured),
+        Step::Browser => browser::run(bench, &setup::for_tests()?),
+        Step::EndToEnd => end_to_end::run(bench, &setup::for_tests()?, Retries::AsConfigured),
     }
 }

@@ -13,13 +13,12 @@ pub(crate) enum Step {
     Native,
     Build,
     Deploy,
-    BrowserShared,
-    BrowserConsole,
+    Browser,
     EndToEnd,
 }
 
 impl Step {
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Tidy,
         Self::Fmt,
         Self::ClippyNative,
@@ -28,13 +27,12 @@ impl Step {
         Self::Native,
         Self::Build,
         Self::Deploy,
-        Self::BrowserShared,
-        Self::BrowserConsole,
+        Self::Browser,
         Self::EndToEnd,
     ];
 
     /// The order in which steps begin when several could: first what the longest way leads through.
-    pub(super) const BY_URGENCY: [Self; 11] = [
+    pub(super) const BY_URGENCY: [Self; 10] = [
         Self::Tidy,
         Self::EndToEnd,
         Self::Build,
@@ -42,8 +40,7 @@ impl Step {
         Self::Fmt,
         Self::Native,
         Self::ClippyNative,
-        Self::BrowserConsole,
-        Self::BrowserShared,
+        Self::Browser,
         Self::ClippyWasm,
         Self::Deploy,
     ];
@@ -67,8 +64,7 @@ impl Step {
             Self::Native => "native",
             Self::Build => "build",
             Self::Deploy => "deploy",
-            Self::BrowserShared => "browser-shared",
-            Self::BrowserConsole => "browser-console",
+            Self::Browser => "browser",
             Self::EndToEnd => "e2e",
         }
     }
@@ -83,8 +79,7 @@ impl Step {
             Self::Native => "native tests",
             Self::Build => "the Worker and the console for release",
             Self::Deploy => "wrangler accepts the deployment",
-            Self::BrowserShared => "the state machines in a browser",
-            Self::BrowserConsole => "the console's components in a browser",
+            Self::Browser => "the state machines and the console's components in a browser",
             Self::EndToEnd => "the built Worker on the real runtime, and the console on it",
         }
     }
@@ -93,7 +88,8 @@ impl Step {
     pub(super) fn waits_for(self) -> &'static [Self] {
         match self {
             Self::Native => &[Self::Compile],
-            Self::Deploy => &[Self::Build],
+            // The browser's are made of what the release is made of.
+            Self::Deploy | Self::Browser => &[Self::Build],
             Self::EndToEnd => &[Self::Build, Self::Compile],
             _ => &[],
         }
