@@ -30,6 +30,7 @@ pub mod tenant_name;
 pub mod tenants;
 pub mod time_range;
 pub mod toast;
+pub mod visible;
 
 #[cfg(target_arch = "wasm32")]
 pub mod app;

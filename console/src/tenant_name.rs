@@ -2,6 +2,8 @@
 
 use weir_shared::wire::accounting::{ANONYMOUS, OTHERS};
 
+use crate::visible::visible;
+
 /// Whom a row of counters belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TenantName<'a> {
@@ -24,11 +26,11 @@ impl<'a> TenantName<'a> {
     }
 
     /// What to show. A tenant may have the same name as a label: [`Self::kind`] and [`Self::note`] keep them apart.
-    pub fn label(self) -> &'a str {
+    pub fn label(self) -> String {
         match self {
-            Self::Named(name) => name,
-            Self::Others => "others",
-            Self::Anonymous => "no tenant",
+            Self::Named(name) => visible(name),
+            Self::Others => "others".to_owned(),
+            Self::Anonymous => "no tenant".to_owned(),
         }
     }
 
@@ -61,13 +63,14 @@ mod tests {
             ("acme", "acme", "tenant", false),
             (OTHERS, "others", "others", true),
             (ANONYMOUS, "no tenant", "anonymous", true),
+            ("ac\u{200b}me", "ac⟨U+200B⟩me", "tenant", false),
             ("others", "others", "tenant", false),
             ("no tenant", "no tenant", "tenant", false),
         ] {
             let name = TenantName::of(counted_as);
             assert_eq!(
                 (name.label(), name.kind(), name.note().is_some()),
-                (label, kind, noted)
+                (label.to_owned(), kind, noted)
             );
         }
     }

@@ -92,7 +92,7 @@ struct State {
     gone: watch::Sender<bool>,
 }
 
-/// Requests a second that are served: a bucket of half a second's.
+/// Requests a second that are served: a bucket of one second's, so that what comes late and at once is served.
 #[derive(Debug)]
 struct Capacity {
     per_s: Option<f64>,
@@ -106,7 +106,7 @@ impl Capacity {
             return true;
         };
         let gained = now.duration_since(self.at).as_secs_f64() * per_s;
-        self.left = (self.left + gained).min((per_s / 2.0).max(1.0));
+        self.left = (self.left + gained).min(per_s.max(1.0));
         self.at = now;
         let served = self.left >= 1.0;
         if served {

@@ -6,6 +6,7 @@ use weir_shared::wire::audit::{AuditRecord, Outcome};
 
 use crate::difference::{Row, of_changes, shown, words};
 use crate::format;
+use crate::visible::visible;
 
 /// Every action, with what it is called.
 pub const ACTIONS: [(Action, &str); 11] = [
@@ -39,7 +40,7 @@ pub fn target(record: &AuditRecord) -> String {
     if record.target.is_empty() {
         "the policy".to_owned()
     } else {
-        record.target.clone()
+        visible(&record.target)
     }
 }
 

@@ -7,6 +7,7 @@ use weir_shared::wire::preview::PreviewBody;
 
 use crate::address::Page;
 use crate::preview_rows::{Line, Way, lines, summary};
+use crate::visible::visible;
 
 /// Lines that are shown before the rest is asked for.
 const SHOWN: usize = 12;
@@ -76,7 +77,7 @@ fn row(line: Line) -> AnyView {
     let address = Page::Tenant(line.tenant.clone()).address();
     view! {
         <tr data-testid="preview-row" data-tenant=line.tenant.clone() data-way=line.way.word()>
-            <th scope="row"><a href=address>{line.tenant.clone()}</a></th>
+            <th scope="row"><a href=address>{visible(&line.tenant)}</a></th>
             <td>{line.what}</td>
             <td class="figure">{line.demand}</td>
             <td class="figure">{line.present}</td>

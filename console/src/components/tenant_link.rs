@@ -15,11 +15,11 @@ pub fn TenantLink(
     match name {
         TenantName::Named(_) => {
             let address = Page::Tenant(tenant.clone()).address();
-            view! { <a class="tenant-name" href=address data-testid="tenant-link">{tenant}</a> }
+            view! { <a class="tenant-name" href=address data-testid="tenant-link">{name.label()}</a> }
                 .into_any()
         }
         TenantName::Others | TenantName::Anonymous => view! {
-            <em class="tenant-name" title=name.note()>{name.label().to_owned()}</em>
+            <em class="tenant-name" title=name.note()>{name.label()}</em>
         }
         .into_any(),
     }

@@ -9,6 +9,7 @@ use crate::app::{use_goto, use_page};
 use crate::components::shell::Shell;
 use crate::components::tenant_page::TenantView;
 use crate::tenant::query::TenantQuery;
+use crate::visible::visible;
 
 /// The page.
 #[component]
@@ -25,7 +26,7 @@ pub fn TenantPage() -> impl IntoView {
             return view! { <NotFoundPage/> }.into_any();
         }
         view! {
-            <Shell title=name>
+            <Shell title=Signal::derive(move || name.with(|name| visible(name)))>
                 {move || {
                     let tenant = name.get();
                     view! { <TenantView tenant/> }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use rusqlite::Connection;
-use serde_json::Value;
+use serde_json::{Value, json};
+use weir_shared::audit::summary::in_full_per_hour_max;
 use weir_tests::client::Client;
 use weir_tests::storage::objects;
 
@@ -13,15 +14,17 @@ use super::{document, make_token, service, start, verdict};
 /// From the start of the changes to the kill.
 const KILL_AFTER_MS: [u64; 5] = [400, 900, 150, 650, 1_200];
 
-/// Changes policies and makes tokens until the deployment is gone; the revisions and ids that were answered.
-async fn change(client: Client) -> (BTreeSet<u64>, BTreeSet<String>) {
+/// Changes policies and makes tokens until the deployment is gone; the revisions and ids that were answered. Fewer than the
+/// audit log takes of one author in full.
+async fn change(client: Client, author: String) -> (BTreeSet<u64>, BTreeSet<String>) {
     let (mut revisions, mut ids) = (BTreeSet::new(), BTreeSet::new());
-    loop {
+    for number in 0..in_full_per_hour_max(&author) / 2 {
         match client.save_policy(&document()).await {
             Ok(saved) => revisions.insert(saved.revision().unwrap()),
             Err(_) => break,
         };
-        match make_token(&client, &service("gateway")).await {
+        let name = format!("{author}-{number}");
+        match make_token(&client, &service(&name)).await {
             Ok(made) => ids.insert(made.view.id),
             Err(_) => break,
         };
@@ -50,10 +53,15 @@ fn recorded(rows: &Connection, action: &str, pointer: &str) -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_and_its_record_survive_a_kill_together() {
     let mut workerd = start().await;
-    let admin = workerd.client(0).unwrap();
+    let mut admin = workerd.client(0).unwrap();
     let (mut revisions, mut ids) = (BTreeSet::new(), BTreeSet::new());
-    for after_ms in KILL_AFTER_MS {
-        let running = tokio::spawn(change(admin.clone()));
+    for (phase, after_ms) in KILL_AFTER_MS.into_iter().enumerate() {
+        let author = format!("admin-{phase}");
+        let own = json!({ "name": author, "role": "admin" });
+        let own = make_token(&admin, &own).await.unwrap();
+        ids.insert(own.view.id);
+        admin = admin.with_token(&own.token);
+        let running = tokio::spawn(change(admin.clone(), author));
         tokio::time::sleep(Duration::from_millis(after_ms)).await;
         workerd.kill_hard();
         let (saved, made) = running.await.unwrap();

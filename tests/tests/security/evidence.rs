@@ -22,7 +22,7 @@ async fn deployment() -> (Workerd, Client) {
 }
 
 async fn records(client: &Client, filter: &str) -> Vec<AuditEntry> {
-    let path = format!("/operator/v1/audit?page_size=500&{filter}");
+    let path = format!("/operator/v1/audit?limit=500&{filter}");
     let reply = client.get(&path).await.unwrap();
     let mut page: Value = reply.json().unwrap();
     serde_json::from_value(page["records"].take()).unwrap()
@@ -124,7 +124,7 @@ async fn an_editor_pushes_nothing_out_of_the_log_and_nothing_it_does_is_lost() {
     assert_eq!(summary.after["summed_up"], more);
     assert_eq!(summary.token.as_ref(), Some(&made.view.id));
     assert_eq!(summary.outcome, Outcome::Done);
-    assert!(summary.after["targets"].as_array().unwrap().len() >= 10);
+    assert_eq!(summary.after["targets"], json!([all[1].record.target]));
     let verdict = root.get("/operator/v1/audit/verify").await.unwrap();
     let verdict: AuditVerdict = verdict.json().unwrap();
     assert!(verdict.intact, "{verdict:?}");

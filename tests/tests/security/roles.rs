@@ -88,7 +88,10 @@ impl Row {
             .request(self.method.clone(), &self.path)
             .header("origin", client.origin());
         if self.method != Method::GET {
-            asked = asked.json(&json!({ "tenant": "acme", "limit": LIMIT, "key": "k" }));
+            asked = asked.json(&match self.route.endpoint {
+                Endpoint::GuardAcquire => json!({ "tenant": "acme" }),
+                _ => json!({ "tenant": "acme", "limit": LIMIT, "key": "k" }),
+            });
         }
         client.send(asked).await.unwrap()
     }

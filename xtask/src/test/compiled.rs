@@ -40,13 +40,33 @@ impl Choice {
             Self::EndToEnd => ("package(weir-tests)", "e2e"),
         }
     }
+
+    /// Which programs are compiled: first those that the longest way leads through, then all.
+    fn programs(self) -> &'static [&'static str] {
+        match self {
+            Self::Native => &[],
+            Self::EndToEnd => &["--test", "e2e"],
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::EndToEnd => "e2e",
+        }
+    }
 }
 
-/// Compiles all of them, and notes what was made.
-pub(super) fn compile(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
+/// Compiles them, and notes what was made.
+pub(super) fn compile(
+    bench: &mut Workbench<'_>,
+    environment: &Environment,
+    choice: Choice,
+) -> Result<()> {
     let nextest = |words: &[&str]| -> Result<Command> {
         let mut cargo = environment.command("cargo")?;
         cargo.arg("nextest").args(words).args(selected(&PACKAGES));
+        cargo.args(choice.programs());
         Ok(cargo)
     };
     bench.compile(nextest(&["run", "--no-run"])?)?;
@@ -57,10 +77,10 @@ pub(super) fn compile(bench: &mut Workbench<'_>, environment: &Environment) -> R
         "--message-format",
         "json",
     ];
-    note(binaries(), &mut nextest(&made)?)?;
+    note(binaries(choice), &mut nextest(&made)?)?;
     let mut metadata = environment.command("cargo")?;
     note(
-        workspace(),
+        workspace(choice),
         metadata.args(["metadata", "--format-version", "1"]),
     )
 }
@@ -71,12 +91,12 @@ fn note(file: PathBuf, command: &mut Command) -> Result<()> {
     fs::write(&file, text).with_context(|| format!("writing {}", file.display()))
 }
 
-fn binaries() -> PathBuf {
-    paths::local("test-binaries.json")
+fn binaries(choice: Choice) -> PathBuf {
+    paths::local(&format!("{}-binaries.json", choice.name()))
 }
 
-fn workspace() -> PathBuf {
-    paths::local("test-workspace.json")
+fn workspace(choice: Choice) -> PathBuf {
+    paths::local(&format!("{}-workspace.json", choice.name()))
 }
 
 /// A run of those tests, as they were compiled.
@@ -84,8 +104,8 @@ pub(super) fn run(environment: &Environment, choice: Choice, more: &[&str]) -> R
     let (filter, profile) = choice.filter();
     let mut cargo = environment.command("cargo")?;
     cargo.args(["nextest", "run", "--profile", profile]);
-    cargo.arg("--binaries-metadata").arg(binaries());
-    cargo.arg("--cargo-metadata").arg(workspace());
+    cargo.arg("--binaries-metadata").arg(binaries(choice));
+    cargo.arg("--cargo-metadata").arg(workspace(choice));
     cargo.args(["--filterset", filter]).args(more);
     Ok(cargo)
 }

@@ -27,6 +27,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
 
+use self::compiled::Choice;
 use self::end_to_end::Retries;
 use self::outcome::Outcome;
 use self::report::Report;
@@ -173,7 +174,8 @@ fn work(step: Step, changed: Option<&[&str]>, bench: &mut Workbench<'_>) -> Resu
         Step::Fmt => lints::fmt(bench, &setup::for_lints()?),
         Step::ClippyNative => lints::clippy_native(bench, &setup::for_lints()?, changed),
         Step::ClippyWasm => lints::clippy_wasm(bench, &setup::for_lints()?, changed),
-        Step::Compile => compiled::compile(bench, &setup::for_native()?),
+        Step::CompileEndToEnd => compiled::compile(bench, &setup::for_native()?, Choice::EndToEnd),
+        Step::Compile => compiled::compile(bench, &setup::for_native()?, Choice::Native),
         Step::Native => match changed {
             None => native::all(bench, &setup::for_native()?),
             Some(changed) => native::of_what_changed(bench, &setup::for_native()?, changed),

@@ -9,6 +9,7 @@ pub(crate) enum Step {
     Fmt,
     ClippyNative,
     ClippyWasm,
+    CompileEndToEnd,
     Compile,
     Native,
     Build,
@@ -18,11 +19,12 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Tidy,
         Self::Fmt,
         Self::ClippyNative,
         Self::ClippyWasm,
+        Self::CompileEndToEnd,
         Self::Compile,
         Self::Native,
         Self::Build,
@@ -32,10 +34,11 @@ impl Step {
     ];
 
     /// The order in which steps begin when several could: first what the longest way leads through.
-    pub(super) const BY_URGENCY: [Self; 10] = [
+    pub(super) const BY_URGENCY: [Self; 11] = [
         Self::Tidy,
         Self::EndToEnd,
         Self::Build,
+        Self::CompileEndToEnd,
         Self::Compile,
         Self::Fmt,
         Self::Native,
@@ -60,6 +63,7 @@ impl Step {
             Self::Fmt => "fmt",
             Self::ClippyNative => "clippy-native",
             Self::ClippyWasm => "clippy-wasm",
+            Self::CompileEndToEnd => "compile-e2e",
             Self::Compile => "compile",
             Self::Native => "native",
             Self::Build => "build",
@@ -75,7 +79,8 @@ impl Step {
             Self::Fmt => "the format of the sources",
             Self::ClippyNative => "lints of what runs natively",
             Self::ClippyWasm => "lints of what runs as wasm",
-            Self::Compile => "the tests that run natively",
+            Self::CompileEndToEnd => "the end-to-end tests",
+            Self::Compile => "all other tests that run natively",
             Self::Native => "native tests",
             Self::Build => "the Worker and the console for release",
             Self::Deploy => "wrangler accepts the deployment",
@@ -87,10 +92,11 @@ impl Step {
     /// The steps whose results this one works on.
     pub(super) fn waits_for(self) -> &'static [Self] {
         match self {
+            Self::Compile => &[Self::CompileEndToEnd],
             Self::Native => &[Self::Compile],
             // The browser's are made of what the release is made of.
             Self::Deploy | Self::Browser => &[Self::Build],
-            Self::EndToEnd => &[Self::Build, Self::Compile],
+            Self::EndToEnd => &[Self::Build, Self::CompileEndToEnd],
             _ => &[],
         }
     }
@@ -135,7 +141,7 @@ mod tests {
     fn what_the_end_to_end_tests_wait_for_does_not_step_back() {
         let urgent = Step::ALL.into_iter().filter(|step| step.is_urgent());
         let urgent: Vec<_> = urgent.map(Step::name).collect();
-        assert_eq!(urgent, ["compile", "build", "e2e"]);
+        assert_eq!(urgent, ["compile-e2e", "build", "e2e"]);
     }
 
     #[test]

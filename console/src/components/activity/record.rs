@@ -12,6 +12,7 @@ use crate::address::Page;
 use crate::app::Console;
 use crate::components::difference::DifferenceTable;
 use crate::format;
+use crate::visible::visible;
 
 /// One record, opened.
 #[component]
@@ -43,7 +44,7 @@ pub fn RecordDetail(
     let of_tenant = record.action.starts_with("tenant.") && !record.target.is_empty();
     let tenant = of_tenant.then(|| {
         let address = Page::Tenant(record.target.clone()).address();
-        view! { <div><dt>"Tenant"</dt><dd><a href=address>{record.target.clone()}</a></dd></div> }
+        view! { <div><dt>"Tenant"</dt><dd><a href=address>{visible(&record.target)}</a></dd></div> }
     });
     let previous = if record.previous.is_empty() {
         "none: it is the first".to_owned()

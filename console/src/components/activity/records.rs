@@ -13,6 +13,7 @@ use crate::activity::query::ActivityQuery;
 use crate::components::time::Time;
 use crate::format;
 use crate::query_address::within_page;
+use crate::visible::visible;
 
 /// The records of one page, newest first.
 #[component]
@@ -108,7 +109,7 @@ fn OneRecord(
                 </button>
             </th>
             <td class="when"><Time at/></td>
-            <td class="actor">{record.actor.clone()}{role}</td>
+            <td class="actor">{visible(&record.actor)}{role}</td>
             <td class="action">{label(&record.action)}</td>
             <td class="target">{target(&record)}</td>
             <td class="change">{summary(&record)}</td>

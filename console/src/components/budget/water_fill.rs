@@ -8,6 +8,7 @@ use crate::chart::scale::Tick;
 use crate::chart::series::Tone;
 use crate::components::spark::{Swatch, hatch};
 use crate::format;
+use crate::visible::visible;
 
 /// Vessels narrower than this part of the drawing have no name under them.
 const NAMED_WIDTH_MIN: f64 = 0.025;
@@ -119,8 +120,8 @@ fn name(vessel: &Vessel) -> Option<impl IntoView + use<>> {
     let shown = vessel.width >= NAMED_WIDTH_MIN;
     shown.then(|| {
         view! {
-            <span style:left=percent(vessel.left) style:width=percent(vessel.width) title=vessel.portion.tenant.clone()>
-                {vessel.portion.tenant.clone()}
+            <span style:left=percent(vessel.left) style:width=percent(vessel.width) title=visible(&vessel.portion.tenant)>
+                {visible(&vessel.portion.tenant)}
             </span>
         }
     })

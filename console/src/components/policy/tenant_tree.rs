@@ -10,6 +10,7 @@ use crate::components::field::unique_id;
 use crate::difference::words;
 use crate::format;
 use crate::policy::tenant_tree::{Branch, tree};
+use crate::visible::visible;
 
 /// Rows that are shown at first, and so many more at a time.
 const ROWS: usize = 100;
@@ -98,7 +99,7 @@ fn row(branch: &Branch) -> AnyView {
     view! {
         <tr data-testid="tree-row" data-tenant=branch.tenant.clone() data-depth=depth.to_string()>
             <th scope="row" class=format!("branch depth-{depth}")>
-                <a href=Page::Tenant(branch.tenant.clone()).address()>{branch.tenant.clone()}</a>
+                <a href=Page::Tenant(branch.tenant.clone()).address()>{visible(&branch.tenant)}</a>
                 {(depth > 0).then(|| view! { <span class="unseen">{format!(" (level {})", depth + 1)}</span> })}
             </th>
             <td>{by_rule(&branch.tier, "by rule")}</td>

@@ -241,7 +241,7 @@ fn Others(record: WindowRecord, own: String) -> impl IntoView {
     }
     listed.truncate(OTHERS_SHOWN);
     let line = move |one: WindowTenant| {
-        let label = TenantName::of(&one.tenant).label().to_owned();
+        let label = TenantName::of(&one.tenant).label();
         let name = if one.tenant == own {
             view! { <strong>{label}</strong> }.into_any()
         } else if label == one.tenant {
