@@ -28,15 +28,20 @@ fn limits() -> serde_json::Value {
     })
 }
 
-/// Everybody asks shortly before a boundary of the fixed windows, and on until shortly after it. Three times.
+/// Everybody asks shortly before a boundary of the fixed windows, and on until shortly after it. Three times, and again
+/// while the control has not doubled: on a busy machine not everybody comes in time.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_global_sliding_window_does_not_double_over_a_boundary_as_a_fixed_one_does() {
     const BEFORE_MS: u64 = 400;
     const BURST: Duration = Duration::from_millis(1_000);
+    const ROUNDS_MAX: usize = 10;
     let workerd = start(Setup::three_regions(), limits()).await;
     let clients = workerd.clients().unwrap();
     let (mut smooth_worst, mut hard_worst) = (0, 0);
-    for round in 0..3 {
+    for round in 0..ROUNDS_MAX {
+        if round >= 3 && doubled(hard_worst) {
+            break;
+        }
         // At least one window without demand, so that every key is as good as new.
         let start_ms = (epoch_ms() / WINDOW_MS + 3) * WINDOW_MS - BEFORE_MS;
         tokio::time::sleep(Duration::from_millis(start_ms.saturating_sub(epoch_ms()))).await;
@@ -65,9 +70,14 @@ async fn a_global_sliding_window_does_not_double_over_a_boundary_as_a_fixed_one_
         "it hardly admits: {smooth_worst} of {LIMIT}"
     );
     assert!(
-        hard_worst * 2 > LIMIT * 3,
+        doubled(hard_worst),
         "the control did not double, so this run shows nothing: {hard_worst} of {LIMIT}"
     );
+}
+
+/// Whether a fixed window let through half as much again as its limit, within one length of it.
+fn doubled(worst: u64) -> bool {
+    worst * 2 > LIMIT * 3
 }
 
 /// Demand without a pause, in three regions: no trailing window has more than the limit, and what the limit has is
