@@ -152,9 +152,10 @@ fn load(clients: &[Client], tenant: &str, workers: usize, pause_ms: u64) -> Work
     }
 }
 
-/// More than any tenant of the tests is meant to get, from every client.
+/// More than any tenant of the tests is meant to get, from every client: some 250 units a second in all, of budgets that
+/// have 130 at most.
 fn flood(clients: &[Client], tenant: &str) -> Workload {
-    load(clients, tenant, 2, 8)
+    load(clients, tenant, 2, 7 * clients.len() as u64)
 }
 
 async fn run(workloads: Vec<Workload>, time: Duration) -> Vec<Operation> {
