@@ -400,14 +400,14 @@ fn the_hash_of_a_summary_is_over_all_that_it_sums_up() {
 fn a_summary_is_stored_as_it_is() {
     let summary = Summary::of(&draft(1)).unwrap();
     let text = serde_json::to_string(&summary).unwrap();
-    let start = r#"{"v":1,"author":{"actor":"alice","token":"AbCdEfGhIjKlMnOp","role":"editor"},"action":"tenant.patch","outcome":"done","since":1700000000001,"until":1700000000001,"count":1,"targets":["tenant 1"],"hash":""#;
+    let start = r#"{"v":2,"author":{"actor":"alice","token":"AbCdEfGhIjKlMnOp","role":"editor"},"action":"tenant.patch","outcome":"done","since":1700000000001,"until":1700000000001,"count":1,"targets":["tenant 1"],"hash":""#;
     assert!(text.starts_with(start), "{text}");
     assert_eq!(read_row::<Summary>(&text), Ok(summary));
     for damage in [
         text.replace(r#""count":1"#, r#""count":0"#),
         text.replace(r#"["tenant 1"]"#, "[]"),
         text.replace(r#""until":1700000000001"#, r#""until":1"#),
-        text.replace(r#""v":1"#, r#""v":9"#),
+        text.replace(r#""v":2"#, r#""v":9"#),
     ] {
         assert!(read_row::<Summary>(&damage).is_err(), "{damage}");
     }

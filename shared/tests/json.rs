@@ -87,7 +87,8 @@ fn are_equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) if one.is_f64() && other.is_f64() => {
             let (one, other) = (one.as_f64().unwrap(), other.as_f64().unwrap());
-            one == other || ((one - other) / one).abs() < 1e-15
+            // In steps from one number to the next: of the smallest there are, one step is a large part.
+            one == other || one.to_bits().abs_diff(other.to_bits()) <= 8
         }
         (Value::Array(one), Value::Array(other)) => {
             one.len() == other.len()
