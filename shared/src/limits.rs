@@ -398,7 +398,7 @@ pub const AUDIT_RECORDS_MAX: u64 = 100_000;
 pub const AUDIT_YOUNG_RECORDS_MAX: u64 = 200_000;
 
 /// How long records are kept where there are more than [`AUDIT_RECORDS_MAX`]: a quarter of a year.
-pub const AUDIT_KEPT_MS: u64 = 90 * 24 * 3_600_000;
+pub const AUDIT_KEPT_MS: u64 = 90 * DAY_MS;
 
 /// Records that are given up at a time, so that a full log is not pruned with every change.
 pub const AUDIT_PRUNE: u64 = 1_000;
@@ -406,15 +406,24 @@ pub const AUDIT_PRUNE: u64 = 1_000;
 /// Records that one answer holds, or one look verifies: of 40 KB each at worst, 20 MB of the 128 that an object has.
 pub const AUDIT_PAGE_MAX: u64 = 500;
 
-/// Records of one actor and outcome that the log takes in full within an hour; what is above is summed up. Who changes
-/// something all the time fills [`AUDIT_YOUNG_RECORDS_MAX`] in five weeks.
-pub const AUDIT_IN_FULL_PER_HOUR_MAX: u64 = 200;
+/// Records of what one actor did of one kind that the log takes in full within a day; what is above is summed up. One editor
+/// who never stops then fills [`AUDIT_YOUNG_RECORDS_MAX`] in six weeks.
+pub const AUDIT_IN_FULL_PER_DAY_MAX: u64 = 200;
 
-/// The same of all who have no name, as before a login: one a minute tells as much as all of them.
-pub const AUDIT_ANONYMOUS_PER_HOUR_MAX: u64 = 60;
+/// The same of what one actor was refused.
+pub const AUDIT_REFUSED_IN_FULL_PER_DAY_MAX: u64 = 100;
+
+/// The same of all who have no name, as before a login.
+pub const AUDIT_ANONYMOUS_IN_FULL_PER_DAY_MAX: u64 = 60;
+
+/// Whole policies that one actor may save within a day, one in 86 seconds: each stands in the log with what it changed.
+pub const POLICIES_PER_DAY_MAX: u64 = 1_000;
+
+/// Tokens that one actor may make within a day: each stands in the log.
+pub const TOKENS_PER_DAY_MAX: u64 = 2_000;
 
 /// From the first that is summed up to the record of all of them. Until then they are stored, and not seen in the log.
-pub const AUDIT_SUMMARY_MS: u64 = 600_000;
+pub const AUDIT_SUMMARY_MS: u64 = HOUR_MS;
 
 /// Different targets that such a record names: 2.5 KB of the 16 that it may have.
 pub const AUDIT_SUMMARY_TARGETS_MAX: usize = 20;

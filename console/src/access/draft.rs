@@ -3,6 +3,7 @@
 use weir_shared::access::grant::NewToken;
 use weir_shared::access::role::Role;
 use weir_shared::invalid::{Fault, Invalid};
+use weir_shared::limits::DAY_MS;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::access::TokenRequest;
 
@@ -29,8 +30,6 @@ pub const EXPIRIES: [(&str, &str); 5] = [
     ("90", "90 days"),
     ("365", "1 year"),
 ];
-
-const DAY_MS: u64 = 24 * 3_600_000;
 
 /// What is wrong with a draft.
 #[derive(Debug, Clone, PartialEq, Eq)]

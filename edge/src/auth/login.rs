@@ -17,7 +17,8 @@ use crate::isolate::key::KeyCheck;
 use crate::isolate::request::RequestHandles;
 use crate::objects::binding::KeyShard;
 
-/// Counts one attempt, with the token of that id or with none that is known.
+/// Counts one attempt, with the token of that id or with none that is known, and answers the address that it comes from,
+/// where that is known.
 ///
 /// # Errors
 /// 429 for one too many, 503 while attempts cannot be counted.
@@ -26,7 +27,7 @@ pub async fn attempt(
     handles: &RequestHandles,
     region: &str,
     token: Option<&str>,
-) -> Result<(), Failure> {
+) -> Result<Option<String>, Failure> {
     let headers = request.headers();
     let told_by = client_address(&handles.env);
     let address = told_by.value(CONNECTING, |name| headers.get(name).ok().flatten());
@@ -53,7 +54,7 @@ pub async fn attempt(
     };
     let decision = check.decide(handles).await?.decision;
     match decision.reason {
-        _ if decision.admitted() => Ok(()),
+        _ if decision.admitted() => Ok(address),
         Reason::Unavailable => Err(Failure::Unavailable {
             what: "the count of logins".to_owned(),
         }),

@@ -1,6 +1,6 @@
 //! `/operator/v1/session` and `/sessions/revoke`: a console's login, and its end.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use weir_shared::access::endpoint::Route;
 use weir_shared::audit::Action;
 use weir_shared::limits::{OPERATOR_BODY_BYTES_MAX, REFRESH_MS_MAX};
@@ -23,7 +23,7 @@ use crate::http::reply::Reply;
 use crate::http::{body, reply};
 use crate::isolate::request::RequestHandles;
 use crate::isolate::{contact, now};
-use crate::objects::calls::{AppendAudit, Done, EndSession, EndSessions};
+use crate::objects::calls::{Done, EndSession, EndSessions};
 use crate::objects::deadline::within;
 
 /// Opens a session for the token of somebody who operates the deployment. The audit log has every login, and what was
@@ -45,13 +45,13 @@ pub async fn open(
     let region = visitor.region().await?;
     let known = visitor.bearer(&login.token).await;
     let id = known.as_ref().ok().map(|bearer| bearer.id.as_str());
-    attempt(request, handles, &region, id).await?;
+    let address = attempt(request, handles, &region, id).await?;
     if let Err(Failure::Unauthorized) = known {
-        refused(handles, None);
+        refused(handles, "", address.as_deref());
     }
     let bearer = known?;
     if !bearer.principal.role.operates() {
-        refused(handles, Some(&bearer));
+        refused(handles, &bearer.id, address.as_deref());
         return Err(Failure::Forbidden {
             detail: "The role of the token operates nothing: only a viewer, an editor or an admin logs in.",
             field: None,
@@ -141,7 +141,15 @@ fn closed(request: &Request) -> Result<Response, Failure> {
 /// Records a login before it counts. That of the bootstrap token has to be in the log; anyone else gets in while the
 /// registry is out of reach.
 async fn recorded(handles: &RequestHandles, bearer: &Bearer) -> Result<(), Failure> {
-    match append(&handles.env, &login_record(Some(bearer), Outcome::Done)).await {
+    let by = Some(&*bearer.principal);
+    let record = record(
+        by,
+        Action::SessionOpen,
+        &bearer.id,
+        Value::Null,
+        Outcome::Done,
+    );
+    match append(&handles.env, &record).await {
         Err(failure) if bearer.id == BOOTSTRAP => Err(failure),
         Err(failure) => {
             console_error!("a login was not recorded: {failure:?}");
@@ -151,12 +159,9 @@ async fn recorded(handles: &RequestHandles, bearer: &Bearer) -> Result<(), Failu
     }
 }
 
-fn refused(handles: &RequestHandles, bearer: Option<&Bearer>) {
-    append_later(handles, login_record(bearer, Outcome::Refused));
-}
-
-fn login_record(bearer: Option<&Bearer>, outcome: Outcome) -> AppendAudit {
-    let target = bearer.map_or("", |bearer| bearer.id.as_str());
-    let by = bearer.map(|bearer| &*bearer.principal);
-    record(by, Action::SessionOpen, target, Value::Null, outcome)
+/// Records a login that was refused. Who operates nothing is nobody to the log: there may be very many of them.
+fn refused(handles: &RequestHandles, token: &str, address: Option<&str>) {
+    let from = json!({ "from": address });
+    let record = record(None, Action::SessionOpen, token, from, Outcome::Refused);
+    append_later(handles, record);
 }

@@ -5,7 +5,7 @@
 
 use crate::algorithms::zone;
 use crate::invalid::{Fault, Invalid, within};
-use crate::limits::{JSON_INTEGER_MAX, WINDOW_MS_MAX};
+use crate::limits::{DAY_MS, JSON_INTEGER_MAX, WINDOW_MS_MAX};
 use crate::units::EpochMs;
 use crate::wire::policy::Cadence;
 
@@ -13,9 +13,6 @@ pub use zone::Zone;
 
 /// The day on which a week starts unless the policy says otherwise: Monday (ISO 8601).
 pub const WEEK_STARTS_ON_DEFAULT: u64 = 1;
-
-/// Milliseconds of a day without a change of offset.
-const DAY_MS: u64 = 24 * 3_600_000;
 
 /// Day 0, 1970-01-01, was a Thursday; Sunday is 0.
 const EPOCH_WEEKDAY: i64 = 4;

@@ -57,6 +57,12 @@ impl Draft {
         &self.action
     }
 
+    /// When.
+    #[must_use]
+    pub fn at(&self) -> EpochMs {
+        self.at
+    }
+
     /// What became of it.
     #[must_use]
     pub fn outcome(&self) -> Outcome {

@@ -10,6 +10,8 @@ pub mod tag;
 
 use sha2::{Digest, Sha256};
 
+use crate::limits::{AUDIT_IN_FULL_PER_DAY_MAX, POLICIES_PER_DAY_MAX, TOKENS_PER_DAY_MAX};
+
 /// What can be done, as the log calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
@@ -38,6 +40,33 @@ pub enum Action {
 }
 
 impl Action {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::PolicyShip,
+        Self::PolicySave,
+        Self::TenantPatch,
+        Self::TenantDelete,
+        Self::TokenCreate,
+        Self::TokenRevoke,
+        Self::BootstrapUse,
+        Self::SessionOpen,
+        Self::SessionClose,
+        Self::SessionsRevoke,
+        Self::StateReset,
+    ];
+
+    /// The one of that name.
+    ///
+    /// ```
+    /// use weir_shared::audit::Action;
+    /// assert_eq!(Action::of_name("tenant.patch"), Some(Action::TenantPatch));
+    /// assert_eq!(Action::of_name("tenant.rename"), None);
+    /// ```
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|action| action.name() == name)
+    }
+
     /// Its name.
     ///
     /// ```
@@ -58,6 +87,30 @@ impl Action {
             Self::SessionsRevoke => "sessions.revoke",
             Self::StateReset => "state.reset",
         }
+    }
+
+    /// How many that one actor has done the log takes in full within a day; `None` where it takes them all: no more tokens
+    /// are revoked than were made.
+    ///
+    /// ```
+    /// use weir_shared::audit::Action;
+    /// assert_eq!(Action::StateReset.in_full_per_day_max(), Some(200));
+    /// assert_eq!(Action::TokenRevoke.in_full_per_day_max(), None);
+    /// ```
+    #[must_use]
+    pub fn in_full_per_day_max(self) -> Option<u64> {
+        match self {
+            Self::PolicySave => Some(POLICIES_PER_DAY_MAX),
+            Self::TokenCreate => Some(TOKENS_PER_DAY_MAX),
+            Self::TokenRevoke => None,
+            _ => Some(AUDIT_IN_FULL_PER_DAY_MAX),
+        }
+    }
+
+    /// Whether it is refused where the log would only sum it up: a sum does not say what the policy was, or who was let in.
+    #[must_use]
+    pub fn is_always_told(self) -> bool {
+        matches!(self, Self::PolicySave | Self::TokenCreate)
     }
 }
 

@@ -7,32 +7,47 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::draft::Draft;
-use super::sha256_hex;
+use super::{Action, sha256_hex};
+use crate::access::role::Role;
 use crate::limits::{
-    AUDIT_ANONYMOUS_PER_HOUR_MAX, AUDIT_IN_FULL_PER_HOUR_MAX, AUDIT_SUMMARY_MS,
-    AUDIT_SUMMARY_TARGETS_MAX,
+    AUDIT_ANONYMOUS_IN_FULL_PER_DAY_MAX, AUDIT_IN_FULL_PER_DAY_MAX,
+    AUDIT_REFUSED_IN_FULL_PER_DAY_MAX, AUDIT_SUMMARY_MS, AUDIT_SUMMARY_TARGETS_MAX,
 };
 use crate::units::EpochMs;
 use crate::wire::audit::{Author, Outcome};
 use crate::wire::exchange::VERSION;
 use crate::wire::stored::{Damaged, Row};
 
-/// How many records of one actor and outcome the log takes in full within an hour. Those who have no name share what is
-/// for nobody.
+/// How many records like this one the log takes in full within a day: of the same actor, action and outcome. `None` where
+/// it takes them all. Those who have no name share what is for nobody.
 ///
 /// ```
-/// use weir_shared::audit::summary::in_full_per_hour_max;
-/// assert_eq!(in_full_per_hour_max("ada"), 200);
-/// assert_eq!(in_full_per_hour_max(""), 60);
+/// use weir_shared::audit::draft::Draft;
+/// use weir_shared::audit::summary::in_full_per_day_max;
+/// use weir_shared::units::EpochMs;
+/// use weir_shared::wire::audit::{Author, Outcome};
+/// let max = |actor, action, outcome| {
+///     in_full_per_day_max(&Draft::new(Author::named(actor), action, "", outcome, EpochMs(1)))
+/// };
+/// assert_eq!(max("ada", "state.reset", Outcome::Done), Some(200));
+/// assert_eq!(max("ada", "token.revoke", Outcome::Done), None);
+/// assert_eq!(max("ada", "token.revoke", Outcome::Refused), Some(100));
+/// assert_eq!(max("", "session.open", Outcome::Refused), Some(60));
 /// ```
 #[must_use]
-pub fn in_full_per_hour_max(actor: &str) -> u64 {
-    if actor.is_empty() {
-        AUDIT_ANONYMOUS_PER_HOUR_MAX
-    } else {
-        AUDIT_IN_FULL_PER_HOUR_MAX
+pub fn in_full_per_day_max(draft: &Draft) -> Option<u64> {
+    if draft.author.actor.is_empty() {
+        return Some(AUDIT_ANONYMOUS_IN_FULL_PER_DAY_MAX);
+    }
+    match (draft.outcome, Action::of_name(&draft.action)) {
+        (Outcome::Done, Some(action)) => action.in_full_per_day_max(),
+        (Outcome::Done, None) => Some(AUDIT_IN_FULL_PER_DAY_MAX),
+        (Outcome::Refused, _) => Some(AUDIT_REFUSED_IN_FULL_PER_DAY_MAX),
     }
 }
+
+/// Stands between the parts of a name: no text that a request brings contains a control character.
+const SEPARATOR: &str = "\u{1}";
 
 /// What one actor did, or was refused, of one kind, and has no record of its own. This is also how it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +111,42 @@ impl Summary {
         Ok(self)
     }
 
+    /// The name of the summary that counts a record: that of its author, action and outcome.
+    ///
+    /// ```
+    /// use weir_shared::audit::draft::Draft;
+    /// use weir_shared::audit::summary::Summary;
+    /// use weir_shared::units::EpochMs;
+    /// use weir_shared::wire::audit::{Author, Outcome};
+    /// let reset = |actor| Draft::new(Author::named(actor), "state.reset", "a", Outcome::Done, EpochMs(1));
+    /// assert_eq!(Summary::name(&reset("ada")), "ada\u{1}\u{1}\u{1}state.reset\u{1}done");
+    /// ```
+    #[must_use]
+    pub fn name(draft: &Draft) -> String {
+        let Author {
+            actor, token, role, ..
+        } = &draft.author;
+        let token = token.as_deref().unwrap_or_default();
+        let role = role.map_or("", Role::name);
+        [actor, token, role, &draft.action, draft.outcome.name()].join(SEPARATOR)
+    }
+
+    /// The record of one that was kept under `name` and cannot be read any more: that there was one is not lost.
+    #[must_use]
+    pub fn lost(name: &str, damaged: &Damaged, now: EpochMs) -> Draft {
+        let mut parts = name.split(SEPARATOR);
+        let author = Author::named(parts.next().unwrap_or_default());
+        let action = parts.nth(2).unwrap_or_default();
+        let refused = parts.next() == Some(Outcome::Refused.name());
+        let outcome = if refused {
+            Outcome::Refused
+        } else {
+            Outcome::Done
+        };
+        let after = json!({ "summed_up": null, "damaged": damaged.to_string() });
+        Draft::new(author, action, "", outcome, now).with_change(serde_json::Value::Null, after)
+    }
+
     /// Since when it is.
     #[must_use]
     pub fn since(&self) -> EpochMs {
@@ -107,7 +158,7 @@ impl Summary {
     /// ```
     /// use weir_shared::audit::summary::Summary;
     /// use weir_shared::units::EpochMs;
-    /// assert_eq!(Summary::due_since(EpochMs(1_700_000_600_000)), EpochMs(1_700_000_000_000));
+    /// assert_eq!(Summary::due_since(EpochMs(1_700_003_600_000)), EpochMs(1_700_000_000_000));
     /// ```
     #[must_use]
     pub fn due_since(now: EpochMs) -> EpochMs {

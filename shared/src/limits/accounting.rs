@@ -46,6 +46,9 @@ pub const MINUTE_MS: u64 = 60_000;
 /// The longer intervals that a ledger keeps, made of the shorter ones when these are dropped.
 pub const HOUR_MS: u64 = 60 * MINUTE_MS;
 
+/// Milliseconds of a day without a change of offset.
+pub const DAY_MS: u64 = 24 * HOUR_MS;
+
 /// How long a ledger keeps minutes: a day, and the hour that is being made of them. 1,500 intervals of 16 rows at 96 kB
 /// are 2.4 GB of the 10 GB that an object may have.
 pub const MINUTES_KEPT_MS: u64 = 24 * HOUR_MS;

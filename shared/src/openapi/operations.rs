@@ -164,7 +164,7 @@ pub fn operation(endpoint: Endpoint) -> Operation {
             if_match: true,
             ..refusing(
                 ask("Replaces the policy.", "PolicyRequest", "Policy"),
-                CHANGED,
+                &[400, 409, 412, 413, 415, 428, 429, 503],
             )
         },
         E::PolicyPreview => refusing(
@@ -321,7 +321,7 @@ pub fn operation(endpoint: Endpoint) -> Operation {
                     "TokenRequest",
                     "TokenReply",
                 ),
-                &[400, 409, 413, 415, 503],
+                &[400, 409, 413, 415, 429, 503],
             )
         },
         E::TokenRevoke => Operation {

@@ -13,9 +13,10 @@ use weir_shared::wire::audit::{AuditHead, Author, Outcome};
 use weir_tests::clock::epoch_ms;
 use weir_tests::fixtures::with;
 use weir_tests::storage::objects;
-use weir_tests::workerd::Workerd;
 
-use super::{document, exported, make_token, records, refused, revoke, service, start, verdict};
+use super::{
+    between_runs, document, exported, make_token, records, refused, revoke, service, start, verdict,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_is_recorded_with_who_when_what_before_after_and_why() {
@@ -115,14 +116,6 @@ async fn the_export_is_verified_by_whoever_has_it() {
     assert!(lines.last().unwrap().contains(&verdict.head.hash));
 }
 
-/// Stops the deployment, changes the registry's rows as someone with the disk could, and starts it again.
-async fn tamper(workerd: &mut Workerd, change: impl FnOnce(&rusqlite::Connection)) {
-    workerd.kill_hard();
-    let registry = &objects(&workerd.disk(), "Registry").unwrap()[0];
-    change(&registry.open().unwrap());
-    workerd.restart().await.unwrap();
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_is_changed_in_the_log_is_found() {
     let mut workerd = start().await;
@@ -148,7 +141,7 @@ async fn whatever_is_changed_in_the_log_is_found() {
         ("DELETE FROM audit WHERE sequence >= ?1", place - 2),
     ];
     for (statement, sequence) in statements {
-        tamper(&mut workerd, |rows| {
+        between_runs(&mut workerd, |rows| {
             assert!(rows.execute(statement, [sequence as i64]).unwrap() >= 1);
         })
         .await;
@@ -177,7 +170,7 @@ async fn a_damaged_head_of_the_log_stops_no_change() {
         "DELETE FROM audit_head",
     ];
     for (number, damage) in damages.into_iter().enumerate() {
-        tamper(&mut workerd, |rows| {
+        between_runs(&mut workerd, |rows| {
             assert_eq!(rows.execute(damage, []).unwrap(), 1);
         })
         .await;
@@ -198,7 +191,7 @@ async fn a_damaged_head_of_the_log_stops_no_change() {
 async fn a_full_log_gives_up_its_oldest_records_and_verifies_from_there() {
     let mut workerd = start().await;
     let admin = workerd.client(0).unwrap();
-    tamper(&mut workerd, fill).await;
+    between_runs(&mut workerd, fill).await;
     let made = make_token(&admin, &service("one-more")).await.unwrap();
     let target = format!("&target={}", made.view.id);
     let newest = records(&admin, &target).await.unwrap().remove(0);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use weir_shared::audit::summary::in_full_per_hour_max;
+use weir_shared::limits::POLICIES_PER_DAY_MAX;
 use weir_tests::client::Client;
 use weir_tests::storage::objects;
 
@@ -14,11 +14,11 @@ use super::{document, make_token, service, start, verdict};
 /// From the start of the changes to the kill.
 const KILL_AFTER_MS: [u64; 5] = [400, 900, 150, 650, 1_200];
 
-/// Changes policies and makes tokens until the deployment is gone; the revisions and ids that were answered. Fewer than the
-/// audit log takes of one author in full.
+/// Changes policies and makes tokens until the deployment is gone; the revisions and ids that were answered. Fewer than one
+/// author may in a day.
 async fn change(client: Client, author: String) -> (BTreeSet<u64>, BTreeSet<String>) {
     let (mut revisions, mut ids) = (BTreeSet::new(), BTreeSet::new());
-    for number in 0..in_full_per_hour_max(&author) / 2 {
+    for number in 0..POLICIES_PER_DAY_MAX / 2 {
         match client.save_policy(&document()).await {
             Ok(saved) => revisions.insert(saved.revision().unwrap()),
             Err(_) => break,

@@ -3,6 +3,7 @@
 mod audit;
 mod changes;
 mod crash;
+mod evidence;
 mod outage;
 mod sessions;
 mod tokens;
@@ -11,12 +12,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use reqwest::Method;
+use rusqlite::Connection;
 use serde_json::{Value, json};
 use weir_shared::wire::access::{TokenReply, TokenView};
 use weir_shared::wire::audit::{AuditRecord, AuditVerdict};
 use weir_tests::client::Client;
 use weir_tests::fixtures::{BUDGET, policy};
 use weir_tests::reply::Reply;
+use weir_tests::storage::objects;
 use weir_tests::workerd::{REGIONS, Setup, Workerd};
 
 const TOKENS: &str = "/operator/v1/tokens";
@@ -101,6 +104,15 @@ async fn refused(client: &Client, query: &str, count: usize) -> Vec<AuditRecord>
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     panic!("fewer than {count} were recorded");
+}
+
+/// Stops the deployment, looks at the registry's rows or changes them as someone with the disk could, and starts it again.
+async fn between_runs<R>(workerd: &mut Workerd, look: impl FnOnce(&Connection) -> R) -> R {
+    workerd.kill_hard();
+    let registry = &objects(&workerd.disk(), "Registry").unwrap()[0];
+    let seen = look(&registry.open().unwrap());
+    workerd.restart().await.unwrap();
+    seen
 }
 
 async fn verdict(client: &Client) -> Result<AuditVerdict> {

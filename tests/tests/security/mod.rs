@@ -4,7 +4,6 @@ mod attendance;
 mod cookies;
 mod doors;
 mod endings;
-mod evidence;
 mod expiry;
 mod exports;
 mod framing;

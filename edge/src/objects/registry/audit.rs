@@ -1,14 +1,15 @@
 //! The audit log: a row a record, and one row that says what the newest is and what was given up.
 
+use serde_json::Value as Json;
 use weir_shared::audit::chain::{Found, Link, Verifier, append, is_time_to_prune, next_to_prune};
 use weir_shared::audit::draft::Draft;
-use weir_shared::audit::summary::{Summary, in_full_per_hour_max};
+use weir_shared::audit::summary::{Summary, in_full_per_day_max};
 use weir_shared::audit::{export, sha256_hex};
 use weir_shared::json;
-use weir_shared::limits::{AUDIT_PAGE_MAX, JSON_INTEGER_MAX};
+use weir_shared::limits::{AUDIT_PAGE_MAX, DAY_MS, JSON_INTEGER_MAX};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::audit::{AuditEntry, AuditHead, AuditRecord, AuditVerdict, Outcome};
-use weir_shared::wire::stored::read_row;
+use weir_shared::wire::stored::{Damaged, read_row};
 use worker::console_error;
 
 use super::Registry;
@@ -23,20 +24,17 @@ use crate::objects::storage::{
 pub(super) const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS audit (sequence INTEGER PRIMARY KEY, at INTEGER, actor TEXT, action TEXT, \
      target TEXT, outcome TEXT, hash TEXT, body TEXT)",
-    "CREATE INDEX IF NOT EXISTS audit_by_actor ON audit (actor, outcome, at)",
+    "CREATE INDEX IF NOT EXISTS audit_by_kind ON audit (actor, action, outcome, at)",
     "CREATE TABLE IF NOT EXISTS audit_summaries (name TEXT PRIMARY KEY, since INTEGER, body TEXT)",
     "CREATE TABLE IF NOT EXISTS audit_head (id INTEGER PRIMARY KEY, sequence INTEGER, hash TEXT, pruned INTEGER, \
      pruned_hash TEXT)",
 ];
 
-/// In which records of one actor are counted.
-const HOUR_MS: u64 = 3_600_000;
-
 /// The columns of a record, in the order in which they are read.
 const COLUMNS: &str = "sequence, at, actor, action, target, outcome, hash, body";
 
 impl Registry {
-    /// Writes changes and the record of them, all or nothing. Above what one actor has in full within an hour, the record is
+    /// Writes changes and the record of them, all or nothing. Above what one actor has in full within a day, the record is
     /// a part of a summary.
     ///
     /// Answers the record's number; 0 for one that was summed up.
@@ -46,9 +44,9 @@ impl Registry {
         mut statements: Vec<Statement>,
     ) -> Result<u64, Refused> {
         let now = self.now()?;
-        let mut head = self.head()?;
-        statements.extend(self.sum_up_due(&mut head, now)?);
-        let sequence = if self.is_in_full(&draft, now)? {
+        // First and by itself: a summary that is due takes nothing more.
+        let mut head = self.settled(now)?;
+        let sequence = if self.in_full_after_ms(&draft, now)?.is_none() {
             let (link, next) = append(&head, draft)?;
             statements.push(insert(&link));
             head = next;
@@ -63,26 +61,45 @@ impl Registry {
         Ok(sequence)
     }
 
-    /// Whether the log takes another record of that actor and outcome in full.
-    fn is_in_full(&self, draft: &Draft, now: EpochMs) -> Result<bool, Refused> {
-        let max = in_full_per_hour_max(draft.actor());
-        let query = "SELECT COUNT(*) FROM (SELECT 1 FROM audit WHERE actor = ? AND outcome = ? AND at > ? LIMIT ?)";
+    /// Records what was refused, and why.
+    pub(super) fn record_refused(
+        &self,
+        draft: Draft,
+        before: Json,
+        why: Json,
+    ) -> Result<u64, Refused> {
+        self.record(draft.with_change(before, why), vec![])
+    }
+
+    /// Until the log takes another record like this one in full; `None` where it does now.
+    pub(super) fn in_full_after_ms(
+        &self,
+        draft: &Draft,
+        now: EpochMs,
+    ) -> Result<Option<u64>, Refused> {
+        let Some(max) = in_full_per_day_max(draft) else {
+            return Ok(None);
+        };
+        let query = "SELECT at FROM audit WHERE actor = ? AND action = ? AND outcome = ? \
+             ORDER BY at DESC LIMIT 1 OFFSET ?";
         let values = vec![
             draft.actor().into(),
+            draft.action().into(),
             draft.outcome().name().into(),
-            number(now.0.saturating_sub(HOUR_MS)),
-            number(max),
+            number(max - 1),
         ];
         let row = self.database.first(query, values)?;
-        Ok(row.and_then(|row| integer(row.first())).unwrap_or(0) < max)
+        let oldest = row.and_then(|row| integer(row.first()));
+        let free_at = oldest.map(|at| EpochMs(at).plus(DAY_MS));
+        Ok(free_at.filter(|at| *at > now).map(|at| at.since(now)))
     }
 
     /// Adds to the summary of what one actor does of one kind.
     fn sum_up(&self, draft: &Draft) -> Result<Statement, Refused> {
-        let name = [draft.actor(), draft.action(), draft.outcome().name()].join("\u{1}");
+        let name = Summary::name(draft);
         let query = "SELECT body FROM audit_summaries WHERE name = ?";
         let row = self.database.first(query, vec![name.as_str().into()])?;
-        let kept = row.as_deref().and_then(summary);
+        let kept = row.and_then(|row| summary(row.first()).ok());
         let summary = match kept {
             Some(kept) => kept.with(draft)?,
             None => Summary::of(draft)?,
@@ -96,32 +113,35 @@ impl Registry {
         Ok((insert, values))
     }
 
-    /// Makes records of the summaries that are due.
-    fn sum_up_due(&self, head: &mut AuditHead, now: EpochMs) -> Result<Vec<Statement>, Refused> {
-        let due = Summary::due_since(now).0;
-        let query = "SELECT body FROM audit_summaries WHERE since <= ? ORDER BY since, name";
-        let rows = self.database.rows(query, vec![number(due)])?;
-        let mut statements = Vec::new();
-        for summary in rows.iter().filter_map(|row| summary(row)) {
-            let (link, next) = append(head, summary.into_draft(now))?;
-            statements.push(insert(&link));
-            *head = next;
-        }
-        if !rows.is_empty() {
-            let delete = "DELETE FROM audit_summaries WHERE since <= ?";
-            statements.push((delete, vec![number(due)]));
-        }
-        Ok(statements)
-    }
-
-    /// The log as it is when what is due was summed up.
-    fn settled(&self) -> Result<AuditHead, Refused> {
+    /// The log, once the summaries that are due are records of it: as many as one answer may hold.
+    fn settled(&self, now: EpochMs) -> Result<AuditHead, Refused> {
         let mut head = self.head()?;
-        let mut statements = self.sum_up_due(&mut head, self.now()?)?;
-        if !statements.is_empty() {
-            statements.push(keep(&head));
-            self.database.atomically(statements)?;
+        let query = "SELECT rowid, name, body FROM audit_summaries WHERE since <= ? ORDER BY since, name LIMIT ?";
+        let due = number(Summary::due_since(now).0);
+        let rows = self
+            .database
+            .rows(query, vec![due, number(AUDIT_PAGE_MAX)])?;
+        if rows.is_empty() {
+            return Ok(head);
         }
+        let mut statements = Vec::new();
+        for row in &rows {
+            let draft = match summary(row.get(2)) {
+                Ok(summary) => summary.into_draft(now),
+                Err(damaged) => {
+                    let name = text(row.get(1)).unwrap_or_default();
+                    Summary::lost(name, &damaged, now)
+                }
+            };
+            let (link, next) = append(&head, draft)?;
+            statements.push(insert(&link));
+            let delete = "DELETE FROM audit_summaries WHERE rowid = ?";
+            let row = integer(row.first()).unwrap_or_default();
+            statements.push((delete, vec![number(row)]));
+            head = next;
+        }
+        statements.push(keep(&head));
+        self.database.atomically(statements)?;
         Ok(head)
     }
 
@@ -151,7 +171,7 @@ impl Registry {
     }
 
     pub(super) fn read_audit(&self, call: ReadAudit) -> Result<AuditPage, Refused> {
-        let head = self.settled()?;
+        let head = self.settled(self.now()?)?;
         let before = if call.before == 0 {
             JSON_INTEGER_MAX
         } else {
@@ -199,7 +219,7 @@ impl Registry {
     }
 
     pub(super) fn export_audit(&self, call: ExportAudit) -> Result<AuditLines, Refused> {
-        let head = self.settled()?;
+        let head = self.settled(self.now()?)?;
         let limit = call.limit.clamp(1, AUDIT_PAGE_MAX);
         let rows = self.behind(call.after, limit)?;
         let more = rows.len() as u64 > limit;
@@ -222,7 +242,7 @@ impl Registry {
     }
 
     pub(super) fn verify_audit(&self, call: VerifyAudit) -> Result<AuditVerdict, Refused> {
-        let head = self.settled()?;
+        let head = self.settled(self.now()?)?;
         let limit = call.limit.clamp(1, AUDIT_PAGE_MAX);
         let mut verifier = if call.after <= head.pruned {
             Verifier::behind(head.pruned, &head.pruned_hash)
@@ -310,13 +330,11 @@ fn insert(link: &Link) -> Statement {
     (statement, values)
 }
 
-/// A summary that can be read; of another nothing is known but that it was.
-fn summary(row: &[Value]) -> Option<Summary> {
-    let read = text(row.first())
-        .ok_or_else(|| wrong_type("body"))
-        .and_then(read_row);
+/// A summary, if it can be read.
+fn summary(body: Option<&Value>) -> Result<Summary, Damaged> {
+    let read = text(body).ok_or_else(|| wrong_type("body"));
+    let read = read.and_then(read_row);
     read.inspect_err(|damaged| report_damaged("audit_summaries", damaged))
-        .ok()
 }
 
 fn keep(head: &AuditHead) -> Statement {

@@ -111,6 +111,11 @@ pub enum Saved {
     },
     /// The policy does not name the tenant; nothing was changed.
     Unknown,
+    /// The same author saved as many within a day as the audit log takes; nothing was changed.
+    TooOften {
+        /// Milliseconds until it takes another.
+        after_ms: u64,
+    },
     /// It would not be a valid policy; nothing was changed.
     Invalid {
         /// JSON pointer to the value at fault.
@@ -143,6 +148,11 @@ pub enum Created {
     Full {
         /// How many that is.
         max: usize,
+    },
+    /// The same author made as many within a day as the audit log takes.
+    TooOften {
+        /// Milliseconds until it takes another.
+        after_ms: u64,
     },
     /// It cannot be made so.
     Invalid {

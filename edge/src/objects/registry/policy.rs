@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use weir_shared::audit::Action;
-use weir_shared::audit::changes::{bounded, changes};
+use weir_shared::audit::changes::{changes, in_sections};
 use weir_shared::audit::draft::Draft;
 use weir_shared::audit::tag::tenant_tag;
 use weir_shared::invalid::{Invalid, read_json};
@@ -12,7 +12,7 @@ use weir_shared::json;
 use weir_shared::limits::{AUDIT_VALUE_BYTES_MAX, JSON_INTEGER_MAX, POLICY_REVISIONS_MAX};
 use weir_shared::policy::handover::{Handovers, handovers};
 use weir_shared::policy::{Policy, patch};
-use weir_shared::units::Revision;
+use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::audit::{Author, Outcome};
 use weir_shared::wire::policy::PolicyDocument;
 use weir_shared::wire::region::SavedPolicy;
@@ -49,6 +49,7 @@ struct Change {
 enum Refusal {
     Moved { tag: Option<String> },
     Unknown,
+    TooOften { after_ms: u64 },
     Invalid(Invalid),
 }
 
@@ -117,8 +118,12 @@ impl Registry {
             outcome,
         } = change;
         let now = self.now()?;
-        let draft = |outcome| Draft::new(author, action.name(), &target, outcome, now);
+        let draft = |outcome| Draft::new(author.clone(), action.name(), &target, outcome, now);
         let was = json!({ "revision": current.revision });
+        let outcome = match self.too_often(action, &draft(Outcome::Done), now)? {
+            Some(after_ms) => outcome.and(Err(Refusal::TooOften { after_ms })),
+            None => outcome,
+        };
         let refusal = match outcome {
             Ok(document) => {
                 let draft = draft(Outcome::Done);
@@ -140,14 +145,31 @@ impl Registry {
                 )
             }
             Refusal::Unknown => (Saved::Unknown, json!({ "refused": "unknown" })),
+            Refusal::TooOften { after_ms } => (
+                Saved::TooOften { after_ms },
+                json!({ "refused": "too often", "after_ms": after_ms }),
+            ),
             Refusal::Invalid(refused) => {
                 let (field, message) = parts(refused);
                 let why = json!({ "refused": "invalid", "field": field, "message": message });
                 (Saved::Invalid { field, message }, why)
             }
         };
-        self.record(draft(Outcome::Refused).with_change(was, why), vec![])?;
+        self.record_refused(draft(Outcome::Refused), was, why)?;
         Ok(saved)
+    }
+
+    /// Until the log says what a change was, if it has to say so and would not.
+    fn too_often(
+        &self,
+        action: Action,
+        draft: &Draft,
+        now: EpochMs,
+    ) -> Result<Option<u64>, Refused> {
+        if !action.is_always_told() {
+            return Ok(None);
+        }
+        self.in_full_after_ms(draft, now)
     }
 
     /// Puts another document in force, with its record, and gives up the oldest.
@@ -304,8 +326,8 @@ fn validated(document: PolicyDocument) -> Result<PolicyDocument, Refusal> {
 }
 
 /// One side of a change, as the audit log has it.
-fn changed(revision: Revision, values: Json) -> Json {
-    json!({ "revision": revision, "values": bounded(values, CHANGED_BYTES_MAX) })
+fn changed(revision: Revision, values: Map<String, Json>) -> Json {
+    json!({ "revision": revision, "values": in_sections(values, CHANGED_BYTES_MAX) })
 }
 
 fn regions(documents: &[&PolicyDocument]) -> BTreeSet<String> {

@@ -68,10 +68,10 @@ struct Kept {
     body: Result<StoredToken, Damaged>,
 }
 
-/// Whether the audit log would take another for one of that name.
+/// Whether the audit log would take another for one of that name. That of the bootstrap token is no token's at all.
 fn is_taken(name: &str, kept: &[Kept]) -> bool {
-    let live = kept.iter().filter_map(|kept| kept.body.as_ref().ok());
-    name == BOOTSTRAP || name == DEPLOYMENT || live.into_iter().any(|token| token.row.name == name)
+    let mut live = kept.iter().filter_map(|kept| kept.body.as_ref().ok());
+    name == DEPLOYMENT || live.any(|token| token.row.name == name)
 }
 
 impl Registry {
@@ -92,29 +92,25 @@ impl Registry {
             Err(refused) => {
                 let (field, message) = parts(refused);
                 let why = json!({ "refused": "invalid", "asked": asked, "field": field, "message": message });
-                self.record(
-                    draft(Outcome::Refused, "").with_change(Json::Null, why),
-                    vec![],
-                )?;
+                self.record_refused(draft(Outcome::Refused, ""), Json::Null, why)?;
                 return Ok(Created::Invalid { field, message });
             }
         };
         let kept = self.kept()?;
         if is_taken(&new.name, &kept) {
             let why = json!({ "refused": "taken", "asked": asked });
-            self.record(
-                draft(Outcome::Refused, "").with_change(Json::Null, why),
-                vec![],
-            )?;
+            self.record_refused(draft(Outcome::Refused, ""), Json::Null, why)?;
             return Ok(Created::Taken { name: new.name });
         }
         if kept.len() >= TOKENS_MAX {
             let why = json!({ "refused": "full", "asked": asked, "max": TOKENS_MAX });
-            self.record(
-                draft(Outcome::Refused, "").with_change(Json::Null, why),
-                vec![],
-            )?;
+            self.record_refused(draft(Outcome::Refused, ""), Json::Null, why)?;
             return Ok(Created::Full { max: TOKENS_MAX });
+        }
+        if let Some(after_ms) = self.in_full_after_ms(&draft(Outcome::Done, ""), now)? {
+            let why = json!({ "refused": "too often", "asked": asked, "after_ms": after_ms });
+            self.record_refused(draft(Outcome::Refused, ""), Json::Null, why)?;
+            return Ok(Created::TooOften { after_ms });
         }
         let (common, fresh) = self.common_or_new()?;
         let Some(token) = Token::make(&common.key, random()?, random()?) else {
@@ -144,7 +140,7 @@ impl Registry {
         let kept = self.kept()?.into_iter().find(|kept| kept.id == call.id);
         let Some(kept) = kept else {
             let why = json!({ "refused": "unknown" });
-            self.record(draft(Outcome::Refused).with_change(Json::Null, why), vec![])?;
+            self.record_refused(draft(Outcome::Refused), Json::Null, why)?;
             return Ok(Revoked::Unknown);
         };
         let before = match &kept.body {

@@ -154,6 +154,14 @@ pub fn if_match(request: &Request) -> Result<Option<String>, Failure> {
     Ok(Some(strong.unwrap_or_default().to_owned()))
 }
 
+/// What the registry refuses because the audit log would not say what it was.
+#[must_use]
+pub fn too_often(after_ms: u64) -> Failure {
+    let detail =
+        "One actor's changes of this kind within a day are as many as the audit log records.";
+    Failure::TooMany { detail, after_ms }
+}
+
 /// What the registry says is not a valid policy.
 #[must_use]
 pub fn invalid(field: String, message: String) -> Failure {

@@ -14,7 +14,7 @@ use weir_shared::wire::series::SeriesBody;
 use weir_shared::wire::windows::WindowsBody;
 use worker::{Request, Response};
 
-use super::change::{Change, if_match, invalid};
+use super::change::{Change, if_match, invalid, too_often};
 use super::ledgers::{borrowed, each, totals};
 use super::{in_force, registry};
 use crate::auth::caller::Caller;
@@ -60,6 +60,7 @@ pub async fn save(
             current: revision.to_string(),
         }),
         Saved::Invalid { field, message } => Err(invalid(field, message)),
+        Saved::TooOften { after_ms } => Err(too_often(after_ms)),
         Saved::Unknown => Err(Failure::Internal("a policy is no tenant".to_owned())),
     }
 }

@@ -12,7 +12,7 @@ use weir_shared::wire::policy::PolicyDocument;
 use weir_shared::wire::tenant::TenantPatch;
 use worker::{Request, Response, ResponseBuilder};
 
-use super::change::{Change, if_match, invalid};
+use super::change::{Change, if_match, invalid, too_often};
 use super::ledgers::{borrowed, totals};
 use super::{in_force, query, registry};
 use crate::auth::caller::Caller;
@@ -124,6 +124,7 @@ fn changed(caller: &Caller, saved: &Saved) -> Result<Response, Failure> {
             current: tag.clone().unwrap_or_else(|| revision.to_string()),
         }),
         Saved::Unknown => Err(unknown()),
+        Saved::TooOften { after_ms } => Err(too_often(*after_ms)),
         Saved::Invalid { field, message } => Err(invalid(field.clone(), message.clone())),
     }
 }

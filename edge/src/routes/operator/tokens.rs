@@ -8,7 +8,7 @@ use weir_shared::report::tokens::list as listed;
 use weir_shared::wire::access::TokenRequest;
 use worker::{Request, Response, ResponseBuilder};
 
-use super::change::{Change, invalid};
+use super::change::{Change, invalid, too_often};
 use super::{query, registry};
 use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
@@ -53,6 +53,7 @@ pub async fn create(
         Created::Full { max } => Err(Failure::Conflict {
             detail: format!("There are {max} tokens, as many as there may be: revoke one first."),
         }),
+        Created::TooOften { after_ms } => Err(too_often(after_ms)),
         Created::Invalid { field, message } => Err(invalid(field, message)),
     }
 }

@@ -1,0 +1,194 @@
+//! Nobody blinds the audit log or pushes its records out: what one does often is summed up, beside everybody else's.
+
+use serde_json::json;
+use weir_shared::limits::{
+    AUDIT_ANONYMOUS_IN_FULL_PER_DAY_MAX, AUDIT_IN_FULL_PER_DAY_MAX, AUDIT_SUMMARY_MS,
+    POLICIES_PER_DAY_MAX,
+};
+use weir_shared::wire::audit::Outcome;
+use weir_tests::client::Client;
+use weir_tests::fixtures::LIMIT;
+use weir_tests::workerd::Workerd;
+
+use super::{
+    between_runs, document, make_token, post_token, records, refused, revoke, service, start,
+    verdict,
+};
+
+const IN_FULL_MAX: usize = AUDIT_IN_FULL_PER_DAY_MAX as usize;
+
+/// An editor of that name, and the id of its token.
+async fn editor(root: &Client, name: &str) -> (Client, String) {
+    let token = json!({ "name": name, "role": "editor" });
+    let made = make_token(root, &token).await.unwrap();
+    (root.with_token(&made.token), made.view.id)
+}
+
+/// Puts the states of so many keys back to their start.
+async fn reset(client: &Client, keys: usize) {
+    for key in 0..keys {
+        let body = json!({ "limit": LIMIT, "key": format!("key-{key}") });
+        let done = client.post("/operator/v1/reset", &body).await.unwrap();
+        assert_eq!(done.status, 200, "{}", done.text());
+    }
+}
+
+/// Makes the summaries as old as those that are due.
+async fn age_summaries(workerd: &mut Workerd) {
+    let age = format!("UPDATE audit_summaries SET since = since - {AUDIT_SUMMARY_MS}");
+    between_runs(workerd, |rows| rows.execute(&age, []).unwrap()).await;
+}
+
+/// How many records each summary stands for that is not in the log yet.
+async fn pending(workerd: &mut Workerd) -> Vec<i64> {
+    let counts = "SELECT json_extract(body, '$.count') FROM audit_summaries";
+    between_runs(workerd, |rows| {
+        let mut rows = rows.prepare(counts).unwrap();
+        let counts = rows.query_map([], |row| row.get(0)).unwrap();
+        counts.collect::<Result<_, _>>().unwrap()
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_logins_of_strangers_do_not_hide_what_an_editor_is_refused() {
+    let mut workerd = start().await;
+    let root = workerd.client(0).unwrap();
+    let (mallory, id) = editor(&root, "mallory").await;
+    for _ in 0..200 {
+        let login = root.anonymous().post_session("weir_nobody").await.unwrap();
+        assert!([401, 429].contains(&login.status), "{}", login.status);
+    }
+    let wanted = json!({ "name": "mine", "role": "admin" });
+    let escalation = post_token(&mallory, &wanted).await.unwrap();
+    assert_eq!(escalation.status, 403);
+    let record = refused(&root, "&actor=mallory", 1).await.remove(0);
+    assert_eq!(record.action, "token.create");
+    assert_eq!(record.token, Some(id));
+    let logins = "&outcome=refused&action=session.open";
+    let in_full = records(&root, logins).await.unwrap();
+    let max = AUDIT_ANONYMOUS_IN_FULL_PER_DAY_MAX as usize;
+    assert!(in_full.len() <= max, "{}", in_full.len());
+    age_summaries(&mut workerd).await;
+    let all = records(&root, logins).await.unwrap();
+    // At most one more: of those that were told to the registry, none is lost.
+    assert!(all.len() <= in_full.len() + 1, "{}", all.len());
+    let told: u64 = all
+        .iter()
+        .map(|record| record.after["summed_up"].as_u64().unwrap_or(1))
+        .sum();
+    assert!(told > max as u64 || in_full.len() < max, "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_editor_pushes_nothing_out_of_the_log_and_nothing_it_does_is_lost() {
+    let mut workerd = start().await;
+    let root = workerd.client(0).unwrap();
+    let (mallory, id) = editor(&root, "mallory").await;
+    let (ada, _) = editor(&root, "ada").await;
+    let more = 60;
+    reset(&mallory, IN_FULL_MAX + more).await;
+    let resets = "&action=state.reset&actor=mallory";
+    assert_eq!(records(&root, resets).await.unwrap().len(), IN_FULL_MAX);
+    // Who does little is recorded as ever.
+    reset(&ada, 1).await;
+    let of_ada = records(&root, "&action=state.reset&actor=ada").await;
+    assert_eq!(of_ada.unwrap().len(), 1);
+
+    // Nothing of it is in memory alone.
+    assert_eq!(pending(&mut workerd).await, [more as i64]);
+    age_summaries(&mut workerd).await;
+    let all = records(&root, resets).await.unwrap();
+    assert_eq!(all.len(), IN_FULL_MAX + 1);
+    let summary = &all[0];
+    assert_eq!(summary.after["summed_up"], more);
+    assert_eq!(summary.token, Some(id));
+    assert_eq!(summary.outcome, Outcome::Done);
+    assert_eq!(summary.after["targets"], json!([all[1].target]));
+    let verdict = verdict(&root).await.unwrap();
+    assert!(verdict.intact, "{verdict:?}");
+}
+
+/// Nobody has to look at the log for it to stay bounded.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_summary_that_is_due_is_one_record_and_takes_nothing_more() {
+    let mut workerd = start().await;
+    let root = workerd.client(0).unwrap();
+    let (mallory, _) = editor(&root, "mallory").await;
+    reset(&mallory, IN_FULL_MAX + 5).await;
+    age_summaries(&mut workerd).await;
+    reset(&mallory, 3).await;
+    assert_eq!(pending(&mut workerd).await, [3]);
+    let resets = records(&root, "&action=state.reset&actor=mallory").await;
+    let resets = resets.unwrap();
+    assert_eq!(resets.len(), IN_FULL_MAX + 1);
+    assert_eq!(resets[0].after["summed_up"], 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_live_tokens_never_have_one_name_in_the_log() {
+    let workerd = start().await;
+    let root = workerd.client(0).unwrap();
+    let ada = make_token(&root, &service("ada")).await.unwrap();
+    let wanted = json!({ "name": "ada", "role": "editor" });
+    let taken = post_token(&root, &wanted).await.unwrap();
+    assert_eq!(taken.status, 409, "{}", taken.text());
+    assert!(taken.text().contains("\\\"ada\\\""), "{}", taken.text());
+    for (weirs, status) in [("bootstrap", 400), ("deployment", 409)] {
+        let taken = post_token(&root, &service(weirs)).await.unwrap();
+        assert_eq!(taken.status, status, "{weirs}: {}", taken.text());
+    }
+    // A name is free again when nobody has it.
+    assert_eq!(revoke(&root, &ada.view.id).await.unwrap().status, 204);
+    assert_eq!(post_token(&root, &wanted).await.unwrap().status, 201);
+}
+
+/// What an actor did often hides nothing that it did of another kind.
+#[tokio::test(flavor = "multi_thread")]
+async fn harmless_acts_do_not_hide_what_the_policy_became() {
+    let workerd = start().await;
+    let root = workerd.client(0).unwrap();
+    let (mallory, id) = editor(&root, "mallory").await;
+    reset(&mallory, IN_FULL_MAX + 1).await;
+    let mut wanted = document();
+    wanted["trusted_proxies"] = json!(["203.0.113.0/24"]);
+    for tenant in 0..400 {
+        wanted["tenants"][format!("tenant-{tenant}")] = json!({ "weight": 5 });
+    }
+    mallory.save_policy(&wanted).await.unwrap();
+    let saves = "&action=policy.save&actor=mallory";
+    let saved = records(&root, saves).await.unwrap().remove(0);
+    assert_eq!(saved.token, Some(id));
+    let values = &saved.after["values"];
+    assert_eq!(values["/trusted_proxies"], wanted["trusted_proxies"]);
+    assert_eq!(values["/tenants/tenant-0"]["weight"], 5);
+    let rest = values["/tenants"]["values"].as_u64().unwrap();
+    assert!(rest > 0 && rest < 400, "{rest}");
+}
+
+/// A sum does not say what a policy was: one that would only be counted is not saved.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_policy_is_saved_that_the_log_would_not_tell() {
+    let mut workerd = start().await;
+    let root = workerd.client(0).unwrap();
+    let (mallory, _) = editor(&root, "mallory").await;
+    mallory.save_policy(&document()).await.unwrap();
+    // As many as a day may have, all of them within the last minute.
+    let more = POLICIES_PER_DAY_MAX - 1;
+    between_runs(&mut workerd, |rows| {
+        let copy = "INSERT INTO audit (sequence, at, actor, action, outcome) \
+             SELECT ?1, at, actor, action, outcome FROM audit WHERE actor = 'mallory' AND action = 'policy.save' LIMIT 1";
+        for number in 0..more {
+            rows.execute(copy, [1_000 + number as i64]).unwrap();
+        }
+    })
+    .await;
+    let mut wanted = document();
+    wanted["tenants"]["newcomer"] = json!({ "weight": 5 });
+    let refused = mallory.put_policy(&wanted, Some("*")).await.unwrap();
+    assert_eq!(refused.status, 429, "{}", refused.text());
+    let after: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((86_000..=86_400).contains(&after), "{after}");
+    let (ada, _) = editor(&root, "ada").await;
+    ada.save_policy(&wanted).await.unwrap();
+}
