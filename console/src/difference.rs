@@ -3,6 +3,8 @@
 use serde_json::{Map, Value};
 use weir_shared::audit::changes::changes;
 
+use crate::format::{count, counted};
+
 /// One value that differs. `None` is a value that is not there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
@@ -23,6 +25,15 @@ impl Row {
             _ => "changed",
         }
     }
+
+    /// Whether it stands for values of which the audit log has kept a hash alone.
+    pub fn is_hashed(&self) -> bool {
+        let sides = [&self.before, &self.after];
+        sides
+            .into_iter()
+            .flatten()
+            .any(|side| hashed(side).is_some())
+    }
 }
 
 /// What differs, in the order of the pointers.
@@ -36,16 +47,19 @@ impl Row {
 /// ```
 pub fn difference(before: &Value, after: &Value) -> Vec<Row> {
     let (was, is) = changes(before, after);
-    of_changes(&was, &is)
+    rows(&was, &is)
 }
 
 /// The rows of what the audit log keeps of a change: the values of both sides by pointer.
 pub fn of_changes(was: &Value, is: &Value) -> Vec<Row> {
     let empty = Map::new();
-    let (was, is) = (
+    rows(
         was.as_object().unwrap_or(&empty),
         is.as_object().unwrap_or(&empty),
-    );
+    )
+}
+
+fn rows(was: &Map<String, Value>, is: &Map<String, Value>) -> Vec<Row> {
     let mut pointers: Vec<&String> = was.keys().chain(is.keys()).collect();
     pointers.sort();
     pointers.dedup();
@@ -110,18 +124,28 @@ fn unescaped(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
 }
 
-/// A value on one line: texts without quotes, whole numbers with separators, all else as JSON.
+/// A value on one line: texts without quotes, whole numbers with separators, of what the audit log only counts how many
+/// they are, all else as JSON.
 pub fn shown(value: Option<&Value>) -> String {
     match value {
         None => "not set".to_owned(),
         Some(Value::Null) => "null".to_owned(),
         Some(Value::String(text)) => text.clone(),
         Some(Value::Number(number)) => match number.as_u64() {
-            Some(whole) => crate::format::count(whole.into()),
+            Some(whole) => count(whole.into()),
             None => number.to_string(),
         },
-        Some(value) => value.to_string(),
+        Some(value) => match hashed(value) {
+            Some(count) => format!("{}, kept by hash", counted(count, "value")),
+            None => value.to_string(),
+        },
     }
+}
+
+/// How many values the audit log has not kept of a large change, where it says so.
+fn hashed(value: &Value) -> Option<usize> {
+    value.get("sha256")?;
+    usize::try_from(value.get("values")?.as_u64()?).ok()
 }
 
 #[cfg(test)]
@@ -209,5 +233,7 @@ mod tests {
             [("/a", "changed"), ("/b", "removed"), ("/c", "added")]
         );
         assert!(of_changes(&Value::Null, &Value::Null).is_empty());
+        let rest = json!({ "sha256": "ab", "bytes": 9, "values": 1_200 });
+        assert_eq!(shown(Some(&rest)), "1,200 values, kept by hash");
     }
 }

@@ -470,17 +470,17 @@ proptest! {
         let (was, is) = changes(&before, &after);
         prop_assert_eq!(was == is, before == after);
         for (told, whole, other) in [(&was, &before, &after), (&is, &after, &before)] {
-            for (pointer, value) in told.as_object().unwrap() {
+            for (pointer, value) in told {
                 prop_assert_eq!(whole.pointer(pointer), Some(value));
                 prop_assert_ne!(other.pointer(pointer), Some(value));
             }
         }
         // What was there, without what it lost and with what it got, is what is there.
         let mut made = before.clone();
-        for (pointer, _) in was.as_object().unwrap() {
+        for (pointer, _) in &was {
             take(&mut made, pointer);
         }
-        for (pointer, value) in is.as_object().unwrap() {
+        for (pointer, value) in &is {
             put(&mut made, pointer, value.clone());
         }
         prop_assert_eq!(made, after);

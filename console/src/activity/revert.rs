@@ -39,9 +39,9 @@ pub fn revertible(record: &AuditRecord) -> Result<Vec<Row>, &'static str> {
         return Err("It was refused: nothing was changed.");
     }
     match changes(record) {
-        None => Err("The change was too large for the log, which keeps its hash alone."),
         Some(rows) if rows.is_empty() => Err("It changed nothing."),
-        Some(rows) => Ok(rows),
+        Some(rows) if !rows.iter().any(Row::is_hashed) => Ok(rows),
+        _ => Err("The change was too large for the log, which keeps a part of it as a hash alone."),
     }
 }
 
@@ -100,10 +100,18 @@ mod tests {
         let before = json!({ "a": 1, "gone": { "x": 1 }, "kept": true });
         let after = json!({ "a": 2, "new": 3, "kept": true });
         let (was, is) = weir_shared::audit::changes::changes(&before, &after);
-        let reverted = revert(&saved(was, is), &after).unwrap();
+        let reverted = revert(&saved(json!(was), json!(is)), &after).unwrap();
         assert_eq!(reverted.candidate, before);
         assert!(reverted.since.is_empty());
         assert_eq!(reverted.rows.len(), 3);
+    }
+
+    #[test]
+    fn what_is_kept_in_part_is_not_undone_in_part() {
+        let rest = json!({ "sha256": "ab", "bytes": 9, "values": 2 });
+        let (was, is) = (json!({ "/a": 1 }), json!({ "/a": 2, "/tenants": rest }));
+        let record = saved(was, is);
+        assert!(revert(&record, &json!({ "a": 2 })).is_err());
     }
 
     #[test]
