@@ -129,6 +129,7 @@ impl<'a> Planner<'a> {
                 terms: Rc::new(terms),
                 kind,
                 known: self.known,
+                account: Rc::clone(&self.account),
             },
         };
         Ok(Step {

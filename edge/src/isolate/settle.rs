@@ -216,6 +216,7 @@ fn keys_body(
                 limit: limit.clone(),
                 key: key.clone(),
                 units: change.debt,
+                kept: receipt.kept.clone(),
             });
         }
     }

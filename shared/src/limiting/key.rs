@@ -3,7 +3,7 @@
 use crate::limits::KEY_SHARDS;
 use crate::units::HolderId;
 
-/// Stands between tenant and key, and alone for the key that all share when there are too many: no name that a
+/// Stands between tenant and key, and before the owner in the key of what that owner has too many of: no name that a
 /// request brings contains a control character.
 pub const SEPARATOR: char = '\u{1}';
 
@@ -44,12 +44,6 @@ pub fn meter_name(name: &str) -> String {
 #[must_use]
 pub fn guard_name(name: &str) -> String {
     format!("guard{SEPARATOR}{name}")
-}
-
-/// The key that all share for which there is no room.
-#[must_use]
-pub fn shared_key() -> String {
-    SEPARATOR.to_string()
 }
 
 /// The shard that keeps a key: chosen by its tenant where each tenant has its own keys, else by the key, whatever the
