@@ -5,6 +5,7 @@ use crate::wire::samples::{
     ESCROW, FRAME, MESSAGE, POOL, REPLY, SEEN, TERMS, frame, message, reply,
 };
 use weir_shared::federation::window::Window;
+use weir_shared::limiting::key::ShardKey;
 use weir_shared::units::{EpochMs, Incarnation, Revision, Sequence, WindowLabel};
 use weir_shared::wire::accounting::{ANONYMOUS, FrameReply, OTHERS, Tally, TenantCounters};
 use weir_shared::wire::exchange::{Cycle, ExchangeAnswer, PeriodBody, Refusal, ReplyBody, Terms};
@@ -190,12 +191,21 @@ fn the_contact() {
         revision: Revision(8),
         document: PolicyDocument::default(),
         handovers: std::collections::BTreeMap::new(),
+        placement: None,
+    };
+    let document = serde_json::to_string(&saved.document).unwrap();
+    is_written_as(
+        &saved,
+        &format!(r#"{{"revision":8,"document":{document}}}"#),
+    );
+    let saved = SavedPolicy {
+        placement: Some(ShardKey::new([10; 16])),
+        ..saved
     };
     is_written_as(
         &saved,
         &format!(
-            r#"{{"revision":8,"document":{}}}"#,
-            serde_json::to_string(&saved.document).unwrap()
+            r#"{{"revision":8,"document":{document},"placement":"0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"}}"#
         ),
     );
     let saved = serde_json::to_value(&saved).unwrap();

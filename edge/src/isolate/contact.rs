@@ -378,7 +378,7 @@ fn return_bodies(
         let (Some(scope), Some(terms)) = (kept, terms) else {
             continue;
         };
-        let shard = shard_of(&loaded.policy, region, scope, &key.key);
+        let shard = shard_of(loaded, region, scope, &key.key);
         let body = bodies.entry(shard).or_insert_with(|| DecideBody {
             v: VERSION,
             op: question_id(),

@@ -447,7 +447,7 @@ impl<'a> Planner<'a> {
                 let key = state_key(key);
                 let terms = terms_of(self.loaded, &key, machine.scale(), self.now);
                 Place::Shard {
-                    shard: shard_of(&self.loaded.policy, self.region, scope, &key.key),
+                    shard: shard_of(self.loaded, self.region, scope, &key.key),
                     key,
                     machine,
                     terms: Rc::new(terms.ok_or_else(|| internal("rules"))?),

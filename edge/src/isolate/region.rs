@@ -12,6 +12,7 @@ use weir_shared::fairness::ask::Party;
 use weir_shared::fairness::local::LocalBudget;
 use weir_shared::federation::holder::Holder;
 use weir_shared::federation::pool_name::PoolName;
+use weir_shared::limiting::key::ShardKey;
 use weir_shared::limiting::line::Lines;
 use weir_shared::limiting::store::Store;
 use weir_shared::limiting::tap::Tap;
@@ -38,6 +39,8 @@ pub struct Loaded {
     pub revision: Revision,
     /// The rules.
     pub policy: Rc<Policy>,
+    /// The secret by which the shards of keys are chosen.
+    pub placement: Option<ShardKey>,
 }
 
 /// What an isolate knows of one region.
@@ -221,6 +224,12 @@ impl RegionView {
         match Policy::try_from(&saved.document) {
             Ok(policy) => {
                 let before = self.loaded.as_ref().map(|loaded| &loaded.policy);
+                let known = self.loaded.as_ref().and_then(|loaded| loaded.placement);
+                let placement = known.or(saved.placement);
+                if placement != known {
+                    // What was drawn from other shards is nothing to those that keep the keys from now on.
+                    self.taps.clear();
+                }
                 self.holders.retain(|pool, _| {
                     // One whose windows are opened elsewhere by now has nothing to tell there.
                     let moved = before.is_some_and(|before| before.root(pool) != policy.root(pool));
@@ -248,6 +257,7 @@ impl RegionView {
                 self.loaded = Some(Loaded {
                     revision: saved.revision,
                     policy: Rc::new(policy),
+                    placement,
                 });
             }
             Err(refused) => console_error!("policy {}: {refused}", saved.revision),

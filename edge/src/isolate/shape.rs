@@ -78,12 +78,7 @@ impl Shape<'_> {
         }
     }
 
-    fn here(
-        &self,
-        shaper: &Shaper,
-        kept: Kept,
-        cost: u64,
-    ) -> Result<Reservation, Failure> {
+    fn here(&self, shaper: &Shaper, kept: Kept, cost: u64) -> Result<Reservation, Failure> {
         let at = now();
         with(self.region, |view| {
             let account = Rc::new(kept.account);
@@ -107,7 +102,7 @@ impl Shape<'_> {
 
     async fn at_shard(&self, kept: Kept, cost: u64) -> Result<Reservation, Failure> {
         let state = kept.key;
-        let name = shard_of(&self.loaded.policy, self.region, Scope::Region, &state.key);
+        let name = shard_of(self.loaded, self.region, Scope::Region, &state.key);
         let terms = terms_of(self.loaded, &state, 1, now())
             .ok_or_else(|| Failure::Internal(format!("no rules of {}", state.limit)))?;
         let body = ShapeBody {

@@ -135,7 +135,7 @@ pub async fn act(
         Some(region) => (Scope::Region, region.as_str()),
         None => (Scope::Global, region),
     };
-    let shard = shard_of(&loaded.policy, place, scope, &key.key);
+    let shard = shard_of(loaded, place, scope, &key.key);
     let body = GuardBody {
         v: VERSION,
         terms,

@@ -2,6 +2,7 @@
 
 use weir_shared::algorithms::composite::Mode;
 use weir_shared::limiting::key::{guard_name, meter_name};
+use weir_shared::limiting::owner::Account;
 use weir_shared::limits::HOLD_MS;
 use weir_shared::units::{EpochMs, OpId, Revision};
 use weir_shared::wire::check::Reason;
@@ -49,6 +50,7 @@ fn ask(op: u64, asked: &[(LimitTerms, u64)], hold: bool) -> DecideBody {
             ahead: 0,
             shadow: false,
             known: true,
+            account: Account::default(),
         }],
     };
     DecideBody {
@@ -94,6 +96,7 @@ fn slotted(store: &mut Store, slot: u64, action: GuardAction, now: EpochMs) -> G
         v: VERSION,
         terms: guard_terms(),
         key: "acme".to_owned(),
+        kept: None,
         slot,
         action,
     };
@@ -330,6 +333,7 @@ fn a_settlement_gives_a_slot_and_its_budget_back_and_charges_no_debt_to_a_guard(
         limit,
         key: "acme".to_owned(),
         units,
+        kept: None,
     };
     let settle = SettleKeysBody {
         v: VERSION,
@@ -492,6 +496,7 @@ fn slots_are_not_asked_of_what_is_no_guard() {
         v: VERSION,
         terms: meter_terms("m"),
         key: "acme".to_owned(),
+        kept: None,
         slot: 1,
         action: GuardAction::Release,
     };

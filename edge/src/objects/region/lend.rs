@@ -8,7 +8,7 @@ use weir_shared::federation::holder::Outlook;
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool_name::PoolName;
 use weir_shared::json;
-use weir_shared::limiting::key::shard;
+use weir_shared::limiting::key::{ShardKey, shard};
 use weir_shared::limits::{
     CALL_MS_MAX, CLOCK_STEP_MS_MAX, CONTACT_MS_MIN, COORDINATOR_CALL_MS_MAX, POOLS_MAX, PURGE_MS,
 };
@@ -176,7 +176,8 @@ impl Core {
 
     async fn exchange_above(self: &Rc<Self>, body: &ExchangeBody, home: &str) -> bool {
         let budget = &body.budget;
-        let coordinator = coordinator_name(budget);
+        let secret = self.with(|machine, _| Some(machine.policy.as_ref()?.saved.placement?));
+        let coordinator = coordinator_name(budget, secret.unwrap_or_default());
         let address = Address::coordinator(&coordinator, home);
         let answer = call(&self.env, address, body, COORDINATOR_CALL_MS_MAX).await;
         let credited = self.with_escrow(budget, |escrow, now| match &answer {
@@ -280,9 +281,9 @@ impl Core {
 }
 
 /// The coordinator that has a pool: a budget's own, or one of the shards over which a global limit spreads its keys.
-fn coordinator_name(pool: &str) -> String {
+fn coordinator_name(pool: &str, secret: Option<ShardKey>) -> String {
     match PoolName::try_from(pool) {
-        Ok(PoolName::Limit { limit, key }) => format!("{limit}/{}", shard(&key)),
+        Ok(PoolName::Limit { limit, key }) => format!("{limit}/{}", shard(&key, secret)),
         _ => pool.to_owned(),
     }
 }

@@ -39,6 +39,7 @@ const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS life (id INTEGER PRIMARY KEY, incarnation INTEGER)",
     "CREATE TABLE IF NOT EXISTS policy (id INTEGER PRIMARY KEY, revision INTEGER, document TEXT)",
     "CREATE TABLE IF NOT EXISTS handovers (id INTEGER PRIMARY KEY, revision INTEGER, body TEXT)",
+    "CREATE TABLE IF NOT EXISTS placement (id INTEGER PRIMARY KEY, secret TEXT)",
     "CREATE TABLE IF NOT EXISTS access (id INTEGER PRIMARY KEY, body TEXT)",
     "CREATE TABLE IF NOT EXISTS escrows (pool TEXT PRIMARY KEY, ends_at INTEGER, body TEXT)",
     "CREATE TABLE IF NOT EXISTS pools (name TEXT PRIMARY KEY, label INTEGER, body TEXT)",
