@@ -172,6 +172,7 @@ fn the_frame() {
 #[test]
 fn the_contact() {
     let contact = ContactBody {
+        accounts: std::collections::BTreeMap::new(),
         region: "weur".to_owned(),
         revision: Revision(7),
         exchanges: vec![message()],

@@ -123,6 +123,7 @@ async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>, token_wanted
         .map(|body| (body.budget.clone(), body.sequence))
         .collect();
     let composed = with(region, |view| ContactBody {
+        accounts: view.accounts_of(&exchanges),
         region: region.to_owned(),
         revision: view
             .loaded

@@ -83,6 +83,8 @@ pub enum Place<'a> {
         terms: Terms,
         /// For whom.
         party: Party,
+        /// On whose account it is kept, where it is a key's.
+        account: Rc<Account>,
         /// Why it is denied when it is used up.
         denial: Reason,
     },
@@ -318,6 +320,7 @@ impl<'a> Planner<'a> {
                 pool: PoolName::Budget(name.to_owned()).to_string(),
                 terms,
                 party,
+                account: Rc::clone(&self.account),
                 denial: Reason::CapReached,
             }),
         }
@@ -434,6 +437,7 @@ impl<'a> Planner<'a> {
                 .to_string(),
                 terms: terms.ok_or_else(|| internal("terms"))?,
                 party: Party::everyone(),
+                account: Rc::clone(&self.account),
                 denial: Reason::LimitExceeded,
             },
             Scope::Isolate if self.check.reserve => return Err(self.unsettled(item, "limit")),

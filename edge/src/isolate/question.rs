@@ -295,6 +295,7 @@ impl<'a> Question<'a> {
             pool,
             terms,
             party,
+            account,
             denial,
         } = &dimension.place
         else {
@@ -307,6 +308,7 @@ impl<'a> Question<'a> {
             pool,
             terms,
             party: seat.unwrap_or(Cow::Borrowed(party)),
+            account,
             cost: if dimension.look { 0 } else { dimension.units },
             denial: *denial,
         })

@@ -8,6 +8,7 @@ pub mod owner;
 mod reply;
 pub mod reservation;
 pub mod reset;
+pub mod roll;
 pub mod room;
 pub mod rows;
 pub mod shard;

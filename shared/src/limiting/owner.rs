@@ -142,6 +142,16 @@ impl Account {
         *self == Self::default()
     }
 
+    /// Whether a key is the only one of a tenant that the policy names: the tenant's name alone.
+    #[must_use]
+    pub fn is_only_key(&self, key: &str) -> bool {
+        self.named
+            && self
+                .owner
+                .as_ref()
+                .is_some_and(|owner| *owner == Owner::tenant(key))
+    }
+
     /// The owners of it, the smaller one first.
     pub fn owners(&self) -> impl Iterator<Item = &Owner> {
         self.owner.iter().chain(&self.caller)

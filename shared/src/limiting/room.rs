@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use super::owner::{Account, Owner, overflow_key};
 use crate::algorithms::composite::StateKey;
 use crate::limits::{
-    CALLER_KEYS_MAX, CALLER_STATE_BYTES_MAX, ISOLATE_CALLER_KEYS_MAX, ISOLATE_KEYS_MAX,
-    ISOLATE_NAMED_KEYS_MAX, ISOLATE_TENANT_KEYS_MAX, KEY_STATE_BYTES_MAX, KNOWN_KEYS_MAX,
-    KNOWN_STATE_BYTES_MAX, LIMIT_KEYS_MAX, NAMED_KEYS_MAX, NAMED_STATE_BYTES_MAX,
-    OWNERS_COUNTED_MAX, TENANT_KEYS_MAX, TENANT_STATE_BYTES_MAX,
+    CALLER_KEYS_MAX, CALLER_PART, CALLER_STATE_BYTES_MAX, HOLDERS_ISOLATE_MAX, ISOLATE_KEYS_MAX,
+    KEY_STATE_BYTES_MAX, KNOWN_KEYS_MAX, KNOWN_STATE_BYTES_MAX, LIMIT_KEYS_MAX, NAMED_KEYS_MAX,
+    NAMED_PART, NAMED_STATE_BYTES_MAX, OWNER_PART, OWNERS_COUNTED_MAX, POOLS_MAX, TENANT_KEYS_MAX,
+    TENANT_STATE_BYTES_MAX,
 };
 
 /// Rows, and the bytes of their states.
@@ -76,29 +76,31 @@ impl Bounds {
         },
     };
 
-    /// Those of an isolate, which does not count bytes.
-    pub const ISOLATE: Self = Self {
-        owner: Size {
-            rows: ISOLATE_TENANT_KEYS_MAX as u64,
-            bytes: u64::MAX,
-        },
-        caller: Size {
-            rows: ISOLATE_CALLER_KEYS_MAX as u64,
-            bytes: u64::MAX,
-        },
-        all: Size {
-            rows: ISOLATE_KEYS_MAX as u64,
-            bytes: u64::MAX,
-        },
-        named: Size {
-            rows: ISOLATE_NAMED_KEYS_MAX as u64,
-            bytes: 0,
-        },
-        only: Size {
-            rows: ISOLATE_NAMED_KEYS_MAX as u64,
-            bytes: 0,
-        },
-    };
+    /// Those of the keys that an isolate keeps for itself.
+    pub const ISOLATE: Self = Self::counting(ISOLATE_KEYS_MAX);
+
+    /// Those of the pools of keys that an isolate holds leases of.
+    pub const LEASES: Self = Self::counting(HOLDERS_ISOLATE_MAX);
+
+    /// Those of the pools of keys that a region holds.
+    pub const POOLS: Self = Self::counting(POOLS_MAX);
+
+    /// Those of a table of so many keys, without a bound on bytes.
+    const fn counting(all: usize) -> Self {
+        const fn rows(rows: usize) -> Size {
+            Size {
+                rows: rows as u64,
+                bytes: u64::MAX / 4,
+            }
+        }
+        Self {
+            owner: rows(all / OWNER_PART),
+            caller: rows(all / CALLER_PART),
+            all: rows(all),
+            named: rows(all / NAMED_PART),
+            only: rows(all / NAMED_PART),
+        }
+    }
 }
 
 /// What is known of the keys of a table without reading it.
@@ -154,6 +156,12 @@ impl Room {
             key: overflow_key(full),
             ..key
         }
+    }
+
+    /// Whether there is room for another key on an account.
+    #[must_use]
+    pub fn admits(&self, only: bool, account: &Account) -> bool {
+        self.full(only, account).is_none()
     }
 
     /// Whose part is used up: nobody's where the outer `None`, the table's own of keys of nobody where the inner.

@@ -53,11 +53,12 @@ pub const OWNER_BYTES_COUNTED_MIN: u64 = TENANT_STATE_BYTES_MAX / 100;
 /// Keys that one isolate keeps for limits of its own scope, some 400 bytes each.
 pub const ISOLATE_KEYS_MAX: usize = 20_000;
 
-/// Those of one tenant, or of one address at a route.
-pub const ISOLATE_TENANT_KEYS_MAX: usize = ISOLATE_KEYS_MAX / 10;
+/// Of what an isolate or a region keeps of keys and of pools, one owner may have one in so many: a tenant, or an address at
+/// a route of the gateway. The same part as of a shard ([`TENANT_KEYS_MAX`]).
+pub const OWNER_PART: usize = 10;
 
-/// Those that one caller brings.
-pub const ISOLATE_CALLER_KEYS_MAX: usize = ISOLATE_KEYS_MAX / 2;
+/// And what one caller brings, one in so many, as of a shard ([`CALLER_KEYS_MAX`]).
+pub const CALLER_PART: usize = 2;
 
-/// Further ones of tenants that the policy names, and as many again for the only key of each of these.
-pub const ISOLATE_NAMED_KEYS_MAX: usize = ISOLATE_KEYS_MAX / 4;
+/// Beyond, one in so many is kept for keys of tenants that the policy names, and as much again for the only key of each.
+pub const NAMED_PART: usize = 4;

@@ -10,6 +10,7 @@ use super::exchange::{ExchangeAnswer, ExchangeBody};
 use super::policy::PolicyDocument;
 use super::shares::{SharesBody, SharesReply};
 use crate::limiting::key::ShardKey;
+use crate::limiting::owner::Account;
 use crate::units::{EpochMs, Revision};
 
 /// A saved policy.
@@ -60,6 +61,9 @@ pub struct ContactBody {
     /// What the isolate has to say of overloaded resources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overload: Option<SharesBody>,
+    /// On whose accounts those of the exchanged pools are that are keys'.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub accounts: BTreeMap<String, Account>,
 }
 
 /// The answer to a contact.

@@ -21,6 +21,8 @@ use weir_shared::accounting::frame::{Inbox, Outbox};
 use weir_shared::clock::MonotonicClock;
 use weir_shared::federation::escrow::Escrow;
 use weir_shared::federation::pool::Pool;
+use weir_shared::limiting::roll::Roll;
+use weir_shared::limiting::room::Bounds;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, OpId};
 use weir_shared::wire::access::SavedAccess;
 use weir_shared::wire::region::ContactBody;
@@ -75,6 +77,8 @@ struct Machine {
     uses: Uses,
     refresh: Refresh,
     escrows: BTreeMap<String, Escrow>,
+    /// Whose those of keys are.
+    roll: Roll,
     /// Pools that are the region's own.
     own: BTreeMap<String, Pool>,
     /// Raised when escrows are dropped: one that comes back is another life.
@@ -182,6 +186,7 @@ impl Core {
             uses: Uses::new(0),
             refresh: Refresh::default(),
             escrows: BTreeMap::new(),
+            roll: Roll::new(Bounds::POOLS),
             own: BTreeMap::new(),
             escrow_life: incarnation,
             purged_at: now,
