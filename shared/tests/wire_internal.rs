@@ -6,6 +6,7 @@ use crate::wire::samples::{
 };
 use weir_shared::federation::window::Window;
 use weir_shared::limiting::key::ShardKey;
+use weir_shared::limiting::owner::{Account, Owner};
 use weir_shared::units::{EpochMs, Incarnation, Revision, Sequence, WindowLabel};
 use weir_shared::wire::accounting::{ANONYMOUS, FrameReply, OTHERS, Tally, TenantCounters};
 use weir_shared::wire::exchange::{Cycle, ExchangeAnswer, PeriodBody, Refusal, ReplyBody, Terms};
@@ -187,6 +188,21 @@ fn the_contact() {
         &format!(
             r#"{{"region":"weur","revision":7,"exchanges":[{MESSAGE}],"frame":{FRAME},"access_revision":3}}"#
         ),
+    );
+    let account = Account {
+        owner: Some(Owner::tenant("acme")),
+        caller: Some(Owner::token("k1")),
+        named: false,
+    };
+    let of_key = ContactBody {
+        accounts: [("planet\u{1}acme".to_owned(), account)].into(),
+        exchanges: Vec::new(),
+        frame: None,
+        ..contact
+    };
+    is_written_as(
+        &of_key,
+        r#"{"region":"weur","revision":7,"exchanges":[],"frame":null,"access_revision":3,"accounts":{"planet\u0001acme":{"owner":"t:acme","caller":"c:k1"}}}"#,
     );
     let saved = SavedPolicy {
         revision: Revision(8),

@@ -5,7 +5,9 @@ use reqwest::Method;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use weir_shared::access::role::Role;
-use weir_shared::limits::{ISOLATE_KEYS_MAX, KEY_SHARDS, OWNER_PART, TENANT_KEYS_MAX};
+use weir_shared::limits::{
+    HOLDERS_ISOLATE_MAX, ISOLATE_KEYS_MAX, KEY_SHARDS, OWNER_PART, TENANT_KEYS_MAX,
+};
 use weir_shared::wire::access::TokenRequest;
 use weir_shared::wire::check::Reason;
 use weir_tests::calls::charge;
@@ -44,6 +46,7 @@ fn limits() -> Value {
         "each": of_tenants(still(BOUND)),
         "shared": still(BOUND),
         "isolate": of_tenants(fixed(BOUND, LONG_MS, "isolate")),
+        "leased": of_tenants(fixed(BOUND, LONG_MS, "global")),
     })
 }
 
@@ -194,6 +197,30 @@ async fn others_are_decided_as_if_nobody_had_invented_keys() {
         // Those of others, and one that overflows.
         let most = TENANT_KEYS_MAX + 3 * 7 + 1;
         assert!(rows.iter().all(|rows| *rows <= most), "{limit}: {rows:?}");
+    }
+}
+
+/// Whose keys of a global limit an isolate and its region have no room for any more: those of whoever invents them alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn leases_of_others_have_room_beside_those_of_who_invents_keys() {
+    let workerd = deployment().await;
+    let loud = employ(&workerd, Role::Tenant, Some(LOUD)).await;
+    let invented = HOLDERS_ISOLATE_MAX / OWNER_PART + 200;
+    invent(&loud, "leased", invented).await;
+    let more = take(&loud, "leased", "more", 1).await;
+    assert_eq!(
+        (more.allowed, more.reason),
+        (false, Reason::Unavailable),
+        "{more:?}"
+    );
+    for tenant in [NAMED, STRANGER] {
+        let client = employ(&workerd, Role::Tenant, Some(tenant)).await;
+        for key in ["a", "b", "c"] {
+            let first = take(&client, "leased", key, BOUND).await;
+            assert!(first.allowed, "{tenant} {key}: {first:?}");
+            let next = take(&client, "leased", key, 1).await;
+            assert_eq!(next.reason, Reason::LimitExceeded, "{tenant} {key}");
+        }
     }
 }
 
