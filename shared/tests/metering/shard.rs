@@ -91,16 +91,19 @@ fn acquire(store: &mut Store, op: u64, now: EpochMs) -> Result<u64, Reason> {
     slot.map(|(slot, _)| slot).ok_or(answer.decision.reason)
 }
 
-fn slotted(store: &mut Store, slot: u64, action: GuardAction, now: EpochMs) -> GuardReply {
-    let body = GuardBody {
+fn slot_body(terms: LimitTerms, slot: u64, action: GuardAction) -> GuardBody {
+    GuardBody {
         v: VERSION,
-        terms: guard_terms(),
+        terms,
         key: "acme".to_owned(),
         kept: None,
         slot,
         action,
-    };
-    store.guard(&body, now)
+    }
+}
+
+fn slotted(store: &mut Store, slot: u64, action: GuardAction, now: EpochMs) -> GuardReply {
+    store.guard(&slot_body(guard_terms(), slot, action), now)
 }
 
 fn drawn(reply: &DecideReply) -> u64 {
@@ -492,13 +495,6 @@ fn a_phase_that_has_begun_is_not_ended_by_an_isolate_whose_clock_is_late() {
 #[test]
 fn slots_are_not_asked_of_what_is_no_guard() {
     let mut store = Store::default();
-    let body = GuardBody {
-        v: VERSION,
-        terms: meter_terms("m"),
-        key: "acme".to_owned(),
-        kept: None,
-        slot: 1,
-        action: GuardAction::Release,
-    };
+    let body = slot_body(meter_terms("m"), 1, GuardAction::Release);
     assert!(store.try_guard(&body, START).is_err());
 }

@@ -22,11 +22,12 @@ use crate::limits::{LONG_MS, SETTLING, alone, decide, document, fixed, still, ta
 
 const BOUND: u64 = 5;
 
-/// Keys that the normal run invents, half of them in one shard. All of them: `WEIR_KEYS=1000000`.
-const KEYS: usize = 2 * (TENANT_KEYS_MAX + 1_000);
+/// Keys that the normal run invents before and after a shard is filled with copies of them. One that invents all by
+/// itself: `WEIR_KEYS=1000000`.
+const KEYS: usize = 400;
 
 /// Questions of one batch.
-const BATCH: usize = 1_000;
+const BATCH: usize = 200;
 
 /// A tenant that the policy names, and one that it does not.
 const NAMED: &str = "pro:acme";
@@ -34,10 +35,11 @@ const STRANGER: &str = "x:stranger";
 
 /// Who invents keys.
 const LOUD: &str = "x:loud";
+const LOUD_OWNS: &str = "t:x:loud";
 
-fn keys() -> usize {
-    let asked = std::env::var("WEIR_KEYS").ok();
-    asked.and_then(|count| count.parse().ok()).unwrap_or(KEYS)
+/// Keys that the long form invents, half of them in one shard.
+fn keys_asked() -> Option<usize> {
+    std::env::var("WEIR_KEYS").ok()?.parse().ok()
 }
 
 fn limits() -> Value {
@@ -84,9 +86,9 @@ async fn employ(workerd: &Workerd, role: Role, tenant: Option<&str>) -> Client {
 }
 
 /// Takes a unit of so many new keys.
-async fn invent(client: &Client, limit: &str, count: usize) {
-    for from in (0..count).step_by(BATCH) {
-        let keys = from..(from + BATCH).min(count);
+async fn invent(client: &Client, limit: &str, count: std::ops::Range<usize>) {
+    for from in count.clone().step_by(BATCH) {
+        let keys = from..(from + BATCH).min(count.end);
         let questions: Vec<_> = keys
             .map(|key| charge(limit, &format!("invented-{key}"), 1))
             .collect();
@@ -143,15 +145,38 @@ async fn others(workerd: &Workerd) -> Vec<Told> {
     told
 }
 
-/// The states of a limit in each shard of keys.
-fn rows(workerd: &Workerd, limit: &str) -> Vec<usize> {
+/// The rows of an owner in each shard of keys that has any.
+fn rows(workerd: &Workerd, owner: &str) -> Vec<usize> {
     let shards = shards(workerd);
-    let counts = shards.iter().map(|shard| {
-        let sql = "SELECT COUNT(*) FROM states WHERE name = ?1";
-        let count: i64 = shard.query_row(sql, [limit], |row| row.get(0)).unwrap();
-        usize::try_from(count).unwrap()
-    });
+    let counts = shards.iter().map(|shard| owned(shard, owner));
     counts.filter(|rows| *rows > 0).collect()
+}
+
+fn owned(shard: &Connection, owner: &str) -> usize {
+    let sql = "SELECT COUNT(*) FROM states WHERE owner = ?1";
+    let count: i64 = shard.query_row(sql, [owner], |row| row.get(0)).unwrap();
+    usize::try_from(count).unwrap()
+}
+
+/// What an owner would have invented in ten thousand requests more, in each shard that has a row of it; how many shards.
+fn fill(workerd: &Workerd, owner: &str) -> usize {
+    let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) \
+               INSERT INTO states (name, key, expires_at, body, owner, caller) \
+               SELECT name, 'fill' || i, expires_at, body, owner, caller FROM n, \
+               (SELECT * FROM states WHERE owner = ?2 LIMIT 1)";
+    let mut filled = 0;
+    for shard in shards(workerd) {
+        let owned = owned(&shard, owner);
+        if owned > 0 {
+            let missing = (TENANT_KEYS_MAX - owned) as i64;
+            assert_eq!(
+                shard.execute(sql, (missing, owner)).unwrap(),
+                missing as usize
+            );
+            filled += 1;
+        }
+    }
+    filled
 }
 
 fn shards(workerd: &Workerd) -> Vec<Connection> {
@@ -170,10 +195,18 @@ async fn others_are_decided_as_if_nobody_had_invented_keys() {
     let mut workerd = deployment().await;
     let loud = employ(&workerd, Role::Tenant, Some(LOUD)).await;
     let started = now();
-    invent(&loud, "each", keys() / 2).await;
-    invent(&loud, "shared", keys() / 2).await;
-    invent(&loud, "isolate", ISOLATE_KEYS_MAX / OWNER_PART + 1_000).await;
-    println!("{} keys in {:?}", keys(), started.elapsed());
+    let half = keys_asked().map_or(KEYS, |asked| asked / 2);
+    invent(&loud, "each", 0..half).await;
+    invent(&loud, "shared", 0..half).await;
+    println!("{half} keys of each limit in {:?}", started.elapsed());
+    if keys_asked().is_none() {
+        workerd.kill_hard();
+        assert_eq!(fill(&workerd, LOUD_OWNS), KEY_SHARDS as usize);
+        workerd.restart().await.unwrap();
+        invent(&loud, "each", half..2 * half).await;
+        invent(&loud, "shared", half..2 * half).await;
+    }
+    invent(&loud, "isolate", 0..ISOLATE_KEYS_MAX / OWNER_PART + BATCH).await;
     let attacked = others(&workerd).await;
     let mut differ = calm
         .iter()
@@ -191,13 +224,14 @@ async fn others_are_decided_as_if_nobody_had_invented_keys() {
         assert!(first.allowed, "who was there is as before: {first:?}");
     }
     workerd.kill_hard();
-    for limit in ["each", "shared"] {
-        let rows = rows(&workerd, limit);
-        println!("{limit}: {rows:?}");
-        // Those of others, and one that overflows.
-        let most = TENANT_KEYS_MAX + 3 * 7 + 1;
-        assert!(rows.iter().all(|rows| *rows <= most), "{limit}: {rows:?}");
-    }
+    let rows = rows(&workerd, LOUD_OWNS);
+    println!("rows by shard: {rows:?}");
+    // And the states that it shares, one a limit.
+    assert!(
+        rows.iter().all(|rows| *rows <= TENANT_KEYS_MAX + 2),
+        "{rows:?}"
+    );
+    assert_eq!(rows.iter().max(), Some(&(TENANT_KEYS_MAX + 2)));
 }
 
 /// Whose keys of a global limit an isolate and its region have no room for any more: those of whoever invents them alone.
@@ -206,7 +240,7 @@ async fn leases_of_others_have_room_beside_those_of_who_invents_keys() {
     let workerd = deployment().await;
     let loud = employ(&workerd, Role::Tenant, Some(LOUD)).await;
     let invented = HOLDERS_ISOLATE_MAX / OWNER_PART + 200;
-    invent(&loud, "leased", invented).await;
+    invent(&loud, "leased", 0..invented).await;
     let more = take(&loud, "leased", "more", 1).await;
     assert_eq!(
         (more.allowed, more.reason),
@@ -253,16 +287,7 @@ async fn keys_from_a_header_are_bounded_by_the_address_that_invents_them() {
     let client = workerd.client(0).unwrap().anonymous();
     assert_eq!(pass(&client, loud, 0..NEWS).await, NEWS);
     workerd.kill_hard();
-    // What it would have sent in ten thousand requests more.
-    let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) \
-               INSERT INTO states (name, key, expires_at, body, owner, caller) \
-               SELECT name, 'fill' || i, expires_at, body, owner, caller FROM n, \
-               (SELECT * FROM states WHERE owner = 'a:203.0.113.7' AND caller = 'r:api' LIMIT 1)";
-    let filled = shards(&workerd)
-        .iter()
-        .filter_map(|shard| shard.execute(sql, [TENANT_KEYS_MAX as i64]).ok())
-        .sum::<usize>();
-    assert_eq!(filled, TENANT_KEYS_MAX * KEY_SHARDS as usize);
+    assert_eq!(fill(&workerd, "a:203.0.113.7"), KEY_SHARDS as usize);
     workerd.restart().await.unwrap();
     let passed = pass(&client, loud, NEWS..2 * NEWS).await;
     let states = BOUND as usize * KEY_SHARDS as usize;
