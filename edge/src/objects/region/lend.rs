@@ -179,7 +179,7 @@ impl Core {
 
     async fn exchange_above(self: &Rc<Self>, body: &ExchangeBody, home: &str) -> bool {
         let budget = &body.budget;
-        let secret = self.with(|machine, _| Some(machine.policy.as_ref()?.saved.placement?));
+        let secret = self.with(|machine, _| machine.policy.as_ref()?.saved.placement);
         let coordinator = coordinator_name(budget, secret.unwrap_or_default());
         let address = Address::coordinator(&coordinator, home);
         let answer = call(&self.env, address, body, COORDINATOR_CALL_MS_MAX).await;

@@ -184,7 +184,7 @@ impl Core {
         if self.with(|machine, _| machine.policy_revision() >= saved.revision)? {
             return Ok(());
         }
-        let known = self.with(|machine, _| Some(machine.policy.as_ref()?.saved.placement?))?;
+        let known = self.with(|machine, _| machine.policy.as_ref()?.saved.placement)?;
         // Keys stay where they are, also when the registry cannot read its secret any more.
         let placement = known.or(saved.placement);
         let loaded = Loaded::new(SavedPolicy { placement, ..saved })?;
