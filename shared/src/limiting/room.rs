@@ -164,13 +164,14 @@ impl Room {
         self.full(only, account).is_none()
     }
 
-    /// Whose part is used up: nobody's where the outer `None`, the table's own of keys of nobody where the inner.
+    /// Whose part is used up, or who shares a state where the table is full. The outer `None`: there is room; the inner:
+    /// the key is nobody's.
     fn full<'a>(&self, only: bool, account: &'a Account) -> Option<Option<&'a Owner>> {
         let (owner, caller) = (account.owner.as_ref(), account.caller.as_ref());
-        let within = |owner: &&Owner, bound| !self.of(owner).is_below(bound);
+        let is_full = |owner: &&Owner, bound| !self.of(owner).is_below(bound);
         if !only {
-            let owner = owner.filter(|owner| within(owner, self.bounds.owner));
-            let caller = || caller.filter(|caller| within(caller, self.bounds.caller));
+            let owner = owner.filter(|owner| is_full(owner, self.bounds.owner));
+            let caller = || caller.filter(|caller| is_full(caller, self.bounds.caller));
             if let Some(full) = owner.or_else(caller) {
                 return Some(Some(full));
             }
