@@ -2,11 +2,13 @@
 
 mod accounting;
 mod gateway;
+mod keys;
 mod operator;
 mod overload;
 
 pub use accounting::*;
 pub use gateway::*;
+pub use keys::*;
 pub use operator::*;
 pub use overload::*;
 
@@ -156,23 +158,6 @@ pub const HOLDERS_MAX: usize = 2_048;
 /// Wants, one a tenant, and returns in one exchange message: some 100 bytes each, 460 kB with the longest names of nested tenants. What is left goes with the next.
 pub const EXCHANGE_ENTRIES_MAX: usize = 512;
 
-/// Keys of limits that one region object keeps, each a row of some 200 bytes: 20 MB of an object's storage.
-pub const LIMIT_KEYS_MAX: usize = 100_000;
-
-/// Shards over which a region spreads the keys of its limits, each an object of its own: four carry 800 questions a
-/// second at the 200 that each is meant to carry, and drawn units and standing denials answer most others.
-pub const KEY_SHARDS: u32 = 4;
-
-/// Bytes of all states that one shard keeps, at worst: an object may have 10 GB, a hundredth is read at ease.
-pub const KEY_STATE_BYTES_MAX: u64 = 256 * 1024 * 1024;
-
-/// Further keys that one shard keeps of tenants that the policy names: names that anyone can invent leave them room. As
-/// many as for all others, which 10,000 tenants with 40 meters, guards and limits each fill over four shards.
-pub const KNOWN_KEYS_MAX: usize = 100_000;
-
-/// Bytes of the states of those.
-pub const KNOWN_STATE_BYTES_MAX: u64 = 256 * 1024 * 1024;
-
 /// Between two searches for what has expired, which read every row.
 pub const PURGE_MS: u64 = 60_000;
 
@@ -199,9 +184,6 @@ pub const SLOT_QUESTIONS_MAX: usize = 16;
 
 /// Draws that came back to one key and were not returned yet. More are left charged.
 pub const STRAYS_MAX: usize = 16;
-
-/// Keys that one isolate keeps for limits of its own scope, some 300 bytes each.
-pub const ISOLATE_KEYS_MAX: usize = 20_000;
 
 /// Pools (budgets, and keys of global limits) that one isolate holds leases of, some 500 bytes each.
 pub const HOLDERS_ISOLATE_MAX: usize = 10_000;

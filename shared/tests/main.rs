@@ -109,6 +109,8 @@ mod overload_simulation;
 #[cfg(not(target_arch = "wasm32"))]
 mod own_paths;
 #[cfg(not(target_arch = "wasm32"))]
+mod owners;
+#[cfg(not(target_arch = "wasm32"))]
 mod paced;
 #[cfg(not(target_arch = "wasm32"))]
 mod partition_changes;

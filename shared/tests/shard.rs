@@ -4,6 +4,7 @@ pub(crate) mod store;
 
 use store::{Store, decide, key, terms};
 use weir_shared::algorithms::composite::Mode;
+use weir_shared::limiting::owner::Account;
 use weir_shared::limits::HOLD_MS;
 use weir_shared::units::{EpochMs, OpId};
 use weir_shared::wire::check::Reason;
@@ -191,6 +192,7 @@ fn a_settlement_gives_back_once_and_charges_debt_as_far_as_it_lasts() {
             limit: "ten".to_owned(),
             key: "b".to_owned(),
             units: debt,
+            kept: None,
         }],
     };
     let first = store.settle(&settle(7, 4, 25), NOW);
@@ -249,6 +251,8 @@ fn a_place_in_a_queue_is_kept_and_the_hint_of_a_refusal_is_true() {
         limit: terms("queue"),
         key: "a".to_owned(),
         cost,
+        known: false,
+        account: Account::default(),
     };
     // 10 a second, at most 250 ms of waiting: 0, 100 and 200 ms, then none.
     let delays: Vec<_> = (0..3).map(|_| store.shape(&ask(1), NOW).delay_ms).collect();

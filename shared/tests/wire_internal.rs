@@ -5,6 +5,8 @@ use crate::wire::samples::{
     ESCROW, FRAME, MESSAGE, POOL, REPLY, SEEN, TERMS, frame, message, reply,
 };
 use weir_shared::federation::window::Window;
+use weir_shared::limiting::key::ShardKey;
+use weir_shared::limiting::owner::{Account, Owner};
 use weir_shared::units::{EpochMs, Incarnation, Revision, Sequence, WindowLabel};
 use weir_shared::wire::accounting::{ANONYMOUS, FrameReply, OTHERS, Tally, TenantCounters};
 use weir_shared::wire::exchange::{Cycle, ExchangeAnswer, PeriodBody, Refusal, ReplyBody, Terms};
@@ -171,6 +173,7 @@ fn the_frame() {
 #[test]
 fn the_contact() {
     let contact = ContactBody {
+        accounts: std::collections::BTreeMap::new(),
         region: "weur".to_owned(),
         revision: Revision(7),
         exchanges: vec![message()],
@@ -186,16 +189,40 @@ fn the_contact() {
             r#"{{"region":"weur","revision":7,"exchanges":[{MESSAGE}],"frame":{FRAME},"access_revision":3}}"#
         ),
     );
+    let account = Account {
+        owner: Some(Owner::tenant("acme")),
+        caller: Some(Owner::token("k1")),
+        named: false,
+    };
+    let of_key = ContactBody {
+        accounts: [("planet\u{1}acme".to_owned(), account)].into(),
+        exchanges: Vec::new(),
+        frame: None,
+        ..contact
+    };
+    is_written_as(
+        &of_key,
+        r#"{"region":"weur","revision":7,"exchanges":[],"frame":null,"access_revision":3,"accounts":{"planet\u0001acme":{"owner":"t:acme","caller":"c:k1"}}}"#,
+    );
     let saved = SavedPolicy {
         revision: Revision(8),
         document: PolicyDocument::default(),
         handovers: std::collections::BTreeMap::new(),
+        placement: None,
+    };
+    let document = serde_json::to_string(&saved.document).unwrap();
+    is_written_as(
+        &saved,
+        &format!(r#"{{"revision":8,"document":{document}}}"#),
+    );
+    let saved = SavedPolicy {
+        placement: Some(ShardKey::new([10; 16])),
+        ..saved
     };
     is_written_as(
         &saved,
         &format!(
-            r#"{{"revision":8,"document":{}}}"#,
-            serde_json::to_string(&saved.document).unwrap()
+            r#"{{"revision":8,"document":{document},"placement":"0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"}}"#
         ),
     );
     let saved = serde_json::to_value(&saved).unwrap();

@@ -8,6 +8,7 @@ use weir_shared::algorithms::{Receipt, State};
 use weir_shared::decision::Decision;
 use weir_shared::invalid::read_json;
 use weir_shared::limiting::hold::Charge;
+use weir_shared::limiting::owner::{Account, Owner};
 use weir_shared::limiting::reservation::{Place, Reservation, Reserved};
 use weir_shared::policy::limit::{Rule, rule_of};
 use weir_shared::units::{EpochMs, OpId, Revision, WindowLabel};
@@ -64,6 +65,51 @@ fn back() -> ReturnBody {
         units: 3,
         receipt: ScaledReceipt::whole(receipt),
     }
+}
+
+const ACCOUNT: &str = r#"{"owner":"t:acme","caller":"c:k1"}"#;
+
+fn account() -> Account {
+    Account {
+        owner: Some(Owner::tenant("acme")),
+        caller: Some(Owner::token("k1")),
+        named: false,
+    }
+}
+
+#[test]
+fn on_whose_account_a_key_is_kept() {
+    is_written_as(&account(), ACCOUNT);
+    let owners = [
+        (Owner::address("203.0.113.9"), r#""a:203.0.113.9""#),
+        (Owner::actor("ops@example.com"), r#""n:ops@example.com""#),
+        (Owner::route("api"), r#""r:api""#),
+    ];
+    for (owner, text) in owners {
+        is_written_as(&owner, text);
+    }
+    let named = Account {
+        caller: None,
+        named: true,
+        ..account()
+    };
+    is_written_as(&named, r#"{"owner":"t:acme","named":true}"#);
+    let overflow = ReturnBody {
+        receipt: back().receipt.kept_under("\u{1}t:acme", "k"),
+        ..back()
+    };
+    let text = BACK.replace("}}}}", r#"}},"kept":"\u0001t:acme"}}"#);
+    is_written_as(&overflow, &text);
+    let debt = DebtBody {
+        limit: "hourly".to_owned(),
+        key: "k".to_owned(),
+        units: 9,
+        kept: Some("\u{1}t:acme".to_owned()),
+    };
+    is_written_as(
+        &debt,
+        r#"{"limit":"hourly","key":"k","units":9,"kept":"\u0001t:acme"}"#,
+    );
 }
 
 #[test]
@@ -138,6 +184,7 @@ fn a_question_and_its_answer() {
                     ahead: 20,
                     shadow: false,
                     known: false,
+                    account: account(),
                 },
                 AskedBody::Decided {
                     decision: decision.into(),
@@ -150,7 +197,7 @@ fn a_question_and_its_answer() {
     is_written_as(
         &asked,
         &format!(
-            r#"{{"v":2,"op":42,"limits":[{TERMS}],"returns":[{BACK}],"groups":[{{"mode":"any","dimensions":[{{"key":{{"limit":"hourly","key":"acme\u0001k","cost":3,"look":false,"ahead":20,"shadow":false}}}},{{"decided":{{"decision":{{"reason":"unavailable","limit":10,"remaining":0,"reset_at":9500,"retry_after_ms":500}},"shadow":true}}}}]}}],"hold":true}}"#
+            r#"{{"v":2,"op":42,"limits":[{TERMS}],"returns":[{BACK}],"groups":[{{"mode":"any","dimensions":[{{"key":{{"limit":"hourly","key":"acme\u0001k","cost":3,"look":false,"ahead":20,"shadow":false,"account":{ACCOUNT}}}}},{{"decided":{{"decision":{{"reason":"unavailable","limit":10,"remaining":0,"reset_at":9500,"retry_after_ms":500}},"shadow":true}}}}]}}],"hold":true}}"#
         ),
     );
     let answered = DecideReply {
@@ -194,6 +241,7 @@ fn settlements() {
             limit: "hourly".to_owned(),
             key: "k".to_owned(),
             units: 9,
+            kept: None,
         }],
     };
     is_written_as(
@@ -240,9 +288,20 @@ fn places_in_a_queue() {
         limit: terms(),
         key: "k".to_owned(),
         cost: 1,
+        known: true,
+        account: account(),
+    };
+    let text =
+        format!(r#"{{"v":2,"limit":{TERMS},"key":"k","cost":1,"known":true,"account":{ACCOUNT}}}"#);
+    is_written_as(&asked, &text);
+    // One of an older version says nothing of whose key it is.
+    let older = ShapeBody {
+        known: false,
+        account: Account::default(),
+        ..asked
     };
     is_written_as(
-        &asked,
+        &older,
         &format!(r#"{{"v":2,"limit":{TERMS},"key":"k","cost":1}}"#),
     );
     let place = ShapeReply {

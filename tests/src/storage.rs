@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags};
+use weir_shared::limiting::key::ShardKey;
 
 /// One object's database.
 pub struct ObjectFile {
@@ -99,6 +100,29 @@ pub fn objects(disk: &Path, class: &str) -> Result<Vec<ObjectFile>> {
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
+}
+
+/// The secret by which a deployment chooses the shards of keys, of a copy of its registry: the process that owns it may
+/// be alive.
+pub fn shard_key(disk: &Path) -> Result<ShardKey> {
+    let copies = tempfile::tempdir().context("make a folder")?;
+    for object in objects(disk, "Registry")? {
+        let path = copies.path().join("registry.sqlite");
+        for ending in ["", "-wal"] {
+            let name = |path: &Path| PathBuf::from(format!("{}{ending}", path.display()));
+            if name(&object.path).exists() {
+                std::fs::copy(name(&object.path), name(&path)).context("copy the registry")?;
+            }
+        }
+        let copy = Connection::open(&path).context("open the copy")?;
+        let secret = copy.query_row("SELECT secret FROM placement", [], |row| {
+            row.get::<_, String>(0)
+        });
+        if let Ok(secret) = secret {
+            return ShardKey::try_from(secret).map_err(|error| anyhow::anyhow!("{error}"));
+        }
+    }
+    bail!("no registry has a secret")
 }
 
 impl ObjectFile {

@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use tempfile::TempDir;
+use weir_shared::limiting::key::ShardKey;
 
 use crate::client::{Client, Policy};
 use crate::process::ProcessTree;
+use crate::storage::shard_key;
 use crate::witness::{self, Witness};
 use crate::{clock, paths, ports};
 
@@ -299,6 +301,11 @@ impl Workerd {
                 .await?;
         }
         Ok(policy)
+    }
+
+    /// The secret by which the deployment chooses the shards of keys, once it has saved a policy.
+    pub fn shard_key(&self) -> Result<ShardKey> {
+        shard_key(&self.disk())
     }
 
     /// The witness of the first isolate, beside which the objects live.

@@ -6,6 +6,7 @@
 use weir_shared::access::login::{Attempt, terms};
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::gateway::address::CONNECTING;
+use weir_shared::limiting::owner::Account;
 use weir_shared::limits::LOGIN_ATTEMPTS_MAX;
 use weir_shared::wire::access::BOOTSTRAP;
 use weir_shared::wire::check::Reason;
@@ -51,6 +52,7 @@ pub async fn attempt(
         look: false,
         draws: false,
         known: attempt.is_known(),
+        account: &Account::default(),
     };
     let decision = check.decide(handles).await?.decision;
     match decision.reason {

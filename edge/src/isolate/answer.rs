@@ -5,6 +5,7 @@ use weir_shared::accounting::pending::InWindow;
 use weir_shared::check::{Check, Item, Target};
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::limiting::key::SEPARATOR;
+use weir_shared::limiting::owner::Asking;
 use weir_shared::limiting::reservation::{Place as ReservedPlace, Reservation, Reserved};
 use weir_shared::limits::{JSON_INTEGER_MAX, RESERVATION_MS};
 use weir_shared::wire::accounting::ANONYMOUS;
@@ -33,6 +34,8 @@ pub struct Asker<'a> {
     pub region: &'a str,
     /// Its policy.
     pub loaded: &'a Loaded,
+    /// Who asks.
+    pub asking: Asking<'a>,
 }
 
 /// An answer, with what its headers say.
@@ -60,7 +63,7 @@ impl Asker<'_> {
     /// # Errors
     /// 404 for a name that the policy does not have, 400 for a key or tenant that is missing or has no place.
     pub fn plan(&self, check: &Check) -> Result<Vec<String>, Failure> {
-        let steps = steps(check, self.loaded, self.region)?;
+        let steps = steps(check, self.loaded, self.region, self.asking)?;
         let dimensions = steps.iter().flat_map(|step| &step.dimensions);
         let names = dimensions.map(|dimension| match &dimension.place {
             // Several tenants may share the pool, but each request has one.
@@ -80,7 +83,7 @@ impl Asker<'_> {
     /// # Errors
     /// As [`Asker::plan`]; 503 for one that is answered with a text while the keys that seal it are not known.
     pub async fn answer(&self, check: &Check) -> Result<Answered, Failure> {
-        let steps = steps(check, self.loaded, self.region)?;
+        let steps = steps(check, self.loaded, self.region, self.asking)?;
         let guarded = |item: &Item| matches!(item.target, Target::Guard(_));
         if check.reserve || check.items.iter().any(guarded) {
             sealed::ready()?;
@@ -107,7 +110,7 @@ impl Asker<'_> {
     /// # Errors
     /// As [`Asker::plan`].
     pub async fn admit(&self, check: &Check, settled: &[usize]) -> Result<Admission, Failure> {
-        let steps = steps(check, self.loaded, self.region)?;
+        let steps = steps(check, self.loaded, self.region, self.asking)?;
         let outcome = self.decide(check, &steps).await?;
         let mut admission = Admission {
             answered: self.answered(&steps, &outcome)?,

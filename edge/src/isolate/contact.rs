@@ -123,6 +123,7 @@ async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>, token_wanted
         .map(|body| (body.budget.clone(), body.sequence))
         .collect();
     let composed = with(region, |view| ContactBody {
+        accounts: view.accounts_of(&exchanges),
         region: region.to_owned(),
         revision: view
             .loaded
@@ -378,7 +379,7 @@ fn return_bodies(
         let (Some(scope), Some(terms)) = (kept, terms) else {
             continue;
         };
-        let shard = shard_of(&loaded.policy, region, scope, &key.key);
+        let shard = shard_of(loaded, region, scope, &key.key);
         let body = bodies.entry(shard).or_insert_with(|| DecideBody {
             v: VERSION,
             op: question_id(),

@@ -31,10 +31,11 @@ impl<'a> Named<'a> {
 }
 
 /// The shard that keeps a key of the scope `region` or `global`, in `region`.
-pub fn shard_of(policy: &Policy, region: &str, scope: Scope, key: &str) -> KeyShard {
+pub fn shard_of(loaded: &Loaded, region: &str, scope: Scope, key: &str) -> KeyShard {
+    let number = shard(key, loaded.placement);
     match scope {
-        Scope::Global => KeyShard::of_deployment(&policy.home, shard(key)),
-        Scope::Isolate | Scope::Region => KeyShard::of_region(region, shard(key)),
+        Scope::Global => KeyShard::of_deployment(&loaded.policy.home, number),
+        Scope::Isolate | Scope::Region => KeyShard::of_region(region, number),
     }
 }
 

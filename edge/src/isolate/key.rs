@@ -5,6 +5,7 @@ use weir_shared::algorithms::composite::{Mode, StateKey};
 use weir_shared::algorithms::scale::ScaledReceipt;
 use weir_shared::decision::Decision;
 use weir_shared::federation::waiting::Ticket;
+use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::tap::{Draw, Look};
 use weir_shared::limits::DECIDE_WAIT_MS_MAX;
 use weir_shared::units::EpochMs;
@@ -41,6 +42,8 @@ pub struct KeyCheck<'a> {
     pub draws: bool,
     /// Whether it is the only key of a tenant that the policy names.
     pub known: bool,
+    /// On whose account it is kept.
+    pub account: &'a Account,
 }
 
 impl KeyCheck<'_> {
@@ -103,6 +106,7 @@ impl KeyCheck<'_> {
                     ahead: if self.draws { question.ahead } else { 0 },
                     shadow: false,
                     known: self.known,
+                    account: self.account.clone(),
                 }],
             }],
             hold: false,

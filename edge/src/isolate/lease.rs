@@ -8,6 +8,7 @@ use weir_shared::decision::{Decision, Reason, Retry};
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::holder::{Holder, Lease, Outlook};
 use weir_shared::federation::waiting::{Need, Ticket};
+use weir_shared::limiting::owner::Account;
 use weir_shared::limits::{DECIDE_WAIT_MS_MAX, EARLY_MS_MAX};
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::Terms;
@@ -29,6 +30,8 @@ pub struct LeaseCheck<'a> {
     pub terms: &'a Terms,
     /// For whom.
     pub party: Cow<'a, Party>,
+    /// On whose account it is kept, where it is a key's.
+    pub account: &'a Account,
     /// Units to charge, in the terms' scale; 0 looks.
     pub cost: u64,
     /// Why it is denied when the window is used up.
@@ -56,7 +59,9 @@ impl LeaseCheck<'_> {
     /// When the isolate decides for too many regions.
     pub async fn decide(&self, handles: &RequestHandles) -> Result<Option<Decided>, Failure> {
         let at = now();
-        if !with(self.region, |view| view.has_room(self.pool, at))? {
+        if !with(self.region, |view| {
+            view.has_room(self.pool, self.account, at)
+        })? {
             let after_ms = with(self.region, |view| view.contact_ms)?;
             let decision = Decision::unavailable(self.terms.limit, at, after_ms);
             return Ok(Some((decision, None)));

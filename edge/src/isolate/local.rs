@@ -1,8 +1,11 @@
 //! A check of a key that this isolate keeps for itself.
 
+use std::rc::Rc;
+
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::algorithms::scale::{Scaled, ScaledReceipt};
 use weir_shared::decision::Decision;
+use weir_shared::limiting::owner::Account;
 
 use super::{now, with};
 use crate::http::failure::Failure;
@@ -15,6 +18,10 @@ pub struct LocalCheck<'a> {
     pub key: &'a StateKey,
     /// Its rules.
     pub machine: &'a Scaled,
+    /// Whether it is the only key of a tenant that the policy names.
+    pub known: bool,
+    /// On whose account it is kept.
+    pub account: &'a Rc<Account>,
 }
 
 impl LocalCheck<'_> {
@@ -29,7 +36,7 @@ impl LocalCheck<'_> {
     ) -> Result<(Decision, Option<ScaledReceipt>), Failure> {
         let at = now();
         with(self.region, |view| {
-            let key = view.store.place(self.key.clone(), at);
+            let key = view.store.place(self.key, self.known, self.account, at);
             let state = view.store.state(self.machine, &key, at);
             if look {
                 return (self.machine.look(state.as_ref(), units, at), None);
@@ -37,8 +44,9 @@ impl LocalCheck<'_> {
             let checked = self.machine.check(state.as_ref(), units, at);
             let receipt = checked.next.map(|next| {
                 let receipt = self.machine.receipt(&next);
+                let receipt = receipt.kept_under(&key.key, &self.key.key);
                 let expires_at = self.machine.expires_at(&next);
-                view.store.put(key, next, expires_at);
+                view.store.put(key, next, expires_at, self.account);
                 receipt
             });
             (checked.decision, receipt)
@@ -52,12 +60,15 @@ impl LocalCheck<'_> {
     pub fn undo(&self, receipt: &ScaledReceipt, units: u64) -> Result<(), Failure> {
         let at = now();
         with(self.region, |view| {
-            let key = view.store.place(self.key.clone(), at);
+            let key = StateKey {
+                limit: self.key.limit.clone(),
+                key: receipt.key(&self.key.key).to_owned(),
+            };
             let state = view.store.state(self.machine, &key, at);
             let next = state.and_then(|state| self.machine.refund(&state, receipt, units, at));
             if let Some(next) = next {
                 let expires_at = self.machine.expires_at(&next);
-                view.store.put(key, next, expires_at);
+                view.store.put(key, next, expires_at, self.account);
             }
         })
     }

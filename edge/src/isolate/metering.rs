@@ -120,7 +120,7 @@ impl<'a> Planner<'a> {
                 excused: stance.on_unavailable == OnUnavailable::Allow,
             },
             place: Place::Shard {
-                shard: shard_of(&self.loaded.policy, self.region, stance.scope, &key),
+                shard: shard_of(self.loaded, self.region, stance.scope, &key),
                 key: StateKey {
                     limit: terms.name.clone(),
                     key,
@@ -129,6 +129,7 @@ impl<'a> Planner<'a> {
                 terms: Rc::new(terms),
                 kind,
                 known: self.known,
+                account: Rc::clone(&self.account),
             },
         };
         Ok(Step {

@@ -137,6 +137,7 @@ impl Question<'_> {
                         terms,
                         kind,
                         known,
+                        account,
                         ..
                     },
                     true,
@@ -167,6 +168,7 @@ impl Question<'_> {
                         ahead,
                         shadow,
                         known: *known,
+                        account: account.as_ref().clone(),
                     });
                 } else if let Some(answer) = answers.get(at) {
                     dimensions.push(AskedBody::Decided {

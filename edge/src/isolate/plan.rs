@@ -12,6 +12,7 @@ use weir_shared::fairness::ask::Party;
 use weir_shared::federation::pool_name::PoolName;
 use weir_shared::invalid::{Fault, Invalid};
 use weir_shared::limiting::key::full_key;
+use weir_shared::limiting::owner::{Account, Asking};
 use weir_shared::limiting::verdict::{DimensionRules, StepRules};
 use weir_shared::policy::budget::Budget;
 use weir_shared::policy::limit::{Composite, Limit, Rule};
@@ -82,6 +83,8 @@ pub enum Place<'a> {
         terms: Terms,
         /// For whom.
         party: Party,
+        /// On whose account it is kept, where it is a key's.
+        account: Rc<Account>,
         /// Why it is denied when it is used up.
         denial: Reason,
     },
@@ -100,6 +103,10 @@ pub enum Place<'a> {
         key: StateKey,
         /// Its rules.
         machine: Cow<'a, Scaled>,
+        /// Whether it is the only key of a tenant that the policy names.
+        known: bool,
+        /// On whose account it is kept.
+        account: Rc<Account>,
     },
     /// Kept by a shard, of the region or of the whole deployment.
     Shard {
@@ -115,6 +122,8 @@ pub enum Place<'a> {
         kind: Kind,
         /// Whether it is the only key of a tenant that the policy names.
         known: bool,
+        /// On whose account it is kept.
+        account: Rc<Account>,
     },
     /// What this isolate knows of a resource.
     Overload(OverloadCheck<'a>),
@@ -158,17 +167,20 @@ pub fn steps<'a>(
     check: &'a Check,
     loaded: &'a Loaded,
     region: &'a str,
+    asking: Asking<'_>,
 ) -> Result<Vec<Step<'a>>, Failure> {
     let (tenant, now) = (check.tenant.as_deref(), now());
     if tenant.is_some_and(|tenant| loaded.policy.resolve(tenant, now).is_none()) {
         return Err(Failure::unknown("tenant", ""));
     }
+    let known = tenant.is_some_and(|tenant| loaded.policy.tiers.named(tenant).is_some());
     let planner = Planner {
         check,
         loaded,
         region,
         tenant,
-        known: tenant.is_some_and(|tenant| loaded.policy.tiers.named(tenant).is_some()),
+        known,
+        account: Rc::new(Account::of(asking, tenant, known)),
         now,
     };
     check.items.iter().map(|item| planner.step(item)).collect()
@@ -209,6 +221,8 @@ pub(super) struct Planner<'a> {
     pub(super) tenant: Option<&'a str>,
     /// Whether the policy names the tenant.
     pub(super) known: bool,
+    /// On whose account its keys are kept.
+    pub(super) account: Rc<Account>,
     pub(super) now: EpochMs,
 }
 
@@ -306,6 +320,7 @@ impl<'a> Planner<'a> {
                 pool: PoolName::Budget(name.to_owned()).to_string(),
                 terms,
                 party,
+                account: Rc::clone(&self.account),
                 denial: Reason::CapReached,
             }),
         }
@@ -422,23 +437,27 @@ impl<'a> Planner<'a> {
                 .to_string(),
                 terms: terms.ok_or_else(|| internal("terms"))?,
                 party: Party::everyone(),
+                account: Rc::clone(&self.account),
                 denial: Reason::LimitExceeded,
             },
             Scope::Isolate if self.check.reserve => return Err(self.unsettled(item, "limit")),
             Scope::Isolate => Place::Isolate {
                 key: state_key(key),
                 machine,
+                known,
+                account: Rc::clone(&self.account),
             },
             Scope::Region => {
                 let key = state_key(key);
                 let terms = terms_of(self.loaded, &key, machine.scale(), self.now);
                 Place::Shard {
-                    shard: shard_of(&self.loaded.policy, self.region, scope, &key.key),
+                    shard: shard_of(self.loaded, self.region, scope, &key.key),
                     key,
                     machine,
                     terms: Rc::new(terms.ok_or_else(|| internal("rules"))?),
                     kind: Kind::Units,
                     known,
+                    account: Rc::clone(&self.account),
                 }
             }
         })

@@ -137,6 +137,7 @@ impl<'a> Question<'a> {
                 machine,
                 terms,
                 known,
+                account,
                 ..
             } => {
                 let check = KeyCheck {
@@ -149,6 +150,7 @@ impl<'a> Question<'a> {
                     look: only.look,
                     draws: true,
                     known: *known,
+                    account,
                 };
                 check.decide(self.handles).await?
             }
@@ -228,11 +230,18 @@ impl<'a> Question<'a> {
                     ..Answer::uncharged(decision)
                 }))
             }
-            Place::Isolate { key, machine } => {
+            Place::Isolate {
+                key,
+                machine,
+                known,
+                account,
+            } => {
                 let check = LocalCheck {
                     region: self.region,
                     key,
                     machine,
+                    known: *known,
+                    account,
                 };
                 let (decision, receipt) = check.decide(dimension.units, dimension.look)?;
                 let charge = receipt.map_or(Charge::Nothing, Charge::Local);
@@ -286,6 +295,7 @@ impl<'a> Question<'a> {
             pool,
             terms,
             party,
+            account,
             denial,
         } = &dimension.place
         else {
@@ -298,6 +308,7 @@ impl<'a> Question<'a> {
             pool,
             terms,
             party: seat.unwrap_or(Cow::Borrowed(party)),
+            account,
             cost: if dimension.look { 0 } else { dimension.units },
             denial: *denial,
         })
@@ -397,11 +408,21 @@ impl<'a> Question<'a> {
                     };
                     check.undo(*label, dimension.units)?;
                 }
-                (Place::Isolate { key, machine }, Charge::Local(receipt)) => {
+                (
+                    Place::Isolate {
+                        key,
+                        machine,
+                        known,
+                        account,
+                    },
+                    Charge::Local(receipt),
+                ) => {
                     let check = LocalCheck {
                         region: self.region,
                         key,
                         machine,
+                        known: *known,
+                        account,
                     };
                     check.undo(receipt, dimension.units)?;
                 }

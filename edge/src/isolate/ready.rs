@@ -13,6 +13,7 @@ use weir_shared::decision::{Decision, Reason};
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::holder::Holder;
 use weir_shared::federation::pool_name::PoolName;
+use weir_shared::limiting::owner::Account;
 use weir_shared::limits::READY_MAX;
 use weir_shared::policy::name::tenant_name;
 use weir_shared::units::{EpochMs, Revision, WindowLabel};
@@ -250,6 +251,7 @@ fn hold(
         pool: &plan.pool,
         terms: &plan.terms,
         party: Cow::Borrowed(party),
+        account: &Account::default(),
         cost,
         denial: Reason::CapReached,
     };

@@ -12,12 +12,17 @@ use weir_shared::fairness::ask::Party;
 use weir_shared::fairness::local::LocalBudget;
 use weir_shared::federation::holder::Holder;
 use weir_shared::federation::pool_name::PoolName;
+use weir_shared::limiting::key::ShardKey;
 use weir_shared::limiting::line::Lines;
+use weir_shared::limiting::owner::Account;
+use weir_shared::limiting::roll::Roll;
+use weir_shared::limiting::room::Bounds;
 use weir_shared::limiting::store::Store;
 use weir_shared::limiting::tap::Tap;
-use weir_shared::limits::{CONTACT_MS_MIN, HOLDERS_ISOLATE_MAX, PURGE_MS, TAPS_MAX};
+use weir_shared::limits::{CONTACT_MS_MIN, PURGE_MS, TAPS_MAX};
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
+use weir_shared::wire::exchange::ExchangeBody;
 use weir_shared::wire::policy::Scope;
 use weir_shared::wire::region::SavedPolicy;
 use weir_shared::wire::shares::SharesBody;
@@ -38,6 +43,8 @@ pub struct Loaded {
     pub revision: Revision,
     /// The rules.
     pub policy: Rc<Policy>,
+    /// The secret by which the shards of keys are chosen.
+    pub placement: Option<ShardKey>,
 }
 
 /// What an isolate knows of one region.
@@ -71,6 +78,8 @@ pub struct RegionView {
     /// Budgets that this isolate keeps for itself.
     pub budgets: BTreeMap<String, LocalBudget>,
     holders: BTreeMap<String, Holder>,
+    /// Whose those of keys are.
+    roll: Roll,
     taps: BTreeMap<StateKey, Tap>,
     /// Who asks for slots.
     pub lines: Lines,
@@ -97,6 +106,7 @@ impl RegionView {
             store: Store::default(),
             budgets: BTreeMap::new(),
             holders: BTreeMap::new(),
+            roll: Roll::new(Bounds::LEASES),
             taps: BTreeMap::new(),
             lines: Lines::default(),
             purged_at: EpochMs(0),
@@ -133,17 +143,26 @@ impl RegionView {
         }
     }
 
-    /// Whether there is a holder of the pool, or room for one.
-    pub fn has_room(&mut self, pool: &str, now: EpochMs) -> bool {
-        if self.holders.len() < HOLDERS_ISOLATE_MAX || self.holders.contains_key(pool) {
+    /// Whether there is a holder of the pool, or room for one on that account.
+    pub fn has_room(&mut self, pool: &str, account: &Account, now: EpochMs) -> bool {
+        if self.roll.admits(pool, account) {
             return true;
         }
         let purge = now.since(self.purged_at) >= PURGE_MS || now < self.purged_at;
         if purge {
             self.purged_at = now;
             self.holders.retain(|_, holder| !holder.idle(now));
+            self.roll.retain(|pool| self.holders.contains_key(pool));
         }
-        self.holders.len() < HOLDERS_ISOLATE_MAX
+        purge && self.roll.admits(pool, account)
+    }
+
+    /// On whose accounts the pools of messages are, those that are keys'.
+    pub fn accounts_of(&self, exchanges: &[ExchangeBody]) -> BTreeMap<String, Account> {
+        let pools = exchanges.iter().map(|body| &body.budget);
+        let accounts =
+            pools.filter_map(|pool| Some((pool.clone(), self.roll.account(pool)?.clone())));
+        accounts.collect()
     }
 
     /// What is known of a key that a shard of the region keeps. When there are too many, what is idle is forgotten;
@@ -152,7 +171,11 @@ impl RegionView {
         if self.taps.len() >= TAPS_MAX && !self.taps.contains_key(key) {
             self.taps.retain(|_, tap| !tap.idle(now));
             if self.taps.len() >= TAPS_MAX {
-                self.taps.pop_first();
+                // What is drawn is charged: whoever has some of it is forgotten last.
+                let mut light = self.taps.iter().filter(|(_, tap)| !tap.restless());
+                let light = light.next().map(|(key, _)| key.clone());
+                let forgotten = light.or_else(|| self.taps.keys().next().cloned());
+                forgotten.and_then(|key| self.taps.remove(&key));
             }
         }
         self.taps.entry(key.clone()).or_default()
@@ -221,6 +244,12 @@ impl RegionView {
         match Policy::try_from(&saved.document) {
             Ok(policy) => {
                 let before = self.loaded.as_ref().map(|loaded| &loaded.policy);
+                let known = self.loaded.as_ref().and_then(|loaded| loaded.placement);
+                let placement = known.or(saved.placement);
+                if placement != known {
+                    // What was drawn from other shards is nothing to those that keep the keys from now on.
+                    self.taps.clear();
+                }
                 self.holders.retain(|pool, _| {
                     // One whose windows are opened elsewhere by now has nothing to tell there.
                     let moved = before.is_some_and(|before| before.root(pool) != policy.root(pool));
@@ -231,6 +260,7 @@ impl RegionView {
                 self.budgets.retain(|name, budget| {
                     policy.root(name) == Some(Scope::Isolate) || !budget.is_idle(at)
                 });
+                self.roll.retain(|pool| self.holders.contains_key(pool));
                 for holder in self.holders.values_mut() {
                     holder.ask_again();
                 }
@@ -248,6 +278,7 @@ impl RegionView {
                 self.loaded = Some(Loaded {
                     revision: saved.revision,
                     policy: Rc::new(policy),
+                    placement,
                 });
             }
             Err(refused) => console_error!("policy {}: {refused}", saved.revision),

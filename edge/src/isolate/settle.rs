@@ -141,7 +141,7 @@ async fn settle_keys(
                 true => Scope::Global,
                 false => Scope::Region,
             };
-            let shard = shard_of(&loaded.policy, &reservation.region, scope, key);
+            let shard = shard_of(loaded, &reservation.region, scope, key);
             shards.entry(shard).or_default().push((index, change));
         }
     }
@@ -216,6 +216,7 @@ fn keys_body(
                 limit: limit.clone(),
                 key: key.clone(),
                 units: change.debt,
+                kept: receipt.kept.clone(),
             });
         }
     }

@@ -1,5 +1,7 @@
 //! A place in the queue of a leaky bucket: kept by this isolate, or by a shard of the region.
 
+use std::rc::Rc;
+
 use weir_shared::algorithms::State;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::algorithms::leaky_bucket::Reservation;
@@ -7,6 +9,7 @@ use weir_shared::algorithms::scale::ScaledState;
 use weir_shared::check::reserve::Reserve;
 use weir_shared::decision::Retry;
 use weir_shared::invalid::{Fault, Invalid};
+use weir_shared::limiting::owner::{Account, Asking};
 use weir_shared::limits::CALL_MS_MAX;
 use weir_shared::policy::limit::{Rule, Shaper};
 use weir_shared::wire::exchange::VERSION;
@@ -29,6 +32,16 @@ pub struct Shape<'a> {
     pub region: &'a str,
     /// Its policy.
     pub loaded: &'a Loaded,
+    /// Who asks.
+    pub asking: Asking<'a>,
+}
+
+/// A key, and how it is kept.
+struct Kept {
+    key: StateKey,
+    /// Whether it is the only key of a tenant that the policy names.
+    only: bool,
+    account: Account,
 }
 
 impl Shape<'_> {
@@ -50,23 +63,26 @@ impl Shape<'_> {
         let Some(Rule::Shaper(shaper)) = own.as_deref().map(|limit| &limit.rule) else {
             return Err(Failure::unknown("limit", ""));
         };
+        let named = tenant.is_some_and(|tenant| self.loaded.policy.tiers.named(tenant).is_some());
+        let kept = Kept {
+            only: named && limit.per_tenant && tenant == Some(key.as_str()),
+            account: Account::of(self.asking, tenant, named),
+            key: StateKey {
+                limit: question.limit.clone(),
+                key,
+            },
+        };
         match shaper.scope {
-            Scope::Isolate => self.here(shaper, &question.limit, key, question.cost),
-            _ => self.at_shard(&question.limit, key, question.cost).await,
+            Scope::Isolate => self.here(shaper, kept, question.cost),
+            _ => self.at_shard(kept, question.cost).await,
         }
     }
 
-    fn here(
-        &self,
-        shaper: &Shaper,
-        limit: &str,
-        key: String,
-        cost: u64,
-    ) -> Result<Reservation, Failure> {
+    fn here(&self, shaper: &Shaper, kept: Kept, cost: u64) -> Result<Reservation, Failure> {
         let at = now();
         with(self.region, |view| {
-            let limit = limit.to_owned();
-            let key = view.store.place(StateKey { limit, key }, at);
+            let account = Rc::new(kept.account);
+            let key = view.store.place(&kept.key, kept.only, &account, at);
             let state = match view.store.get(&key) {
                 Some(ScaledState {
                     state: State::LeakyBucket(state),
@@ -78,25 +94,24 @@ impl Shape<'_> {
             if let Some(next) = reserved.next {
                 let expires_at = shaper.bucket.expires_at(&next);
                 let state = ScaledState::whole(State::LeakyBucket(next));
-                view.store.put(key, state, expires_at);
+                view.store.put(key, state, expires_at, &account);
             }
             reserved.outcome
         })
     }
 
-    async fn at_shard(&self, limit: &str, key: String, cost: u64) -> Result<Reservation, Failure> {
-        let name = shard_of(&self.loaded.policy, self.region, Scope::Region, &key);
-        let state = StateKey {
-            limit: limit.to_owned(),
-            key,
-        };
+    async fn at_shard(&self, kept: Kept, cost: u64) -> Result<Reservation, Failure> {
+        let state = kept.key;
+        let name = shard_of(self.loaded, self.region, Scope::Region, &state.key);
         let terms = terms_of(self.loaded, &state, 1, now())
-            .ok_or_else(|| Failure::Internal(format!("no rules of {limit}")))?;
+            .ok_or_else(|| Failure::Internal(format!("no rules of {}", state.limit)))?;
         let body = ShapeBody {
             v: VERSION,
             limit: terms,
             key: state.key,
             cost,
+            known: kept.only,
+            account: kept.account,
         };
         let answer = call(&self.handles.env, Address::keys(&name), &body, CALL_MS_MAX).await;
         let reply = answer.map_err(|error| Failure::Unavailable {

@@ -2,6 +2,7 @@
 
 use weir_shared::accounting::counters::Charged;
 use weir_shared::algorithms::composite::StateKey;
+use weir_shared::algorithms::scale::ScaledReceipt;
 use weir_shared::limiting::key::{full_key, guard_name};
 use weir_shared::limiting::slot::{HeldSlot, Slot};
 use weir_shared::limits::OPERATOR_CALL_MS_MAX;
@@ -80,10 +81,11 @@ pub fn taken(
     if dimension.look {
         return None;
     }
-    let held = match outcome.answers.get(at).map(|answer| &answer.charge) {
-        Some(Charge::Shard(receipt)) => receipt.slot(),
+    let receipt = match outcome.answers.get(at).map(|answer| &answer.charge) {
+        Some(Charge::Shard(receipt)) => Some(receipt),
         _ => None,
     };
+    let held = receipt.and_then(ScaledReceipt::slot);
     Some(Taken {
         slot: Slot {
             guard: guard.to_owned(),
@@ -91,6 +93,7 @@ pub fn taken(
             held: held.map(|(id, _)| HeldSlot {
                 region: shard.is_regional().then(|| region.to_owned()),
                 id,
+                kept: receipt.and_then(|receipt| receipt.kept.clone()),
             }),
         },
         lease_ms,
@@ -132,11 +135,12 @@ pub async fn act(
         Some(region) => (Scope::Region, region.as_str()),
         None => (Scope::Global, region),
     };
-    let shard = shard_of(&loaded.policy, place, scope, &key.key);
+    let shard = shard_of(loaded, place, scope, &key.key);
     let body = GuardBody {
         v: VERSION,
         terms,
         key: key.key,
+        kept: held.kept.clone(),
         slot: held.id,
         action,
     };

@@ -39,12 +39,14 @@ pub type Statement = (&'static str, Vec<Value>);
 
 impl Database {
     /// Opens the object's database and makes its tables. An object whose tables cannot be made still answers: each
-    /// statement then fails by itself.
+    /// statement then fails by itself. A column that is there already is as it should be.
     #[must_use]
     pub fn open(state: &State, schema: &[&str]) -> Self {
         let sql = state.storage().sql();
         for statement in schema {
-            if let Err(error) = sql.exec(statement, None) {
+            let failed = sql.exec(statement, None).err();
+            let failed = failed.map(|error| error.to_string());
+            if let Some(error) = failed.filter(|error| !error.contains("duplicate column")) {
                 console_error!("schema: {error}");
             }
         }

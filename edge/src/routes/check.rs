@@ -7,6 +7,7 @@ use weir_shared::access::endpoint::Endpoint;
 use weir_shared::check::Check;
 use weir_shared::check::batch::Batch;
 use weir_shared::invalid::read_json;
+use weir_shared::limiting::owner::Asking;
 use weir_shared::limits::CHECK_BODY_BYTES_MAX;
 use weir_shared::wire::batch::{BatchReply, BatchRequest};
 use weir_shared::wire::check::{CheckRequest, DecisionBody};
@@ -72,6 +73,7 @@ impl Asked<'_> {
             handles: self.handles,
             region: &region,
             loaded: &loaded,
+            asking: Asking::Principal(&self.caller.principal),
         };
         let answered = asker.answer(&check).await?;
         let mut reply = Reply::json(200, &answered.body)?;
@@ -97,6 +99,7 @@ impl Asked<'_> {
             handles: self.handles,
             region: &region,
             loaded: &loaded,
+            asking: Asking::Principal(&self.caller.principal),
         };
         let planned = batch.checks.iter().map(|check| asker.plan(check));
         let planned = planned.collect::<Result<Vec<_>, _>>()?;

@@ -3,6 +3,7 @@
 use weir_shared::check::guard::{Acquire, Slot as SlotText};
 use weir_shared::check::{Check, Item, Target};
 use weir_shared::decision::Reason;
+use weir_shared::limiting::owner::Asking;
 use weir_shared::limits::CHECK_BODY_BYTES_MAX;
 use weir_shared::wire::check::DecisionBody;
 use weir_shared::wire::guard::{AcquireRequest, AcquiredBody, SlotRequest};
@@ -48,6 +49,7 @@ pub async fn acquire(
         handles,
         region: &region,
         loaded: &loaded,
+        asking: Asking::Principal(&caller.principal),
     };
     let decided = asker.answer(&check).await?.body;
     let (Some(slot), Some(expires_at)) = (&decided.slot, decided.expires_at) else {

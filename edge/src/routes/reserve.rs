@@ -2,6 +2,7 @@
 
 use weir_shared::check::reserve::Reserve;
 use weir_shared::decision::Retry;
+use weir_shared::limiting::owner::Asking;
 use weir_shared::limits::CHECK_BODY_BYTES_MAX;
 use weir_shared::wire::reserve::{ReservationBody, ReserveRequest};
 use worker::{Request, Response};
@@ -31,6 +32,7 @@ pub async fn reserve(
         handles,
         region: &region,
         loaded: &loaded,
+        asking: Asking::Principal(&caller.principal),
     };
     let outcome = shape.reserve(&question).await?;
     let retry_after_ms = match outcome.retry {

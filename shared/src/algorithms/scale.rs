@@ -40,6 +40,9 @@ pub struct ScaledReceipt {
     pub scale: u64,
     /// What names the charge.
     pub receipt: Receipt,
+    /// The key under which the charge is kept, where that is another than was asked for: an owner's overflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
 }
 
 impl Scaled {
@@ -159,6 +162,7 @@ impl Scaled {
         ScaledReceipt {
             scale: self.scale,
             receipt: self.algorithm.receipt(&self.read(after)),
+            kept: None,
         }
     }
 
@@ -256,7 +260,26 @@ impl ScaledReceipt {
     /// A receipt in whole units.
     #[must_use]
     pub fn whole(receipt: Receipt) -> Self {
-        Self { scale: 1, receipt }
+        Self {
+            scale: 1,
+            receipt,
+            kept: None,
+        }
+    }
+
+    /// Says under which key the charge is kept, where it is another than `asked`.
+    #[must_use]
+    pub fn kept_under(self, kept: &str, asked: &str) -> Self {
+        Self {
+            kept: (kept != asked).then(|| kept.to_owned()),
+            ..self
+        }
+    }
+
+    /// The key under which the charge is kept that was asked for under `asked`.
+    #[must_use]
+    pub fn key<'a>(&'a self, asked: &'a str) -> &'a str {
+        self.kept.as_deref().unwrap_or(asked)
     }
 }
 

@@ -83,6 +83,18 @@ pub fn settled(route: &Route, tenant: Tenant<'_>) -> Result<Option<String>, Refu
     }
 }
 
+/// Whether a credential says that a request on the route is the tenant's, and not the client alone, or nobody.
+#[must_use]
+pub fn is_vouched(route: &Route, tenant: Option<&str>) -> bool {
+    let source = route.tenant.as_ref().map(|source| &source.from);
+    let credential = matches!(source, Some(TenantFrom::ApiKey(_) | TenantFrom::Jwt(_)));
+    let absent = match &route.absent_tenant {
+        AbsentTenant::As(name) => Some(name.as_str()),
+        AbsentTenant::Refuse => None,
+    };
+    credential && tenant.is_some() && tenant != absent
+}
+
 impl TenantSource {
     /// The name with what is put before it. `at`: where it was found.
     fn named<'a>(&self, found: Option<String>, at: &str) -> Tenant<'a> {

@@ -4,9 +4,12 @@
 pub mod hold;
 pub mod key;
 pub mod line;
+pub mod owner;
 mod reply;
 pub mod reservation;
 pub mod reset;
+pub mod roll;
+pub mod room;
 pub mod rows;
 pub mod shard;
 pub mod slot;

@@ -1,6 +1,7 @@
 //! The answer of a shard, and what it charged for it.
 
 use super::hold::Charge;
+use super::rows::Draft;
 use crate::algorithms::composite::{Group, Source, Verdict};
 use crate::wire::exchange::VERSION;
 use crate::wire::keys::{AnsweredBody, DecideReply};
@@ -37,14 +38,29 @@ pub(super) fn reply(verdict: &Verdict) -> DecideReply {
     }
 }
 
+/// Has each receipt say where its charge is kept, where that is not where it was asked for.
+pub(super) fn name_places<R>(groups: &[Group<'_>], draft: &Draft<'_, R>, verdict: &mut Verdict) {
+    for (group, receipts) in groups.iter().zip(&mut verdict.receipts) {
+        for (dimension, receipt) in group.dimensions.iter().zip(receipts) {
+            if let (Source::Here { key, .. }, Some(charged)) = (&dimension.source, receipt.take()) {
+                *receipt = Some(charged.kept_under(&key.key, &draft.asked(key).key));
+            }
+        }
+    }
+}
+
 /// What was charged here, to be given back if the question is undone.
-pub(super) fn charges(groups: &[Group<'_>], verdict: &Verdict) -> Vec<Charge> {
+pub(super) fn charges<R>(
+    groups: &[Group<'_>],
+    draft: &Draft<'_, R>,
+    verdict: &Verdict,
+) -> Vec<Charge> {
     let mut charges = Vec::new();
     for (group, receipts) in groups.iter().zip(&verdict.receipts) {
         for (dimension, receipt) in group.dimensions.iter().zip(receipts) {
             if let (Source::Here { key, cost, .. }, Some(receipt)) = (&dimension.source, receipt) {
                 charges.push(Charge {
-                    key: key.clone(),
+                    key: draft.asked(key).clone(),
                     units: *cost,
                     receipt: receipt.clone(),
                 });

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::owner::Account;
 use crate::algorithms::composite::StateKey;
 use crate::algorithms::scale::{Scaled, ScaledState};
 use crate::units::{EpochMs, OpId};
@@ -10,9 +11,10 @@ use crate::wire::stored::StoredHold;
 
 /// The rows that a shard reads.
 pub trait Rows {
-    /// Where the state of a key is kept: under its own key, or under the one that all share for which there is no
-    /// room. Some room is kept for `known` keys: those of tenants that the policy names.
-    fn place(&mut self, key: StateKey, known: bool) -> StateKey;
+    /// Where the state of a key is kept, as [`Room::place`](super::room::Room::place) says: under itself where it has a
+    /// row or there is room for one on its account, else under an owner's overflow. `only`: it is the one key of a tenant
+    /// that the policy names.
+    fn place(&mut self, key: StateKey, only: bool, account: &Account) -> StateKey;
 
     /// The state of a key.
     fn state(&mut self, key: &StateKey) -> Row;
@@ -76,6 +78,23 @@ pub(super) struct Draft<'a, R> {
     pub(super) rows: &'a mut R,
     pub(super) touched: BTreeMap<StateKey, ScaledState>,
     pub(super) puts: Vec<Put>,
+    /// The keys that were asked for, of those that are kept under another.
+    asked: BTreeMap<StateKey, StateKey>,
+}
+
+impl<R> Draft<'_, R> {
+    /// Remembers that `asked` is kept under `kept`: the rules of the one are those of the other.
+    pub(super) fn keep(&mut self, asked: StateKey, kept: StateKey) -> StateKey {
+        if kept != asked {
+            self.asked.insert(kept.clone(), asked);
+        }
+        kept
+    }
+
+    /// The key that was asked for, of one that is kept.
+    pub(super) fn asked<'b>(&'b self, kept: &'b StateKey) -> &'b StateKey {
+        self.asked.get(kept).unwrap_or(kept)
+    }
 }
 
 impl<R: Rows> Draft<'_, R> {
@@ -115,5 +134,6 @@ pub(super) fn draft<R: Rows>(rows: &mut R) -> Draft<'_, R> {
         rows,
         touched: BTreeMap::new(),
         puts: Vec::new(),
+        asked: BTreeMap::new(),
     }
 }

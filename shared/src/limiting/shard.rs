@@ -3,7 +3,7 @@
 //! Every event gives the rows to write, at once and before the answer leaves.
 
 use super::hold::{Charge, Holds, Recent};
-use super::reply::{charges, nothing, reply};
+use super::reply::{charges, name_places, nothing, reply};
 use super::reset::{Resets, charged_at};
 use super::rows::{Draft, Put, Row, Rows, draft};
 use super::slots::tell_slots;
@@ -61,10 +61,14 @@ impl Shard {
         if refused {
             return Ok((nothing(), self.finish_draft(draft)));
         }
-        let groups = self.groups(body, draft.rows)?;
-        let load = |key: &StateKey| draft.state(self.known.decides(key).ok()?, key, now);
-        let verdict = evaluate(&groups, load, now);
-        let mut charges = charges(&groups, &verdict);
+        let groups = self.groups(body, &mut draft)?;
+        let load = |key: &StateKey| {
+            let machine = self.known.decides(draft.asked(key)).ok()?;
+            draft.state(machine, key, now)
+        };
+        let mut verdict = evaluate(&groups, load, now);
+        name_places(&groups, &draft, &mut verdict);
+        let mut charges = charges(&groups, &draft, &verdict);
         let mut reply = reply(&verdict);
         draft.touched.extend(verdict.writes);
         tell_slots(&groups, &mut draft, &mut reply, now);
@@ -142,7 +146,7 @@ impl Shard {
         let mut result = SettledKeys::default();
         let charged_at = charged_at(body);
         for back in &body.returns {
-            let void = self.resets.void_charge(&key_of(back), charged_at);
+            let void = self.resets.void_charge(&kept_of(back), charged_at);
             let taken = if void {
                 0
             } else {
@@ -180,7 +184,7 @@ impl Shard {
         let Some(Machine::Shapes(bucket)) = self.known.of(&key) else {
             return Err(unknown(&body.limit.name));
         };
-        let key = rows.place(key, false);
+        let key = rows.place(key, body.known, &body.account);
         let row = rows.state(&key);
         let (state, rewritten) = match &row {
             Row::Warm(ScaledState {
@@ -215,12 +219,16 @@ impl Shard {
         self.finish_draft(draft)
     }
 
-    fn groups(&self, body: &DecideBody, rows: &mut impl Rows) -> Result<Vec<Group<'_>>, Invalid> {
+    fn groups<R: Rows>(
+        &self,
+        body: &DecideBody,
+        draft: &mut Draft<'_, R>,
+    ) -> Result<Vec<Group<'_>>, Invalid> {
         let mut groups = Vec::with_capacity(body.groups.len());
         for group in &body.groups {
             let mut dimensions = Vec::with_capacity(group.dimensions.len());
             for asked in &group.dimensions {
-                dimensions.push(self.dimension(asked, &body.limits, rows)?);
+                dimensions.push(self.dimension(asked, &body.limits, draft)?);
             }
             groups.push(Group {
                 mode: group.mode,
@@ -230,11 +238,11 @@ impl Shard {
         Ok(groups)
     }
 
-    fn dimension(
+    fn dimension<R: Rows>(
         &self,
         asked: &AskedBody,
         limits: &[LimitTerms],
-        rows: &mut impl Rows,
+        draft: &mut Draft<'_, R>,
     ) -> Result<Dimension<'_>, Invalid> {
         Ok(match asked {
             AskedBody::Decided { decision, shadow } => Dimension {
@@ -248,6 +256,7 @@ impl Shard {
                 look,
                 shadow,
                 known,
+                account,
                 ahead: _,
             } => {
                 let key = StateKey {
@@ -256,7 +265,8 @@ impl Shard {
                 };
                 let machine = self.known.decides(&key)?;
                 let parts = in_scale(*cost, limit, limits, machine);
-                let key = rows.place(key, *known);
+                let kept = draft.rows.place(key.clone(), *known, account);
+                let key = draft.keep(key, kept);
                 let source = if *look {
                     Source::Look {
                         machine,
@@ -310,14 +320,15 @@ impl Shard {
                 let Some(next) = checked.next else {
                     continue;
                 };
-                let receipt = machine.receipt(&next);
+                let asked = draft.asked(key).clone();
+                let receipt = machine.receipt(&next).kept_under(&key.key, &asked.key);
                 let until = machine.spendable_until(&next, now);
                 if until <= now {
                     continue;
                 }
                 draft.touched.insert(key.clone(), next);
                 charges.push(Charge {
-                    key: key.clone(),
+                    key: asked,
                     units,
                     receipt: receipt.clone(),
                 });
@@ -338,12 +349,15 @@ impl Shard {
         back: &ReturnBody,
         now: EpochMs,
     ) -> Result<u64, Invalid> {
-        let key = key_of(back);
-        let machine = self.known.decides(&key)?;
+        let asked = StateKey {
+            limit: back.limit.clone(),
+            key: back.key.clone(),
+        };
+        let machine = self.known.decides(&asked)?;
+        let key = draft.keep(asked, kept_of(back));
         if self.resets.void_draw(&key, now) {
             return Ok(0);
         }
-        let key = draft.rows.place(key, false);
         let Some(state) = draft.state(machine, &key, now) else {
             return Ok(0);
         };
@@ -362,16 +376,20 @@ impl Shard {
         limits: &[LimitTerms],
         now: EpochMs,
     ) -> Result<u64, Invalid> {
-        let key = StateKey {
+        let asked = StateKey {
             limit: debt.limit.clone(),
             key: debt.key.clone(),
         };
-        let machine = self.known.decides(&key)?;
+        let machine = self.known.decides(&asked)?;
         if machine.guard().is_some() {
             // A slot is held by what runs; what ran longer or cost more holds none.
             return Ok(0);
         }
-        let key = draft.rows.place(key, false);
+        let kept = StateKey {
+            limit: debt.limit.clone(),
+            key: debt.kept.as_ref().unwrap_or(&debt.key).clone(),
+        };
+        let key = draft.keep(asked, kept);
         let state = draft.state(machine, &key, now);
         let open = machine.remaining(state.as_ref(), now);
         let wanted = in_scale(debt.units, &debt.limit, limits, machine);
@@ -415,20 +433,19 @@ impl Shard {
         }
     }
 
-    pub(super) fn finish_draft<R>(&self, draft: Draft<'_, R>) -> Vec<Put> {
-        let mut puts = draft.puts;
-        for (key, state) in draft.touched {
+    pub(super) fn finish_draft<R>(&self, mut draft: Draft<'_, R>) -> Vec<Put> {
+        for (key, state) in std::mem::take(&mut draft.touched) {
             // A limit that was touched is known.
-            let Ok(machine) = self.known.decides(&key) else {
+            let Ok(machine) = self.known.decides(draft.asked(&key)) else {
                 continue;
             };
-            puts.push(Put::State {
+            draft.puts.push(Put::State {
                 expires_at: machine.expires_at(&state),
                 key,
                 state,
             });
         }
-        puts
+        draft.puts
     }
 }
 
@@ -448,9 +465,10 @@ fn asked_scale(limit: &str, limits: &[LimitTerms], machine: &Scaled) -> u64 {
     terms.map_or(machine.scale(), |terms| terms.scale)
 }
 
-fn key_of(back: &ReturnBody) -> StateKey {
+/// The key under which what is given back was charged.
+fn kept_of(back: &ReturnBody) -> StateKey {
     StateKey {
         limit: back.limit.clone(),
-        key: back.key.clone(),
+        key: back.receipt.key(&back.key).to_owned(),
     }
 }

@@ -23,7 +23,7 @@ pub struct Slot {
 /// let slot = |region: Option<&str>| Slot {
 ///     guard: "queries".to_owned(),
 ///     tenant: "acme".to_owned(),
-///     held: Some(HeldSlot { region: region.map(str::to_owned), id: 7 }),
+///     held: Some(HeldSlot { region: region.map(str::to_owned), id: 7, kept: None }),
 /// };
 /// let text = |slot| serde_json::to_string(&slot).unwrap();
 /// assert_eq!(text(slot(None)), r#"{"guard":"queries","tenant":"acme","held":{"id":7}}"#);
@@ -36,4 +36,7 @@ pub struct HeldSlot {
     pub region: Option<String>,
     /// Its number there.
     pub id: u64,
+    /// The key under which it is held, where that is not the tenant's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
 }

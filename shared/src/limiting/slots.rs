@@ -24,13 +24,14 @@ impl Shard {
         self.known.learn(std::slice::from_ref(&body.terms))?;
         let mut draft = draft(rows);
         self.lapse(&mut draft, now);
-        let key = StateKey {
+        let state_key = |key: &String| StateKey {
             limit: body.terms.name.clone(),
-            key: body.key.clone(),
+            key: key.clone(),
         };
-        let machine = self.known.decides(&key)?;
-        let guard = machine.guard().ok_or_else(|| unknown(&key.limit))?;
-        let key = draft.rows.place(key, false);
+        let asked = state_key(&body.key);
+        let machine = self.known.decides(&asked)?;
+        let guard = machine.guard().ok_or_else(|| unknown(&asked.limit))?;
+        let key = draft.keep(asked, state_key(body.kept.as_ref().unwrap_or(&body.key)));
         let mut state = draft.state(machine, &key, now);
         let mut held = None;
         if let Some(State::Guard(before)) = state.as_ref().map(|state| &state.state) {

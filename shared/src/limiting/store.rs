@@ -1,69 +1,123 @@
-//! The keys of limits that one isolate keeps for itself: bounded, in memory.
+//! The keys of limits that one isolate keeps for itself: bounded, in memory, and no owner's alone.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-use super::key::shared_key;
+use super::owner::Account;
+use super::room::{Bounds, Room, Size};
 use crate::algorithms::composite::StateKey;
 use crate::algorithms::scale::{Scaled, ScaledState};
-use crate::limits::{ISOLATE_KEYS_MAX, PURGE_MS};
+use crate::limits::PURGE_MS;
 use crate::units::EpochMs;
 
-/// States by key, each with the time at which it may be forgotten.
-#[derive(Debug, Clone, Default)]
+/// States by key.
+#[derive(Debug, Clone)]
 pub struct Store {
-    states: BTreeMap<StateKey, (EpochMs, ScaledState)>,
+    states: BTreeMap<StateKey, Kept>,
+    room: Room,
     purged_at: EpochMs,
+}
+
+/// A state, on whose account it is, and when it may be forgotten.
+#[derive(Debug, Clone)]
+struct Kept {
+    expires_at: EpochMs,
+    state: ScaledState,
+    account: Rc<Account>,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self {
+            states: BTreeMap::new(),
+            room: Room::counted(Bounds::ISOLATE, Size::default(), []),
+            purged_at: EpochMs(0),
+        }
+    }
 }
 
 impl Store {
     /// The state of a key, as it is.
     #[must_use]
     pub fn get(&self, key: &StateKey) -> Option<ScaledState> {
-        self.states.get(key).map(|(_, state)| state.clone())
+        self.states.get(key).map(|kept| kept.state.clone())
     }
 
     /// The state of a key that `machine` decides. One that other rules wrote is carried over, and kept so.
     #[must_use]
     pub fn state(&mut self, machine: &Scaled, key: &StateKey, now: EpochMs) -> Option<ScaledState> {
-        let (expires_at, state) = self.states.get_mut(key)?;
-        if let Some(carried) = machine.carried(state, now) {
-            *expires_at = machine.expires_at(&carried);
-            *state = carried;
+        let kept = self.states.get_mut(key)?;
+        if let Some(carried) = machine.carried(&kept.state, now) {
+            kept.expires_at = machine.expires_at(&carried);
+            kept.state = carried;
         }
-        Some(state.clone())
+        Some(kept.state.clone())
     }
 
-    /// Keeps a state until `expires_at`.
-    pub fn put(&mut self, key: StateKey, state: ScaledState, expires_at: EpochMs) {
-        self.states.insert(key, (expires_at, state));
+    /// Keeps a state until `expires_at`, on that account if it is new.
+    pub fn put(
+        &mut self,
+        key: StateKey,
+        state: ScaledState,
+        expires_at: EpochMs,
+        account: &Rc<Account>,
+    ) {
+        if let Some(kept) = self.states.get_mut(&key) {
+            (kept.state, kept.expires_at) = (state, expires_at);
+            return;
+        }
+        self.room.took(account, 0);
+        let account = Rc::clone(account);
+        self.states.insert(
+            key,
+            Kept {
+                expires_at,
+                state,
+                account,
+            },
+        );
     }
 
-    /// Where a key is kept: under itself, or, when there is no room for another, under the key that all share.
+    /// Where a key is kept: under itself if it is there or there is room for it, else under the overflow of whoever has
+    /// used up its part. `only`: it is the one key of a tenant that the policy names.
     #[must_use]
-    pub fn place(&mut self, key: StateKey, now: EpochMs) -> StateKey {
-        if self.states.contains_key(&key) || self.has_room(now) {
-            return key;
+    pub fn place(
+        &mut self,
+        key: &StateKey,
+        only: bool,
+        account: &Account,
+        now: EpochMs,
+    ) -> StateKey {
+        if self.states.contains_key(key) {
+            return key.clone();
         }
-        StateKey {
-            key: shared_key(),
-            ..key
+        let place = self.room.place(key.clone(), only, account);
+        if place == *key || !self.purges(now) {
+            return place;
         }
+        self.retain_kept(|_, kept| now < kept.expires_at);
+        self.room.place(key.clone(), only, account)
     }
 
     /// Forgets the limits that `keep` does not name.
     pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
-        self.states.retain(|key, _| keep(&key.limit));
+        self.retain_kept(|key, _| keep(&key.limit));
     }
 
-    fn has_room(&mut self, now: EpochMs) -> bool {
-        if self.states.len() < ISOLATE_KEYS_MAX {
-            return true;
+    fn retain_kept(&mut self, keep: impl Fn(&StateKey, &Kept) -> bool) {
+        self.states.retain(|key, kept| keep(key, kept));
+        self.room = Room::counted(Bounds::ISOLATE, Size::default(), []);
+        for kept in self.states.values() {
+            self.room.took(&kept.account, 0);
         }
-        if now.since(self.purged_at) < PURGE_MS && now >= self.purged_at {
-            return false;
+    }
+
+    /// Whether what has expired is searched for, which reads every state: once in [`PURGE_MS`].
+    fn purges(&mut self, now: EpochMs) -> bool {
+        let due = now.since(self.purged_at) >= PURGE_MS || now < self.purged_at;
+        if due {
+            self.purged_at = now;
         }
-        self.purged_at = now;
-        self.states.retain(|_, (expires_at, _)| now < *expires_at);
-        self.states.len() < ISOLATE_KEYS_MAX
+        due
     }
 }

@@ -158,7 +158,7 @@ impl Known {
     }
 
     /// What keeps a key: the newer of its own rules and of those of all keys, its own if they are of one age. A key for
-    /// which neither is known is the one that all share for which there is no room: any rules of the limit do.
+    /// which neither is known is an overflow that a hold of an older version names: any rules of the limit do.
     pub fn of(&self, key: &StateKey) -> Option<&Machine> {
         let rules = self.limits.get(&key.limit)?;
         let newer = match (rules.own.get(&key.key), rules.all.as_ref()) {
@@ -277,9 +277,9 @@ mod tests {
     }
 
     #[test]
-    fn the_key_that_all_share_is_decided_though_only_single_keys_have_rules() {
+    fn an_overflow_is_decided_though_only_single_keys_have_rules() {
         let own = terms(Some("acme"), 7, 0, 20.0);
-        let shared = super::super::key::shared_key();
+        let shared = super::super::owner::overflow_key(None);
         assert_eq!(applied(&[own], &shared), 20);
         assert!(Known::default().decides(&key("acme")).is_err());
     }

@@ -89,6 +89,12 @@ impl Deref for Cells {
 pub struct PlacementKey([u8; 16]);
 
 impl PlacementKey {
+    /// The key that is these bytes, which have to be random.
+    #[must_use]
+    pub fn of(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
     /// The key of a resource's rotation period: HMAC-SHA-256 (RFC 2104) of its name and number under the deployment's
     /// secret. Whoever has the secret finds the same key; nobody else can choose a name that collides with another.
     #[must_use]

@@ -10,6 +10,7 @@ use crate::algorithms::composite::Mode;
 use crate::algorithms::scale::ScaledReceipt;
 use crate::decision::{Decision, Retry};
 use crate::limiting::key::{guard_name, meter_name};
+use crate::limiting::owner::Account;
 use crate::units::{EpochMs, OpId, Revision};
 
 /// The rules of one limit, which travel with each question: a shard needs no policy of its own.
@@ -162,6 +163,9 @@ pub enum AskedBody {
         /// Whether it is the key of a tenant that the policy names: room is kept for it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         known: bool,
+        /// On whose account it is kept.
+        #[serde(default, skip_serializing_if = "Account::is_nobody")]
+        account: Account,
     },
     /// What was decided elsewhere.
     Decided {
@@ -313,6 +317,9 @@ pub struct DebtBody {
     pub key: String,
     /// Units, in the limit's scale.
     pub units: u64,
+    /// The key under which the reservation was charged, where that is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
 }
 
 /// Puts keys back to their start.
@@ -359,6 +366,12 @@ pub struct ShapeBody {
     pub key: String,
     /// Units; 0 looks.
     pub cost: u64,
+    /// Whether it is the key of a tenant that the policy names: room is kept for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub known: bool,
+    /// On whose account it is kept.
+    #[serde(default, skip_serializing_if = "Account::is_nobody")]
+    pub account: Account,
 }
 
 /// A place in the queue.
@@ -381,6 +394,9 @@ pub struct GuardBody {
     pub terms: LimitTerms,
     /// The key: the tenant.
     pub key: String,
+    /// The key under which the slot is held, where that is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
     /// The slot, as the receipt of its acquisition names it.
     pub slot: u64,
     /// What to do with it.

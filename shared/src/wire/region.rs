@@ -9,6 +9,8 @@ use super::accounting::{FrameBody, FrameReply};
 use super::exchange::{ExchangeAnswer, ExchangeBody};
 use super::policy::PolicyDocument;
 use super::shares::{SharesBody, SharesReply};
+use crate::limiting::key::ShardKey;
+use crate::limiting::owner::Account;
 use crate::units::{EpochMs, Revision};
 
 /// A saved policy.
@@ -21,6 +23,10 @@ pub struct SavedPolicy {
     /// Static partitions whose shares changed lately, by budget: see [`Handover`](crate::policy::handover::Handover).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub handovers: BTreeMap<String, HandoverBody>,
+    /// The secret by which the shards of keys are chosen: the registry's, the same with each revision. None of one that
+    /// was made before there were secrets, whose keys stay where they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<ShardKey>,
 }
 
 /// What the regions of a static partition had before its shares changed.
@@ -55,6 +61,9 @@ pub struct ContactBody {
     /// What the isolate has to say of overloaded resources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overload: Option<SharesBody>,
+    /// On whose accounts those of the exchanged pools are that are keys'.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub accounts: BTreeMap<String, Account>,
 }
 
 /// The answer to a contact.

@@ -6,6 +6,7 @@ use weir_shared::algorithms::deficit_bucket::DeficitBucket;
 use weir_shared::algorithms::guard::Guard;
 use weir_shared::algorithms::scale::ScaledReceipt;
 use weir_shared::algorithms::{Algorithm, State};
+use weir_shared::limiting::owner::Account;
 use weir_shared::units::Revision;
 use weir_shared::wire::accounting::InFlight;
 use weir_shared::wire::decimal::Decimal;
@@ -139,6 +140,7 @@ fn slots_on_their_way() {
         v: VERSION,
         terms: LimitTerms::of_guard("queries", Revision(7), guard()).for_key("acme", START),
         key: "acme".to_owned(),
+        kept: None,
         slot: START.0 << 10,
         action: GuardAction::Renew,
     };
@@ -176,6 +178,7 @@ fn the_key_of_a_tenant_that_the_policy_names() {
         ahead: 0,
         shadow: false,
         known: true,
+        account: Account::default(),
     };
     is_written_as(
         &asked,

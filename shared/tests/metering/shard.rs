@@ -2,6 +2,7 @@
 
 use weir_shared::algorithms::composite::Mode;
 use weir_shared::limiting::key::{guard_name, meter_name};
+use weir_shared::limiting::owner::Account;
 use weir_shared::limits::HOLD_MS;
 use weir_shared::units::{EpochMs, OpId, Revision};
 use weir_shared::wire::check::Reason;
@@ -49,6 +50,7 @@ fn ask(op: u64, asked: &[(LimitTerms, u64)], hold: bool) -> DecideBody {
             ahead: 0,
             shadow: false,
             known: true,
+            account: Account::default(),
         }],
     };
     DecideBody {
@@ -89,15 +91,19 @@ fn acquire(store: &mut Store, op: u64, now: EpochMs) -> Result<u64, Reason> {
     slot.map(|(slot, _)| slot).ok_or(answer.decision.reason)
 }
 
-fn slotted(store: &mut Store, slot: u64, action: GuardAction, now: EpochMs) -> GuardReply {
-    let body = GuardBody {
+fn slot_body(terms: LimitTerms, slot: u64, action: GuardAction) -> GuardBody {
+    GuardBody {
         v: VERSION,
-        terms: guard_terms(),
+        terms,
         key: "acme".to_owned(),
+        kept: None,
         slot,
         action,
-    };
-    store.guard(&body, now)
+    }
+}
+
+fn slotted(store: &mut Store, slot: u64, action: GuardAction, now: EpochMs) -> GuardReply {
+    store.guard(&slot_body(guard_terms(), slot, action), now)
 }
 
 fn drawn(reply: &DecideReply) -> u64 {
@@ -330,6 +336,7 @@ fn a_settlement_gives_a_slot_and_its_budget_back_and_charges_no_debt_to_a_guard(
         limit,
         key: "acme".to_owned(),
         units,
+        kept: None,
     };
     let settle = SettleKeysBody {
         v: VERSION,
@@ -488,12 +495,6 @@ fn a_phase_that_has_begun_is_not_ended_by_an_isolate_whose_clock_is_late() {
 #[test]
 fn slots_are_not_asked_of_what_is_no_guard() {
     let mut store = Store::default();
-    let body = GuardBody {
-        v: VERSION,
-        terms: meter_terms("m"),
-        key: "acme".to_owned(),
-        slot: 1,
-        action: GuardAction::Release,
-    };
+    let body = slot_body(meter_terms("m"), 1, GuardAction::Release);
     assert!(store.try_guard(&body, START).is_err());
 }

@@ -3,6 +3,7 @@
 use weir_shared::algorithms::composite::Mode;
 use weir_shared::decision::Decision;
 use weir_shared::limiting::key::meter_name;
+use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::tap::{Draw, Look, Tap};
 use weir_shared::units::{EpochMs, OpId, Revision};
 use weir_shared::wire::decimal::Decimal;
@@ -77,6 +78,7 @@ impl World {
                     ahead: question.ahead,
                     shadow: false,
                     known: true,
+                    account: Account::default(),
                 }],
             }],
             hold: false,

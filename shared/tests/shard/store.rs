@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use weir_shared::algorithms::composite::{Mode, StateKey};
 use weir_shared::algorithms::scale::ScaledState;
 use weir_shared::invalid::Invalid;
+use weir_shared::limiting::owner::Account;
+use weir_shared::limiting::room::{Bounds, Room, Size};
 use weir_shared::limiting::rows::{Put, Row, Rows};
 use weir_shared::limiting::shard::Shard;
 use weir_shared::units::{EpochMs, OpId, Revision};
@@ -23,18 +25,38 @@ pub struct Store {
     table: Table,
 }
 
-#[derive(Default)]
 struct Table {
     states: BTreeMap<StateKey, ScaledState>,
     damaged: BTreeSet<StateKey>,
     holds: BTreeMap<OpId, StoredHold>,
     settled: BTreeMap<OpId, SettledKeys>,
     resets: BTreeMap<StateKey, EpochMs>,
+    room: Room,
+    accounts: BTreeMap<StateKey, Account>,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self {
+            states: BTreeMap::new(),
+            damaged: BTreeSet::new(),
+            holds: BTreeMap::new(),
+            settled: BTreeMap::new(),
+            resets: BTreeMap::new(),
+            room: Room::counted(Bounds::SHARD, Size::default(), []),
+            accounts: BTreeMap::new(),
+        }
+    }
 }
 
 impl Rows for Table {
-    fn place(&mut self, key: StateKey, _known: bool) -> StateKey {
-        key
+    fn place(&mut self, key: StateKey, only: bool, account: &Account) -> StateKey {
+        let place = match self.states.contains_key(&key) {
+            true => key,
+            false => self.room.place(key, only, account),
+        };
+        self.accounts.insert(place.clone(), account.clone());
+        place
     }
 
     fn state(&mut self, key: &StateKey) -> Row {
@@ -55,6 +77,10 @@ impl Table {
             match put {
                 Put::State { key, state, .. } => {
                     self.damaged.remove(&key);
+                    if !self.states.contains_key(&key) {
+                        let account = self.accounts.get(&key).cloned();
+                        self.room.took(&account.unwrap_or_default(), 100);
+                    }
                     self.states.insert(key, state);
                 }
                 Put::Hold { op, row: Some(row) } => {
@@ -133,6 +159,18 @@ impl Store {
         self.shard = Shard::wake(holds.map(|(op, row)| (*op, row.clone()))).with_resets(resets);
     }
 
+    /// An owner has invented so many keys.
+    pub fn invent(&mut self, account: &Account, keys: usize) {
+        for _ in 0..keys {
+            self.table.room.took(account, 100);
+        }
+    }
+
+    /// The state that is kept under a key.
+    pub fn kept(&self, key: &StateKey) -> Option<&ScaledState> {
+        self.table.states.get(key)
+    }
+
     pub fn damage(&mut self, key: StateKey) {
         self.table.damaged.insert(key);
     }
@@ -191,6 +229,7 @@ pub fn decide(op: u64, mode: Mode, keys: &[(&str, &str, u64)], hold: bool) -> De
         ahead: 0,
         shadow: false,
         known: false,
+        account: Account::default(),
     });
     DecideBody {
         v: VERSION,

@@ -11,7 +11,9 @@ use weir_tests::ratelimit::{Item, parse};
 use weir_tests::reply::Reply;
 use weir_tests::workerd::Workerd;
 
-use crate::limits::{BUDGET_LIMIT, HOUR_MS, LONG_MS, alone, document, fixed, key_in, still};
+use crate::limits::{
+    BUDGET_LIMIT, HOUR_MS, LONG_MS, alone, document, fixed, key_in, learn_shards, still,
+};
 
 const MINUTE_MS: u64 = 60_000;
 
@@ -34,6 +36,7 @@ async fn deployment(dialect: Option<&str>) -> Workerd {
         document = with(document, "/rate_limit_headers", json!(dialect));
     }
     workerd.apply(&document).await.unwrap();
+    learn_shards(&workerd);
     workerd
 }
 

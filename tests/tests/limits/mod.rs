@@ -14,6 +14,7 @@ mod holds;
 mod hostile;
 mod kills;
 mod mixed;
+mod owners;
 mod policy;
 mod question;
 mod reservation;
@@ -25,11 +26,12 @@ mod shaper;
 mod storm;
 mod unreachable;
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use weir_shared::limiting::key::shard;
+use weir_shared::limiting::key::{ShardKey, shard};
 use weir_shared::wire::check::DecisionBody;
 use weir_tests::calls::charge;
 use weir_tests::client::Client;
@@ -61,7 +63,22 @@ async fn start(setup: Setup, limits: Value) -> Workerd {
         .apply(&document(limits))
         .await
         .expect("the policy is saved");
+    learn_shards(&workerd);
     workerd
+}
+
+/// The secret of the deployment that the test started last: each test has a process of its own.
+static SHARDS: Mutex<Option<ShardKey>> = Mutex::new(None);
+
+/// Learns which keys lie together in a deployment.
+fn learn_shards(workerd: &Workerd) {
+    let secret = workerd.shard_key().expect("the registry has a secret");
+    *SHARDS.lock().unwrap() = Some(secret);
+}
+
+/// The shard that keeps a key.
+fn shard_of(key: &str) -> u32 {
+    shard(key, *SHARDS.lock().unwrap())
 }
 
 /// One isolate in one region.
@@ -82,7 +99,7 @@ fn fixed(limit: u64, window_ms: u64, scope: &str) -> Value {
 /// The `nth` of the keys that a shard keeps.
 fn key_in(wanted: u32, nth: usize) -> String {
     let keys = (0..).map(|number| format!("key{number}"));
-    let mut inside = keys.filter(|key| shard(key) == wanted);
+    let mut inside = keys.filter(|key| shard_of(key) == wanted);
     inside.nth(nth).expect("keys have no end")
 }
 

@@ -138,10 +138,11 @@ fn fill(workerd: &Workerd, tenant: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_named_tenant_has_its_own_key_where_invented_names_have_filled_the_shard() {
     let (mut workerd, client) = deployment().await;
-    let wanted = shard(KNOWN);
+    let secret = Some(workerd.shard_key().unwrap());
+    let wanted = shard(KNOWN, secret);
     let mut strangers = (0..)
         .map(|nth| format!("x:{nth}"))
-        .filter(|name| shard(name) == wanted);
+        .filter(|name| shard(name, secret) == wanted);
     let first = strangers.next().unwrap();
     assert!(take(&client, &first, "m", 1).await.allowed);
     workerd.kill_hard();

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use weir_shared::algorithms::composite::StateKey;
-use weir_shared::limiting::key::{SEPARATOR, shared_key};
+use weir_shared::limiting::key::SEPARATOR;
+use weir_shared::limiting::owner::{Account, Owner, overflow_key};
+use weir_shared::limiting::room::{Bounds, Room, Size};
 use weir_shared::limiting::rows::{Put, Row, Rows};
 use weir_shared::limits::{
-    JSON_INTEGER_MAX, KEY_STATE_BYTES_MAX, KNOWN_KEYS_MAX, KNOWN_STATE_BYTES_MAX, LIMIT_KEYS_MAX,
-    PURGE_MS, RESET_KEYS_MAX,
+    JSON_INTEGER_MAX, OWNER_BYTES_COUNTED_MIN, OWNER_KEYS_COUNTED_MIN, PURGE_MS, RESET_KEYS_MAX,
 };
 use weir_shared::units::{EpochMs, OpId};
 use weir_shared::wire::keys::{ResetBody, SettledKeys};
@@ -20,6 +21,8 @@ use crate::objects::storage::{Database, Value, integer, number, report_damaged, 
 pub(in crate::objects) const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS states (name TEXT, key TEXT, expires_at INTEGER, body TEXT, \
      PRIMARY KEY (name, key)) WITHOUT ROWID",
+    "ALTER TABLE states ADD COLUMN owner TEXT",
+    "ALTER TABLE states ADD COLUMN caller TEXT",
 ];
 
 /// Stand in the place of a limit's name, which contains no control character.
@@ -28,44 +31,28 @@ const SETTLED: &str = "\u{1}settled";
 /// Stands before it.
 const RESET: &str = "\u{1}reset\u{1}";
 
-/// Rows of one statement: each has four values, and SQLite takes a hundred of the platform's.
-const ROWS_PER_STATEMENT: usize = 24;
+/// Rows of one statement: each has six values, and SQLite takes a hundred of the platform's.
+const ROWS_PER_STATEMENT: usize = 16;
 
 /// What is known of the table without reading it.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    size: Option<Size>,
+    room: Option<Room>,
     purged_at: EpochMs,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Size {
-    rows: u64,
-    bytes: u64,
 }
 
 impl Table {
     pub(super) fn is_empty(&self) -> bool {
-        self.size.is_some_and(|size| size.rows == 0)
+        let room = self.room.as_ref();
+        room.is_some_and(|room| room.all().rows == 0)
     }
 }
 
-impl Size {
-    /// Whether there is room for another key; one of a tenant that the policy names has room of its own, which names
-    /// that anyone can invent do not take.
-    fn has_room(self, known: bool) -> bool {
-        let (rows, bytes) = match known {
-            true => (KNOWN_KEYS_MAX, KNOWN_STATE_BYTES_MAX),
-            false => (0, 0),
-        };
-        self.rows < (LIMIT_KEYS_MAX + rows) as u64 && self.bytes < KEY_STATE_BYTES_MAX + bytes
-    }
-}
-
-/// A row that was looked for: what it says, and its bytes.
+/// A row that was looked for: what it says, its bytes, and on whose account it is.
 struct Found {
     row: Row,
     bytes: u64,
+    account: Account,
 }
 
 /// The rows, during one event.
@@ -75,6 +62,8 @@ pub(super) struct KeyRows<'a> {
     now: EpochMs,
     /// Keys that were looked for in this event.
     found: BTreeMap<StateKey, Found>,
+    /// The accounts of keys that have no row yet.
+    accounts: BTreeMap<StateKey, Account>,
 }
 
 impl<'a> KeyRows<'a> {
@@ -84,6 +73,7 @@ impl<'a> KeyRows<'a> {
             table,
             now,
             found: BTreeMap::new(),
+            accounts: BTreeMap::new(),
         }
     }
 
@@ -124,7 +114,7 @@ impl<'a> KeyRows<'a> {
     /// The keys that are meant and have a state, and whether there are more than are put back at a time.
     pub(super) fn meant(&self, body: &ResetBody) -> Result<(Vec<StateKey>, bool), Refused> {
         let query = "SELECT name, key FROM states WHERE expires_at > ? AND \
-                     (key = ? OR (key >= ? AND key < ?))";
+                     (key IN (?, ?) OR (key >= ? AND key < ?))";
         let below = format!("{}{SEPARATOR}", body.key);
         // Nothing lies between a text and itself.
         let behind = if body.tenant {
@@ -132,9 +122,14 @@ impl<'a> KeyRows<'a> {
         } else {
             below.clone()
         };
+        // What a tenant has too many of is in one state.
+        let overflow = body
+            .tenant
+            .then(|| overflow_key(Some(&Owner::tenant(&body.key))));
         let values = vec![
             number(self.now.0),
             body.key.as_str().into(),
+            overflow.unwrap_or_else(|| body.key.clone()).into(),
             below.into(),
             behind.into(),
         ];
@@ -162,24 +157,39 @@ impl<'a> KeyRows<'a> {
             let statement = format!("DELETE FROM states WHERE {meant}");
             self.database.run(&statement, values.collect())?;
         }
-        self.table.size = None;
+        self.table.room = None;
         Ok(())
     }
 
     /// Writes what an event changed.
     pub(super) fn write(&mut self, puts: &[Put]) -> Result<(), Refused> {
         for chunk in puts.chunks(ROWS_PER_STATEMENT) {
-            let mut values = Vec::with_capacity(chunk.len() * 4);
+            let mut values = Vec::with_capacity(chunk.len() * 6);
             for put in chunk {
                 values.extend(self.values(put)?);
+                values.extend(self.account_of(put));
             }
-            let places = vec!["(?, ?, ?, ?)"; chunk.len()].join(", ");
+            let places = vec!["(?, ?, ?, ?, ?, ?)"; chunk.len()].join(", ");
+            // Whoever brought a key first keeps it on its account.
             let statement = format!(
-                "INSERT OR REPLACE INTO states (name, key, expires_at, body) VALUES {places}"
+                "INSERT INTO states (name, key, expires_at, body, owner, caller) VALUES {places} \
+                 ON CONFLICT (name, key) DO UPDATE SET expires_at = excluded.expires_at, body = excluded.body"
             );
             self.database.run(&statement, values)?;
         }
         Ok(())
+    }
+
+    /// Owner and caller of a new row.
+    fn account_of(&self, put: &Put) -> [Value; 2] {
+        let account = match put {
+            Put::State { key, .. } => self.accounts.get(key),
+            _ => None,
+        };
+        let text = |owner: Option<&Owner>| owner.map_or(Value::Null, |one| one.as_str().into());
+        let owner = account.and_then(|account| account.owner.as_ref());
+        let caller = account.and_then(|account| account.caller.as_ref());
+        [text(owner), text(caller)]
     }
 
     fn values(&mut self, put: &Put) -> Result<[Value; 4], Refused> {
@@ -253,48 +263,69 @@ impl<'a> KeyRows<'a> {
         self.count().map(|_| ())
     }
 
-    fn count(&mut self) -> Result<Size, Refused> {
+    /// Reads how much the table has, and who has much of it.
+    fn count(&mut self) -> Result<&Room, Refused> {
         let query = "SELECT COUNT(*), COALESCE(SUM(LENGTH(body)), 0) FROM states";
         let row = self.database.first(query, vec![])?.unwrap_or_default();
-        let size = Size {
-            rows: integer(row.first()).unwrap_or(0),
-            bytes: integer(row.get(1)).unwrap_or(0),
-        };
-        self.table.size = Some(size);
-        Ok(size)
+        let mut owners = self.counts("owner")?;
+        owners.extend(self.counts("caller")?);
+        let room = Room::counted(Bounds::SHARD, size(&row), owners);
+        Ok(self.table.room.insert(room))
     }
 
-    /// Whether another key may be stored, after expired ones were removed if need be.
-    fn has_room(&mut self, known: bool) -> Result<bool, Refused> {
-        let size = match self.table.size {
-            Some(size) => size,
-            None => self.count()?,
-        };
-        if size.has_room(known) {
-            return Ok(true);
+    /// What each owner of a column has, of those that have much.
+    fn counts(&self, column: &str) -> Result<Vec<(Owner, Size)>, Refused> {
+        let query = format!(
+            "SELECT COUNT(*) AS n, SUM(LENGTH(body)) AS bytes, {column} FROM states \
+             WHERE {column} IS NOT NULL GROUP BY {column} HAVING n >= ? OR bytes >= ?"
+        );
+        let least = vec![
+            number(OWNER_KEYS_COUNTED_MIN as u64),
+            number(OWNER_BYTES_COUNTED_MIN),
+        ];
+        let rows = self.database.rows(&query, least)?;
+        let counted = |row: &Vec<Value>| Some((Owner::stored(text(row.get(2))?), size(row)));
+        Ok(rows.iter().filter_map(counted).collect())
+    }
+
+    fn room(&mut self) -> Result<&Room, Refused> {
+        let counted = self.table.room.as_ref();
+        if counted.is_none_or(Room::is_crowded) {
+            return self.count();
         }
-        if self.now.since(self.table.purged_at) < PURGE_MS {
-            return Ok(false);
+        self.table.room.as_ref().ok_or_else(not_counted)
+    }
+
+    /// Where a key without a row is kept, after what has expired was removed if need be.
+    fn place_new(
+        &mut self,
+        key: &StateKey,
+        only: bool,
+        account: &Account,
+    ) -> Result<StateKey, Refused> {
+        let place = self.room()?.place(key.clone(), only, account);
+        if place == *key || self.now.since(self.table.purged_at) < PURGE_MS {
+            return Ok(place);
         }
         self.purge(self.now)?;
-        Ok(self.table.size.is_some_and(|size| size.has_room(known)))
+        Ok(self.room()?.place(key.clone(), only, account))
     }
 
     /// Keeps the size true: a key is about to be stored with so many bytes.
     fn grow(&mut self, key: &StateKey, bytes: u64) {
-        let before = self.found.get(key);
-        let new = before.is_none_or(|found| found.row == Row::Cold);
-        let bytes_before = before.map_or(0, |found| found.bytes);
-        if let Some(size) = self.table.size.as_mut() {
-            size.rows += u64::from(new);
-            size.bytes = (size.bytes + bytes).saturating_sub(bytes_before);
+        let Some(room) = self.table.room.as_mut() else {
+            return;
+        };
+        match self.found.get(key) {
+            Some(found) if found.row != Row::Cold => room.grew(&found.account, found.bytes, bytes),
+            _ => room.took(&self.accounts.get(key).cloned().unwrap_or_default(), bytes),
         }
     }
 
     /// Reads a key, once an event.
     fn load(&mut self, key: &StateKey) -> Result<&Found, Refused> {
         if !self.found.contains_key(key) {
-            let query = "SELECT body FROM states WHERE name = ? AND key = ?";
+            let query = "SELECT body, owner, caller FROM states WHERE name = ? AND key = ?";
             let values = vec![key.limit.as_str().into(), key.key.as_str().into()];
             let row = self.database.first(query, values)?;
             self.found.insert(key.clone(), found(key, row));
@@ -305,12 +336,31 @@ impl<'a> KeyRows<'a> {
     }
 }
 
+fn not_counted() -> Refused {
+    Refused("the rows are not counted".to_owned())
+}
+
+/// A count of rows and the sum of their bytes.
+fn size(row: &[Value]) -> Size {
+    Size {
+        rows: integer(row.first()).unwrap_or(0),
+        bytes: integer(row.get(1)).unwrap_or(0),
+    }
+}
+
 fn found(key: &StateKey, row: Option<Vec<Value>>) -> Found {
     let Some(row) = row else {
         return Found {
             row: Row::Cold,
             bytes: 0,
+            account: Account::default(),
         };
+    };
+    let owner = |column| text(row.get(column)).map(Owner::stored);
+    let account = Account {
+        owner: owner(1),
+        caller: owner(2),
+        named: false,
     };
     let body = text(row.first());
     let bytes = body.map_or(0, str::len) as u64;
@@ -322,27 +372,27 @@ fn found(key: &StateKey, row: Option<Vec<Value>>) -> Found {
             Row::Damaged
         }
     };
-    Found { row, bytes }
+    Found {
+        row,
+        bytes,
+        account,
+    }
 }
 
 impl Rows for KeyRows<'_> {
-    fn place(&mut self, key: StateKey, known: bool) -> StateKey {
+    fn place(&mut self, key: StateKey, only: bool, account: &Account) -> StateKey {
         let stored = self.load(&key).map(|found| found.row != Row::Cold);
-        let kept = match stored {
-            Ok(false) => self.has_room(known),
-            stored => stored,
+        let place = match stored {
+            Ok(true) => Ok(key.clone()),
+            Ok(false) => self.place_new(&key, only, account),
+            Err(refused) => Err(refused),
         };
-        match kept {
-            Ok(true) => key,
-            Ok(false) => StateKey {
-                key: shared_key(),
-                ..key
-            },
-            Err(refused) => {
-                console_error!("key of {}: {}", key.limit, refused.0);
-                key
-            }
-        }
+        let place = place.unwrap_or_else(|refused| {
+            console_error!("key of {}: {}", key.limit, refused.0);
+            key
+        });
+        self.accounts.insert(place.clone(), account.clone());
+        place
     }
 
     fn state(&mut self, key: &StateKey) -> Row {

@@ -8,9 +8,10 @@ use weir_shared::federation::holder::Outlook;
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool_name::PoolName;
 use weir_shared::json;
-use weir_shared::limiting::key::shard;
+use weir_shared::limiting::key::{ShardKey, shard};
+use weir_shared::limiting::owner::Account;
 use weir_shared::limits::{
-    CALL_MS_MAX, CLOCK_STEP_MS_MAX, CONTACT_MS_MIN, COORDINATOR_CALL_MS_MAX, POOLS_MAX, PURGE_MS,
+    CALL_MS_MAX, CLOCK_STEP_MS_MAX, CONTACT_MS_MIN, COORDINATOR_CALL_MS_MAX, PURGE_MS,
 };
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Sequence};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, Terms};
@@ -43,10 +44,11 @@ impl Core {
             Some(frame) => Some(self.receive(frame)?),
             None => None,
         };
-        let lending = call
-            .exchanges
-            .into_iter()
-            .map(|body| self.lend(body, &loaded));
+        let (nobody, accounts) = (Account::default(), call.accounts);
+        let lending = call.exchanges.into_iter().map(|body| {
+            let account = accounts.get(&body.budget).unwrap_or(&nobody);
+            self.lend(body, account, &loaded)
+        });
         let exchanges: Result<Vec<_>, _> = join_all(lending).await.into_iter().collect();
         let exchanges = exchanges?;
         let shares = call.overload.as_ref();
@@ -77,6 +79,7 @@ impl Core {
     pub(super) async fn lend(
         self: &Rc<Self>,
         body: ExchangeBody,
+        account: &Account,
         loaded: &Loaded,
     ) -> Result<ExchangeAnswer, Refused> {
         let message = match Message::try_from(body) {
@@ -92,7 +95,7 @@ impl Core {
             let handover = loaded.handover(&message.budget, &name);
             return self.lend_own(&message, &terms, handover);
         }
-        if !self.load_escrow(&message.budget)? {
+        if !self.load_escrow(&message.budget, account)? {
             return Ok(ExchangeAnswer::Refused(Refusal::NoRoom));
         }
         let outage = !self.fill(&message, &terms, &loaded.policy.home).await?;
@@ -176,7 +179,8 @@ impl Core {
 
     async fn exchange_above(self: &Rc<Self>, body: &ExchangeBody, home: &str) -> bool {
         let budget = &body.budget;
-        let coordinator = coordinator_name(budget);
+        let secret = self.with(|machine, _| machine.policy.as_ref()?.saved.placement);
+        let coordinator = coordinator_name(budget, secret.unwrap_or_default());
         let address = Address::coordinator(&coordinator, home);
         let answer = call(&self.env, address, body, COORDINATOR_CALL_MS_MAX).await;
         let credited = self.with_escrow(budget, |escrow, now| match &answer {
@@ -223,13 +227,13 @@ impl Core {
         self.with_escrow(budget, |escrow, _| escrow.stored(row))
     }
 
-    /// Wakes the escrow of a pool of the policy, once a life. False when there is no room for another.
-    pub(super) fn load_escrow(&self, budget: &str) -> Result<bool, Refused> {
+    /// Wakes the escrow of a pool of the policy, once a life. False when there is no room for another on that account.
+    pub(super) fn load_escrow(&self, budget: &str, account: &Account) -> Result<bool, Refused> {
         if self.with(|machine, _| machine.escrows.contains_key(budget))? {
             return Ok(true);
         }
         self.drop_idle()?;
-        if self.with(|machine, _| machine.escrows.len() >= POOLS_MAX)? {
+        if !self.with(|machine, _| machine.roll.admits(budget, account))? {
             return Ok(false);
         }
         let query = "SELECT body FROM escrows WHERE pool = ?";
@@ -262,6 +266,8 @@ impl Core {
             machine.purged_at = now;
             machine.escrow_life = Incarnation(machine.escrow_life.0 + 1);
             machine.escrows.retain(|_, escrow| !escrow.idle(now));
+            let escrows = &machine.escrows;
+            machine.roll.retain(|pool| escrows.contains_key(pool));
             Some(now)
         })?;
         let Some(now) = dropped_at else {
@@ -280,9 +286,9 @@ impl Core {
 }
 
 /// The coordinator that has a pool: a budget's own, or one of the shards over which a global limit spreads its keys.
-fn coordinator_name(pool: &str) -> String {
+fn coordinator_name(pool: &str, secret: Option<ShardKey>) -> String {
     match PoolName::try_from(pool) {
-        Ok(PoolName::Limit { limit, key }) => format!("{limit}/{}", shard(&key)),
+        Ok(PoolName::Limit { limit, key }) => format!("{limit}/{}", shard(&key, secret)),
         _ => pool.to_owned(),
     }
 }

@@ -21,6 +21,8 @@ use weir_shared::accounting::frame::{Inbox, Outbox};
 use weir_shared::clock::MonotonicClock;
 use weir_shared::federation::escrow::Escrow;
 use weir_shared::federation::pool::Pool;
+use weir_shared::limiting::roll::Roll;
+use weir_shared::limiting::room::Bounds;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, OpId};
 use weir_shared::wire::access::SavedAccess;
 use weir_shared::wire::region::ContactBody;
@@ -39,6 +41,7 @@ const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS life (id INTEGER PRIMARY KEY, incarnation INTEGER)",
     "CREATE TABLE IF NOT EXISTS policy (id INTEGER PRIMARY KEY, revision INTEGER, document TEXT)",
     "CREATE TABLE IF NOT EXISTS handovers (id INTEGER PRIMARY KEY, revision INTEGER, body TEXT)",
+    "CREATE TABLE IF NOT EXISTS placement (id INTEGER PRIMARY KEY, secret TEXT)",
     "CREATE TABLE IF NOT EXISTS access (id INTEGER PRIMARY KEY, body TEXT)",
     "CREATE TABLE IF NOT EXISTS escrows (pool TEXT PRIMARY KEY, ends_at INTEGER, body TEXT)",
     "CREATE TABLE IF NOT EXISTS pools (name TEXT PRIMARY KEY, label INTEGER, body TEXT)",
@@ -74,6 +77,8 @@ struct Machine {
     uses: Uses,
     refresh: Refresh,
     escrows: BTreeMap<String, Escrow>,
+    /// Whose those of keys are.
+    roll: Roll,
     /// Pools that are the region's own.
     own: BTreeMap<String, Pool>,
     /// Raised when escrows are dropped: one that comes back is another life.
@@ -181,6 +186,7 @@ impl Core {
             uses: Uses::new(0),
             refresh: Refresh::default(),
             escrows: BTreeMap::new(),
+            roll: Roll::new(Bounds::POOLS),
             own: BTreeMap::new(),
             escrow_life: incarnation,
             purged_at: now,

@@ -18,7 +18,7 @@ use super::{Core, Flight, Machine};
 use crate::objects::binding::{Address, call};
 use crate::objects::calls::{PushRules, Pushed, ReadPolicy, Rules};
 use crate::objects::deadline::within;
-use crate::objects::registry::{read_handovers, read_policy, shipped};
+use crate::objects::registry::{read_handovers, read_placement, read_policy, shipped};
 use crate::objects::server::Refused;
 use crate::objects::storage::{integer, number, report_damaged, text, wrong_type};
 
@@ -184,7 +184,15 @@ impl Core {
         if self.with(|machine, _| machine.policy_revision() >= saved.revision)? {
             return Ok(());
         }
-        let loaded = Loaded::new(saved)?;
+        let known = self.with(|machine, _| machine.policy.as_ref()?.saved.placement)?;
+        // Keys stay where they are, also when the registry cannot read its secret any more.
+        let placement = known.or(saved.placement);
+        let loaded = Loaded::new(SavedPolicy { placement, ..saved })?;
+        if let Some(secret) = placement.filter(|_| known.is_none()) {
+            let statement = "INSERT OR REPLACE INTO placement (id, secret) VALUES (1, ?)";
+            let values = vec![String::from(secret).into()];
+            self.database.run(statement, values)?;
+        }
         let statement = "INSERT OR REPLACE INTO policy (id, revision, document) VALUES (1, ?, ?)";
         let document = serde_json::to_string(&loaded.saved.document)?;
         self.database.run(
@@ -204,8 +212,9 @@ impl Core {
     }
 
     fn restore_policy(&self) -> Result<(), Refused> {
-        let query = "SELECT policy.revision, document, body FROM policy \
-             LEFT JOIN handovers ON handovers.revision = policy.revision WHERE policy.id = 1";
+        let query = "SELECT policy.revision, document, body, secret FROM policy \
+             LEFT JOIN handovers ON handovers.revision = policy.revision \
+             LEFT JOIN placement ON placement.id = policy.id WHERE policy.id = 1";
         let Some(row) = self.database.first(query, vec![])? else {
             return Ok(());
         };
@@ -217,6 +226,7 @@ impl Core {
                 revision: Revision(revision),
                 document,
                 handovers: read_handovers(row.get(2)),
+                placement: read_placement(row.get(3)),
             })
         });
         match saved {

@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use weir_shared::fairness::ask::Party;
+use weir_shared::limiting::owner::Account;
 use weir_shared::limits::OPERATOR_CALL_MS_MAX;
 use weir_shared::units::{HolderId, Incarnation, OpId, Sequence};
 use weir_shared::wire::accounting::OTHERS;
@@ -94,7 +95,7 @@ impl Core {
         if loaded.policy.region_owns(&change.pool) {
             return self.refund_own(&change.pool, (change.label, tenant), change.back);
         }
-        if !self.load_escrow(&change.pool)? {
+        if !self.load_escrow(&change.pool, &Account::default())? {
             return Ok(0);
         }
         let taken = self.with_escrow(&change.pool, |escrow, now| {
@@ -156,7 +157,7 @@ impl Core {
             ahead: 0,
             denied: 0,
         };
-        Ok(match self.lend(body, loaded).await? {
+        Ok(match self.lend(body, &Account::default(), loaded).await? {
             ExchangeAnswer::Reply(reply) => {
                 let units = reply.grants.iter().map(|grant| grant.units).sum();
                 let window = (change.pool.as_str(), reply.window.label);

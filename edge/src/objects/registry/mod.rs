@@ -24,7 +24,7 @@ use super::calls::{
 };
 use super::server::{Arrived, Refused};
 use super::storage::Database;
-pub use policy::{read_handovers, read_policy, shipped};
+pub use policy::{read_handovers, read_placement, read_policy, shipped};
 use tokens::BootstrapUses;
 
 /// Who is named as the author of what nobody asked for.

@@ -9,6 +9,7 @@ use weir_shared::audit::draft::Draft;
 use weir_shared::audit::tag::tenant_tag;
 use weir_shared::invalid::{Invalid, read_json};
 use weir_shared::json;
+use weir_shared::limiting::key::ShardKey;
 use weir_shared::limits::{AUDIT_VALUE_BYTES_MAX, JSON_INTEGER_MAX, POLICY_REVISIONS_MAX};
 use weir_shared::policy::handover::{Handovers, handovers};
 use weir_shared::policy::{Policy, patch};
@@ -18,6 +19,7 @@ use weir_shared::wire::policy::PolicyDocument;
 use weir_shared::wire::region::SavedPolicy;
 use weir_shared::wire::stored::Damaged;
 
+use super::tokens::random;
 use super::{DEPLOYMENT, Registry, parts};
 use crate::objects::calls::{DeleteTenant, PatchTenant, Rules, SavePolicy, Saved};
 use crate::objects::server::Refused;
@@ -29,6 +31,7 @@ pub(super) const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS policies \
      (revision INTEGER PRIMARY KEY, saved_at INTEGER, actor TEXT, document TEXT)",
     "CREATE TABLE IF NOT EXISTS handovers (revision INTEGER PRIMARY KEY, body TEXT)",
+    "CREATE TABLE IF NOT EXISTS placement (id INTEGER PRIMARY KEY, secret TEXT)",
 ];
 
 /// The policy of a deployment that has never saved one.
@@ -191,6 +194,7 @@ impl Registry {
             revision,
             document,
             handovers,
+            placement: current.placement,
         };
         let actor = draft.actor().to_owned();
         let oldest = || number(revision.0.saturating_sub(POLICY_REVISIONS_MAX));
@@ -226,7 +230,10 @@ impl Registry {
     /// them all.
     fn current(&self, anyway: bool) -> Result<SavedPolicy, Refused> {
         match self.newest() {
-            Err(_) if anyway => shipped(),
+            Err(_) if anyway => Ok(SavedPolicy {
+                placement: self.placement()?,
+                ..shipped()?
+            }),
             newest => newest,
         }
     }
@@ -255,7 +262,12 @@ impl Registry {
                      WHERE policies.revision < ? ORDER BY policies.revision DESC LIMIT 1";
         while let Some(row) = self.database.first(query, vec![number(below)])? {
             match saved(&row) {
-                Ok(saved) => return Ok(saved),
+                Ok(saved) => {
+                    return Ok(SavedPolicy {
+                        placement: self.placement()?,
+                        ..saved
+                    });
+                }
                 Err(damaged) => report_damaged("policies", &damaged),
             }
             below = integer(row.first()).unwrap_or(0);
@@ -266,12 +278,27 @@ impl Registry {
         Err(Refused("no saved policy can be read".to_owned()))
     }
 
-    /// Saves the initial policy.
+    /// The secret by which the shards of keys are chosen. One that cannot be read is no reason to serve nobody: keys then
+    /// begin anew in other shards.
+    fn placement(&self) -> Result<Option<ShardKey>, Refused> {
+        let query = "SELECT secret FROM placement WHERE id = 1";
+        let Some(row) = self.database.first(query, vec![])? else {
+            return Ok(None);
+        };
+        let secret = read_placement(row.first());
+        if secret.is_none() {
+            report_damaged("placement", &wrong_type("secret"));
+        }
+        Ok(secret)
+    }
+
+    /// Saves the initial policy, and the secret by which the shards of keys are chosen from then on.
     fn ship(&self) -> Result<SavedPolicy, Refused> {
+        let placement = ShardKey::new(random()?);
         let saved = SavedPolicy {
             revision: Revision(1),
-            document: read_json(INITIAL.as_bytes())?,
-            handovers: Handovers::new(),
+            placement: Some(placement),
+            ..shipped()?
         };
         let author = Author::named(DEPLOYMENT);
         let draft = Draft::new(
@@ -282,7 +309,11 @@ impl Registry {
             self.now()?,
         )
         .with_change(Json::Null, json!({ "revision": saved.revision }));
-        self.record(draft, vec![self.insert(&saved, DEPLOYMENT)?])?;
+        let place = (
+            "INSERT OR REPLACE INTO placement (id, secret) VALUES (1, ?)",
+            vec![String::from(placement).into()],
+        );
+        self.record(draft, vec![self.insert(&saved, DEPLOYMENT)?, place])?;
         Ok(saved)
     }
 
@@ -343,7 +374,13 @@ fn saved(row: &[Value]) -> Result<SavedPolicy, Damaged> {
         revision: Revision(revision),
         document,
         handovers: read_handovers(row.get(2)),
+        placement: None,
     })
+}
+
+/// The stored secret by which the shards of keys are chosen; `None` where there is none, or where it cannot be read.
+pub fn read_placement(secret: Option<&Value>) -> Option<ShardKey> {
+    ShardKey::try_from(text(secret)?.to_owned()).ok()
 }
 
 /// The handovers of a stored policy; none where there are none, or where they cannot be read, which is reported.
@@ -380,5 +417,6 @@ pub fn shipped() -> Result<SavedPolicy, Refused> {
         revision: Revision(0),
         document: read_json(INITIAL.as_bytes())?,
         handovers: Handovers::new(),
+        placement: None,
     })
 }

@@ -19,6 +19,8 @@ use weir_shared::gateway::forwarding::{Hop, loops, request_headers, target_url};
 use weir_shared::gateway::problem::Refusal;
 use weir_shared::gateway::question::question;
 use weir_shared::gateway::router::{Routed, To, find};
+use weir_shared::gateway::tenant::is_vouched;
+use weir_shared::limiting::owner::Asking;
 use weir_shared::policy::route::{Origin, Route};
 use worker::{Request, Response, console_error};
 
@@ -169,10 +171,16 @@ impl Gate<'_> {
         if asked.check.items.is_empty() {
             return Ok(Passed::default());
         }
+        let address = address.map(address::name);
         let asker = Asker {
             handles: self.handles,
             region: self.region,
             loaded: self.loaded,
+            asking: Asking::Route {
+                name: &route.name,
+                address: address.as_deref(),
+                vouched: is_vouched(route, tenant.as_deref()),
+            },
         };
         let settled: Vec<usize> = asked.settled.iter().map(|(index, _)| *index).collect();
         let admission = asker.admit(&asked.check, &settled).await?;

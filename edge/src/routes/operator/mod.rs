@@ -16,6 +16,7 @@ pub mod ledgers;
 pub mod live;
 
 use weir_shared::access::endpoint::Endpoint;
+use weir_shared::limiting::key::ShardKey;
 use weir_shared::limits::OPERATOR_CALL_MS_MAX;
 use weir_shared::policy::Policy;
 use weir_shared::query::Query;
@@ -78,6 +79,8 @@ pub struct InForce {
     pub document: PolicyDocument,
     /// The same, validated.
     pub policy: Policy,
+    /// The secret by which the shards of keys are chosen.
+    pub placement: Option<ShardKey>,
 }
 
 /// The policy as the registry has it.
@@ -93,6 +96,7 @@ pub async fn in_force(handles: &RequestHandles) -> Result<InForce, Failure> {
         revision: saved.revision,
         policy: Policy::try_from(&saved.document)?,
         document: saved.document,
+        placement: saved.placement,
     })
 }
 

@@ -7,7 +7,6 @@ use weir_shared::audit::Action;
 use weir_shared::check::reset::{Refused, Reset};
 use weir_shared::limiting::key::shard;
 use weir_shared::limits::{CALL_MS_MAX, OPERATOR_BODY_BYTES_MAX};
-use weir_shared::policy::Policy;
 use weir_shared::wire::audit::Outcome;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::keys::ResetBody;
@@ -15,7 +14,7 @@ use weir_shared::wire::operator::reset::{ResetReply, ResetRequest};
 use worker::{Env, Request, Response};
 
 use super::change::Change;
-use super::{in_force, registry};
+use super::{InForce, in_force, registry};
 use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
 use crate::http::{body, reply};
@@ -51,7 +50,7 @@ pub async fn reset(
     };
     let record = change.record(Outcome::Done, Value::Null, json!(meant));
     let recorded = registry(handles, &record).await?;
-    let keys = carried_out(&handles.env, &found.policy, &reset).await?;
+    let keys = carried_out(&handles.env, &found, &reset).await?;
     reply::json(
         200,
         &ResetReply {
@@ -62,8 +61,8 @@ pub async fn reset(
     )
 }
 
-async fn carried_out(env: &Env, policy: &Policy, reset: &Reset) -> Result<u64, Failure> {
-    let number = shard(&reset.key);
+async fn carried_out(env: &Env, found: &InForce, reset: &Reset) -> Result<u64, Failure> {
+    let (policy, number) = (&found.policy, shard(&reset.key, found.placement));
     let mut shards = Vec::new();
     if !reset.regional.is_empty() {
         let regions = policy.regions.iter();

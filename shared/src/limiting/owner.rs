@@ -1,0 +1,171 @@
+//! On whose account a key is kept. Keys can be invented; whoever may invent them has a part of the room, and no more.
+
+use serde::{Deserialize, Serialize};
+
+use super::key::SEPARATOR;
+use crate::access::grant::Principal;
+
+/// Who keeps keys, as a short text: a letter for its kind, a colon, and its name.
+///
+/// ```
+/// use weir_shared::limiting::owner::Owner;
+/// let text = |owner: Owner| owner.as_str().to_owned();
+/// assert_eq!(text(Owner::tenant("acme")), "t:acme");
+/// assert_eq!(text(Owner::route("api")), "r:api");
+/// assert_ne!(Owner::tenant("203.0.113.9"), Owner::address("203.0.113.9"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Owner(String);
+
+impl Owner {
+    /// A tenant.
+    #[must_use]
+    pub fn tenant(name: &str) -> Self {
+        Self(format!("t:{name}"))
+    }
+
+    /// Whoever comes from an address.
+    #[must_use]
+    pub fn address(name: &str) -> Self {
+        Self(format!("a:{name}"))
+    }
+
+    /// Whoever has a token, by its id.
+    #[must_use]
+    pub fn token(id: &str) -> Self {
+        Self(format!("c:{id}"))
+    }
+
+    /// Whoever has no token of Weir's, by the name that the audit log knows.
+    #[must_use]
+    pub fn actor(name: &str) -> Self {
+        Self(format!("n:{name}"))
+    }
+
+    /// All who come by a route of the gateway.
+    #[must_use]
+    pub fn route(name: &str) -> Self {
+        Self(format!("r:{name}"))
+    }
+
+    /// An owner as it was stored.
+    #[must_use]
+    pub fn stored(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Who asks a question, as far as it matters to whose account its keys go.
+#[derive(Debug, Clone, Copy)]
+pub enum Asking<'a> {
+    /// Who was let in at the API.
+    Principal(&'a Principal),
+    /// Somebody at a route of the gateway.
+    Route {
+        /// The route.
+        name: &'a str,
+        /// Where the request comes from, where that is known.
+        address: Option<&'a str>,
+        /// Whether somebody other than the client says which tenant it is.
+        vouched: bool,
+    },
+}
+
+/// On whose accounts one key is kept: a smaller one within a larger.
+///
+/// ```
+/// use weir_shared::access::{grant::Principal, role::Role};
+/// use weir_shared::limiting::owner::{Account, Asking, Owner};
+/// let principal = Principal { token: Some("k1".to_owned()), ..Principal::new("shop", Role::Service) };
+/// let by_token = Account::of(Asking::Principal(&principal), Some("acme"), false);
+/// assert_eq!((by_token.owner, by_token.caller), (Some(Owner::tenant("acme")), Some(Owner::token("k1"))));
+/// // A name in a header is the client's own word.
+/// let at_route = Asking::Route { name: "api", address: Some("203.0.113.9"), vouched: false };
+/// let by_header = Account::of(at_route, Some("acme"), true);
+/// assert_eq!((by_header.owner, by_header.caller), (Some(Owner::address("203.0.113.9")), Some(Owner::route("api"))));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// Whose key it is: a tenant, or an address where nobody vouches for the tenant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
+    /// Who brings it: a token or a route. None for a tenant that the policy names, which no caller invented.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<Owner>,
+    /// Whether the policy names the tenant.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub named: bool,
+}
+
+impl Account {
+    /// The account of a question for `tenant`, which the policy names or not.
+    #[must_use]
+    pub fn of(asking: Asking<'_>, tenant: Option<&str>, named: bool) -> Self {
+        let tenant = tenant.map(Owner::tenant);
+        let (owner, caller) = match asking {
+            Asking::Principal(principal) => match &principal.token {
+                Some(id) => (tenant, Owner::token(id)),
+                None => (tenant, Owner::actor(&principal.actor)),
+            },
+            Asking::Route {
+                name,
+                vouched: true,
+                ..
+            } if tenant.is_some() => (tenant, Owner::route(name)),
+            Asking::Route { name, address, .. } => {
+                let owner = address.map(Owner::address);
+                return Self {
+                    owner,
+                    caller: Some(Owner::route(name)),
+                    named: false,
+                };
+            }
+        };
+        let named = named && owner.is_some();
+        Self {
+            owner,
+            caller: (!named).then_some(caller),
+            named,
+        }
+    }
+
+    /// Whether it is nobody's, as in a message of an older version.
+    #[must_use]
+    pub fn is_nobody(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether a key is the only one of a tenant that the policy names: the tenant's name alone.
+    #[must_use]
+    pub fn is_only_key(&self, key: &str) -> bool {
+        self.named
+            && self
+                .owner
+                .as_ref()
+                .is_some_and(|owner| *owner == Owner::tenant(key))
+    }
+
+    /// The owners of it, the smaller one first.
+    pub fn owners(&self) -> impl Iterator<Item = &Owner> {
+        self.owner.iter().chain(&self.caller)
+    }
+}
+
+/// The key of all of an owner's keys that have none of their own; without an owner, of all such keys of nobody.
+///
+/// ```
+/// use weir_shared::limiting::owner::{Owner, overflow_key};
+/// assert_eq!(overflow_key(Some(&Owner::tenant("acme"))), "\u{1}t:acme");
+/// assert_eq!(overflow_key(None), "\u{1}");
+/// ```
+#[must_use]
+pub fn overflow_key(owner: Option<&Owner>) -> String {
+    format!("{SEPARATOR}{}", owner.map_or("", Owner::as_str))
+}

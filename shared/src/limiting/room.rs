@@ -1,0 +1,225 @@
+//! How much room a table of keys has, and whose it is: no owner has more than its part, and what is above it goes to one
+//! state of that owner.
+
+use std::collections::BTreeMap;
+
+use super::owner::{Account, Owner, overflow_key};
+use crate::algorithms::composite::StateKey;
+use crate::limits::{
+    CALLER_KEYS_MAX, CALLER_PART, CALLER_STATE_BYTES_MAX, HOLDERS_ISOLATE_MAX, ISOLATE_KEYS_MAX,
+    KEY_STATE_BYTES_MAX, KNOWN_KEYS_MAX, KNOWN_STATE_BYTES_MAX, LIMIT_KEYS_MAX, NAMED_KEYS_MAX,
+    NAMED_PART, NAMED_STATE_BYTES_MAX, OWNER_PART, OWNERS_COUNTED_MAX, POOLS_MAX, TENANT_KEYS_MAX,
+    TENANT_STATE_BYTES_MAX,
+};
+
+/// Rows, and the bytes of their states.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Rows.
+    pub rows: u64,
+    /// Bytes of their states.
+    pub bytes: u64,
+}
+
+impl Size {
+    /// Whether another row is within `bound`.
+    #[must_use]
+    pub fn is_below(self, bound: Self) -> bool {
+        self.rows < bound.rows && self.bytes < bound.bytes
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            rows: self.rows + other.rows,
+            bytes: self.bytes + other.bytes,
+        }
+    }
+}
+
+/// What a table has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// For keys of one owner.
+    pub owner: Size,
+    /// For keys that one caller brings.
+    pub caller: Size,
+    /// For all keys.
+    pub all: Size,
+    /// Beyond, for keys of tenants that the policy names.
+    pub named: Size,
+    /// Beyond, for the only key of each of these.
+    pub only: Size,
+}
+
+impl Bounds {
+    /// Those of a shard.
+    pub const SHARD: Self = Self {
+        owner: Size {
+            rows: TENANT_KEYS_MAX as u64,
+            bytes: TENANT_STATE_BYTES_MAX,
+        },
+        caller: Size {
+            rows: CALLER_KEYS_MAX as u64,
+            bytes: CALLER_STATE_BYTES_MAX,
+        },
+        all: Size {
+            rows: LIMIT_KEYS_MAX as u64,
+            bytes: KEY_STATE_BYTES_MAX,
+        },
+        named: Size {
+            rows: NAMED_KEYS_MAX as u64,
+            bytes: NAMED_STATE_BYTES_MAX,
+        },
+        only: Size {
+            rows: KNOWN_KEYS_MAX as u64,
+            bytes: KNOWN_STATE_BYTES_MAX,
+        },
+    };
+
+    /// Those of the keys that an isolate keeps for itself.
+    pub const ISOLATE: Self = Self::counting(ISOLATE_KEYS_MAX);
+
+    /// Those of the pools of keys that an isolate holds leases of.
+    pub const LEASES: Self = Self::counting(HOLDERS_ISOLATE_MAX);
+
+    /// Those of the pools of keys that a region holds.
+    pub const POOLS: Self = Self::counting(POOLS_MAX);
+
+    /// Those of a table of so many keys, without a bound on bytes.
+    const fn counting(all: usize) -> Self {
+        const fn rows(rows: usize) -> Size {
+            Size {
+                rows: rows as u64,
+                bytes: u64::MAX / 4,
+            }
+        }
+        Self {
+            owner: rows(all / OWNER_PART),
+            caller: rows(all / CALLER_PART),
+            all: rows(all),
+            named: rows(all / NAMED_PART),
+            only: rows(all / NAMED_PART),
+        }
+    }
+}
+
+/// What is known of the keys of a table without reading it.
+#[derive(Debug, Clone)]
+pub struct Room {
+    bounds: Bounds,
+    all: Size,
+    owners: BTreeMap<Owner, Size>,
+}
+
+impl Room {
+    /// A table of that size, with what is counted of its owners. Who has little may be left out: what it has by then is
+    /// not counted.
+    #[must_use]
+    pub fn counted(
+        bounds: Bounds,
+        all: Size,
+        owners: impl IntoIterator<Item = (Owner, Size)>,
+    ) -> Self {
+        Self {
+            bounds,
+            all,
+            owners: owners.into_iter().collect(),
+        }
+    }
+
+    /// Where a key is kept that the table does not have yet: under itself while there is room for it on its account, else
+    /// under the overflow of whoever has used up its part. `only`: it is the one key of a tenant that the policy names,
+    /// which nobody invents.
+    ///
+    /// ```
+    /// use weir_shared::algorithms::composite::StateKey;
+    /// use weir_shared::limiting::owner::{Account, Owner};
+    /// use weir_shared::limiting::room::{Bounds, Room, Size};
+    /// use weir_shared::limits::TENANT_KEYS_MAX;
+    /// let account = |tenant| Account { owner: Some(Owner::tenant(tenant)), ..Account::default() };
+    /// let mut room = Room::counted(Bounds::SHARD, Size::default(), []);
+    /// for _ in 0..TENANT_KEYS_MAX {
+    ///     room.took(&account("loud"), 100);
+    /// }
+    /// let place = |tenant| {
+    ///     let key = StateKey { limit: "hourly".to_owned(), key: "new".to_owned() };
+    ///     room.place(key, false, &account(tenant)).key
+    /// };
+    /// assert_eq!((place("loud"), place("other")), ("\u{1}t:loud".to_owned(), "new".to_owned()));
+    /// ```
+    #[must_use]
+    pub fn place(&self, key: StateKey, only: bool, account: &Account) -> StateKey {
+        let Some(full) = self.full(only, account) else {
+            return key;
+        };
+        StateKey {
+            key: overflow_key(full),
+            ..key
+        }
+    }
+
+    /// Whether there is room for another key on an account.
+    #[must_use]
+    pub fn admits(&self, only: bool, account: &Account) -> bool {
+        self.full(only, account).is_none()
+    }
+
+    /// Whose part is used up, or who shares a state where the table is full. The outer `None`: there is room; the inner:
+    /// the key is nobody's.
+    fn full<'a>(&self, only: bool, account: &'a Account) -> Option<Option<&'a Owner>> {
+        let (owner, caller) = (account.owner.as_ref(), account.caller.as_ref());
+        let is_full = |owner: &&Owner, bound| !self.of(owner).is_below(bound);
+        if !only {
+            let owner = owner.filter(|owner| is_full(owner, self.bounds.owner));
+            let caller = || caller.filter(|caller| is_full(caller, self.bounds.caller));
+            if let Some(full) = owner.or_else(caller) {
+                return Some(Some(full));
+            }
+        }
+        let bounds = &self.bounds;
+        let bound = match (only, account.named) {
+            (true, _) => bounds.all.plus(bounds.named).plus(bounds.only),
+            (false, true) => bounds.all.plus(bounds.named),
+            (false, false) => bounds.all,
+        };
+        // Callers are few: tokens and routes. Tenants that anyone can name are not.
+        let last = || caller.or(owner.filter(|_| account.named));
+        (!self.all.is_below(bound)).then(last)
+    }
+
+    /// A key was added with so many bytes.
+    pub fn took(&mut self, account: &Account, bytes: u64) {
+        self.all = self.all.plus(Size { rows: 1, bytes });
+        for owner in account.owners() {
+            let size = self.owners.entry(owner.clone()).or_default();
+            *size = size.plus(Size { rows: 1, bytes });
+        }
+    }
+
+    /// A key of that account has other bytes than before.
+    pub fn grew(&mut self, account: &Account, before: u64, bytes: u64) {
+        let grown = |size: &mut Size| size.bytes = (size.bytes + bytes).saturating_sub(before);
+        grown(&mut self.all);
+        for owner in account.owners() {
+            grown(self.owners.entry(owner.clone()).or_default());
+        }
+    }
+
+    /// What an owner has, as far as it is counted.
+    #[must_use]
+    pub fn of(&self, owner: &Owner) -> Size {
+        self.owners.get(owner).copied().unwrap_or_default()
+    }
+
+    /// Rows and bytes of the table.
+    #[must_use]
+    pub fn all(&self) -> Size {
+        self.all
+    }
+
+    /// Whether so many owners are counted that the table has to be counted anew, with those alone that have much.
+    #[must_use]
+    pub fn is_crowded(&self) -> bool {
+        self.owners.len() >= OWNERS_COUNTED_MAX
+    }
+}

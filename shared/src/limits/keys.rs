@@ -1,0 +1,64 @@
+//! The bounds of keys: how many a shard and an isolate keep, and how many of them may be one owner's.
+
+/// Keys of limits that one shard keeps of names that anyone can invent, each a row of some 250 bytes: 25 MB of an
+/// object's storage.
+pub const LIMIT_KEYS_MAX: usize = 100_000;
+
+/// Shards over which a region spreads the keys of its limits, each an object of its own: four carry 800 questions a
+/// second at the 200 that each is meant to carry, and drawn units and standing denials answer most others.
+pub const KEY_SHARDS: u32 = 4;
+
+/// Bytes of all states of those keys, at worst: an object may have 10 GB, a hundredth is read at ease.
+pub const KEY_STATE_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// Keys of one tenant, or of one address at a route of the gateway, that one shard keeps: a tenth of the room, so that it
+/// takes ten of them to fill it. A tenant whose limits have keys of their own has all of them in one shard.
+pub const TENANT_KEYS_MAX: usize = LIMIT_KEYS_MAX / 10;
+
+/// Bytes of the states of those.
+pub const TENANT_STATE_BYTES_MAX: u64 = KEY_STATE_BYTES_MAX / 10;
+
+/// Keys that one caller brings, under whatever tenants' names, that one shard keeps: half of the room, as one service
+/// may well bring most of the tenants. Keys of tenants that the policy names are not among them.
+pub const CALLER_KEYS_MAX: usize = LIMIT_KEYS_MAX / 2;
+
+/// Bytes of the states of those.
+pub const CALLER_STATE_BYTES_MAX: u64 = KEY_STATE_BYTES_MAX / 2;
+
+/// Further keys that one shard keeps of tenants that the policy names, whatever these invent themselves: as many as five
+/// of them may have.
+pub const NAMED_KEYS_MAX: usize = 5 * TENANT_KEYS_MAX;
+
+/// Bytes of the states of those.
+pub const NAMED_STATE_BYTES_MAX: u64 = 5 * TENANT_STATE_BYTES_MAX;
+
+/// Further keys that one shard keeps of tenants that the policy names, one each a limit: names that anyone can invent
+/// leave them room. As many as for all others, which 10,000 tenants with 40 meters, guards and limits each fill over
+/// four shards.
+pub const KNOWN_KEYS_MAX: usize = 100_000;
+
+/// Bytes of the states of those.
+pub const KNOWN_STATE_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// Owners of keys that one shard counts in memory, some 150 bytes each. Beyond, it counts anew, with those alone that have
+/// at least [`OWNER_KEYS_COUNTED_MIN`] keys, of which 250,000 keys have at most 2,500 tenants and as many callers.
+pub const OWNERS_COUNTED_MAX: usize = 20_000;
+
+/// Keys from which on an owner is counted when a table is read: by as many it may have more than its part.
+pub const OWNER_KEYS_COUNTED_MIN: usize = TENANT_KEYS_MAX / 100;
+
+/// Bytes from which on an owner is counted, whatever the number of its keys.
+pub const OWNER_BYTES_COUNTED_MIN: u64 = TENANT_STATE_BYTES_MAX / 100;
+
+/// Keys that one isolate keeps for limits of its own scope, some 400 bytes each.
+pub const ISOLATE_KEYS_MAX: usize = 20_000;
+
+/// Of what an isolate or a region keeps of keys and of pools, one owner may have one in so many: a tenant, or an address at
+/// a route of the gateway. The same part as of a shard ([`TENANT_KEYS_MAX`]).
+pub const OWNER_PART: usize = 10;
+
+/// And what one caller brings, one in so many, as of a shard ([`CALLER_KEYS_MAX`]).
+pub const CALLER_PART: usize = 2;
+
+/// Beyond, one in so many is kept for keys of tenants that the policy names, and as much again for the only key of each.
+pub const NAMED_PART: usize = 4;

@@ -1,0 +1,297 @@
+//! Keys that somebody invents: others are decided as if nobody did, and what is above an owner's part is one state of its
+//! own.
+
+use reqwest::Method;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use weir_shared::access::role::Role;
+use weir_shared::limits::{
+    HOLDERS_ISOLATE_MAX, ISOLATE_KEYS_MAX, KEY_SHARDS, OWNER_PART, TENANT_KEYS_MAX,
+};
+use weir_shared::wire::access::TokenRequest;
+use weir_shared::wire::check::Reason;
+use weir_tests::calls::charge;
+use weir_tests::client::Client;
+use weir_tests::clock::now;
+use weir_tests::fixtures::with;
+use weir_tests::origin::Origin;
+use weir_tests::storage::objects;
+use weir_tests::workerd::{TOKEN, Workerd};
+
+use crate::limits::{LONG_MS, SETTLING, alone, decide, document, fixed, still, take};
+
+const BOUND: u64 = 5;
+
+/// Keys that the normal run invents before and after a shard is filled with copies of them. One that invents all by
+/// itself: `WEIR_KEYS=1000000`.
+const KEYS: usize = 400;
+
+/// Questions of one batch.
+const BATCH: usize = 200;
+
+/// A tenant that the policy names, and one that it does not.
+const NAMED: &str = "pro:acme";
+const STRANGER: &str = "x:stranger";
+
+/// Who invents keys.
+const LOUD: &str = "x:loud";
+const LOUD_OWNS: &str = "t:x:loud";
+
+/// Keys that the long form invents, half of them in one shard.
+fn keys_asked() -> Option<usize> {
+    std::env::var("WEIR_KEYS").ok()?.parse().ok()
+}
+
+fn limits() -> Value {
+    let of_tenants = |limit| with(limit, "/per_tenant", json!(true));
+    json!({
+        "each": of_tenants(still(BOUND)),
+        "shared": still(BOUND),
+        "isolate": of_tenants(fixed(BOUND, LONG_MS, "isolate")),
+        "leased": of_tenants(fixed(BOUND, LONG_MS, "global")),
+    })
+}
+
+async fn deployment() -> Workerd {
+    let workerd = alone().start().await.unwrap();
+    let tenants = json!({ NAMED: { "tier": "pro" } });
+    let document = with(document(limits()), "/tenants", tenants);
+    workerd.apply(&document).await.unwrap();
+    workerd
+}
+
+/// A client with a new token, once the isolate knows it.
+async fn employ(workerd: &Workerd, role: Role, tenant: Option<&str>) -> Client {
+    let admin = workerd.client(0).unwrap();
+    let request = TokenRequest {
+        name: tenant.unwrap_or("backend").replace(':', "-"),
+        role,
+        tenant: tenant.map(str::to_owned),
+        prefix: None,
+        expires_at: None,
+    };
+    let made = admin.make_token(&request).await.unwrap();
+    let client = admin.with_token(&made.token);
+    let start = now();
+    while client
+        .post("/v1/check", &charge("shared", "", 0))
+        .await
+        .unwrap()
+        .status
+        == 401
+    {
+        assert!(start.elapsed() < SETTLING, "the token is not known");
+    }
+    client
+}
+
+/// Takes a unit of so many new keys.
+async fn invent(client: &Client, limit: &str, count: std::ops::Range<usize>) {
+    for from in count.clone().step_by(BATCH) {
+        let keys = from..(from + BATCH).min(count.end);
+        let questions: Vec<_> = keys
+            .map(|key| charge(limit, &format!("invented-{key}"), 1))
+            .collect();
+        client.batch(&questions).await.unwrap();
+    }
+}
+
+/// What a question came to, as far as it is the same in every deployment.
+type Told = (String, bool, u64, Reason);
+
+/// What others are told: every first request, what follows it, and whether an admin and a stranger may log in.
+async fn others(workerd: &Workerd) -> Vec<Told> {
+    let tenants = [
+        employ(workerd, Role::Tenant, Some(NAMED)).await,
+        employ(workerd, Role::Tenant, Some(STRANGER)).await,
+    ];
+    let backend = employ(workerd, Role::Service, None).await;
+    let mut told = Vec::new();
+    for limit in ["each", "shared", "isolate"] {
+        for key in ["", "a", "b", "c", "d", "e", "f"] {
+            let asking = tenants.iter().map(|client| (client, None));
+            let asking = asking.chain([(&backend, Some("x:customer"))]);
+            for (nth, (client, tenant)) in asking.enumerate() {
+                for cost in [2, 3, 1] {
+                    // Keys that all tenants have together are of other names.
+                    let mut question = charge(limit, &format!("{limit}{nth}{key}"), cost);
+                    if key.is_empty() && limit != "shared" {
+                        question.as_object_mut().unwrap().remove("key");
+                    }
+                    if let Some(tenant) = tenant {
+                        question["tenant"] = json!(tenant);
+                    }
+                    let decision = decide(client, &question).await;
+                    told.push((
+                        format!("{nth} {limit} {key} {cost}"),
+                        decision.allowed,
+                        decision.remaining,
+                        decision.reason,
+                    ));
+                }
+            }
+        }
+    }
+    let anonymous = workerd.client(0).unwrap().anonymous();
+    for token in [TOKEN, "a-token-that-nobody-has"] {
+        let status = anonymous.post_session(token).await.unwrap().status;
+        told.push((
+            format!("login {status}"),
+            status == 200,
+            0,
+            Reason::Admitted,
+        ));
+    }
+    told
+}
+
+/// The rows of an owner in each shard of keys that has any.
+fn rows(workerd: &Workerd, owner: &str) -> Vec<usize> {
+    let shards = shards(workerd);
+    let counts = shards.iter().map(|shard| owned(shard, owner));
+    counts.filter(|rows| *rows > 0).collect()
+}
+
+fn owned(shard: &Connection, owner: &str) -> usize {
+    let sql = "SELECT COUNT(*) FROM states WHERE owner = ?1";
+    let count: i64 = shard.query_row(sql, [owner], |row| row.get(0)).unwrap();
+    usize::try_from(count).unwrap()
+}
+
+/// What an owner would have invented in ten thousand requests more, in each shard that has a row of it; how many shards.
+fn fill(workerd: &Workerd, owner: &str) -> usize {
+    let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) \
+               INSERT INTO states (name, key, expires_at, body, owner, caller) \
+               SELECT name, 'fill' || i, expires_at, body, owner, caller FROM n, \
+               (SELECT * FROM states WHERE owner = ?2 LIMIT 1)";
+    let mut filled = 0;
+    for shard in shards(workerd) {
+        let owned = owned(&shard, owner);
+        if owned > 0 {
+            let missing = (TENANT_KEYS_MAX - owned) as i64;
+            assert_eq!(
+                shard.execute(sql, (missing, owner)).unwrap(),
+                missing as usize
+            );
+            filled += 1;
+        }
+    }
+    filled
+}
+
+fn shards(workerd: &Workerd) -> Vec<Connection> {
+    let objects = objects(&workerd.disk(), "Region").unwrap();
+    objects
+        .iter()
+        .map(|object| object.open().unwrap())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn others_are_decided_as_if_nobody_had_invented_keys() {
+    let calm = others(&deployment().await).await;
+    assert!(calm.iter().any(|told| told.1) && calm.iter().any(|told| !told.1));
+
+    let mut workerd = deployment().await;
+    let loud = employ(&workerd, Role::Tenant, Some(LOUD)).await;
+    let started = now();
+    let half = keys_asked().map_or(KEYS, |asked| asked / 2);
+    invent(&loud, "each", 0..half).await;
+    invent(&loud, "shared", 0..half).await;
+    println!("{half} keys of each limit in {:?}", started.elapsed());
+    if keys_asked().is_none() {
+        workerd.kill_hard();
+        assert_eq!(fill(&workerd, LOUD_OWNS), KEY_SHARDS as usize);
+        workerd.restart().await.unwrap();
+        invent(&loud, "each", half..2 * half).await;
+        invent(&loud, "shared", half..2 * half).await;
+    }
+    invent(&loud, "isolate", 0..ISOLATE_KEYS_MAX / OWNER_PART + BATCH).await;
+    let attacked = others(&workerd).await;
+    let mut differ = calm
+        .iter()
+        .zip(&attacked)
+        .filter(|(one, other)| one != other);
+    assert_eq!(differ.next(), None, "one is decided otherwise");
+
+    // What is above its part shares one state, which has been used up long since.
+    for limit in ["each", "isolate"] {
+        for nth in 0..3 {
+            let more = take(&loud, limit, &format!("more{nth}"), 1).await;
+            assert!(!more.allowed, "{limit} {nth}: {more:?}");
+        }
+        let first = take(&loud, limit, "invented-0", BOUND - 1).await;
+        assert!(first.allowed, "who was there is as before: {first:?}");
+    }
+    workerd.kill_hard();
+    let rows = rows(&workerd, LOUD_OWNS);
+    println!("rows by shard: {rows:?}");
+    // And the states that it shares, one a limit.
+    assert!(
+        rows.iter().all(|rows| *rows <= TENANT_KEYS_MAX + 2),
+        "{rows:?}"
+    );
+    assert_eq!(rows.iter().max(), Some(&(TENANT_KEYS_MAX + 2)));
+}
+
+/// Whose keys of a global limit an isolate and its region have no room for any more: those of whoever invents them alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn leases_of_others_have_room_beside_those_of_who_invents_keys() {
+    let workerd = deployment().await;
+    let loud = employ(&workerd, Role::Tenant, Some(LOUD)).await;
+    let invented = HOLDERS_ISOLATE_MAX / OWNER_PART + 200;
+    invent(&loud, "leased", 0..invented).await;
+    let more = take(&loud, "leased", "more", 1).await;
+    assert_eq!(
+        (more.allowed, more.reason),
+        (false, Reason::Unavailable),
+        "{more:?}"
+    );
+    for tenant in [NAMED, STRANGER] {
+        let client = employ(&workerd, Role::Tenant, Some(tenant)).await;
+        for key in ["a", "b", "c"] {
+            let first = take(&client, "leased", key, BOUND).await;
+            assert!(first.allowed, "{tenant} {key}: {first:?}");
+            let next = take(&client, "leased", key, 1).await;
+            assert_eq!(next.reason, Reason::LimitExceeded, "{tenant} {key}");
+        }
+    }
+}
+
+/// Requests of a gateway's route whose limit has its key from a header.
+async fn pass(client: &Client, address: &str, keys: std::ops::Range<usize>) -> usize {
+    let mut passed = 0;
+    for key in keys {
+        let request = client
+            .request(Method::GET, "/thing")
+            .header("cf-connecting-ip", address)
+            .header("x-key", format!("{address}-{key}"));
+        passed += usize::from(client.send(request).await.unwrap().status == 200);
+    }
+    passed
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_from_a_header_are_bounded_by_the_address_that_invents_them() {
+    const NEWS: usize = 60;
+    let (loud, other) = ("203.0.113.7", "203.0.113.8");
+    let origin = Origin::start().await.unwrap();
+    let mut workerd = alone().local_network().start().await.unwrap();
+    let route = json!({
+        "name": "api", "path": "/*",
+        "checks": [{ "limit": "shared", "key": { "header": "x-key" } }],
+        "origin": { "url": origin.url(), "timeout_ms": 5_000 },
+    });
+    let document = with(document(limits()), "/routes", json!([route]));
+    workerd.apply(&document).await.unwrap();
+    let client = workerd.client(0).unwrap().anonymous();
+    assert_eq!(pass(&client, loud, 0..NEWS).await, NEWS);
+    workerd.kill_hard();
+    assert_eq!(fill(&workerd, "a:203.0.113.7"), KEY_SHARDS as usize);
+    workerd.restart().await.unwrap();
+    let passed = pass(&client, loud, NEWS..2 * NEWS).await;
+    let states = BOUND as usize * KEY_SHARDS as usize;
+    assert!(passed <= states, "{passed} passed, with {states} units");
+    assert_eq!(pass(&client, other, 0..NEWS).await, NEWS);
+    assert_eq!(pass(&client, loud, 0..NEWS).await, NEWS, "who was there");
+}
