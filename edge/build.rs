@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use weir_shared::access::doors::permit_origins;
 use weir_shared::invalid::{Invalid, read_json};
 use weir_shared::policy::Policy;
+use weir_shared::policy::doors::permit_origins;
 use weir_shared::wire::policy::PolicyDocument;
 
 fn main() -> ExitCode {

@@ -1,7 +1,7 @@
 //! The pages of the console and their addresses: what a page is called, where it is, and who sees it in the navigation.
 
 use form_urlencoded::{Serializer, parse};
-use weir_shared::access::role::Role;
+use weir_shared::wire::role::Role;
 
 use crate::api::ask::segment;
 
@@ -53,7 +53,7 @@ impl Page {
     ///
     /// ```
     /// use weir_console::address::Page;
-    /// use weir_shared::access::role::Role;
+    /// use weir_shared::wire::role::Role;
     /// assert!(Page::nav(Role::Admin).contains(&Page::Access));
     /// assert!(!Page::nav(Role::Viewer).contains(&Page::Access));
     /// ```

@@ -1,19 +1,14 @@
-//! The application: what every page shares, and which page an address shows.
+//! The application: which page an address shows.
 
 use leptos::prelude::*;
-use leptos_router::NavigateOptions;
 use leptos_router::components::{Route, Router, Routes};
-use leptos_router::hooks::{use_location, use_navigate};
 use leptos_router::path;
-use weir_shared::access::role::Role;
-use weir_shared::wire::operator::SessionReply;
 
-use crate::address::Page;
-use crate::components::announcer::{Announcer, AnnouncerRegion};
+use crate::components::announcer::AnnouncerRegion;
 use crate::components::shortcuts::Shortcuts;
 use crate::components::spark::Hatchings;
-use crate::components::toasts::{Toasts, ToastsRegion};
-use crate::live_hub::LiveHub;
+use crate::components::toasts::ToastsRegion;
+use crate::context::Console;
 use crate::pages::access::AccessPage;
 use crate::pages::activity::ActivityPage;
 use crate::pages::budget::BudgetPage;
@@ -26,123 +21,6 @@ use crate::pages::policy::PolicyPage;
 use crate::pages::regions::RegionsPage;
 use crate::pages::tenant::{MovedTenant, TenantPage};
 use crate::pages::tenants::TenantsPage;
-use crate::preferences::Preferences;
-use crate::session::{LoginReason, LoginRequest};
-
-/// What every page shares.
-#[derive(Clone, Copy)]
-pub struct Console {
-    /// Who is logged in; none before it is known.
-    pub session: RwSignal<Option<SessionReply>>,
-    /// Whether the session is being ended: what asks for it now would be refused, and look like an expired one.
-    pub leaving: RwSignal<bool>,
-    /// Speaks to who does not see the page.
-    pub announcer: Announcer,
-    /// Says what happened.
-    pub toasts: Toasts,
-    /// How the person at the console likes it.
-    pub preferences: Preferences,
-    /// What happens, as it happens.
-    pub live: LiveHub,
-    /// Whether the list of shortcuts is open.
-    pub shortcuts_open: RwSignal<bool>,
-    /// Whether this page was reached from another one of the console.
-    moved: StoredValue<bool>,
-    role: Memo<Option<Role>>,
-    can_change: Memo<bool>,
-}
-
-impl Console {
-    /// Provides it to everything below.
-    pub fn provide() -> Self {
-        let announcer = Announcer::new();
-        let session = RwSignal::new(None::<SessionReply>);
-        // The session is read anew now and then: what follows the role is built anew with another role alone.
-        let role = Memo::new(move |_| session.with(|session| Some(session.as_ref()?.role)));
-        let can_change = Memo::new(move |_| matches!(role.get(), Some(Role::Editor | Role::Admin)));
-        let console = Self {
-            session,
-            leaving: RwSignal::new(false),
-            announcer,
-            toasts: Toasts::new(),
-            preferences: Preferences::load(),
-            live: LiveHub::new(session),
-            shortcuts_open: RwSignal::new(false),
-            moved: StoredValue::new(false),
-            role,
-            can_change,
-        };
-        provide_context(console);
-        console
-    }
-
-    /// Whether the role may change the policy and tenants, and reset state. Follows that alone.
-    pub fn can_change(self) -> bool {
-        self.can_change.get()
-    }
-
-    /// Whether the role may do everything. Follows the role.
-    pub fn is_admin(self) -> bool {
-        self.role() == Some(Role::Admin)
-    }
-
-    /// The role of who is logged in. Follows the role.
-    pub fn role(self) -> Option<Role> {
-        self.role.get()
-    }
-
-    /// Names the page, and puts the focus on its heading unless the browser has just loaded it.
-    pub fn arrive(self, title: Signal<String>, heading: NodeRef<leptos::html::H1>) {
-        Effect::new(move |_| title.with(|title| document().set_title(&format!("{title} · Weir"))));
-        Effect::new(move |_| {
-            if let Some(heading) = heading.get()
-                && self.moved.get_value()
-            {
-                let _ = heading.focus();
-            }
-            self.moved.set_value(true);
-        });
-    }
-}
-
-/// The page that the address shows, with the name in it; none for an address that no page has.
-pub fn use_page() -> Memo<Option<Page>> {
-    let location = use_location();
-    let (path, query) = (location.pathname, location.search);
-    Memo::new(move |_| {
-        let address = path.with(|path| query.with(|query| format!("{path}?{query}")));
-        Page::parse(&address)
-    })
-}
-
-/// Goes to another page of the console, in the place of this one.
-pub fn use_goto() -> impl Fn(&str) + Clone + Send + Sync + 'static {
-    let navigate = use_navigate();
-    move |address| {
-        navigate(
-            address,
-            NavigateOptions {
-                resolve: false,
-                replace: true,
-                ..NavigateOptions::default()
-            },
-        );
-    }
-}
-
-/// Forgets the session and goes to the login page, which leads back here.
-pub fn use_leave() -> impl Fn(LoginReason) + Clone + Send + Sync + 'static {
-    let console = expect_context::<Console>();
-    let goto = use_goto();
-    move |reason| {
-        let location = window().location();
-        let part = |part: Result<String, _>| part.unwrap_or_default();
-        let next = format!("{}{}", part(location.pathname()), part(location.search()));
-        console.live.stop();
-        console.session.set(None);
-        goto(&LoginRequest { reason, next }.address());
-    }
-}
 
 /// The console.
 #[component]

@@ -10,8 +10,8 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::api::error::ApiError;
-use crate::app::{Console, use_leave};
 use crate::clock;
+use crate::context::{Console, use_leave};
 use crate::live_hub::LiveHub;
 use crate::loaded::{Readings, Ticket, Verdict};
 use crate::session::LoginReason;

@@ -39,6 +39,8 @@ pub mod clock;
 #[cfg(target_arch = "wasm32")]
 pub mod components;
 #[cfg(target_arch = "wasm32")]
+pub mod context;
+#[cfg(target_arch = "wasm32")]
 pub mod fetched;
 #[cfg(target_arch = "wasm32")]
 pub mod live_hub;

@@ -2,7 +2,7 @@
 //! other.
 
 use serde_json::Value;
-use weir_shared::invalid::step;
+use weir_shared::json::pointer::step;
 
 use crate::difference::set;
 

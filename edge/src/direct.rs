@@ -21,10 +21,10 @@ use crate::auth::admit_bearer;
 use crate::auth::bearer::{Tokens, token_of};
 use crate::http::failure::Failure;
 use crate::http::reply::Reply;
+use crate::isolate::place::Whence;
 use crate::isolate::request::RequestHandles;
 use crate::isolate::{at_one_instant, contact, is_known, regions};
 use crate::routes::check::Asked;
-use crate::routes::place::Whence;
 use crate::routes::ready;
 
 /// Whether a token is known, so that its bearer's body may be read: what is not takes the way of all requests, on which

@@ -8,7 +8,7 @@
 
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
-use weir_shared::policy::name::label;
+use weir_shared::name::label;
 use worker::js_sys::{JSON, JsString, Object, Reflect};
 use worker::worker_sys::Context as RawContext;
 use worker::{Context, Env, Headers, Method, Request, RequestInit, Response};

@@ -234,16 +234,6 @@ pub fn within<T: PartialOrd + fmt::Display>(
     Err(Invalid::new(field, fault))
 }
 
-/// One more step of a JSON pointer: `name` with `~` and `/` escaped (RFC 6901, section 3).
-///
-/// ```
-/// assert_eq!(weir_shared::invalid::step("a/b~c"), "/a~1b~0c");
-/// ```
-#[must_use]
-pub fn step(name: &str) -> String {
-    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
-}
-
 /// Reads JSON, naming the field at fault. A list that stands for an object is refused.
 ///
 /// # Errors

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::invalid::{Fault, Invalid, step};
+use crate::invalid::{Fault, Invalid};
+use crate::json::pointer::step;
 use crate::limits::QUERY_PARAMETERS_MAX;
-use crate::policy::name::tenant_name;
+use crate::name::tenant_name;
 
 /// The parameters of one request, decoded, of which those that are known are taken one by one.
 ///

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use weir_shared::access::endpoint::{Access, Endpoint, Method, Missed, ROUTES, find};
-use weir_shared::access::role::Role;
 use weir_shared::invalid::Fault;
+use weir_shared::wire::role::Role;
 
 /// A request, and who is let in: `-` anyone, else the first letters of the roles (service, tenant, viewer, editor,
 /// admin).

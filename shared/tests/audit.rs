@@ -1,10 +1,7 @@
 //! The audit log: whatever is changed in it is found, at the record that was changed.
 
-use proptest::prelude::*;
 use serde_json::{Value, json};
-use weir_shared::access::role::Role;
 use weir_shared::audit::chain::{Found, Link, Verifier, append, is_time_to_prune, next_to_prune};
-use weir_shared::audit::changes::changes;
 use weir_shared::audit::draft::Draft;
 use weir_shared::audit::summary::{Summary, in_full_per_day_max};
 use weir_shared::audit::tag::tenant_tag;
@@ -16,6 +13,7 @@ use weir_shared::limits::{
 use weir_shared::units::EpochMs;
 use weir_shared::wire::audit::{AuditFault, AuditHead, AuditVerdict, Author, Outcome};
 use weir_shared::wire::policy::{PolicyDocument, TenantBody};
+use weir_shared::wire::role::Role;
 use weir_shared::wire::stored::read_row;
 
 fn author() -> Author {
@@ -445,67 +443,4 @@ fn a_tag_moves_with_its_tenant_and_with_no_other() {
     let acme = document.tenants.get_mut("acme").unwrap();
     acme.tier = Some("pro".to_owned());
     assert_ne!(tenant_tag(&document, "acme"), named);
-}
-
-fn document() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        (0_u8..4).prop_map(Value::from),
-        "[a-b~/]{0,2}".prop_map(Value::from),
-    ];
-    leaf.prop_recursive(3, 24, 3, |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
-            prop::collection::btree_map("[a-b~/]{1,2}", inner, 0..3)
-                .prop_map(|members| Value::Object(members.into_iter().collect())),
-        ]
-    })
-}
-
-proptest! {
-    /// Each value that is told stands at its pointer, and what is not told is equal.
-    #[test]
-    fn a_change_is_told_in_full_and_nothing_else(before in document(), after in document()) {
-        let (was, is) = changes(&before, &after);
-        prop_assert_eq!(was == is, before == after);
-        for (told, whole, other) in [(&was, &before, &after), (&is, &after, &before)] {
-            for (pointer, value) in told {
-                prop_assert_eq!(whole.pointer(pointer), Some(value));
-                prop_assert_ne!(other.pointer(pointer), Some(value));
-            }
-        }
-        // What was there, without what it lost and with what it got, is what is there.
-        let mut made = before.clone();
-        for (pointer, _) in &was {
-            take(&mut made, pointer);
-        }
-        for (pointer, value) in &is {
-            put(&mut made, pointer, value.clone());
-        }
-        prop_assert_eq!(made, after);
-    }
-}
-
-fn unescaped(step: &str) -> String {
-    step.replace("~1", "/").replace("~0", "~")
-}
-
-fn take(document: &mut Value, pointer: &str) {
-    let Some((parent, name)) = pointer.rsplit_once('/') else {
-        *document = Value::Null;
-        return;
-    };
-    if let Some(members) = document.pointer_mut(parent).and_then(Value::as_object_mut) {
-        members.remove(&unescaped(name));
-    }
-}
-
-fn put(document: &mut Value, pointer: &str, value: Value) {
-    let Some((parent, name)) = pointer.rsplit_once('/') else {
-        *document = value;
-        return;
-    };
-    let members = document.pointer_mut(parent).and_then(Value::as_object_mut);
-    members.unwrap().insert(unescaped(name), value);
 }

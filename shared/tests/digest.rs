@@ -15,11 +15,11 @@ use crate::random::Random;
 use log::Log;
 use weir_shared::algorithms::gcra::{Gcra, GcraState};
 use weir_shared::clock::MonotonicClock;
+use weir_shared::fairness::weight::Weight;
 use weir_shared::federation::lease_size::{Asked, expected_units, lease_units};
-use weir_shared::federation::window::Window;
 use weir_shared::limits::{COST_MAX, JSON_INTEGER_MAX};
-use weir_shared::policy::weight::Weight;
 use weir_shared::units::{EpochMs, WindowLabel};
+use weir_shared::window::Window;
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::exchange::Cycle;
 

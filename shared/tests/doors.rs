@@ -1,9 +1,9 @@
 //! Which hosts lead where, and which policies a deployment takes.
 
 use serde_json::{Value, json};
-use weir_shared::access::doors::{Doors, Forwarding, Way, permit_origins};
 use weir_shared::invalid::Invalid;
 use weir_shared::policy::Policy;
+use weir_shared::policy::doors::{Doors, Forwarding, Way, permit_origins};
 use weir_shared::wire::policy::PolicyDocument;
 
 fn policy(changes: Value) -> Policy {

@@ -8,11 +8,12 @@ use weir_shared::federation::escrow::{Escrow, Tickets};
 use weir_shared::federation::holder::{Holder, Outlook};
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
+use weir_shared::federation::stored::StoredPool;
 use weir_shared::federation::waiting::Need;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision, WindowLabel};
 use weir_shared::wire::exchange::{Cycle, PeriodBody, Terms};
 use weir_shared::wire::policy::Cadence;
-use weir_shared::wire::stored::{StoredPool, read_row};
+use weir_shared::wire::stored::read_row;
 
 const MINUTE_MS: u64 = 60_000;
 const DAY_MS: u64 = 1_440 * MINUTE_MS;

@@ -8,7 +8,7 @@ use crate::federated_world::{
 };
 use weir_shared::fairness::max_min::allocate;
 use weir_shared::fairness::share::Rule;
-use weir_shared::policy::weight::Weight;
+use weir_shared::fairness::weight::Weight;
 
 const WORLDS: u64 = 20_000;
 

@@ -15,6 +15,7 @@ mod allocations;
 mod assertion;
 #[cfg(not(target_arch = "wasm32"))]
 mod audit;
+mod audit_changes;
 #[cfg(not(target_arch = "wasm32"))]
 mod broken_rules;
 #[cfg(not(target_arch = "wasm32"))]

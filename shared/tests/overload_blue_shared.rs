@@ -1,9 +1,9 @@
 //! The steering by probabilities over several holders, their regions and the root.
 
+use weir_shared::fairness::weight::Weight;
 use weir_shared::overload::config::Config;
 use weir_shared::overload::hub::Hub;
 use weir_shared::overload::resource::{Client, Outcome, Resource};
-use weir_shared::policy::weight::Weight;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
 use weir_shared::wire::overload::{ShareBody, Steering};
 

@@ -3,19 +3,19 @@
 
 use proptest::prelude::*;
 use weir_shared::access::grant::Principal;
-use weir_shared::access::role::Role;
 use weir_shared::algorithms::composite::{Mode, StateKey};
-use weir_shared::limiting::key::full_key;
+use weir_shared::limiting::messages::{
+    AskedBody, DebtBody, DecideBody, FinishBody, ReturnBody, SettleKeysBody,
+};
 use weir_shared::limiting::owner::{Account, Asking, Owner, overflow_key};
 use weir_shared::limiting::room::{Bounds, Room, Size};
 use weir_shared::limits::{
     CALLER_KEYS_MAX, HOLD_MS, KNOWN_KEYS_MAX, LIMIT_KEYS_MAX, NAMED_KEYS_MAX, TENANT_KEYS_MAX,
 };
+use weir_shared::name::full_key;
 use weir_shared::units::{EpochMs, OpId};
 use weir_shared::wire::exchange::VERSION;
-use weir_shared::wire::keys::{
-    AskedBody, DebtBody, DecideBody, FinishBody, ReturnBody, SettleKeysBody,
-};
+use weir_shared::wire::role::Role;
 
 use crate::shard::store::{Store, decide, key, terms};
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use weir_shared::fairness::ask::Party;
+use weir_shared::federation::handover::Handover;
 use weir_shared::federation::holder::{Holder, Outlook};
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
@@ -10,10 +11,10 @@ use weir_shared::federation::waiting::Need;
 use weir_shared::invalid::read_json;
 use weir_shared::limits::{AHEAD_MS_MAX, HANDOVER_MS};
 use weir_shared::policy::Policy;
-use weir_shared::policy::handover::{Handover, Handovers, handovers};
+use weir_shared::policy::handover::{Handovers, handovers};
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
 use weir_shared::wire::exchange::Terms;
-use weir_shared::wire::region::HandoverBody;
+use weir_shared::wire::saved_policy::HandoverBody;
 
 const HOUR_MS: u64 = 3_600_000;
 /// The beginning of an hour.
@@ -335,7 +336,7 @@ fn a_handover_stays_in_later_revisions_until_it_is_over() {
 
 #[test]
 fn a_saved_policy_without_handovers_is_read_and_with_them_comes_back_as_it_was() {
-    use weir_shared::wire::region::SavedPolicy;
+    use weir_shared::wire::saved_policy::SavedPolicy;
     let text = r#"{"revision":7,"document":{"regions":["weur"]}}"#;
     let mut saved: SavedPolicy = read_json(text.as_bytes()).unwrap();
     assert!(saved.handovers.is_empty());

@@ -10,7 +10,7 @@ use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::amount::AmountBody;
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::effective::Origin;
-use weir_shared::wire::keys::{GuardTerms, MeterTerms};
+use weir_shared::wire::limit_terms::{GuardTerms, MeterTerms};
 use weir_shared::wire::metering::RateBody;
 use weir_shared::wire::policy::{OnUnavailable, PolicyDocument, Scope};
 

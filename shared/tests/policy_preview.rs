@@ -3,13 +3,13 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use weir_shared::fairness::max_min::allocate;
+use weir_shared::fairness::weight::Weight;
 use weir_shared::invalid::read_json;
 use weir_shared::policy::Policy;
 use weir_shared::policy::ideal::ideal;
 use weir_shared::policy::preview::{
     Recorded, RecordedInterval, RecordedTenant, RecordedWindow, preview,
 };
-use weir_shared::policy::weight::Weight;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::preview::{PreviewBody, PreviewKind};
 

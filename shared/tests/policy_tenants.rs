@@ -6,8 +6,8 @@ use crate::document::{policy, whole, with};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use weir_shared::fairness::ask::{Above, AsOf, Party, Standing};
+use weir_shared::fairness::weight::Weight;
 use weir_shared::policy::Policy;
-use weir_shared::policy::weight::Weight;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::exchange::RankBody;
 

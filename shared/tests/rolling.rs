@@ -5,12 +5,13 @@ use weir_shared::algorithms::sliding_window::SlidingWindow;
 use weir_shared::federation::history::History;
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
+use weir_shared::federation::stored::StoredPool;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision, Sequence, WindowLabel};
 use weir_shared::wire::exchange::{
     Cycle, ExchangeBody, PeriodBody, ReplyBody, Return, Seen, Terms, VERSION, Want,
 };
 use weir_shared::wire::policy::Cadence;
-use weir_shared::wire::stored::{StoredPool, read_row};
+use weir_shared::wire::stored::read_row;
 
 /// A multiple of every window's length here.
 const START_MS: u64 = 1_700_000_040_000;

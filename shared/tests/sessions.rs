@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use weir_shared::access::ended::EndedSessions;
 use weir_shared::access::seal::{Opened, SealKey, SealKeys};
 use weir_shared::access::session::{Judged, Session};
+use weir_shared::access::stored::StoredAccess;
 use weir_shared::access::table::AccessTable;
 use weir_shared::access::token::TokenKey;
 use weir_shared::limits::{
@@ -12,7 +13,6 @@ use weir_shared::limits::{
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::access::{EndedSession, SavedAccess, SealRow};
 use weir_shared::wire::stored::read_row;
-use weir_shared::wire::stored_access::StoredAccess;
 
 const NOW: EpochMs = EpochMs(1_700_000_000_000);
 

@@ -4,14 +4,14 @@ pub(crate) mod store;
 
 use store::{Store, decide, key, terms};
 use weir_shared::algorithms::composite::Mode;
+use weir_shared::limiting::messages::{
+    AskedBody, DebtBody, DecideBody, DecideReply, FinishBody, ReturnBody, SettleKeysBody, ShapeBody,
+};
 use weir_shared::limiting::owner::Account;
 use weir_shared::limits::HOLD_MS;
 use weir_shared::units::{EpochMs, OpId};
 use weir_shared::wire::check::Reason;
 use weir_shared::wire::exchange::VERSION;
-use weir_shared::wire::keys::{
-    AskedBody, DebtBody, DecideBody, DecideReply, FinishBody, ReturnBody, SettleKeysBody, ShapeBody,
-};
 
 const NOW: EpochMs = EpochMs(1_000_000);
 

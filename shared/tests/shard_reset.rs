@@ -3,10 +3,10 @@
 use crate::shard::store::{Store, decide, key, terms};
 use weir_shared::algorithms::composite::Mode;
 use weir_shared::algorithms::scale::ScaledReceipt;
+use weir_shared::limiting::messages::{DecideBody, FinishBody, ReturnBody, SettleKeysBody};
 use weir_shared::limits::{HOLD_MS, RESERVATION_MS, RESET_DRAWS_MS};
 use weir_shared::units::{EpochMs, OpId};
 use weir_shared::wire::exchange::VERSION;
-use weir_shared::wire::keys::{DecideBody, FinishBody, ReturnBody, SettleKeysBody};
 
 /// Far from the end of an hour.
 const NOW: EpochMs = EpochMs(3_600_000 * 500_000 + 60_000);

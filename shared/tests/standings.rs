@@ -4,6 +4,7 @@
 use serde_json::json;
 use weir_shared::fairness::ask::{Above, AsOf, Ask, Moment, Party, Standing};
 use weir_shared::fairness::share::{Rule, Share, ShareRow, ShareTerms};
+use weir_shared::fairness::weight::Weight;
 use weir_shared::federation::escrow::{Escrow, Tickets};
 use weir_shared::federation::holder::{Holder, Outlook};
 use weir_shared::federation::message::Message;
@@ -11,7 +12,6 @@ use weir_shared::federation::pool::Pool;
 use weir_shared::federation::waiting::Need;
 use weir_shared::invalid::read_json;
 use weir_shared::policy::Policy;
-use weir_shared::policy::weight::Weight;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
 use weir_shared::wire::exchange::{ExchangeBody, RankBody, Terms};
 

@@ -1,13 +1,13 @@
 //! Tokens: what one opens, and that nothing else opens anything.
 
 use weir_shared::access::grant::{NewToken, Principal};
-use weir_shared::access::role::Role;
 use weir_shared::access::table::AccessTable;
 use weir_shared::access::token::{Refusal, Token, TokenKey};
 use weir_shared::access::uses::Uses;
 use weir_shared::limits::TOKENS_MAX;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::access::{SavedAccess, TokenRequest, TokenRow};
+use weir_shared::wire::role::Role;
 
 fn key() -> TokenKey {
     TokenKey::new([9; 32])

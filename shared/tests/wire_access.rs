@@ -2,9 +2,10 @@
 
 use crate::wire::pinned::is_written_as;
 use serde_json::{Value, json};
-use weir_shared::access::role::Role;
+use weir_shared::access::stored::{StoredAccess, StoredToken};
 use weir_shared::audit::chain::append;
 use weir_shared::audit::draft::Draft;
+use weir_shared::contact::{ContactBody, ContactReply};
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::access::{
     SavedAccess, TokenReply, TokenRequest, TokenRow, TokenUse, TokenView,
@@ -12,9 +13,8 @@ use weir_shared::wire::access::{
 use weir_shared::wire::audit::{
     AuditEntry, AuditFault, AuditHead, AuditRecord, AuditVerdict, Author, Outcome,
 };
-use weir_shared::wire::region::{ContactBody, ContactReply};
+use weir_shared::wire::role::Role;
 use weir_shared::wire::stored::{Damaged, read_row};
-use weir_shared::wire::stored_access::{StoredAccess, StoredToken};
 
 const ID: &str = "AQEBAQEBAQEBAQEB";
 const HASH: &str = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0";

@@ -4,15 +4,17 @@ use crate::wire::pinned::is_written_as;
 use crate::wire::samples::{
     ESCROW, FRAME, MESSAGE, POOL, REPLY, SEEN, TERMS, frame, message, reply,
 };
-use weir_shared::federation::window::Window;
-use weir_shared::limiting::key::ShardKey;
+use weir_shared::contact::{ContactBody, ContactReply};
+use weir_shared::federation::stored::{StoredEscrow, StoredPool};
 use weir_shared::limiting::owner::{Account, Owner};
 use weir_shared::units::{EpochMs, Incarnation, Revision, Sequence, WindowLabel};
+use weir_shared::window::Window;
 use weir_shared::wire::accounting::{ANONYMOUS, FrameReply, OTHERS, Tally, TenantCounters};
 use weir_shared::wire::exchange::{Cycle, ExchangeAnswer, PeriodBody, Refusal, ReplyBody, Terms};
 use weir_shared::wire::policy::{Cadence, PolicyDocument};
-use weir_shared::wire::region::{ContactBody, ContactReply, SavedPolicy};
-use weir_shared::wire::stored::{StoredEscrow, StoredPool, read_row};
+use weir_shared::wire::saved_policy::SavedPolicy;
+use weir_shared::wire::shard_key::ShardKey;
+use weir_shared::wire::stored::read_row;
 
 fn frame_reply() -> FrameReply {
     FrameReply {

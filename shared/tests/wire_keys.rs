@@ -8,18 +8,20 @@ use weir_shared::algorithms::{Receipt, State};
 use weir_shared::decision::Decision;
 use weir_shared::invalid::read_json;
 use weir_shared::limiting::hold::Charge;
+use weir_shared::limiting::messages::{
+    AnsweredBody, AskedBody, DebtBody, DecideBody, DecideReply, DrawnBody, FinishBody, FinishReply,
+    GroupBody, ReturnBody, SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
+};
 use weir_shared::limiting::owner::{Account, Owner};
 use weir_shared::limiting::reservation::{Place, Reservation, Reserved};
+use weir_shared::limiting::stored::{StoredHold, StoredState};
 use weir_shared::policy::limit::{Rule, rule_of};
 use weir_shared::units::{EpochMs, OpId, Revision, WindowLabel};
 use weir_shared::wire::exchange::VERSION;
-use weir_shared::wire::keys::{
-    AnsweredBody, AskedBody, DebtBody, DecideBody, DecideReply, DrawnBody, FinishBody, FinishReply,
-    GroupBody, LimitTerms, ReturnBody, SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
-};
+use weir_shared::wire::limit_terms::LimitTerms;
 use weir_shared::wire::policy::LimitBody;
 use weir_shared::wire::settlement::{PoolChange, SettleBody, SettleReply};
-use weir_shared::wire::stored::{StoredHold, StoredSettlement, StoredState, read_row};
+use weir_shared::wire::stored::{StoredSettlement, read_row};
 
 const NOW: EpochMs = EpochMs(1_700_000_000_000);
 

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::wire::pinned::is_written_as;
-use weir_shared::access::role::Role;
+use weir_shared::limiting::messages::{ResetBody, ResetReply};
 use weir_shared::units::{EpochMs, Revision, Sequence, WindowLabel};
 use weir_shared::wire::accounting::{MeterTally, Tally};
 use weir_shared::wire::check::Reason;
 use weir_shared::wire::count::Count;
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::holdings::{Holdings, Lent, LentBody, TenantLent};
-use weir_shared::wire::keys::{ResetBody, ResetReply};
 use weir_shared::wire::operator::fairness::GuardReport;
 use weir_shared::wire::operator::live::{Channel, DecisionSample, LiveAsk, LiveEvent, LiveMessage};
 use weir_shared::wire::operator::live_holder::{LiveHolder, LiveSession};
@@ -19,6 +18,7 @@ use weir_shared::wire::operator::regions::{
 };
 use weir_shared::wire::operator::tenants::{TenantBudget, TenantRow};
 use weir_shared::wire::operator::{BudgetReport, FairnessReply, RegionReport, TenantReport};
+use weir_shared::wire::role::Role;
 use weir_shared::wire::series::SeriesReply;
 
 fn text(value: &str) -> Option<String> {

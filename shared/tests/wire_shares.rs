@@ -1,10 +1,10 @@
 //! What holders of overloaded resources and their parents say to each other, and the report of an outcome, as written.
 
 use crate::wire::pinned::is_written_as;
+use weir_shared::contact::{ContactBody, ContactReply};
 use weir_shared::overload::config::Config;
 use weir_shared::units::{HolderId, Incarnation, Revision, Sequence};
 use weir_shared::wire::overload::{MergedBody, ShareBody, ShareReply};
-use weir_shared::wire::region::{ContactBody, ContactReply};
 use weir_shared::wire::report::{ReportReply, ReportRequest, ReportedOutcome};
 use weir_shared::wire::shares::{SharesBody, SharesReply};
 

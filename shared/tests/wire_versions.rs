@@ -8,9 +8,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use weir_shared::federation::message::Message;
+use weir_shared::federation::stored::{StoredEscrow, StoredPool};
 use weir_shared::limits::EXCHANGE_ENTRIES_MAX;
 use weir_shared::wire::exchange::{ExchangeBody, Refusal, VERSION};
-use weir_shared::wire::stored::{Damaged, Row, StoredEscrow, StoredPool, read_row};
+use weir_shared::wire::stored::{Damaged, Row, read_row};
 
 /// The form as a writer of version `v` may write it, with a field that is not known here in each of the objects at
 /// `places`.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags};
-use weir_shared::limiting::key::ShardKey;
+use weir_shared::wire::shard_key::ShardKey;
 
 /// One object's database.
 pub struct ObjectFile {

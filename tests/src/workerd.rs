@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use tempfile::TempDir;
-use weir_shared::limiting::key::ShardKey;
+use weir_shared::wire::shard_key::ShardKey;
 
 use crate::client::{Client, Policy};
 use crate::process::ProcessTree;

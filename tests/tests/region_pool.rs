@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
-use weir_shared::policy::weight::Weight;
+use weir_shared::fairness::weight::Weight;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::count::Count;
 use weir_shared::wire::exchange::VERSION;

@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weir_shared::access::role::Role;
 use weir_shared::wire::access::TokenRequest;
+use weir_shared::wire::role::Role;
 use weir_tests::client::Client;
 use weir_tests::fixtures::{BUDGET, LIMIT, gcra, policy, with};
 use weir_tests::paths;

@@ -1,11 +1,11 @@
 //! What a new token is to be, checked by the same code as at the edge.
 
 use weir_shared::access::grant::NewToken;
-use weir_shared::access::role::Role;
 use weir_shared::invalid::{Fault, Invalid};
 use weir_shared::limits::DAY_MS;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::access::TokenRequest;
+use weir_shared::wire::role::Role;
 
 /// What is typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What each role permits, in words.
 
-use weir_shared::access::role::Role;
-use weir_shared::access::role::Role::{Admin, Editor, Service, Tenant, Viewer};
+use weir_shared::wire::role::Role;
+use weir_shared::wire::role::Role::{Admin, Editor, Service, Tenant, Viewer};
 
 /// Something that some roles permit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

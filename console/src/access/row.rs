@@ -1,8 +1,8 @@
 //! A token in the list.
 
-use weir_shared::access::role::Role;
 use weir_shared::wire::access::{BOOTSTRAP, TokenView};
 use weir_shared::wire::operator::SessionReply;
+use weir_shared::wire::role::Role;
 
 /// For whom or what a token is.
 pub fn scope(token: &TokenView) -> String {

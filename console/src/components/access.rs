@@ -16,7 +16,7 @@ use crate::access::row::is_bootstrap;
 use crate::address::Page;
 use crate::api::Client;
 use crate::api::error::ApiError;
-use crate::app::Console;
+use crate::context::Console;
 use crate::fetched::{Follow, fetched};
 use crate::query_address::{use_ask, use_asked};
 use create::Create;

@@ -2,31 +2,7 @@
 
 use leptos::prelude::*;
 
-/// Speaks to who does not see the page.
-#[derive(Clone, Copy)]
-pub struct Announcer {
-    message: RwSignal<String>,
-}
-
-impl Announcer {
-    /// Silent at first.
-    pub fn new() -> Self {
-        Self {
-            message: RwSignal::new(String::new()),
-        }
-    }
-
-    /// Says it, as soon as the reader is idle.
-    pub fn say(self, message: impl Into<String>) {
-        self.message.set(message.into());
-    }
-}
-
-impl Default for Announcer {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+use crate::context::announcer::Announcer;
 
 /// Where the announcer's words stand, out of sight.
 #[component]

@@ -6,7 +6,7 @@ mod list;
 use leptos::prelude::*;
 
 use crate::address::Page;
-use crate::app::Console;
+use crate::context::Console;
 use crate::decisions::filter::DecisionFilter;
 use crate::decisions::watch::{Choices, Empty, Watch};
 use crate::live::Phase;

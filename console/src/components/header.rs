@@ -6,7 +6,7 @@ use leptos::task::spawn_local;
 use super::live_control::LiveControl;
 use crate::address::Page;
 use crate::api::Client;
-use crate::app::{Console, use_leave};
+use crate::context::{Console, use_leave};
 use crate::preferences::{Theme, Zone};
 use crate::session::LoginReason;
 

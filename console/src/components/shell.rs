@@ -10,7 +10,7 @@ use crate::address::Page;
 use crate::announce;
 use crate::api::Client;
 use crate::api::error::ApiError;
-use crate::app::{Console, use_leave, use_page};
+use crate::context::{Console, use_leave, use_page};
 use crate::live::Phase;
 use crate::session::LoginReason;
 

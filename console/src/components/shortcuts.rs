@@ -9,8 +9,8 @@ use web_sys::{Element, HtmlElement, KeyboardEvent};
 
 use super::dialog::Dialog;
 use crate::address::Page;
-use crate::app::Console;
 use crate::clock;
+use crate::context::Console;
 use crate::live::Phase;
 use crate::shortcut::{Action, Keys, Press, listed};
 

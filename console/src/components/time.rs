@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-use crate::app::Console;
 use crate::clock;
+use crate::context::Console;
 use crate::instant::{TimeZone, age, date_time, rfc3339};
 use crate::preferences::Zone;
 

@@ -4,8 +4,8 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 
 use super::notice::{Notice, Severity};
-use crate::app::Console;
 use crate::clock;
+use crate::context::Console;
 use crate::live::skew;
 use crate::session::{LoginReason, LoginRequest, ends_in_ms};
 

@@ -5,8 +5,8 @@ use leptos::task::spawn_local;
 use leptos_router::hooks::use_location;
 
 use crate::api::Client;
-use crate::app::{Console, use_goto};
 use crate::components::login_form::LoginForm;
+use crate::context::{Console, use_goto};
 use crate::session::{LoginError, LoginRequest};
 
 /// Takes a token and leads to the page that was asked for.

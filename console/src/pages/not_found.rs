@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::address::Page;
-use crate::app::Console;
+use crate::context::Console;
 
 /// Says so, and leads to a page that exists.
 #[component]

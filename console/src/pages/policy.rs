@@ -4,7 +4,6 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
 use crate::api::Client;
-use crate::app::Console;
 use crate::components::policy::bar::DraftBar;
 use crate::components::policy::conflict::Conflict;
 use crate::components::policy::editor::Editor;
@@ -13,6 +12,7 @@ use crate::components::policy::section_nav::SectionNav;
 use crate::components::policy::section_view::SectionView;
 use crate::components::shell::Shell;
 use crate::components::states::States;
+use crate::context::Console;
 use crate::fetched::{Follow, fetched};
 use crate::policy::section::Section;
 

@@ -5,9 +5,9 @@ use leptos_router::hooks::use_location;
 
 use super::not_found::NotFoundPage;
 use crate::address::Page;
-use crate::app::{use_goto, use_page};
 use crate::components::shell::Shell;
 use crate::components::tenant_page::TenantView;
+use crate::context::{use_goto, use_page};
 use crate::tenant::query::TenantQuery;
 use crate::visible::visible;
 

@@ -1,7 +1,7 @@
 //! The named entries of a section: what each says in a line, and whether the draft changes it.
 
 use serde_json::{Value, json};
-use weir_shared::policy::name::label;
+use weir_shared::name::label;
 
 use super::draft::PolicyDraft;
 use super::limit_fields::rule;

@@ -1,7 +1,8 @@
 //! An override while it is being written: as text, field by field.
 
 use serde_json::{Map, Value, json};
-use weir_shared::invalid::{Fault, Invalid, read_json, step};
+use weir_shared::invalid::{Fault, Invalid, read_json};
+use weir_shared::json::pointer::step;
 use weir_shared::wire::overrides::OverrideBody;
 use weir_shared::wire::policy::{Algorithm, PolicyDocument};
 

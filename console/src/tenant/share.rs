@@ -1,8 +1,8 @@
 //! Why a budget denied a tenant: the arithmetic of its share of one recorded window.
 
+use weir_shared::name::tenant_name;
 use weir_shared::policy::Policy;
 use weir_shared::policy::ideal::ideal;
-use weir_shared::policy::name::tenant_name;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::exchange::RuleBody;
 use weir_shared::wire::windows::WindowRecord;

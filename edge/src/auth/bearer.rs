@@ -6,7 +6,6 @@
 use std::rc::Rc;
 
 use weir_shared::access::endpoint::{Endpoint, Route};
-use weir_shared::access::grant::Principal;
 use weir_shared::access::table::AccessTable;
 use weir_shared::access::token::{Refusal, is_token};
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, TOKEN_BYTES_MAX};
@@ -15,20 +14,13 @@ use weir_shared::wire::access::BOOTSTRAP;
 use super::bootstrap::{self, BootstrapToken};
 use crate::http::failure::Failure;
 use crate::isolate::access::{access, access_with, used};
+use crate::isolate::bearer::{Bearer, nobody_knows};
+use crate::isolate::place::{Whence, home};
 use crate::isolate::request::RequestHandles;
 use crate::isolate::{any_access, now, remember, verified, was_verified};
 use crate::objects::binding::{Address, call};
 use crate::objects::calls::ReadPolicy;
-use crate::routes::place::{Whence, home};
-
-/// A token that somebody brought, and whose it is.
-#[derive(Debug)]
-pub struct Bearer {
-    /// Its id.
-    pub id: String,
-    /// Whose it is.
-    pub principal: Rc<Principal>,
-}
+use crate::objects::rearm::rearmed;
 
 /// Where tokens are looked up: by the region that decides the request.
 pub struct Tokens<'a> {
@@ -103,7 +95,7 @@ impl Tokens<'_> {
     /// Whether the bootstrap token is accepted: until there is another admin's. Where that is not known it is accepted to
     /// decide, as in a deployment that was never reached it is the only token there is.
     pub async fn bootstrap_open(&self, region: &str) -> Result<bool, Failure> {
-        if bootstrap::rearmed(&self.handles.env) {
+        if rearmed(&self.handles.env) {
             return Ok(true);
         }
         match self.table(region).await? {
@@ -158,13 +150,6 @@ impl Tokens<'_> {
                 what: error.to_string(),
             }),
         }
-    }
-}
-
-/// Who could tell is out of reach.
-pub fn nobody_knows() -> Failure {
-    Failure::Unavailable {
-        what: "the tokens of the deployment".to_owned(),
     }
 }
 

@@ -4,22 +4,12 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use weir_shared::access::bootstrap_secret::judge;
 use weir_shared::access::grant::Principal;
-use weir_shared::access::role::Role;
 use weir_shared::wire::access::BOOTSTRAP;
+use weir_shared::wire::role::Role;
 use worker::{Env, console_error};
 
 /// The variable that holds it.
 const VARIABLE: &str = "WEIR_BOOTSTRAP_TOKEN";
-
-/// The variable that lets the bootstrap token in again beside other admins' tokens, when it is `1`: for a deployment whose
-/// admins have lost theirs.
-const REARM: &str = "WEIR_BOOTSTRAP_REARM";
-
-/// Whether the deployment says that the bootstrap token is accepted whatever tokens there are.
-#[must_use]
-pub fn rearmed(env: &Env) -> bool {
-    env.var(REARM).is_ok_and(|value| value.to_string() == "1")
-}
 
 /// Who comes with the bootstrap token.
 #[must_use]

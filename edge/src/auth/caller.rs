@@ -3,12 +3,12 @@
 use std::rc::Rc;
 
 use weir_shared::access::grant::Principal;
-use weir_shared::access::role::Role;
 use weir_shared::access::session::Session;
 use weir_shared::limiting::reservation::Reservation;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::operator::SessionReply;
 use weir_shared::wire::operator::live_holder::{LiveHolder, LiveSession};
+use weir_shared::wire::role::Role;
 
 use crate::http::failure::Failure;
 

@@ -1,6 +1,6 @@
 //! Which hosts lead where, as the deployment's variables say.
 
-use weir_shared::access::doors::{ALLOW_SHARED_HOST, Doors, OPERATOR_HOST};
+use weir_shared::policy::doors::{ALLOW_SHARED_HOST, Doors, OPERATOR_HOST};
 use worker::Env;
 
 /// What the deployment says of its hosts.

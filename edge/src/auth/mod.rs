@@ -9,13 +9,10 @@ pub mod login;
 pub mod origin;
 pub mod provider;
 pub mod record;
-pub mod reservation;
 pub mod session;
-pub mod slot;
 pub mod visitor;
 
 mod certs;
-pub mod sealed;
 mod signature;
 
 use std::rc::Rc;

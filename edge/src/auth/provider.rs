@@ -3,8 +3,8 @@
 
 use weir_shared::access::grant::Principal;
 use weir_shared::access::jwt::{Assertion, Expected};
-use weir_shared::access::role::Role;
 use weir_shared::units::EpochMs;
+use weir_shared::wire::role::Role;
 use worker::{Env, Request, console_error};
 
 use super::{certs, signature};

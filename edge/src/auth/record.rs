@@ -9,10 +9,10 @@ use weir_shared::wire::audit::{Author, Outcome};
 use worker::{Env, console_error};
 
 use crate::http::failure::Failure;
+use crate::isolate::place::home;
 use crate::isolate::request::RequestHandles;
 use crate::objects::binding::{Address, call};
 use crate::objects::calls::AppendAudit;
-use crate::routes::place::home;
 
 /// A record of an action of `by`, who may be nobody.
 #[must_use]

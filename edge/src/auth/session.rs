@@ -7,9 +7,9 @@ use weir_shared::access::table::AccessTable;
 use weir_shared::units::EpochMs;
 use worker::Request;
 
-use super::bearer::nobody_knows;
 use crate::http::failure::Failure;
 use crate::http::location::Location;
+use crate::isolate::bearer::nobody_knows;
 
 const ATTRIBUTES: &str = "Path=/; HttpOnly; Secure; SameSite=Strict";
 

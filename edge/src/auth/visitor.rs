@@ -10,13 +10,14 @@ use weir_shared::wire::access::BOOTSTRAP;
 use weir_shared::wire::operator::SessionReply;
 use worker::Request;
 
-use super::bearer::{Bearer, Tokens, nobody_knows, token_of};
+use super::bearer::{Tokens, token_of};
 use super::{bootstrap, provider, session};
 use crate::http::failure::Failure;
 use crate::isolate::access::{access_sealed, access_with};
+use crate::isolate::bearer::{Bearer, nobody_knows};
+use crate::isolate::place::Whence;
 use crate::isolate::request::RequestHandles;
 use crate::isolate::{any_access, now};
-use crate::routes::place::Whence;
 
 /// The header that a page of another site cannot send along with a cookie.
 const CSRF_HEADER: &str = "weir-csrf";

@@ -4,8 +4,8 @@
 use weir_shared::units::EpochMs;
 use weir_shared::wire::policy::HeaderDialect;
 
+use super::answered::Answered;
 use super::reply::Header;
-use crate::isolate::answer::Answered;
 
 /// The largest integer of a structured field: 15 digits (RFC 9651, section 3.3.1).
 const INTEGER_MAX: u64 = 999_999_999_999_999;

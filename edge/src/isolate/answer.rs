@@ -4,10 +4,10 @@ use weir_shared::accounting::counters::{Charged, Decided};
 use weir_shared::accounting::pending::InWindow;
 use weir_shared::check::{Check, Item, Target};
 use weir_shared::decision::{Decision, Reason};
-use weir_shared::limiting::key::SEPARATOR;
 use weir_shared::limiting::owner::Asking;
 use weir_shared::limiting::reservation::{Place as ReservedPlace, Reservation, Reserved};
 use weir_shared::limits::{JSON_INTEGER_MAX, RESERVATION_MS};
+use weir_shared::name::SEPARATOR;
 use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::check::DecisionBody;
 use weir_shared::wire::operator::live::DecisionSample;
@@ -21,10 +21,11 @@ use super::request::RequestHandles;
 use super::shard::question_id;
 use super::slot::{Taken, given, taken};
 use super::{now, with};
-use crate::auth::reservation::seal;
-use crate::auth::sealed;
+use crate::http::answered::Answered;
 use crate::http::failure::Failure;
 use crate::http::ratelimit::{Promise, Standing};
+use crate::isolate::sealed;
+use crate::isolate::sealed::reservation::seal;
 
 /// Who decides the questions of one request, or of one batch.
 pub struct Asker<'a> {
@@ -36,15 +37,6 @@ pub struct Asker<'a> {
     pub loaded: &'a Loaded,
     /// Who asks.
     pub asking: Asking<'a>,
-}
-
-/// An answer, with what its headers say.
-#[derive(Clone)]
-pub struct Answered {
-    /// The decision.
-    pub body: DecisionBody,
-    /// Every budget and limit that was decided, the binding one first.
-    pub standings: Vec<Standing>,
 }
 
 /// What came of a question of the Worker itself.

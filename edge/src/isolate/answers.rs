@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use weir_shared::algorithms::scale::ScaledReceipt;
 use weir_shared::decision::Decision;
+use weir_shared::limiting::messages::{DecideBody, DecideReply, DrawnBody};
 use weir_shared::limiting::verdict::StepRules;
 use weir_shared::units::WindowLabel;
 use weir_shared::wire::accounting::InFlight;
-use weir_shared::wire::keys::{DecideBody, DecideReply, DrawnBody};
 
 use super::now;
 use super::plan::Step;

@@ -9,15 +9,16 @@ use weir_shared::accounting::frame::Outcome;
 use weir_shared::accounting::pending::InWindow;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::algorithms::scale::ScaledReceipt;
+use weir_shared::contact::{ContactBody, ContactReply};
 use weir_shared::json;
+use weir_shared::limiting::messages::{DecideBody, ReturnBody};
 use weir_shared::limits::{
     CALL_MS_MAX, EXCHANGES_PER_CONTACT_MAX, REFRESH_MS_MAX, TOKENS_USED_MAX,
 };
 use weir_shared::units::{EpochMs, Revision, Sequence};
 use weir_shared::wire::accounting::InFlight;
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, VERSION};
-use weir_shared::wire::keys::{DecideBody, ReturnBody};
-use weir_shared::wire::region::{ContactBody, ContactReply, SavedPolicy};
+use weir_shared::wire::saved_policy::SavedPolicy;
 use worker::{Env, console_error};
 
 use super::kept::{scope_of, shard_of, terms_of};

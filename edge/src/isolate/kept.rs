@@ -2,11 +2,13 @@
 //! settles them finds the shard again by no more than that.
 
 use weir_shared::algorithms::composite::StateKey;
-use weir_shared::limiting::key::{SEPARATOR, guard_name, meter_name, shard};
+use weir_shared::limiting::key::shard;
+use weir_shared::name::SEPARATOR;
+use weir_shared::name::{guard_name, meter_name};
 use weir_shared::policy::Policy;
 use weir_shared::policy::limit::Rule;
 use weir_shared::units::EpochMs;
-use weir_shared::wire::keys::LimitTerms;
+use weir_shared::wire::limit_terms::LimitTerms;
 use weir_shared::wire::policy::Scope;
 
 use super::region::Loaded;

@@ -5,14 +5,15 @@ use weir_shared::algorithms::composite::{Mode, StateKey};
 use weir_shared::algorithms::scale::ScaledReceipt;
 use weir_shared::decision::Decision;
 use weir_shared::federation::waiting::Ticket;
+use weir_shared::limiting::messages::{
+    AskedBody, DecideBody, DecideReply, DrawnBody, GroupBody, ReturnBody,
+};
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::tap::{Draw, Look};
 use weir_shared::limits::DECIDE_WAIT_MS_MAX;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::VERSION;
-use weir_shared::wire::keys::{
-    AskedBody, DecideBody, DecideReply, DrawnBody, GroupBody, LimitTerms, ReturnBody,
-};
+use weir_shared::wire::limit_terms::LimitTerms;
 
 use super::answers::{Answer, Charge};
 use super::request::RequestHandles;

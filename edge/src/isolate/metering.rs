@@ -7,13 +7,13 @@ use weir_shared::accounting::counters::Charged;
 use weir_shared::algorithms::composite::{Mode, StateKey};
 use weir_shared::check::Item;
 use weir_shared::decision::{Decision, Retry};
-use weir_shared::limiting::key::full_key;
 use weir_shared::limiting::terms::machine_of;
 use weir_shared::limiting::verdict::DimensionRules;
 use weir_shared::limits::JSON_INTEGER_MAX;
+use weir_shared::name::full_key;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::check::Reason;
-use weir_shared::wire::keys::LimitTerms;
+use weir_shared::wire::limit_terms::LimitTerms;
 use weir_shared::wire::policy::{OnUnavailable, Scope};
 
 use super::kept::shard_of;

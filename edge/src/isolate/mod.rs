@@ -5,6 +5,7 @@
 pub mod access;
 pub mod answer;
 pub mod answers;
+pub mod bearer;
 pub mod contact;
 mod kept;
 pub mod key;
@@ -14,12 +15,14 @@ pub mod local_budget;
 mod metering;
 pub mod overload;
 pub mod parts;
+pub mod place;
 pub mod plan;
 pub mod question;
 mod random;
 pub mod ready;
 pub mod region;
 pub mod request;
+pub mod sealed;
 pub mod settle;
 pub mod shape;
 pub mod shard;
@@ -35,11 +38,11 @@ use weir_shared::clock::MonotonicClock;
 use weir_shared::limits::REGIONS_MAX;
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Revision};
-use weir_shared::wire::region::SavedPolicy;
+use weir_shared::wire::saved_policy::SavedPolicy;
 use worker::js_sys::Date;
 
-use crate::auth::bearer::Bearer;
 use crate::http::failure::Failure;
+use bearer::Bearer;
 use random::random;
 use region::RegionView;
 

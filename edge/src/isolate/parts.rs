@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::decision::{Decision, Retry};
+use weir_shared::limiting::messages::{AskedBody, DecideBody, DecidedBody, GroupBody, ReturnBody};
 use weir_shared::wire::exchange::VERSION;
-use weir_shared::wire::keys::{
-    AskedBody, DecideBody, DecidedBody, GroupBody, LimitTerms, ReturnBody,
-};
+use weir_shared::wire::limit_terms::LimitTerms;
 
 use super::answers::{Answers, At, Part, out_of_reach};
 use super::plan::{Dimension, Kind, Place};

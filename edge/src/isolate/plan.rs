@@ -9,17 +9,17 @@ use weir_shared::algorithms::scale::Scaled;
 use weir_shared::check::{Check, Item, Keys, Target};
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::fairness::ask::Party;
+use weir_shared::fairness::weight::Weight;
 use weir_shared::federation::pool_name::PoolName;
 use weir_shared::invalid::{Fault, Invalid};
-use weir_shared::limiting::key::full_key;
 use weir_shared::limiting::owner::{Account, Asking};
 use weir_shared::limiting::verdict::{DimensionRules, StepRules};
+use weir_shared::name::full_key;
 use weir_shared::policy::budget::Budget;
 use weir_shared::policy::limit::{Composite, Limit, Rule};
-use weir_shared::policy::weight::Weight;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::Terms;
-use weir_shared::wire::keys::LimitTerms;
+use weir_shared::wire::limit_terms::LimitTerms;
 use weir_shared::wire::policy::{OnUnavailable, Scope};
 
 use super::kept::{shard_of, terms_of};
@@ -350,7 +350,11 @@ impl<'a> Planner<'a> {
                     name: unknown.clone(),
                     what: "dimension of this limit",
                 };
-                let field = format!("{}/keys{}", item.at, weir_shared::invalid::step(unknown));
+                let field = format!(
+                    "{}/keys{}",
+                    item.at,
+                    weir_shared::json::pointer::step(unknown)
+                );
                 return Err(Invalid::new(field, fault).into());
             }
         }
@@ -385,7 +389,7 @@ impl<'a> Planner<'a> {
             Keys::One(key) => (Some(key.as_str()), "/key".to_owned()),
             Keys::Named(keys) => (
                 keys.get(name).map(String::as_str),
-                format!("/keys{}", weir_shared::invalid::step(name)),
+                format!("/keys{}", weir_shared::json::pointer::step(name)),
             ),
         };
         let field = format!("{}{field}", item.at);

@@ -15,7 +15,7 @@ use weir_shared::federation::holder::Holder;
 use weir_shared::federation::pool_name::PoolName;
 use weir_shared::limiting::owner::Account;
 use weir_shared::limits::READY_MAX;
-use weir_shared::policy::name::tenant_name;
+use weir_shared::name::tenant_name;
 use weir_shared::units::{EpochMs, Revision, WindowLabel};
 use weir_shared::wire::exchange::Terms;
 use weir_shared::wire::operator::live::DecisionSample;

@@ -12,7 +12,6 @@ use weir_shared::fairness::ask::Party;
 use weir_shared::fairness::local::LocalBudget;
 use weir_shared::federation::holder::Holder;
 use weir_shared::federation::pool_name::PoolName;
-use weir_shared::limiting::key::ShardKey;
 use weir_shared::limiting::line::Lines;
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::roll::Roll;
@@ -24,7 +23,8 @@ use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
 use weir_shared::wire::exchange::ExchangeBody;
 use weir_shared::wire::policy::Scope;
-use weir_shared::wire::region::SavedPolicy;
+use weir_shared::wire::saved_policy::SavedPolicy;
+use weir_shared::wire::shard_key::ShardKey;
 use weir_shared::wire::shares::SharesBody;
 use worker::console_error;
 

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 use weir_shared::algorithms::composite::StateKey;
+use weir_shared::limiting::messages::{DebtBody, ReturnBody, SettleKeysBody};
 use weir_shared::limiting::reservation::{Change, Place, Reservation, Reserved};
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, REFRESH_MS_MAX, RESERVATION_MS};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::VERSION;
-use weir_shared::wire::keys::{DebtBody, LimitTerms, ReturnBody, SettleKeysBody};
+use weir_shared::wire::limit_terms::LimitTerms;
 use weir_shared::wire::policy::Scope;
 use weir_shared::wire::settle::SettledBody;
 use weir_shared::wire::settlement::{PoolChange, SettleBody};

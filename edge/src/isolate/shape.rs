@@ -9,11 +9,11 @@ use weir_shared::algorithms::scale::ScaledState;
 use weir_shared::check::reserve::Reserve;
 use weir_shared::decision::Retry;
 use weir_shared::invalid::{Fault, Invalid};
+use weir_shared::limiting::messages::ShapeBody;
 use weir_shared::limiting::owner::{Account, Asking};
 use weir_shared::limits::CALL_MS_MAX;
 use weir_shared::policy::limit::{Rule, Shaper};
 use weir_shared::wire::exchange::VERSION;
-use weir_shared::wire::keys::ShapeBody;
 use weir_shared::wire::policy::Scope;
 
 use super::kept::{shard_of, terms_of};

@@ -3,11 +3,11 @@
 
 use futures_channel::oneshot;
 use futures_util::future::join_all;
+use weir_shared::limiting::messages::{DecideBody, DecideReply, FinishBody};
 use weir_shared::limiting::verdict::verdict;
 use weir_shared::limits::{CALL_MS_MAX, UNDO_ATTEMPTS_MAX};
 use weir_shared::units::OpId;
 use weir_shared::wire::exchange::VERSION;
-use weir_shared::wire::keys::{DecideBody, DecideReply, FinishBody};
 use worker::{Env, console_error};
 
 use super::answers::{Answers, Part, Rules};

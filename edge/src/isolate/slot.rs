@@ -3,13 +3,13 @@
 use weir_shared::accounting::counters::Charged;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::algorithms::scale::ScaledReceipt;
-use weir_shared::limiting::key::{full_key, guard_name};
+use weir_shared::limiting::messages::{GuardAction, GuardBody};
 use weir_shared::limiting::slot::{HeldSlot, Slot};
 use weir_shared::limits::OPERATOR_CALL_MS_MAX;
+use weir_shared::name::{full_key, guard_name};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::guard::SlotBody;
-use weir_shared::wire::keys::{GuardAction, GuardBody};
 use weir_shared::wire::policy::Scope;
 
 use super::answers::{At, Charge};
@@ -20,8 +20,8 @@ use super::plan::{Kind, Place, Step};
 use super::question::Outcome;
 use super::region::Loaded;
 use super::request::RequestHandles;
-use crate::auth::slot::seal;
 use crate::http::failure::Failure;
+use crate::isolate::sealed::slot::seal;
 use crate::objects::binding::{Address, call};
 
 /// A slot as the caller gets it.

@@ -1,16 +1,16 @@
 //! Which class answers which call.
 
 use serde::{Deserialize, Serialize};
+use weir_shared::contact::{ContactBody, ContactReply};
+use weir_shared::limiting::messages::{
+    DecideBody, DecideReply, FinishBody, FinishReply, GuardBody, GuardReply, ResetBody, ResetReply,
+    SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
+};
 use weir_shared::wire::access::{SavedAccess, TokenView};
 use weir_shared::wire::accounting::{Counters, FrameBody, FrameReply};
 use weir_shared::wire::audit::AuditVerdict;
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody};
 use weir_shared::wire::holdings::{Lent, LentBody};
-use weir_shared::wire::keys::{
-    DecideBody, DecideReply, FinishBody, FinishReply, GuardBody, GuardReply, ResetBody, ResetReply,
-    SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
-};
-use weir_shared::wire::region::{ContactBody, ContactReply};
 use weir_shared::wire::region_pool::{RegionPoolBody, RegionPoolReply};
 use weir_shared::wire::series::{SeriesBody, SeriesReply, TotalsBody, TotalsReply};
 use weir_shared::wire::settlement::{SettleBody, SettleReply};

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use weir_shared::limits::{OVERLOAD_RESOURCES_MAX, OVERLOAD_STORE_MS};
+use weir_shared::name::label;
 use weir_shared::overload::hub::Hub;
-use weir_shared::policy::name::label;
 use weir_shared::units::{EpochMs, HolderId, Incarnation};
 use weir_shared::wire::overload::{ShareBody, ShareReply, StoredOverload};
 use weir_shared::wire::shares::{SharesBody, SharesReply};

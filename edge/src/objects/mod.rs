@@ -8,6 +8,7 @@ mod hubs;
 mod keys;
 pub mod ledger;
 mod pool_rows;
+pub mod rearm;
 pub mod region;
 pub mod registry;
 pub mod server;

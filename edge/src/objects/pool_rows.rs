@@ -1,8 +1,9 @@
 //! Rows of the table `pools`, as a coordinator and a region with pools of its own keep them.
 
 use weir_shared::federation::pool::Pool;
+use weir_shared::federation::stored::StoredPool;
 use weir_shared::units::{EpochMs, WindowLabel};
-use weir_shared::wire::stored::{Damaged, StoredPool, read_row};
+use weir_shared::wire::stored::{Damaged, read_row};
 use weir_shared::wire::windows::{ClosedBody, ClosedReply};
 
 use super::server::Refused;

@@ -13,7 +13,6 @@ use weir_shared::wire::batch::{BatchReply, BatchRequest};
 use weir_shared::wire::check::{CheckRequest, DecisionBody};
 use worker::{Request, Response};
 
-use super::place::Whence;
 use crate::auth::caller::Caller;
 use crate::http::body;
 use crate::http::failure::Failure;
@@ -21,6 +20,7 @@ use crate::http::ratelimit::headers;
 use crate::http::reply::Reply;
 use crate::isolate::answer::Asker;
 use crate::isolate::now;
+use crate::isolate::place::Whence;
 use crate::isolate::request::RequestHandles;
 
 /// The question of a body that was read, and who asks it.

@@ -3,20 +3,20 @@
 use weir_shared::check::guard::{Acquire, Slot as SlotText};
 use weir_shared::check::{Check, Item, Target};
 use weir_shared::decision::Reason;
+use weir_shared::limiting::messages::GuardAction;
 use weir_shared::limiting::owner::Asking;
 use weir_shared::limits::CHECK_BODY_BYTES_MAX;
 use weir_shared::wire::check::DecisionBody;
 use weir_shared::wire::guard::{AcquireRequest, AcquiredBody, SlotRequest};
-use weir_shared::wire::keys::GuardAction;
 use worker::{Request, Response};
 
-use super::place::place;
 use crate::auth::caller::Caller;
-use crate::auth::slot::open;
 use crate::http::failure::Failure;
 use crate::http::{body, reply};
 use crate::isolate::answer::Asker;
+use crate::isolate::place::place;
 use crate::isolate::request::RequestHandles;
+use crate::isolate::sealed::slot::open;
 use crate::isolate::slot::act;
 
 /// Takes a slot.

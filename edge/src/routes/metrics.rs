@@ -5,9 +5,9 @@ use weir_shared::wire::policy::Scope;
 use worker::{Request, Response, ResponseBuilder};
 
 use super::operator::ledgers;
-use super::place::place;
 use crate::http::failure::Failure;
 use crate::isolate::now;
+use crate::isolate::place::place;
 use crate::isolate::request::RequestHandles;
 
 /// The text format of Prometheus.

@@ -7,7 +7,6 @@ mod guards;
 mod metrics;
 mod operator;
 mod own;
-pub mod place;
 pub mod ready;
 mod report;
 mod reserve;
@@ -16,9 +15,9 @@ mod settle;
 
 use std::cell::OnceCell;
 
-use weir_shared::access::doors::{Doors, Way};
 use weir_shared::access::endpoint::{Access, Endpoint, Matched, Missed, Route, find};
 use weir_shared::openapi::document;
+use weir_shared::policy::doors::{Doors, Way};
 use worker::{Context, Env, Request, Response, ResponseBuilder};
 
 use crate::auth::admit;

@@ -1,19 +1,19 @@
 //! `GET /v1/fairness`: what applies to a tenant, and what it got. A fairness dispute needs nobody else's word.
 
-use weir_shared::access::role::Role;
 use weir_shared::invalid::{Fault, Invalid};
 use weir_shared::report::fairness::Source;
 use weir_shared::report::own::own;
 use weir_shared::report::regions::Totals;
+use weir_shared::wire::role::Role;
 use worker::{Request, Response};
 
 use super::operator::ledgers::{borrowed, totals};
 use super::operator::query;
-use super::place::place;
 use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
 use crate::http::reply;
 use crate::isolate::now;
+use crate::isolate::place::place;
 use crate::isolate::request::RequestHandles;
 
 /// The view of the caller's own tenant, or of the one that an admin names. It is by the policy that decides here, so it

@@ -2,16 +2,16 @@
 //! batches of these.
 
 use weir_shared::access::grant::Principal;
-use weir_shared::access::role::Role;
 use weir_shared::check::decision_text::DecisionText;
 use weir_shared::check::short::Short;
 use weir_shared::policy::Policy;
 use weir_shared::policy::region::choose;
 use weir_shared::units::EpochMs;
+use weir_shared::wire::role::Role;
 
-use super::place::Whence;
 use crate::auth::bearer::token_of;
 use crate::http::ratelimit::{Standing, ietf, retry_after_s};
+use crate::isolate::place::Whence;
 use crate::isolate::ready::{Answer, Ask};
 use crate::isolate::{known, now};
 

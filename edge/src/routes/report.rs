@@ -6,11 +6,11 @@ use weir_shared::overload::resource::Outcome;
 use weir_shared::wire::report::{ReportReply, ReportRequest, ReportedOutcome};
 use worker::{Request, Response};
 
-use super::place::place;
 use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
 use crate::http::{body, reply};
 use crate::isolate::overload;
+use crate::isolate::place::place;
 use crate::isolate::request::RequestHandles;
 
 /// Takes one outcome.

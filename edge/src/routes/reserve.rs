@@ -7,11 +7,11 @@ use weir_shared::limits::CHECK_BODY_BYTES_MAX;
 use weir_shared::wire::reserve::{ReservationBody, ReserveRequest};
 use worker::{Request, Response};
 
-use super::place::place;
 use crate::auth::caller::Caller;
 use crate::http::body;
 use crate::http::failure::Failure;
 use crate::http::reply::Reply;
+use crate::isolate::place::place;
 use crate::isolate::request::RequestHandles;
 use crate::isolate::shape::Shape;
 

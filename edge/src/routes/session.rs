@@ -11,8 +11,6 @@ use worker::{Request, Response, ResponseBuilder, console_error};
 
 use super::operator::change::Change;
 use super::operator::registry;
-use super::place::place;
-use crate::auth::bearer::Bearer;
 use crate::auth::caller::Caller;
 use crate::auth::login::attempt;
 use crate::auth::record::{append, append_later, record};
@@ -21,6 +19,8 @@ use crate::auth::visitor::Visitor;
 use crate::http::failure::Failure;
 use crate::http::reply::Reply;
 use crate::http::{body, reply};
+use crate::isolate::bearer::Bearer;
+use crate::isolate::place::place;
 use crate::isolate::request::RequestHandles;
 use crate::isolate::{contact, now};
 use crate::objects::calls::{Done, EndSession, EndSessions};

@@ -5,13 +5,13 @@ use weir_shared::limits::CHECK_BODY_BYTES_MAX;
 use weir_shared::wire::settle::SettleRequest;
 use worker::{Request, Response};
 
-use super::place::place;
 use crate::auth::caller::Caller;
-use crate::auth::reservation::open;
 use crate::http::failure::Failure;
 use crate::http::{body, reply};
 use crate::isolate::now;
+use crate::isolate::place::place;
 use crate::isolate::request::RequestHandles;
+use crate::isolate::sealed::reservation::open;
 use crate::isolate::settle::settle as settle_once;
 
 /// Settles a reservation. A second settlement answers the first result.

@@ -1,25 +1,28 @@
 //! Messages between objects, and the rows that they keep.
 
+use weir_shared::access::stored::{StoredAccess, StoredToken};
+use weir_shared::contact::{ContactBody, ContactReply};
 use weir_shared::federation::region_pool::RegionPoolState;
+use weir_shared::federation::stored::{StoredEscrow, StoredPool};
+use weir_shared::limiting::messages::{
+    DecideBody, DecideReply, FinishBody, SettleKeysBody, ShapeBody,
+};
+use weir_shared::limiting::stored::{StoredHold, StoredState};
 use weir_shared::wire::access::{SavedAccess, SealRow, TokenReply, TokenView};
 use weir_shared::wire::accounting::{FrameBody, FrameReply};
 use weir_shared::wire::audit::{AuditEntry, AuditHead, AuditRecord};
 use weir_shared::wire::cells::{StoredCell, StoredEntry, StoredMarks};
 use weir_shared::wire::check::DecisionBody;
 use weir_shared::wire::exchange::{ExchangeBody, ReplyBody, Terms};
-use weir_shared::wire::keys::{
-    DecideBody, DecideReply, FinishBody, LimitTerms, SettleKeysBody, ShapeBody,
-};
+use weir_shared::wire::limit_terms::LimitTerms;
 use weir_shared::wire::operator::live::{LiveAsk, LiveMessage};
 use weir_shared::wire::overload::{
     MergedBody, OverloadTerms, ShareBody, ShareReply, StoredOverload,
 };
-use weir_shared::wire::region::{ContactBody, ContactReply};
 use weir_shared::wire::region_pool::RegionPoolBody;
 use weir_shared::wire::settlement::SettleBody;
 use weir_shared::wire::shares::SharesBody;
-use weir_shared::wire::stored::{Row, StoredEscrow, StoredHold, StoredPool, StoredState, read_row};
-use weir_shared::wire::stored_access::{StoredAccess, StoredToken};
+use weir_shared::wire::stored::{Row, read_row};
 use weir_shared::wire::windows::{ClosedBody, StoredWindow, WindowRecord};
 
 use super::{lanes, law::form};

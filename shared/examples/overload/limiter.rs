@@ -1,10 +1,10 @@
 //! Who decides: nobody, one process by either steering, and core-stateless fair queueing under the same steering.
 
+use weir_shared::fairness::weight::Weight;
 use weir_shared::overload::config::Config;
 use weir_shared::overload::placement::PlacementKey;
 use weir_shared::overload::resource::{Client, Outcome, Resource};
 use weir_shared::overload::steering::Steering;
-use weir_shared::policy::weight::Weight;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::overload::Steering as Rule;
 

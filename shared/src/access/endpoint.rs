@@ -1,11 +1,11 @@
 //! Every route of Weir, and who may use it: one table, from which requests are dispatched and authorised, the OpenAPI
 //! document is made, and which the tests go through.
 
-use super::role::Role;
-use super::role::Role::{Admin, Editor, Service, Tenant, Viewer};
 use crate::invalid::{Fault, Invalid};
+use crate::name::tenant_name;
 use crate::percent::{Miswritten, decoded};
-use crate::policy::name::tenant_name;
+use crate::wire::role::Role;
+use crate::wire::role::Role::{Admin, Editor, Service, Tenant, Viewer};
 
 /// A method that is served somewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,11 +1,12 @@
 //! What a token permits, and who its holder is.
 
-use crate::access::role::Role;
 use crate::invalid::{Fault, Invalid};
 use crate::limits::JSON_INTEGER_MAX;
-use crate::policy::name::{label, tenant_name};
+use crate::name::{label, tenant_name};
 use crate::units::EpochMs;
 use crate::wire::access::{TokenRequest, TokenRow};
+use crate::wire::audit::Author;
+use crate::wire::role::Role;
 
 /// Who asks, and for whom it may speak.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +30,7 @@ impl Principal {
     ///
     /// ```
     /// use weir_shared::access::grant::Principal;
-    /// use weir_shared::access::role::Role;
+    /// use weir_shared::wire::role::Role;
     /// use weir_shared::units::EpochMs;
     /// let expires_at = Some(EpochMs(60_000));
     /// let guest = Principal { expires_at, ..Principal::new("guest", Role::Viewer) };
@@ -57,7 +58,7 @@ impl Principal {
     ///
     /// ```
     /// use weir_shared::access::grant::Principal;
-    /// use weir_shared::access::role::Role;
+    /// use weir_shared::wire::role::Role;
     /// let prefix = Some("eu:".to_owned());
     /// let bound = Principal { prefix, ..Principal::new("gateway", Role::Service) };
     /// assert!(bound.may_name(Some("eu:acme")));
@@ -74,6 +75,17 @@ impl Principal {
             },
             Role::Tenant => tenant.is_some() && self.tenant.as_deref() == tenant,
             Role::Viewer | Role::Editor => false,
+        }
+    }
+}
+
+impl From<&Principal> for Author {
+    fn from(by: &Principal) -> Self {
+        Self {
+            actor: by.actor.clone(),
+            token: by.token.clone(),
+            role: Some(by.role),
+            why: None,
         }
     }
 }

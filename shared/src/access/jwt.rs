@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::json;
 use crate::limits::{ASSERTION_BYTES_MAX, ASSERTION_EARLY_MS_MAX, JSON_INTEGER_MAX, RSA_BITS_MIN};
-use crate::policy::name::tenant_name;
+use crate::name::tenant_name;
 use crate::units::EpochMs;
 
 /// Bytes of a coordinate of P-256, and of a public key of Ed25519.

@@ -2,10 +2,10 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use crate::limiting::key::SEPARATOR;
 use crate::limits::{LOGIN_ATTEMPTS_MAX, LOGIN_PERIOD_MS};
+use crate::name::SEPARATOR;
 use crate::units::Revision;
-use crate::wire::keys::LimitTerms;
+use crate::wire::limit_terms::LimitTerms;
 use crate::wire::policy::{Algorithm, LimitBody, Scope};
 
 /// For whom an attempt counts that comes from no address, as where nothing stands before the Worker.

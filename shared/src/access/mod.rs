@@ -2,7 +2,6 @@
 
 pub mod attendance;
 pub mod bootstrap_secret;
-pub mod doors;
 pub mod ended;
 pub mod endpoint;
 pub mod grant;
@@ -10,9 +9,9 @@ pub mod jwt;
 pub mod login;
 pub mod own_path;
 pub mod refresh;
-pub mod role;
 pub mod seal;
 pub mod session;
+pub mod stored;
 pub mod table;
 pub mod token;
 pub mod uses;

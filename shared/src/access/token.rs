@@ -7,7 +7,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::audit::hex;
+use crate::hex::hex;
 
 /// Bytes of a token's id: two of 2,000 are never equal by accident.
 pub const ID_BYTES: usize = 12;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::sha256_hex;
-use crate::invalid::step;
+use crate::json::pointer::step;
 
 /// What differs between two documents: what only the first has, or has otherwise, and the same of the second.
 ///

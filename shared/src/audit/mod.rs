@@ -10,6 +10,7 @@ pub mod tag;
 
 use sha2::{Digest, Sha256};
 
+use crate::hex::hex;
 use crate::limits::{AUDIT_IN_FULL_PER_DAY_MAX, POLICIES_PER_DAY_MAX, TOKENS_PER_DAY_MAX};
 
 /// What can be done, as the log calls it.
@@ -123,17 +124,4 @@ impl Action {
 #[must_use]
 pub fn sha256_hex(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
-}
-
-/// Bytes in hexadecimal.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    const DIGITS: [char; 16] = [
-        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
-    ];
-    let digits = bytes.iter().flat_map(|byte| {
-        let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied();
-        [digit(byte >> 4), digit(byte & 15)]
-    });
-    digits.flatten().collect()
 }

@@ -8,7 +8,6 @@ use serde_json::json;
 
 use super::draft::Draft;
 use super::{Action, sha256_hex};
-use crate::access::role::Role;
 use crate::limits::{
     AUDIT_ANONYMOUS_IN_FULL_PER_DAY_MAX, AUDIT_IN_FULL_PER_DAY_MAX,
     AUDIT_REFUSED_IN_FULL_PER_DAY_MAX, AUDIT_SUMMARY_MS, AUDIT_SUMMARY_TARGETS_MAX,
@@ -16,6 +15,7 @@ use crate::limits::{
 use crate::units::EpochMs;
 use crate::wire::audit::{Author, Outcome};
 use crate::wire::exchange::VERSION;
+use crate::wire::role::Role;
 use crate::wire::stored::{Damaged, Row};
 
 /// How many records like this one the log takes in full within a day: of the same actor, action and outcome. `None` where

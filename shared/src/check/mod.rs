@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 
 use crate::invalid::{Fault, Invalid};
 use crate::limits::CHECKS_MAX;
+use crate::name::tenant_name;
 use crate::policy::count;
-use crate::policy::name::tenant_name;
 use crate::wire::check::{CheckItem, CheckRequest};
 pub use target::{Keys, Target};
 use target::{cost, targets};

@@ -1,10 +1,10 @@
 //! What is put back to its start: which states, under which key, and where they are kept.
 
 use crate::invalid::{Fault, Invalid};
-use crate::limiting::key::{full_key, guard_name, meter_name};
+use crate::name::tenant_name;
+use crate::name::{full_key, guard_name, meter_name};
 use crate::policy::Policy;
 use crate::policy::limit::Rule;
-use crate::policy::name::tenant_name;
 use crate::wire::operator::reset::ResetRequest;
 use crate::wire::policy::Scope;
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::one;
-use crate::invalid::{Fault, Invalid, step};
+use crate::invalid::{Fault, Invalid};
+use crate::json::pointer::step;
 use crate::limits::{CHECKS_MAX, COMPOSITE_DIMENSIONS_MAX, COST_MAX};
-use crate::policy::name::{label, tenant_name};
+use crate::name::{label, tenant_name};
 use crate::policy::{between, count};
 use crate::wire::check::CheckItem;
 

@@ -1,7 +1,7 @@
 //! What the parts of fair sharing tell each other: who asks, for what, at which point of a window, and what it gets.
 
 use super::accounts::OVERFLOW;
-use crate::policy::weight::Weight;
+use crate::fairness::weight::Weight;
 use crate::units::{EpochMs, Revision};
 
 /// Who asks, and with what claim.

@@ -4,7 +4,7 @@
 use super::ask::{AsOf, Ask, Moment, Room, Standing};
 use super::share::{ShareRow, ShareTerms};
 use super::weighted_fair_share::WeightedFairShare;
-use crate::policy::weight::Weight;
+use crate::fairness::weight::Weight;
 
 /// Tenants that share by this rule.
 ///
@@ -12,7 +12,7 @@ use crate::policy::weight::Weight;
 /// use weir_shared::fairness::ask::{Ask, Moment, Party};
 /// use weir_shared::fairness::fair_share::FairShare;
 /// use weir_shared::fairness::share::{Rule, ShareTerms};
-/// use weir_shared::policy::weight::Weight;
+/// use weir_shared::fairness::weight::Weight;
 /// let mut share = FairShare::new(ShareTerms {
 ///     rule: Rule::Fair, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false,
 /// });

@@ -3,8 +3,8 @@
 use super::ask::{Ask, Moment, Party, Room};
 use super::share::{Share, ShareRow, ShareTerms};
 use crate::decision::{Decision, Reason, Retry};
-use crate::federation::window::Window;
 use crate::units::{EpochMs, WindowLabel};
+use crate::window::Window;
 
 /// What a local budget is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct LocalTerms {
 /// use weir_shared::fairness::ask::Party;
 /// use weir_shared::fairness::local::{LocalBudget, LocalTerms};
 /// use weir_shared::fairness::share::{Rule, ShareTerms};
-/// use weir_shared::policy::weight::Weight;
+/// use weir_shared::fairness::weight::Weight;
 /// use weir_shared::units::EpochMs;
 /// let share = ShareTerms {
 ///     rule: Rule::Pinned, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false,

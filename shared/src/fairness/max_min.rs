@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use super::classes::guarantee;
-use crate::policy::weight::Weight;
+use crate::fairness::weight::Weight;
 
 /// Divides `limit` units among tenants by demand and weight: as if one unit at a time went to the one with the lowest
 /// `given / weight` whose demand is not met, the first of equals. Answers the units of each, in the same order; those
@@ -13,7 +13,7 @@ use crate::policy::weight::Weight;
 ///
 /// ```
 /// use weir_shared::fairness::max_min::allocate;
-/// use weir_shared::policy::weight::Weight;
+/// use weir_shared::fairness::weight::Weight;
 /// let weights = [1.0, 2.0, 4.0].map(|weight| Weight::try_from(weight).unwrap());
 /// // 70 by 1 : 2 : 4 would be 10, 20, 40; the last wants 12, and the 28 that it leaves go 1 : 2.
 /// assert_eq!(allocate(&[100, 100, 12], &weights, 70), [20, 38, 12]);
@@ -28,7 +28,7 @@ pub fn allocate(demands: &[u64], weights: &[Weight], limit: u64) -> Vec<u64> {
 ///
 /// ```
 /// use weir_shared::fairness::max_min::guarantees;
-/// use weir_shared::policy::weight::Weight;
+/// use weir_shared::fairness::weight::Weight;
 /// let weights = [6.0, 4.0, 1.0].map(|weight| Weight::try_from(weight).unwrap());
 /// // 6 * 99 / 11 = 54, where floats have 53.99.
 /// assert_eq!(guarantees(&weights, 99), [54, 36, 9]);

@@ -2,7 +2,7 @@
 
 use super::ask::{AsOf, Standing};
 use super::classes::ClassKey;
-use crate::policy::weight::Weight;
+use crate::fairness::weight::Weight;
 
 /// What of its guarantee is kept for a tenant while it does not use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -29,7 +29,7 @@ const LEVEL_PARTS: usize = 16;
 /// use weir_shared::fairness::ask::{Ask, Moment, Party};
 /// use weir_shared::fairness::paced::Paced;
 /// use weir_shared::fairness::share::{Rule, ShareTerms};
-/// use weir_shared::policy::weight::Weight;
+/// use weir_shared::fairness::weight::Weight;
 /// let mut paced = Paced::new(ShareTerms {
 ///     rule: Rule::Paced, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: true,
 /// });

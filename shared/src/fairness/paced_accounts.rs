@@ -9,7 +9,7 @@ use super::rate::parts;
 use super::reserve::{Claim, Reserves};
 use super::share::ShareTerms;
 use super::weight_sum::WeightSum;
-use crate::policy::weight::Weight;
+use crate::fairness::weight::Weight;
 
 /// Windows without a request after which a member is dropped.
 const ABSENT_WINDOWS: u8 = 2;

@@ -15,7 +15,7 @@ use super::share::{ShareRow, ShareTerms};
 /// use weir_shared::fairness::ask::{Ask, Moment, Party};
 /// use weir_shared::fairness::pinned::Pinned;
 /// use weir_shared::fairness::share::{Rule, ShareTerms};
-/// use weir_shared::policy::weight::Weight;
+/// use weir_shared::fairness::weight::Weight;
 /// let mut pinned = Pinned::new(ShareTerms {
 ///     rule: Rule::Pinned, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false,
 /// });

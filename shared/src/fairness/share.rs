@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::ask::{Above, AsOf, Ask, Moment, Party, Room, Standing};
 use super::machine::Machine;
+use crate::fairness::weight::Weight;
 use crate::limits::TENANT_DEPTH_MAX;
-use crate::policy::weight::Weight;
 
 /// The rule by which tenants share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub struct ShareRow {
 /// ```
 /// use weir_shared::fairness::ask::{Ask, Moment, Party};
 /// use weir_shared::fairness::share::{Rule, Share, ShareTerms};
-/// use weir_shared::policy::weight::Weight;
+/// use weir_shared::fairness::weight::Weight;
 /// let mut share = Share::new(ShareTerms {
 ///     rule: Rule::Pinned, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: true,
 /// });

@@ -2,7 +2,7 @@
 
 use super::ask::Moment;
 use super::rate::Rate;
-use crate::policy::weight::Weight;
+use crate::fairness::weight::Weight;
 
 /// Sums of weights in micro-units. Members that the policy does not name count as no more than a bound together.
 #[derive(Debug, Clone, Copy)]

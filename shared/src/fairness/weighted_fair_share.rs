@@ -12,7 +12,7 @@ use super::share::{ShareRow, ShareTerms};
 /// use weir_shared::fairness::ask::{Ask, Moment, Party, Standing};
 /// use weir_shared::fairness::share::{Rule, ShareTerms};
 /// use weir_shared::fairness::weighted_fair_share::WeightedFairShare;
-/// use weir_shared::policy::weight::Weight;
+/// use weir_shared::fairness::weight::Weight;
 /// let mut share = WeightedFairShare::new(ShareTerms {
 ///     rule: Rule::Weighted, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false,
 /// });

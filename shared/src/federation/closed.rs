@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use super::lender::Lender;
-use super::window::Window;
 use crate::limits::CLOSED_WINDOWS_MAX;
 use crate::units::WindowLabel;
+use crate::window::Window;
 use crate::wire::windows::ClosedWindow;
 
 /// The last windows that are over, oldest first.

@@ -10,13 +10,13 @@ use super::holder::{Holder, Lease, Outlook, Relay};
 use super::lender::{AheadOffer, Lender, Offer};
 use super::message::Message;
 use super::waiting::{Need, Ticket};
-use super::window::Window;
 use crate::fairness::ask::Party;
+use crate::federation::stored::StoredEscrow;
 use crate::limits::CALL_MS_MAX;
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence, WindowLabel};
+use crate::window::Window;
 use crate::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Terms, Want};
 use crate::wire::holdings::RegionBudget;
-use crate::wire::stored::StoredEscrow;
 
 /// What stands for the requests behind one message while they wait, one a tenant.
 pub type Tickets = Vec<(String, Ticket)>;

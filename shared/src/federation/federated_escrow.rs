@@ -13,9 +13,9 @@ use crate::fairness::accounts::{AccountId, Accounts};
 use crate::fairness::ask::{Moment, Party, Standing};
 use crate::fairness::member::Keeping;
 use crate::fairness::share::{Rule, ShareTerms};
+use crate::fairness::weight::Weight;
 use crate::invalid::{Fault, Invalid, within};
 use crate::limits::{COST_MAX, ESCROW_ROUNDS_MAX, TENANTS_MAX};
-use crate::policy::weight::Weight;
 use crate::units::EpochMs;
 
 /// What a tenant has used in the open window.
@@ -91,7 +91,7 @@ impl FederatedEscrow {
     /// ```
     /// use weir_shared::federation::federated_escrow::FederatedEscrow;
     /// use weir_shared::federation::region_pool::RegionPool;
-    /// use weir_shared::policy::weight::Weight;
+    /// use weir_shared::fairness::weight::Weight;
     /// use weir_shared::units::EpochMs;
     /// let mut pool = RegionPool::new(12_345, 1_000).unwrap();
     /// let mut weur = FederatedEscrow::new("weur");

@@ -5,8 +5,8 @@
 //! before these by the share of it that the window still covers. Shares are rounded up: never more than the estimator
 //! admits is lent.
 
-use super::window::Window;
 use crate::units::EpochMs;
+use crate::window::Window;
 
 /// Units lent in earlier parts, newest first: one number for each of the window's `S` parts. Empty where windows do
 /// not roll.
@@ -36,7 +36,7 @@ impl History {
     ///
     /// ```
     /// use weir_shared::federation::history::History;
-    /// use weir_shared::federation::window::Window;
+    /// use weir_shared::window::Window;
     /// use weir_shared::units::{EpochMs, WindowLabel};
     /// // A minute in three parts: 30 units in the last, 10 before, 24 in the one that is half over.
     /// let history = History::of(vec![30, 10, 24]);
@@ -59,7 +59,7 @@ impl History {
     ///
     /// ```
     /// use weir_shared::federation::history::History;
-    /// use weir_shared::federation::window::Window;
+    /// use weir_shared::window::Window;
     /// use weir_shared::units::{EpochMs, WindowLabel};
     /// // 100 units two parts ago, of which one leaves each 200 ms in the part that has just begun.
     /// let history = History::of(vec![0, 0, 100]);

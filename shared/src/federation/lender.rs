@@ -14,11 +14,11 @@ use self::row::Row;
 use super::attribution::Attribution;
 use super::divide::{Claim, Divide};
 use super::message::Message;
-use super::window::Window;
 use crate::fairness::ask::Party;
 use crate::gather::gathered;
 use crate::limits::{CONTACT_MS_MIN, CONTACT_MS_PER_HOLDER, HOLDERS_MAX};
 use crate::units::{EpochMs, HolderId, WindowLabel};
+use crate::window::Window;
 use crate::wire::exchange::{AheadBody, Grant, Refusal, ReplyBody, VERSION, Want, WindowBody};
 
 /// A window's budget is lent in blocks of one part in this many: a crash strands at most one block of the window.

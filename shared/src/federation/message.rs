@@ -7,10 +7,10 @@ use super::pool_name::PoolName;
 use super::schedule::Schedule;
 use crate::fairness::ask::Party;
 use crate::fairness::share::{Rule, ShareTerms};
+use crate::fairness::weight::Weight;
 use crate::limits::{
     AHEAD_WINDOWS_MAX, COST_MAX, EXCHANGE_ENTRIES_MAX, JSON_INTEGER_MAX, TENANTS_MAX,
 };
-use crate::policy::weight::Weight;
 use crate::wire::exchange::{
     ExchangeBody, Refusal, ReplyBody, RuleBody, Seen, SharingBody, VERSION, Want, version_accepted,
 };

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::fairness::ask::{Above, AsOf, Party, Standing};
+use crate::fairness::weight::Weight;
 use crate::limits::{JSON_INTEGER_MAX, TENANT_DEPTH_MAX};
-use crate::policy::name::tenant_name;
-use crate::policy::weight::Weight;
+use crate::name::tenant_name;
 use crate::units::EpochMs;
 use crate::wire::exchange::{AboveBody, RankBody, Refusal};
 

@@ -12,14 +12,14 @@ use super::history::History;
 use super::lender::{AheadOffer, Lender, Offer};
 use super::message::{Message, share_terms};
 use super::schedule::Schedule;
-use super::window::Window;
 use crate::fairness::ask::Moment;
 use crate::fairness::share::Share;
+use crate::federation::handover::Handover;
+use crate::federation::stored::StoredPool;
 use crate::limits::{AHEAD_MS_MAX, AHEAD_WINDOWS_MAX};
-use crate::policy::handover::Handover;
 use crate::units::{EpochMs, WindowLabel};
+use crate::window::Window;
 use crate::wire::exchange::{Refusal, ReplyBody, Terms};
-use crate::wire::stored::StoredPool;
 use crate::wire::windows::ClosedWindow;
 
 /// Labels that a pool passes over when it does not know which were used: milliseconds of two years. An object can do

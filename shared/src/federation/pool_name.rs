@@ -5,7 +5,7 @@
 use std::fmt;
 
 use crate::invalid::Fault;
-use crate::policy::name::{label, tenant_name};
+use crate::name::{label, tenant_name};
 
 /// Stands between a limit's name and a key, and between a tenant and its key.
 const SEPARATOR: char = '\u{1}';

@@ -10,9 +10,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::fairness::weight::Weight;
 use crate::invalid::{Fault, Invalid, within};
 use crate::limits::{JSON_INTEGER_MAX, REGIONS_MAX, WEIGHT_SUM_MICROS_MAX, WINDOW_MS_MAX};
-use crate::policy::weight::Weight;
 use crate::units::EpochMs;
 use crate::wire::count::Count;
 use crate::wire::exchange::VERSION;

@@ -1,13 +1,13 @@
 //! How the windows of a pool follow each other: on multiples of their length, in the parts of a rolling window, or by
 //! the calendar.
 
-use super::window::Window;
 use crate::algorithms::calendar::{Period, Span, WEEK_STARTS_ON_DEFAULT, Zone};
 use crate::invalid::{Fault, Invalid, within};
 use crate::limits::{
     BUDGET_WINDOW_MS_MIN, GLOBAL_BUCKET_MS_MIN, GLOBAL_BUCKETS_MAX, WINDOW_MS_MAX,
 };
 use crate::units::{EpochMs, WindowLabel};
+use crate::window::Window;
 use crate::wire::exchange::{Cycle, PeriodBody, Terms};
 use crate::wire::policy::Cadence;
 

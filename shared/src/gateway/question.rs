@@ -9,7 +9,7 @@ use super::facts::Facts;
 use super::problem::Refusal;
 use crate::check::{Check, Item, Keys, Target};
 use crate::invalid::{Fault, Invalid};
-use crate::policy::name::tenant_name;
+use crate::name::tenant_name;
 use crate::policy::route::{KeySource, KeySources, Route, RouteTarget};
 
 /// A question, and what of it is settled afterwards.

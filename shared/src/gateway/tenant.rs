@@ -6,8 +6,8 @@ use super::address;
 use super::facts::Facts;
 use super::problem::Refusal;
 use crate::invalid::{Fault, Invalid};
+use crate::name::tenant_name;
 use crate::policy::Policy;
-use crate::policy::name::tenant_name;
 use crate::policy::route::{AbsentTenant, HeaderName, Jwt, Route, TenantFrom, TenantSource};
 
 /// What a request says of its tenant.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{Error, Expected, Unexpected};
 
-use crate::invalid::step;
+use super::pointer::step;
 
 /// What is wrong with a text, and where: the place in the text, and the pointer of the value.
 #[derive(PartialEq, Eq)]

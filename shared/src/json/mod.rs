@@ -5,6 +5,7 @@
 
 mod fault;
 mod key;
+pub mod pointer;
 mod reader;
 mod scan;
 

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::algorithms::composite::StateKey;
 use crate::algorithms::scale::ScaledReceipt;
 use crate::gather::gathered;
+use crate::limiting::messages::ReturnBody;
+use crate::limiting::stored::StoredHold;
 use crate::limits::{CALL_MS_MAX, HOLDS_MAX, RECENT_QUESTIONS_MAX};
 use crate::units::{EpochMs, OpId};
-use crate::wire::keys::ReturnBody;
-use crate::wire::stored::StoredHold;
 
 /// One charge that can be given back.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,109 +1,10 @@
 //! The keys of limits: how tenant and key make one, and which shard of a region keeps it.
 
-use serde::{Deserialize, Serialize};
-
 use crate::limits::KEY_SHARDS;
+use crate::name::SEPARATOR;
 use crate::overload::placement::{PlacementKey, Shape};
 use crate::units::HolderId;
-
-/// Stands between tenant and key, and before the owner in the key of what that owner has too many of: no name that a
-/// request brings contains a control character.
-pub const SEPARATOR: char = '\u{1}';
-
-/// The key under which a state is kept: the tenant alone where each has one and no key was given.
-///
-/// ```
-/// use weir_shared::limiting::key::full_key;
-/// assert_eq!(full_key(None, "203.0.113.9"), "203.0.113.9");
-/// assert_eq!(full_key(Some("acme"), "login"), "acme\u{1}login");
-/// assert_eq!(full_key(Some("acme"), ""), "acme");
-/// ```
-#[must_use]
-pub fn full_key(tenant: Option<&str>, key: &str) -> String {
-    match tenant {
-        Some(tenant) if key.is_empty() => tenant.to_owned(),
-        Some(tenant) => format!("{tenant}{SEPARATOR}{key}"),
-        None => key.to_owned(),
-    }
-}
-
-/// The name under which a meter's states are kept: no limit of the policy has it.
-///
-/// ```
-/// use weir_shared::limiting::key::meter_name;
-/// assert_eq!(meter_name("results"), "meter\u{1}results");
-/// ```
-#[must_use]
-pub fn meter_name(name: &str) -> String {
-    format!("meter{SEPARATOR}{name}")
-}
-
-/// The name under which a guard's states are kept: no limit of the policy has it.
-///
-/// ```
-/// use weir_shared::limiting::key::guard_name;
-/// assert_eq!(guard_name("queries"), "guard\u{1}queries");
-/// ```
-#[must_use]
-pub fn guard_name(name: &str) -> String {
-    format!("guard{SEPARATOR}{name}")
-}
-
-/// The secret by which shards are chosen: without it nobody can tell which keys lie together. As text 32 hexadecimal
-/// digits.
-///
-/// ```
-/// use weir_shared::limiting::key::ShardKey;
-/// let key = ShardKey::new([7; 16]);
-/// let text = serde_json::to_string(&key).unwrap();
-/// assert_eq!(text, format!("\"{}\"", "07".repeat(16)));
-/// assert_eq!(serde_json::from_str::<ShardKey>(&text).unwrap(), key);
-/// assert!(serde_json::from_str::<ShardKey>("\"07\"").is_err());
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct ShardKey([u8; 16]);
-
-impl ShardKey {
-    /// The secret that is these bytes, which have to be random.
-    #[must_use]
-    pub fn new(bytes: [u8; 16]) -> Self {
-        Self(bytes)
-    }
-}
-
-impl std::fmt::Debug for ShardKey {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("ShardKey")
-    }
-}
-
-impl From<ShardKey> for String {
-    fn from(key: ShardKey) -> Self {
-        format!("{:032x}", u128::from_be_bytes(key.0))
-    }
-}
-
-/// A text that is no [`ShardKey`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoShardKey;
-
-impl std::fmt::Display for NoShardKey {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("not 32 hexadecimal digits")
-    }
-}
-
-impl TryFrom<String> for ShardKey {
-    type Error = NoShardKey;
-
-    fn try_from(text: String) -> Result<Self, NoShardKey> {
-        let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let bytes = digits.then(|| u128::from_str_radix(&text, 16).ok());
-        let bytes = bytes.flatten().ok_or(NoShardKey)?;
-        Ok(Self(bytes.to_be_bytes()))
-    }
-}
+use crate::wire::shard_key::ShardKey;
 
 /// The shard that keeps a key: chosen by its tenant where each tenant has its own keys, else by the key, whatever the
 /// limit. So the keys of one tenant, and several limits on one key, lie together and are charged in one step.
@@ -111,7 +12,8 @@ impl TryFrom<String> for ShardKey {
 /// Without a secret, as in a deployment whose registry has none, anyone can tell which keys lie together.
 ///
 /// ```
-/// use weir_shared::limiting::key::{ShardKey, shard};
+/// use weir_shared::limiting::key::shard;
+/// use weir_shared::wire::shard_key::ShardKey;
 /// for secret in [None, Some(ShardKey::new([7; 16]))] {
 ///     assert_eq!(shard("acme\u{1}login", secret), shard("acme\u{1}search", secret));
 ///     assert_eq!(shard("acme\u{1}login", secret), shard("acme", secret));
@@ -129,7 +31,7 @@ pub fn shard(full_key: &str, secret: Option<ShardKey>) -> u32 {
 /// By SipHash-1-3: the first digit, in base [`KEY_SHARDS`], of the hash as a fraction of 1.
 fn keyed(part: &str, secret: ShardKey) -> u32 {
     let level = Shape::new(1, KEY_SHARDS as usize);
-    let cells = level.map(|level| PlacementKey::of(secret.0).place(part, level));
+    let cells = level.map(|level| PlacementKey::of(secret.bytes()).place(part, level));
     let cell = cells.and_then(|cells| cells.first().copied());
     cell.map_or(0, u32::from)
 }

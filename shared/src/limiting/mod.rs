@@ -4,6 +4,7 @@
 pub mod hold;
 pub mod key;
 pub mod line;
+pub mod messages;
 pub mod owner;
 mod reply;
 pub mod reservation;
@@ -15,6 +16,7 @@ pub mod shard;
 pub mod slot;
 mod slots;
 pub mod store;
+pub mod stored;
 pub mod tap;
 pub mod terms;
 pub mod verdict;

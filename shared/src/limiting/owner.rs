@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::key::SEPARATOR;
 use crate::access::grant::Principal;
+use crate::name::SEPARATOR;
 
 /// Who keeps keys, as a short text: a letter for its kind, a colon, and its name.
 ///

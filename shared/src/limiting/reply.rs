@@ -3,8 +3,8 @@
 use super::hold::Charge;
 use super::rows::Draft;
 use crate::algorithms::composite::{Group, Source, Verdict};
+use crate::limiting::messages::{AnsweredBody, DecideReply};
 use crate::wire::exchange::VERSION;
-use crate::wire::keys::{AnsweredBody, DecideReply};
 
 /// The answer to a question that was not taken.
 pub(super) fn nothing() -> DecideReply {

@@ -7,9 +7,9 @@ use super::rows::Put;
 use super::shard::Shard;
 use crate::algorithms::composite::StateKey;
 use crate::gather::gathered;
+use crate::limiting::messages::SettleKeysBody;
 use crate::limits::{RESERVATION_MS, RESET_DRAWS_MS, RESETS_MAX};
 use crate::units::EpochMs;
-use crate::wire::keys::SettleKeysBody;
 
 /// When keys were put back, as long as something from before may still come.
 #[derive(Debug, Clone, Default)]

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::owner::Account;
 use crate::algorithms::composite::StateKey;
 use crate::algorithms::scale::{Scaled, ScaledState};
+use crate::limiting::messages::SettledKeys;
+use crate::limiting::stored::StoredHold;
 use crate::units::{EpochMs, OpId};
-use crate::wire::keys::SettledKeys;
-use crate::wire::stored::StoredHold;
 
 /// The rows that a shard reads.
 pub trait Rows {

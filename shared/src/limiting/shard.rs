@@ -14,13 +14,14 @@ use crate::algorithms::scale::{Scaled, ScaledState};
 use crate::algorithms::state::rescaled_up;
 use crate::decision::Decision;
 use crate::invalid::Invalid;
+use crate::limiting::messages::{
+    AskedBody, DebtBody, DecideBody, DecideReply, DrawnBody, FinishBody, FinishReply, ReturnBody,
+    SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
+};
+use crate::limiting::stored::StoredHold;
 use crate::limits::{CALL_MS_MAX, HOLD_MS};
 use crate::units::{EpochMs, OpId};
-use crate::wire::keys::{
-    AskedBody, DebtBody, DecideBody, DecideReply, DrawnBody, FinishBody, FinishReply, LimitTerms,
-    ReturnBody, SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
-};
-use crate::wire::stored::StoredHold;
+use crate::wire::limit_terms::LimitTerms;
 
 /// A shard.
 #[derive(Debug, Clone, Default)]

@@ -7,8 +7,8 @@ use crate::algorithms::State;
 use crate::algorithms::composite::{Group, Source, StateKey};
 use crate::algorithms::scale::ScaledState;
 use crate::invalid::Invalid;
+use crate::limiting::messages::{DecideReply, GuardAction, GuardBody, GuardReply};
 use crate::units::EpochMs;
-use crate::wire::keys::{DecideReply, GuardAction, GuardBody, GuardReply};
 
 impl Shard {
     /// Renews or releases a slot of a guard.

@@ -12,7 +12,7 @@ use crate::invalid::{Fault, Invalid};
 use crate::limits::SHARD_RULES_MAX;
 use crate::policy::limit::{Rule, rule_of};
 use crate::units::Revision;
-use crate::wire::keys::{GuardTerms, LimitTerms, MeterTerms};
+use crate::wire::limit_terms::{GuardTerms, LimitTerms, MeterTerms};
 
 /// What keeps a key.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,7 +81,7 @@ fn of_limit(terms: &LimitTerms) -> Result<Machine, Invalid> {
 /// use weir_shared::limiting::terms::machine_of;
 /// use weir_shared::units::Revision;
 /// use weir_shared::wire::decimal::Decimal;
-/// use weir_shared::wire::keys::{LimitTerms, MeterTerms};
+/// use weir_shared::wire::limit_terms::{LimitTerms, MeterTerms};
 /// let meter = MeterTerms { per_sec: Decimal(100.0), burst_seconds: Decimal(1.0), max_debt_ms: 60_000 };
 /// let machine = machine_of(&LimitTerms::of_meter("results", Revision(7), meter)).unwrap();
 /// assert_eq!(machine.ceiling(), 6_100);

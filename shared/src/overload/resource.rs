@@ -8,8 +8,8 @@ use super::outbox::{Draft, Outbox};
 use super::placed::Placed;
 use super::placement::PlacementKey;
 use crate::clock::MonotonicClock;
+use crate::fairness::weight::Weight;
 use crate::limits::OVERLOAD_IDLE_MS;
-use crate::policy::weight::Weight;
 use crate::units::{EpochMs, Incarnation, Revision};
 use crate::wire::overload::{ShareBody, ShareReply, Steering};
 
@@ -51,7 +51,7 @@ pub struct Verdict {
 /// ```
 /// use weir_shared::overload::config::Config;
 /// use weir_shared::overload::resource::{Client, Outcome, Resource};
-/// use weir_shared::policy::weight::Weight;
+/// use weir_shared::fairness::weight::Weight;
 /// use weir_shared::units::{EpochMs, Revision};
 /// let now = EpochMs(1_700_000_000_000);
 /// let mut origin = Resource::new(&Config::default(), Revision(1), &[7; 32], "origin", now);

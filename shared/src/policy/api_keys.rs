@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::count;
-use crate::invalid::{Fault, Invalid, step};
+use crate::invalid::{Fault, Invalid};
+use crate::json::pointer::step;
 use crate::limits::{API_KEY_BYTES_MAX, API_KEYS_MAX};
-use crate::policy::name::tenant_name;
+use crate::name::tenant_name;
 
 /// Tenants by the SHA-256 of their key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! A validated budget.
 
-use super::weight::Weight;
 use super::{between, bounded, required, served};
+use crate::fairness::weight::Weight;
 use crate::federation::partition;
 use crate::invalid::Invalid;
 use crate::limits::{BUDGET_WINDOW_MS_MIN, JSON_INTEGER_MAX, STANDING_WINDOWS, WINDOW_MS_MAX};
@@ -50,7 +50,7 @@ impl Budget {
     /// ```
     /// use weir_shared::invalid::read_json;
     /// use weir_shared::policy::budget::Budget;
-    /// use weir_shared::policy::weight::Weight;
+    /// use weir_shared::fairness::weight::Weight;
     /// use weir_shared::units::Revision;
     /// use weir_shared::wire::exchange::RuleBody;
     /// let text = br#"{"limit":300,"window_ms":1000,"sharing":"weighted_fair_escrow","scope":"global",

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use super::count;
 use super::fields::only_own;
 use super::limit::{Limit, Rule, rule_of};
-use super::name::label;
-use super::weight::Weight;
 use crate::algorithms::composite::Mode;
 use crate::algorithms::rational::gcd;
-use crate::invalid::{Fault, Invalid, step};
+use crate::fairness::weight::Weight;
+use crate::invalid::{Fault, Invalid};
+use crate::json::pointer::step;
 use crate::limits::{COMPOSITE_DIMENSIONS_MAX, WEIGHT_DECIMALS_MAX};
+use crate::name::label;
 use crate::wire::policy::{DimensionBody, LimitBody};
 
 /// A limit that is made of others.

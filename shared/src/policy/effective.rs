@@ -11,9 +11,9 @@ use super::overridden::{merged, scale_of};
 use super::overrides::{Override, Overrides};
 use super::tenant::Resolved;
 use crate::fairness::ask::Party;
-use crate::limiting::key::full_key;
+use crate::name::full_key;
 use crate::units::{EpochMs, Revision};
-use crate::wire::keys::LimitTerms;
+use crate::wire::limit_terms::LimitTerms;
 use crate::wire::policy::LimitBody;
 
 impl Policy {

@@ -4,7 +4,7 @@ use super::meter::shared_scope;
 use crate::algorithms::guard::Guard as Slots;
 use crate::invalid::Invalid;
 use crate::wire::amount::AmountBody;
-use crate::wire::keys::GuardTerms;
+use crate::wire::limit_terms::GuardTerms;
 use crate::wire::metering::GuardBody;
 use crate::wire::overrides::GuardOverrideBody;
 use crate::wire::policy::{OnUnavailable, Scope};

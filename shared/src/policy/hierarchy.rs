@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::invalid::{Fault, Invalid, step};
+use crate::invalid::{Fault, Invalid};
+use crate::json::pointer::step;
 use crate::limits::TENANT_DEPTH_MAX;
 
 /// The names from `name` upwards, itself included. Endless where a tenant is above itself.

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Policy;
 use super::budget::Budget;
-use super::weight::Weight;
 use crate::fairness::ask::{Above, Party, Standing};
 use crate::fairness::max_min::{allocate, guarantees};
+use crate::fairness::weight::Weight;
 use crate::units::{EpochMs, Revision};
 use crate::wire::exchange::RuleBody;
 

@@ -3,10 +3,10 @@
 use super::algorithm::{Machine, machine};
 pub use super::composite::{Composite, Dimension};
 use super::fields::only_own;
-use super::weight::{ONE, Weight};
 use super::{between, global, required};
 use crate::algorithms::leaky_bucket::LeakyBucket;
 use crate::algorithms::scale::Scaled;
+use crate::fairness::weight::{ONE, Weight};
 use crate::invalid::{Fault, Invalid};
 use crate::wire::policy::{Algorithm, LimitBody, OnUnavailable, Scope};
 
@@ -78,7 +78,7 @@ impl Single {
     /// ```
     /// use weir_shared::invalid::read_json;
     /// use weir_shared::policy::limit::{Rule, rule_of};
-    /// use weir_shared::policy::weight::Weight;
+    /// use weir_shared::fairness::weight::Weight;
     /// let text = br#"{"algorithm":"gcra","limit":10,"period_ms":1000,"scope":"region"}"#;
     /// // Counted in tenths, a unit is 10, and 3 units at the weight 2.5 are 75.
     /// let Rule::Single(single) = rule_of(&read_json(text).unwrap(), 10).unwrap() else { panic!() };

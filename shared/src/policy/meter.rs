@@ -6,7 +6,7 @@ use crate::algorithms::rational::Rational;
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{BURST_SECONDS_MAX, DEBT_MS_MAX, DECIMALS_MAX};
 use crate::wire::decimal::Decimal;
-use crate::wire::keys::MeterTerms;
+use crate::wire::limit_terms::MeterTerms;
 use crate::wire::metering::{MeterBody, RateBody};
 use crate::wire::overrides::MeterOverrideBody;
 use crate::wire::policy::{OnUnavailable, Scope};

@@ -4,6 +4,7 @@ mod algorithm;
 pub mod api_keys;
 pub mod budget;
 pub mod composite;
+pub mod doors;
 pub mod effective;
 mod fields;
 mod global;
@@ -13,7 +14,6 @@ mod hierarchy;
 pub mod ideal;
 pub mod limit;
 pub mod meter;
-pub mod name;
 pub mod network;
 mod origin;
 mod overridden;
@@ -24,16 +24,18 @@ pub mod region;
 pub mod route;
 mod served;
 pub mod tenant;
-pub mod weight;
 
 use std::collections::BTreeMap;
 
+use crate::fairness::weight::Weight;
 use crate::federation::pool_name::PoolName;
-use crate::invalid::{Fault, Invalid, step};
+use crate::invalid::{Fault, Invalid};
+use crate::json::pointer::step;
 use crate::limits::{
     OVERLOAD_RESOURCES_MAX, POLICY_ENTRIES_MAX, POLICY_TENANTS_MAX, REGIONS_MAX, TENANTS_MAX,
     TRUSTED_PROXIES_MAX,
 };
+use crate::name::{label, tenant_name};
 use crate::overload::config::Config as Overload;
 use crate::units::Revision;
 use crate::wire::exchange::Terms;
@@ -43,11 +45,9 @@ use budget::Budget;
 use guard::Guard;
 use limit::Limit;
 use meter::Meter;
-use name::{label, tenant_name};
 use network::Cidr;
 use route::{Route, Unrouted};
 use tenant::Tiers;
-use weight::Weight;
 
 /// A validated policy.
 ///
@@ -93,7 +93,7 @@ pub struct Policy {
     pub unrouted: Unrouted,
     /// Networks of proxies whose word on where a request comes from is taken.
     pub trusted_proxies: Vec<Cidr>,
-    /// Whether origins may be inside of a network ([`crate::access::doors`]).
+    /// Whether origins may be inside of a network ([`crate::policy::doors`]).
     pub allow_private_origins: bool,
     /// Whose an API key is.
     pub api_keys: ApiKeys,

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::weight::Weight;
 use super::{between, count};
+use crate::fairness::weight::Weight;
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{JSON_INTEGER_MAX, OVERRIDES_MAX};
 use crate::units::EpochMs;
@@ -146,7 +146,7 @@ fn read(index: usize, body: &OverrideBody) -> Result<Override, Invalid> {
     }
     let mut budgets = BTreeMap::new();
     for (name, body) in &body.budgets {
-        let at = format!("/budgets{}", crate::invalid::step(name));
+        let at = format!("/budgets{}", crate::json::pointer::step(name));
         let claim = claim(body).map_err(|refused| refused.under(&at))?;
         budgets.insert(name.clone(), claim);
     }

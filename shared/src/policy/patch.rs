@@ -1,8 +1,9 @@
 //! Changes of one tenant within a whole document.
 
 use super::Policy;
-use super::name::tenant_name;
-use crate::invalid::{Invalid, step};
+use crate::invalid::Invalid;
+use crate::json::pointer::step;
+use crate::name::tenant_name;
 use crate::wire::policy::PolicyDocument;
 use crate::wire::tenant::TenantPatch;
 

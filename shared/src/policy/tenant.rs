@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::name::tenant_name;
 use super::overrides::{Claim, Overrides, amount, weight};
-use super::weight::Weight;
 use super::{count, entries, hierarchy};
 use crate::fairness::ask::{Above, AsOf, Party, Standing};
-use crate::invalid::{Fault, Invalid, step};
+use crate::fairness::weight::Weight;
+use crate::invalid::{Fault, Invalid};
+use crate::json::pointer::step;
 use crate::limits::{POLICY_ENTRIES_MAX, TENANT_DEPTH_MAX, WEIGHTS_MAX};
+use crate::name::tenant_name;
 use crate::units::{EpochMs, Revision};
 use crate::wire::amount::AmountBody;
 use crate::wire::policy::{PolicyDocument, TenantBody, TierBody};

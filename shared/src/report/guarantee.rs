@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::fairness::weight::Weight;
+use crate::name::tenant_name;
 use crate::policy::Policy;
-use crate::policy::name::tenant_name;
-use crate::policy::weight::Weight;
 use crate::units::{EpochMs, Revision};
 use crate::wire::policy::Sharing;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::limits::PREVIEW_TENANTS_MAX;
-use crate::policy::name::tenant_name;
+use crate::name::tenant_name;
 use crate::policy::preview::{Recorded, RecordedInterval, RecordedTenant, RecordedWindow};
 use crate::units::EpochMs;
 use crate::wire::accounting::{Counters, TenantCounters};

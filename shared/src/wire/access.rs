@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::access::role::Role;
 use crate::units::{EpochMs, Revision};
+use crate::wire::role::Role;
 
 /// Who may use a deployment: travels and is kept as the policy is.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

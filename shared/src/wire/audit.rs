@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::access::grant::Principal;
-use crate::access::role::Role;
+use crate::wire::role::Role;
 
 /// Who changes something.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,17 +28,6 @@ impl Author {
         Self {
             actor: actor.to_owned(),
             ..Self::default()
-        }
-    }
-}
-
-impl From<&Principal> for Author {
-    fn from(by: &Principal) -> Self {
-        Self {
-            actor: by.actor.clone(),
-            token: by.token.clone(),
-            role: Some(by.role),
-            why: None,
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
+use weir_shared::federation::stored::StoredPool;
 use weir_shared::wire::exchange::ExchangeBody;
-use weir_shared::wire::stored::{StoredPool, read_row};
+use weir_shared::wire::stored::read_row;
 
 use super::around::Around;
 use super::broken::Broken;

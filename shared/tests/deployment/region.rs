@@ -3,9 +3,10 @@
 use weir_shared::federation::escrow::{Escrow, Tickets};
 use weir_shared::federation::holder::Outlook;
 use weir_shared::federation::message::Message;
+use weir_shared::federation::stored::StoredEscrow;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Sequence};
 use weir_shared::wire::exchange::{ExchangeBody, Refusal, Seen};
-use weir_shared::wire::stored::{StoredEscrow, read_row};
+use weir_shared::wire::stored::read_row;
 
 use super::around::Around;
 use super::broken::Broken;

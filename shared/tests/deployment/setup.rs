@@ -1,7 +1,7 @@
 //! The deployments that are explored.
 
 use weir_shared::fairness::ask::{AsOf, Party, Standing};
-use weir_shared::policy::weight::Weight;
+use weir_shared::fairness::weight::Weight;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::exchange::{RuleBody, SharingBody, Terms};
 

@@ -7,10 +7,10 @@ use weir_shared::federation::escrow::{Escrow, Tickets};
 use weir_shared::federation::holder::{Holder, Outlook};
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
+use weir_shared::federation::stored::{StoredEscrow, StoredPool};
 use weir_shared::federation::waiting::Need;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision, WindowLabel};
 use weir_shared::wire::exchange::{Cycle, ExchangeBody, Refusal, ReplyBody, Terms};
-use weir_shared::wire::stored::{StoredEscrow, StoredPool};
 
 use crate::digest::START_MS;
 use crate::digest::log::Log;

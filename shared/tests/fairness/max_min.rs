@@ -1,9 +1,8 @@
-//! The batch allocation and the streaming level.
+//! The batch allocation.
 
 use proptest::prelude::*;
-use weir_shared::fairness::level::{Level, Need};
 use weir_shared::fairness::max_min::{allocate, guarantees};
-use weir_shared::policy::weight::Weight;
+use weir_shared::fairness::weight::Weight;
 
 use super::world::{Numbers, weight};
 
@@ -67,34 +66,6 @@ proptest! {
             prop_assert!(given[index] + ahead >= least, "{index}: {given:?}, {guaranteed:?}");
         }
     }
-
-    #[test]
-    fn the_level_is_where_all_have_the_limit_together(
-        tenants in prop::collection::vec((1..=20_u64, 0..=100_u64, 0..=100_u64), 1..20),
-        limit in 0..=3_000_u64,
-    ) {
-        let mut level = Level::default();
-        for (index, (micros, used, more)) in tenants.iter().enumerate() {
-            // Set twice: the first is forgotten.
-            level.set(index, Need { weight: weight(7), used: 3, cap: 50 });
-            level.set(index, Need { weight: weight(*micros), used: *used, cap: used + more });
-        }
-        level.set(usize::MAX, Need { weight: weight(5), used: 9, cap: 900 });
-        level.remove(&usize::MAX);
-        let caps: u64 = tenants.iter().map(|(_, used, more)| used + more).sum();
-        let used: u64 = tenants.iter().map(|(_, used, _)| used).sum();
-        let Some(at) = level.at(limit) else {
-            prop_assert!(caps < limit);
-            return Ok(());
-        };
-        prop_assert!(caps >= limit);
-        // In parts of a unit of `at.weight`, so that the sum is exact.
-        let sum: u128 = tenants.iter().map(|(micros, used, more)| {
-            let parts = |units: u64| u128::from(units) * at.weight;
-            (u128::from(*micros) * at.units).clamp(parts(*used), parts(used + more))
-        }).sum();
-        prop_assert_eq!(sum, u128::from(limit.max(used)) * at.weight);
-    }
 }
 
 fn crowd(tenants: u64) -> (Vec<u64>, Vec<Weight>, u64) {
@@ -129,29 +100,5 @@ fn ten_thousand_tenants_are_allocated_at_once() {
         let last =
             u128::from(given[index].saturating_sub(1)) * u128::from(weights[lowest].micros());
         assert!(last <= u128::from(given[lowest]) * u128::from(weights[index].micros()));
-    }
-}
-
-#[test]
-fn the_level_costs_a_way_down_a_tree() {
-    for tenants in [100, 10_000, 100_000] {
-        let (demands, weights, limit) = crowd(tenants);
-        let mut level = Level::default();
-        for (index, (demand, weight)) in demands.iter().zip(weights).enumerate() {
-            let need = Need {
-                weight,
-                used: demand / 3,
-                cap: *demand,
-            };
-            level.set(index, need);
-        }
-        let before = level.operations();
-        assert!(level.at(limit).is_some());
-        let steps = level.operations() - before;
-        let height = (1.45 * (2.0 * tenants as f64).log2()).ceil() as u64;
-        assert!(
-            steps <= height,
-            "{tenants} tenants: {steps} steps, at most {height}"
-        );
     }
 }

@@ -2,7 +2,7 @@
 
 use weir_shared::fairness::ask::{Above, Ask, Moment, Party, Standing};
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
-use weir_shared::policy::weight::Weight;
+use weir_shared::fairness::weight::Weight;
 
 pub fn weight(micros: u64) -> Weight {
     Weight::from_micros(micros).expect("a weight in bounds")

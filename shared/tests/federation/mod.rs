@@ -11,10 +11,10 @@ use weir_shared::federation::escrow::{Escrow, Tickets};
 use weir_shared::federation::holder::{Holder, Outlook};
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
+use weir_shared::federation::stored::{StoredEscrow, StoredPool};
 use weir_shared::federation::waiting::Need;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
 use weir_shared::wire::exchange::{ExchangeBody, ReplyBody, Terms};
-use weir_shared::wire::stored::{StoredEscrow, StoredPool};
 
 pub(crate) fn terms(limit: u64) -> Terms {
     Terms {

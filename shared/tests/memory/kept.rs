@@ -11,12 +11,12 @@ use weir_shared::accounting::pending::{InWindow, Pending};
 use weir_shared::decision::Reason;
 use weir_shared::fairness::ask::Party;
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
+use weir_shared::fairness::weight::Weight;
 use weir_shared::federation::attribution::Attribution;
 use weir_shared::federation::purse::Purse;
 use weir_shared::limits::{
     LEDGER_TENANTS_MAX, LENDER_ACCOUNTS_MAX, POLICY_TENANTS_MAX, PURSES_MAX, TENANTS_MAX,
 };
-use weir_shared::policy::weight::Weight;
 use weir_shared::units::{EpochMs, HolderId, WindowLabel};
 use weir_shared::wire::accounting::Counters;
 

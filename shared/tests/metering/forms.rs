@@ -6,14 +6,13 @@ use weir_shared::algorithms::deficit_bucket::DeficitBucket;
 use weir_shared::algorithms::guard::Guard;
 use weir_shared::algorithms::scale::ScaledReceipt;
 use weir_shared::algorithms::{Algorithm, State};
+use weir_shared::limiting::messages::{AskedBody, GuardAction, GuardBody, GuardReply};
 use weir_shared::limiting::owner::Account;
 use weir_shared::units::Revision;
 use weir_shared::wire::accounting::InFlight;
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::exchange::VERSION;
-use weir_shared::wire::keys::{
-    AskedBody, GuardAction, GuardBody, GuardReply, GuardTerms, LimitTerms, MeterTerms,
-};
+use weir_shared::wire::limit_terms::{GuardTerms, LimitTerms, MeterTerms};
 
 use super::START;
 use crate::wire::pinned::is_written_as;

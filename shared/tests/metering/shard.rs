@@ -1,17 +1,18 @@
 //! Meters and guards at a shard: one question charges several or none, and what is lost lapses.
 
 use weir_shared::algorithms::composite::Mode;
-use weir_shared::limiting::key::{guard_name, meter_name};
+use weir_shared::limiting::messages::{
+    AskedBody, DebtBody, DecideBody, DecideReply, DecidedBody, FinishBody, GroupBody, GuardAction,
+    GuardBody, GuardReply, ReturnBody, SettleKeysBody,
+};
 use weir_shared::limiting::owner::Account;
 use weir_shared::limits::HOLD_MS;
+use weir_shared::name::{guard_name, meter_name};
 use weir_shared::units::{EpochMs, OpId, Revision};
 use weir_shared::wire::check::Reason;
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::exchange::VERSION;
-use weir_shared::wire::keys::{
-    AskedBody, DebtBody, DecideBody, DecideReply, DecidedBody, FinishBody, GroupBody, GuardAction,
-    GuardBody, GuardReply, GuardTerms, LimitTerms, MeterTerms, ReturnBody, SettleKeysBody,
-};
+use weir_shared::wire::limit_terms::{GuardTerms, LimitTerms, MeterTerms};
 
 use super::START;
 use crate::shard::store::{Store, key};
@@ -107,10 +108,8 @@ fn slotted(store: &mut Store, slot: u64, action: GuardAction, now: EpochMs) -> G
 }
 
 fn drawn(reply: &DecideReply) -> u64 {
-    reply.groups[0][0]
-        .drawn
-        .as_ref()
-        .map_or(0, |drawn| drawn.units)
+    let drawn = reply.groups[0][0].drawn.as_ref();
+    drawn.map_or(0, |drawn| drawn.units)
 }
 
 #[test]
@@ -148,11 +147,8 @@ fn the_same_meter_twice_in_one_message_is_decided_for_the_sum() {
     assert!(!above.admitted, "6,102 are above 6,100");
     assert_eq!(above.groups[1][0].decision.reason, Reason::Never);
     assert_eq!(above.groups[1][0].decision.limit, 6_100);
-    assert_eq!(
-        look(&mut store, &meter_terms("m"), START).remaining,
-        100,
-        "nothing is charged"
-    );
+    let left = look(&mut store, &meter_terms("m"), START).remaining;
+    assert_eq!(left, 100, "nothing is charged");
     assert!(store.decide(&twice(2, 3_050), START).admitted);
     let wait_ms = look(&mut store, &meter_terms("m"), START).retry_after_ms;
     assert_eq!(

@@ -2,15 +2,14 @@
 
 use weir_shared::algorithms::composite::Mode;
 use weir_shared::decision::Decision;
-use weir_shared::limiting::key::meter_name;
+use weir_shared::limiting::messages::{AskedBody, DecideBody, GroupBody, ReturnBody};
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::tap::{Draw, Look, Tap};
+use weir_shared::name::meter_name;
 use weir_shared::units::{EpochMs, OpId, Revision};
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::exchange::VERSION;
-use weir_shared::wire::keys::{
-    AskedBody, DecideBody, GroupBody, LimitTerms, MeterTerms, ReturnBody,
-};
+use weir_shared::wire::limit_terms::{LimitTerms, MeterTerms};
 
 use super::START;
 use crate::shard::store::Store;

@@ -4,9 +4,9 @@ mod fair_rate;
 mod forms;
 mod sharing;
 
+use weir_shared::fairness::weight::Weight;
 use weir_shared::overload::config::Config;
 use weir_shared::overload::resource::{Client, Outcome, Resource};
-use weir_shared::policy::weight::Weight;
 use weir_shared::units::{EpochMs, Revision};
 
 /// Shortly after a rotation of the default configuration.

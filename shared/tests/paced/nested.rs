@@ -2,7 +2,7 @@
 
 use weir_shared::fairness::ask::{Above, Ask, Moment, Party};
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
-use weir_shared::policy::weight::Weight;
+use weir_shared::fairness::weight::Weight;
 
 const LIMIT: u64 = 200;
 const WINDOW_MS: u64 = 1_000;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use weir_shared::fairness::ask::Ask;
 use weir_shared::fairness::max_min::allocate;
 use weir_shared::fairness::paced::Paced;
-use weir_shared::policy::weight::Weight;
+use weir_shared::fairness::weight::Weight;
 
 use super::world::{Budget, Habit, one, paced, standing};
 

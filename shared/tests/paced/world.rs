@@ -4,7 +4,7 @@ use weir_shared::fairness::ask::{Ask, Moment, Party, Room, Standing};
 use weir_shared::fairness::paced::Paced;
 use weir_shared::fairness::pinned::Pinned;
 use weir_shared::fairness::share::{Rule, ShareTerms};
-use weir_shared::policy::weight::Weight;
+use weir_shared::fairness::weight::Weight;
 
 /// A rule under test. The pinned one is the control.
 pub trait Sharing {

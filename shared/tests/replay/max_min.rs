@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use weir_shared::fairness::max_min::{allocate, guarantees};
-use weir_shared::policy::weight::Weight;
+use weir_shared::fairness::weight::Weight;
 use weir_shared::units::EpochMs;
 
 use super::Replay;

@@ -9,9 +9,9 @@ use weir_shared::algorithms::composite::{
 use weir_shared::algorithms::rational::Rational;
 use weir_shared::algorithms::scale::ScaledState;
 use weir_shared::decision::Decision;
+use weir_shared::fairness::weight::Weight;
 use weir_shared::limits::{COST_MAX, WEIGHT_DECIMALS_MAX, WEIGHT_MAX};
 use weir_shared::policy::limit::Single;
-use weir_shared::policy::weight::Weight;
 use weir_shared::units::EpochMs;
 
 use super::Replay;

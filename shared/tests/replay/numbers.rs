@@ -1,8 +1,8 @@
 //! Numbers of the vectors as those of Weir, and answers compared by value.
 
 use serde_json::{Map, Value};
+use weir_shared::fairness::weight::Weight;
 use weir_shared::invalid::{Fault, Invalid};
-use weir_shared::policy::weight::Weight;
 use weir_shared::units::EpochMs;
 
 use super::line::whole;

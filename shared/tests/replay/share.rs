@@ -7,8 +7,8 @@ use weir_shared::decision::{Decision, Retry};
 use weir_shared::fairness::ask::{Party, Standing};
 use weir_shared::fairness::local::{LocalBudget, LocalTerms};
 use weir_shared::fairness::share::{Rule, ShareTerms};
+use weir_shared::fairness::weight::Weight;
 use weir_shared::limits::{JSON_INTEGER_MAX, TENANTS_MAX};
-use weir_shared::policy::weight::Weight;
 use weir_shared::units::EpochMs;
 
 use super::Replay;

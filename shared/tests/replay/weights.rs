@@ -1,7 +1,7 @@
 //! Weights of the vectors as weights of Weir, exactly.
 
 use serde_json::Value;
-use weir_shared::policy::weight::Weight;
+use weir_shared::fairness::weight::Weight;
 
 use super::report::Why;
 

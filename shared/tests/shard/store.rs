@@ -5,19 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use weir_shared::algorithms::composite::{Mode, StateKey};
 use weir_shared::algorithms::scale::ScaledState;
 use weir_shared::invalid::Invalid;
+use weir_shared::limiting::messages::{
+    AskedBody, DecideBody, DecideReply, FinishBody, FinishReply, GroupBody, GuardBody, GuardReply,
+    SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
+};
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::room::{Bounds, Room, Size};
 use weir_shared::limiting::rows::{Put, Row, Rows};
 use weir_shared::limiting::shard::Shard;
+use weir_shared::limiting::stored::StoredHold;
 use weir_shared::units::{EpochMs, OpId, Revision};
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::exchange::VERSION;
-use weir_shared::wire::keys::{
-    AskedBody, DecideBody, DecideReply, FinishBody, FinishReply, GroupBody, GuardBody, GuardReply,
-    LimitTerms, SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
-};
+use weir_shared::wire::limit_terms::LimitTerms;
 use weir_shared::wire::policy::{Algorithm, LimitBody, Scope};
-use weir_shared::wire::stored::StoredHold;
 
 #[derive(Default)]
 pub struct Store {

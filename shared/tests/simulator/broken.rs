@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use weir_shared::federation::stored::StoredPool;
 use weir_shared::units::WindowLabel;
 use weir_shared::wire::exchange::{ExchangeBody, Grant, ReplyBody};
-use weir_shared::wire::stored::StoredPool;
 
 use super::World;
 

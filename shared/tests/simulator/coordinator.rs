@@ -2,10 +2,11 @@
 
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
-use weir_shared::federation::window::Window;
+use weir_shared::federation::stored::StoredPool;
 use weir_shared::units::{EpochMs, WindowLabel};
+use weir_shared::window::Window;
 use weir_shared::wire::exchange::{ExchangeBody, Terms};
-use weir_shared::wire::stored::{StoredPool, read_row};
+use weir_shared::wire::stored::read_row;
 
 use super::World;
 use super::broken::Broken;

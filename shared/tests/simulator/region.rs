@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use weir_shared::federation::escrow::{Escrow, Tickets};
 use weir_shared::federation::holder::Outlook;
 use weir_shared::federation::message::Message;
+use weir_shared::federation::stored::StoredEscrow;
 use weir_shared::limits::COORDINATOR_CALL_MS_MAX;
 use weir_shared::units::{HolderId, Incarnation, Sequence};
 use weir_shared::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Seen};
-use weir_shared::wire::stored::{StoredEscrow, read_row};
+use weir_shared::wire::stored::read_row;
 
 use super::World;
 use super::broken::Broken;

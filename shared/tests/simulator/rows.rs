@@ -1,8 +1,8 @@
 //! What rows say, and what they must cover.
 
-use weir_shared::federation::window::Window;
+use weir_shared::federation::stored::{StoredEscrow, StoredPool};
 use weir_shared::units::WindowLabel;
-use weir_shared::wire::stored::{StoredEscrow, StoredPool};
+use weir_shared::window::Window;
 
 use super::truth::{Truth, Violation};
 

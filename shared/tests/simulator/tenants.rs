@@ -1,7 +1,7 @@
 //! Tenants that share a pool: their claims, their costs, and how often they ask.
 
 use weir_shared::fairness::ask::{Above, AsOf, Party, Standing};
-use weir_shared::policy::weight::Weight;
+use weir_shared::fairness::weight::Weight;
 use weir_shared::wire::exchange::{RuleBody, SharingBody};
 
 use crate::random::Random;

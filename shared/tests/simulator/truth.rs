@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use weir_shared::federation::window::Window;
 use weir_shared::units::WindowLabel;
+use weir_shared::window::Window;
 use weir_shared::wire::exchange::Terms;
 
 use super::isolate::Ask;

@@ -31,8 +31,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use weir_shared::limiting::key::{ShardKey, shard};
+use weir_shared::limiting::key::shard;
 use weir_shared::wire::check::DecisionBody;
+use weir_shared::wire::shard_key::ShardKey;
 use weir_tests::calls::charge;
 use weir_tests::client::Client;
 use weir_tests::clock::now;

@@ -4,12 +4,12 @@
 use reqwest::Method;
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use weir_shared::access::role::Role;
 use weir_shared::limits::{
     HOLDERS_ISOLATE_MAX, ISOLATE_KEYS_MAX, KEY_SHARDS, OWNER_PART, TENANT_KEYS_MAX,
 };
 use weir_shared::wire::access::TokenRequest;
 use weir_shared::wire::check::Reason;
+use weir_shared::wire::role::Role;
 use weir_tests::calls::charge;
 use weir_tests::client::Client;
 use weir_tests::clock::now;

@@ -1,8 +1,8 @@
 //! What is refused, and where the fault is.
 
 use serde_json::{Value, json};
-use weir_shared::access::role::Role;
 use weir_shared::wire::access::TokenRequest;
+use weir_shared::wire::role::Role;
 use weir_tests::client::Client;
 use weir_tests::fixtures::with;
 use weir_tests::workerd::Setup;

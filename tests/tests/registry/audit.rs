@@ -3,13 +3,13 @@
 use reqwest::Method;
 use rusqlite::params;
 use serde_json::{Value, json};
-use weir_shared::access::role::Role;
 use weir_shared::audit::chain::append;
 use weir_shared::audit::draft::Draft;
 use weir_shared::audit::export;
 use weir_shared::limits::{AUDIT_PRUNE, AUDIT_RECORDS_MAX};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::audit::{AuditHead, Author, Outcome};
+use weir_shared::wire::role::Role;
 use weir_tests::clock::epoch_ms;
 use weir_tests::fixtures::with;
 use weir_tests::storage::objects;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::json;
-use weir_shared::access::role::Role;
 use weir_shared::limits::{POLICY_POLL_MS, TOKENS_MAX};
+use weir_shared::wire::role::Role;
 use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::storage::objects;

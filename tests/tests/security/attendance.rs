@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::json;
-use weir_shared::access::role::Role;
 use weir_shared::limits::{LIVE_SOCKETS_A_HOLDER_MAX, SESSION_MS};
+use weir_shared::wire::role::Role;
 use weir_tests::client::{Client, Credential};
 use weir_tests::fixtures::BUDGET;
 use weir_tests::socket::Socket;

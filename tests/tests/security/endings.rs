@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use weir_shared::access::role::Role;
+use weir_shared::wire::role::Role;
 use weir_tests::client::{Client, Credential};
 use weir_tests::fixtures::BUDGET;
 use weir_tests::witness::{Fault, Witness};

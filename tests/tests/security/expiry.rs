@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weir_shared::access::role::Role;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::access::TokenRequest;
+use weir_shared::wire::role::Role;
 use weir_tests::clock::epoch_ms;
 use weir_tests::workerd::Setup;
 

@@ -1,6 +1,6 @@
 //! The live socket is opened by pages of Weir's own address only.
 
-use weir_shared::access::role::Role;
+use weir_shared::wire::role::Role;
 use weir_tests::client::{Client, session_cookie};
 
 use crate::security::{employ, one_isolate, request};

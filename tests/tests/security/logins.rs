@@ -8,7 +8,7 @@ use weir_tests::client::Client;
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{Setup, TOKEN};
 
-use weir_shared::access::role::Role;
+use weir_shared::wire::role::Role;
 
 use crate::security::{POLICY, SESSION, employ, request};
 

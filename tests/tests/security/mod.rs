@@ -21,8 +21,8 @@ mod tokens;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weir_shared::access::role::Role;
 use weir_shared::wire::access::{TokenReply, TokenRequest};
+use weir_shared::wire::role::Role;
 use weir_tests::client::Client;
 use weir_tests::clock;
 use weir_tests::fixtures::{self, with};

@@ -1,7 +1,7 @@
 //! A tenant's token is for that tenant, a service's for those whose names begin as it is told.
 
 use serde_json::{Value, json};
-use weir_shared::access::role::Role;
+use weir_shared::wire::role::Role;
 use weir_tests::client::Client;
 use weir_tests::fixtures::{BUDGET, LIMIT};
 use weir_tests::workerd::{Setup, Workerd};

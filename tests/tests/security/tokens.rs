@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use weir_shared::access::role::Role;
 use weir_shared::wire::access::TokenReply;
+use weir_shared::wire::role::Role;
 use weir_tests::client::{Client, Credential, session_cookie};
 use weir_tests::clock;
 use weir_tests::fixtures::{BUDGET, LIMIT};

@@ -2,20 +2,20 @@
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use weir_shared::access::role::Role;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::access::TokenReply;
+use weir_shared::wire::role::Role;
 
 use crate::access::draft::{DraftFault, EXPIRIES, TokenDraft};
 use crate::access::roles::purpose;
 use crate::access::row::is_bootstrap;
 use crate::api::Client;
 use crate::api::error::ApiError;
-use crate::app::Console;
 use crate::clock::now_ms;
 use crate::components::dialog::Dialog;
 use crate::components::field::{SelectField, TextField};
 use crate::components::notice::{Notice, Severity};
+use crate::context::Console;
 
 /// The dialog.
 #[component]

@@ -10,11 +10,11 @@ use super::Ask;
 use crate::access::query::{AccessQuery, Sort};
 use crate::access::row::{empty, is_own, revoking as revoking_words, scope};
 use crate::api::Client;
-use crate::app::Console;
 use crate::components::dialog::Confirm;
 use crate::components::search_box::SearchBox;
 use crate::components::states::States;
 use crate::components::time::{Age, Time};
+use crate::context::Console;
 use crate::fetched::Fetched;
 use crate::format;
 

@@ -1,7 +1,7 @@
 //! What each role permits.
 
 use leptos::prelude::*;
-use weir_shared::access::role::Role;
+use weir_shared::wire::role::Role;
 
 use crate::access::roles::{ABILITIES, Ability, purpose};
 

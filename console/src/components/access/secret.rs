@@ -3,11 +3,11 @@
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wasm_bindgen_futures::JsFuture;
-use weir_shared::access::role::Role;
 use weir_shared::wire::access::TokenReply;
+use weir_shared::wire::role::Role;
 
 use crate::access::row::is_bootstrap;
-use crate::app::{Console, use_leave};
+use crate::context::{Console, use_leave};
 use crate::session::LoginReason;
 
 /// The token, until it is put away.

@@ -4,8 +4,8 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::api::Client;
-use crate::app::{Console, use_leave};
 use crate::components::dialog::Confirm;
+use crate::context::{Console, use_leave};
 use crate::session::LoginReason;
 
 const DETAIL: &str = "Everybody who uses this console is logged out everywhere within a second, you too. \

@@ -9,8 +9,8 @@ use super::revert::RevertButton;
 use crate::activity::actions::{changes, revisions, sides};
 use crate::activity::revert::revertible;
 use crate::address::Page;
-use crate::app::Console;
 use crate::components::difference::DifferenceTable;
+use crate::context::Console;
 use crate::format;
 use crate::visible::visible;
 

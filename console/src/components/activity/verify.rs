@@ -7,7 +7,7 @@ use weir_shared::wire::audit::AuditVerdict;
 use crate::activity::verdict;
 use crate::api::Client;
 use crate::api::error::ApiError;
-use crate::app::use_leave;
+use crate::context::use_leave;
 use crate::session::LoginReason;
 
 /// What is known of the chain.

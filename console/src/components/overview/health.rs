@@ -6,9 +6,9 @@ use leptos::prelude::*;
 use weir_shared::wire::operator::regions::{CoordinatorStatus, RegionStatus, RegionsReply};
 
 use crate::address::Page;
-use crate::app::Console;
 use crate::components::rows::rows;
 use crate::components::time::Age;
+use crate::context::Console;
 use crate::format;
 use crate::health::Health;
 

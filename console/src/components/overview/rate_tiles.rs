@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-use crate::app::Console;
 use crate::components::spark::Sparkline;
+use crate::context::Console;
 use crate::format;
 use crate::live::rates::{CallsPerS, RatePoint};
 

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::draft_field::{DraftField, is_at};
 use super::editor::Editor;
-use crate::app::Console;
 use crate::components::field::SelectField;
+use crate::context::Console;
 use crate::difference::shown;
 use crate::policy::fields::{Field, fields};
 use crate::policy::limit_fields::{RULES, changed, rule};

@@ -5,8 +5,8 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_navigate;
 
 use super::editor::Editor;
-use crate::app::Console;
 use crate::components::field::TextField;
+use crate::context::Console;
 use crate::policy::entries::{Entry, Fate, entries, new_name, template};
 use crate::policy::section::Section;
 use crate::query_address::within_page;

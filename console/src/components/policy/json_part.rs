@@ -4,8 +4,8 @@ use leptos::prelude::*;
 
 use super::draft_field::is_at;
 use super::editor::Editor;
-use crate::app::Console;
 use crate::components::field::unique_id;
+use crate::context::Console;
 use crate::difference::words;
 use crate::policy::section::JsonPart as Part;
 

@@ -7,9 +7,9 @@ use leptos_router::hooks::use_query_map;
 
 use super::editor::Editor;
 use crate::api::Client;
-use crate::app::{Console, use_leave};
 use crate::components::dialog::Confirm;
 use crate::components::field::{SelectField, TextField};
+use crate::context::{Console, use_leave};
 use crate::policy::draft::PolicyDraft;
 use crate::policy::reset::{NEVER, ResetForm, What};
 use crate::policy::validate::{Checked, check};

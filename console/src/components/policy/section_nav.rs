@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::editor::Editor;
-use crate::app::Console;
+use crate::context::Console;
 use crate::policy::section::Section;
 
 /// Links to the sections.

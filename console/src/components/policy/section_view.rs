@@ -9,7 +9,7 @@ use super::entry_list::EntryList;
 use super::json_part::JsonPart;
 use super::reset_form::ResetSection;
 use super::tenant_tree::TenantTree;
-use crate::app::Console;
+use crate::context::Console;
 use crate::difference::shown;
 use crate::policy::fields::{Field, GENERAL, TIERS};
 use crate::policy::section::Section;

@@ -8,10 +8,10 @@ use weir_shared::wire::operator::regions::{RegionStatus, RegionsReply};
 
 use crate::address::Page;
 use crate::api::ask::segment;
-use crate::app::Console;
 use crate::components::overview::health::HealthWord;
 use crate::components::spark::Sparkline;
 use crate::components::time::Age;
+use crate::context::Console;
 use crate::format;
 use crate::health::Health;
 use crate::live::rates::CallsPerS;

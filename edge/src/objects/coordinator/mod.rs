@@ -12,13 +12,13 @@ use std::rc::Rc;
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
 use weir_shared::federation::pool_name::PoolName;
+use weir_shared::federation::stored::StoredPool;
 use weir_shared::limits::{GLOBAL_BUCKETS_MAX, POOLS_MAX, PURGE_MS};
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, Terms};
 use weir_shared::wire::holdings::{Lent, LentBody};
 use weir_shared::wire::region_pool::RegionPoolBody;
 use weir_shared::wire::shares::SharesBody;
-use weir_shared::wire::stored::StoredPool;
 use weir_shared::wire::windows::{ClosedBody, ClosedReply};
 use worker::{Date, DurableObject, Env, Request, Response, State, durable_object};
 

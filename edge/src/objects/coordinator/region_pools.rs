@@ -2,7 +2,7 @@
 //! deployment is measured against.
 
 use weir_shared::federation::region_pool::{RegionPool, RegionPoolState, WeightSum};
-use weir_shared::policy::name::label;
+use weir_shared::name::label;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::region_pool::{RegionPoolAsk, RegionPoolBody, RegionPoolReply};
 use weir_shared::wire::stored::read_row;

@@ -10,13 +10,13 @@ use std::time::Duration;
 use serde::Serialize;
 use weir_shared::clock::MonotonicClock;
 use weir_shared::invalid::Invalid;
+use weir_shared::limiting::messages::{
+    DecideBody, FinishBody, GuardBody, ResetBody, ResetReply, SettleKeysBody, ShapeBody,
+};
 use weir_shared::limiting::rows::Put;
 use weir_shared::limiting::shard::Shard;
 use weir_shared::limits::PURGE_MS;
 use weir_shared::units::EpochMs;
-use weir_shared::wire::keys::{
-    DecideBody, FinishBody, GuardBody, ResetBody, ResetReply, SettleKeysBody, ShapeBody,
-};
 use worker::{Date, Response, State, console_error};
 
 use crate::objects::binding::Call;

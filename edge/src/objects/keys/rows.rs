@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use weir_shared::algorithms::composite::StateKey;
-use weir_shared::limiting::key::SEPARATOR;
+use weir_shared::limiting::messages::{ResetBody, SettledKeys};
 use weir_shared::limiting::owner::{Account, Owner, overflow_key};
 use weir_shared::limiting::room::{Bounds, Room, Size};
 use weir_shared::limiting::rows::{Put, Row, Rows};
+use weir_shared::limiting::stored::{StoredHold, StoredState};
 use weir_shared::limits::{
     JSON_INTEGER_MAX, OWNER_BYTES_COUNTED_MIN, OWNER_KEYS_COUNTED_MIN, PURGE_MS, RESET_KEYS_MAX,
 };
+use weir_shared::name::SEPARATOR;
 use weir_shared::units::{EpochMs, OpId};
-use weir_shared::wire::keys::{ResetBody, SettledKeys};
-use weir_shared::wire::stored::{StoredHold, StoredSettlement, StoredState, read_row};
+use weir_shared::wire::stored::{StoredSettlement, read_row};
 use worker::console_error;
 
 use crate::objects::server::Refused;

@@ -12,9 +12,9 @@ use worker::{Date, Env, Request, Response, State, WebSocket, console_error};
 
 use super::Ledger;
 use super::live::{Live, asked_of};
-use crate::auth::bootstrap::rearmed;
 use crate::objects::binding::{Address, call};
 use crate::objects::calls::{Done, ReadPolicy, TakeAccess};
+use crate::objects::rearm::rearmed;
 use crate::objects::server::Refused;
 
 /// The code of a socket that is closed because its holder may not hold it any more: one of an application's own (RFC

@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
+use weir_shared::access::stored::StoredAccess;
 use weir_shared::access::table::AccessTable;
 use weir_shared::units::Revision;
 use weir_shared::wire::access::{SavedAccess, TokenUse};
 use weir_shared::wire::stored::read_row;
-use weir_shared::wire::stored_access::StoredAccess;
 
 use super::{Core, Machine};
 use crate::objects::server::Refused;

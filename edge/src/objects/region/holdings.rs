@@ -2,9 +2,10 @@
 
 use weir_shared::federation::escrow::Escrow;
 use weir_shared::federation::pool::Pool;
+use weir_shared::federation::stored::StoredEscrow;
 use weir_shared::units::{EpochMs, HolderId};
 use weir_shared::wire::holdings::{Holdings, RegionBudget};
-use weir_shared::wire::stored::{StoredEscrow, read_row};
+use weir_shared::wire::stored::read_row;
 use worker::Date;
 
 use super::Core;

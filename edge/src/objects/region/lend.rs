@@ -3,20 +3,22 @@
 use std::rc::Rc;
 
 use futures_util::future::join_all;
+use weir_shared::contact::{ContactBody, ContactReply};
 use weir_shared::federation::escrow::{Escrow, Tickets};
 use weir_shared::federation::holder::Outlook;
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool_name::PoolName;
+use weir_shared::federation::stored::StoredEscrow;
 use weir_shared::json;
-use weir_shared::limiting::key::{ShardKey, shard};
+use weir_shared::limiting::key::shard;
 use weir_shared::limiting::owner::Account;
 use weir_shared::limits::{
     CALL_MS_MAX, CLOCK_STEP_MS_MAX, CONTACT_MS_MIN, COORDINATOR_CALL_MS_MAX, PURGE_MS,
 };
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Sequence};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, Terms};
-use weir_shared::wire::region::{ContactBody, ContactReply};
-use weir_shared::wire::stored::{StoredEscrow, read_row};
+use weir_shared::wire::shard_key::ShardKey;
+use weir_shared::wire::stored::read_row;
 use worker::console_error;
 
 use super::policy::Loaded;

@@ -1,9 +1,9 @@
 //! Pools that are the region's own: budgets of scope `region`, and its slice of a static partition. It opens their
 //! windows and lends the whole of them to isolates, as a coordinator does to regions.
 
+use weir_shared::federation::handover::Handover;
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
-use weir_shared::policy::handover::Handover;
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeAnswer, Terms};
 use weir_shared::wire::windows::{ClosedBody, ClosedReply};

@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 use weir_shared::access::refresh::{Known, Look};
 use weir_shared::access::wanted::seal_of;
+use weir_shared::federation::handover::Handover;
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, TOKENS_MAX};
 use weir_shared::policy::Policy;
-use weir_shared::policy::handover::Handover;
 use weir_shared::units::{EpochMs, Revision};
-use weir_shared::wire::region::SavedPolicy;
+use weir_shared::wire::saved_policy::SavedPolicy;
 use weir_shared::wire::stored::Damaged;
 use worker::console_error;
 

@@ -7,7 +7,7 @@ use weir_shared::wire::access::{SavedAccess, TokenReply, TokenRequest, TokenUse}
 use weir_shared::wire::audit::{AuditEntry, AuditHead, Author, Outcome};
 use weir_shared::wire::holdings::Holdings;
 use weir_shared::wire::policy::PolicyDocument;
-use weir_shared::wire::region::SavedPolicy;
+use weir_shared::wire::saved_policy::SavedPolicy;
 use weir_shared::wire::tenant::TenantPatch;
 
 /// What is in force: as far as it is newer than what the asker has, and can be read.

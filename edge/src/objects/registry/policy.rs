@@ -9,14 +9,14 @@ use weir_shared::audit::draft::Draft;
 use weir_shared::audit::tag::tenant_tag;
 use weir_shared::invalid::{Invalid, read_json};
 use weir_shared::json;
-use weir_shared::limiting::key::ShardKey;
 use weir_shared::limits::{AUDIT_VALUE_BYTES_MAX, JSON_INTEGER_MAX, POLICY_REVISIONS_MAX};
 use weir_shared::policy::handover::{Handovers, handovers};
 use weir_shared::policy::{Policy, patch};
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::audit::{Author, Outcome};
 use weir_shared::wire::policy::PolicyDocument;
-use weir_shared::wire::region::SavedPolicy;
+use weir_shared::wire::saved_policy::SavedPolicy;
+use weir_shared::wire::shard_key::ShardKey;
 use weir_shared::wire::stored::Damaged;
 
 use super::tokens::random;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures_util::future::{join, join_all};
 use serde_json::{Value as Json, json};
 use weir_shared::access::grant::NewToken;
-use weir_shared::access::role::Role;
+use weir_shared::access::stored::StoredToken;
 use weir_shared::access::token::{Token, TokenKey};
 use weir_shared::audit::Action;
 use weir_shared::audit::draft::Draft;
@@ -15,8 +15,8 @@ use weir_shared::wire::access::{
     BOOTSTRAP, SavedAccess, TokenReply, TokenRow, TokenUse, TokenView,
 };
 use weir_shared::wire::audit::{Author, Outcome};
+use weir_shared::wire::role::Role;
 use weir_shared::wire::stored::{Damaged, read_row};
-use weir_shared::wire::stored_access::StoredToken;
 
 use worker::console_error;
 

@@ -22,9 +22,9 @@ use super::body::{Counted, Passing, count, pass};
 use super::reply::{bodiless, head, with_body};
 use super::ticket::{Desk, Ticket};
 use super::upstream::Upstream;
+use crate::http::answered::Answered;
 use crate::http::failure::Failure;
 use crate::http::ratelimit::headers;
-use crate::isolate::answer::Answered;
 use crate::isolate::now;
 use crate::objects::deadline::{sleep, within};
 

@@ -11,7 +11,6 @@ mod visitor;
 
 use std::net::IpAddr;
 
-use weir_shared::access::doors::{Forwarding, OPERATOR_HOST};
 use weir_shared::check::Target;
 use weir_shared::gateway::address;
 use weir_shared::gateway::facts::{BodyLength, Facts};
@@ -21,17 +20,19 @@ use weir_shared::gateway::question::question;
 use weir_shared::gateway::router::{Routed, To, find};
 use weir_shared::gateway::tenant::is_vouched;
 use weir_shared::limiting::owner::Asking;
+use weir_shared::policy::doors::{Forwarding, OPERATOR_HOST};
 use weir_shared::policy::route::{Origin, Route};
 use worker::{Request, Response, console_error};
 
-use super::place::place;
 use crate::auth::bearer::token_of;
 use crate::auth::bootstrap::BootstrapToken;
 use crate::auth::client_address::client_address;
 use crate::auth::doors::doors;
+use crate::http::answered::Answered;
 use crate::http::failure::Failure;
-use crate::isolate::answer::{Answered, Asker};
+use crate::isolate::answer::Asker;
 use crate::isolate::now;
+use crate::isolate::place::place;
 use crate::isolate::region::Loaded;
 use crate::isolate::request::RequestHandles;
 use exchange::Exchange;

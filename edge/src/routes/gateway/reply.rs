@@ -7,10 +7,10 @@ use weir_shared::policy::Policy;
 use weir_shared::wire::problem::MEDIA_TYPE;
 use worker::{EncodeBody, Headers, Response, ResponseBuilder};
 
+use crate::http::answered::Answered;
 use crate::http::failure::Failure;
 use crate::http::ratelimit;
 use crate::http::reply::Reply;
-use crate::isolate::answer::Answered;
 use crate::isolate::now;
 
 /// Statuses whose answers have no body (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5).

@@ -5,10 +5,10 @@ use std::pin::pin;
 use futures_util::future::{Either, join_all, select};
 use weir_shared::gateway::cost::Settled;
 use weir_shared::gateway::outcome::{Ending, outcome};
+use weir_shared::limiting::messages::GuardAction;
 use weir_shared::limiting::reservation::Reservation;
 use weir_shared::limits::{FOLLOW_UP_MS, FOLLOW_UPS_MAX};
 use weir_shared::overload::resource::Outcome;
-use weir_shared::wire::keys::GuardAction;
 use worker::console_error;
 
 use crate::isolate::overload::report;

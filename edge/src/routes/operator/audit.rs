@@ -15,10 +15,10 @@ use worker::{Request, Response, ResponseBuilder};
 use super::{query, registry};
 use crate::http::failure::Failure;
 use crate::http::reply;
+use crate::isolate::place::home;
 use crate::isolate::request::RequestHandles;
 use crate::objects::binding::{Address, call};
 use crate::objects::calls::{ExportAudit, ReadAudit, VerifyAudit};
-use crate::routes::place::home;
 
 /// Records, newest first; with `after`, oldest first.
 ///

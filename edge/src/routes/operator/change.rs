@@ -10,10 +10,10 @@ use worker::{Request, console_error};
 
 use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
+use crate::isolate::place::home;
 use crate::isolate::request::RequestHandles;
 use crate::objects::binding::{Address, call};
 use crate::objects::calls::AppendAudit;
-use crate::routes::place::home;
 
 /// The header that says why.
 const REASON_HEADER: &str = "weir-reason";

@@ -10,9 +10,9 @@ use worker::{Request, Response};
 use super::query;
 use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
+use crate::isolate::place::place;
 use crate::isolate::request::RequestHandles;
 use crate::objects::binding::{Address, upgrade};
-use crate::routes::place::place;
 
 /// Opens a socket.
 ///

@@ -16,18 +16,18 @@ pub mod ledgers;
 pub mod live;
 
 use weir_shared::access::endpoint::Endpoint;
-use weir_shared::limiting::key::ShardKey;
 use weir_shared::limits::OPERATOR_CALL_MS_MAX;
 use weir_shared::policy::Policy;
 use weir_shared::query::Query;
 use weir_shared::units::Revision;
 use weir_shared::wire::policy::PolicyDocument;
+use weir_shared::wire::shard_key::ShardKey;
 use worker::{Request, Response};
 
-use super::place::home;
 use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
 use crate::http::location::Location;
+use crate::isolate::place::home;
 use crate::isolate::request::RequestHandles;
 use crate::objects::binding::{Address, Call, CallError, call};
 use crate::objects::calls::ReadPolicy;

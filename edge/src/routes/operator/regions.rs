@@ -15,10 +15,10 @@ use super::{in_force, query};
 use crate::http::failure::Failure;
 use crate::http::reply;
 use crate::isolate::now;
+use crate::isolate::place::place;
 use crate::isolate::request::RequestHandles;
 use crate::objects::binding::{Address, call};
 use crate::objects::calls::{PushRules, Rules};
-use crate::routes::place::place;
 
 /// The regions and the coordinators, each asked now. With `budget` of that one alone, and with its tenants.
 ///

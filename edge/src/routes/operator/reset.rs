@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use weir_shared::audit::Action;
 use weir_shared::check::reset::{Refused, Reset};
 use weir_shared::limiting::key::shard;
+use weir_shared::limiting::messages::ResetBody;
 use weir_shared::limits::{CALL_MS_MAX, OPERATOR_BODY_BYTES_MAX};
 use weir_shared::wire::audit::Outcome;
 use weir_shared::wire::exchange::VERSION;
-use weir_shared::wire::keys::ResetBody;
 use weir_shared::wire::operator::reset::{ResetReply, ResetRequest};
 use worker::{Env, Request, Response};
 

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use weir_shared::fairness::ask::Party;
 use weir_shared::fairness::local::{LocalBudget, LocalTerms};
 use weir_shared::fairness::share::{Rule, ShareTerms};
-use weir_shared::policy::weight::Weight;
+use weir_shared::fairness::weight::Weight;
 
 use super::federated::grouped;
 use super::random::Access;

@@ -9,7 +9,7 @@ mod overload;
 mod random;
 
 use weir_shared::fairness::ask::{Party, Standing};
-use weir_shared::policy::weight::Weight;
+use weir_shared::fairness::weight::Weight;
 use weir_shared::units::EpochMs;
 
 /// Where time starts: a millisecond after the beginning of an hour, so that windows of an hour last.

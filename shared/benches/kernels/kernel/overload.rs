@@ -2,12 +2,12 @@
 
 use std::hint::black_box;
 
+use weir_shared::fairness::weight::Weight;
 use weir_shared::overload::blue::{Blue, Settings};
 use weir_shared::overload::compatible::{Config as Source, Tracker};
 use weir_shared::overload::config::Config;
 use weir_shared::overload::placement::{PlacementKey, Shape};
 use weir_shared::overload::resource::{Client, Outcome, Resource};
-use weir_shared::policy::weight::Weight;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::overload::Final;
 

@@ -1,10 +1,10 @@
 //! Where an edit of the policy meets the open window of a pool.
 
 use super::Pool;
+use crate::federation::handover::Handover;
 use crate::federation::history::History;
-use crate::federation::window::Window;
-use crate::policy::handover::Handover;
 use crate::units::{EpochMs, WindowLabel};
+use crate::window::Window;
 
 impl Pool {
     /// Holds the share of a static partition to what its region had, while a change of the shares is not over.

@@ -2,8 +2,8 @@
 
 use super::Pool;
 use crate::federation::history::History;
-use crate::federation::window::Window;
 use crate::units::{EpochMs, HolderId};
+use crate::window::Window;
 use crate::wire::holdings::{Lent, LentBody, RegionBudget};
 
 impl Pool {
@@ -75,9 +75,9 @@ impl Pool {
 mod tests {
     use super::*;
     use crate::federation::message::Message;
+    use crate::federation::stored::StoredPool;
     use crate::units::{Incarnation, Revision, Sequence, WindowLabel};
     use crate::wire::exchange::{ExchangeBody, Terms, VERSION, Want};
-    use crate::wire::stored::StoredPool;
     use std::collections::BTreeMap;
 
     const WINDOW_MS: u64 = 1_000;

@@ -14,7 +14,7 @@ use super::{Policy, count};
 use crate::access::endpoint::{self, Missed};
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{METHOD_BYTES_MAX, ROUTE_METHODS_MAX, ROUTES_MAX};
-use crate::policy::name::label;
+use crate::name::label;
 use crate::wire::policy::PolicyDocument;
 use crate::wire::route::{RouteBody, UnroutedBody};
 pub use check::{KeySource, KeySources, RouteCheck, RouteTarget};

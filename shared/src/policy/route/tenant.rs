@@ -5,8 +5,8 @@ use super::origin::OriginUrl;
 use super::{required, text};
 use crate::invalid::{Fault, Invalid};
 use crate::limits::NAME_BYTES_MAX;
+use crate::name::tenant_name;
 use crate::policy::Policy;
-use crate::policy::name::tenant_name;
 use crate::wire::route::{AbsentTenantBody, JwtBody, RouteBody, TenantSourceBody};
 
 /// Where a tenant's name is found, and what is put before it.

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::access::role::Role;
 use crate::units::EpochMs;
+use crate::wire::role::Role;
 
 /// Who opened a live socket, and by what.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::access::role::Role;
+pub use crate::wire::role::Role;
 
 /// `POST /operator/v1/session`: a token in exchange for a cookie.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -27,7 +27,7 @@ impl Weight {
     /// Outside 1 to 10^12.
     ///
     /// ```
-    /// use weir_shared::policy::weight::Weight;
+    /// use weir_shared::fairness::weight::Weight;
     /// assert_eq!(Weight::from_micros(2_500_000).unwrap().as_f64(), 2.5);
     /// assert!(Weight::from_micros(0).is_err());
     /// ```
@@ -47,7 +47,7 @@ impl Weight {
     /// 0.125; a divisor of 10^6.
     ///
     /// ```
-    /// use weir_shared::policy::weight::Weight;
+    /// use weir_shared::fairness::weight::Weight;
     /// assert_eq!(Weight::try_from(0.125).unwrap().denominator(), 8);
     /// ```
     #[must_use]
@@ -68,7 +68,7 @@ impl TryFrom<f64> for Weight {
     /// Reads the shortest decimal that stands for `value`, which for up to 15 digits is the text it was parsed from.
     ///
     /// ```
-    /// use weir_shared::policy::weight::Weight;
+    /// use weir_shared::fairness::weight::Weight;
     /// assert_eq!(Weight::try_from(0.1).unwrap().micros(), 100_000);
     /// assert!(Weight::try_from(0.0000001).is_err());
     /// assert!(Weight::try_from(0.0).is_err());

@@ -1,7 +1,11 @@
-//! Names: those that the policy gives, and those that requests bring.
+//! Names: those that the policy gives, those that requests bring, and those under which keys are kept.
 
 use crate::invalid::Fault;
 use crate::limits::{LABEL_BYTES_MAX, NAME_BYTES_MAX};
+
+/// Stands between tenant and key, and before the owner in the key of what that owner has too many of: no name that a
+/// request brings contains a control character.
+pub const SEPARATOR: char = '\u{1}';
 
 /// Checks a name that the policy gives: 1 to 64 of `a-z 0-9 _ -`. Such names stand in headers, paths and metric
 /// labels without any escape.
@@ -26,7 +30,7 @@ pub fn label(name: &str) -> Result<(), Fault> {
 /// The fault, for the caller to place.
 ///
 /// ```
-/// use weir_shared::policy::name::tenant_name;
+/// use weir_shared::name::tenant_name;
 /// assert!(tenant_name("enterprise:alpha").is_ok());
 /// assert!(tenant_name("line\nbreak").is_err());
 /// assert!(tenant_name(&"x".repeat(129)).is_err());
@@ -54,4 +58,43 @@ fn length(name: &str, bytes_max: usize) -> Result<(), Fault> {
         });
     }
     Ok(())
+}
+
+/// The key under which a state is kept: the tenant alone where each has one and no key was given.
+///
+/// ```
+/// use weir_shared::name::full_key;
+/// assert_eq!(full_key(None, "203.0.113.9"), "203.0.113.9");
+/// assert_eq!(full_key(Some("acme"), "login"), "acme\u{1}login");
+/// assert_eq!(full_key(Some("acme"), ""), "acme");
+/// ```
+#[must_use]
+pub fn full_key(tenant: Option<&str>, key: &str) -> String {
+    match tenant {
+        Some(tenant) if key.is_empty() => tenant.to_owned(),
+        Some(tenant) => format!("{tenant}{SEPARATOR}{key}"),
+        None => key.to_owned(),
+    }
+}
+
+/// The name under which a meter's states are kept: no limit of the policy has it.
+///
+/// ```
+/// use weir_shared::name::meter_name;
+/// assert_eq!(meter_name("results"), "meter\u{1}results");
+/// ```
+#[must_use]
+pub fn meter_name(name: &str) -> String {
+    format!("meter{SEPARATOR}{name}")
+}
+
+/// The name under which a guard's states are kept: no limit of the policy has it.
+///
+/// ```
+/// use weir_shared::name::guard_name;
+/// assert_eq!(guard_name("queries"), "guard\u{1}queries");
+/// ```
+#[must_use]
+pub fn guard_name(name: &str) -> String {
+    format!("guard{SEPARATOR}{name}")
 }

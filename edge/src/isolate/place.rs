@@ -1,8 +1,8 @@
 //! The region that decides a request, with its policy.
 
 use weir_shared::invalid::{Fault, Invalid};
+use weir_shared::name::label;
 use weir_shared::policy::Policy;
-use weir_shared::policy::name::label;
 use weir_shared::policy::region::{Arrival, choose, nearest};
 use worker::js_sys::Reflect;
 use worker::{Env, Request};

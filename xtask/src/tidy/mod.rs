@@ -1,11 +1,14 @@
 //! Rules about the text of the repository that no compiler checks.
 
+mod rooms;
+
 use std::fs;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use crate::{paths, process};
+use rooms::Rooms;
 
 const LINES_MAX: usize = 500;
 
@@ -57,10 +60,13 @@ const fn unfinished(parts: [&'static str; 2]) -> Rule {
 /// Checks each file that is or would be committed.
 pub(crate) fn run() -> Result<()> {
     let mut offences = Vec::new();
+    let document = fs::read_to_string(paths::root().join(rooms::DOCUMENT))?;
+    let rooms = Rooms::read(&document);
     for path in files()? {
         // What is no text, or listed and removed, has no lines.
         if let Ok(text) = fs::read_to_string(paths::root().join(&path)) {
             offences.extend(check(&path, &text));
+            offences.extend(rooms.check(&path, &text));
         }
     }
     if !offences.is_empty() {

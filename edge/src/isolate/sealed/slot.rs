@@ -3,7 +3,6 @@
 use weir_shared::invalid::{Fault, Invalid};
 use weir_shared::limiting::slot::Slot;
 
-use super::sealed;
 use crate::http::failure::Failure;
 use crate::isolate::request::RequestHandles;
 
@@ -14,7 +13,7 @@ const PURPOSE: &str = "weir slot 2";
 /// # Errors
 /// 503 while the deployment's keys are not known.
 pub fn seal(slot: &Slot) -> Result<String, Failure> {
-    sealed::seal(PURPOSE, slot)
+    super::seal(PURPOSE, slot)
 }
 
 /// The slot of a text, which has to be one of `guard`.
@@ -27,7 +26,7 @@ pub async fn open(
     text: &str,
     guard: &str,
 ) -> Result<Slot, Failure> {
-    let slot: Option<Slot> = sealed::open(handles, region, PURPOSE, text).await?;
+    let slot: Option<Slot> = super::open(handles, region, PURPOSE, text).await?;
     slot.filter(|slot| slot.guard == guard).ok_or_else(|| {
         let fault = Fault::Unknown {
             name: text.chars().take(16).collect(),

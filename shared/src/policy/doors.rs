@@ -21,7 +21,7 @@ const OPERATOR: &str = "/operator/";
 /// What a deployment says of its hosts.
 ///
 /// ```
-/// use weir_shared::access::doors::{Doors, Way};
+/// use weir_shared::policy::doors::{Doors, Way};
 /// let doors = Doors::new(Some("Ops.example.com."), false);
 /// assert_eq!(doors.way("/operator/v1/policy", "ops.example.com:443"), Way::Table);
 /// assert_eq!(doors.way("/operator/v1/policy", "app.example.com"), Way::Gateway);

@@ -3,7 +3,6 @@
 use weir_shared::invalid::{Fault, Invalid};
 use weir_shared::limiting::reservation::Reservation;
 
-use super::sealed;
 use crate::http::failure::Failure;
 use crate::isolate::request::RequestHandles;
 
@@ -14,7 +13,7 @@ const PURPOSE: &str = "weir reservation 2";
 /// # Errors
 /// 503 while the deployment's keys are not known.
 pub fn seal(reservation: &Reservation) -> Result<String, Failure> {
-    sealed::seal(PURPOSE, reservation)
+    super::seal(PURPOSE, reservation)
 }
 
 /// The reservation of a text.
@@ -26,7 +25,7 @@ pub async fn open(
     region: &str,
     text: &str,
 ) -> Result<Reservation, Failure> {
-    let reservation: Option<Reservation> = sealed::open(handles, region, PURPOSE, text).await?;
+    let reservation: Option<Reservation> = super::open(handles, region, PURPOSE, text).await?;
     reservation.ok_or_else(|| {
         let fault = Fault::Unknown {
             name: text.chars().take(16).collect(),

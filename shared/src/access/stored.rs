@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::access::{SavedAccess, TokenRow, TokenView};
-use super::exchange::VERSION;
-use super::stored::{Damaged, Row};
-use crate::access::token::is_id;
+use super::token::is_id;
 use crate::limits::{SEALS_MAX, SESSIONS_ENDED_MAX, TOKENS_MAX};
 use crate::units::EpochMs;
+use crate::wire::access::{SavedAccess, TokenRow, TokenView};
+use crate::wire::exchange::VERSION;
+use crate::wire::stored::{Damaged, Row};
 
 /// Hexadecimal digits of a hash.
 const HASH_DIGITS: usize = 64;

@@ -1,6 +1,9 @@
 //! What a caller keeps and brings back, so that any isolate can tell by itself that this deployment made it: JSON, sealed
 //! by the keys that travel with the tokens.
 
+pub mod reservation;
+pub mod slot;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;

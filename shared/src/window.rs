@@ -18,7 +18,7 @@ impl Window {
     /// The window that is open at `now`, labelled `label`.
     ///
     /// ```
-    /// use weir_shared::federation::window::Window;
+    /// use weir_shared::window::Window;
     /// use weir_shared::units::{EpochMs, WindowLabel};
     /// let window = Window::open(WindowLabel(1), EpochMs(12_345), 10_000);
     /// assert_eq!(window.ends_at, EpochMs(20_000));

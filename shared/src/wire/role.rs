@@ -31,7 +31,7 @@ impl Role {
     /// Its name, as it is written in tokens and the audit log.
     ///
     /// ```
-    /// use weir_shared::access::role::Role;
+    /// use weir_shared::wire::role::Role;
     /// assert_eq!(Role::Editor.name(), "editor");
     /// ```
     #[must_use]
@@ -48,7 +48,7 @@ impl Role {
     /// The role of that name.
     ///
     /// ```
-    /// use weir_shared::access::role::Role;
+    /// use weir_shared::wire::role::Role;
     /// assert_eq!(Role::named("viewer"), Some(Role::Viewer));
     /// assert_eq!(Role::named("Viewer"), None);
     /// ```

@@ -1,0 +1,14 @@
+//! An answer, with what its headers say.
+
+use weir_shared::wire::check::DecisionBody;
+
+use super::ratelimit::Standing;
+
+/// An answer, with what its headers say.
+#[derive(Clone)]
+pub struct Answered {
+    /// The decision.
+    pub body: DecisionBody,
+    /// Every budget and limit that was decided, the binding one first.
+    pub standings: Vec<Standing>,
+}

@@ -1,0 +1,200 @@
+//! The rows in which coordinators and regions keep what they lend.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::ahead::Ahead;
+use super::schedule::Schedule;
+use crate::limits::{AHEAD_WINDOWS_MAX, GLOBAL_BUCKETS_MAX, JSON_INTEGER_MAX};
+use crate::units::{EpochMs, WindowLabel};
+use crate::window::Window;
+use crate::wire::exchange::{Cycle, Seen, Terms, VERSION};
+use crate::wire::stored::{Damaged, Row};
+
+/// Labels are counted from 1 and stay exact in JSON.
+fn labelled(label: WindowLabel) -> Result<(), Damaged> {
+    if (1..=JSON_INTEGER_MAX).contains(&label.0) {
+        return Ok(());
+    }
+    Err(Damaged::Contradiction {
+        what: "a label outside its range",
+    })
+}
+
+/// What a coordinator keeps of its budget.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredPool {
+    v: u16,
+    /// The window's label.
+    pub label: WindowLabel,
+    /// Its end.
+    pub ends_at: EpochMs,
+    /// Its length, which the terms in force may no longer say.
+    pub window_ms: u64,
+    /// The terms in force.
+    pub terms: Terms,
+    /// Units below which everything counts as granted.
+    pub watermark: u64,
+    /// Where the window is a part of a rolling one: what was lent in the parts before it, newest first, each
+    /// `window_ms` long. In the first window after an edit of their length or kind: what counts in it of what was lent
+    /// before, and 0. Empty for any other window.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<u64>,
+    /// Units of windows to come that count as granted, by label.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ahead: BTreeMap<WindowLabel, u64>,
+}
+
+impl StoredPool {
+    /// A row of the present version, without history.
+    #[must_use]
+    pub fn new(window: Window, terms: Terms, watermark: u64) -> Self {
+        Self {
+            v: VERSION,
+            label: window.label,
+            ends_at: window.ends_at,
+            window_ms: window.window_ms,
+            terms,
+            watermark,
+            history: Vec::new(),
+            ahead: BTreeMap::new(),
+        }
+    }
+
+    /// When it may be forgotten: the window is over, and of a rolling one all that was lent.
+    #[must_use]
+    pub fn expires_at(&self) -> EpochMs {
+        let last = self.ahead.keys().next_back().map_or(0, |last| last.0);
+        let promised = last.saturating_sub(self.label.0);
+        let over_at = self.ends_at.plus(promised.saturating_mul(self.window_ms));
+        // What was lent may count in the window that follows, where that is another.
+        let rolls = matches!(self.terms.cycle, Some(Cycle::Sliding { .. }));
+        if rolls || !self.history.is_empty() || self.window_ms < self.terms.window_ms {
+            over_at.plus(self.terms.window_ms)
+        } else {
+            over_at
+        }
+    }
+
+    /// The row with units of windows to come.
+    #[must_use]
+    pub fn with_ahead(mut self, ahead: BTreeMap<WindowLabel, u64>) -> Self {
+        self.ahead = ahead;
+        self
+    }
+
+    /// The row with what was lent in earlier parts of a rolling window.
+    #[must_use]
+    pub fn with_history(mut self, history: Vec<u64>) -> Self {
+        self.history = history;
+        self
+    }
+}
+
+impl Row for StoredPool {
+    fn version(&self) -> u16 {
+        self.v
+    }
+
+    fn consistent(&self) -> Result<(), Damaged> {
+        if self.window_ms == 0 || self.terms.limit == 0 || self.terms.window_ms == 0 {
+            return Err(Damaged::Contradiction {
+                what: "a window without limit or length",
+            });
+        }
+        if self.history.len() as u64 > GLOBAL_BUCKETS_MAX {
+            return Err(Damaged::Contradiction {
+                what: "more parts than a rolling window has",
+            });
+        }
+        if self.ahead.len() > AHEAD_WINDOWS_MAX
+            || self.ahead.keys().any(|label| *label <= self.label)
+        {
+            return Err(Damaged::Contradiction {
+                what: "units of windows to come that cannot be",
+            });
+        }
+        if self.terms.cycle.is_some() && Schedule::try_from(&self.terms).is_err() {
+            return Err(Damaged::Contradiction {
+                what: "a cycle that cannot be",
+            });
+        }
+        labelled(self.label)
+    }
+}
+
+/// What a region keeps of one budget.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredEscrow {
+    v: u16,
+    /// The window that the units belong to.
+    pub label: WindowLabel,
+    /// Its end on the region's clock.
+    pub ends_at: EpochMs,
+    /// What remained of it when the coordinator last told.
+    pub span_ms: u64,
+    /// Units in the whole window, over the whole deployment.
+    pub limit: u64,
+    /// Units held of the coordinator.
+    pub held: u64,
+    /// Units of those below which everything counts as lent on.
+    pub watermark: u64,
+    /// The coordinator's last reply that is in `held`.
+    pub seen: Option<Seen>,
+    /// Units of windows to come, the next first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ahead: Vec<Ahead>,
+}
+
+impl StoredEscrow {
+    /// A row of the present version.
+    #[must_use]
+    pub fn new(
+        label: WindowLabel,
+        (ends_at, span_ms): (EpochMs, u64),
+        limit: u64,
+        (held, watermark): (u64, u64),
+        seen: Option<Seen>,
+    ) -> Self {
+        Self {
+            v: VERSION,
+            label,
+            ends_at,
+            span_ms,
+            limit,
+            held,
+            watermark,
+            seen,
+            ahead: Vec::new(),
+        }
+    }
+
+    /// The row with units of windows to come.
+    #[must_use]
+    pub fn with_ahead(mut self, ahead: Vec<Ahead>) -> Self {
+        self.ahead = ahead;
+        self
+    }
+}
+
+impl Row for StoredEscrow {
+    fn version(&self) -> u16 {
+        self.v
+    }
+
+    fn consistent(&self) -> Result<(), Damaged> {
+        if self.watermark > self.held {
+            return Err(Damaged::Contradiction {
+                what: "more lent on than held",
+            });
+        }
+        let later = |ahead: &Ahead| ahead.label > self.label && ahead.lent <= ahead.units;
+        if self.ahead.len() > AHEAD_WINDOWS_MAX || !self.ahead.iter().all(later) {
+            return Err(Damaged::Contradiction {
+                what: "units of windows to come that cannot be",
+            });
+        }
+        labelled(self.label)
+    }
+}
