@@ -69,7 +69,7 @@ fn compare(
 /// let bounded = in_sections(values, 500);
 /// assert_eq!(bounded["/unrouted"], "forward");
 /// assert_eq!(bounded["/tenants/0/weight"], 5);
-/// assert_eq!(bounded["/tenants"]["values"], 97);
+/// assert_eq!(bounded["/tenants"]["values"], 96);
 /// assert!(bounded.to_string().len() <= 500);
 /// ```
 #[must_use]
