@@ -3,7 +3,8 @@
 use leptos::prelude::*;
 use wasm_bindgen_test::wasm_bindgen_test;
 use weir_console::api::error::ApiError;
-use weir_console::components::toasts::{Toasts, ToastsRegion};
+use weir_console::components::toasts::ToastsRegion;
+use weir_console::context::toasts::Toasts;
 
 use crate::support::{Mounted, owner, settle};
 

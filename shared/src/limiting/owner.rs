@@ -81,8 +81,9 @@ pub enum Asking<'a> {
 /// On whose accounts one key is kept: a smaller one within a larger.
 ///
 /// ```
-/// use weir_shared::access::{grant::Principal, role::Role};
+/// use weir_shared::access::grant::Principal;
 /// use weir_shared::limiting::owner::{Account, Asking, Owner};
+/// use weir_shared::wire::role::Role;
 /// let principal = Principal { token: Some("k1".to_owned()), ..Principal::new("shop", Role::Service) };
 /// let by_token = Account::of(Asking::Principal(&principal), Some("acme"), false);
 /// assert_eq!((by_token.owner, by_token.caller), (Some(Owner::tenant("acme")), Some(Owner::token("k1"))));
