@@ -15,6 +15,7 @@ mod allocations;
 mod assertion;
 #[cfg(not(target_arch = "wasm32"))]
 mod audit;
+#[cfg(not(target_arch = "wasm32"))]
 mod audit_changes;
 #[cfg(not(target_arch = "wasm32"))]
 mod broken_rules;
@@ -42,6 +43,7 @@ mod count;
 mod deployment;
 #[cfg(not(target_arch = "wasm32"))]
 mod document;
+#[cfg(not(target_arch = "wasm32"))]
 mod doors;
 #[cfg(not(target_arch = "wasm32"))]
 mod drawn;
