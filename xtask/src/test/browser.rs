@@ -22,7 +22,7 @@ pub(super) fn run(bench: &mut Workbench<'_>, environment: &Environment) -> Resul
 fn cargo(environment: &Environment) -> Result<Command> {
     let mut cargo = environment.command("cargo")?;
     cargo.current_dir(paths::root().join("console"));
-    cargo.args(["test", "--profile", "console", "--target", WASM_TARGET]);
+    cargo.args(["test", "--release", "--target", WASM_TARGET]);
     cargo.args(["--package", "weir-console", "--test", "web"]);
     cargo.args(["--package", "weir-shared", "--test", "promises"]);
     cargo.arg("--no-default-features");

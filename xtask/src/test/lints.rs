@@ -47,7 +47,8 @@ pub(super) fn clippy_wasm(
     only: Option<&[&str]>,
 ) -> Result<()> {
     let packages = chosen(&WASM, only);
-    let mut targets = vec!["--target", WASM_TARGET, "--lib", "--bins"];
+    // As the release is built: its macros and build scripts are there already.
+    let mut targets = vec!["--release", "--target", WASM_TARGET, "--lib", "--bins"];
     if packages.contains(&CONSOLE) {
         // Unit tests do not run as wasm.
         targets.extend(["--test", "web"]);
