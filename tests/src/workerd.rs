@@ -60,6 +60,7 @@ pub struct Setup {
     platform_header: bool,
     probe: Option<Probe>,
     console: bool,
+    optimised: bool,
     before: Before,
 }
 
@@ -95,6 +96,7 @@ impl Setup {
             platform_header: false,
             probe: None,
             console: false,
+            optimised: false,
             before: &[],
         }
     }
@@ -169,6 +171,15 @@ impl Setup {
     pub fn with_console(self) -> Self {
         Self {
             console: true,
+            ..self
+        }
+    }
+
+    /// Lets V8 optimise the Worker's wasm, as it does in production: for what is measured. Without it wasm is compiled once,
+    /// quickly: a deployment of a test lives for seconds, and half of its processor time would go into optimising.
+    pub fn optimised(self) -> Self {
+        Self {
+            optimised: true,
             ..self
         }
     }

@@ -78,7 +78,7 @@ impl Workload {
             tenants: vec!["pro:load".to_owned()],
             costs: vec![1],
             workers: 4,
-            pause: Duration::from_millis(10),
+            pause: Duration::from_millis(25),
         }
     }
 

@@ -136,7 +136,7 @@ async fn a_region_that_is_left_alone_gets_everything() {
 
 fn alone(client: &Client) -> Workload {
     Workload {
-        workers: 8,
+        workers: 10,
         ..Workload::new(vec![client.clone()], BUDGET)
     }
 }

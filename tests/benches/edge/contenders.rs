@@ -50,7 +50,7 @@ pub struct Contender {
 impl Field {
     pub fn start(runtime: &Runtime) -> Result<Self> {
         eprintln!("starting workerd");
-        let weir = runtime.block_on(Setup::isolates(&["weur"]).start())?;
+        let weir = runtime.block_on(Setup::isolates(&["weur"]).optimised().start())?;
         let tokens = runtime.block_on(prepare(&weir))?;
         let port = weir.port(0)?;
         let admin = weir.client(0)?.with_token(&tokens.admin);

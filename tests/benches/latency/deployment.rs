@@ -82,7 +82,11 @@ impl Deployment {
         let regions: Vec<&str> = (0..REGIONS.len() + COLD)
             .map(|isolate| REGIONS[isolate % REGIONS.len()])
             .collect();
-        let weir = Setup::isolates(&regions).witnessed().start().await?;
+        let weir = Setup::isolates(&regions)
+            .witnessed()
+            .optimised()
+            .start()
+            .await?;
         for client in weir.clients()? {
             Witness::of(&client).ahead(ahead).await?;
         }

@@ -18,7 +18,7 @@ const RATE: u64 = 320;
 /// Steady checks for a while.
 pub async fn measure(lasts: Duration) -> Result<Measured> {
     let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/row_per_check");
-    let mut workerd = Setup::bare().build(&build).start().await?;
+    let mut workerd = Setup::bare().build(&build).optimised().start().await?;
     let clients = workerd.clients()?;
     let folder = workerd.disk();
     let folder = folder.parent().context("a folder")?;

@@ -55,7 +55,7 @@ impl Deployment {
     /// Isolates in these regions, one each entry, and a budget that `rate` checks a second use up.
     pub async fn start(name: &'static str, isolates: &[&str], rate: u64) -> Result<Self> {
         let regions: BTreeSet<&str> = isolates.iter().copied().collect();
-        let workerd = Setup::isolates(isolates).start().await?;
+        let workerd = Setup::isolates(isolates).optimised().start().await?;
         let limit = rate * WINDOW_MS / 1_000 * 100 / DEMAND_PERCENT;
         let document = with(policy(limit, WINDOW_MS), "/regions", json!(regions));
         let document = with(document, "/home", json!("weur"));

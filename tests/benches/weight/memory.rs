@@ -33,7 +33,12 @@ struct Reading {
 }
 
 pub fn measure(runtime: &Runtime) -> Result<()> {
-    let mut weir = runtime.block_on(Setup::isolates(&["weur", "weur"]).weighed().start())?;
+    let mut weir = runtime.block_on(
+        Setup::isolates(&["weur", "weur"])
+            .weighed()
+            .optimised()
+            .start(),
+    )?;
     runtime.block_on(weir.apply(&document()))?;
     let port = weir.port(ASKED)?;
     let (mut readings, mut seen, mut refused) = (Vec::new(), 0, 0);

@@ -32,7 +32,7 @@ pub fn measure(runtime: &Runtime) -> Result<()> {
         object: None,
     };
     let mut plain = Plain::start(&[script])?;
-    let mut weir = runtime.block_on(Setup::isolates(&["weur"]).start())?;
+    let mut weir = runtime.block_on(Setup::isolates(&["weur"]).optimised().start())?;
     let question = json!({ "tenant": "pro:acme", "budget": "tokens", "cost": 1 });
     let (plain_port, weir_port) = (plain.port("plain")?, weir.port(0)?);
     let constant = Ask::post(plain_port, "/v1/check", TOKEN, &question).admitted(1);

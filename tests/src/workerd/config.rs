@@ -74,9 +74,13 @@ pub(super) fn text(setup: &Setup, services: &[Service], folder: &Path) -> Result
             worker(setup, service)?
         )?;
     }
+    let v8_flags = match setup.optimised {
+        true => "",
+        false => "\"--liftoff-only\"",
+    };
     Ok(format!(
         "using Workerd = import \"/workerd/workerd.capnp\";\n\n\
-         const config :Workerd.Config = (\n  services = [\n{listed}  ],\n  sockets = [\n{sockets}  ],\n);\n\n{workers}"
+         const config :Workerd.Config = (\n  v8Flags = [{v8_flags}],\n  services = [\n{listed}  ],\n  sockets = [\n{sockets}  ],\n);\n\n{workers}"
     ))
 }
 
