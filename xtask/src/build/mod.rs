@@ -1,6 +1,6 @@
 //! Builds the Worker and the console for release, only what changed.
 //!
-//! Each has a profile of its own, for each is optimised as a whole.
+//! Both are built by one profile, so that what they share is compiled once.
 
 mod console;
 mod edge;
@@ -29,7 +29,7 @@ pub(crate) fn build(selection: Selection, environment: &Environment) -> Result<(
     let _lock = lock()?;
     let toolchain = rust::version()?;
     let make = |artifact: &Artifact| artifact.build(&toolchain, environment);
-    // Beside each other: the end of a release build computes on one core.
+    // Beside each other: cargo compiles one after the other, as they share a profile; what follows, on one core, overlaps.
     thread::scope(|scope| {
         let edge = selection
             .edge
