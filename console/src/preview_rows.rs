@@ -118,7 +118,17 @@ pub fn summary(body: &PreviewBody) -> String {
             )
         }
     };
-    format!("Over {} of demand as recorded: {who}.", over.join(" and "))
+    let older = match body.windows_left_out {
+        0 => String::new(),
+        of => format!(
+            " Left out: {} recorded before.",
+            format::counted(number(of), "window")
+        ),
+    };
+    format!(
+        "Over {} of demand as recorded: {who}.{older}",
+        over.join(" and ")
+    )
 }
 
 #[cfg(test)]
@@ -145,6 +155,7 @@ mod tests {
         PreviewBody {
             at: EpochMs(0),
             windows,
+            windows_left_out: 0,
             intervals,
             gaining: count(|row| row.candidate > row.present),
             losing: count(|row| row.candidate < row.present),
@@ -222,5 +233,11 @@ mod tests {
         ] {
             assert_eq!(summary(&body(rows, windows, intervals)), text);
         }
+        let mut partial = body(vec![row("a", 1, 1)], 200, 0);
+        partial.windows_left_out = 1;
+        assert_eq!(
+            summary(&partial),
+            "Over 200 windows of demand as recorded: nobody would gain or lose. Left out: 1 window recorded before."
+        );
     }
 }

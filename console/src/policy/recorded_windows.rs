@@ -1,9 +1,7 @@
 //! The preview that the browser works out itself: both policies over the windows that ledgers recorded.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use weir_shared::limits::PREVIEW_WINDOWS_MAX;
 use weir_shared::policy::Policy;
 use weir_shared::policy::preview::preview;
 use weir_shared::report::recorded::recorded;
@@ -18,11 +16,9 @@ pub const WINDOWS_OF_EACH: u64 = 60;
 pub fn over_windows(
     present: &Policy,
     candidate: &Policy,
-    mut windows: Vec<WindowRecord>,
+    windows: Vec<WindowRecord>,
     now_ms: u64,
 ) -> PreviewBody {
-    windows.sort_by_key(|window| Reverse(window.ends_at));
-    windows.truncate(usize::try_from(PREVIEW_WINDOWS_MAX).unwrap_or(usize::MAX));
     // Where the order of windows counts for nothing, meters and guards are left to the server, which has their minutes.
     let recorded = recorded(windows, Vec::new(), 0);
     preview(present, candidate, &recorded, EpochMs(now_ms))
@@ -98,6 +94,7 @@ fn signs(body: &PreviewBody) -> BTreeMap<(String, String), i8> {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
+    use weir_shared::limits::PREVIEW_WINDOWS_MAX;
     use weir_shared::wire::windows::WindowRecord;
 
     use super::*;
@@ -146,7 +143,10 @@ mod tests {
             .map(|label| window(label, json!([asked("a", 1, 0)])))
             .collect();
         let body = over_windows(&policy(100, 1), &policy(200, 1), windows, 0);
-        assert_eq!(body.windows, PREVIEW_WINDOWS_MAX);
+        assert_eq!(
+            (body.windows, body.windows_left_out),
+            (PREVIEW_WINDOWS_MAX, 50)
+        );
         assert_eq!(body.gaining + body.losing, 0);
     }
 

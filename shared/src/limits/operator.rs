@@ -30,7 +30,8 @@ pub const WINDOWS_READ_MAX: u64 = 1_001;
 /// Tenants whose meters and guards one preview looks at: each is a question to the ledger of every region.
 pub const PREVIEW_TENANTS_MAX: usize = 8;
 
-/// Windows of budgets that one preview looks at, newest first: with the 3 KB of a record, 600 KB.
+/// Windows of budgets that one preview looks at, of all regions together, newest first: with the 64 tenants of a record,
+/// each of which two policies are asked for, 25,600 questions. A ledger is asked for as many: some 600 KB.
 pub const PREVIEW_WINDOWS_MAX: u64 = 200;
 
 /// How long after a key was put back to its start all units that come back are taken for ones from before: longer than

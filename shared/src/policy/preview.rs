@@ -21,6 +21,8 @@ use crate::wire::preview::{PreviewBody, PreviewKind, PreviewRow};
 pub struct Recorded {
     /// Windows of budgets.
     pub budgets: Vec<RecordedWindow>,
+    /// Windows that were recorded too and are not among them.
+    pub left_out: u64,
     /// Intervals of meters, each meter's and tenant's in the order of time.
     pub meters: Vec<RecordedInterval>,
     /// Intervals of guards, in the same order.
@@ -204,6 +206,7 @@ impl Rows {
         PreviewBody {
             at: now,
             windows: recorded.budgets.len() as u64,
+            windows_left_out: recorded.left_out,
             intervals: (recorded.meters.len() + recorded.guards.len()) as u64,
             gaining,
             losing,

@@ -1,8 +1,9 @@
 //! What was asked for, as ledgers recorded it, for the preview of a candidate policy.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::limits::PREVIEW_TENANTS_MAX;
+use crate::limits::{PREVIEW_TENANTS_MAX, PREVIEW_WINDOWS_MAX};
 use crate::name::tenant_name;
 use crate::policy::preview::{Recorded, RecordedInterval, RecordedTenant, RecordedWindow};
 use crate::units::EpochMs;
@@ -26,15 +27,19 @@ pub fn busiest(counters: &Counters) -> Vec<String> {
     first.map(|(_, name)| name.clone()).collect()
 }
 
-/// The records of windows, and the intervals of tenants, each over all regions.
+/// The records of windows, the newest of many, and the intervals of tenants, each over all regions.
 #[must_use]
 pub fn recorded(
-    windows: Vec<WindowRecord>,
+    mut windows: Vec<WindowRecord>,
     series: Vec<(String, SeriesReply)>,
     step_ms: u64,
 ) -> Recorded {
+    windows.sort_by_key(|window| Reverse(window.ends_at));
+    let left_out = (windows.len() as u64).saturating_sub(PREVIEW_WINDOWS_MAX);
+    windows.truncate(usize::try_from(PREVIEW_WINDOWS_MAX).unwrap_or(usize::MAX));
     let mut recorded = Recorded {
         budgets: windows.into_iter().map(window).collect(),
+        left_out,
         ..Recorded::default()
     };
     let mut by_tenant: BTreeMap<String, BTreeMap<EpochMs, TenantCounters>> = BTreeMap::new();
@@ -140,6 +145,30 @@ mod tests {
         assert_eq!(
             (recorded.guards[0].demand, recorded.guards[0].served),
             (7, 4)
+        );
+    }
+
+    #[test]
+    fn of_the_windows_of_all_regions_the_newest_are_looked_at_and_the_rest_is_counted() {
+        let of = |region: &str, ends_at: u64| -> WindowRecord {
+            let text = format!(
+                r#"{{ "budget": "tokens", "region": "{region}", "label": {ends_at}, "ends_at": {ends_at}, "limit": 1,
+                  "complete": true, "granted": null, "admitted": 0, "returned": 0, "unaccounted": null, "exact": true,
+                  "denied": 0, "jain": null, "tenants_seen": 0, "tenants": [] }}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        let windows = |region| (1..=PREVIEW_WINDOWS_MAX).map(move |end| of(region, end));
+        let recorded = recorded(
+            windows("weur").chain(windows("apac")).collect(),
+            Vec::new(),
+            0,
+        );
+        let oldest = recorded.budgets.iter().map(|one| one.label).min();
+        assert_eq!(recorded.budgets.len() as u64, PREVIEW_WINDOWS_MAX);
+        assert_eq!(
+            (oldest, recorded.left_out),
+            (Some(PREVIEW_WINDOWS_MAX / 2 + 1), PREVIEW_WINDOWS_MAX)
         );
     }
 

@@ -24,6 +24,9 @@ pub struct PreviewBody {
     pub at: EpochMs,
     /// Windows of budgets that were looked at.
     pub windows: u64,
+    /// Older ones that were recorded and not looked at: what one preview works out is bounded.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub windows_left_out: u64,
     /// Intervals of meters and guards that were looked at, each tenant's for itself.
     pub intervals: u64,
     /// Tenants that gain somewhere.
@@ -38,6 +41,10 @@ pub struct PreviewBody {
     pub rows_total: u64,
     /// What changes, the most first.
     pub rows: Vec<PreviewRow>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// One tenant at one budget, meter or guard.

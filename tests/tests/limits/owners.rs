@@ -5,7 +5,8 @@ use reqwest::Method;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use weir_shared::limits::{
-    HOLDERS_ISOLATE_MAX, ISOLATE_KEYS_MAX, KEY_SHARDS, OWNER_PART, TENANT_KEYS_MAX,
+    HOLDERS_ISOLATE_MAX, ISOLATE_KEYS_MAX, JSON_INTEGER_MAX, KEY_SHARDS, LIMIT_KEYS_MAX,
+    OWNER_PART, TENANT_KEYS_MAX,
 };
 use weir_shared::wire::access::TokenRequest;
 use weir_shared::wire::check::Reason;
@@ -232,6 +233,45 @@ async fn others_are_decided_as_if_nobody_had_invented_keys() {
         "{rows:?}"
     );
     assert_eq!(rows.iter().max(), Some(&(TENANT_KEYS_MAX + 2)));
+}
+
+/// Settlements are kept beside the keys, and are none: whoever settles much takes nobody's room for keys.
+#[tokio::test(flavor = "multi_thread")]
+async fn settlements_take_no_room_of_keys() {
+    let mut workerd = deployment().await;
+    let backend = employ(&workerd, Role::Service, None).await;
+    for key in 0..4 * KEY_SHARDS {
+        assert!(
+            take(&backend, "shared", &format!("known{key}"), 1)
+                .await
+                .allowed
+        );
+    }
+    workerd.kill_hard();
+    let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) \
+               INSERT INTO states (name, key, expires_at, body) \
+               SELECT char(1) || 'settled', 'fill' || i, ?2, '{}' FROM n";
+    let mut filled = 0;
+    for shard in shards(&workerd) {
+        if all(&shard) > 0 {
+            let values = (LIMIT_KEYS_MAX as i64, JSON_INTEGER_MAX as i64);
+            shard.execute(sql, values).unwrap();
+            filled += 1;
+        }
+    }
+    assert_eq!(filled, KEY_SHARDS);
+    workerd.restart().await.unwrap();
+    for key in 0..2 * KEY_SHARDS {
+        let first = take(&backend, "shared", &format!("new{key}"), BOUND).await;
+        assert!(first.allowed, "a key of its own: {first:?}");
+    }
+}
+
+fn all(shard: &Connection) -> usize {
+    let count: i64 = shard
+        .query_row("SELECT COUNT(*) FROM states", [], |row| row.get(0))
+        .unwrap();
+    usize::try_from(count).unwrap()
 }
 
 /// Whose keys of a global limit an isolate and its region have no room for any more: those of whoever invents them alone.

@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use rusqlite::Connection;
 use serde_json::{Value, json};
 use weir_shared::limits::RESERVATION_MS;
 use weir_tests::calls::{charge, charge_keys, reserved};
 use weir_tests::client::Client;
 use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::BUDGET;
+use weir_tests::storage::objects;
 use weir_tests::witness::Witness;
-use weir_tests::workerd::Setup;
+use weir_tests::workerd::{Setup, Workerd};
 
 use crate::limits::{
     LONG_MS, SETTLING, alone, await_allowed, await_left, decide, fixed, key_in, left, start, still,
@@ -94,6 +96,38 @@ async fn of_concurrent_settlements_one_counts_and_all_are_told_the_same() {
             "{question}: {results:?}"
         );
     }
+}
+
+/// What a region keeps of settlements ends with the reservations, also where nothing is leased.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_settlement_is_forgotten_when_nobody_can_repeat_it() {
+    let mut workerd = start(alone(), limits()).await;
+    let client = workerd.client(0).unwrap();
+    let reservation = reserve(&client, charge("fixed", "k", 10)).await;
+    client.settle(&reservation, 4).await.unwrap();
+    workerd.kill_hard();
+    let kept = |workerd: &Workerd, old: bool| -> usize {
+        let objects = objects(&workerd.disk(), "Region").unwrap();
+        let count = objects.iter().filter_map(|object| {
+            let settlements = object.tables().unwrap().contains(&"settlements".to_owned());
+            let sql = "SELECT COUNT(*) FROM settlements WHERE (op LIKE 'old%') = ?1";
+            let count = |file: Connection| file.query_row(sql, [old], |row| row.get::<_, i64>(0));
+            settlements.then(|| count(object.open().unwrap()).unwrap())
+        });
+        usize::try_from(count.sum::<i64>()).unwrap()
+    };
+    for object in objects(&workerd.disk(), "Region").unwrap() {
+        if object.tables().unwrap().contains(&"settlements".to_owned()) {
+            let sql = "INSERT INTO settlements (op, expires_at, body) SELECT 'old' || op, 1, body FROM settlements";
+            object.open().unwrap().execute(sql, []).unwrap();
+        }
+    }
+    assert_eq!((kept(&workerd, false), kept(&workerd, true)), (1, 1));
+    workerd.restart().await.unwrap();
+    let reservation = reserve(&client, charge("fixed", "other", 10)).await;
+    client.settle(&reservation, 4).await.unwrap();
+    workerd.kill_hard();
+    assert_eq!((kept(&workerd, false), kept(&workerd, true)), (2, 0));
 }
 
 /// Kept by the objects: it outlasts every isolate.

@@ -31,6 +31,8 @@ const HOLD: &str = "\u{1}hold";
 const SETTLED: &str = "\u{1}settled";
 /// Stands before it.
 const RESET: &str = "\u{1}reset\u{1}";
+/// Keys of limits have names from here on; what stands before takes no room of theirs.
+const NAMES_FROM: &str = "\u{2}";
 
 /// Rows of one statement: each has six values, and SQLite takes a hundred of the platform's.
 const ROWS_PER_STATEMENT: usize = 16;
@@ -39,13 +41,15 @@ const ROWS_PER_STATEMENT: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Table {
     room: Option<Room>,
+    /// Whether there were other rows than those of keys when it was counted.
+    others: bool,
     purged_at: EpochMs,
 }
 
 impl Table {
     pub(super) fn is_empty(&self) -> bool {
         let room = self.room.as_ref();
-        room.is_some_and(|room| room.all().rows == 0)
+        room.is_some_and(|room| room.all().rows == 0 && !self.others)
     }
 }
 
@@ -264,10 +268,15 @@ impl<'a> KeyRows<'a> {
         self.count().map(|_| ())
     }
 
-    /// Reads how much the table has, and who has much of it.
+    /// Reads how many keys the table has, and who has many of them. Settlements, holds and resets are no keys: whoever
+    /// settles much would take the room of everybody's keys.
     fn count(&mut self) -> Result<&Room, Refused> {
-        let query = "SELECT COUNT(*), COALESCE(SUM(LENGTH(body)), 0) FROM states";
-        let row = self.database.first(query, vec![])?.unwrap_or_default();
+        let query = "SELECT COUNT(*), COALESCE(SUM(LENGTH(body)), 0) FROM states WHERE name >= ?";
+        let keys = self.database.first(query, vec![NAMES_FROM.into()])?;
+        let row = keys.unwrap_or_default();
+        let query = "SELECT 1 FROM states WHERE name < ? LIMIT 1";
+        let other = self.database.first(query, vec![NAMES_FROM.into()])?;
+        self.table.others = other.is_some();
         let mut owners = self.counts("owner")?;
         owners.extend(self.counts("caller")?);
         let room = Room::counted(Bounds::SHARD, size(&row), owners);

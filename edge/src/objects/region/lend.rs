@@ -279,11 +279,7 @@ impl Core {
         let over = now.0.saturating_sub(CLOCK_STEP_MS_MAX);
         let values = vec![number(over)];
         self.database
-            .run("DELETE FROM escrows WHERE ends_at <= ?", values)?;
-        self.database.run(
-            "DELETE FROM settlements WHERE expires_at <= ?",
-            vec![number(now.0)],
-        )
+            .run("DELETE FROM escrows WHERE ends_at <= ?", values)
     }
 }
 

@@ -84,6 +84,8 @@ struct Machine {
     /// Raised when escrows are dropped: one that comes back is another life.
     escrow_life: Incarnation,
     purged_at: EpochMs,
+    /// When settlements that are over were last looked for; never in this life at first.
+    forgot_settlements_at: EpochMs,
     /// When an isolate was last heard of.
     heard_at: Option<EpochMs>,
     settlements: u64,
@@ -190,6 +192,7 @@ impl Core {
             own: BTreeMap::new(),
             escrow_life: incarnation,
             purged_at: now,
+            forgot_settlements_at: EpochMs(0),
             heard_at: None,
             settlements: 0,
             inbox: Inbox::new(incarnation),

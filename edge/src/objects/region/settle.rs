@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use weir_shared::fairness::ask::Party;
 use weir_shared::limiting::owner::Account;
-use weir_shared::limits::OPERATOR_CALL_MS_MAX;
+use weir_shared::limits::{OPERATOR_CALL_MS_MAX, PURGE_MS};
 use weir_shared::units::{HolderId, Incarnation, OpId, Sequence};
 use weir_shared::wire::accounting::OTHERS;
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, VERSION, Want};
@@ -57,6 +57,7 @@ impl Core {
         call: &SettleBody,
         loaded: &Loaded,
     ) -> Result<SettleReply, Refused> {
+        self.forget_settlements()?;
         let mut charged = Vec::with_capacity(call.pools.len());
         for change in &call.pools {
             charged.push(self.charge_debt(change, loaded).await?);
@@ -85,6 +86,24 @@ impl Core {
             self.count_settled(window, tenant_of(change), (*taken, 0))?;
         }
         Ok(reply)
+    }
+
+    /// Forgets, once a minute at most, the settlements of reservations that nobody can settle any more.
+    fn forget_settlements(&self) -> Result<(), Refused> {
+        let due_at = self.with(|machine, now| {
+            let is_due = now.since(machine.forgot_settlements_at) >= PURGE_MS;
+            if is_due {
+                machine.forgot_settlements_at = now;
+            }
+            is_due.then_some(now)
+        })?;
+        let Some(now) = due_at else {
+            return Ok(());
+        };
+        self.database.run(
+            "DELETE FROM settlements WHERE expires_at <= ?",
+            vec![number(now.0)],
+        )
     }
 
     fn take_back(self: &Rc<Self>, change: &PoolChange, loaded: &Loaded) -> Result<u64, Refused> {
