@@ -274,8 +274,8 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     (
         "Preview",
         "Who gains and who loses by a candidate, over recorded windows.",
-        "at: integer, windows: integer, windows_left_out?: integer, intervals: integer, gaining: integer, losing: integer, \
-         gains: [string], loses: [string], rows_total: integer, rows: [PreviewRow]",
+        "at: integer, windows: integer, windows_left_out?: integer, intervals: integer, \
+         gaining: integer, losing: integer, gains: [string], loses: [string], rows_total: integer, rows: [PreviewRow]",
     ),
     (
         "PreviewRow",

@@ -27,6 +27,11 @@ impl Count {
     }
 }
 
+/// Whether a number is left out where it travels: a reader takes its absence for nothing.
+pub(super) fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 impl AddAssign<u64> for Count {
     fn add_assign(&mut self, units: u64) {
         self.0 = self.0.saturating_add(u128::from(units));

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::count::is_zero;
 use super::policy::Cadence;
 use crate::units::{HolderId, Incarnation, Revision, Sequence, WindowLabel};
 
@@ -142,10 +143,6 @@ pub struct AboveBody {
     /// As for the tenant itself, for all below it together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lend_max: Option<u64>,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 fn is_none(revision: &Revision) -> bool {

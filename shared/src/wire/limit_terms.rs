@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::count::is_zero;
 use super::decimal::Decimal;
 use super::policy::LimitBody;
 use crate::name::{guard_name, meter_name};
@@ -100,12 +101,4 @@ pub struct GuardTerms {
     pub per_minute: Option<u64>,
     /// For how long a slot is held unless it is renewed.
     pub lease_ms: u64,
-}
-
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature that serde asks for"
-)]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::count::is_zero;
 use super::decimal::Decimal;
 use super::exchange::VERSION;
 use super::stored::{Damaged, Row};
@@ -208,8 +209,4 @@ impl Row for StoredOverload {
             }),
         }
     }
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }

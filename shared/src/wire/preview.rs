@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::count::Count;
+use super::count::{Count, is_zero};
 use crate::units::EpochMs;
 
 /// What a row is about.
@@ -41,10 +41,6 @@ pub struct PreviewBody {
     pub rows_total: u64,
     /// What changes, the most first.
     pub rows: Vec<PreviewRow>,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// One tenant at one budget, meter or guard.
