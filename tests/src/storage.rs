@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, Params};
 use weir_shared::wire::shard_key::ShardKey;
 
 /// One object's database.
@@ -100,6 +100,25 @@ pub fn objects(disk: &Path, class: &str) -> Result<Vec<ObjectFile>> {
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
+}
+
+/// The databases of a class that have such a table, open. The process that owns them must be dead.
+pub fn databases(disk: &Path, class: &str, table: &str) -> Result<Vec<Connection>> {
+    let mut having = Vec::new();
+    for object in objects(disk, class)? {
+        if object.tables()?.iter().any(|name| name == table) {
+            having.push(object.open()?);
+        }
+    }
+    Ok(having)
+}
+
+/// What a `SELECT COUNT(*)` counts.
+pub fn count(database: &Connection, sql: &str, values: impl Params) -> Result<usize> {
+    let count: i64 = database
+        .query_row(sql, values, |row| row.get(0))
+        .with_context(|| format!("count by {sql}"))?;
+    usize::try_from(count).context("a count")
 }
 
 /// The secret by which a deployment chooses the shards of keys, of a copy of its registry: the process that owns it may

@@ -3,13 +3,12 @@
 
 use std::time::Duration;
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
 use weir_shared::limits::{CALLER_PART, ISOLATE_KEYS_MAX, LIMIT_KEYS_MAX, POOLS_MAX, PURGE_MS};
 use weir_shared::wire::check::Reason;
 use weir_tests::calls::charge;
 use weir_tests::client::Client;
-use weir_tests::storage::objects;
+use weir_tests::storage::{count, databases};
 use weir_tests::workerd::Workerd;
 
 use crate::limits::{
@@ -81,26 +80,11 @@ async fn an_isolate_keeps_a_bounded_number_of_keys() {
 /// The rows of a limit in each shard of keys that has any.
 fn rows(workerd: &Workerd, limit: &str) -> Vec<usize> {
     let sql = "SELECT COUNT(*) FROM states WHERE name = ?1";
-    let shards = tables(workerd, "Region", "states");
-    let counts = shards.iter().map(|shard| count(shard, sql, limit));
+    let shards = databases(&workerd.disk(), "Region", "states").unwrap();
+    let counts = shards
+        .iter()
+        .map(|shard| count(shard, sql, [limit]).unwrap());
     counts.filter(|rows| *rows > 0).collect()
-}
-
-fn count(connection: &Connection, sql: &str, limit: &str) -> usize {
-    let count: i64 = connection
-        .query_row(sql, [limit], |row| row.get(0))
-        .unwrap();
-    usize::try_from(count).unwrap()
-}
-
-/// The objects of a class that have such a table.
-fn tables(workerd: &Workerd, class: &str, wanted: &str) -> Vec<Connection> {
-    let objects = objects(&workerd.disk(), class).unwrap();
-    let having = objects.iter().filter(|object| {
-        let tables = object.tables().unwrap();
-        tables.iter().any(|table| table == wanted)
-    });
-    having.map(|object| object.open().unwrap()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -147,7 +131,8 @@ fn fill(workerd: &Workerd, key: &str, expires_at: Option<i64>) {
     let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2) \
                INSERT INTO states (name, key, expires_at, body) \
                SELECT name, 'fill' || i, COALESCE(?3, expires_at), body FROM states, n WHERE name = 'region' AND key = ?1";
-    let filled: usize = tables(workerd, "Region", "states")
+    let filled: usize = databases(&workerd.disk(), "Region", "states")
+        .unwrap()
         .iter()
         .map(|shard| {
             shard
@@ -227,11 +212,11 @@ async fn keys_that_are_over_are_removed() {
         let pools = "SELECT COUNT(*) FROM pools WHERE name LIKE ?1 || char(1) || '%'";
         let escrows = "SELECT COUNT(*) FROM escrows WHERE pool LIKE ?1 || char(1) || '%'";
         let sum = |class, table, sql| -> usize {
-            let objects = tables(workerd, class, table);
-            objects
+            let objects = databases(&workerd.disk(), class, table).unwrap();
+            let counts = objects
                 .iter()
-                .map(|object| count(object, sql, "global_short"))
-                .sum()
+                .map(|object| count(object, sql, ["global_short"]).unwrap());
+            counts.sum()
         };
         let states: usize = rows(workerd, "short").iter().sum();
         [
@@ -274,7 +259,8 @@ async fn a_full_coordinator_lends_to_the_keys_that_it_has() {
                INSERT INTO pools (name, label, expires_at, body) \
                SELECT 'global' || char(1) || 'fill' || i, label, expires_at, body FROM pools, n \
                WHERE name = 'global' || char(1) || ?1";
-    let filled: usize = tables(&workerd, "Coordinator", "pools")
+    let filled: usize = databases(&workerd.disk(), "Coordinator", "pools")
+        .unwrap()
         .iter()
         .map(|pools| {
             pools

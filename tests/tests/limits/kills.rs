@@ -8,7 +8,7 @@ use weir_tests::calls::charge_keys;
 use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::history::{History, Operation, Outcome, outcomes};
-use weir_tests::storage::objects;
+use weir_tests::storage::{count, databases};
 use weir_tests::workerd::{Setup, Workerd};
 use weir_tests::workload::Workload;
 
@@ -133,19 +133,13 @@ async fn kills_between_hold_and_commit_lift_no_bound_and_leave_no_hold() {
 }
 
 /// The holds that are stored, over all shards of keys.
-fn holds(workerd: &Workerd) -> u64 {
+fn holds(workerd: &Workerd) -> usize {
     let sql = "SELECT COUNT(*) FROM states WHERE name = char(1) || 'hold' AND body <> ''";
-    let objects = objects(&workerd.disk(), "Region").unwrap();
-    let of_keys = objects.iter().filter(|object| {
-        let tables = object.tables().unwrap();
-        tables.iter().any(|table| table == "states")
-    });
-    let counts = of_keys.map(|object| {
-        let connection = object.open().unwrap();
-        let count = connection.query_row(sql, [], |row| row.get::<_, u32>(0));
-        u64::from(count.unwrap())
-    });
-    counts.sum()
+    let shards = databases(&workerd.disk(), "Region", "states").unwrap();
+    shards
+        .iter()
+        .map(|shard| count(shard, sql, []).unwrap())
+        .sum()
 }
 
 /// Asks one question after the other, from a place in the list on, until it is stopped.

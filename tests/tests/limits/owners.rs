@@ -16,7 +16,7 @@ use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::fixtures::with;
 use weir_tests::origin::Origin;
-use weir_tests::storage::objects;
+use weir_tests::storage::{count, databases};
 use weir_tests::workerd::{TOKEN, Workerd};
 
 use crate::limits::{LONG_MS, SETTLING, alone, decide, document, fixed, still, take};
@@ -154,9 +154,12 @@ fn rows(workerd: &Workerd, owner: &str) -> Vec<usize> {
 }
 
 fn owned(shard: &Connection, owner: &str) -> usize {
-    let sql = "SELECT COUNT(*) FROM states WHERE owner = ?1";
-    let count: i64 = shard.query_row(sql, [owner], |row| row.get(0)).unwrap();
-    usize::try_from(count).unwrap()
+    count(
+        shard,
+        "SELECT COUNT(*) FROM states WHERE owner = ?1",
+        [owner],
+    )
+    .unwrap()
 }
 
 /// What an owner would have invented in ten thousand requests more, in each shard that has a row of it; how many shards.
@@ -181,11 +184,7 @@ fn fill(workerd: &Workerd, owner: &str) -> usize {
 }
 
 fn shards(workerd: &Workerd) -> Vec<Connection> {
-    let objects = objects(&workerd.disk(), "Region").unwrap();
-    objects
-        .iter()
-        .map(|object| object.open().unwrap())
-        .collect()
+    databases(&workerd.disk(), "Region", "states").unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -240,20 +239,15 @@ async fn others_are_decided_as_if_nobody_had_invented_keys() {
 async fn settlements_take_no_room_of_keys() {
     let mut workerd = deployment().await;
     let backend = employ(&workerd, Role::Service, None).await;
-    for key in 0..4 * KEY_SHARDS {
-        assert!(
-            take(&backend, "shared", &format!("known{key}"), 1)
-                .await
-                .allowed
-        );
-    }
+    // So many that each shard has some, whatever the secret by which they are spread.
+    invent(&backend, "shared", 0..KEYS).await;
     workerd.kill_hard();
     let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) \
                INSERT INTO states (name, key, expires_at, body) \
                SELECT char(1) || 'settled', 'fill' || i, ?2, '{}' FROM n";
     let mut filled = 0;
     for shard in shards(&workerd) {
-        if all(&shard) > 0 {
+        if count(&shard, "SELECT COUNT(*) FROM states", []).unwrap() > 0 {
             let values = (LIMIT_KEYS_MAX as i64, JSON_INTEGER_MAX as i64);
             shard.execute(sql, values).unwrap();
             filled += 1;
@@ -261,17 +255,11 @@ async fn settlements_take_no_room_of_keys() {
     }
     assert_eq!(filled, KEY_SHARDS);
     workerd.restart().await.unwrap();
+    // Two of them at least are of one shard, and would share the state of their caller.
     for key in 0..2 * KEY_SHARDS {
         let first = take(&backend, "shared", &format!("new{key}"), BOUND).await;
         assert!(first.allowed, "a key of its own: {first:?}");
     }
-}
-
-fn all(shard: &Connection) -> usize {
-    let count: i64 = shard
-        .query_row("SELECT COUNT(*) FROM states", [], |row| row.get(0))
-        .unwrap();
-    usize::try_from(count).unwrap()
 }
 
 /// Whose keys of a global limit an isolate and its region have no room for any more: those of whoever invents them alone.

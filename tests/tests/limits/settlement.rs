@@ -10,7 +10,7 @@ use weir_tests::calls::{charge, charge_keys, reserved};
 use weir_tests::client::Client;
 use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::BUDGET;
-use weir_tests::storage::objects;
+use weir_tests::storage::{count, databases};
 use weir_tests::witness::Witness;
 use weir_tests::workerd::{Setup, Workerd};
 
@@ -98,6 +98,21 @@ async fn of_concurrent_settlements_one_counts_and_all_are_told_the_same() {
     }
 }
 
+/// What regions keep their settlements in.
+fn settling(workerd: &Workerd) -> Vec<Connection> {
+    databases(&workerd.disk(), "Region", "settlements").unwrap()
+}
+
+/// The settlements that are kept, those from long ago or all others.
+fn kept(workerd: &Workerd, old: bool) -> usize {
+    let sql = "SELECT COUNT(*) FROM settlements WHERE (op LIKE 'old%') = ?1";
+    let regions = settling(workerd);
+    regions
+        .iter()
+        .map(|region| count(region, sql, [old]).unwrap())
+        .sum()
+}
+
 /// What a region keeps of settlements ends with the reservations, also where nothing is leased.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_settlement_is_forgotten_when_nobody_can_repeat_it() {
@@ -106,21 +121,9 @@ async fn a_settlement_is_forgotten_when_nobody_can_repeat_it() {
     let reservation = reserve(&client, charge("fixed", "k", 10)).await;
     client.settle(&reservation, 4).await.unwrap();
     workerd.kill_hard();
-    let kept = |workerd: &Workerd, old: bool| -> usize {
-        let objects = objects(&workerd.disk(), "Region").unwrap();
-        let count = objects.iter().filter_map(|object| {
-            let settlements = object.tables().unwrap().contains(&"settlements".to_owned());
-            let sql = "SELECT COUNT(*) FROM settlements WHERE (op LIKE 'old%') = ?1";
-            let count = |file: Connection| file.query_row(sql, [old], |row| row.get::<_, i64>(0));
-            settlements.then(|| count(object.open().unwrap()).unwrap())
-        });
-        usize::try_from(count.sum::<i64>()).unwrap()
-    };
-    for object in objects(&workerd.disk(), "Region").unwrap() {
-        if object.tables().unwrap().contains(&"settlements".to_owned()) {
-            let sql = "INSERT INTO settlements (op, expires_at, body) SELECT 'old' || op, 1, body FROM settlements";
-            object.open().unwrap().execute(sql, []).unwrap();
-        }
+    for region in settling(&workerd) {
+        let sql = "INSERT INTO settlements (op, expires_at, body) SELECT 'old' || op, 1, body FROM settlements";
+        region.execute(sql, []).unwrap();
     }
     assert_eq!((kept(&workerd, false), kept(&workerd, true)), (1, 1));
     workerd.restart().await.unwrap();

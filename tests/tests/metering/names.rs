@@ -10,7 +10,7 @@ use weir_shared::limits::{KEY_SHARDS, KNOWN_KEYS_MAX, LIMIT_KEYS_MAX};
 use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::fixtures::with;
-use weir_tests::storage::objects;
+use weir_tests::storage::{count, databases, objects};
 use weir_tests::workerd::{Setup, Workerd};
 
 use crate::metering::{charge, document, meter, offer, still, take};
@@ -102,16 +102,9 @@ async fn a_million_names_stay_within_the_bounds_and_cost_the_named_tenant_nothin
 
 /// The states of every shard of the deployment.
 fn rows(workerd: &Workerd) -> Vec<usize> {
-    let counts = objects(&workerd.disk(), "Coordinator").unwrap();
-    let counts = counts.iter().map(|object| {
-        let count = object
-            .open()
-            .unwrap()
-            .query_row("SELECT COUNT(*) FROM states", [], |row| {
-                row.get::<_, u32>(0)
-            });
-        count.unwrap() as usize
-    });
+    let shards = databases(&workerd.disk(), "Coordinator", "states").unwrap();
+    let sql = "SELECT COUNT(*) FROM states";
+    let counts = shards.iter().map(|shard| count(shard, sql, []).unwrap());
     counts.filter(|count| *count > 0).collect()
 }
 
