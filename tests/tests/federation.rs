@@ -136,7 +136,8 @@ async fn a_region_that_is_left_alone_gets_everything() {
 
 fn alone(client: &Client) -> Workload {
     Workload {
-        workers: 10,
+        workers: 8,
+        pause: Duration::from_millis(10),
         ..Workload::new(vec![client.clone()], BUDGET)
     }
 }
