@@ -51,6 +51,14 @@ impl Selection {
         edge: true,
         console: true,
     };
+    pub(crate) const EDGE: Self = Self {
+        edge: true,
+        console: false,
+    };
+    pub(crate) const CONSOLE: Self = Self {
+        edge: false,
+        console: true,
+    };
 }
 
 /// How `dev` runs.

@@ -22,7 +22,11 @@ pub(crate) struct Environment {
     folders: Vec<PathBuf>,
     /// The names of `variables` that a person's shell needs as well.
     exported: Vec<&'static str>,
+    steps_back: bool,
 }
+
+/// How far a command steps back that nobody waits for.
+const NICENESS: &str = "19";
 
 impl Environment {
     /// The caller's own, and nothing else.
@@ -31,6 +35,7 @@ impl Environment {
             variables: Vec::new(),
             folders: Vec::new(),
             exported: Vec::new(),
+            steps_back: false,
         }
     }
 
@@ -77,6 +82,12 @@ impl Environment {
         Ok(self)
     }
 
+    /// Lets all commands run behind whatever else wants the machine.
+    pub(crate) fn stepping_back(mut self) -> Self {
+        self.steps_back = true;
+        self
+    }
+
     fn set(&mut self, name: &'static str, value: impl AsRef<OsStr>) {
         self.variables.push((name, value.as_ref().to_owned()));
     }
@@ -94,7 +105,13 @@ impl Environment {
             .map(|folder| folder.join(program))
             .find(|file| process::is_executable(file))
             .with_context(|| format!("`{program}` is not on PATH"))?;
-        let mut command = Command::new(file);
+        let mut command = if self.steps_back {
+            let mut nice = Command::new("nice");
+            nice.args(["-n", NICENESS]).arg(file);
+            nice
+        } else {
+            Command::new(file)
+        };
         command.current_dir(paths::root()).env("PATH", path);
         for (name, value) in &self.variables {
             command.env(name, value);
@@ -140,6 +157,7 @@ mod tests {
             variables: vec![("SHOWN", "it's".into()), ("HIDDEN", "x".into())],
             folders: vec!["/a b".into(), "/c".into()],
             exported: vec!["SHOWN"],
+            steps_back: false,
         }
     }
 
@@ -159,6 +177,22 @@ mod tests {
         let text = process::capture(command.args(["-c", "echo $PATH; echo $HIDDEN"])).unwrap();
         assert!(text.starts_with("/a b:/c:"), "{text}");
         assert!(text.ends_with("\nx"), "{text}");
+    }
+
+    #[test]
+    fn a_command_that_steps_back_is_the_same_command() {
+        let text = |environment: Environment| {
+            let mut command = environment.command("sh").unwrap();
+            process::capture(command.args(["-c", "echo $PATH; echo $HIDDEN; pwd; nice"])).unwrap()
+        };
+        let (usual, back) = (text(environment()), text(environment().stepping_back()));
+        let split = |text: &str| {
+            let (rest, niceness) = text.rsplit_once('\n').unwrap();
+            (rest.to_owned(), niceness.parse::<i32>().unwrap())
+        };
+        let ((usual, before), (back, after)) = (split(&usual), split(&back));
+        assert_eq!(usual, back);
+        assert!(after > before || after == 19, "{before} {after}");
     }
 
     #[test]

@@ -26,7 +26,6 @@ pub(crate) fn run(selection: Selection) -> Result<()> {
 
 /// Builds what is selected.
 pub(crate) fn build(selection: Selection, environment: &Environment) -> Result<()> {
-    let _lock = lock()?;
     let toolchain = rust::version()?;
     let make = |artifact: &Artifact| artifact.build(&toolchain, environment);
     // Beside each other: cargo compiles one after the other, as they share a profile; what follows, on one core, overlaps.
@@ -52,14 +51,6 @@ pub(crate) fn sources_print() -> Result<String> {
         }
     }
     Ok(fingerprint.finish())
-}
-
-/// One build at a time: a second one would see half of the first one's output.
-fn lock() -> Result<File> {
-    fs::create_dir_all(paths::local("")).context("creating the folder of local state")?;
-    let file = File::create(paths::local("build.lock")).context("creating the build lock")?;
-    file.lock().context("locking the build")?;
-    Ok(file)
 }
 
 /// Files and folders that both artefacts are made from.
@@ -99,6 +90,7 @@ struct Artifact {
 
 impl Artifact {
     fn build(&self, toolchain: &str, environment: &Environment) -> Result<()> {
+        let _lock = self.lock()?;
         let stamp = Stamp::at(paths::local("stamps").join(self.name));
         // Taken before the build: an edit during the build makes the next one run again.
         let inputs = self.inputs_digest(toolchain)?;
@@ -116,6 +108,15 @@ impl Artifact {
             );
         }
         stamp.write(&inputs, &self.output_digest()?)
+    }
+
+    /// One build of it at a time: a second one would see half of the first one's output.
+    fn lock(&self) -> Result<File> {
+        fs::create_dir_all(paths::local("")).context("creating the folder of local state")?;
+        let file = paths::local(&format!("build-{}.lock", self.name));
+        let file = File::create(file).context("creating the build lock")?;
+        file.lock().context("locking the build")?;
+        Ok(file)
     }
 
     fn inputs_digest(&self, toolchain: &str) -> Result<String> {

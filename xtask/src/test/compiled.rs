@@ -30,6 +30,8 @@ pub(super) enum Choice {
     Native,
     /// Those of the built Worker.
     EndToEnd,
+    /// Those of the console on it.
+    Pages,
 }
 
 impl Choice {
@@ -37,7 +39,8 @@ impl Choice {
     fn filter(self) -> (&'static str, &'static str) {
         match self {
             Self::Native => ("not package(weir-tests)", "default"),
-            Self::EndToEnd => ("package(weir-tests)", "e2e"),
+            Self::EndToEnd => ("package(weir-tests) and not test(/^console::/)", "e2e"),
+            Self::Pages => ("package(weir-tests) and test(/^console::/)", "e2e"),
         }
     }
 
@@ -45,14 +48,14 @@ impl Choice {
     fn programs(self) -> &'static [&'static str] {
         match self {
             Self::Native => &[],
-            Self::EndToEnd => &["--test", "e2e"],
+            Self::EndToEnd | Self::Pages => &["--test", "e2e"],
         }
     }
 
     fn name(self) -> &'static str {
         match self {
             Self::Native => "native",
-            Self::EndToEnd => "e2e",
+            Self::EndToEnd | Self::Pages => "e2e",
         }
     }
 }

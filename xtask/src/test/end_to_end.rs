@@ -16,15 +16,33 @@ pub(super) enum Retries {
     None,
 }
 
-/// All of them, once.
-pub(super) fn run(
+/// Those of the built Worker, once.
+pub(super) fn suites(
     bench: &mut Workbench<'_>,
     environment: &Environment,
+    retries: Retries,
+) -> Result<()> {
+    run(bench, environment, Choice::EndToEnd, retries)
+}
+
+/// Those of the console on it, once.
+pub(super) fn pages(
+    bench: &mut Workbench<'_>,
+    environment: &Environment,
+    retries: Retries,
+) -> Result<()> {
+    run(bench, environment, Choice::Pages, retries)
+}
+
+fn run(
+    bench: &mut Workbench<'_>,
+    environment: &Environment,
+    choice: Choice,
     retries: Retries,
 ) -> Result<()> {
     let more: &[&str] = match retries {
         Retries::AsConfigured => &[],
         Retries::None => &["--retries", "0"],
     };
-    bench.test(compiled::run(environment, Choice::EndToEnd, more)?)
+    bench.test(compiled::run(environment, choice, more)?)
 }

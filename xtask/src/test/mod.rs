@@ -1,6 +1,6 @@
 //! `test`: everything that is checked, step by step, with a table at the end.
 //!
-//! Two steps run beside each other. What each of them writes goes to a file and is shown in one piece when it ends; a step
+//! Three steps run beside each other. What each of them writes goes to a file and is shown in one piece when it ends; a step
 //! that runs alone shows it as it comes.
 
 mod browser;
@@ -28,7 +28,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow};
 
 use self::compiled::Choice;
-use self::end_to_end::Retries;
+use self::end_to_end::Retries::AsConfigured;
 use self::outcome::Outcome;
 use self::report::Report;
 use self::schedule::{Ended, Job};
@@ -36,6 +36,7 @@ pub(crate) use self::steps::Step;
 use self::workbench::Workbench;
 use crate::args::Selection;
 use crate::clock::{Elapsed, Stopwatch};
+use crate::environment::Environment;
 use crate::{build, paths, progress, setup, tidy};
 
 /// What to run.
@@ -67,7 +68,7 @@ pub(crate) fn run(scope: Scope) -> Result<ExitCode> {
             one_by_one(&Step::QUICK, Some(&changed))?
         }
         Scope::Repeat { times, busy } => {
-            let report = one_by_one(Step::EndToEnd.waits_for(), None)?;
+            let report = one_by_one(Step::Pages.waits_for(), None)?;
             if report.is_success() {
                 repeat::run(&setup::for_tests()?, times, busy, &mut io::stdout())?;
             }
@@ -103,6 +104,7 @@ fn beside_each_other() -> Result<Report> {
     let jobs = Step::BY_URGENCY.map(|step| Job {
         what: step,
         after: step.waits_for(),
+        behind: step.yields_to(),
     });
     schedule::run(
         &jobs,
@@ -169,23 +171,36 @@ fn perform(step: Step, changed: Option<&[&str]>, output: &mut dyn Write) -> Outc
 }
 
 fn work(step: Step, changed: Option<&[&str]>, bench: &mut Workbench<'_>) -> Result<()> {
+    let set_up = |parts: fn() -> Result<Environment>| {
+        let environment = parts()?;
+        Ok::<_, anyhow::Error>(if step.is_urgent() {
+            environment
+        } else {
+            environment.stepping_back()
+        })
+    };
     match step {
         Step::Tidy => bench.build(tidy::run),
-        Step::Fmt => lints::fmt(bench, &setup::for_lints()?),
-        Step::ClippyNative => lints::clippy_native(bench, &setup::for_lints()?, changed),
-        Step::ClippyWasm => lints::clippy_wasm(bench, &setup::for_lints()?, changed),
-        Step::CompileEndToEnd => compiled::compile(bench, &setup::for_native()?, Choice::EndToEnd),
-        Step::Compile => compiled::compile(bench, &setup::for_native()?, Choice::Native),
-        Step::Native => match changed {
-            None => native::all(bench, &setup::for_native()?),
-            Some(changed) => native::of_what_changed(bench, &setup::for_native()?, changed),
-        },
-        Step::Build => {
-            let environment = setup::for_builds()?;
-            bench.build(|| build::build(Selection::BOTH, &environment))
+        Step::Fmt => lints::fmt(bench, &set_up(setup::for_lints)?),
+        Step::ClippyNative => lints::clippy_native(bench, &set_up(setup::for_lints)?, changed),
+        Step::ClippyWasm => lints::clippy_wasm(bench, &set_up(setup::for_lints)?, changed),
+        Step::CompileEndToEnd => {
+            compiled::compile(bench, &set_up(setup::for_native)?, Choice::EndToEnd)
         }
-        Step::Deploy => deploy::dry_run(bench, &setup::for_builds()?),
-        Step::Browser => browser::run(bench, &setup::for_tests()?),
-        Step::EndToEnd => end_to_end::run(bench, &setup::for_tests()?, Retries::AsConfigured),
+        Step::Compile => compiled::compile(bench, &set_up(setup::for_native)?, Choice::Native),
+        Step::Native => match changed {
+            None => native::all(bench, &set_up(setup::for_native)?),
+            Some(changed) => native::of_what_changed(bench, &set_up(setup::for_native)?, changed),
+        },
+        Step::BuildEdge => built(Selection::EDGE, bench, &set_up(setup::for_builds)?),
+        Step::BuildConsole => built(Selection::CONSOLE, bench, &set_up(setup::for_builds)?),
+        Step::Deploy => deploy::dry_run(bench, &set_up(setup::for_builds)?),
+        Step::Browser => browser::run(bench, &set_up(setup::for_tests)?),
+        Step::EndToEnd => end_to_end::suites(bench, &set_up(setup::for_tests)?, AsConfigured),
+        Step::Pages => end_to_end::pages(bench, &set_up(setup::for_tests)?, AsConfigured),
     }
+}
+
+fn built(selection: Selection, bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
+    bench.build(|| build::build(selection, environment))
 }

@@ -83,7 +83,9 @@ pub(super) fn run(
             let watch = Stopwatch::start();
             let mut output = Kept::new(to);
             let mut bench = Workbench::of(Step::EndToEnd, &mut output)?;
-            let result = end_to_end::run(&mut bench, environment, Retries::None);
+            let suites = end_to_end::suites(&mut bench, environment, Retries::None);
+            let pages = end_to_end::pages(&mut bench, environment, Retries::None);
+            let result = suites.and(pages);
             drop(bench);
             flakes.add(&result, &String::from_utf8_lossy(&output.kept));
             let Elapsed(time) = watch.elapsed();

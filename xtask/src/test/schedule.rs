@@ -1,11 +1,12 @@
-//! Which step begins when: two at a time, each as soon as what it waits for has passed.
+//! Which step begins when: three at a time, each as soon as what it waits for has passed.
 
 use std::sync::{Condvar, Mutex};
 use std::thread;
 
-/// How many steps run beside each other. One computes on a single core for minutes (the linker of a release build), one
-/// waits for most of its time (the tests of the built Worker): two keep two cores busy.
-const LANES: usize = 2;
+/// How many steps run beside each other. One waits for most of its time (the tests of the built Worker), one works in
+/// cargo's folder of release builds, often on a single core (the linker), and one in that of tests: three keep two cores
+/// busy.
+const LANES: usize = 3;
 
 /// What is known of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub(super) struct Job<T: 'static> {
     pub(super) what: T,
     /// What has to pass before; ignored where it is not in the list.
     pub(super) after: &'static [T],
+    /// What has to end before, however it ends; ignored where it is not in the list.
+    pub(super) behind: &'static [T],
 }
 
 /// What became of a job.
@@ -85,18 +88,17 @@ fn next<T: Copy + PartialEq + 'static>(
             if states[index] != State::Waiting {
                 continue;
             }
-            let before = || {
-                let listed = |(other, _): &(&Job<T>, _)| job.after.contains(&other.what);
-                jobs.iter()
-                    .zip(&*states)
-                    .filter(listed)
-                    .map(|(_, state)| *state)
+            let of = |names: &'static [T]| {
+                let listed = move |(other, _): &(&Job<T>, _)| names.contains(&other.what);
+                let all = jobs.iter().zip(&*states);
+                all.filter(listed).map(|(_, state)| *state)
             };
-            if before().any(|state| state == State::Failed) {
+            if of(job.after).any(|state| state == State::Failed) {
                 states[index] = State::Running;
                 return Some(Turn::Skip(index));
             }
-            if before().all(|state| state == State::Passed) {
+            let has_ended = |state| matches!(state, State::Passed | State::Failed);
+            if of(job.after).all(|state| state == State::Passed) && of(job.behind).all(has_ended) {
                 states[index] = State::Running;
                 return Some(Turn::Run(index));
             }
@@ -124,7 +126,11 @@ mod tests {
     use super::*;
 
     fn job(what: char, after: &'static [char]) -> Job<char> {
-        Job { what, after }
+        Job {
+            what,
+            after,
+            behind: &[],
+        }
     }
 
     /// What ended, in its order: in capitals what ran.
@@ -160,12 +166,22 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_behind_a_failure_runs_when_that_has_ended() {
+        let last = Job {
+            what: 'a',
+            after: &[],
+            behind: &['b'],
+        };
+        assert_eq!(play(&[last, job('b', &['c']), job('c', &[])], 'b'), "CBA");
+    }
+
+    #[test]
     fn what_waits_for_a_job_that_is_not_asked_for_runs() {
         assert_eq!(play(&[job('e', &['b'])], '-'), "E");
     }
 
     #[test]
-    fn two_run_beside_each_other_and_never_three() {
+    fn three_run_beside_each_other_and_never_four() {
         let (running, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let jobs: Vec<_> = ('a'..='f').map(|what| job(what, &[])).collect();
         run(

@@ -12,14 +12,16 @@ pub(crate) enum Step {
     CompileEndToEnd,
     Compile,
     Native,
-    Build,
+    BuildEdge,
+    BuildConsole,
     Deploy,
     Browser,
     EndToEnd,
+    Pages,
 }
 
 impl Step {
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Tidy,
         Self::Fmt,
         Self::ClippyNative,
@@ -27,18 +29,22 @@ impl Step {
         Self::CompileEndToEnd,
         Self::Compile,
         Self::Native,
-        Self::Build,
+        Self::BuildEdge,
+        Self::BuildConsole,
         Self::Deploy,
         Self::Browser,
         Self::EndToEnd,
+        Self::Pages,
     ];
 
     /// The order in which steps begin when several could: first what the longest way leads through.
-    pub(super) const BY_URGENCY: [Self; 11] = [
-        Self::Tidy,
+    pub(super) const BY_URGENCY: [Self; 13] = [
         Self::EndToEnd,
-        Self::Build,
+        Self::Pages,
+        Self::BuildEdge,
         Self::CompileEndToEnd,
+        Self::Tidy,
+        Self::BuildConsole,
         Self::Compile,
         Self::Fmt,
         Self::Native,
@@ -66,10 +72,12 @@ impl Step {
             Self::CompileEndToEnd => "compile-e2e",
             Self::Compile => "compile",
             Self::Native => "native",
-            Self::Build => "build",
+            Self::BuildEdge => "build-edge",
+            Self::BuildConsole => "build-console",
             Self::Deploy => "deploy",
             Self::Browser => "browser",
             Self::EndToEnd => "e2e",
+            Self::Pages => "pages",
         }
     }
 
@@ -82,10 +90,12 @@ impl Step {
             Self::CompileEndToEnd => "the end-to-end tests",
             Self::Compile => "all other tests that run natively",
             Self::Native => "native tests",
-            Self::Build => "the Worker and the console for release",
+            Self::BuildEdge => "the Worker for release",
+            Self::BuildConsole => "the console for release",
             Self::Deploy => "wrangler accepts the deployment",
             Self::Browser => "the state machines and the console's components in a browser",
-            Self::EndToEnd => "the built Worker on the real runtime, and the console on it",
+            Self::EndToEnd => "the built Worker on the real runtime",
+            Self::Pages => "the console on the built Worker, in a browser",
         }
     }
 
@@ -95,8 +105,23 @@ impl Step {
             Self::Compile => &[Self::CompileEndToEnd],
             Self::Native => &[Self::Compile],
             // The browser's are made of what the release is made of.
-            Self::Deploy | Self::Browser => &[Self::Build],
-            Self::EndToEnd => &[Self::Build, Self::CompileEndToEnd],
+            Self::Browser => &[Self::BuildConsole],
+            Self::Deploy => &[Self::BuildEdge, Self::BuildConsole],
+            Self::EndToEnd => &[Self::BuildEdge, Self::CompileEndToEnd],
+            Self::Pages => &[Self::BuildEdge, Self::BuildConsole, Self::CompileEndToEnd],
+            _ => &[],
+        }
+    }
+
+    /// The steps that this one leaves the machine to until they have ended, however they end.
+    pub(super) fn yields_to(self) -> &'static [Self] {
+        match self {
+            // Cargo's lock goes to whoever comes first: the Worker is waited for by more.
+            Self::BuildConsole => &[Self::BuildEdge],
+            Self::ClippyWasm => &[Self::BuildEdge, Self::BuildConsole],
+            Self::ClippyNative => &[Self::CompileEndToEnd, Self::Compile],
+            // A browser computes on all cores: beside it no load gets what it asks for.
+            Self::Pages => &[Self::EndToEnd],
             _ => &[],
         }
     }
@@ -104,7 +129,7 @@ impl Step {
     /// Whether the longest way through all steps leads over this one: the others step back behind it.
     pub(super) fn is_urgent(self) -> bool {
         let last = Self::EndToEnd;
-        self == last || last.waits_for().contains(&self)
+        matches!(self, Self::EndToEnd | Self::Pages) || last.waits_for().contains(&self)
     }
 
     /// The step of that name.
@@ -141,7 +166,7 @@ mod tests {
     fn what_the_end_to_end_tests_wait_for_does_not_step_back() {
         let urgent = Step::ALL.into_iter().filter(|step| step.is_urgent());
         let urgent: Vec<_> = urgent.map(Step::name).collect();
-        assert_eq!(urgent, ["compile-e2e", "build", "e2e"]);
+        assert_eq!(urgent, ["compile-e2e", "build-edge", "e2e", "pages"]);
     }
 
     #[test]

@@ -13,14 +13,10 @@ use super::stream;
 use super::totals::Totals;
 use crate::clock::Stopwatch;
 
-/// How far tests and lints step back behind the release builds and the tests of what they made.
-const NICENESS: &str = "19";
-
 /// One step at work.
 pub(super) struct Workbench<'a> {
     output: &'a mut dyn Write,
     links: Links,
-    steps_back: bool,
     phases: Phases,
     totals: Totals,
 }
@@ -31,7 +27,6 @@ impl<'a> Workbench<'a> {
         Ok(Self {
             output,
             links: Links::of(step.name())?,
-            steps_back: !step.is_urgent(),
             phases: Phases::default(),
             totals: Totals::default(),
         })
@@ -44,8 +39,7 @@ impl<'a> Workbench<'a> {
     }
 
     /// Runs a command that checks or builds.
-    pub(super) fn compile(&mut self, command: Command) -> Result<()> {
-        let mut command = self.prepared(command);
+    pub(super) fn compile(&mut self, mut command: Command) -> Result<()> {
         self.links.watch(&mut command)?;
         let watch = Stopwatch::start();
         let (_, result) = stream::run(&mut command, &mut self.output);
@@ -63,8 +57,7 @@ impl<'a> Workbench<'a> {
     }
 
     /// Runs a command that runs tests, and counts them; one that runs none has checked nothing.
-    pub(super) fn test(&mut self, command: Command) -> Result<()> {
-        let mut command = self.prepared(command);
+    pub(super) fn test(&mut self, mut command: Command) -> Result<()> {
         let watch = Stopwatch::start();
         let (totals, result) = stream::run(&mut command, &mut self.output);
         self.phases.run += watch.elapsed().0;
@@ -84,37 +77,11 @@ impl<'a> Workbench<'a> {
             result,
         }
     }
-
-    fn prepared(&self, command: Command) -> Command {
-        if self.steps_back {
-            niced(&command)
-        } else {
-            command
-        }
-    }
-}
-
-/// The same command at a lower priority.
-fn niced(command: &Command) -> Command {
-    let mut nice = Command::new("nice");
-    nice.args(["-n", NICENESS]).arg(command.get_program());
-    nice.args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => nice.env(name, value),
-            None => nice.env_remove(name),
-        };
-    }
-    if let Some(folder) = command.get_current_dir() {
-        nice.current_dir(folder);
-    }
-    nice
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process;
 
     #[test]
     fn running_no_test_is_a_failure() {
@@ -125,20 +92,5 @@ mod tests {
         echo.arg("test result: ok. 1 passed; 0 failed; 0 ignored");
         bench.test(echo).unwrap();
         assert_eq!(bench.outcome(Ok(())).totals.count(), 1);
-    }
-
-    #[test]
-    fn a_command_that_steps_back_is_the_same_command() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new("sh");
-        command.args(["-c", "echo $(nice) $WORD $(pwd -P)"]);
-        command.env("WORD", "word").current_dir(folder.path());
-        let text = process::capture(&mut niced(&command)).unwrap();
-        let place = folder.path().canonicalize().unwrap();
-        assert!(
-            text.ends_with(&format!("word {}", place.display())),
-            "{text}"
-        );
-        assert!(!text.starts_with("0 "), "{text}");
     }
 }
