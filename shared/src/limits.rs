@@ -449,3 +449,21 @@ pub const LOGIN_PERIOD_MS: u64 = 60_000;
 
 /// Bytes of a token that somebody logs in with or sends: above any that Weir makes and any secret worth typing.
 pub const TOKEN_BYTES_MAX: usize = 1_024;
+/// Logins of one kind that a region looks at in a second, from whatever addresses they say that they come: what one object
+/// is meant to carry twenty times over.
+pub const LOGINS_PER_SEC_MAX: u64 = 10;
+
+/// For how long a login waits for its turn, at most: a person waits as long.
+pub const LOGIN_QUEUE_MS_MAX: u64 = 5_000;
+
+/// Bytes with which the bootstrap secret begins, by which attempts at it are told from all else that strangers write. The
+/// other 24, at least, are compared only as often as its line permits.
+pub const BOOTSTRAP_ACCOUNT_BYTES: usize = 8;
+
+/// Wrong bearer tokens that one address brings to an isolate within [`LOGIN_PERIOD_MS`]: ten a second, so that services
+/// whose token was revoked are told so.
+pub const GUESSES_MAX: u64 = 600;
+
+/// Lines of guesses that an isolate keeps apart, of each kind, some 100 bytes each.
+pub const GUESS_LINES_MAX: usize = 1_024;
+

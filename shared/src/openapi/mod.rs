@@ -140,7 +140,7 @@ fn responses(route: &Route) -> Result<Value, Miswritten> {
     });
     let everywhere: &[u16] = match route.access {
         Access::Public => &[],
-        Access::Roles(_) => &[401, 403, 503],
+        Access::Roles(_) => &[401, 403, 429, 503],
     };
     for status in everywhere.iter().chain(operation.refusals) {
         responses.insert(status.to_string(), refused.clone());
