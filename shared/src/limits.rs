@@ -389,13 +389,18 @@ pub const AUDIT_PRUNE: u64 = 1_000;
 pub const AUDIT_PAGE_MAX: u64 = 500;
 
 /// Records of what one actor did of one kind that the log takes in full within a day; what is above is summed up. One editor
-/// who never stops then fills [`AUDIT_YOUNG_RECORDS_MAX`] in six weeks.
+/// who never stops then fills [`AUDIT_YOUNG_RECORDS_MAX`] in a month, an admin with all the
+/// tokens that it can make in six days.
 pub const AUDIT_IN_FULL_PER_DAY_MAX: u64 = 200;
 
 /// The same of what one actor was refused.
 pub const AUDIT_REFUSED_IN_FULL_PER_DAY_MAX: u64 = 100;
 
 /// The same of all who have no name, as before a login.
+/// As many times of what one actor does the log takes of all whose tokens come from one root, as one that an admin made and
+/// those that this made: one of them alone does not use up what they share.
+pub const AUDIT_ROOT_ACTORS: u64 = 2;
+
 pub const AUDIT_ANONYMOUS_IN_FULL_PER_DAY_MAX: u64 = 60;
 
 /// Whole policies that one actor may save within a day, one in 86 seconds: each stands in the log with what it changed.
