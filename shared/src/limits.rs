@@ -403,7 +403,8 @@ pub const AUDIT_ROOT_ACTORS: u64 = 2;
 
 pub const AUDIT_ANONYMOUS_IN_FULL_PER_DAY_MAX: u64 = 60;
 
-/// Whole policies that one actor may save within a day, one in 86 seconds: each stands in the log with what it changed.
+/// Whole policies that one actor may save within a day, one in 86 seconds, and as many changes of single tenants, and tenants
+/// removed: each stands in the log with what it changed.
 pub const POLICIES_PER_DAY_MAX: u64 = 1_000;
 
 /// Tokens that one actor may make within a day: each stands in the log.

@@ -1,5 +1,6 @@
 //! Nobody blinds the audit log or pushes its records out: what one does often is summed up, beside everybody else's.
 
+use reqwest::Method;
 use serde_json::json;
 use weir_shared::limits::{
     AUDIT_ANONYMOUS_IN_FULL_PER_DAY_MAX, AUDIT_IN_FULL_PER_DAY_MAX, AUDIT_ROOT_ACTORS,
@@ -143,7 +144,6 @@ async fn two_live_tokens_never_have_one_name_in_the_log() {
     assert_eq!(post_token(&root, &wanted).await.unwrap().status, 201);
 }
 
-/// What an actor did often hides nothing that it did of another kind.
 /// Nobody has more room in the log by making itself many: what all have in common is who made them.
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_that_one_admin_made_share_one_allowance_in_the_log() {
@@ -205,6 +205,7 @@ async fn a_summary_that_is_damaged_is_told_and_never_written_over() {
     assert!(verdict(&root).await.unwrap().intact);
 }
 
+/// What an actor did often hides nothing that it did of another kind.
 #[tokio::test(flavor = "multi_thread")]
 async fn harmless_acts_do_not_hide_what_the_policy_became() {
     let workerd = start().await;
@@ -252,4 +253,40 @@ async fn no_policy_is_saved_that_the_log_would_not_tell() {
     assert!((86_000..=86_400).contains(&after), "{after}");
     let (ada, _) = editor(&root, "ada").await;
     ada.save_policy(&wanted).await.unwrap();
+}
+
+/// Nor is a tenant changed, or removed, of which the log would only say that it was one of many.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_tenant_is_changed_or_removed_that_the_log_would_not_tell() {
+    let mut workerd = start().await;
+    let root = workerd.client(0).unwrap();
+    let (mallory, _) = editor(&root, "mallory").await;
+    let tenant = "/operator/v1/tenants/acme";
+    let asked = async |method: Method, client: &Client| {
+        let asked = client
+            .request(method.clone(), tenant)
+            .header("if-match", "*");
+        let asked = match method {
+            Method::PATCH => asked.json(&json!({ "weight": 5 })),
+            _ => asked,
+        };
+        client.send(asked).await.unwrap().status
+    };
+    assert_eq!(asked(Method::PATCH, &mallory).await, 200);
+    assert!([200, 204].contains(&asked(Method::DELETE, &mallory).await));
+    // As many as a day may have, all of them within the last minute.
+    between_runs(&mut workerd, |rows| {
+        let copy = "INSERT INTO audit (sequence, at, actor, action, outcome) \
+             SELECT ?1, at, actor, action, outcome FROM audit WHERE actor = 'mallory' AND action = ?2 LIMIT 1";
+        for (number, action) in (0..POLICIES_PER_DAY_MAX - 1)
+            .flat_map(|number| [(2 * number, "tenant.patch"), (2 * number + 1, "tenant.delete")])
+        {
+            rows.execute(copy, (1_000 + number as i64, action)).unwrap();
+        }
+    })
+    .await;
+    assert_eq!(asked(Method::PATCH, &mallory).await, 429);
+    assert_eq!(asked(Method::DELETE, &mallory).await, 429);
+    let (ada, _) = editor(&root, "ada").await;
+    assert_eq!(asked(Method::PATCH, &ada).await, 200);
 }
