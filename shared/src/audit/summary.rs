@@ -1,7 +1,7 @@
 //! One record for many: what an actor does more often than the log takes in full is summed up, so that nobody pushes the
 //! history out, and nobody's records stand in the way of another's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -82,9 +82,9 @@ pub struct Summary {
     targets: BTreeSet<String>,
     /// Over all of them: that of what came before and what follows, as text.
     hash: String,
-    /// Where it is of all who come from one root: the first of them.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    actors: BTreeSet<String>,
+    /// Where it is of all who come from one root: how many each of the first of them has.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    actors: BTreeMap<String, u64>,
 }
 
 impl Summary {
@@ -106,7 +106,7 @@ impl Summary {
             count: 0,
             targets: BTreeSet::new(),
             hash: String::new(),
-            actors: BTreeSet::new(),
+            actors: BTreeMap::new(),
         };
         empty.with(draft)
     }
@@ -137,8 +137,10 @@ impl Summary {
         let Author { actor, token, .. } = &draft.author;
         let text = serde_json::to_string(&(&self.hash, actor, token))?;
         self.hash = sha256_hex(&text);
-        if self.actors.len() < AUDIT_SUMMARY_TARGETS_MAX {
-            self.actors.insert(actor.clone());
+        if let Some(count) = self.actors.get_mut(actor) {
+            *count += 1;
+        } else if self.actors.len() < AUDIT_SUMMARY_TARGETS_MAX {
+            self.actors.insert(actor.clone(), 1);
         }
         self.with(draft)
     }

@@ -179,7 +179,7 @@ async fn tokens_that_one_admin_made_share_one_allowance_in_the_log() {
     assert_eq!(all.len(), 1);
     assert_eq!(all[0].token, Some(ada.view.id));
     assert_eq!(all[0].after["summed_up"], 20);
-    assert_eq!(all[0].after["actors"], json!(["editor-3"]));
+    assert_eq!(all[0].after["actors"], json!({ "editor-3": 20 }));
     assert!(verdict(&ada_client).await.unwrap().intact);
 }
 
@@ -198,9 +198,8 @@ async fn a_summary_that_is_damaged_is_told_and_never_written_over() {
     reset(&mallory, 3).await;
     let resets = "&action=state.reset&actor=mallory";
     let told = records(&root, resets).await.unwrap().remove(0);
-    assert_eq!(told.after["summed_up"], json!(null), "{}", told.after);
+    assert!(told.after["damaged"].is_string(), "{}", told.after);
     assert_eq!(told.after["row"], "not a summary");
-    assert!(told.after["damaged"].is_string());
     assert_eq!(pending(&mut workerd).await, [3]);
     assert!(verdict(&root).await.unwrap().intact);
 }
@@ -286,7 +285,7 @@ async fn no_tenant_is_changed_or_removed_that_the_log_would_not_tell() {
     })
     .await;
     assert_eq!(asked(Method::PATCH, &mallory).await, 429);
-    assert_eq!(asked(Method::DELETE, &mallory).await, 429);
     let (ada, _) = editor(&root, "ada").await;
     assert_eq!(asked(Method::PATCH, &ada).await, 200);
+    assert_eq!(asked(Method::DELETE, &mallory).await, 429);
 }

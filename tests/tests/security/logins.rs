@@ -176,7 +176,9 @@ async fn a_flood_of_guesses_keeps_no_admin_out_for_longer_than_the_queue_lasts()
         };
         let (flood, ()) = futures_util::future::join(flood, admins).await;
         let looked_at = flood.iter().filter(|status| **status == 401).count() as u64;
-        let refused = flood.iter().filter(|status| **status == 429).count() as u64;
+        // 503 where the count is out of reach for a moment: no secret was looked at.
+        let refused = |status: &&u16| [429, 503].contains(*status);
+        let refused = flood.iter().filter(refused).count() as u64;
         assert_eq!(looked_at + refused, 300, "{known}: {flood:?}");
         let secs = started.elapsed().as_secs() + 1 + LOGIN_QUEUE_MS_MAX / 1_000;
         assert!(

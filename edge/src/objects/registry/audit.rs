@@ -57,8 +57,8 @@ impl Registry {
                 head = next;
                 head.sequence
             }
-            Some(gate) => {
-                statements.extend(self.sum_up(&draft, gate.root, now)?);
+            Some(_) => {
+                statements.extend(self.sum_up(&draft, root.as_ref(), now)?);
                 0
             }
         };
@@ -85,35 +85,27 @@ impl Registry {
         now: EpochMs,
     ) -> Result<Option<u64>, Refused> {
         let root = self.root_of(draft.token())?;
-        let gate = self.gated(draft, root.as_ref(), now)?;
-        Ok(gate.map(|gate| gate.after_ms))
+        self.gated(draft, root.as_ref(), now)
     }
 
-    /// Whether there were as many of its actor, or of all who come from its root, as the log takes in full.
-    fn gated<'a>(
+    /// For how long there are as many of its actor, or of all who come from its root, as the log takes in full.
+    fn gated(
         &self,
         draft: &Draft,
-        root: Option<&'a Root>,
+        root: Option<&Root>,
         now: EpochMs,
-    ) -> Result<Option<Gate<'a>>, Refused> {
+    ) -> Result<Option<u64>, Refused> {
         let by_actor = "SELECT at FROM audit WHERE actor = ? AND action = ? AND outcome = ? \
              ORDER BY at DESC LIMIT 1 OFFSET ?";
         let max = in_full_per_day_max(draft);
-        if let Some(after_ms) = self.full_for_ms(by_actor, draft.actor(), draft, max, now)? {
-            let root = None;
-            return Ok(Some(Gate { after_ms, root }));
-        }
-        let Some(root) = root else {
-            return Ok(None);
+        let full = self.full_for_ms(by_actor, draft.actor(), draft, max, now)?;
+        let Some(root) = root.filter(|_| full.is_none()) else {
+            return Ok(full);
         };
         let by_root = "SELECT at FROM audit WHERE root = ? AND action = ? AND outcome = ? \
              ORDER BY at DESC LIMIT 1 OFFSET ?";
         let max = in_full_of_root_per_day_max(draft);
-        let full = self.full_for_ms(by_root, &root.id, draft, max, now)?;
-        Ok(full.map(|after_ms| Gate {
-            after_ms,
-            root: Some(root),
-        }))
+        self.full_for_ms(by_root, &root.id, draft, max, now)
     }
 
     /// For how long the `max` newest of a kind that `query` finds of somebody are within a day.
@@ -140,7 +132,8 @@ impl Registry {
         Ok(free_at.filter(|at| *at > now).map(|at| at.since(now)))
     }
 
-    /// Adds to the summary of what one actor does of one kind, or all who come from `root`. One that cannot be read is kept
+    /// Adds to the summary of what one actor does of one kind, or all who come from `root`: a name that is given to one token
+    /// after the other makes no summary more. One that cannot be read is kept
     /// aside, and due at once: it becomes a record that says so.
     fn sum_up(
         &self,
@@ -375,14 +368,6 @@ impl Registry {
         }
         Ok(hash.unwrap_or_default())
     }
-}
-
-/// The log is full of a kind of record.
-struct Gate<'a> {
-    /// For so long.
-    after_ms: u64,
-    /// Of all who come from there; `None` of the actor alone.
-    root: Option<&'a Root>,
 }
 
 fn insert(link: &Link, root: Option<&Root>) -> Statement {
