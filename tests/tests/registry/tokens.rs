@@ -8,6 +8,7 @@ use weir_shared::limits::{POLICY_POLL_MS, TOKENS_MAX};
 use weir_shared::wire::role::Role;
 use weir_tests::client::Client;
 use weir_tests::clock::now;
+use weir_tests::fixtures::policy;
 use weir_tests::storage::objects;
 use weir_tests::workerd::Workerd;
 
@@ -233,7 +234,7 @@ async fn a_policy_of_a_megabyte_is_not_read_again_for_each_token_that_is_made() 
         took[took.len() / 2]
     };
     let short = made("short").await;
-    let mut long = document();
+    let mut long = policy(1_000, 60_000);
     for tenant in 0..9_990 {
         let name = format!("tenant-with-a-name-of-some-length-{tenant}");
         long["tenants"][name] = json!({ "weight": 1.5, "borrow_max": 12_345 });
