@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use weir_shared::audit::changes::changes;
 
 use crate::format::{count, counted};
+use crate::visible::visible;
 
 /// One value that differs. `None` is a value that is not there.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,7 +118,7 @@ pub fn words(pointer: &str) -> String {
     if pointer.is_empty() {
         return "the whole document".to_owned();
     }
-    steps(pointer).join(" › ")
+    visible(&steps(pointer).join(" › "))
 }
 
 fn unescaped(step: &str) -> String {
@@ -130,14 +131,14 @@ pub fn shown(value: Option<&Value>) -> String {
     match value {
         None => "not set".to_owned(),
         Some(Value::Null) => "null".to_owned(),
-        Some(Value::String(text)) => text.clone(),
+        Some(Value::String(text)) => visible(text),
         Some(Value::Number(number)) => match number.as_u64() {
             Some(whole) => count(whole.into()),
             None => number.to_string(),
         },
         Some(value) => match hashed(value) {
             Some(count) => format!("{}, kept by hash", counted(count, "value")),
-            None => value.to_string(),
+            None => visible(&value.to_string()),
         },
     }
 }
@@ -164,6 +165,13 @@ mod tests {
         assert_eq!(rows[0].before, Some(json!(["a", "b"])));
         assert_eq!(rows[2].before, None);
         assert!(difference(&before, &before).is_empty());
+    }
+
+    #[test]
+    fn names_and_values_are_shown_with_what_nobody_sees_of_them() {
+        assert_eq!(words("/tenants/ac\u{200b}me"), "tenants › ac⟨U+200B⟩me");
+        assert_eq!(shown(Some(&json!("\u{202e}live"))), "⟨U+202E⟩live");
+        assert_eq!(shown(Some(&json!(["\u{2066}a"]))), "[\"⟨U+2066⟩a\"]");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::visible::visible;
+
 /// Messages that stand at a time; an older one gives way.
 pub const TOASTS_MAX: usize = 3;
 
@@ -49,7 +51,8 @@ pub struct ToastQueue {
 
 impl ToastQueue {
     /// Adds a message. The same text once more replaces what stands, so that it is read aloud again and not shown twice.
-    pub fn push(&mut self, kind: Kind, text: String, now_ms: u64) {
+    pub fn push(&mut self, kind: Kind, text: &str, now_ms: u64) {
+        let text = visible(text);
         self.toasts
             .retain(|toast| toast.kind != kind || toast.text != text);
         if self.toasts.len() == TOASTS_MAX {
@@ -102,7 +105,7 @@ mod tests {
     fn queue(pushed: &[(Kind, &str)]) -> ToastQueue {
         let mut queue = ToastQueue::default();
         for (kind, text) in pushed {
-            queue.push(*kind, (*text).to_owned(), 1_000);
+            queue.push(*kind, text, 1_000);
         }
         queue
     }
@@ -125,11 +128,17 @@ mod tests {
     fn a_message_that_comes_again_stands_once_and_is_new() {
         let mut queue = queue(&[(Kind::Done, "saved")]);
         let first = queue.of(Kind::Done)[0].number;
-        queue.push(Kind::Done, "saved".to_owned(), 2_000);
+        queue.push(Kind::Done, "saved", 2_000);
         let again = queue.of(Kind::Done);
         assert_eq!(again.len(), 1);
         assert!(again[0].number > first);
         assert_eq!(again[0].until_ms, Some(2_000 + DONE_MS));
+    }
+
+    #[test]
+    fn a_name_in_a_message_is_told_with_what_nobody_sees_of_it() {
+        let queue = queue(&[(Kind::Done, "Saved: \u{202e}acme.")]);
+        assert_eq!(texts(&queue, Kind::Done), ["Saved: ⟨U+202E⟩acme."]);
     }
 
     #[test]
@@ -142,7 +151,7 @@ mod tests {
         ]);
         assert!(texts(&queue, Kind::Done).is_empty());
         assert_eq!(texts(&queue, Kind::Failed), ["a", "c", "d"]);
-        queue.push(Kind::Failed, "e".to_owned(), 0);
+        queue.push(Kind::Failed, "e", 0);
         assert_eq!(texts(&queue, Kind::Failed), ["c", "d", "e"]);
     }
 }

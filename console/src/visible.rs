@@ -25,6 +25,17 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
+/// The same of each line of a text.
+///
+/// ```
+/// use weir_console::visible::visible_lines;
+/// assert_eq!(visible_lines("a\n\u{202e}b"), "a\n⟨U+202E⟩b");
+/// ```
+pub fn visible_lines(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(visible).collect();
+    lines.join("\n")
+}
+
 /// Controls, marks of direction, fillers, joiners, variation selectors and tags: what has no width or turns the order.
 fn is_unseen(c: char) -> bool {
     c.is_control()

@@ -125,6 +125,7 @@ impl Question {
             whence: &self.whence,
             handles: &self.handles,
             route: matched.route,
+            request: None,
         };
         let caller = admit_bearer(&self.authorization, &tokens, &matched).await?;
         let asked = Asked {

@@ -58,6 +58,10 @@ pub const TENANTS_MAX: u64 = 1_000_000;
 /// is in force is checked when a policy is saved.
 pub const OVERRIDES_MAX: usize = 16;
 
+/// Checks of overrides that one document may take, each some microseconds: two and a half times what 10,000 tenants with an
+/// override of two numbers take. A document of a megabyte could take half a million.
+pub const POLICY_CHECKS_MAX: usize = 100_000;
+
 /// Seconds of its rate that a meter's full bucket holds, at most: a day, so that what a tenant has saved up is spent
 /// within two.
 pub const BURST_SECONDS_MAX: u64 = 24 * 3_600;
@@ -389,8 +393,13 @@ pub const AUDIT_PRUNE: u64 = 1_000;
 pub const AUDIT_PAGE_MAX: u64 = 500;
 
 /// Records of what one actor did of one kind that the log takes in full within a day; what is above is summed up. One editor
-/// who never stops then fills [`AUDIT_YOUNG_RECORDS_MAX`] in six weeks.
+/// who never stops then fills [`AUDIT_YOUNG_RECORDS_MAX`] in a month, an admin with all the
+/// tokens that it can make in six days.
 pub const AUDIT_IN_FULL_PER_DAY_MAX: u64 = 200;
+
+/// As many times of what one actor does the log takes of all whose tokens come from one root, as one that an admin made and
+/// those that this made: one of them alone does not use up what they share.
+pub const AUDIT_ROOT_ACTORS: u64 = 2;
 
 /// The same of what one actor was refused.
 pub const AUDIT_REFUSED_IN_FULL_PER_DAY_MAX: u64 = 100;
@@ -398,7 +407,8 @@ pub const AUDIT_REFUSED_IN_FULL_PER_DAY_MAX: u64 = 100;
 /// The same of all who have no name, as before a login.
 pub const AUDIT_ANONYMOUS_IN_FULL_PER_DAY_MAX: u64 = 60;
 
-/// Whole policies that one actor may save within a day, one in 86 seconds: each stands in the log with what it changed.
+/// Whole policies that one actor may save within a day, one in 86 seconds, and as many changes of single tenants, and tenants
+/// removed: each stands in the log with what it changed.
 pub const POLICIES_PER_DAY_MAX: u64 = 1_000;
 
 /// Tokens that one actor may make within a day: each stands in the log.
@@ -446,6 +456,24 @@ pub const LOGIN_ATTEMPTS_MAX: u64 = 20;
 
 /// See [`LOGIN_ATTEMPTS_MAX`].
 pub const LOGIN_PERIOD_MS: u64 = 60_000;
+
+/// Logins of one kind that a region looks at in a second, from whatever addresses they say that they come: what one object
+/// is meant to carry twenty times over.
+pub const LOGINS_PER_SEC_MAX: u64 = 10;
+
+/// For how long a login waits for its turn, at most: a person waits as long.
+pub const LOGIN_QUEUE_MS_MAX: u64 = 5_000;
+
+/// Bytes with which the bootstrap secret begins, by which attempts at it are told from all else that strangers write. The
+/// other 24, at least, are compared only as often as its line permits.
+pub const BOOTSTRAP_ACCOUNT_BYTES: usize = 8;
+
+/// Wrong bearer tokens that one address brings to an isolate within [`LOGIN_PERIOD_MS`]: ten a second, so that services
+/// whose token was revoked are told so.
+pub const GUESSES_MAX: u64 = 600;
+
+/// Lines of guesses that an isolate keeps apart, of each kind, some 100 bytes each.
+pub const GUESS_LINES_MAX: usize = 1_024;
 
 /// Bytes of a token that somebody logs in with or sends: above any that Weir makes and any secret worth typing.
 pub const TOKEN_BYTES_MAX: usize = 1_024;

@@ -2,13 +2,13 @@
 
 use crate::wire::pinned::is_written_as;
 use serde_json::{Value, json};
-use weir_shared::access::stored::{StoredAccess, StoredToken};
+use weir_shared::access::stored::{Root, StoredAccess, StoredToken};
 use weir_shared::audit::chain::append;
 use weir_shared::audit::draft::Draft;
 use weir_shared::contact::{ContactBody, ContactReply};
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::access::{
-    SavedAccess, TokenReply, TokenRequest, TokenRow, TokenUse, TokenView,
+    BOOTSTRAP, SavedAccess, TokenReply, TokenRequest, TokenRow, TokenUse, TokenView,
 };
 use weir_shared::wire::audit::{
     AuditEntry, AuditFault, AuditHead, AuditRecord, AuditVerdict, Author, Outcome,
@@ -129,10 +129,49 @@ fn the_rows_of_tokens() {
     is_written_as(&stored, &text);
     assert_eq!(read_row::<StoredToken>(&text).as_ref(), Ok(&stored));
     assert_eq!(stored.view(None), view());
+    let root = Root {
+        id: "AAAAAAAAAAAAAAAA".to_owned(),
+        name: "ada".to_owned(),
+    };
+    let rooted = stored.clone().with_root(Some(root.clone()));
+    let end = r#","created_by":"alice","root":{"id":"AAAAAAAAAAAAAAAA","name":"ada"}}"#;
+    is_written_as(&rooted, &text.replace(r#","created_by":"alice"}"#, end));
+    assert_eq!(rooted.root(), Some(root));
     let kept = StoredAccess::new(access());
     let text = format!(r#"{{"v":2,"access":{}}}"#, access_text());
     is_written_as(&kept, &text);
     assert_eq!(read_row::<StoredAccess>(&text), Ok(kept));
+}
+
+/// However many admins are in between, and whether or not they are still there.
+#[test]
+fn all_tokens_that_come_from_one_admin_have_one_root() {
+    let by = |name: &str, token: &str| Author {
+        token: Some(token.to_owned()),
+        ..Author::named(name)
+    };
+    let made = |author: &Author, maker: Option<&StoredToken>| {
+        let root = StoredToken::root_of_made(author, maker);
+        StoredToken::new(row(), EpochMs(1), author.actor.clone()).with_root(root)
+    };
+    let first = made(&by(BOOTSTRAP, BOOTSTRAP), None);
+    assert_eq!(first.root(), None);
+    let second = made(&by("ada", "k1"), Some(&first));
+    let third = made(&by("bob", "k2"), Some(&second));
+    let root = third.root().unwrap();
+    assert_eq!((root.id.as_str(), root.name.as_str()), ("k1", "ada"));
+    assert_eq!(second.root(), third.root());
+    // Who comes by an identity provider has no token.
+    let root = made(&Author::named("eve@example.com"), None)
+        .root()
+        .unwrap();
+    assert_eq!(root.id, "eve@example.com");
+    // A row of an earlier version says who made it.
+    let earlier = StoredToken::new(row(), EpochMs(1), "ada".to_owned());
+    assert_eq!(
+        made(&by("carl", "k3"), Some(&earlier)).root().unwrap().name,
+        "ada"
+    );
 }
 
 #[test]

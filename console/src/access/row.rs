@@ -4,11 +4,18 @@ use weir_shared::wire::access::{BOOTSTRAP, TokenView};
 use weir_shared::wire::operator::SessionReply;
 use weir_shared::wire::role::Role;
 
+use crate::visible::visible;
+
+/// By whom a token was made: an identity provider's word, where it was no token of Weir's.
+pub fn made_by(token: &TokenView) -> String {
+    visible(&token.created_by)
+}
+
 /// For whom or what a token is.
 pub fn scope(token: &TokenView) -> String {
     match (token.role, &token.tenant, &token.prefix) {
-        (Role::Tenant, Some(tenant), _) => format!("tenant {tenant}"),
-        (Role::Service, _, Some(prefix)) => format!("tenants beginning with {prefix}"),
+        (Role::Tenant, Some(tenant), _) => format!("tenant {}", visible(tenant)),
+        (Role::Service, _, Some(prefix)) => format!("tenants beginning with {}", visible(prefix)),
         (Role::Service | Role::Admin, ..) => "any tenant".to_owned(),
         _ => "the console".to_owned(),
     }
@@ -18,7 +25,7 @@ pub fn scope(token: &TokenView) -> String {
 pub fn revoking(token: &TokenView, session: Option<&SessionReply>) -> String {
     let mut words = format!(
         "What uses the token “{}” ({}, for {}) is refused everywhere within a second. It cannot be undone: it takes a new token.",
-        token.name,
+        visible(&token.name),
         token.role.name(),
         scope(token)
     );
@@ -43,7 +50,7 @@ pub fn is_bootstrap(session: Option<&SessionReply>) -> bool {
 /// What to say where there is no token.
 pub fn empty(search: &str, session: Option<&SessionReply>) -> String {
     if !search.is_empty() {
-        return format!("No token has “{search}” in its name.");
+        return format!("No token has “{}” in its name.", visible(search));
     }
     if is_bootstrap(session) {
         return "There are no tokens yet: you use the bootstrap token. Make an admin's token first.".to_owned();
@@ -75,6 +82,19 @@ mod tests {
             name: name.to_owned(),
             expires_at: 5,
         }
+    }
+
+    #[test]
+    fn names_are_shown_with_what_nobody_sees_of_them() {
+        let hidden = TokenView {
+            name: "a\u{200b}da".to_owned(),
+            created_by: "\u{202e}eve@example.com".to_owned(),
+            ..token(Role::Tenant, Some("ac\u{2066}me"), None)
+        };
+        assert_eq!(made_by(&hidden), "⟨U+202E⟩eve@example.com");
+        assert_eq!(scope(&hidden), "tenant ac⟨U+2066⟩me");
+        assert!(revoking(&hidden, None).contains("“a⟨U+200B⟩da”"));
+        assert!(empty("\u{202e}x", None).contains("⟨U+202E⟩x"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 use weir_shared::wire::problem::{MEDIA_TYPE, Problem};
 
 use crate::format;
+use crate::visible::visible;
 
 /// What went wrong with a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +102,7 @@ impl ApiError {
     /// The kind of error in a few words.
     pub fn title(&self) -> String {
         match self {
-            Self::Problem(problem) => problem.title.clone(),
+            Self::Problem(problem) => visible(&problem.title),
             Self::Status { status } => format!("Status {status}"),
             Self::Malformed { .. } => "An answer that cannot be read".to_owned(),
             Self::Unreachable { .. } => "Weir is out of reach".to_owned(),
@@ -116,8 +117,8 @@ impl ApiError {
                 detail,
                 field: Some(field),
                 ..
-            }) => format!("{detail} (at {field})"),
-            Self::Problem(problem) => problem.detail.clone(),
+            }) => visible(&format!("{detail} (at {field})")),
+            Self::Problem(problem) => visible(&problem.detail),
             Self::Status { status } => {
                 format!("The server answered with status {status} and gave no reason.")
             }

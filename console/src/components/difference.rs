@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::difference::{Row, shown, words};
 use crate::rebase::{Meeting, Side};
+use crate::visible::visible_lines;
 
 /// Rows that are shown before the rest is asked for.
 const SHOWN: usize = 40;
@@ -132,6 +133,7 @@ fn value(value: Option<&Value>) -> AnyView {
         Some(Value::Object(_) | Value::Array(_)) => {
             let text = value
                 .and_then(|value| serde_json::to_string_pretty(value).ok())
+                .map(|pretty| visible_lines(&pretty))
                 .unwrap_or(text);
             view! { <pre>{text}</pre> }.into_any()
         }

@@ -2,6 +2,8 @@
 
 use leptos::prelude::*;
 
+use crate::visible::visible;
+
 /// Speaks to who does not see the page.
 #[derive(Clone, Copy)]
 pub struct Announcer {
@@ -19,7 +21,7 @@ impl Announcer {
 
     /// Says it, as soon as the reader is idle.
     pub fn say(self, message: impl Into<String>) {
-        self.message.set(message.into());
+        self.message.set(visible(&message.into()));
     }
 }
 

@@ -39,7 +39,7 @@ impl Toasts {
 
     fn push(self, kind: Kind, text: String) {
         self.queue
-            .update(|queue| queue.push(kind, text, clock::now_ms()));
+            .update(|queue| queue.push(kind, &text, clock::now_ms()));
         if kind == Kind::Done {
             self.wait();
         }

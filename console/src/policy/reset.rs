@@ -5,6 +5,7 @@ use weir_shared::policy::Policy;
 use weir_shared::wire::operator::reset::{ResetReply, ResetRequest};
 
 use crate::format;
+use crate::visible::visible;
 
 /// What is put back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -140,7 +141,7 @@ impl ResetForm {
                     "/key" => "key",
                     _ => "name",
                 };
-                (field, invalid.fault.to_string())
+                (field, visible(&invalid.fault.to_string()))
             }
         })
     }

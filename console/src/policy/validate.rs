@@ -8,6 +8,8 @@ use weir_shared::invalid::{Fault, Invalid, read_json};
 use weir_shared::policy::Policy;
 use weir_shared::wire::policy::PolicyDocument;
 
+use crate::visible::visible;
+
 /// What is wrong with a document, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
@@ -23,7 +25,7 @@ impl From<Invalid> for Flaw {
     fn from(refused: Invalid) -> Self {
         Self {
             form: matches!(refused.fault, Fault::Form { .. }),
-            message: refused.fault.to_string(),
+            message: visible(&refused.fault.to_string()),
             pointer: refused.field,
         }
     }

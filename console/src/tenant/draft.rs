@@ -12,6 +12,7 @@ use weir_shared::wire::tenant::TenantPatch;
 
 use super::override_draft::{OverrideDraft, fault, number};
 use crate::policy::validate::without_zones;
+use crate::visible::visible;
 
 /// A tenant's fields as text; empty where the tenant has no word of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -221,7 +222,7 @@ pub fn errors_elsewhere(errors: &[Invalid], pointers: &[String]) -> Vec<String> 
     let elsewhere = errors
         .iter()
         .filter(|error| !pointers.contains(&error.field));
-    elsewhere.map(ToString::to_string).collect()
+    elsewhere.map(|error| visible(&error.to_string())).collect()
 }
 
 /// Every pointer that the form of a draft has a field for.

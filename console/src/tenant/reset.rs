@@ -6,6 +6,8 @@ use weir_shared::wire::policy::{PolicyDocument, Scope};
 
 use super::what::{Kind, What, choices};
 
+use crate::visible::visible;
+
 /// What is put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reset {
@@ -63,11 +65,14 @@ impl Reset {
 
     /// Its heading.
     pub fn title(&self, tenant: &str) -> String {
+        let tenant = visible(tenant);
         match self {
             Self::Tenant => format!("Reset {tenant}"),
             Self::Meter(name) => format!("Reset meter {name} of {tenant}"),
             Self::Guard(name) => format!("Reset guard {name} of {tenant}"),
-            Self::Key { limit, key } => format!("Reset key {key} of limit {limit}"),
+            Self::Key { limit, key } => {
+                format!("Reset key {} of limit {limit}", visible(key))
+            }
         }
     }
 

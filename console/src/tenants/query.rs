@@ -5,6 +5,8 @@ use form_urlencoded::{Serializer, parse};
 
 use super::column::Column;
 
+use crate::visible::visible;
+
 /// Characters of a search that are looked at: a tenant's name is no longer.
 pub const SEARCH_CHARS_MAX: usize = 128;
 
@@ -141,7 +143,7 @@ impl TenantsQuery {
     pub fn in_words(&self) -> String {
         let mut words = Vec::new();
         if !self.search.trim().is_empty() {
-            words.push(format!("name contains “{}”", self.search.trim()));
+            words.push(format!("name contains “{}”", visible(self.search.trim())));
         }
         if let Some(tier) = &self.tier {
             words.push(format!("tier is {tier}"));

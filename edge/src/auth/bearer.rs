@@ -6,18 +6,22 @@
 use std::rc::Rc;
 
 use weir_shared::access::endpoint::{Endpoint, Route};
+use weir_shared::access::login::Attempt;
 use weir_shared::access::table::AccessTable;
 use weir_shared::access::token::{Refusal, is_token};
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, TOKEN_BYTES_MAX};
 use weir_shared::wire::access::BOOTSTRAP;
+use worker::Request;
 
 use super::bootstrap::{self, BootstrapToken};
+use super::client_address::address_of;
+use super::login::refused;
 use crate::http::failure::Failure;
 use crate::isolate::access::{access, access_with, used};
 use crate::isolate::bearer::{Bearer, nobody_knows};
 use crate::isolate::place::{Whence, home};
 use crate::isolate::request::RequestHandles;
-use crate::isolate::{any_access, now, remember, verified, was_verified};
+use crate::isolate::{any_access, guesses, now, remember, verified, was_verified};
 use crate::objects::binding::{Address, call};
 use crate::objects::calls::ReadPolicy;
 use crate::objects::rearm::rearmed;
@@ -30,16 +34,72 @@ pub struct Tokens<'a> {
     pub handles: &'a RequestHandles,
     /// What it asks for.
     pub route: &'static Route,
+    /// The request, where there is one to look at: it says the address that it comes from.
+    pub request: Option<&'a Request>,
+}
+
+/// What a text is, before anything is compared that could be guessed.
+pub enum Claim {
+    /// A token that is valid.
+    Token(Rc<Bearer>),
+    /// It begins as the bootstrap secret does; the rest may be anything.
+    Bootstrap,
+    /// A token that Weir made once, and that is not valid any more.
+    Former,
+    /// Nothing that Weir made.
+    Nothing,
+}
+
+impl Claim {
+    /// For whom it counts, by the address that it comes from.
+    pub fn attempt<'c>(&'c self, address: Option<&'c str>) -> Attempt<'c> {
+        match self {
+            Self::Token(bearer) if bearer.id == BOOTSTRAP => Attempt::Bootstrap(address),
+            Self::Token(bearer) => Attempt::Token(&bearer.id, bearer.principal.role),
+            Self::Bootstrap => Attempt::Bootstrap(address),
+            Self::Former | Self::Nothing => Attempt::Stranger(address),
+        }
+    }
+
+    /// Whether it may be a guess.
+    fn is_open(&self) -> bool {
+        matches!(self, Self::Bootstrap | Self::Nothing)
+    }
 }
 
 impl Tokens<'_> {
-    /// Whose a token is. A token of this deployment that the isolate does not know is asked for once, as it may be new.
+    /// Whose a token is. Who has tried many that are none waits, and so does whoever comes from the same address with the
+    /// bootstrap secret; a token that Weir made is not looked up among guesses.
     ///
     /// # Errors
-    /// 401 for garbage and for a token that was revoked, 503 while it cannot be known.
+    /// 401 for garbage and for a token that was revoked, 429 for one guess too many, 503 while it cannot be known.
     pub async fn bearer(&self, text: &str) -> Result<Rc<Bearer>, Failure> {
-        if text.len() > TOKEN_BYTES_MAX {
+        let claim = self.claim(text).await?;
+        if !claim.is_open() {
+            return self.prove(claim, text).await;
+        }
+        let address = self
+            .request
+            .and_then(|request| address_of(request, &self.handles.env));
+        let attempt = claim.attempt(address.as_deref());
+        if let Some(after_ms) = guesses(|guesses, now| guesses.shut_ms(attempt, now)) {
+            let detail = refused(attempt);
+            return Err(Failure::TooMany { detail, after_ms });
+        }
+        if !matches!(claim, Claim::Bootstrap) || !self.is_bootstrap(text) {
+            guesses(|guesses, now| guesses.wrong(attempt, now));
             return Err(Failure::Unauthorized);
+        }
+        self.prove(claim, text).await
+    }
+
+    /// What a text is. A token of this deployment that the isolate does not know is asked for once, as it may be new.
+    ///
+    /// # Errors
+    /// 503 while it cannot be known.
+    pub async fn claim(&self, text: &str) -> Result<Claim, Failure> {
+        if text.len() > TOKEN_BYTES_MAX {
+            return Ok(Claim::Nothing);
         }
         if was_verified(text) {
             let region = self.region().await?;
@@ -47,33 +107,53 @@ impl Tokens<'_> {
             let bearer = revision.and_then(|revision| verified(text, revision));
             if let Some(bearer) = bearer.filter(|bearer| !bearer.principal.has_expired(now())) {
                 used(self.handles, &region, &bearer.id, now())?;
-                return Ok(bearer);
+                return Ok(Claim::Token(bearer));
             }
         }
-        self.verify(text).await
-    }
-
-    async fn verify(&self, text: &str) -> Result<Rc<Bearer>, Failure> {
         let bootstrap = BootstrapToken::from_env(&self.handles.env);
-        if bootstrap.is_some_and(|bootstrap| bootstrap.is(text)) {
-            return self.bootstrap(text).await;
+        if bootstrap.is_some_and(|bootstrap| bootstrap.is_meant(text)) {
+            return Ok(Claim::Bootstrap);
         }
         if is_garbage(text) {
-            return Err(Failure::Unauthorized);
+            return Ok(Claim::Nothing);
         }
+        self.look_up(text).await
+    }
+
+    async fn look_up(&self, text: &str) -> Result<Claim, Failure> {
         let region = self.region().await?;
         let table = self.table(&region).await?;
         let table = table.ok_or_else(nobody_knows)?;
         let opened = match table.open(text, now()) {
+            Err(Refusal::Malformed | Refusal::Forged) => return Ok(Claim::Nothing),
             Err(Refusal::Unknown { id }) => {
                 let later = access_with(self.handles, &region, &id).await?;
                 later.as_ref().and_then(|table| bearer_of(table, text))
             }
             _ => bearer_of(&table, text),
         };
-        let bearer = opened.ok_or(Failure::Unauthorized)?;
+        let Some(bearer) = opened else {
+            return Ok(Claim::Former);
+        };
         used(self.handles, &region, &bearer.id, now())?;
-        Ok(bearer)
+        Ok(Claim::Token(bearer))
+    }
+
+    /// Whose a token is that was counted as its claim says.
+    ///
+    /// # Errors
+    /// 401 for what is nobody's, 503 while it cannot be known.
+    pub async fn prove(&self, claim: Claim, text: &str) -> Result<Rc<Bearer>, Failure> {
+        match claim {
+            Claim::Token(bearer) => Ok(bearer),
+            Claim::Bootstrap if self.is_bootstrap(text) => self.bootstrap(text).await,
+            _ => Err(Failure::Unauthorized),
+        }
+    }
+
+    fn is_bootstrap(&self, text: &str) -> bool {
+        let bootstrap = BootstrapToken::from_env(&self.handles.env);
+        bootstrap.is_some_and(|bootstrap| bootstrap.is(text))
     }
 
     async fn bootstrap(&self, text: &str) -> Result<Rc<Bearer>, Failure> {

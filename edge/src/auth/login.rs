@@ -1,50 +1,69 @@
-//! Logins that are tried too often: counted in an object of their own in each region.
-//!
-//! Who brings a token that Weir made is counted by it. The bootstrap token proves no more than that it was typed: where the
-//! address is known it counts for that like any guess, so that guesses of it are slow.
+//! Logins that are tried too often: counted in an object of their own in each region, before anything is compared that could
+//! be guessed.
 
-use weir_shared::access::login::{Attempt, terms};
+use weir_shared::access::login::{Attempt, queue_terms, terms};
 use weir_shared::algorithms::composite::StateKey;
-use weir_shared::gateway::address::CONNECTING;
+use weir_shared::limiting::messages::ShapeBody;
 use weir_shared::limiting::owner::Account;
-use weir_shared::limits::LOGIN_ATTEMPTS_MAX;
-use weir_shared::wire::access::BOOTSTRAP;
+use weir_shared::limits::{CALL_MS_MAX, LOGIN_ATTEMPTS_MAX, LOGIN_PERIOD_MS};
 use weir_shared::wire::check::Reason;
-use worker::Request;
+use weir_shared::wire::exchange::VERSION;
 
-use super::client_address::client_address;
 use crate::http::failure::Failure;
 use crate::isolate::key::KeyCheck;
 use crate::isolate::request::RequestHandles;
-use crate::objects::binding::KeyShard;
+use crate::objects::binding::{Address, KeyShard, call};
+use crate::objects::deadline::sleep;
 
-/// Counts one attempt, with the token of that id or with none that is known, and answers the address that it comes from,
-/// where that is known.
+/// Counts one attempt, and waits until it is its turn.
 ///
 /// # Errors
 /// 429 for one too many, 503 while attempts cannot be counted.
 pub async fn attempt(
-    request: &Request,
     handles: &RequestHandles,
     region: &str,
-    token: Option<&str>,
-) -> Result<Option<String>, Failure> {
-    let headers = request.headers();
-    let told_by = client_address(&handles.env);
-    let address = told_by.value(CONNECTING, |name| headers.get(name).ok().flatten());
-    let attempt = match (token, address.as_deref()) {
-        (Some(BOOTSTRAP), Some(address)) | (None, Some(address)) => Attempt::Address(address),
-        (Some(id), _) => Attempt::Token(id),
-        (None, None) => Attempt::Nowhere,
+    attempt: Attempt<'_>,
+) -> Result<(), Failure> {
+    let shard = KeyShard::of_logins(region);
+    in_line(handles, region, &shard, attempt).await?;
+    let queued = ShapeBody {
+        v: VERSION,
+        limit: queue_terms(),
+        key: attempt.queue().to_owned(),
+        cost: 1,
+        known: true,
+        account: Account::default(),
     };
+    let place = call(&handles.env, Address::keys(&shard), &queued, CALL_MS_MAX).await;
+    let place = place.map_err(|error| Failure::Unavailable {
+        what: error.to_string(),
+    })?;
+    if !place.accepted {
+        return Err(Failure::TooMany {
+            detail: "Too many logins are tried at once.",
+            after_ms: place.retry_after_ms.unwrap_or(LOGIN_PERIOD_MS),
+        });
+    }
+    if place.delay_ms > 0 {
+        sleep(place.delay_ms).await;
+    }
+    Ok(())
+}
+
+async fn in_line(
+    handles: &RequestHandles,
+    region: &str,
+    shard: &KeyShard,
+    attempt: Attempt<'_>,
+) -> Result<(), Failure> {
     let terms = terms();
     let key = StateKey {
         limit: terms.name.clone(),
-        key: attempt.key(),
+        key: attempt.line(),
     };
     let check = KeyCheck {
         region,
-        shard: &KeyShard::of_logins(region),
+        shard,
         key: &key,
         terms: &terms,
         units: 1,
@@ -56,7 +75,7 @@ pub async fn attempt(
     };
     let decision = check.decide(handles).await?.decision;
     match decision.reason {
-        _ if decision.admitted() => Ok(address),
+        _ if decision.admitted() => Ok(()),
         Reason::Unavailable => Err(Failure::Unavailable {
             what: "the count of logins".to_owned(),
         }),
@@ -67,10 +86,16 @@ pub async fn attempt(
     }
 }
 
-fn refused(attempt: Attempt<'_>) -> &'static str {
+/// Why an attempt is not looked at.
+#[must_use]
+pub fn refused(attempt: Attempt<'_>) -> &'static str {
     match attempt {
-        Attempt::Token(_) => "Too many logins were tried with this token.",
-        Attempt::Address(_) => "Too many logins were tried from this address.",
-        Attempt::Nowhere => "Too many logins were tried with tokens that are not known.",
+        Attempt::Token(..) => "Too many logins were tried with this token.",
+        Attempt::Bootstrap(Some(_)) | Attempt::Stranger(Some(_)) => {
+            "Too many tokens that are not valid came from this address."
+        }
+        Attempt::Bootstrap(None) | Attempt::Stranger(None) => {
+            "Too many tokens were tried that are not valid."
+        }
     }
 }

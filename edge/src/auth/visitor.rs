@@ -10,7 +10,7 @@ use weir_shared::wire::access::BOOTSTRAP;
 use weir_shared::wire::operator::SessionReply;
 use worker::Request;
 
-use super::bearer::{Tokens, token_of};
+use super::bearer::{Claim, Tokens, token_of};
 use super::{bootstrap, provider, session};
 use crate::http::failure::Failure;
 use crate::isolate::access::{access_sealed, access_with};
@@ -76,7 +76,7 @@ impl Visitor<'_> {
     ///
     /// # Errors
     /// As [`Tokens::bearer`].
-    pub async fn bearer(&self, text: &str) -> Result<Rc<Bearer>, Failure> {
+    async fn bearer(&self, text: &str) -> Result<Rc<Bearer>, Failure> {
         let whence = Whence::of(self.request, &self.handles.env)?;
         self.tokens(&whence).bearer(text).await
     }
@@ -86,7 +86,26 @@ impl Visitor<'_> {
             whence,
             handles: self.handles,
             route: self.route,
+            request: Some(self.request),
         }
+    }
+
+    /// What a token is, before anything is compared that could be guessed.
+    ///
+    /// # Errors
+    /// As [`Tokens::claim`].
+    pub async fn claim(&self, text: &str) -> Result<Claim, Failure> {
+        let whence = Whence::of(self.request, &self.handles.env)?;
+        self.tokens(&whence).claim(text).await
+    }
+
+    /// Whose a token is that was counted as its claim says.
+    ///
+    /// # Errors
+    /// As [`Tokens::prove`].
+    pub async fn prove(&self, claim: Claim, text: &str) -> Result<Rc<Bearer>, Failure> {
+        let whence = Whence::of(self.request, &self.handles.env)?;
+        self.tokens(&whence).prove(claim, text).await
     }
 
     /// The region that knows the tokens.

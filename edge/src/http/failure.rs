@@ -44,6 +44,8 @@ pub enum Failure {
         /// The bound.
         bytes_max: usize,
     },
+    /// What the body asks for is more work than one request may cause.
+    TooMuch(Invalid),
     /// The body is not JSON by its content type.
     MediaType,
     /// `If-Match` is needed.
@@ -185,6 +187,7 @@ impl Failure {
             Self::Conflict { .. } => (409, "conflict", "There is no room for this"),
             Self::PreconditionFailed { .. } => (412, "moved", "The document has changed"),
             Self::TooLarge { .. } => (413, "too-large", "The body is too large"),
+            Self::TooMuch(_) => (413, "too-much", "The document is too much work"),
             Self::MediaType => (415, "media-type", "The body must be JSON"),
             Self::Upgrade => (426, "upgrade", "A WebSocket is required"),
             Self::PreconditionRequired => (428, "if-match", "If-Match is required"),
@@ -197,7 +200,9 @@ impl Failure {
 
     fn detail(&self) -> (String, Option<String>) {
         match self {
-            Self::Invalid(refused) => (refused.to_string(), Some(refused.field.clone())),
+            Self::Invalid(refused) | Self::TooMuch(refused) => {
+                (refused.to_string(), Some(refused.field.clone()))
+            }
             Self::Framing => (
                 "Send `Content-Length` or `Transfer-Encoding`, and as many bytes as you say."
                     .to_owned(),

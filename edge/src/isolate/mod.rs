@@ -32,12 +32,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use weir_shared::access::guesses::Guesses;
 use weir_shared::access::table::AccessTable;
 use weir_shared::access::verified::Verified;
 use weir_shared::clock::MonotonicClock;
 use weir_shared::limits::REGIONS_MAX;
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Revision};
+use weir_shared::wire::access::BOOTSTRAP;
 use weir_shared::wire::saved_policy::SavedPolicy;
 use worker::js_sys::Date;
 
@@ -65,6 +67,18 @@ struct Isolate {
     regions: BTreeMap<String, RegionView>,
     /// Bearers' tokens, once one was verified.
     verified: Option<Verified<Bearer>>,
+    /// Wrong tokens, by who brought them.
+    guesses: Guesses,
+}
+
+impl Isolate {
+    /// Whose a token is, if it was verified by `revision` of the deployment's tokens. The bootstrap secret is none of these
+    /// while somebody guesses it: each who brings it is then looked up among guesses first.
+    fn verified(&self, text: &str, revision: Revision) -> Option<Rc<Bearer>> {
+        let bearer = self.verified.as_ref()?.get(text, revision)?;
+        let guessed = bearer.id == BOOTSTRAP && self.guesses.is_tried();
+        (!guessed).then_some(bearer)
+    }
 }
 
 /// The present time, never before an earlier reading.
@@ -138,8 +152,16 @@ pub fn any_access() -> Option<Rc<AccessTable>> {
 
 /// Whose a token is, if it was verified by `revision` of the deployment's tokens.
 pub fn verified(text: &str, revision: Revision) -> Option<Rc<Bearer>> {
-    let isolate = |isolate: &Isolate| isolate.verified.as_ref()?.get(text, revision);
-    ISOLATE.with(|cell| isolate(&*cell.try_borrow().ok()?))
+    ISOLATE.with(|cell| cell.try_borrow().ok()?.verified(text, revision))
+}
+
+/// One step on what is known of wrong tokens; nothing where the isolate is at work on itself.
+pub fn guesses<R: Default>(step: impl FnOnce(&mut Guesses, EpochMs) -> R) -> R {
+    let now = now();
+    ISOLATE.with(|isolate| match isolate.try_borrow_mut() {
+        Ok(mut isolate) => step(&mut isolate.guesses, now),
+        Err(_) => R::default(),
+    })
 }
 
 /// One step on the view of a region that the isolate knows, for the bearer of a token that was verified by the tokens
@@ -154,11 +176,12 @@ pub fn known<R>(
     let region = region(&policy)?;
     ISOLATE.with(|isolate| {
         let mut isolate = isolate.try_borrow_mut().ok()?;
-        let Isolate {
-            regions, verified, ..
-        } = &mut *isolate;
-        let view = regions.get_mut(&region).filter(|view| view.is_fresh(now))?;
-        let bearer = verified.as_ref()?.get(token, view.tokens.revision())?;
+        let view = isolate
+            .regions
+            .get(&region)
+            .filter(|view| view.is_fresh(now))?;
+        let bearer = isolate.verified(token, view.tokens.revision())?;
+        let view = isolate.regions.get_mut(&region)?;
         if bearer.principal.has_expired(now) {
             return None;
         }

@@ -13,10 +13,8 @@ mod reserve;
 mod session;
 mod settle;
 
-use std::cell::OnceCell;
-
 use weir_shared::access::endpoint::{Access, Endpoint, Matched, Missed, Route, find};
-use weir_shared::openapi::document;
+use weir_shared::openapi::text;
 use weir_shared::policy::doors::{Doors, Way};
 use worker::{Context, Env, Request, Response, ResponseBuilder};
 
@@ -35,11 +33,6 @@ const REFUSED: [&str; 3] = ["CONNECT", "TRACE", "TRACK"];
 
 /// Methods that may be served.
 const SERVED: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
-
-thread_local! {
-    /// The OpenAPI document, once somebody has asked for it.
-    static DOCUMENT: OnceCell<String> = const { OnceCell::new() };
-}
 
 /// Answers one request. Every failure is a problem answer; nothing escapes.
 ///
@@ -148,15 +141,8 @@ async fn answer(
 }
 
 fn openapi() -> Result<Response, Failure> {
-    let text = match DOCUMENT.with(|known| known.get().cloned()) {
-        Some(text) => text,
-        None => {
-            let document = document().map_err(|miswritten| Failure::Internal(miswritten.0))?;
-            let text = serde_json::to_string(&document)?;
-            DOCUMENT.with(|known| known.get_or_init(|| text).clone())
-        }
-    };
-    Ok(Reply::text(200, text).respond()?)
+    let text = text().map_err(|miswritten| Failure::Internal(miswritten.0))?;
+    Ok(Reply::text(200, text.to_owned()).respond()?)
 }
 
 /// The way to the console.

@@ -12,6 +12,7 @@ use worker::{Request, Response, ResponseBuilder, console_error};
 use super::operator::change::Change;
 use super::operator::registry;
 use crate::auth::caller::Caller;
+use crate::auth::client_address::address_of;
 use crate::auth::login::attempt;
 use crate::auth::record::{append, append_later, record};
 use crate::auth::session;
@@ -43,9 +44,10 @@ pub async fn open(
         route,
     };
     let region = visitor.region().await?;
-    let known = visitor.bearer(&login.token).await;
-    let id = known.as_ref().ok().map(|bearer| bearer.id.as_str());
-    let address = attempt(request, handles, &region, id).await?;
+    let claim = visitor.claim(&login.token).await?;
+    let address = address_of(request, &handles.env);
+    attempt(handles, &region, claim.attempt(address.as_deref())).await?;
+    let known = visitor.prove(claim, &login.token).await;
     if let Err(Failure::Unauthorized) = known {
         refused(handles, "", address.as_deref());
     }

@@ -1,11 +1,13 @@
 //! Messages between objects, and the rows that they keep.
 
 use weir_shared::access::stored::{StoredAccess, StoredToken};
+use weir_shared::audit::summary::Summary;
 use weir_shared::contact::{ContactBody, ContactReply};
 use weir_shared::federation::region_pool::RegionPoolState;
 use weir_shared::federation::stored::{StoredEscrow, StoredPool};
 use weir_shared::limiting::messages::{
-    DecideBody, DecideReply, FinishBody, SettleKeysBody, ShapeBody,
+    DecideBody, DecideReply, FinishBody, GuardBody, ResetBody, SettleKeysBody, SettledKeys,
+    ShapeBody,
 };
 use weir_shared::limiting::stored::{StoredHold, StoredState};
 use weir_shared::wire::access::{SavedAccess, SealRow, TokenReply, TokenView};
@@ -20,9 +22,10 @@ use weir_shared::wire::overload::{
     MergedBody, OverloadTerms, ShareBody, ShareReply, StoredOverload,
 };
 use weir_shared::wire::region_pool::RegionPoolBody;
-use weir_shared::wire::settlement::SettleBody;
+use weir_shared::wire::saved_policy::SavedPolicy;
+use weir_shared::wire::settlement::{SettleBody, SettleReply};
 use weir_shared::wire::shares::SharesBody;
-use weir_shared::wire::stored::{Row, read_row};
+use weir_shared::wire::stored::{Row, StoredSettlement, read_row};
 use weir_shared::wire::windows::{ClosedBody, StoredWindow, WindowRecord};
 
 use super::{lanes, law::form};
@@ -40,6 +43,9 @@ pub(super) const MESSAGES: &[Lane] = lanes! {
     "finish" => form::<FinishBody>,
     "settle keys" => form::<SettleKeysBody>,
     "shape" => form::<ShapeBody>,
+    "guard" => form::<GuardBody>,
+    "reset" => form::<ResetBody>,
+    "saved policy" => form::<SavedPolicy>,
     "settle" => form::<SettleBody>,
     "shares" => form::<SharesBody>,
     "contact" => form::<ContactBody>,
@@ -76,6 +82,9 @@ pub(super) const ROWS: &[Lane] = lanes! {
     "token" => row::<StoredToken>,
     "access" => row::<StoredAccess>,
     "region pool" => row::<RegionPoolState>,
+    "summary" => row::<Summary>,
+    "settlement of keys" => row::<StoredSettlement<SettledKeys>>,
+    "settlement of pools" => row::<StoredSettlement<SettleReply>>,
 };
 
 /// A row that is taken is taken again as it is written, and is written the same.

@@ -5,6 +5,7 @@ pub mod bootstrap_secret;
 pub mod ended;
 pub mod endpoint;
 pub mod grant;
+pub mod guesses;
 pub mod jwt;
 pub mod login;
 pub mod own_path;

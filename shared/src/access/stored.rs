@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::token::is_id;
 use crate::limits::{SEALS_MAX, SESSIONS_ENDED_MAX, TOKENS_MAX};
 use crate::units::EpochMs;
-use crate::wire::access::{SavedAccess, TokenRow, TokenView};
+use crate::wire::access::{BOOTSTRAP, SavedAccess, TokenRow, TokenView};
+use crate::wire::audit::Author;
 use crate::wire::exchange::VERSION;
 use crate::wire::stored::{Damaged, Row};
 
@@ -22,6 +23,20 @@ pub struct StoredToken {
     pub created_at: EpochMs,
     /// By whom.
     pub created_by: String,
+    /// Who stands at the start of those who made one another, down to this. None where the bootstrap token made it, and in a
+    /// row of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    root: Option<Root>,
+}
+
+/// An admin whom the deployment itself let in: by the bootstrap token, or by an identity provider. All tokens that come from
+/// one, however many admins are in between, count as one where the audit log is concerned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Root {
+    /// The id of its token, which nobody else ever has; its name where it has none.
+    pub id: String,
+    /// What it is called.
+    pub name: String,
 }
 
 impl StoredToken {
@@ -33,7 +48,48 @@ impl StoredToken {
             row,
             created_at,
             created_by,
+            root: None,
         }
+    }
+
+    /// The same with who stands at its start.
+    #[must_use]
+    pub fn with_root(self, root: Option<Root>) -> Self {
+        Self { root, ..self }
+    }
+
+    /// Who stands at its start: whoever made it, where an earlier version did not say more.
+    #[must_use]
+    pub fn root(&self) -> Option<Root> {
+        let maker = || Root {
+            id: self.created_by.clone(),
+            name: self.created_by.clone(),
+        };
+        let made = self.created_by != BOOTSTRAP;
+        self.root.clone().or_else(|| made.then(maker))
+    }
+
+    /// Who stands at the start of a token that `author` makes; `maker` is the row of the author's own, where it has one.
+    ///
+    /// ```
+    /// use weir_shared::access::stored::StoredToken;
+    /// use weir_shared::wire::access::BOOTSTRAP;
+    /// use weir_shared::wire::audit::Author;
+    /// let by = |name: &str, token: &str| Author { token: Some(token.to_owned()), ..Author::named(name) };
+    /// assert_eq!(StoredToken::root_of_made(&by(BOOTSTRAP, BOOTSTRAP), None), None);
+    /// let root = StoredToken::root_of_made(&by("ada", "k1"), None).unwrap();
+    /// assert_eq!((root.id.as_str(), root.name.as_str()), ("k1", "ada"));
+    /// ```
+    #[must_use]
+    pub fn root_of_made(author: &Author, maker: Option<&Self>) -> Option<Root> {
+        if author.token.as_deref() == Some(BOOTSTRAP) {
+            return None;
+        }
+        let own = || Root {
+            id: author.token.as_ref().unwrap_or(&author.actor).clone(),
+            name: author.actor.clone(),
+        };
+        Some(maker.and_then(Self::root).unwrap_or_else(own))
     }
 
     /// What operators see of it. `last_used` is kept beside the row, in epoch milliseconds.

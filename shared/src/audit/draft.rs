@@ -51,6 +51,12 @@ impl Draft {
         &self.author.actor
     }
 
+    /// The id of the token of who did it.
+    #[must_use]
+    pub fn token(&self) -> Option<&str> {
+        self.author.token.as_deref()
+    }
+
     /// What was done.
     #[must_use]
     pub fn action(&self) -> &str {

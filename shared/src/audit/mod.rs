@@ -101,7 +101,7 @@ impl Action {
     #[must_use]
     pub fn in_full_per_day_max(self) -> Option<u64> {
         match self {
-            Self::PolicySave => Some(POLICIES_PER_DAY_MAX),
+            Self::PolicySave | Self::TenantPatch | Self::TenantDelete => Some(POLICIES_PER_DAY_MAX),
             Self::TokenCreate => Some(TOKENS_PER_DAY_MAX),
             Self::TokenRevoke => None,
             _ => Some(AUDIT_IN_FULL_PER_DAY_MAX),
@@ -109,9 +109,21 @@ impl Action {
     }
 
     /// Whether it is refused where the log would only sum it up: a sum does not say what the policy was, or who was let in.
+    /// The policy that is shipped is one, and tokens that are revoked have no bound. Of the others a sum says enough: they
+    /// change neither who may do what nor what is enforced, or the same each time (sessions ended), or no more than where a
+    /// state stands within its limit (a reset).
     #[must_use]
     pub fn is_always_told(self) -> bool {
-        matches!(self, Self::PolicySave | Self::TokenCreate)
+        match self {
+            Self::PolicySave | Self::TenantPatch | Self::TenantDelete | Self::TokenCreate => true,
+            Self::PolicyShip
+            | Self::TokenRevoke
+            | Self::BootstrapUse
+            | Self::SessionOpen
+            | Self::SessionClose
+            | Self::SessionsRevoke
+            | Self::StateReset => false,
+        }
     }
 }
 

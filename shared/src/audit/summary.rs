@@ -1,16 +1,18 @@
 //! One record for many: what an actor does more often than the log takes in full is summed up, so that nobody pushes the
 //! history out, and nobody's records stand in the way of another's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::draft::Draft;
 use super::{Action, sha256_hex};
+use crate::access::stored::Root;
 use crate::limits::{
     AUDIT_ANONYMOUS_IN_FULL_PER_DAY_MAX, AUDIT_IN_FULL_PER_DAY_MAX,
-    AUDIT_REFUSED_IN_FULL_PER_DAY_MAX, AUDIT_SUMMARY_MS, AUDIT_SUMMARY_TARGETS_MAX,
+    AUDIT_REFUSED_IN_FULL_PER_DAY_MAX, AUDIT_ROOT_ACTORS, AUDIT_SUMMARY_MS,
+    AUDIT_SUMMARY_TARGETS_MAX,
 };
 use crate::units::EpochMs;
 use crate::wire::audit::{Author, Outcome};
@@ -46,10 +48,27 @@ pub fn in_full_per_day_max(draft: &Draft) -> Option<u64> {
     }
 }
 
+/// How many the log takes in full within a day of all whose tokens come from one root: so nobody has more room in it by
+/// making itself many.
+///
+/// ```
+/// use weir_shared::audit::draft::Draft;
+/// use weir_shared::audit::summary::in_full_of_root_per_day_max;
+/// use weir_shared::units::EpochMs;
+/// use weir_shared::wire::audit::{Author, Outcome};
+/// let reset = Draft::new(Author::named("ada"), "state.reset", "", Outcome::Done, EpochMs(1));
+/// assert_eq!(in_full_of_root_per_day_max(&reset), Some(400));
+/// ```
+#[must_use]
+pub fn in_full_of_root_per_day_max(draft: &Draft) -> Option<u64> {
+    in_full_per_day_max(draft).map(|max| max * AUDIT_ROOT_ACTORS)
+}
+
 /// Stands between the parts of a name: no text that a request brings contains a control character.
 const SEPARATOR: &str = "\u{1}";
 
-/// What one actor did, or was refused, of one kind, and has no record of its own. This is also how it is stored.
+/// What one actor, or all whose tokens come from one root, did or were refused of one kind, and has no record of its own.
+/// This is also how it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     v: u16,
@@ -63,6 +82,9 @@ pub struct Summary {
     targets: BTreeSet<String>,
     /// Over all of them: that of what came before and what follows, as text.
     hash: String,
+    /// Where it is of all who come from one root: how many each of the first of them has.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    actors: BTreeMap<String, u64>,
 }
 
 impl Summary {
@@ -84,8 +106,43 @@ impl Summary {
             count: 0,
             targets: BTreeSet::new(),
             hash: String::new(),
+            actors: BTreeMap::new(),
         };
         empty.with(draft)
+    }
+
+    /// Of one who shares with all that come from `root`.
+    ///
+    /// # Errors
+    /// As [`Summary::of`].
+    pub fn of_root(root: &Root, draft: &Draft) -> Result<Self, serde_json::Error> {
+        let empty = Self {
+            author: Author {
+                token: Some(root.id.clone()),
+                ..Author::named(&format!("tokens of {}", root.name))
+            },
+            count: 0,
+            targets: BTreeSet::new(),
+            hash: String::new(),
+            ..Self::of(draft)?
+        };
+        empty.with_actor(draft)
+    }
+
+    /// With one more of an actor who shares it with others. The hash is over who it was, too.
+    ///
+    /// # Errors
+    /// As [`Summary::of`].
+    pub fn with_actor(mut self, draft: &Draft) -> Result<Self, serde_json::Error> {
+        let Author { actor, token, .. } = &draft.author;
+        let text = serde_json::to_string(&(&self.hash, actor, token))?;
+        self.hash = sha256_hex(&text);
+        if let Some(count) = self.actors.get_mut(actor) {
+            *count += 1;
+        } else if self.actors.len() < AUDIT_SUMMARY_TARGETS_MAX {
+            self.actors.insert(actor.clone(), 1);
+        }
+        self.with(draft)
     }
 
     /// With one more.
@@ -131,9 +188,32 @@ impl Summary {
         [actor, token, role, &draft.action, draft.outcome.name()].join(SEPARATOR)
     }
 
-    /// The record of one that was kept under `name` and cannot be read any more: that there was one is not lost.
+    /// The name of the summary that counts a record with all that come from `root`.
     #[must_use]
-    pub fn lost(name: &str, damaged: &Damaged, now: EpochMs) -> Draft {
+    pub fn name_of_root(root: &Root, draft: &Draft) -> String {
+        let actor = format!("tokens of {}", root.name);
+        let (id, outcome) = (root.id.as_str(), draft.outcome.name());
+        [&actor, id, "", &draft.action, outcome].join(SEPARATOR)
+    }
+
+    /// The name under which one that was kept under `name` and cannot be read any more is kept aside, until there is a
+    /// record of it.
+    ///
+    /// ```
+    /// use weir_shared::audit::summary::Summary;
+    /// use weir_shared::units::EpochMs;
+    /// let aside = Summary::aside("ada\u{1}\u{1}\u{1}state.reset\u{1}done", EpochMs(7));
+    /// assert_eq!(aside, "ada\u{1}\u{1}\u{1}state.reset\u{1}done\u{1}7");
+    /// ```
+    #[must_use]
+    pub fn aside(name: &str, now: EpochMs) -> String {
+        format!("{name}{SEPARATOR}{now}")
+    }
+
+    /// The record of one that was kept under `name` and cannot be read any more, with what is there of it: that there was
+    /// one is not lost.
+    #[must_use]
+    pub fn lost(name: &str, row: Option<&str>, damaged: &Damaged, now: EpochMs) -> Draft {
         let mut parts = name.split(SEPARATOR);
         let author = Author::named(parts.next().unwrap_or_default());
         let action = parts.nth(2).unwrap_or_default();
@@ -143,7 +223,7 @@ impl Summary {
         } else {
             Outcome::Done
         };
-        let after = json!({ "summed_up": null, "damaged": damaged.to_string() });
+        let after = json!({ "summed_up": null, "damaged": damaged.to_string(), "row": row });
         Draft::new(author, action, "", outcome, now).with_change(serde_json::Value::Null, after)
     }
 
@@ -172,10 +252,13 @@ impl Summary {
             Some(only) if self.targets.len() == 1 => only.clone(),
             _ => String::new(),
         };
-        let after = json!({
+        let mut after = json!({
             "summed_up": self.count, "since": self.since, "until": self.until, "targets": self.targets,
             "sha256": self.hash,
         });
+        if !self.actors.is_empty() {
+            after["actors"] = json!(self.actors);
+        }
         Draft::new(self.author, &self.action, &target, self.outcome, now)
             .with_change(serde_json::Value::Null, after)
     }

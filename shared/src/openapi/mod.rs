@@ -5,6 +5,8 @@ pub mod forms;
 pub mod gateway_forms;
 pub mod operations;
 
+use std::sync::OnceLock;
+
 use serde_json::{Map, Value, json};
 
 use crate::access::endpoint::{Access, ROUTES, Route};
@@ -46,6 +48,21 @@ pub fn document() -> Result<Value, Miswritten> {
             },
         },
     }))
+}
+
+/// The document as text, made once: who asks for it again is given the same.
+///
+/// # Errors
+/// As [`document`].
+///
+/// ```
+/// use weir_shared::openapi::text;
+/// assert!(std::ptr::eq(text().unwrap(), text().unwrap()));
+/// ```
+pub fn text() -> Result<&'static str, Miswritten> {
+    static TEXT: OnceLock<Result<String, Miswritten>> = OnceLock::new();
+    let made = TEXT.get_or_init(|| Ok(document()?.to_string()));
+    made.as_deref().map_err(Clone::clone)
 }
 
 /// Every form that has a name.
@@ -140,7 +157,7 @@ fn responses(route: &Route) -> Result<Value, Miswritten> {
     });
     let everywhere: &[u16] = match route.access {
         Access::Public => &[],
-        Access::Roles(_) => &[401, 403, 503],
+        Access::Roles(_) => &[401, 403, 429, 503],
     };
     for status in everywhere.iter().chain(operation.refusals) {
         responses.insert(status.to_string(), refused.clone());

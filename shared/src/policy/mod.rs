@@ -19,11 +19,13 @@ mod origin;
 mod overridden;
 pub mod overrides;
 pub mod patch;
+pub mod per_revision;
 pub mod preview;
 pub mod region;
 pub mod route;
 mod served;
 pub mod tenant;
+pub mod work;
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,10 @@
 //! A candidate policy is looked at without being put in force.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use weir_shared::limits::POLICY_CHECKS_MAX;
+use weir_tests::clock;
 use weir_tests::fixtures::with;
 
 use crate::operator::{assert_problem, await_that, decide, deployment, document};
@@ -50,6 +54,64 @@ async fn a_preview_says_who_gains_and_who_loses_and_changes_nothing() {
         .unwrap();
     assert_eq!((&same["gains"], &same["loses"]), (&json!([]), &json!([])));
     assert_eq!(client.policy().await.unwrap(), before);
+}
+
+/// Almost a megabyte of overrides, each number of which would be checked in 32 spans of time.
+fn heavy() -> Value {
+    let one = |at: u64| json!({ "starts_at": at, "expires_at": at + 1_000, "meters": { "bytes": { "per_sec": at } } });
+    let overrides: Vec<Value> = (1..=16).map(one).collect();
+    let mut document = document();
+    for tenant in 0..800 {
+        document["tenants"][format!("t{tenant}")] = json!({ "overrides": overrides });
+    }
+    document
+}
+
+/// As large as a document may be, and nothing in it that is more than one look at a name.
+fn large() -> Value {
+    let mut document = document();
+    for tenant in 0..9_990 {
+        let name = format!("tenant-with-a-name-of-some-length-{tenant}");
+        document["tenants"][name] = json!({ "weight": 1.5, "tier": "free", "borrow_max": 12_345 });
+    }
+    document
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_candidate_that_is_too_much_work_is_refused_with_the_bound_before_it_is_looked_through() {
+    let (workerd, client) = deployment().await;
+    let before = client.policy().await.unwrap();
+    let size = |document: &Value| document.to_string().len();
+    assert!(
+        (500_000..1_048_576).contains(&size(&heavy())),
+        "{}",
+        size(&heavy())
+    );
+    let started = clock::now();
+    let reply = client.post(PREVIEW, &heavy()).await.unwrap();
+    let refused_in = started.elapsed();
+    assert_problem("too much work", &reply, 413, Some("/tenants"));
+    let bound = POLICY_CHECKS_MAX.to_string();
+    assert!(reply.text().contains(&bound), "{}", reply.text());
+    let saved = client.put_policy(&heavy(), Some("*")).await.unwrap();
+    assert_problem("too much work to save", &saved, 413, Some("/tenants"));
+    assert_eq!(client.policy().await.unwrap(), before);
+    // What is merely long is looked through, in a time that is bounded by its length.
+    assert!(
+        (850_000..1_048_576).contains(&size(&large())),
+        "{}",
+        size(&large())
+    );
+    let started = clock::now();
+    let reply = client.post(PREVIEW, &large()).await.unwrap();
+    let taken_in = started.elapsed();
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    println!("refused in {refused_in:?}, a preview of 1 MB in {taken_in:?}");
+    assert!(
+        taken_in < Duration::from_secs(5),
+        "{taken_in:?}\n{}",
+        workerd.log()
+    );
 }
 
 #[tokio::test]

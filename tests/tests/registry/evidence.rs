@@ -1,9 +1,10 @@
 //! Nobody blinds the audit log or pushes its records out: what one does often is summed up, beside everybody else's.
 
+use reqwest::Method;
 use serde_json::json;
 use weir_shared::limits::{
-    AUDIT_ANONYMOUS_IN_FULL_PER_DAY_MAX, AUDIT_IN_FULL_PER_DAY_MAX, AUDIT_SUMMARY_MS,
-    POLICIES_PER_DAY_MAX,
+    AUDIT_ANONYMOUS_IN_FULL_PER_DAY_MAX, AUDIT_IN_FULL_PER_DAY_MAX, AUDIT_ROOT_ACTORS,
+    AUDIT_SUMMARY_MS, POLICIES_PER_DAY_MAX,
 };
 use weir_shared::wire::audit::Outcome;
 use weir_tests::client::Client;
@@ -143,6 +144,66 @@ async fn two_live_tokens_never_have_one_name_in_the_log() {
     assert_eq!(post_token(&root, &wanted).await.unwrap().status, 201);
 }
 
+/// Nobody has more room in the log by making itself many: what all have in common is who made them.
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_that_one_admin_made_share_one_allowance_in_the_log() {
+    let mut workerd = start().await;
+    let root = workerd.client(0).unwrap();
+    let wanted = json!({ "name": "ada", "role": "admin" });
+    let ada = make_token(&root, &wanted).await.unwrap();
+    let ada_client = root.with_token(&ada.token);
+    // One is made by an admin in between, who is gone by then.
+    let wanted = json!({ "name": "between", "role": "admin" });
+    let between = make_token(&ada_client, &wanted).await.unwrap();
+    let (first, _) = editor(&root.with_token(&between.token), "editor-1").await;
+    let gone = revoke(&ada_client, &between.view.id).await.unwrap();
+    assert_eq!(gone.status, 204);
+    let (second, _) = editor(&ada_client, "editor-2").await;
+    let (third, _) = editor(&ada_client, "editor-3").await;
+    let shared = IN_FULL_MAX * AUDIT_ROOT_ACTORS as usize;
+    reset(&first, IN_FULL_MAX).await;
+    reset(&second, shared - IN_FULL_MAX - 10).await;
+    reset(&third, 30).await;
+    let resets = "&action=state.reset";
+    let in_full = records(&root.with_token(&ada.token), resets).await;
+    assert_eq!(in_full.unwrap().len(), shared);
+    // Who made them has an allowance of its own, as everyone has whom the deployment let in.
+    reset(&ada_client, 1).await;
+    let own = records(&ada_client, "&action=state.reset&actor=ada").await;
+    assert_eq!(own.unwrap().len(), 1);
+    // The rest is one record, which says whose it is.
+    assert_eq!(pending(&mut workerd).await, [20]);
+    age_summaries(&mut workerd).await;
+    let all = records(&ada_client, "&action=state.reset&actor=tokens+of+ada").await;
+    let all = all.unwrap();
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0].token, Some(ada.view.id));
+    assert_eq!(all[0].after["summed_up"], 20);
+    assert_eq!(all[0].after["actors"], json!({ "editor-3": 20 }));
+    assert!(verdict(&ada_client).await.unwrap().intact);
+}
+
+/// A row that cannot be read is told in the log; what is summed up after it is summed up beside it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_summary_that_is_damaged_is_told_and_never_written_over() {
+    let mut workerd = start().await;
+    let root = workerd.client(0).unwrap();
+    let (mallory, _) = editor(&root, "mallory").await;
+    reset(&mallory, IN_FULL_MAX + 5).await;
+    between_runs(&mut workerd, |rows| {
+        let damage = "UPDATE audit_summaries SET body = 'not a summary'";
+        assert_eq!(rows.execute(damage, []).unwrap(), 1);
+    })
+    .await;
+    reset(&mallory, 3).await;
+    let resets = "&action=state.reset&actor=mallory";
+    let told = records(&root, resets).await.unwrap().remove(0);
+    assert!(told.after["damaged"].is_string(), "{}", told.after);
+    assert_eq!(told.after["row"], "not a summary");
+    assert_eq!(pending(&mut workerd).await, [3]);
+    assert!(verdict(&root).await.unwrap().intact);
+}
+
 /// What an actor did often hides nothing that it did of another kind.
 #[tokio::test(flavor = "multi_thread")]
 async fn harmless_acts_do_not_hide_what_the_policy_became() {
@@ -191,4 +252,40 @@ async fn no_policy_is_saved_that_the_log_would_not_tell() {
     assert!((86_000..=86_400).contains(&after), "{after}");
     let (ada, _) = editor(&root, "ada").await;
     ada.save_policy(&wanted).await.unwrap();
+}
+
+/// Nor is a tenant changed, or removed, of which the log would only say that it was one of many.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_tenant_is_changed_or_removed_that_the_log_would_not_tell() {
+    let mut workerd = start().await;
+    let root = workerd.client(0).unwrap();
+    let (mallory, _) = editor(&root, "mallory").await;
+    let tenant = "/operator/v1/tenants/acme";
+    let asked = async |method: Method, client: &Client| {
+        let asked = client
+            .request(method.clone(), tenant)
+            .header("if-match", "*");
+        let asked = match method {
+            Method::PATCH => asked.json(&json!({ "weight": 5 })),
+            _ => asked,
+        };
+        client.send(asked).await.unwrap().status
+    };
+    assert_eq!(asked(Method::PATCH, &mallory).await, 200);
+    assert!([200, 204].contains(&asked(Method::DELETE, &mallory).await));
+    // As many as a day may have, all of them within the last minute.
+    between_runs(&mut workerd, |rows| {
+        let copy = "INSERT INTO audit (sequence, at, actor, action, outcome) \
+             SELECT ?1, at, actor, action, outcome FROM audit WHERE actor = 'mallory' AND action = ?2 LIMIT 1";
+        for (number, action) in (0..POLICIES_PER_DAY_MAX - 1)
+            .flat_map(|number| [(2 * number, "tenant.patch"), (2 * number + 1, "tenant.delete")])
+        {
+            rows.execute(copy, (1_000 + number as i64, action)).unwrap();
+        }
+    })
+    .await;
+    assert_eq!(asked(Method::PATCH, &mallory).await, 429);
+    let (ada, _) = editor(&root, "ada").await;
+    assert_eq!(asked(Method::PATCH, &ada).await, 200);
+    assert_eq!(asked(Method::DELETE, &mallory).await, 429);
 }

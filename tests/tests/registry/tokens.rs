@@ -8,6 +8,7 @@ use weir_shared::limits::{POLICY_POLL_MS, TOKENS_MAX};
 use weir_shared::wire::role::Role;
 use weir_tests::client::Client;
 use weir_tests::clock::now;
+use weir_tests::fixtures::policy;
 use weir_tests::storage::objects;
 use weir_tests::workerd::Workerd;
 
@@ -214,4 +215,36 @@ async fn there_are_only_so_many_tokens() {
     }
     assert_eq!(revoke(&admin, &last.view.id).await.unwrap().status, 204);
     make_token(&admin, &service("in-its-place")).await.unwrap();
+}
+
+/// Tokens come and go without a change of the policy: how long it is makes no difference to them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policy_of_a_megabyte_is_not_read_again_for_each_token_that_is_made() {
+    let workerd = start().await;
+    let root = workerd.client(0).unwrap();
+    let made = async |kind: &str| {
+        let mut took = Vec::new();
+        for number in 0..15 {
+            let started = now();
+            let wanted = service(&format!("{kind}-{number}"));
+            make_token(&root, &wanted).await.unwrap();
+            took.push(started.elapsed());
+        }
+        took.sort();
+        took[took.len() / 2]
+    };
+    let short = made("short").await;
+    let mut long = policy(1_000, 60_000);
+    for tenant in 0..9_990 {
+        let name = format!("tenant-with-a-name-of-some-length-{tenant}");
+        long["tenants"][name] = json!({ "weight": 1.5, "borrow_max": 12_345 });
+    }
+    root.save_policy(&long).await.unwrap();
+    make_token(&root, &service("first")).await.unwrap();
+    let long = made("long").await;
+    println!("{short:?} with a short policy, {long:?} with a long one");
+    assert!(
+        long < short * 3 + Duration::from_millis(30),
+        "{short:?}, {long:?}"
+    );
 }

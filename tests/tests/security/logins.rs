@@ -2,15 +2,25 @@
 
 use std::time::Duration;
 
-use weir_shared::limits::{LOGIN_ATTEMPTS_MAX, LOGIN_PERIOD_MS};
+use futures_util::future::join_all;
+use weir_shared::limits::{
+    BOOTSTRAP_ACCOUNT_BYTES, GUESSES_MAX, LOGIN_ATTEMPTS_MAX, LOGIN_PERIOD_MS, LOGIN_QUEUE_MS_MAX,
+    LOGINS_PER_SEC_MAX,
+};
 use weir_shared::wire::operator::SessionRequest;
 use weir_tests::client::Client;
+use weir_tests::clock;
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{Setup, TOKEN};
 
 use weir_shared::wire::role::Role;
 
 use crate::security::{POLICY, SESSION, employ, request};
+
+/// A guess by one who has seen how the bootstrap secret begins.
+fn begun(number: u64) -> String {
+    format!("{}-{number}", &TOKEN[..BOOTSTRAP_ACCOUNT_BYTES])
+}
 
 async fn log_in(client: &Client, address: &str, token: &str) -> Reply {
     let token = token.to_owned();
@@ -39,7 +49,7 @@ async fn an_address_that_tries_too_many_logins_waits_whatever_token_it_brings() 
     let limited = loop {
         // From two isolates in turn: the count is the region's.
         let client = &clients[refused as usize % 2];
-        let reply = log_in(client, guesser, &format!("guess-{refused}")).await;
+        let reply = log_in(client, guesser, &begun(refused)).await;
         if reply.status == 429 {
             break reply;
         }
@@ -130,6 +140,111 @@ async fn strangers_lock_nobody_out_where_no_address_is_known() {
     assert_eq!(last, 429);
     let (_, bob) = employ(&root.with_token(&ada.token), &request("bob", Role::Viewer)).await;
     assert_eq!(status(&root.anonymous(), &bob.token).await, 200);
+}
+
+#[tokio::test]
+async fn a_flood_of_guesses_keeps_no_admin_out_for_longer_than_the_queue_lasts() {
+    for known in ["cloudflare", "none"] {
+        let setup = Setup::isolates(&["weur"]).variable("WEIR_CLIENT_ADDRESS", known);
+        let workerd = setup.start().await.unwrap();
+        let root = workerd.client(0).unwrap();
+        let (_, ada) = employ(&root, &request("ada", Role::Viewer)).await;
+        let client = root.anonymous();
+        let longest = Duration::from_millis(LOGIN_QUEUE_MS_MAX) + Duration::from_secs(3);
+        let started = clock::now();
+        // Each from an address that it makes up, from one, and from none.
+        let flood = join_all((0..300_u64).map(async |guess| {
+            let address = match guess % 3 {
+                0 => format!("198.51.{}.{}", guess / 200, guess % 200),
+                _ => "203.0.113.9".to_owned(),
+            };
+            let token = format!("guess-{guess}");
+            match guess % 3 {
+                2 => client.post_session(&token).await.unwrap().status,
+                _ => log_in(&client, &address, &token).await.status,
+            }
+        }));
+        let admins = async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            for token in [TOKEN, &ada.token] {
+                let asked = clock::now();
+                let reply = log_in(&client, "203.0.113.10", token).await;
+                assert_eq!(reply.status, 200, "{known}: {}", reply.text());
+                let took = asked.elapsed();
+                assert!(took < longest, "{known}: {took:?}");
+            }
+        };
+        let (flood, ()) = futures_util::future::join(flood, admins).await;
+        let looked_at = flood.iter().filter(|status| **status == 401).count() as u64;
+        // 503 where the count is out of reach for a moment: no secret was looked at.
+        let refused = |status: &&u16| [429, 503].contains(*status);
+        let refused = flood.iter().filter(refused).count() as u64;
+        assert_eq!(looked_at + refused, 300, "{known}: {flood:?}");
+        let secs = started.elapsed().as_secs() + 1 + LOGIN_QUEUE_MS_MAX / 1_000;
+        assert!(
+            looked_at <= secs * LOGINS_PER_SEC_MAX,
+            "{known}: {looked_at} in {secs} s"
+        );
+        assert!(refused > 0, "{known}");
+    }
+}
+
+async fn bearer(client: &Client, address: &str, token: &str) -> u16 {
+    let asked = client
+        .with_token(token)
+        .request(reqwest::Method::GET, POLICY)
+        .header("cf-connecting-ip", address);
+    client.send(asked).await.unwrap().status
+}
+
+#[tokio::test]
+async fn guesses_of_the_bootstrap_secret_by_bearer_are_bounded_as_logins_are() {
+    let workerd = Setup::isolates(&["weur"]).start().await.unwrap();
+    let root = workerd.client(0).unwrap();
+    let (guesser, operator) = ("203.0.113.9", "203.0.113.10");
+    assert_eq!(bearer(&root, guesser, TOKEN).await, 200);
+    for guess in 0..LOGIN_ATTEMPTS_MAX {
+        assert_eq!(bearer(&root, guesser, &begun(guess)).await, 401, "{guess}");
+    }
+    // The right one neither helps whoever guesses, though this isolate knows it, nor is it kept from anyone else.
+    assert_eq!(bearer(&root, guesser, "another guess").await, 401);
+    assert_eq!(bearer(&root, guesser, &begun(99)).await, 429);
+    assert_eq!(bearer(&root, guesser, TOKEN).await, 429);
+    assert_eq!(bearer(&root, operator, TOKEN).await, 200);
+    let check = weir_shared::wire::check::CheckRequest::default();
+    let asked = root
+        .request(reqwest::Method::POST, "/v1/check")
+        .header("cf-connecting-ip", guesser)
+        .json(&check);
+    assert_eq!(root.send(asked).await.unwrap().status, 429, "a check");
+    // A token of Weir's proves itself.
+    let (_, ada) = employ(&root, &request("ada", Role::Viewer)).await;
+    assert_eq!(bearer(&root, guesser, &ada.token).await, 200);
+}
+
+#[tokio::test]
+async fn strangers_by_bearer_wait_and_keep_neither_a_token_nor_the_bootstrap_secret_out() {
+    let setup = Setup::isolates(&["weur"]).variable("WEIR_CLIENT_ADDRESS", "none");
+    let workerd = setup.start().await.unwrap();
+    let root = workerd.client(0).unwrap();
+    let (_, ada) = employ(&root, &request("ada", Role::Viewer)).await;
+    let (_, body) = ada.token.split_once('_').unwrap();
+    let mut looked_at = 0;
+    for guess in 0..GUESSES_MAX + 50 {
+        // Of the form of a token of Weir's, and of none.
+        let token = if guess % 2 == 0 {
+            format!("weir_{}{body}", guess % 10)
+        } else {
+            format!("guess-{guess}")
+        };
+        match bearer(&root, "203.0.113.9", &token).await {
+            401 => looked_at += 1,
+            status => assert_eq!(status, 429),
+        }
+    }
+    assert_eq!(looked_at, GUESSES_MAX);
+    assert_eq!(bearer(&root, "203.0.113.9", TOKEN).await, 200);
+    assert_eq!(bearer(&root, "203.0.113.9", &ada.token).await, 200);
 }
 
 #[tokio::test]

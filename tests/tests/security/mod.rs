@@ -14,6 +14,7 @@ mod provider;
 mod retired;
 mod roles;
 mod sessions;
+mod shipped;
 mod sniffing;
 mod tenants;
 mod tokens;

@@ -4,18 +4,20 @@
 use std::time::Duration;
 
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use weir_shared::access::endpoint::{Access, Endpoint, ROUTES, Route};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::access::TokenRequest;
 use weir_shared::wire::role::Role;
 use weir_tests::client::{Client, Credential, session_cookie};
 use weir_tests::clock::epoch_ms;
-use weir_tests::fixtures::LIMIT;
+use weir_tests::fixtures::{BUDGET, LIMIT};
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{Setup, TOKEN};
 
-use crate::security::{SESSION, TOKENS, await_status, employ, of_tenant, policy, request};
+use crate::security::{
+    CHECK, GUARD, SESSION, SETTLE, TOKENS, await_status, employ, of_tenant, policy, request,
+};
 
 /// Paths that nothing serves, whoever asks.
 const NOWHERE: [&str; 6] = [
@@ -32,6 +34,28 @@ const ENDING: [&str; 2] = [SESSION, "/operator/v1/sessions/revoke"];
 
 /// For how long the tokens that expire are valid: they are used once before.
 const VALID: Duration = Duration::from_secs(4);
+
+/// What is the tenant `acme`'s.
+struct Own {
+    /// Units that may be settled.
+    reservation: Value,
+    /// A slot that is held.
+    slot: Value,
+}
+
+impl Own {
+    async fn taken(admin: &Client) -> Self {
+        let reserve = json!({ "tenant": "acme", "budget": BUDGET, "cost": 10, "reserve": true });
+        let reserved: Value = admin.post(CHECK, &reserve).await.unwrap().ok().unwrap();
+        let path = format!("/v1/guards/{GUARD}/acquire");
+        let asked = json!({ "tenant": "acme" });
+        let taken: Value = admin.post(&path, &asked).await.unwrap().ok().unwrap();
+        Self {
+            reservation: reserved["reservation"].clone(),
+            slot: taken["slot"].clone(),
+        }
+    }
+}
 
 struct Row {
     method: Method,
@@ -77,10 +101,21 @@ impl Row {
         }
     }
 
-    /// Whether it decides for the tenant that a request names.
-    fn names_a_tenant(&self) -> bool {
-        use Endpoint::{Check, GuardAcquire, Reserve};
-        matches!(self.route.endpoint, Check | Reserve | GuardAcquire)
+    /// What decides for the tenant `acme`, or changes what is its own; `None` where the route does neither.
+    fn of_acme(&self, own: &Own) -> Option<Value> {
+        use Endpoint::{
+            Check, CheckBatch, GuardAcquire, GuardRelease, GuardRenew, Report, Reserve, Settle,
+        };
+        let check = json!({ "tenant": "acme", "limit": LIMIT, "key": "k" });
+        Some(match self.route.endpoint {
+            Check | Reserve => check,
+            CheckBatch => json!({ "requests": [check] }),
+            Settle => json!({ "reservation": own.reservation, "actual": 0 }),
+            Report => json!({ "resource": "origin", "tenant": "acme", "outcome": "success" }),
+            GuardAcquire => json!({ "tenant": "acme" }),
+            GuardRenew | GuardRelease => json!({ "slot": own.slot }),
+            _ => return None,
+        })
     }
 
     async fn ask(&self, client: &Client) -> Reply {
@@ -94,6 +129,17 @@ impl Row {
             });
         }
         client.send(asked).await.unwrap()
+    }
+
+    async fn assert_of_acme(&self, who: &str, client: &Client, (body, due): (&Value, u16)) {
+        let reply = client.post(&self.path, body).await.unwrap();
+        let case = format!(
+            "{} {} of acme with {who}: {}",
+            self.method,
+            self.path,
+            reply.text()
+        );
+        assert_eq!(reply.status, due, "{case}");
     }
 
     async fn assert(&self, who: &str, client: &Client, due: u16) {
@@ -240,6 +286,7 @@ async fn bounded(admin: &Client) {
         prefix: Some("eu:".to_owned()),
         ..request("other-prefix", Role::Service)
     };
+    let own = Own::taken(admin).await;
     let mut asked = 0;
     for token in [others, elsewhere] {
         let (client, _) = employ(admin, &token).await;
@@ -249,15 +296,32 @@ async fn bounded(admin: &Client) {
         }
         for row in Row::all() {
             let who = &token.name;
-            if row.names_a_tenant() {
-                row.assert(who, &client, 403).await;
+            if let Some(body) = row.of_acme(&own) {
+                row.assert_of_acme(who, &client, (&body, 403)).await;
                 asked += 1;
             } else if row.due(Some(token.role)) != 200 {
                 row.assert(who, &client, 403).await;
             }
         }
     }
-    assert_eq!(asked, 6);
+    assert_eq!(asked, 16);
+    // What was refused changed nothing: the slot is held, and the units may be settled.
+    let at = |action: &str| format!("/v1/guards/{GUARD}/{action}");
+    for (path, body, held) in [
+        (at("renew"), json!({ "slot": own.slot }), Some(true)),
+        (
+            SETTLE.to_owned(),
+            json!({ "reservation": own.reservation, "actual": 0 }),
+            None,
+        ),
+        (at("release"), json!({ "slot": own.slot }), Some(false)),
+    ] {
+        let reply = admin.post(&path, &body).await.unwrap();
+        let told: Value = reply
+            .ok()
+            .unwrap_or_else(|error| panic!("{path}: {error:#}"));
+        assert_eq!(told["held"].as_bool(), held, "{path}: {told}");
+    }
 }
 
 /// A browser's session is its token's on the operator plane, is none anywhere else, and changes nothing without the header

@@ -8,7 +8,7 @@ use weir_shared::wire::operator::tokens::TokensReply;
 
 use super::Ask;
 use crate::access::query::{AccessQuery, Sort};
-use crate::access::row::{empty, is_own, revoking as revoking_words, scope};
+use crate::access::row::{empty, is_own, made_by, revoking as revoking_words, scope};
 use crate::api::Client;
 use crate::components::dialog::Confirm;
 use crate::components::search_box::SearchBox;
@@ -17,6 +17,7 @@ use crate::components::time::{Age, Time};
 use crate::context::Console;
 use crate::fetched::Fetched;
 use crate::format;
+use crate::visible::visible;
 
 /// The list, with what looks for a token and what makes one.
 #[component]
@@ -155,10 +156,10 @@ fn row(token: TokenView, revoking: RwSignal<Option<TokenView>>) -> AnyView {
         Some(at) => view! { <Time at=Signal::stored(at)/> }.into_any(),
         None => view! { <span class="muted">"never"</span> }.into_any(),
     };
-    let label = format!("Revoke {}", token.name);
+    let label = format!("Revoke {}", visible(&token.name));
     let id = token.id.clone();
-    let (name, role, scope) = (token.name.clone(), token.role.name(), scope(&token));
-    let (created_at, created_by) = (token.created_at, token.created_by.clone());
+    let (name, role, scope) = (visible(&token.name), token.role.name(), scope(&token));
+    let (created_at, created_by) = (token.created_at, made_by(&token));
     view! {
         <tr data-testid="token-row" data-token=id>
             <th scope="row">{name}{own}</th>
@@ -230,7 +231,7 @@ fn Revoke(tokens: Fetched<TokensReply>, revoking: RwSignal<Option<TokenView>>) -
     view! {
         <Confirm
             open
-            title=words(|_, token| format!("Revoke {}?", token.name))
+            title=words(|_, token| format!("Revoke {}?", visible(&token.name)))
             detail
             confirm=words(|_, token| format!("Revoke {}", token.name))
             danger=true

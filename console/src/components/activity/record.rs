@@ -25,14 +25,13 @@ pub fn RecordDetail(
     let console = expect_context::<Console>();
     let record = &entry.record;
     let rows = changes(record).unwrap_or_else(|| sides(record));
-    let why = record
-        .why
-        .clone()
-        .map(|why| view! { <div><dt>"Reason"</dt><dd data-testid="reason">{why}</dd></div> });
+    let why = record.why.clone().map(
+        |why| view! { <div><dt>"Reason"</dt><dd data-testid="reason">{visible(&why)}</dd></div> },
+    );
     let token = record
         .token
         .clone()
-        .map(|token| view! { <div><dt>"Token"</dt><dd data-testid="token"><code>{token}</code></dd></div> });
+        .map(|token| view! { <div><dt>"Token"</dt><dd data-testid="token"><code>{visible(&token)}</code></dd></div> });
     let revision = revisions(record).map(|(was, is)| {
         let text = format!(
             "{} to {}",

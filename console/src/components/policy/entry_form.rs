@@ -11,6 +11,7 @@ use crate::difference::shown;
 use crate::policy::fields::{Field, fields};
 use crate::policy::limit_fields::{RULES, changed, rule};
 use crate::policy::section::Section;
+use crate::visible::visible;
 
 /// The form of one entry of a section.
 #[component]
@@ -56,7 +57,7 @@ pub fn EntryForm(
     };
     view! {
         <section class="entry" aria-label=label>
-            <h3>{name}</h3>
+            <h3>{visible(&name)}</h3>
             {body}
         </section>
     }

@@ -10,6 +10,7 @@ use crate::context::Console;
 use crate::policy::entries::{Entry, Fate, entries, new_name, template};
 use crate::policy::section::Section;
 use crate::query_address::within_page;
+use crate::visible::visible;
 
 /// The entries of a section.
 #[component]
@@ -66,7 +67,7 @@ fn one(section: Section, entry: Entry, open: Signal<String>) -> AnyView {
     view! {
         <li data-testid="entry" data-name=name.clone() data-fate=fate.word()>
             <a href=address aria-current=current>
-                <span class="entry-name">{name.clone()}</span>
+                <span class="entry-name">{visible(&name)}</span>
                 {word}
                 <span class="entry-summary">{summary}</span>
             </a>

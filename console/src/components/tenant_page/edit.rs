@@ -27,6 +27,7 @@ use crate::fetched::{Fetched, Follow, fetched};
 use crate::tenant::conflict::Conflict;
 use crate::tenant::draft::{Setting, TenantDraft, errors_elsewhere, pointers};
 use crate::tenant::override_draft::number_names;
+use crate::visible::visible;
 
 /// What the change is made of.
 #[derive(Clone, Copy)]
@@ -355,7 +356,8 @@ fn Remove(page: Tenant) -> impl IntoView {
         });
     });
     let name = page.name.get_value();
-    let title = Signal::stored(format!("Remove {name} from the policy"));
+    let shown = visible(&name);
+    let title = Signal::stored(format!("Remove {shown} from the policy"));
     let detail = Signal::stored(
         "Its tier, weight, bounds and overrides are forgotten; the next request of it is decided by rule, as of any tenant \
          that the policy does not name. What was counted stays. The audit log can put it back."
@@ -369,6 +371,6 @@ fn Remove(page: Tenant) -> impl IntoView {
                 <button type="button" class="danger" data-testid="remove" on:click=move |_| open.set(true)>"Remove…"</button>
             </section>
         })}
-        <Confirm open title=title detail=detail confirm=Signal::stored(format!("Remove {name}")) danger=true why=why on_confirm=remove/>
+        <Confirm open title=title detail=detail confirm=Signal::stored(format!("Remove {shown}")) danger=true why=why on_confirm=remove/>
     }
 }

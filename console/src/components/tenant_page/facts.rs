@@ -9,6 +9,7 @@ use crate::components::notice::{Notice, Severity};
 use crate::components::time::Time;
 use crate::format;
 use crate::tenant::effective_rows::origin_words;
+use crate::visible::visible;
 
 /// Tier, weight, the tenant above, overrides.
 #[component]
@@ -64,7 +65,7 @@ pub fn Facts(
             </div>
             {move || parent.get().map(|parent| {
                 let address = Page::Tenant(parent.clone()).address();
-                view! { <div><dt>"Below"</dt><dd><a href=address>{parent}</a></dd></div> }
+                view! { <div><dt>"Below"</dt><dd><a href=address>{visible(&parent)}</a></dd></div> }
             })}
             <div><dt>"In the policy"</dt><dd>{move || if named.get() { "yes" } else { "no, by rule" }}</dd></div>
             {move || (overrides.get() > 0).then(|| view! {

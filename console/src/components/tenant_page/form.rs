@@ -6,6 +6,7 @@ use weir_shared::invalid::Invalid;
 use crate::components::field::{NumberField, SelectField, TextField};
 use crate::tenant::draft::{TenantDraft, error_at};
 use crate::tenant::override_draft::{NumberDraft, NumberName, OverrideDraft};
+use crate::visible::visible;
 
 /// What is typed, field by field.
 #[derive(Clone, Copy)]
@@ -155,7 +156,9 @@ impl Form {
 /// What is wrong at a pointer, for the field there.
 pub fn error(errors: Memo<Vec<Invalid>>, pointer: String) -> Signal<Option<String>> {
     Signal::derive(move || {
-        errors.with(|errors| error_at(errors, &pointer).map(|error| error.fault.to_string()))
+        errors.with(|errors| {
+            error_at(errors, &pointer).map(|error| visible(&error.fault.to_string()))
+        })
     })
 }
 

@@ -241,10 +241,11 @@ fn Others(record: WindowRecord, own: String) -> impl IntoView {
     }
     listed.truncate(OTHERS_SHOWN);
     let line = move |one: WindowTenant| {
-        let label = TenantName::of(&one.tenant).label();
+        let told = TenantName::of(&one.tenant);
+        let label = told.label();
         let name = if one.tenant == own {
             view! { <strong>{label}</strong> }.into_any()
-        } else if label == one.tenant {
+        } else if matches!(told, TenantName::Named(_)) {
             let address = Page::Tenant(one.tenant.clone()).address();
             view! { <a href=address>{label}</a> }.into_any()
         } else {

@@ -1,9 +1,10 @@
 //! The audit log: a row a record, and one row that says what the newest is and what was given up.
 
 use serde_json::Value as Json;
+use weir_shared::access::stored::Root;
 use weir_shared::audit::chain::{Found, Link, Verifier, append, is_time_to_prune, next_to_prune};
 use weir_shared::audit::draft::Draft;
-use weir_shared::audit::summary::{Summary, in_full_per_day_max};
+use weir_shared::audit::summary::{Summary, in_full_of_root_per_day_max, in_full_per_day_max};
 use weir_shared::audit::{export, sha256_hex};
 use weir_shared::json;
 use weir_shared::limits::{AUDIT_PAGE_MAX, DAY_MS, JSON_INTEGER_MAX};
@@ -24,7 +25,9 @@ use crate::objects::storage::{
 pub(super) const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS audit (sequence INTEGER PRIMARY KEY, at INTEGER, actor TEXT, action TEXT, \
      target TEXT, outcome TEXT, hash TEXT, body TEXT)",
+    "ALTER TABLE audit ADD COLUMN root TEXT",
     "CREATE INDEX IF NOT EXISTS audit_by_kind ON audit (actor, action, outcome, at)",
+    "CREATE INDEX IF NOT EXISTS audit_by_root ON audit (root, action, outcome, at) WHERE root IS NOT NULL",
     "CREATE TABLE IF NOT EXISTS audit_summaries (name TEXT PRIMARY KEY, since INTEGER, body TEXT)",
     "CREATE TABLE IF NOT EXISTS audit_head (id INTEGER PRIMARY KEY, sequence INTEGER, hash TEXT, pruned INTEGER, \
      pruned_hash TEXT)",
@@ -46,14 +49,18 @@ impl Registry {
         let now = self.now()?;
         // First and by itself: a summary that is due takes nothing more.
         let mut head = self.settled(now)?;
-        let sequence = if self.in_full_after_ms(&draft, now)?.is_none() {
-            let (link, next) = append(&head, draft)?;
-            statements.push(insert(&link));
-            head = next;
-            head.sequence
-        } else {
-            statements.push(self.sum_up(&draft)?);
-            0
+        let root = self.root_of(draft.token())?;
+        let sequence = match self.gated(&draft, root.as_ref(), now)? {
+            None => {
+                let (link, next) = append(&head, draft)?;
+                statements.push(insert(&link, root.as_ref()));
+                head = next;
+                head.sequence
+            }
+            Some(_) => {
+                statements.extend(self.sum_up(&draft, root.as_ref(), now)?);
+                0
+            }
         };
         statements.extend(self.prune(&mut head, now)?);
         statements.push(keep(&head));
@@ -77,13 +84,44 @@ impl Registry {
         draft: &Draft,
         now: EpochMs,
     ) -> Result<Option<u64>, Refused> {
-        let Some(max) = in_full_per_day_max(draft) else {
+        let root = self.root_of(draft.token())?;
+        self.gated(draft, root.as_ref(), now)
+    }
+
+    /// For how long there are as many of its actor, or of all who come from its root, as the log takes in full.
+    fn gated(
+        &self,
+        draft: &Draft,
+        root: Option<&Root>,
+        now: EpochMs,
+    ) -> Result<Option<u64>, Refused> {
+        let by_actor = "SELECT at FROM audit WHERE actor = ? AND action = ? AND outcome = ? \
+             ORDER BY at DESC LIMIT 1 OFFSET ?";
+        let max = in_full_per_day_max(draft);
+        let full = self.full_for_ms(by_actor, draft.actor(), draft, max, now)?;
+        let Some(root) = root.filter(|_| full.is_none()) else {
+            return Ok(full);
+        };
+        let by_root = "SELECT at FROM audit WHERE root = ? AND action = ? AND outcome = ? \
+             ORDER BY at DESC LIMIT 1 OFFSET ?";
+        let max = in_full_of_root_per_day_max(draft);
+        self.full_for_ms(by_root, &root.id, draft, max, now)
+    }
+
+    /// For how long the `max` newest of a kind that `query` finds of somebody are within a day.
+    fn full_for_ms(
+        &self,
+        query: &str,
+        whose: &str,
+        draft: &Draft,
+        max: Option<u64>,
+        now: EpochMs,
+    ) -> Result<Option<u64>, Refused> {
+        let Some(max) = max else {
             return Ok(None);
         };
-        let query = "SELECT at FROM audit WHERE actor = ? AND action = ? AND outcome = ? \
-             ORDER BY at DESC LIMIT 1 OFFSET ?";
         let values = vec![
-            draft.actor().into(),
+            whose.into(),
             draft.action().into(),
             draft.outcome().name().into(),
             number(max - 1),
@@ -94,15 +132,33 @@ impl Registry {
         Ok(free_at.filter(|at| *at > now).map(|at| at.since(now)))
     }
 
-    /// Adds to the summary of what one actor does of one kind.
-    fn sum_up(&self, draft: &Draft) -> Result<Statement, Refused> {
-        let name = Summary::name(draft);
+    /// Adds to the summary of what one actor does of one kind, or all who come from `root`: a name that is given to one token
+    /// after the other makes no summary more. One that cannot be read is kept
+    /// aside, and due at once: it becomes a record that says so.
+    fn sum_up(
+        &self,
+        draft: &Draft,
+        root: Option<&Root>,
+        now: EpochMs,
+    ) -> Result<Vec<Statement>, Refused> {
+        let name = root.map_or_else(
+            || Summary::name(draft),
+            |root| Summary::name_of_root(root, draft),
+        );
         let query = "SELECT body FROM audit_summaries WHERE name = ?";
         let row = self.database.first(query, vec![name.as_str().into()])?;
-        let kept = row.and_then(|row| summary(row.first()).ok());
-        let summary = match kept {
-            Some(kept) => kept.with(draft)?,
-            None => Summary::of(draft)?,
+        let kept = row.map(|row| summary(row.first()));
+        let mut statements = Vec::new();
+        if let Some(Err(_)) = kept {
+            let aside = "UPDATE audit_summaries SET name = ?, since = 0 WHERE name = ?";
+            let values = vec![Summary::aside(&name, now).into(), name.as_str().into()];
+            statements.push((aside, values));
+        }
+        let summary = match (kept.and_then(Result::ok), root) {
+            (Some(kept), None) => kept.with(draft)?,
+            (Some(kept), Some(_)) => kept.with_actor(draft)?,
+            (None, None) => Summary::of(draft)?,
+            (None, Some(root)) => Summary::of_root(root, draft)?,
         };
         let insert = "INSERT OR REPLACE INTO audit_summaries (name, since, body) VALUES (?, ?, ?)";
         let values = vec![
@@ -110,7 +166,8 @@ impl Registry {
             number(summary.since().0),
             serde_json::to_string(&summary)?.into(),
         ];
-        Ok((insert, values))
+        statements.push((insert, values));
+        Ok(statements)
     }
 
     /// The log, once the summaries that are due are records of it: as many as one answer may hold.
@@ -130,11 +187,11 @@ impl Registry {
                 Ok(summary) => summary.into_draft(now),
                 Err(damaged) => {
                     let name = text(row.get(1)).unwrap_or_default();
-                    Summary::lost(name, &damaged, now)
+                    Summary::lost(name, text(row.get(2)), &damaged, now)
                 }
             };
             let (link, next) = append(&head, draft)?;
-            statements.push(insert(&link));
+            statements.push(insert(&link, None));
             let delete = "DELETE FROM audit_summaries WHERE rowid = ?";
             let row = integer(row.first()).unwrap_or_default();
             statements.push((delete, vec![number(row)]));
@@ -313,9 +370,9 @@ impl Registry {
     }
 }
 
-fn insert(link: &Link) -> Statement {
-    let statement = "INSERT INTO audit (sequence, at, actor, action, target, outcome, hash, body) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+fn insert(link: &Link, root: Option<&Root>) -> Statement {
+    let statement = "INSERT INTO audit (sequence, at, actor, action, target, outcome, hash, body, root) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let record = &link.record;
     let values = vec![
         number(record.sequence),
@@ -326,6 +383,7 @@ fn insert(link: &Link) -> Statement {
         record.outcome.name().into(),
         link.hash.as_str().into(),
         link.text.as_str().into(),
+        root.map(|root| root.id.clone()).into(),
     ];
     (statement, values)
 }

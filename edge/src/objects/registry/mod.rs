@@ -14,6 +14,7 @@ use futures_util::future::join_all;
 use weir_shared::clock::MonotonicClock;
 use weir_shared::invalid::Invalid;
 use weir_shared::limits::REFRESH_MS_MAX;
+use weir_shared::policy::per_revision::PerRevision;
 use weir_shared::units::EpochMs;
 use worker::{Date, DurableObject, Env, Request, Response, State, console_error, durable_object};
 
@@ -45,6 +46,8 @@ struct Memory {
     bootstrap: BootstrapUses,
     /// Whether the keys of what callers keep were seen to be whole.
     sealed: bool,
+    /// The regions of the policy in force, under the highest revision that there is.
+    regions: PerRevision<BTreeSet<String>>,
 }
 
 impl DurableObject for Registry {

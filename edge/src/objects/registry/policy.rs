@@ -11,7 +11,7 @@ use weir_shared::invalid::{Invalid, read_json};
 use weir_shared::json;
 use weir_shared::limits::{AUDIT_VALUE_BYTES_MAX, JSON_INTEGER_MAX, POLICY_REVISIONS_MAX};
 use weir_shared::policy::handover::{Handovers, handovers};
-use weir_shared::policy::{Policy, patch};
+use weir_shared::policy::{Policy, patch, work};
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::audit::{Author, Outcome};
 use weir_shared::wire::policy::PolicyDocument;
@@ -248,9 +248,16 @@ impl Registry {
         Ok((newest.revision > revision).then_some(newest))
     }
 
-    /// The regions of the policy in force, or of the shipped one.
+    /// The regions of the policy in force, or of the shipped one. The policy may have a megabyte, and tokens and sessions
+    /// come and go without a change of it: it is read once a revision.
     pub(super) fn regions(&self) -> Result<BTreeSet<String>, Refused> {
-        Ok(regions(&[&self.current(true)?.document]))
+        let highest = Revision(self.highest()?);
+        if let Some(known) = self.with(|memory, _| memory.regions.get(highest).cloned())? {
+            return Ok(known);
+        }
+        let read = regions(&[&self.current(true)?.document]);
+        self.with(|memory, _| memory.regions.keep(highest, read.clone()))?;
+        Ok(read)
     }
 
     /// The newest revision that can be read; an empty registry saves the initial policy first. When none can be read
@@ -350,7 +357,7 @@ fn moved(current: &SavedPolicy, tenant: &str, expected: Option<&str>) -> Option<
 }
 
 fn validated(document: PolicyDocument) -> Result<PolicyDocument, Refusal> {
-    match Policy::try_from(&document) {
+    match work::bounded(&document).and_then(|()| Policy::try_from(&document)) {
         Ok(_) => Ok(document),
         Err(refused) => Err(Refusal::Invalid(refused)),
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures_util::future::{join, join_all};
 use serde_json::{Value as Json, json};
 use weir_shared::access::grant::NewToken;
-use weir_shared::access::stored::StoredToken;
+use weir_shared::access::stored::{Root, StoredToken};
 use weir_shared::access::token::{Token, TokenKey};
 use weir_shared::audit::Action;
 use weir_shared::audit::draft::Draft;
@@ -116,7 +116,10 @@ impl Registry {
         let Some(token) = Token::make(&common.key, random()?, random()?) else {
             return Err(Refused("no token".to_owned()));
         };
+        let maker = self.token_of(call.author.token.as_deref())?;
+        let root = StoredToken::root_of_made(&call.author, maker.as_ref());
         let stored = StoredToken::new(row(&token, new), now, call.author.actor.clone());
+        let stored = stored.with_root(root);
         let mut after = json!(stored.view(None));
         if fresh && let Some(after) = after.as_object_mut() {
             after.insert("key".to_owned(), json!("made anew"));
@@ -309,6 +312,22 @@ impl Registry {
         let key = TokenKey::new(random()?);
         let revision = Revision(revision);
         Ok((Common { revision, key }, true))
+    }
+
+    /// Who stands at the start of those who made one another, down to a token; `None` where the deployment itself let it in,
+    /// or nothing of it is known.
+    pub(super) fn root_of(&self, id: Option<&str>) -> Result<Option<Root>, Refused> {
+        Ok(self.token_of(id)?.and_then(|token| token.root()))
+    }
+
+    /// The token of that id, if it can be read.
+    fn token_of(&self, id: Option<&str>) -> Result<Option<StoredToken>, Refused> {
+        let Some(id) = id else {
+            return Ok(None);
+        };
+        let query = "SELECT id, last_used, body FROM tokens WHERE id = ?";
+        let row = self.database.first(query, vec![id.into()])?;
+        Ok(row.and_then(|row| kept(&row).body.ok()))
     }
 
     fn kept(&self) -> Result<Vec<Kept>, Refused> {

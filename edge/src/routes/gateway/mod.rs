@@ -213,11 +213,12 @@ impl Gate<'_> {
         })
     }
 
-    /// Whether somebody sends the deployment's first admin token, which has no form of its own, where nobody asked for it.
+    /// Whether somebody sends what may be the deployment's first admin token, which has no form of its own, where nobody asked
+    /// for it. Its beginning is enough: what an origin sees says nothing of the rest.
     fn is_bootstrap(&self, authorization: &str) -> bool {
         let token = token_of(authorization).unwrap_or_default();
         let bootstrap = BootstrapToken::from_env(&self.handles.env);
-        bootstrap.is_some_and(|bootstrap| bootstrap.is(token))
+        bootstrap.is_some_and(|bootstrap| bootstrap.is_meant(token))
     }
 
     async fn forward(

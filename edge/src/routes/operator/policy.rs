@@ -3,7 +3,7 @@
 use futures_util::future::{join, join_all};
 use weir_shared::audit::Action;
 use weir_shared::limits::{JSON_INTEGER_MAX, POLICY_BODY_BYTES_MAX, PREVIEW_WINDOWS_MAX};
-use weir_shared::policy::Policy;
+use weir_shared::policy::{Policy, work};
 use weir_shared::query::Query;
 use weir_shared::report::recorded::{busiest, recorded};
 use weir_shared::report::regions::Totals;
@@ -73,8 +73,14 @@ async fn asked(
     // No revision has the number of a tag that is none.
     let expected = tag.map(|tag| Revision(tag.parse().unwrap_or(u64::MAX)));
     let document: PolicyDocument = body::json(request, POLICY_BODY_BYTES_MAX).await?;
-    doors(&handles.env).permit(&Policy::try_from(&document)?)?;
+    doors(&handles.env).permit(&validated(&document)?)?;
     Ok((expected, document))
+}
+
+/// A document as a policy, if that is no more work than one request may cause.
+fn validated(document: &PolicyDocument) -> Result<Policy, Failure> {
+    work::bounded(document).map_err(Failure::TooMuch)?;
+    Ok(Policy::try_from(document)?)
 }
 
 /// Who would gain and who would lose by a candidate, over the last windows of budgets and the last hour of meters and
@@ -84,7 +90,7 @@ async fn asked(
 /// 400 naming the field, 413, 415, 503.
 pub async fn preview(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
     let document: PolicyDocument = body::json(request, POLICY_BODY_BYTES_MAX).await?;
-    let candidate = Policy::try_from(&document)?;
+    let candidate = validated(&document)?;
     doors(&handles.env).permit(&candidate)?;
     let found = in_force(handles).await?;
     let at = now();

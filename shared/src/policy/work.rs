@@ -1,0 +1,41 @@
+//! What it takes to look a document through, counted before anything is done with it.
+
+use super::count;
+use crate::invalid::Invalid;
+use crate::limits::POLICY_CHECKS_MAX;
+use crate::wire::overrides::OverrideBody;
+use crate::wire::policy::PolicyDocument;
+
+/// How often a number of an override is checked, at most: once in each span of time that the overrides of its tenant make.
+///
+/// ```
+/// use weir_shared::invalid::read_json;
+/// use weir_shared::policy::work::checks;
+/// let document = read_json(br#"{ "regions": ["weur"], "tenants": { "acme": { "overrides": [
+///   { "starts_at": 1, "expires_at": 2, "limits": { "a": { "limit": 1 }, "b": { "limit": 1 } } },
+///   { "starts_at": 3, "meters": { "m": { "per_sec": 1 } } }
+/// ] } } }"#).unwrap();
+/// assert_eq!(checks(&document), 3 * 3);
+/// ```
+#[must_use]
+pub fn checks(document: &PolicyDocument) -> usize {
+    let of_tenant = |overrides: &[OverrideBody]| {
+        let turns = |one: &OverrideBody| 1 + usize::from(one.expires_at.is_some());
+        let numbers = |one: &OverrideBody| one.meters.len() + one.guards.len() + one.limits.len();
+        let turns: usize = overrides.iter().map(turns).sum();
+        let numbers: usize = overrides.iter().map(numbers).sum();
+        turns.saturating_mul(numbers)
+    };
+    let tenants = document.tenants.values();
+    let checks = tenants.map(|tenant| of_tenant(&tenant.overrides));
+    checks.fold(0, usize::saturating_add)
+}
+
+/// Refuses a document that is more work than one request may cause. What is in force already is not asked.
+///
+/// # Errors
+/// `/tenants`, with the count and the bound.
+pub fn bounded(document: &PolicyDocument) -> Result<(), Invalid> {
+    let what = "checks of overrides (of each tenant its starts and ends times its numbers)";
+    count("/tenants", what, checks(document), POLICY_CHECKS_MAX)
+}
