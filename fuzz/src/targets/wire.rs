@@ -7,6 +7,7 @@ use weir_shared::federation::stored::{StoredEscrow, StoredPool};
 use weir_shared::limiting::messages::{
     DecideBody, DecideReply, FinishBody, SettleKeysBody, ShapeBody,
 };
+use weir_shared::limiting::settlement::SettleBody;
 use weir_shared::limiting::stored::{StoredHold, StoredState};
 use weir_shared::wire::access::{SavedAccess, SealRow, TokenReply, TokenView};
 use weir_shared::wire::accounting::{FrameBody, FrameReply};
@@ -20,7 +21,6 @@ use weir_shared::wire::overload::{
     MergedBody, OverloadTerms, ShareBody, ShareReply, StoredOverload,
 };
 use weir_shared::wire::region_pool::RegionPoolBody;
-use weir_shared::wire::settlement::SettleBody;
 use weir_shared::wire::shares::SharesBody;
 use weir_shared::wire::stored::{Row, read_row};
 use weir_shared::wire::windows::{ClosedBody, StoredWindow, WindowRecord};

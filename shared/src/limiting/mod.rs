@@ -12,6 +12,7 @@ pub mod reset;
 pub mod roll;
 pub mod room;
 pub mod rows;
+pub mod settlement;
 pub mod shard;
 pub mod slot;
 mod slots;

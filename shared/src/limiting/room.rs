@@ -205,6 +205,23 @@ impl Room {
         }
     }
 
+    /// A key of that account with so many bytes is no more.
+    pub fn left(&mut self, account: &Account, bytes: u64) {
+        let lessened = |size: &mut Size| {
+            size.rows = size.rows.saturating_sub(1);
+            size.bytes = size.bytes.saturating_sub(bytes);
+        };
+        lessened(&mut self.all);
+        for owner in account.owners() {
+            if let Some(size) = self.owners.get_mut(owner) {
+                lessened(size);
+                if *size == Size::default() {
+                    self.owners.remove(owner);
+                }
+            }
+        }
+    }
+
     /// What an owner has, as far as it is counted.
     #[must_use]
     pub fn of(&self, owner: &Owner) -> Size {
