@@ -4,13 +4,15 @@
 use proptest::prelude::*;
 use weir_shared::access::grant::Principal;
 use weir_shared::algorithms::composite::{Mode, StateKey};
+use weir_shared::gateway::address::{self, owner};
 use weir_shared::limiting::messages::{
     AskedBody, DebtBody, DecideBody, FinishBody, ReturnBody, SettleKeysBody,
 };
 use weir_shared::limiting::owner::{Account, Asking, Owner, overflow_key};
 use weir_shared::limiting::room::{Bounds, Room, Size};
 use weir_shared::limits::{
-    CALLER_KEYS_MAX, HOLD_MS, KNOWN_KEYS_MAX, LIMIT_KEYS_MAX, NAMED_KEYS_MAX, TENANT_KEYS_MAX,
+    CALLER_KEYS_MAX, HOLD_MS, KNOWN_KEYS_MAX, LIMIT_KEYS_MAX, NAMED_KEYS_MAX,
+    TENANT_KEYS_MAX,
 };
 use weir_shared::name::full_key;
 use weir_shared::units::{EpochMs, OpId};
@@ -252,6 +254,33 @@ fn what_is_charged_to_an_overflow_is_given_back_settled_and_undone_there() {
         ..settle
     };
     assert_eq!(store.settle(&again, late).returned, [0]);
+}
+
+/// Of all the networks that one site of IPv6 has, each a client of its own by its key.
+#[test]
+fn a_site_of_ipv6_is_one_owner_however_many_networks_it_has() {
+    let mut store = Store::default();
+    let account = |network: u16| {
+        let address = format!("2001:db8:1:{network:x}::1").parse().unwrap();
+        let from = owner(address);
+        let asking = Asking::Route {
+            name: "api",
+            from: Some(&from),
+            vouched: false,
+        };
+        Account::of(asking, None, false)
+    };
+    for network in 0..TENANT_KEYS_MAX as u16 {
+        store.invent(&account(network), 1);
+    }
+    let more = ask(1, "more", 4, &account(u16::MAX), false);
+    assert!(store.decide(&more, NOW).admitted);
+    assert!(store.kept(&key("ten", "more")).is_none());
+    let shared = overflow(&Owner::address("2001:db8:1::/48"));
+    assert!(store.kept(&shared).is_some());
+    // Logins are counted by network, too, and kept on the same account.
+    let login = address::account("2001:db8:1:2::7");
+    assert_eq!(login.owner, account(0).owner);
 }
 
 fn accounts() -> impl Strategy<Value = (Account, bool)> {

@@ -5,7 +5,7 @@
 
 use weir_shared::access::login::{Attempt, terms};
 use weir_shared::algorithms::composite::StateKey;
-use weir_shared::gateway::address::CONNECTING;
+use weir_shared::gateway::address::{CONNECTING, account};
 use weir_shared::limiting::owner::Account;
 use weir_shared::limits::LOGIN_ATTEMPTS_MAX;
 use weir_shared::wire::access::BOOTSTRAP;
@@ -37,6 +37,10 @@ pub async fn attempt(
         (Some(id), _) => Attempt::Token(id),
         (None, None) => Attempt::Nowhere,
     };
+    let account = match attempt {
+        Attempt::Address(address) => account(address),
+        Attempt::Token(_) | Attempt::Nowhere => Account::default(),
+    };
     let terms = terms();
     let key = StateKey {
         limit: terms.name.clone(),
@@ -52,7 +56,7 @@ pub async fn attempt(
         look: false,
         draws: false,
         known: attempt.is_known(),
-        account: &Account::default(),
+        account: &account,
     };
     let decision = check.decide(handles).await?.decision;
     match decision.reason {

@@ -25,7 +25,7 @@ impl Owner {
         Self(format!("t:{name}"))
     }
 
-    /// Whoever comes from an address.
+    /// Whoever comes from an address, or from a network of them.
     #[must_use]
     pub fn address(name: &str) -> Self {
         Self(format!("a:{name}"))
@@ -71,8 +71,8 @@ pub enum Asking<'a> {
     Route {
         /// The route.
         name: &'a str,
-        /// Where the request comes from, where that is known.
-        address: Option<&'a str>,
+        /// Whose the place is that the request comes from, where that is known.
+        from: Option<&'a Owner>,
         /// Whether somebody other than the client says which tenant it is.
         vouched: bool,
     },
@@ -88,9 +88,10 @@ pub enum Asking<'a> {
 /// let by_token = Account::of(Asking::Principal(&principal), Some("acme"), false);
 /// assert_eq!((by_token.owner, by_token.caller), (Some(Owner::tenant("acme")), Some(Owner::token("k1"))));
 /// // A name in a header is the client's own word.
-/// let at_route = Asking::Route { name: "api", address: Some("203.0.113.9"), vouched: false };
+/// let from = Owner::address("203.0.113.9");
+/// let at_route = Asking::Route { name: "api", from: Some(&from), vouched: false };
 /// let by_header = Account::of(at_route, Some("acme"), true);
-/// assert_eq!((by_header.owner, by_header.caller), (Some(Owner::address("203.0.113.9")), Some(Owner::route("api"))));
+/// assert_eq!((by_header.owner, by_header.caller), (Some(from), Some(Owner::route("api"))));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
@@ -120,10 +121,9 @@ impl Account {
                 vouched: true,
                 ..
             } if tenant.is_some() => (tenant, Owner::route(name)),
-            Asking::Route { name, address, .. } => {
-                let owner = address.map(Owner::address);
+            Asking::Route { name, from, .. } => {
                 return Self {
-                    owner,
+                    owner: from.cloned(),
                     caller: Some(Owner::route(name)),
                     named: false,
                 };

@@ -372,12 +372,10 @@ async fn pass(client: &Client, address: &str, keys: std::ops::Range<usize>) -> u
     passed
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn keys_from_a_header_are_bounded_by_the_address_that_invents_them() {
-    const NEWS: usize = 60;
-    let (loud, other) = ("203.0.113.7", "203.0.113.8");
+/// A gateway before an origin, whose one limit has its key from a header.
+async fn gateway() -> (Workerd, Origin) {
     let origin = Origin::start().await.unwrap();
-    let mut workerd = alone().local_network().start().await.unwrap();
+    let workerd = alone().local_network().start().await.unwrap();
     let route = json!({
         "name": "api", "path": "/*",
         "checks": [{ "limit": "shared", "key": { "header": "x-key" } }],
@@ -385,6 +383,14 @@ async fn keys_from_a_header_are_bounded_by_the_address_that_invents_them() {
     });
     let document = with(document(limits()), "/routes", json!([route]));
     workerd.apply(&document).await.unwrap();
+    (workerd, origin)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_from_a_header_are_bounded_by_the_address_that_invents_them() {
+    const NEWS: usize = 60;
+    let (loud, other) = ("203.0.113.7", "203.0.113.8");
+    let (mut workerd, _origin) = gateway().await;
     let client = workerd.client(0).unwrap().anonymous();
     assert_eq!(pass(&client, loud, 0..NEWS).await, NEWS);
     workerd.kill_hard();
@@ -395,4 +401,45 @@ async fn keys_from_a_header_are_bounded_by_the_address_that_invents_them() {
     assert!(passed <= states, "{passed} passed, with {states} units");
     assert_eq!(pass(&client, other, 0..NEWS).await, NEWS);
     assert_eq!(pass(&client, loud, 0..NEWS).await, NEWS, "who was there");
+}
+
+/// Somebody who has a site's network of IPv6, and comes from another network of 64 bits each time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_site_of_ipv6_is_one_owner_of_keys_and_of_logins() {
+    const NEWS: usize = 60;
+    const SITE: &str = "a:2001:db8:7::/48";
+    let network = |number: usize| format!("2001:db8:7:{number:x}::1");
+    let (mut workerd, _origin) = gateway().await;
+    let client = workerd.client(0).unwrap().anonymous();
+    for number in 0..NEWS {
+        assert_eq!(pass(&client, &network(number), 0..1).await, 1);
+    }
+    for number in 0..2 {
+        let request = client.request(Method::POST, "/operator/v1/session");
+        let request = request
+            .header("cf-connecting-ip", network(number))
+            .json(&json!({ "token": "a-token-that-nobody-has" }));
+        assert_eq!(client.send(request).await.unwrap().status, 401);
+    }
+    workerd.kill_hard();
+    let logins = "SELECT COUNT(*) FROM states WHERE name LIKE 'login%' AND owner = ?1";
+    let counted = shards(&workerd)
+        .iter()
+        .map(|shard| count(shard, logins, [SITE]).unwrap())
+        .sum::<usize>();
+    assert_eq!(counted, 2, "each by its network, on one account");
+    let filled = fill(&workerd, SITE);
+    assert!(filled >= KEY_SHARDS as usize, "{filled} shards");
+    workerd.restart().await.unwrap();
+    let mut passed = 0;
+    for number in NEWS..2 * NEWS {
+        passed += pass(&client, &network(number), 0..1).await;
+    }
+    let states = BOUND as usize * KEY_SHARDS as usize;
+    assert!(passed <= states, "{passed} passed, with {states} units");
+    assert_eq!(
+        pass(&client, "2001:db8:8::1", 0..NEWS).await,
+        NEWS,
+        "another site"
+    );
 }
