@@ -11,7 +11,7 @@ use weir_shared::limiting::messages::{
 use weir_shared::limiting::owner::{Account, Asking, Owner, overflow_key};
 use weir_shared::limiting::room::{Bounds, Room, Size};
 use weir_shared::limits::{
-    CALLER_KEYS_MAX, HOLD_MS, KNOWN_KEYS_MAX, LIMIT_KEYS_MAX, NAMED_KEYS_MAX,
+    CALLER_KEYS_MAX, HOLD_MS, HOLDS_MAX, KNOWN_KEYS_MAX, LIMIT_KEYS_MAX, NAMED_KEYS_MAX,
     TENANT_KEYS_MAX,
 };
 use weir_shared::name::full_key;
@@ -281,6 +281,37 @@ fn a_site_of_ipv6_is_one_owner_however_many_networks_it_has() {
     // Logins are counted by network, too, and kept on the same account.
     let login = address::account("2001:db8:1:2::7");
     assert_eq!(login.owner, account(0).owner);
+}
+
+/// Questions that several shards decide are held until they are committed.
+#[test]
+fn held_questions_of_one_owner_leave_room_for_those_of_others() {
+    let mut store = Store::default();
+    let loud = by_token("k1", "loud", false);
+    let held = |op: u64, name: &str, account: &Account| DecideBody {
+        hold: true,
+        ..ask(op, name, 1, account, false)
+    };
+    let taken = (0..HOLDS_MAX as u64)
+        .filter(|op| {
+            store
+                .decide(&held(*op, &format!("loud\u{1}{op}"), &loud), NOW)
+                .taken
+        })
+        .count();
+    assert_eq!(taken, HOLDS_MAX / 2, "where nobody else asks");
+    store.crash();
+    for (op, tenant) in ["a", "b", "c"].iter().enumerate() {
+        let account = by_token("k2", tenant, false);
+        let body = held((HOLDS_MAX + op) as u64, tenant, &account);
+        assert!(store.decide(&body, NOW).taken, "{tenant}");
+    }
+    let more = held(u64::MAX, "loud\u{1}more", &loud);
+    assert!(!store.decide(&more, NOW).taken, "a life later, too");
+    assert!(
+        store.decide(&more, NOW.plus(HOLD_MS)).taken,
+        "they have lapsed"
+    );
 }
 
 fn accounts() -> impl Strategy<Value = (Account, bool)> {

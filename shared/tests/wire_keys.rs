@@ -399,7 +399,9 @@ fn the_rows_of_a_shard() {
         r#"{{"v":2,"limits":[{TERMS}],"charges":[{BACK}],"draws":[],"lapses_at":1700000000000,"committed":false}}"#
     );
     is_written_as(&row, &text);
-    assert_eq!(read_row::<StoredHold>(&text), Ok(row));
+    assert_eq!(read_row::<StoredHold>(&text), Ok(row.clone()));
+    let text = text.replace("false}", &format!(r#"false,"account":{ACCOUNT}}}"#));
+    is_written_as(&row.of(account()), &text);
 
     let row = StoredSettlement::new(SettledKeys {
         returned: vec![3],

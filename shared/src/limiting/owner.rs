@@ -107,6 +107,13 @@ pub struct Account {
 }
 
 impl Account {
+    /// Nobody's, as in a message of an older version.
+    pub const NOBODY: Self = Self {
+        owner: None,
+        caller: None,
+        named: false,
+    };
+
     /// The account of a question for `tenant`, which the policy names or not.
     #[must_use]
     pub fn of(asking: Asking<'_>, tenant: Option<&str>, named: bool) -> Self {
@@ -137,10 +144,10 @@ impl Account {
         }
     }
 
-    /// Whether it is nobody's, as in a message of an older version.
+    /// Whether it is nobody's.
     #[must_use]
     pub fn is_nobody(&self) -> bool {
-        *self == Self::default()
+        *self == Self::NOBODY
     }
 
     /// Whether a key is the only one of a tenant that the policy names: the tenant's name alone.

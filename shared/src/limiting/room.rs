@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use super::owner::{Account, Owner, overflow_key};
 use crate::algorithms::composite::StateKey;
 use crate::limits::{
-    CALLER_KEYS_MAX, CALLER_PART, CALLER_STATE_BYTES_MAX, HOLDERS_ISOLATE_MAX, ISOLATE_KEYS_MAX,
-    KEY_STATE_BYTES_MAX, KNOWN_KEYS_MAX, KNOWN_STATE_BYTES_MAX, LIMIT_KEYS_MAX, NAMED_KEYS_MAX,
-    NAMED_PART, NAMED_STATE_BYTES_MAX, OWNER_PART, OWNERS_COUNTED_MAX, POOLS_MAX, TENANT_KEYS_MAX,
-    TENANT_STATE_BYTES_MAX,
+    CALLER_KEYS_MAX, CALLER_PART, CALLER_STATE_BYTES_MAX, HOLDERS_ISOLATE_MAX, HOLDS_MAX,
+    ISOLATE_KEYS_MAX, KEY_STATE_BYTES_MAX, KNOWN_KEYS_MAX, KNOWN_STATE_BYTES_MAX, LIMIT_KEYS_MAX,
+    NAMED_KEYS_MAX, NAMED_PART, NAMED_STATE_BYTES_MAX, OWNER_PART, OWNERS_COUNTED_MAX, POOLS_MAX,
+    TAPS_MAX, TENANT_KEYS_MAX, TENANT_STATE_BYTES_MAX,
 };
 
 /// Rows, and the bytes of their states.
@@ -84,6 +84,27 @@ impl Bounds {
 
     /// Those of the pools of keys that a region holds.
     pub const POOLS: Self = Self::counting(POOLS_MAX);
+
+    /// Bytes that the state of a key may have whatever others have: those of all keys, divided among them.
+    #[must_use]
+    pub const fn key_bytes(&self) -> u64 {
+        self.all.bytes / self.all.rows
+    }
+
+    /// For all keys that there may be where one of them is asked for.
+    fn whole(&self, only: bool, named: bool) -> Size {
+        match (only, named) {
+            (true, _) => self.all.plus(self.named).plus(self.only),
+            (false, true) => self.all.plus(self.named),
+            (false, false) => self.all,
+        }
+    }
+
+    /// Those of what an isolate remembers of keys of shards, and of the lines before guards.
+    pub const TAPS: Self = Self::counting(TAPS_MAX);
+
+    /// Those of what a shard holds of questions that are not ended.
+    pub const HOLDS: Self = Self::counting(HOLDS_MAX);
 
     /// Those of a table of so many keys, without a bound on bytes.
     const fn counting(all: usize) -> Self {
@@ -166,7 +187,7 @@ impl Room {
 
     /// Whose part is used up, or who shares a state where the table is full. The outer `None`: there is room; the inner:
     /// the key is nobody's.
-    fn full<'a>(&self, only: bool, account: &'a Account) -> Option<Option<&'a Owner>> {
+    pub(super) fn full<'a>(&self, only: bool, account: &'a Account) -> Option<Option<&'a Owner>> {
         let (owner, caller) = (account.owner.as_ref(), account.caller.as_ref());
         let is_full = |owner: &&Owner, bound| !self.of(owner).is_below(bound);
         if !only {

@@ -58,7 +58,9 @@ impl Shard {
         for back in &body.returns {
             self.give_back(&mut draft, back, now)?;
         }
-        let refused = self.recent.was_undone(body.op) || (body.hold && !self.holds.has_room());
+        let account = body.account();
+        let refused =
+            self.recent.was_undone(body.op) || (body.hold && !self.holds.has_room(account));
         if refused {
             return Ok((nothing(), self.finish_draft(draft)));
         }
@@ -76,7 +78,8 @@ impl Shard {
         let drawn = self.draw(body, &groups, &mut draft, &mut reply, now);
         if body.hold && reply.admitted {
             let lapses_at = now.plus(HOLD_MS);
-            let row = StoredHold::new(&body.limits, (&charges, &drawn), lapses_at);
+            let row =
+                StoredHold::new(&body.limits, (&charges, &drawn), lapses_at).of(account.clone());
             self.holds.put(body.op, row.clone());
             draft.puts.push(Put::Hold {
                 op: body.op,
