@@ -12,11 +12,12 @@ use weir_shared::limiting::owner::{Account, Asking, Owner, overflow_key};
 use weir_shared::limiting::room::{Bounds, Room, Size};
 use weir_shared::limits::{
     CALLER_KEYS_MAX, HOLD_MS, HOLDS_MAX, KNOWN_KEYS_MAX, LIMIT_KEYS_MAX, NAMED_KEYS_MAX,
-    TENANT_KEYS_MAX,
+    TENANT_KEYS_MAX, TENANT_STATE_BYTES_MAX,
 };
 use weir_shared::name::full_key;
 use weir_shared::units::{EpochMs, OpId};
 use weir_shared::wire::exchange::VERSION;
+use weir_shared::wire::policy::Algorithm;
 use weir_shared::wire::role::Role;
 
 use crate::shard::store::{Store, decide, key, terms};
@@ -281,6 +282,119 @@ fn a_site_of_ipv6_is_one_owner_however_many_networks_it_has() {
     // Logins are counted by network, too, and kept on the same account.
     let login = address::account("2001:db8:1:2::7");
     assert_eq!(login.owner, account(0).owner);
+}
+
+/// A log of as many instants as it admits: its state grows with each.
+fn long_log(op: u64, key: &str, account: &Account) -> DecideBody {
+    let mut body = ask(op, key, 1, account, false);
+    body.limits[0].body.algorithm = Some(Algorithm::SlidingLog);
+    body.limits[0].body.limit = Some(LOGGED);
+    body
+}
+
+const LOGGED: u64 = 800;
+
+/// Of which so many take more than a key's part of the bytes.
+const GROWN: u64 = 600;
+
+/// A state that was small when it was let in, and has grown.
+#[test]
+fn a_state_that_outgrows_its_owners_bytes_goes_on_in_that_owners_overflow() {
+    let mut store = Store::default();
+    let (loud, other) = (
+        by_token("k1", "loud", false),
+        by_token("k2", "other", false),
+    );
+    let mut op = 0;
+    let mut charge = |store: &mut Store, key: &str, account: &Account, times: u64| {
+        let mut admitted = 0;
+        for _ in 0..times {
+            op += 1;
+            let at = NOW.plus(397 * op);
+            admitted += u64::from(store.decide(&long_log(op, key, account), at).admitted);
+        }
+        admitted
+    };
+    assert_eq!(charge(&mut store, "loud\u{1}full", &loud, LOGGED), LOGGED);
+    assert_eq!(charge(&mut store, "loud\u{1}a", &loud, GROWN), GROWN);
+    assert_eq!(charge(&mut store, "loud\u{1}small", &loud, 3), 3);
+    assert_eq!(charge(&mut store, "other\u{1}a", &other, GROWN), GROWN);
+    let before = store.kept(&key("ten", "loud\u{1}a")).cloned();
+    store.fill(&loud, TENANT_STATE_BYTES_MAX);
+
+    assert_eq!(charge(&mut store, "loud\u{1}a", &loud, 50), 50);
+    assert_eq!(
+        store.kept(&key("ten", "loud\u{1}a")).cloned(),
+        before,
+        "it grows no more"
+    );
+    assert!(store.kept(&overflow(&Owner::tenant("loud"))).is_some());
+    assert_eq!(
+        charge(&mut store, "loud\u{1}full", &loud, 5),
+        0,
+        "what was charged counts"
+    );
+    // Small states need nobody's leave, and others have theirs.
+    assert_eq!(charge(&mut store, "loud\u{1}small", &loud, 3), 3);
+    assert_eq!(charge(&mut store, "other\u{1}a", &other, 100), 100);
+    assert!(store.kept(&overflow(&Owner::tenant("other"))).is_none());
+    // All that outgrew its owner's bytes shares one state.
+    assert_eq!(charge(&mut store, "loud\u{1}a", &loud, LOGGED), LOGGED - 50);
+    // With room again it goes on where it was.
+    store.clear(&loud, TENANT_STATE_BYTES_MAX);
+    assert_eq!(
+        charge(&mut store, "loud\u{1}a", &loud, LOGGED),
+        LOGGED - GROWN
+    );
+}
+
+/// Tenants whose names a route takes from its clients, of whom one has rules of its own.
+#[test]
+fn tenants_of_different_rules_share_no_overflow() {
+    let mut store = Store::default();
+    let at_route = Account {
+        owner: None,
+        caller: Some(Owner::route("api")),
+        named: false,
+    };
+    store.invent(&at_route, CALLER_KEYS_MAX);
+    let asked = |op: u64, tenant: &str, own: Option<u64>| {
+        let mut body = ask(op, tenant, 4, &at_route, false);
+        if let Some(limit) = own {
+            body.limits[0].body.limit = Some(limit);
+            body.limits[0].key = Some(tenant.to_owned());
+        }
+        body
+    };
+    // 10 in each hour, and 100.
+    assert!(store.decide(&asked(1, "a", None), NOW).admitted);
+    let large = store.decide(&asked(2, "large", Some(100)), NOW);
+    assert_eq!(
+        large.groups[0][0].decision.remaining, 96,
+        "of its own rules"
+    );
+    assert!(store.decide(&asked(3, "b", None), NOW).admitted);
+    assert!(
+        !store.decide(&asked(4, "c", None), NOW).admitted,
+        "8 of 10 are used"
+    );
+    let alike = store.decide(&asked(5, "alike", Some(100)), NOW);
+    assert_eq!(
+        alike.groups[0][0].decision.remaining, 92,
+        "alike rules share one"
+    );
+    // It is given back where it was charged.
+    let receipt = large.groups[0][0].receipt.clone().unwrap();
+    let back = ReturnBody {
+        limit: "ten".to_owned(),
+        key: "large".to_owned(),
+        units: 4,
+        receipt,
+    };
+    let mut returning = asked(6, "large", Some(100));
+    returning.returns = vec![back];
+    let returned = store.decide(&returning, NOW);
+    assert_eq!(returned.groups[0][0].decision.remaining, 92);
 }
 
 /// Questions that several shards decide are held until they are committed.

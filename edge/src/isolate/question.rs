@@ -240,6 +240,7 @@ impl<'a> Question<'a> {
                     region: self.region,
                     key,
                     machine,
+                    own: matches!(machine, Cow::Owned(_)),
                     known: *known,
                     account,
                 };
@@ -424,6 +425,7 @@ impl<'a> Question<'a> {
                         region: self.region,
                         key,
                         machine,
+                        own: matches!(machine, Cow::Owned(_)),
                         known: *known,
                         account,
                     };

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::access::grant::Principal;
+use crate::algorithms::composite::StateKey;
 use crate::name::SEPARATOR;
 
 /// Who keeps keys, as a short text: a letter for its kind, a colon, and its name.
@@ -176,4 +177,30 @@ impl Account {
 #[must_use]
 pub fn overflow_key(owner: Option<&Owner>) -> String {
     format!("{SEPARATOR}{}", owner.map_or("", Owner::as_str))
+}
+
+/// Where a key is kept whose place is an overflow: in that of its rules, as keys of different rules that shared a state would
+/// be charged by one another's. A tenant's own has its rules alone.
+///
+/// ```
+/// use weir_shared::algorithms::composite::StateKey;
+/// use weir_shared::limiting::owner::{Owner, by_rules, overflow_key};
+/// let key = |key: String| StateKey { limit: "hourly".to_owned(), key };
+/// let asked = key("acme".to_owned());
+/// let placed = |owner: Owner, rules| by_rules(key(overflow_key(Some(&owner))), &asked, rules).key;
+/// assert_eq!(placed(Owner::route("api"), Some(7)), "\u{1}r:api\u{1}7");
+/// assert_eq!(placed(Owner::route("api"), None), "\u{1}r:api");
+/// assert_eq!(placed(Owner::tenant("acme"), Some(7)), "\u{1}t:acme");
+/// assert_eq!(by_rules(asked.clone(), &asked, Some(7)), asked);
+/// ```
+#[must_use]
+pub fn by_rules(place: StateKey, asked: &StateKey, rules: Option<u64>) -> StateKey {
+    let is_tenants = place.key.get(1..).is_some_and(|key| key.starts_with("t:"));
+    match rules {
+        Some(rules) if place != *asked && !is_tenants => StateKey {
+            key: format!("{}{SEPARATOR}{rules:x}", place.key),
+            ..place
+        },
+        _ => place,
+    }
 }

@@ -179,6 +179,57 @@ impl Room {
         }
     }
 
+    /// Where a key is kept that the table has on the account `of`, in so many bytes: under itself, unless it has more than a
+    /// key's part of them and those of whose it is are used up. Then it grows no more, and what is charged goes to the
+    /// overflow of whoever asks.
+    ///
+    /// ```
+    /// use weir_shared::algorithms::composite::StateKey;
+    /// use weir_shared::limiting::owner::{Account, Owner};
+    /// use weir_shared::limiting::room::{Bounds, Room, Size};
+    /// use weir_shared::limits::TENANT_STATE_BYTES_MAX;
+    /// let loud = Account { owner: Some(Owner::tenant("loud")), ..Account::default() };
+    /// let mut room = Room::counted(Bounds::SHARD, Size::default(), []);
+    /// let place = |room: &Room, bytes| {
+    ///     let key = StateKey { limit: "hourly".to_owned(), key: "a".to_owned() };
+    ///     room.place_grown(key, bytes, &loud, (false, &loud)).key
+    /// };
+    /// assert_eq!(place(&room, 1_000_000), "a");
+    /// room.took(&loud, TENANT_STATE_BYTES_MAX);
+    /// assert_eq!((place(&room, 1_000_000), place(&room, 2_000)), ("\u{1}t:loud".to_owned(), "a".to_owned()));
+    /// ```
+    #[must_use]
+    pub fn place_grown(
+        &self,
+        key: StateKey,
+        bytes: u64,
+        of: &Account,
+        (only, asking): (bool, &Account),
+    ) -> StateKey {
+        if bytes <= self.bounds.key_bytes() {
+            return key;
+        }
+        let spent = |owner: &&Owner, bound: Size| !only && self.of(owner).bytes >= bound.bytes;
+        let owner = of.owner.as_ref();
+        let owner = owner.filter(|owner| spent(owner, self.bounds.owner));
+        let caller = || {
+            let caller = of.caller.as_ref();
+            caller.filter(|caller| spent(caller, self.bounds.caller))
+        };
+        let spent = owner.or_else(caller);
+        let whole = self.bounds.whole(only, asking.named);
+        if spent.is_none() && self.all.bytes < whole.bytes {
+            return key;
+        }
+        let own = spent.filter(|spent| asking.owners().any(|one| one == *spent));
+        // Callers are few, and what others have used up is not to be theirs.
+        let whose = own.or(asking.caller.as_ref()).or(asking.owner.as_ref());
+        StateKey {
+            key: overflow_key(whose),
+            ..key
+        }
+    }
+
     /// Whether there is room for another key on an account.
     #[must_use]
     pub fn admits(&self, only: bool, account: &Account) -> bool {
@@ -197,12 +248,7 @@ impl Room {
                 return Some(Some(full));
             }
         }
-        let bounds = &self.bounds;
-        let bound = match (only, account.named) {
-            (true, _) => bounds.all.plus(bounds.named).plus(bounds.only),
-            (false, true) => bounds.all.plus(bounds.named),
-            (false, false) => bounds.all,
-        };
+        let bound = self.bounds.whole(only, account.named);
         // Callers are few: tokens and routes. Tenants that anyone can name are not.
         let last = || caller.or(owner.filter(|_| account.named));
         (!self.all.is_below(bound)).then(last)
