@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::draft::Draft;
 use super::{Action, sha256_hex};
@@ -14,6 +14,7 @@ use crate::limits::{
 };
 use crate::units::EpochMs;
 use crate::wire::audit::{Author, Outcome};
+use crate::wire::count::is_zero;
 use crate::wire::exchange::VERSION;
 use crate::wire::role::Role;
 use crate::wire::stored::{Damaged, Row};
@@ -49,6 +50,9 @@ pub fn in_full_per_day_max(draft: &Draft) -> Option<u64> {
 /// Stands between the parts of a name: no text that a request brings contains a control character.
 const SEPARATOR: &str = "\u{1}";
 
+/// Where a record of several uses says how many.
+pub const USES: &str = "uses";
+
 /// What one actor did, or was refused, of one kind, and has no record of its own. This is also how it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
@@ -63,6 +67,9 @@ pub struct Summary {
     targets: BTreeSet<String>,
     /// Over all of them: that of what came before and what follows, as text.
     hash: String,
+    /// Uses that those it sums up told, each of so many.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    uses: u64,
 }
 
 impl Summary {
@@ -84,6 +91,7 @@ impl Summary {
             count: 0,
             targets: BTreeSet::new(),
             hash: String::new(),
+            uses: 0,
         };
         empty.with(draft)
     }
@@ -105,6 +113,8 @@ impl Summary {
         self.hash = sha256_hex(&text);
         self.until = self.until.max(*at);
         self.count += 1;
+        let uses = after.get(USES).and_then(Value::as_u64);
+        self.uses = self.uses.saturating_add(uses.unwrap_or_default());
         if self.targets.len() < AUDIT_SUMMARY_TARGETS_MAX {
             self.targets.insert(target.clone());
         }
@@ -144,7 +154,7 @@ impl Summary {
             Outcome::Done
         };
         let after = json!({ "summed_up": null, "damaged": damaged.to_string() });
-        Draft::new(author, action, "", outcome, now).with_change(serde_json::Value::Null, after)
+        Draft::new(author, action, "", outcome, now).with_change(Value::Null, after)
     }
 
     /// Since when it is.
@@ -172,12 +182,15 @@ impl Summary {
             Some(only) if self.targets.len() == 1 => only.clone(),
             _ => String::new(),
         };
-        let after = json!({
+        let mut after = json!({
             "summed_up": self.count, "since": self.since, "until": self.until, "targets": self.targets,
             "sha256": self.hash,
         });
+        if self.uses > 0 {
+            after[USES] = self.uses.into();
+        }
         Draft::new(self.author, &self.action, &target, self.outcome, now)
-            .with_change(serde_json::Value::Null, after)
+            .with_change(Value::Null, after)
     }
 }
 
