@@ -168,8 +168,8 @@ pub const PURGE_MS: u64 = 60_000;
 /// How long a charge is held for a question that several shards decide, before it lapses: two calls at their deadline.
 pub const HOLD_MS: u64 = 3_000;
 
-/// Questions that one shard holds at a time. Each lapses within `HOLD_MS`, so they are refused only above 1,000 a
-/// second, five times what an object is meant to carry.
+/// Questions that one shard holds at a time. Each is over within 6 s, so they are refused only above 500 a second, more than
+/// an object is meant to carry. Up to half of it anyone may have; beyond, each owner its part as of [`ISOLATE_KEYS_MAX`].
 pub const HOLDS_MAX: usize = 3_000;
 
 /// Questions that a shard remembers in case they have to be undone, some 200 bytes each.
@@ -179,8 +179,13 @@ pub const RECENT_QUESTIONS_MAX: usize = 4_096;
 /// seconds that a task may run.
 pub const UNDO_ATTEMPTS_MAX: u32 = 4;
 
-/// Keys of shards that one isolate keeps apart, some 300 bytes each.
+/// Keys of shards that one isolate keeps apart, some 600 bytes each, and lines before guards, each on an account as of
+/// [`ISOLATE_KEYS_MAX`].
 pub const TAPS_MAX: usize = 10_000;
+
+/// Of how many of its oldest entries an owner that has too many forgets the one that is worth least: a search through all
+/// of them, at each new key, would be the attack.
+pub const FORGOTTEN_OF: usize = 16;
 
 /// Questions for slots of one guard that one isolate has under way for a tenant: a flood of them is that many at a time to
 /// the shard, which keeps the slots of other tenants too. Over a round trip of 50 ms they give 320 slots a second.

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 use weir_shared::access::stored::Root;
 use weir_shared::audit::chain::{Found, Link, Verifier, append, is_time_to_prune, next_to_prune};
 use weir_shared::audit::draft::Draft;
-use weir_shared::audit::summary::{Summary, in_full_of_root_per_day_max, in_full_per_day_max};
+use weir_shared::audit::summary::{
+    Summary, USES, in_full_of_root_per_day_max, in_full_per_day_max,
+};
 use weir_shared::audit::tag::tenant_tag;
 use weir_shared::audit::{Action, export, sha256_hex};
 use weir_shared::limits::{
@@ -462,6 +464,28 @@ fn a_summary_says_who_did_what_how_often_since_when_and_to_what() {
     let targets = after["targets"].as_array().unwrap();
     assert_eq!(targets.len(), AUDIT_SUMMARY_TARGETS_MAX);
     assert_eq!(targets[0], "tenant 1");
+}
+
+/// Of the bootstrap token each record tells the uses of a minute.
+#[test]
+fn a_summary_of_uses_says_how_many_they_were() {
+    let uses = |uses: u64| {
+        let author = Author::named("bootstrap");
+        let draft = Draft::new(author, "bootstrap.use", "weur", Outcome::Done, EpochMs(1));
+        draft.with_change(json!(null), json!({ USES: uses }))
+    };
+    let summary = Summary::of(&uses(3)).unwrap().with(&uses(40)).unwrap();
+    let text = serde_json::to_string(&summary).unwrap();
+    assert!(text.ends_with(r#","uses":43}"#), "{text}");
+    let summary = read_row::<Summary>(&text).unwrap();
+    let (link, _) = append(&AuditHead::default(), summary.into_draft(EpochMs(9))).unwrap();
+    let after = &link.record.after;
+    assert_eq!((&after["summed_up"], &after[USES]), (&json!(2), &json!(43)));
+    // What has no uses says nothing of them.
+    let other = Summary::of(&draft(1)).unwrap();
+    assert!(!serde_json::to_string(&other).unwrap().contains(USES));
+    let (link, _) = append(&AuditHead::default(), other.into_draft(EpochMs(9))).unwrap();
+    assert!(link.record.after.get(USES).is_none());
 }
 
 /// What is summed up cannot be told otherwise later: whoever kept what they did can show it.

@@ -4,17 +4,20 @@
 use proptest::prelude::*;
 use weir_shared::access::grant::Principal;
 use weir_shared::algorithms::composite::{Mode, StateKey};
+use weir_shared::gateway::address::{self, owner};
 use weir_shared::limiting::messages::{
     AskedBody, DebtBody, DecideBody, FinishBody, ReturnBody, SettleKeysBody,
 };
 use weir_shared::limiting::owner::{Account, Asking, Owner, overflow_key};
 use weir_shared::limiting::room::{Bounds, Room, Size};
 use weir_shared::limits::{
-    CALLER_KEYS_MAX, HOLD_MS, KNOWN_KEYS_MAX, LIMIT_KEYS_MAX, NAMED_KEYS_MAX, TENANT_KEYS_MAX,
+    CALLER_KEYS_MAX, HOLD_MS, HOLDS_MAX, KNOWN_KEYS_MAX, LIMIT_KEYS_MAX, NAMED_KEYS_MAX,
+    TENANT_KEYS_MAX, TENANT_STATE_BYTES_MAX,
 };
 use weir_shared::name::full_key;
 use weir_shared::units::{EpochMs, OpId};
 use weir_shared::wire::exchange::VERSION;
+use weir_shared::wire::policy::Algorithm;
 use weir_shared::wire::role::Role;
 
 use crate::shard::store::{Store, decide, key, terms};
@@ -252,6 +255,177 @@ fn what_is_charged_to_an_overflow_is_given_back_settled_and_undone_there() {
         ..settle
     };
     assert_eq!(store.settle(&again, late).returned, [0]);
+}
+
+/// Of all the networks that one site of IPv6 has, each a client of its own by its key.
+#[test]
+fn a_site_of_ipv6_is_one_owner_however_many_networks_it_has() {
+    let mut store = Store::default();
+    let account = |network: u16| {
+        let address = format!("2001:db8:1:{network:x}::1").parse().unwrap();
+        let from = owner(address);
+        let asking = Asking::Route {
+            name: "api",
+            from: Some(&from),
+            vouched: false,
+        };
+        Account::of(asking, None, false)
+    };
+    for network in 0..TENANT_KEYS_MAX as u16 {
+        store.invent(&account(network), 1);
+    }
+    let more = ask(1, "more", 4, &account(u16::MAX), false);
+    assert!(store.decide(&more, NOW).admitted);
+    assert!(store.kept(&key("ten", "more")).is_none());
+    let shared = overflow(&Owner::address("2001:db8:1::/48"));
+    assert!(store.kept(&shared).is_some());
+    // Logins are counted by network, too, and kept on the same account.
+    let login = address::account("2001:db8:1:2::7");
+    assert_eq!(login.owner, account(0).owner);
+}
+
+/// A log of as many instants as it admits: its state grows with each.
+fn long_log(op: u64, key: &str, account: &Account) -> DecideBody {
+    let mut body = ask(op, key, 1, account, false);
+    body.limits[0].body.algorithm = Some(Algorithm::SlidingLog);
+    body.limits[0].body.limit = Some(LOGGED);
+    body
+}
+
+const LOGGED: u64 = 800;
+
+/// Of which so many take more than a key's part of the bytes.
+const GROWN: u64 = 600;
+
+/// A state that was small when it was let in, and has grown.
+#[test]
+fn a_state_that_outgrows_its_owners_bytes_goes_on_in_that_owners_overflow() {
+    let mut store = Store::default();
+    let (loud, other) = (
+        by_token("k1", "loud", false),
+        by_token("k2", "other", false),
+    );
+    let mut op = 0;
+    let mut charge = |store: &mut Store, key: &str, account: &Account, times: u64| {
+        let mut admitted = 0;
+        for _ in 0..times {
+            op += 1;
+            let at = NOW.plus(397 * op);
+            admitted += u64::from(store.decide(&long_log(op, key, account), at).admitted);
+        }
+        admitted
+    };
+    assert_eq!(charge(&mut store, "loud\u{1}full", &loud, LOGGED), LOGGED);
+    assert_eq!(charge(&mut store, "loud\u{1}a", &loud, GROWN), GROWN);
+    assert_eq!(charge(&mut store, "loud\u{1}small", &loud, 3), 3);
+    assert_eq!(charge(&mut store, "other\u{1}a", &other, GROWN), GROWN);
+    let before = store.kept(&key("ten", "loud\u{1}a")).cloned();
+    store.fill(&loud, TENANT_STATE_BYTES_MAX);
+
+    assert_eq!(charge(&mut store, "loud\u{1}a", &loud, 50), 50);
+    assert_eq!(
+        store.kept(&key("ten", "loud\u{1}a")).cloned(),
+        before,
+        "it grows no more"
+    );
+    assert!(store.kept(&overflow(&Owner::tenant("loud"))).is_some());
+    assert_eq!(
+        charge(&mut store, "loud\u{1}full", &loud, 5),
+        0,
+        "what was charged counts"
+    );
+    // Small states need nobody's leave, and others have theirs.
+    assert_eq!(charge(&mut store, "loud\u{1}small", &loud, 3), 3);
+    assert_eq!(charge(&mut store, "other\u{1}a", &other, 100), 100);
+    assert!(store.kept(&overflow(&Owner::tenant("other"))).is_none());
+    // All that outgrew its owner's bytes shares one state.
+    assert_eq!(charge(&mut store, "loud\u{1}a", &loud, LOGGED), LOGGED - 50);
+    // With room again it goes on where it was.
+    store.clear(&loud, TENANT_STATE_BYTES_MAX);
+    assert_eq!(
+        charge(&mut store, "loud\u{1}a", &loud, LOGGED),
+        LOGGED - GROWN
+    );
+}
+
+/// Tenants whose names a route takes from its clients, of whom one has rules of its own.
+#[test]
+fn tenants_of_different_rules_share_no_overflow() {
+    let mut store = Store::default();
+    let at_route = Account {
+        owner: None,
+        caller: Some(Owner::route("api")),
+        named: false,
+    };
+    store.invent(&at_route, CALLER_KEYS_MAX);
+    let asked = |op: u64, tenant: &str, own: Option<u64>| {
+        let mut body = ask(op, tenant, 4, &at_route, false);
+        if let Some(limit) = own {
+            body.limits[0].body.limit = Some(limit);
+            body.limits[0].key = Some(tenant.to_owned());
+        }
+        body
+    };
+    // 10 in each hour, and 100.
+    assert!(store.decide(&asked(1, "a", None), NOW).admitted);
+    let large = store.decide(&asked(2, "large", Some(100)), NOW);
+    assert_eq!(
+        large.groups[0][0].decision.remaining, 96,
+        "of its own rules"
+    );
+    assert!(store.decide(&asked(3, "b", None), NOW).admitted);
+    assert!(
+        !store.decide(&asked(4, "c", None), NOW).admitted,
+        "8 of 10 are used"
+    );
+    let alike = store.decide(&asked(5, "alike", Some(100)), NOW);
+    assert_eq!(
+        alike.groups[0][0].decision.remaining, 92,
+        "alike rules share one"
+    );
+    // It is given back where it was charged.
+    let receipt = large.groups[0][0].receipt.clone().unwrap();
+    let back = ReturnBody {
+        limit: "ten".to_owned(),
+        key: "large".to_owned(),
+        units: 4,
+        receipt,
+    };
+    let mut returning = asked(6, "large", Some(100));
+    returning.returns = vec![back];
+    let returned = store.decide(&returning, NOW);
+    assert_eq!(returned.groups[0][0].decision.remaining, 92);
+}
+
+/// Questions that several shards decide are held until they are committed.
+#[test]
+fn held_questions_of_one_owner_leave_room_for_those_of_others() {
+    let mut store = Store::default();
+    let loud = by_token("k1", "loud", false);
+    let held = |op: u64, name: &str, account: &Account| DecideBody {
+        hold: true,
+        ..ask(op, name, 1, account, false)
+    };
+    let taken = (0..HOLDS_MAX as u64)
+        .filter(|op| {
+            store
+                .decide(&held(*op, &format!("loud\u{1}{op}"), &loud), NOW)
+                .taken
+        })
+        .count();
+    assert_eq!(taken, HOLDS_MAX / 2, "where nobody else asks");
+    store.crash();
+    for (op, tenant) in ["a", "b", "c"].iter().enumerate() {
+        let account = by_token("k2", tenant, false);
+        let body = held((HOLDS_MAX + op) as u64, tenant, &account);
+        assert!(store.decide(&body, NOW).taken, "{tenant}");
+    }
+    let more = held(u64::MAX, "loud\u{1}more", &loud);
+    assert!(!store.decide(&more, NOW).taken, "a life later, too");
+    assert!(
+        store.decide(&more, NOW.plus(HOLD_MS)).taken,
+        "they have lapsed"
+    );
 }
 
 fn accounts() -> impl Strategy<Value = (Account, bool)> {

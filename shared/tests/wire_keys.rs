@@ -14,13 +14,13 @@ use weir_shared::limiting::messages::{
 };
 use weir_shared::limiting::owner::{Account, Owner};
 use weir_shared::limiting::reservation::{Place, Reservation, Reserved};
+use weir_shared::limiting::settlement::{PoolChange, SettleBody, SettleReply};
 use weir_shared::limiting::stored::{StoredHold, StoredState};
 use weir_shared::policy::limit::{Rule, rule_of};
 use weir_shared::units::{EpochMs, OpId, Revision, WindowLabel};
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::limit_terms::LimitTerms;
 use weir_shared::wire::policy::LimitBody;
-use weir_shared::wire::settlement::{PoolChange, SettleBody, SettleReply};
 use weir_shared::wire::stored::{StoredSettlement, read_row};
 
 const NOW: EpochMs = EpochMs(1_700_000_000_000);
@@ -270,11 +270,16 @@ fn settlements() {
             back: 600,
             debt: 0,
         }],
+        account: account(),
     };
-    is_written_as(
-        &pools,
-        r#"{"v":2,"region":"weur","op":42,"actual":900,"expires_at":1700000000000,"pools":[{"pool":"tokens","tenant":"acme","label":4711,"back":600,"debt":0}]}"#,
-    );
+    let text = r#"{"v":2,"region":"weur","op":42,"actual":900,"expires_at":1700000000000,"pools":[{"pool":"tokens","tenant":"acme","label":4711,"back":600,"debt":0}]"#;
+    is_written_as(&pools, &format!(r#"{text},"account":{ACCOUNT}}}"#));
+    // One of an older version says nothing of whose the pools are.
+    let older = SettleBody {
+        account: Account::default(),
+        ..pools
+    };
+    is_written_as(&older, &format!("{text}}}"));
     let reply = SettleReply {
         actual: 900,
         returned: vec![600],
@@ -323,6 +328,7 @@ fn a_reservation() {
         op: OpId(42),
         region: "weur".to_owned(),
         tenant: Some("acme".to_owned()),
+        account: account(),
         expires_at: NOW,
         charges: vec![
             Reserved {
@@ -356,10 +362,18 @@ fn a_reservation() {
             },
         ],
     };
-    is_written_as(
-        &reservation,
-        r#"{"op":42,"region":"weur","tenant":"acme","expires_at":1700000000000,"charges":[{"cost":1500,"units":1500,"place":{"pool":{"pool":"tokens","label":4711,"tenant":"acme"}}},{"cost":1,"units":2,"place":{"key":{"limit":"hourly","key":"k","receipt":{"receipt":{"fixed_window":{"end_ms":1700002800000}}}}}},{"cost":3,"units":3,"place":{"key":{"limit":"meter\u0001rows","key":"acme","global":true,"receipt":{"receipt":{"fixed_window":{"end_ms":1700002800000}}}}}}]}"#,
+    let (head, rest) = (
+        r#"{"op":42,"region":"weur","tenant":"acme","#,
+        r#""expires_at":1700000000000,"charges":[{"cost":1500,"units":1500,"place":{"pool":{"pool":"tokens","label":4711,"tenant":"acme"}}},{"cost":1,"units":2,"place":{"key":{"limit":"hourly","key":"k","receipt":{"receipt":{"fixed_window":{"end_ms":1700002800000}}}}}},{"cost":3,"units":3,"place":{"key":{"limit":"meter\u0001rows","key":"acme","global":true,"receipt":{"receipt":{"fixed_window":{"end_ms":1700002800000}}}}}}]}"#,
     );
+    let text = format!(r#"{head}"account":{ACCOUNT},{rest}"#);
+    is_written_as(&reservation, &text);
+    // One of an older version, and one that charged no pool of a key, says nothing of whose they are.
+    let older = Reservation {
+        account: Account::default(),
+        ..reservation
+    };
+    is_written_as(&older, &format!("{head}{rest}"));
 }
 
 #[test]
@@ -385,7 +399,9 @@ fn the_rows_of_a_shard() {
         r#"{{"v":2,"limits":[{TERMS}],"charges":[{BACK}],"draws":[],"lapses_at":1700000000000,"committed":false}}"#
     );
     is_written_as(&row, &text);
-    assert_eq!(read_row::<StoredHold>(&text), Ok(row));
+    assert_eq!(read_row::<StoredHold>(&text), Ok(row.clone()));
+    let text = text.replace("false}", &format!(r#"false,"account":{ACCOUNT}}}"#));
+    is_written_as(&row.of(account()), &text);
 
     let row = StoredSettlement::new(SettledKeys {
         returned: vec![3],

@@ -3,6 +3,7 @@
 
 use weir_shared::access::login::{Attempt, queue_terms, terms};
 use weir_shared::algorithms::composite::StateKey;
+use weir_shared::gateway::address::account;
 use weir_shared::limiting::messages::ShapeBody;
 use weir_shared::limiting::owner::Account;
 use weir_shared::limits::{CALL_MS_MAX, LOGIN_ATTEMPTS_MAX, LOGIN_PERIOD_MS};
@@ -56,6 +57,10 @@ async fn in_line(
     shard: &KeyShard,
     attempt: Attempt<'_>,
 ) -> Result<(), Failure> {
+    let account = match attempt {
+        Attempt::Bootstrap(Some(address)) | Attempt::Stranger(Some(address)) => account(address),
+        _ => Account::default(),
+    };
     let terms = terms();
     let key = StateKey {
         limit: terms.name.clone(),
@@ -71,7 +76,7 @@ async fn in_line(
         look: false,
         draws: false,
         known: attempt.is_known(),
-        account: &Account::default(),
+        account: &account,
     };
     let decision = check.decide(handles).await?.decision;
     match decision.reason {

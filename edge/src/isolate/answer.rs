@@ -4,7 +4,7 @@ use weir_shared::accounting::counters::{Charged, Decided};
 use weir_shared::accounting::pending::InWindow;
 use weir_shared::check::{Check, Item, Target};
 use weir_shared::decision::{Decision, Reason};
-use weir_shared::limiting::owner::Asking;
+use weir_shared::limiting::owner::{Account, Asking};
 use weir_shared::limiting::reservation::{Place as ReservedPlace, Reservation, Reserved};
 use weir_shared::limits::{JSON_INTEGER_MAX, RESERVATION_MS};
 use weir_shared::name::SEPARATOR;
@@ -296,12 +296,25 @@ impl Asker<'_> {
         which: impl Fn(usize) -> bool,
     ) -> Reservation {
         let mut charges = Vec::new();
+        let mut account = Account::default();
         for at in places(steps).filter(|at| which(at.0)) {
             let (step, dimension) = (&steps[at.0], &steps[at.0].dimensions[at.1]);
             let charge = outcome.answers.get(at).map(|answer| &answer.charge);
             let place = match (&dimension.place, charge) {
-                (Place::Pool { pool, party, .. }, Some(Charge::Pool(label))) => {
+                (
+                    Place::Pool {
+                        pool,
+                        party,
+                        account: of,
+                        ..
+                    },
+                    Some(Charge::Pool(label)),
+                ) => {
                     let shared = !party.name.is_empty();
+                    // A budget is the policy's: nobody's part bounds it.
+                    if matches!(step.charged, Charged::Limit(_)) {
+                        account = of.as_ref().clone();
+                    }
                     ReservedPlace::Pool {
                         pool: pool.clone(),
                         label: *label,
@@ -335,6 +348,7 @@ impl Asker<'_> {
             op: question_id(),
             region: self.region.to_owned(),
             tenant: tenant.map(str::to_owned),
+            account,
             expires_at: now().plus(RESERVATION_MS),
             charges,
         }

@@ -9,7 +9,7 @@ use weir_shared::limiting::messages::{
     AskedBody, DecideBody, DecideReply, DrawnBody, GroupBody, ReturnBody,
 };
 use weir_shared::limiting::owner::Account;
-use weir_shared::limiting::tap::{Draw, Look};
+use weir_shared::limiting::tap::{Draw, Look, Tap};
 use weir_shared::limits::DECIDE_WAIT_MS_MAX;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::VERSION;
@@ -58,7 +58,7 @@ impl KeyCheck<'_> {
         loop {
             let at = now();
             let (look, receipt) = with(self.region, |view| {
-                let tap = view.tap(self.key, at);
+                let tap = view.tap(self.key, self.account, at);
                 let receipt = tap.receipt();
                 let look = tap.look((self.units, self.ceiling), self.look, at);
                 (look, receipt)
@@ -84,7 +84,8 @@ impl KeyCheck<'_> {
 
     async fn ask(&self, handles: &RequestHandles, sent_at: EpochMs) -> Result<Answer, Failure> {
         let question = with(self.region, |view| {
-            view.tap(self.key, sent_at).ask(self.look, sent_at)
+            view.tap(self.key, self.account, sent_at)
+                .ask(self.look, sent_at)
         })?;
         let back = question.back.map(|(units, receipt)| ReturnBody {
             limit: self.key.limit.clone(),
@@ -166,14 +167,16 @@ impl Asked<'_> {
             answers.into_iter().next()
         });
         let Some(answer) = answered else {
-            with(check.region, |view| view.tap(check.key, at).fail())?;
+            with(check.region, |view| {
+                view.known_tap(check.key).map(Tap::fail)
+            })?;
             return check.unavailable();
         };
         let decision = Decision::from(answer.decision);
         let draw = answer.drawn.map(draw_of);
         with(check.region, |view| {
             let contact_at = view.contact_due;
-            let tap = view.tap(check.key, at);
+            let tap = view.tap(check.key, check.account, at);
             let spent = if check.look { 0 } else { check.units };
             tap.finish((check.units, spent, decision), draw, (sent_at, contact_at));
         })?;
@@ -183,10 +186,9 @@ impl Asked<'_> {
 
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
-        let at = now();
         // A view that cannot be reached has no tap either.
         let _gone = with(self.check.region, |view| {
-            view.tap(self.check.key, at).fail()
+            view.known_tap(self.check.key).map(Tap::fail)
         });
     }
 }
@@ -201,7 +203,7 @@ impl<'a> Wait<'a> {
     fn register(check: &'a KeyCheck<'a>, at: EpochMs) -> Result<Option<Self>, Failure> {
         let ticket = with(check.region, |view| {
             let units = if check.look { 0 } else { check.units };
-            view.tap(check.key, at).wait(units, at)
+            view.tap(check.key, check.account, at).wait(units, at)
         })?;
         Ok(ticket.map(|ticket| Self { check, ticket }))
     }
@@ -209,10 +211,10 @@ impl<'a> Wait<'a> {
 
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
-        let at = now();
         // A view that cannot be reached has no waiters either.
         let _gone = with(self.check.region, |view| {
-            view.tap(self.check.key, at).unwait(self.ticket);
+            let tap = view.known_tap(self.check.key);
+            tap.map(|tap| tap.unwait(self.ticket))
         });
     }
 }

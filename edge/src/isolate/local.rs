@@ -1,11 +1,13 @@
 //! A check of a key that this isolate keeps for itself.
 
+use std::fmt::Debug;
 use std::rc::Rc;
 
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::algorithms::scale::{Scaled, ScaledReceipt};
 use weir_shared::decision::Decision;
-use weir_shared::limiting::owner::Account;
+use weir_shared::limiting::owner::{Account, by_rules};
+use weir_shared::units::HolderId;
 
 use super::{now, with};
 use crate::http::failure::Failure;
@@ -18,6 +20,8 @@ pub struct LocalCheck<'a> {
     pub key: &'a StateKey,
     /// Its rules.
     pub machine: &'a Scaled,
+    /// Whether these are its tenant's own.
+    pub own: bool,
     /// Whether it is the only key of a tenant that the policy names.
     pub known: bool,
     /// On whose account it is kept.
@@ -37,6 +41,7 @@ impl LocalCheck<'_> {
         let at = now();
         with(self.region, |view| {
             let key = view.store.place(self.key, self.known, self.account, at);
+            let key = kept_by(key, self.key, self.own, self.machine);
             let state = view.store.state(self.machine, &key, at);
             if look {
                 return (self.machine.look(state.as_ref(), units, at), None);
@@ -72,4 +77,13 @@ impl LocalCheck<'_> {
             }
         })
     }
+}
+
+/// Where a key of this isolate is kept whose place that is, where a tenant's `own` rules decide it.
+pub fn kept_by(place: StateKey, asked: &StateKey, own: bool, rules: &impl Debug) -> StateKey {
+    if !own || place == *asked {
+        return place;
+    }
+    let rules = HolderId::of_name(&format!("{rules:?}")).0;
+    by_rules(place, asked, Some(rules))
 }

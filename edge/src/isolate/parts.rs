@@ -2,10 +2,13 @@
 //! for each shard.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::decision::{Decision, Retry};
 use weir_shared::limiting::messages::{AskedBody, DecideBody, DecidedBody, GroupBody, ReturnBody};
+use weir_shared::limiting::owner::Account;
+use weir_shared::limiting::tap::Tap;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::limit_terms::LimitTerms;
 
@@ -21,19 +24,22 @@ use crate::objects::binding::KeyShard;
 /// the same time.
 pub struct Claim {
     region: String,
-    keys: Vec<StateKey>,
-    slots: Vec<StateKey>,
+    keys: Vec<Open>,
+    slots: Vec<Open>,
 }
+
+/// A key that is open, and on whose account it is kept.
+type Open = (StateKey, Rc<Account>);
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        let at = now();
         // A view that cannot be reached has no taps either.
         let _gone = with(&self.region, |view| {
-            for key in &self.keys {
-                view.tap(key, at).fail();
+            for (key, _) in &self.keys {
+                // One that was forgotten meanwhile asks for nothing.
+                let _failed = view.known_tap(key).map(Tap::fail);
             }
-            for key in &self.slots {
+            for (key, _) in &self.slots {
                 view.lines.leave(key);
             }
         });
@@ -45,8 +51,11 @@ impl Question<'_> {
     pub(super) fn busy(&self, answers: &Answers) -> Result<bool, Failure> {
         let (keys, slots, at) = (self.open_keys(answers), self.open_slots(answers), now());
         with(self.region, |view| {
-            let asked = keys.iter().any(|key| view.tap(key, at).asking(at));
-            asked || slots.iter().any(|key| view.lines.is_full(key))
+            let asked = keys.iter().any(|(key, _)| {
+                let tap = view.known_tap(key);
+                tap.is_some_and(|tap| tap.asking(at))
+            });
+            asked || slots.iter().any(|(key, _)| view.lines.is_full(key))
         })
     }
 
@@ -57,11 +66,11 @@ impl Question<'_> {
         }
         let (keys, slots, at) = (self.open_keys(answers), self.open_slots(answers), now());
         with(self.region, |view| {
-            for key in &keys {
-                view.tap(key, at).claim(at);
+            for (key, account) in &keys {
+                view.tap(key, account, at).claim(at);
             }
-            for key in &slots {
-                view.lines.enter(key, at);
+            for (key, account) in &slots {
+                view.lines.enter(key, account, at);
             }
             Some(Claim {
                 region: self.region.to_owned(),
@@ -80,18 +89,20 @@ impl Question<'_> {
         }
     }
 
-    fn open_keys(&self, answers: &Answers) -> Vec<StateKey> {
+    fn open_keys(&self, answers: &Answers) -> Vec<Open> {
         self.open(answers, |kind| kind == Kind::Units)
     }
 
-    fn open_slots(&self, answers: &Answers) -> Vec<StateKey> {
+    fn open_slots(&self, answers: &Answers) -> Vec<Open> {
         self.open(answers, |kind| kind != Kind::Units)
     }
 
-    fn open(&self, answers: &Answers, which: impl Fn(Kind) -> bool) -> Vec<StateKey> {
+    fn open(&self, answers: &Answers, which: impl Fn(Kind) -> bool) -> Vec<Open> {
         let open = self.places().filter(|at| answers.get(*at).is_none());
         open.filter_map(|at| match &self.dimension(at).place {
-            Place::Shard { key, kind, .. } if which(*kind) => Some(key.clone()),
+            Place::Shard {
+                key, kind, account, ..
+            } if which(*kind) => Some((key.clone(), Rc::clone(account))),
             _ => None,
         })
         .collect()
@@ -146,7 +157,7 @@ impl Question<'_> {
                     let (back, ahead) = match dimension.look || *kind != Kind::Units {
                         true => (None, 0),
                         false => with(self.region, |view| {
-                            let tap = view.tap(key, at_ms);
+                            let tap = view.tap(key, account, at_ms);
                             (tap.take_back(), tap.interval(at_ms))
                         })?,
                     };

@@ -175,8 +175,8 @@ impl<'a> Question<'a> {
                     Some(machine.look(None, units, at_ms))
                 } else {
                     with(self.region, |view| {
-                        let tap = view.tap(key, at_ms);
-                        tap.standing_denial(units, machine.ceiling(), at_ms)
+                        let tap = view.known_tap(key);
+                        tap.and_then(|tap| tap.standing_denial(units, machine.ceiling(), at_ms))
                             .or_else(|| view.lines.denial(key, came_at, at_ms))
                     })?
                 };
@@ -240,6 +240,7 @@ impl<'a> Question<'a> {
                     region: self.region,
                     key,
                     machine,
+                    own: matches!(machine, Cow::Owned(_)),
                     known: *known,
                     account,
                 };
@@ -268,7 +269,9 @@ impl<'a> Question<'a> {
                 let at_ms = now();
                 let (units, look) = (dimension.units, dimension.look);
                 with(self.region, |view| {
-                    let tap = view.tap(key, at_ms);
+                    let Some(tap) = view.known_tap(key) else {
+                        return Held::Elsewhere;
+                    };
                     let receipt = tap.receipt();
                     match tap.look((units, machine.ceiling()), look, at_ms) {
                         Look::Decided(decision) => Held::decided(Answer {
@@ -354,7 +357,8 @@ impl<'a> Question<'a> {
         let at_ms = now();
         for at in self.places() {
             let dimension = self.dimension(at);
-            let (Place::Shard { key, .. }, Some(answer)) = (&dimension.place, answers.get(at))
+            let (Place::Shard { key, account, .. }, Some(answer)) =
+                (&dimension.place, answers.get(at))
             else {
                 continue;
             };
@@ -371,7 +375,7 @@ impl<'a> Question<'a> {
             }
             with(self.region, |view| {
                 let contact_at = view.contact_due;
-                let tap = view.tap(key, at_ms);
+                let tap = view.tap(key, account, at_ms);
                 match &answer.charge {
                     Charge::Shard(_) => {
                         let draw = answer.drawn.clone().map(draw_of);
@@ -421,15 +425,16 @@ impl<'a> Question<'a> {
                         region: self.region,
                         key,
                         machine,
+                        own: matches!(machine, Cow::Owned(_)),
                         known: *known,
                         account,
                     };
                     check.undo(receipt, dimension.units)?;
                 }
                 (Place::Overload(check), Charge::Resource) => check.undo(dimension.units)?,
-                (Place::Shard { key, .. }, Charge::Drawn(receipt)) => {
+                (Place::Shard { key, account, .. }, Charge::Drawn(receipt)) => {
                     with(self.region, |view| {
-                        let tap = view.tap(key, at_ms);
+                        let tap = view.tap(key, account, at_ms);
                         tap.unspend(dimension.units, receipt, at_ms);
                     })?;
                 }

@@ -12,13 +12,14 @@ use weir_shared::fairness::ask::Party;
 use weir_shared::fairness::local::LocalBudget;
 use weir_shared::federation::holder::Holder;
 use weir_shared::federation::pool_name::PoolName;
+use weir_shared::limiting::cache::Cache;
 use weir_shared::limiting::line::Lines;
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::roll::Roll;
 use weir_shared::limiting::room::Bounds;
 use weir_shared::limiting::store::Store;
 use weir_shared::limiting::tap::Tap;
-use weir_shared::limits::{CONTACT_MS_MIN, PURGE_MS, TAPS_MAX};
+use weir_shared::limits::{CONTACT_MS_MIN, PURGE_MS};
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
 use weir_shared::wire::exchange::ExchangeBody;
@@ -80,7 +81,7 @@ pub struct RegionView {
     holders: BTreeMap<String, Holder>,
     /// Whose those of keys are.
     roll: Roll,
-    taps: BTreeMap<StateKey, Tap>,
+    taps: Cache<Tap>,
     /// Who asks for slots.
     pub lines: Lines,
     purged_at: EpochMs,
@@ -107,7 +108,7 @@ impl RegionView {
             budgets: BTreeMap::new(),
             holders: BTreeMap::new(),
             roll: Roll::new(Bounds::LEASES),
-            taps: BTreeMap::new(),
+            taps: Cache::new(Bounds::TAPS),
             lines: Lines::default(),
             purged_at: EpochMs(0),
         }
@@ -165,20 +166,15 @@ impl RegionView {
         accounts.collect()
     }
 
-    /// What is known of a key that a shard of the region keeps. When there are too many, what is idle is forgotten;
-    /// then any other, which costs no more than a question to the shard.
-    pub fn tap(&mut self, key: &StateKey, now: EpochMs) -> &mut Tap {
-        if self.taps.len() >= TAPS_MAX && !self.taps.contains_key(key) {
-            self.taps.retain(|_, tap| !tap.idle(now));
-            if self.taps.len() >= TAPS_MAX {
-                // What is drawn is charged: whoever has some of it is forgotten last.
-                let mut light = self.taps.iter().filter(|(_, tap)| !tap.restless());
-                let light = light.next().map(|(key, _)| key.clone());
-                let forgotten = light.or_else(|| self.taps.keys().next().cloned());
-                forgotten.and_then(|key| self.taps.remove(&key));
-            }
-        }
-        self.taps.entry(key.clone()).or_default()
+    /// What is known of a key that a shard of the region keeps, on that account if it is new. Where an owner has too many
+    /// one of its own is forgotten, which costs no more than a question to the shard.
+    pub fn tap(&mut self, key: &StateKey, account: &Account, now: EpochMs) -> &mut Tap {
+        self.taps.entry(key, account, now)
+    }
+
+    /// What is known of such a key, if anything is.
+    pub fn known_tap(&mut self, key: &StateKey) -> Option<&mut Tap> {
+        self.taps.get_mut(key)
     }
 
     /// Units drawn from keys whose time is over.
@@ -210,7 +206,7 @@ impl RegionView {
             || self.overload.restless()
             || self.holders.values().any(|holder| holder.restless(now))
             || self.budgets_held().any(|holder| holder.lapsing(now))
-            || self.taps.values().any(Tap::restless)
+            || self.taps.iter().any(|(_, tap)| tap.restless())
     }
 
     /// Holders of budgets, whose windows are recorded.
@@ -266,13 +262,13 @@ impl RegionView {
                 }
                 self.store.retain(|limit| policy.limits.contains_key(limit));
                 self.overload.retain(&policy);
-                self.taps.retain(|key, _| {
+                self.taps.retain(|key| {
                     // What was drawn from another shard is nothing to the one that keeps the key now.
                     let scope = scope_of(&policy, &key.limit);
                     let moved = before.is_some_and(|before| scope_of(before, &key.limit) != scope);
                     scope.is_some() && !moved
                 });
-                for tap in self.taps.values_mut() {
+                for (_, tap) in self.taps.iter_mut() {
                     tap.ask_again();
                 }
                 self.loaded = Some(Loaded {

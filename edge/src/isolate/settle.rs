@@ -7,13 +7,13 @@ use futures_util::future::join_all;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::limiting::messages::{DebtBody, ReturnBody, SettleKeysBody};
 use weir_shared::limiting::reservation::{Change, Place, Reservation, Reserved};
+use weir_shared::limiting::settlement::{PoolChange, SettleBody};
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, REFRESH_MS_MAX, RESERVATION_MS};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::limit_terms::LimitTerms;
 use weir_shared::wire::policy::Scope;
 use weir_shared::wire::settle::SettledBody;
-use weir_shared::wire::settlement::{PoolChange, SettleBody};
 
 use super::contact::start;
 use super::kept::{shard_of, terms_of};
@@ -98,6 +98,7 @@ async fn settle_pools(
         actual,
         expires_at: reservation.expires_at.plus(RESERVATION_MS),
         pools,
+        account: reservation.account.clone(),
     };
     let region = Address::region(&reservation.region);
     let answer = call(&handles.env, region, &body, OPERATOR_CALL_MS_MAX).await;

@@ -1,5 +1,6 @@
 //! A place in the queue of a leaky bucket: kept by this isolate, or by a shard of the region.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use weir_shared::algorithms::State;
@@ -17,6 +18,7 @@ use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::policy::Scope;
 
 use super::kept::{shard_of, terms_of};
+use super::local::kept_by;
 use super::plan::{key_of, limit_named};
 use super::region::Loaded;
 use super::request::RequestHandles;
@@ -63,6 +65,7 @@ impl Shape<'_> {
         let Some(Rule::Shaper(shaper)) = own.as_deref().map(|limit| &limit.rule) else {
             return Err(Failure::unknown("limit", ""));
         };
+        let is_own = matches!(own, Some(Cow::Owned(_)));
         let named = tenant.is_some_and(|tenant| self.loaded.policy.tiers.named(tenant).is_some());
         let kept = Kept {
             only: named && limit.per_tenant && tenant == Some(key.as_str()),
@@ -73,16 +76,22 @@ impl Shape<'_> {
             },
         };
         match shaper.scope {
-            Scope::Isolate => self.here(shaper, kept, question.cost),
+            Scope::Isolate => self.here((shaper, is_own), kept, question.cost),
             _ => self.at_shard(kept, question.cost).await,
         }
     }
 
-    fn here(&self, shaper: &Shaper, kept: Kept, cost: u64) -> Result<Reservation, Failure> {
+    fn here(
+        &self,
+        (shaper, own): (&Shaper, bool),
+        kept: Kept,
+        cost: u64,
+    ) -> Result<Reservation, Failure> {
         let at = now();
         with(self.region, |view| {
             let account = Rc::new(kept.account);
             let key = view.store.place(&kept.key, kept.only, &account, at);
+            let key = kept_by(key, &kept.key, own, &shaper.bucket);
             let state = match view.store.get(&key) {
                 Some(ScaledState {
                     state: State::LeakyBucket(state),

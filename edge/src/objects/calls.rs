@@ -6,6 +6,7 @@ use weir_shared::limiting::messages::{
     DecideBody, DecideReply, FinishBody, FinishReply, GuardBody, GuardReply, ResetBody, ResetReply,
     SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
 };
+use weir_shared::limiting::settlement::{SettleBody, SettleReply};
 use weir_shared::wire::access::{SavedAccess, TokenView};
 use weir_shared::wire::accounting::{Counters, FrameBody, FrameReply};
 use weir_shared::wire::audit::AuditVerdict;
@@ -13,7 +14,6 @@ use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody};
 use weir_shared::wire::holdings::{Lent, LentBody};
 use weir_shared::wire::region_pool::{RegionPoolBody, RegionPoolReply};
 use weir_shared::wire::series::{SeriesBody, SeriesReply, TotalsBody, TotalsReply};
-use weir_shared::wire::settlement::{SettleBody, SettleReply};
 use weir_shared::wire::shares::{SharesBody, SharesReply};
 use weir_shared::wire::windows::{ClosedBody, ClosedReply, WindowsBody, WindowsReply};
 

@@ -9,6 +9,7 @@ use weir_shared::limiting::messages::{
     DecideBody, DecideReply, FinishBody, GuardBody, ResetBody, SettleKeysBody, SettledKeys,
     ShapeBody,
 };
+use weir_shared::limiting::settlement::{SettleBody, SettleReply};
 use weir_shared::limiting::stored::{StoredHold, StoredState};
 use weir_shared::wire::access::{SavedAccess, SealRow, TokenReply, TokenView};
 use weir_shared::wire::accounting::{FrameBody, FrameReply};
@@ -23,7 +24,6 @@ use weir_shared::wire::overload::{
 };
 use weir_shared::wire::region_pool::RegionPoolBody;
 use weir_shared::wire::saved_policy::SavedPolicy;
-use weir_shared::wire::settlement::{SettleBody, SettleReply};
 use weir_shared::wire::shares::SharesBody;
 use weir_shared::wire::stored::{Row, StoredSettlement, read_row};
 use weir_shared::wire::windows::{ClosedBody, StoredWindow, WindowRecord};

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::draft::Draft;
 use super::{Action, sha256_hex};
@@ -16,6 +16,7 @@ use crate::limits::{
 };
 use crate::units::EpochMs;
 use crate::wire::audit::{Author, Outcome};
+use crate::wire::count::is_zero;
 use crate::wire::exchange::VERSION;
 use crate::wire::role::Role;
 use crate::wire::stored::{Damaged, Row};
@@ -67,6 +68,9 @@ pub fn in_full_of_root_per_day_max(draft: &Draft) -> Option<u64> {
 /// Stands between the parts of a name: no text that a request brings contains a control character.
 const SEPARATOR: &str = "\u{1}";
 
+/// Where a record of several uses says how many.
+pub const USES: &str = "uses";
+
 /// What one actor, or all whose tokens come from one root, did or were refused of one kind, and has no record of its own.
 /// This is also how it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +89,9 @@ pub struct Summary {
     /// Where it is of all who come from one root: how many each of the first of them has.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     actors: BTreeMap<String, u64>,
+    /// Uses that those it sums up told, each of so many.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    uses: u64,
 }
 
 impl Summary {
@@ -107,6 +114,7 @@ impl Summary {
             targets: BTreeSet::new(),
             hash: String::new(),
             actors: BTreeMap::new(),
+            uses: 0,
         };
         empty.with(draft)
     }
@@ -124,6 +132,7 @@ impl Summary {
             count: 0,
             targets: BTreeSet::new(),
             hash: String::new(),
+            uses: 0,
             ..Self::of(draft)?
         };
         empty.with_actor(draft)
@@ -162,6 +171,8 @@ impl Summary {
         self.hash = sha256_hex(&text);
         self.until = self.until.max(*at);
         self.count += 1;
+        let uses = after.get(USES).and_then(Value::as_u64);
+        self.uses = self.uses.saturating_add(uses.unwrap_or_default());
         if self.targets.len() < AUDIT_SUMMARY_TARGETS_MAX {
             self.targets.insert(target.clone());
         }
@@ -224,7 +235,7 @@ impl Summary {
             Outcome::Done
         };
         let after = json!({ "summed_up": null, "damaged": damaged.to_string(), "row": row });
-        Draft::new(author, action, "", outcome, now).with_change(serde_json::Value::Null, after)
+        Draft::new(author, action, "", outcome, now).with_change(Value::Null, after)
     }
 
     /// Since when it is.
@@ -259,8 +270,11 @@ impl Summary {
         if !self.actors.is_empty() {
             after["actors"] = json!(self.actors);
         }
+        if self.uses > 0 {
+            after[USES] = self.uses.into();
+        }
         Draft::new(self.author, &self.action, &target, self.outcome, now)
-            .with_change(serde_json::Value::Null, after)
+            .with_change(Value::Null, after)
     }
 }
 

@@ -4,7 +4,8 @@
 use std::net::IpAddr;
 
 use super::facts::Facts;
-use crate::limits::{CLIENT_PREFIX_BITS_IPV6, FORWARDED_HOPS_MAX};
+use crate::limiting::owner::{Account, Owner};
+use crate::limits::{CLIENT_PREFIX_BITS_IPV6, FORWARDED_HOPS_MAX, OWNER_PREFIX_BITS_IPV6};
 pub use crate::policy::network::Cidr;
 use crate::policy::network::leading;
 
@@ -75,10 +76,46 @@ pub fn from_trusted(trusted: &[Cidr], facts: &Facts<'_>) -> bool {
 /// ```
 #[must_use]
 pub fn name(address: IpAddr) -> String {
+    network(address, CLIENT_PREFIX_BITS_IPV6)
+}
+
+/// On whose account keys go that come from an address: of IPv6 its network of 48 bits, as whoever has one can be a client
+/// of 65,536 names.
+///
+/// ```
+/// use weir_shared::gateway::address::owner;
+/// use weir_shared::limiting::owner::Owner;
+/// let of = |text: &str| owner(text.parse().unwrap());
+/// assert_eq!(of("203.0.113.9"), Owner::address("203.0.113.9"));
+/// assert_eq!(of("2001:db8:1:2:3:4:5:6"), Owner::address("2001:db8:1::/48"));
+/// assert_eq!(of("2001:db8:1:ffff::1"), of("2001:db8:1:2:3:4:5:6"));
+/// ```
+#[must_use]
+pub fn owner(address: IpAddr) -> Owner {
+    Owner::address(&network(address, OWNER_PREFIX_BITS_IPV6))
+}
+
+/// The account of whoever is known by an address alone, which may be no address at all.
+///
+/// ```
+/// use weir_shared::gateway::address::{account, owner};
+/// let of = |text: &str| account(text).owner;
+/// assert_eq!(of("2001:db8:1:2::7"), Some(owner("2001:db8:1::".parse().unwrap())));
+/// assert_eq!(of("no address"), None);
+/// ```
+#[must_use]
+pub fn account(text: &str) -> Account {
+    Account {
+        owner: text.trim().parse().ok().map(owner),
+        ..Account::default()
+    }
+}
+
+/// An address, of IPv6 the network of its leading bits.
+fn network(address: IpAddr, bits: u8) -> String {
     match address.to_canonical() {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => {
-            let bits = CLIENT_PREFIX_BITS_IPV6;
             let network = std::net::Ipv6Addr::from_bits(leading(IpAddr::V6(address), bits));
             format!("{network}/{bits}")
         }

@@ -1,11 +1,12 @@
 //! The charges of questions that may still be undone: held until they are committed, and, for a short time, those
 //! that were answered, in case the answer was lost.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::owner::Account;
+use super::room::{Bounds, Room, Size};
 use crate::algorithms::composite::StateKey;
 use crate::algorithms::scale::ScaledReceipt;
-use crate::gather::gathered;
 use crate::limiting::messages::ReturnBody;
 use crate::limiting::stored::StoredHold;
 use crate::limits::{CALL_MS_MAX, HOLDS_MAX, RECENT_QUESTIONS_MAX};
@@ -34,28 +35,48 @@ impl From<&Charge> for ReturnBody {
 }
 
 /// Holds by their question. What is held lapses by itself; a row of each is durable.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Holds {
     rows: BTreeMap<OpId, StoredHold>,
+    /// When each lapses.
+    due: BTreeSet<(EpochMs, OpId)>,
+    room: Room,
+}
+
+impl Default for Holds {
+    fn default() -> Self {
+        Self {
+            rows: BTreeMap::new(),
+            due: BTreeSet::new(),
+            room: Room::counted(Bounds::HOLDS, Size::default(), []),
+        }
+    }
 }
 
 impl Holds {
     /// The holds that were stored.
     #[must_use]
     pub fn wake(rows: impl IntoIterator<Item = (OpId, StoredHold)>) -> Self {
-        Self {
-            rows: gathered(rows),
+        let mut holds = Self::default();
+        for (op, row) in rows {
+            holds.put(op, row);
         }
+        holds
     }
 
-    /// Whether there is room for another.
+    /// Whether there is room for another on an account: while less than half of it is taken, or while that account has not
+    /// used up its part. So one that has many leaves the others theirs.
     #[must_use]
-    pub fn has_room(&self) -> bool {
-        self.rows.len() < HOLDS_MAX
+    pub fn has_room(&self, account: &Account) -> bool {
+        self.rows.len() < HOLDS_MAX / 2 || self.room.admits(false, account)
     }
 
     /// Adds or changes a hold.
     pub fn put(&mut self, op: OpId, row: StoredHold) {
+        // What is changed is counted anew.
+        self.take(op);
+        self.due.insert((row.lapses_at, op));
+        self.room.took(&row.account, 0);
         self.rows.insert(op, row);
     }
 
@@ -67,21 +88,22 @@ impl Holds {
 
     /// Takes the hold of a question off.
     pub fn take(&mut self, op: OpId) -> Option<StoredHold> {
-        self.rows.remove(&op)
+        let row = self.rows.remove(&op)?;
+        self.due.remove(&(row.lapses_at, op));
+        self.room.left(&row.account, 0);
+        Some(row)
     }
 
-    /// Takes every hold off whose time is over.
+    /// Takes every hold off whose time is over. Each event asks: it looks at these alone.
     pub fn lapsed(&mut self, now: EpochMs) -> Vec<(OpId, StoredHold)> {
-        let over = |row: &StoredHold| now >= row.lapses_at;
-        let ops: Vec<_> = self
-            .rows
-            .iter()
-            .filter(|(_, row)| over(row))
-            .map(|(op, _)| *op)
-            .collect();
-        ops.into_iter()
-            .filter_map(|op| Some((op, self.rows.remove(&op)?)))
-            .collect()
+        let mut lapsed = Vec::new();
+        while let Some((lapses_at, op)) = self.due.first().copied()
+            && now >= lapses_at
+        {
+            self.due.remove(&(lapses_at, op));
+            lapsed.extend(self.take(op).map(|row| (op, row)));
+        }
+        lapsed
     }
 }
 

@@ -3,18 +3,17 @@
 //! stands in line meanwhile takes the answer of a question that was sent after it came, if that was that no slot is free;
 //! it would have had the same.
 
-use std::collections::BTreeMap;
-
+use super::cache::{Cache, Entry, Worth};
+use super::owner::Account;
+use super::room::Bounds;
 use crate::algorithms::composite::StateKey;
 use crate::decision::{Decision, Reason, Retry};
-use crate::limits::{CALL_MS_MAX, SLOT_QUESTIONS_MAX, TAPS_MAX};
+use crate::limits::{CALL_MS_MAX, SLOT_QUESTIONS_MAX};
 use crate::units::EpochMs;
 
 /// The lines of one region's guards, by key.
-#[derive(Debug, Clone, Default)]
-pub struct Lines {
-    lines: BTreeMap<StateKey, Line>,
-}
+#[derive(Debug, Clone)]
+pub struct Lines(Cache<Line>);
 
 #[derive(Debug, Clone, Default)]
 struct Line {
@@ -24,35 +23,49 @@ struct Line {
     touched_at: EpochMs,
 }
 
+impl Entry for Line {
+    fn worth(&self, now: EpochMs) -> Worth {
+        if self.asking > 0 && now.since(self.touched_at) <= CALL_MS_MAX {
+            Worth::Units
+        } else if self.denied.is_some() {
+            Worth::Answer
+        } else {
+            Worth::Nothing
+        }
+    }
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self(Cache::new(Bounds::TAPS))
+    }
+}
+
 impl Lines {
     /// Whether as many questions are under way as may be.
     #[must_use]
     pub fn is_full(&self, key: &StateKey) -> bool {
-        let line = self.lines.get(key);
+        let line = self.0.get(key);
         line.is_some_and(|line| line.asking >= SLOT_QUESTIONS_MAX)
     }
 
-    /// A question is sent. Lines that nobody stands in are forgotten when there are too many.
-    pub fn enter(&mut self, key: &StateKey, now: EpochMs) {
-        if self.lines.len() >= TAPS_MAX && !self.lines.contains_key(key) {
-            let live = |line: &Line| line.asking > 0 && now.since(line.touched_at) <= CALL_MS_MAX;
-            self.lines.retain(|_, line| live(line));
-        }
-        let line = self.lines.entry(key.clone()).or_default();
+    /// A question is sent, for a key of that account.
+    pub fn enter(&mut self, key: &StateKey, account: &Account, now: EpochMs) {
+        let line = self.0.entry(key, account, now);
         line.asking += 1;
         line.touched_at = now;
     }
 
     /// Its answer came, or nobody waits for it any more.
     pub fn leave(&mut self, key: &StateKey) {
-        if let Some(line) = self.lines.get_mut(key) {
+        if let Some(line) = self.0.get_mut(key) {
             line.asking = line.asking.saturating_sub(1);
         }
     }
 
     /// A question that was sent at `sent_at` was answered.
     pub fn answered(&mut self, key: &StateKey, decision: Decision, sent_at: EpochMs) {
-        let Some(line) = self.lines.get_mut(key) else {
+        let Some(line) = self.0.get_mut(key) else {
             return;
         };
         let later = line.denied.is_none_or(|(before, _)| before <= sent_at);
@@ -65,7 +78,7 @@ impl Lines {
     /// What a request that came at `came_at` may take for its answer at `now`.
     #[must_use]
     pub fn denial(&self, key: &StateKey, came_at: EpochMs, now: EpochMs) -> Option<Decision> {
-        let (sent_at, decision) = self.lines.get(key)?.denied?;
+        let (sent_at, decision) = self.0.get(key)?.denied?;
         let retry = match decision.retry {
             Retry::AfterMs(ms) => Retry::AfterMs(ms.saturating_sub(now.since(sent_at)).max(1)),
             other => other,
@@ -76,7 +89,9 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
+    use super::super::owner::Owner;
     use super::*;
+    use crate::limits::{CALLER_PART, TAPS_MAX};
 
     fn key(name: &str) -> StateKey {
         StateKey {
@@ -102,7 +117,7 @@ mod tests {
         let mut lines = Lines::default();
         for asked in 0..SLOT_QUESTIONS_MAX {
             assert!(!lines.is_full(&key("a")), "{asked}");
-            lines.enter(&key("a"), EpochMs(1));
+            lines.enter(&key("a"), &Account::default(), EpochMs(1));
         }
         assert!(lines.is_full(&key("a")) && !lines.is_full(&key("b")));
         lines.leave(&key("a"));
@@ -112,7 +127,7 @@ mod tests {
     #[test]
     fn a_denial_answers_only_who_came_before_its_question_was_sent() {
         let mut lines = Lines::default();
-        lines.enter(&key("a"), EpochMs(100));
+        lines.enter(&key("a"), &Account::default(), EpochMs(100));
         lines.answered(&key("a"), decision(Reason::Concurrency, FULL), EpochMs(100));
         let at = |came_at, now| lines.denial(&key("a"), EpochMs(came_at), EpochMs(now));
         let told = Some(decision(Reason::Concurrency, Retry::AfterMs(280)));
@@ -133,7 +148,7 @@ mod tests {
     #[test]
     fn a_later_answer_replaces_a_denial_and_an_earlier_one_does_not() {
         let mut lines = Lines::default();
-        lines.enter(&key("a"), EpochMs(100));
+        lines.enter(&key("a"), &Account::default(), EpochMs(100));
         let full = decision(Reason::Concurrency, FULL);
         let admitted = decision(Reason::Admitted, Retry::Now);
         lines.answered(&key("a"), full, EpochMs(100));
@@ -144,16 +159,21 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_nobody_stands_in_are_forgotten_when_there_are_too_many() {
+    fn lines_of_others_stay_whatever_tenants_somebody_invents() {
         let mut lines = Lines::default();
-        let name = |number: usize| key(&number.to_string());
-        lines.enter(&name(0), EpochMs(5));
-        for number in 1..TAPS_MAX {
-            lines.enter(&name(number), EpochMs(5));
-            lines.leave(&name(number));
+        let of = |tenant: &str, token: &str| Account {
+            owner: Some(Owner::tenant(tenant)),
+            caller: Some(Owner::token(token)),
+            named: false,
+        };
+        lines.enter(&key("a"), &of("a", "k1"), EpochMs(100));
+        lines.leave(&key("a"));
+        lines.answered(&key("a"), decision(Reason::Concurrency, FULL), EpochMs(100));
+        for number in 0..2 * TAPS_MAX {
+            let name = format!("x{number}");
+            lines.enter(&key(&name), &of(&name, "k2"), EpochMs(101));
         }
-        assert_eq!(lines.lines.len(), TAPS_MAX);
-        lines.enter(&name(TAPS_MAX), EpochMs(6));
-        assert_eq!(lines.lines.len(), 2, "the one that asks, and the new one");
+        assert!(lines.denial(&key("a"), EpochMs(99), EpochMs(120)).is_some());
+        assert_eq!(lines.0.iter().count(), 1 + TAPS_MAX / CALLER_PART);
     }
 }

@@ -28,6 +28,19 @@ pub struct DecideBody {
     pub hold: bool,
 }
 
+impl DecideBody {
+    /// On whose account it is: that of its first key, as all keys of a question are on one.
+    #[must_use]
+    pub fn account(&self) -> &Account {
+        let asked = self.groups.iter().flat_map(|group| &group.dimensions);
+        let mut accounts = asked.filter_map(|one| match one {
+            AskedBody::Key { account, .. } => Some(account),
+            AskedBody::Decided { .. } => None,
+        });
+        accounts.next().unwrap_or(&Account::NOBODY)
+    }
+}
+
 /// Dimensions that are decided together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GroupBody {

@@ -1,6 +1,7 @@
 //! Limits at work: what an isolate keeps of hot keys, what a shard of a region's keys decides, holds and settles, and
 //! what a reservation remembers.
 
+pub mod cache;
 pub mod hold;
 pub mod key;
 pub mod line;
@@ -12,6 +13,7 @@ pub mod reset;
 pub mod roll;
 pub mod room;
 pub mod rows;
+pub mod settlement;
 pub mod shard;
 pub mod slot;
 mod slots;

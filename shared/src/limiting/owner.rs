@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::access::grant::Principal;
+use crate::algorithms::composite::StateKey;
 use crate::name::SEPARATOR;
 
 /// Who keeps keys, as a short text: a letter for its kind, a colon, and its name.
@@ -25,7 +26,7 @@ impl Owner {
         Self(format!("t:{name}"))
     }
 
-    /// Whoever comes from an address.
+    /// Whoever comes from an address, or from a network of them.
     #[must_use]
     pub fn address(name: &str) -> Self {
         Self(format!("a:{name}"))
@@ -71,8 +72,8 @@ pub enum Asking<'a> {
     Route {
         /// The route.
         name: &'a str,
-        /// Where the request comes from, where that is known.
-        address: Option<&'a str>,
+        /// Whose the place is that the request comes from, where that is known.
+        from: Option<&'a Owner>,
         /// Whether somebody other than the client says which tenant it is.
         vouched: bool,
     },
@@ -88,9 +89,10 @@ pub enum Asking<'a> {
 /// let by_token = Account::of(Asking::Principal(&principal), Some("acme"), false);
 /// assert_eq!((by_token.owner, by_token.caller), (Some(Owner::tenant("acme")), Some(Owner::token("k1"))));
 /// // A name in a header is the client's own word.
-/// let at_route = Asking::Route { name: "api", address: Some("203.0.113.9"), vouched: false };
+/// let from = Owner::address("203.0.113.9");
+/// let at_route = Asking::Route { name: "api", from: Some(&from), vouched: false };
 /// let by_header = Account::of(at_route, Some("acme"), true);
-/// assert_eq!((by_header.owner, by_header.caller), (Some(Owner::address("203.0.113.9")), Some(Owner::route("api"))));
+/// assert_eq!((by_header.owner, by_header.caller), (Some(from), Some(Owner::route("api"))));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
@@ -106,6 +108,13 @@ pub struct Account {
 }
 
 impl Account {
+    /// Nobody's, as in a message of an older version.
+    pub const NOBODY: Self = Self {
+        owner: None,
+        caller: None,
+        named: false,
+    };
+
     /// The account of a question for `tenant`, which the policy names or not.
     #[must_use]
     pub fn of(asking: Asking<'_>, tenant: Option<&str>, named: bool) -> Self {
@@ -120,10 +129,9 @@ impl Account {
                 vouched: true,
                 ..
             } if tenant.is_some() => (tenant, Owner::route(name)),
-            Asking::Route { name, address, .. } => {
-                let owner = address.map(Owner::address);
+            Asking::Route { name, from, .. } => {
                 return Self {
-                    owner,
+                    owner: from.cloned(),
                     caller: Some(Owner::route(name)),
                     named: false,
                 };
@@ -137,10 +145,10 @@ impl Account {
         }
     }
 
-    /// Whether it is nobody's, as in a message of an older version.
+    /// Whether it is nobody's.
     #[must_use]
     pub fn is_nobody(&self) -> bool {
-        *self == Self::default()
+        *self == Self::NOBODY
     }
 
     /// Whether a key is the only one of a tenant that the policy names: the tenant's name alone.
@@ -169,4 +177,30 @@ impl Account {
 #[must_use]
 pub fn overflow_key(owner: Option<&Owner>) -> String {
     format!("{SEPARATOR}{}", owner.map_or("", Owner::as_str))
+}
+
+/// Where a key is kept whose place is an overflow: in that of its rules, as keys of different rules that shared a state would
+/// be charged by one another's. A tenant's own has its rules alone.
+///
+/// ```
+/// use weir_shared::algorithms::composite::StateKey;
+/// use weir_shared::limiting::owner::{Owner, by_rules, overflow_key};
+/// let key = |key: String| StateKey { limit: "hourly".to_owned(), key };
+/// let asked = key("acme".to_owned());
+/// let placed = |owner: Owner, rules| by_rules(key(overflow_key(Some(&owner))), &asked, rules).key;
+/// assert_eq!(placed(Owner::route("api"), Some(7)), "\u{1}r:api\u{1}7");
+/// assert_eq!(placed(Owner::route("api"), None), "\u{1}r:api");
+/// assert_eq!(placed(Owner::tenant("acme"), Some(7)), "\u{1}t:acme");
+/// assert_eq!(by_rules(asked.clone(), &asked, Some(7)), asked);
+/// ```
+#[must_use]
+pub fn by_rules(place: StateKey, asked: &StateKey, rules: Option<u64>) -> StateKey {
+    let is_tenants = place.key.get(1..).is_some_and(|key| key.starts_with("t:"));
+    match rules {
+        Some(rules) if place != *asked && !is_tenants => StateKey {
+            key: format!("{}{SEPARATOR}{rules:x}", place.key),
+            ..place
+        },
+        _ => place,
+    }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::owner::Account;
 use crate::algorithms::scale::ScaledReceipt;
 use crate::units::{EpochMs, OpId, WindowLabel};
 
@@ -16,6 +17,9 @@ pub struct Reservation {
     /// For which tenant: only who may decide for it settles it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
+    /// On whose account the pools of keys are kept that it charged; nobody's where it charged none.
+    #[serde(default, skip_serializing_if = "Account::is_nobody")]
+    pub account: Account,
     /// Until when it can be settled; unsettled, it stays charged in full.
     pub expires_at: EpochMs,
     /// What was charged.
@@ -85,6 +89,7 @@ impl Reservation {
     /// proportion, rounded up; what goes beyond the reservation is charged to those of the largest cost.
     ///
     /// ```
+    /// use weir_shared::limiting::owner::Account;
     /// use weir_shared::limiting::reservation::{Change, Place, Reservation, Reserved};
     /// use weir_shared::units::{EpochMs, OpId, WindowLabel};
     /// let charge = |cost, units| Reserved {
@@ -92,7 +97,7 @@ impl Reservation {
     ///     place: Place::Pool { pool: "tokens".to_owned(), label: WindowLabel(1), tenant: None },
     /// };
     /// let reservation = Reservation {
-    ///     op: OpId(1), region: "weur".to_owned(), tenant: None, expires_at: EpochMs(0),
+    ///     op: OpId(1), region: "weur".to_owned(), tenant: None, account: Account::default(), expires_at: EpochMs(0),
     ///     charges: vec![charge(1_500, 1_500), charge(1, 2)],
     /// };
     /// let changes = |actual| reservation.settle(actual).iter().map(|c| (c.back, c.debt)).collect::<Vec<_>>();

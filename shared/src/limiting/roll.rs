@@ -62,6 +62,13 @@ impl Roll {
         self.accounts.get(pool)
     }
 
+    /// Forgets a pool that is not kept any more.
+    pub fn release(&mut self, pool: &str) {
+        if let Some(account) = self.accounts.remove(pool) {
+            self.room.left(&account, 0);
+        }
+    }
+
     /// Forgets the pools that `keep` does not name.
     pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         self.accounts.retain(|pool, _| keep(pool));
@@ -69,5 +76,37 @@ impl Roll {
         for account in self.accounts.values() {
             self.room.took(account, 0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::owner::Owner;
+    use super::*;
+    use crate::limits::{OWNER_PART, POOLS_MAX};
+
+    fn pool(key: usize) -> String {
+        format!("hourly\u{1}loud\u{1}{key}")
+    }
+
+    #[test]
+    fn what_is_released_gives_its_owner_the_room_back() {
+        let account = Account {
+            owner: Some(Owner::tenant("loud")),
+            caller: Some(Owner::token("k1")),
+            named: false,
+        };
+        let mut roll = Roll::new(Bounds::POOLS);
+        let part = POOLS_MAX / OWNER_PART;
+        assert!((0..part).all(|key| roll.admits(&pool(key), &account)));
+        assert!(!roll.admits(&pool(part), &account));
+        roll.release(&pool(7));
+        roll.release(&pool(7));
+        assert!(roll.account(&pool(7)).is_none());
+        assert!(roll.admits(&pool(part), &account));
+        assert!(!roll.admits(&pool(7), &account));
+        // A pool that it never had is nobody's to release.
+        roll.release(&pool(part + 1));
+        assert!(!roll.admits(&pool(part + 1), &account));
     }
 }

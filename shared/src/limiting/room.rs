@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use super::owner::{Account, Owner, overflow_key};
 use crate::algorithms::composite::StateKey;
 use crate::limits::{
-    CALLER_KEYS_MAX, CALLER_PART, CALLER_STATE_BYTES_MAX, HOLDERS_ISOLATE_MAX, ISOLATE_KEYS_MAX,
-    KEY_STATE_BYTES_MAX, KNOWN_KEYS_MAX, KNOWN_STATE_BYTES_MAX, LIMIT_KEYS_MAX, NAMED_KEYS_MAX,
-    NAMED_PART, NAMED_STATE_BYTES_MAX, OWNER_PART, OWNERS_COUNTED_MAX, POOLS_MAX, TENANT_KEYS_MAX,
-    TENANT_STATE_BYTES_MAX,
+    CALLER_KEYS_MAX, CALLER_PART, CALLER_STATE_BYTES_MAX, HOLDERS_ISOLATE_MAX, HOLDS_MAX,
+    ISOLATE_KEYS_MAX, KEY_STATE_BYTES_MAX, KNOWN_KEYS_MAX, KNOWN_STATE_BYTES_MAX, LIMIT_KEYS_MAX,
+    NAMED_KEYS_MAX, NAMED_PART, NAMED_STATE_BYTES_MAX, OWNER_PART, OWNERS_COUNTED_MAX, POOLS_MAX,
+    TAPS_MAX, TENANT_KEYS_MAX, TENANT_STATE_BYTES_MAX,
 };
 
 /// Rows, and the bytes of their states.
@@ -85,6 +85,27 @@ impl Bounds {
     /// Those of the pools of keys that a region holds.
     pub const POOLS: Self = Self::counting(POOLS_MAX);
 
+    /// Bytes that the state of a key may have whatever others have: those of all keys, divided among them.
+    #[must_use]
+    pub const fn key_bytes(&self) -> u64 {
+        self.all.bytes / self.all.rows
+    }
+
+    /// For all keys that there may be where one of them is asked for.
+    fn whole(&self, only: bool, named: bool) -> Size {
+        match (only, named) {
+            (true, _) => self.all.plus(self.named).plus(self.only),
+            (false, true) => self.all.plus(self.named),
+            (false, false) => self.all,
+        }
+    }
+
+    /// Those of what an isolate remembers of keys of shards, and of the lines before guards.
+    pub const TAPS: Self = Self::counting(TAPS_MAX);
+
+    /// Those of what a shard holds of questions that are not ended.
+    pub const HOLDS: Self = Self::counting(HOLDS_MAX);
+
     /// Those of a table of so many keys, without a bound on bytes.
     const fn counting(all: usize) -> Self {
         const fn rows(rows: usize) -> Size {
@@ -158,6 +179,57 @@ impl Room {
         }
     }
 
+    /// Where a key is kept that the table has on the account `of`, in so many bytes: under itself, unless it has more than a
+    /// key's part of them and those of whose it is are used up. Then it grows no more, and what is charged goes to the
+    /// overflow of whoever asks.
+    ///
+    /// ```
+    /// use weir_shared::algorithms::composite::StateKey;
+    /// use weir_shared::limiting::owner::{Account, Owner};
+    /// use weir_shared::limiting::room::{Bounds, Room, Size};
+    /// use weir_shared::limits::TENANT_STATE_BYTES_MAX;
+    /// let loud = Account { owner: Some(Owner::tenant("loud")), ..Account::default() };
+    /// let mut room = Room::counted(Bounds::SHARD, Size::default(), []);
+    /// let place = |room: &Room, bytes| {
+    ///     let key = StateKey { limit: "hourly".to_owned(), key: "a".to_owned() };
+    ///     room.place_grown(key, bytes, &loud, (false, &loud)).key
+    /// };
+    /// assert_eq!(place(&room, 1_000_000), "a");
+    /// room.took(&loud, TENANT_STATE_BYTES_MAX);
+    /// assert_eq!((place(&room, 1_000_000), place(&room, 2_000)), ("\u{1}t:loud".to_owned(), "a".to_owned()));
+    /// ```
+    #[must_use]
+    pub fn place_grown(
+        &self,
+        key: StateKey,
+        bytes: u64,
+        of: &Account,
+        (only, asking): (bool, &Account),
+    ) -> StateKey {
+        if bytes <= self.bounds.key_bytes() {
+            return key;
+        }
+        let spent = |owner: &&Owner, bound: Size| !only && self.of(owner).bytes >= bound.bytes;
+        let owner = of.owner.as_ref();
+        let owner = owner.filter(|owner| spent(owner, self.bounds.owner));
+        let caller = || {
+            let caller = of.caller.as_ref();
+            caller.filter(|caller| spent(caller, self.bounds.caller))
+        };
+        let spent = owner.or_else(caller);
+        let whole = self.bounds.whole(only, asking.named);
+        if spent.is_none() && self.all.bytes < whole.bytes {
+            return key;
+        }
+        let own = spent.filter(|spent| asking.owners().any(|one| one == *spent));
+        // Callers are few, and what others have used up is not to be theirs.
+        let whose = own.or(asking.caller.as_ref()).or(asking.owner.as_ref());
+        StateKey {
+            key: overflow_key(whose),
+            ..key
+        }
+    }
+
     /// Whether there is room for another key on an account.
     #[must_use]
     pub fn admits(&self, only: bool, account: &Account) -> bool {
@@ -166,7 +238,7 @@ impl Room {
 
     /// Whose part is used up, or who shares a state where the table is full. The outer `None`: there is room; the inner:
     /// the key is nobody's.
-    fn full<'a>(&self, only: bool, account: &'a Account) -> Option<Option<&'a Owner>> {
+    pub(super) fn full<'a>(&self, only: bool, account: &'a Account) -> Option<Option<&'a Owner>> {
         let (owner, caller) = (account.owner.as_ref(), account.caller.as_ref());
         let is_full = |owner: &&Owner, bound| !self.of(owner).is_below(bound);
         if !only {
@@ -176,12 +248,7 @@ impl Room {
                 return Some(Some(full));
             }
         }
-        let bounds = &self.bounds;
-        let bound = match (only, account.named) {
-            (true, _) => bounds.all.plus(bounds.named).plus(bounds.only),
-            (false, true) => bounds.all.plus(bounds.named),
-            (false, false) => bounds.all,
-        };
+        let bound = self.bounds.whole(only, account.named);
         // Callers are few: tokens and routes. Tenants that anyone can name are not.
         let last = || caller.or(owner.filter(|_| account.named));
         (!self.all.is_below(bound)).then(last)
@@ -202,6 +269,23 @@ impl Room {
         grown(&mut self.all);
         for owner in account.owners() {
             grown(self.owners.entry(owner.clone()).or_default());
+        }
+    }
+
+    /// A key of that account with so many bytes is no more.
+    pub fn left(&mut self, account: &Account, bytes: u64) {
+        let lessened = |size: &mut Size| {
+            size.rows = size.rows.saturating_sub(1);
+            size.bytes = size.bytes.saturating_sub(bytes);
+        };
+        lessened(&mut self.all);
+        for owner in account.owners() {
+            if let Some(size) = self.owners.get_mut(owner) {
+                lessened(size);
+                if *size == Size::default() {
+                    self.owners.remove(owner);
+                }
+            }
         }
     }
 

@@ -9,12 +9,23 @@ use crate::limiting::messages::SettledKeys;
 use crate::limiting::stored::StoredHold;
 use crate::units::{EpochMs, OpId};
 
+/// How a key is kept.
+#[derive(Debug, Clone, Copy)]
+pub struct Kept<'a> {
+    /// Whether it is the one key of a tenant that the policy names.
+    pub only: bool,
+    /// On whose account.
+    pub account: &'a Account,
+    /// Tells its rules apart, where they are not those of every key.
+    pub rules: Option<u64>,
+}
+
 /// The rows that a shard reads.
 pub trait Rows {
-    /// Where the state of a key is kept, as [`Room::place`](super::room::Room::place) says: under itself where it has a
-    /// row or there is room for one on its account, else under an owner's overflow. `only`: it is the one key of a tenant
-    /// that the policy names.
-    fn place(&mut self, key: StateKey, only: bool, account: &Account) -> StateKey;
+    /// Where the state of a key is kept, as [`Room`](super::room::Room) says: under itself where it has a row that may grow
+    /// or there is room for one on its account, else under an owner's overflow, that of its rules where these are not
+    /// every key's.
+    fn place(&mut self, key: StateKey, kept: Kept<'_>) -> StateKey;
 
     /// The state of a key.
     fn state(&mut self, key: &StateKey) -> Row;

@@ -5,7 +5,7 @@
 use super::hold::{Charge, Holds, Recent};
 use super::reply::{charges, name_places, nothing, reply};
 use super::reset::{Resets, charged_at};
-use super::rows::{Draft, Put, Row, Rows, draft};
+use super::rows::{Draft, Kept, Put, Row, Rows, draft};
 use super::slots::tell_slots;
 use super::terms::{Known, Machine, unknown};
 use crate::algorithms::State;
@@ -58,11 +58,13 @@ impl Shard {
         for back in &body.returns {
             self.give_back(&mut draft, back, now)?;
         }
-        let refused = self.recent.was_undone(body.op) || (body.hold && !self.holds.has_room());
+        let account = body.account();
+        let refused =
+            self.recent.was_undone(body.op) || (body.hold && !self.holds.has_room(account));
         if refused {
             return Ok((nothing(), self.finish_draft(draft)));
         }
-        let groups = self.groups(body, &mut draft)?;
+        let groups = self.groups(body, &mut draft, now)?;
         let load = |key: &StateKey| {
             let machine = self.known.decides(draft.asked(key)).ok()?;
             draft.state(machine, key, now)
@@ -76,7 +78,8 @@ impl Shard {
         let drawn = self.draw(body, &groups, &mut draft, &mut reply, now);
         if body.hold && reply.admitted {
             let lapses_at = now.plus(HOLD_MS);
-            let row = StoredHold::new(&body.limits, (&charges, &drawn), lapses_at);
+            let row =
+                StoredHold::new(&body.limits, (&charges, &drawn), lapses_at).of(account.clone());
             self.holds.put(body.op, row.clone());
             draft.puts.push(Put::Hold {
                 op: body.op,
@@ -185,7 +188,12 @@ impl Shard {
         let Some(Machine::Shapes(bucket)) = self.known.of(&key) else {
             return Err(unknown(&body.limit.name));
         };
-        let key = rows.place(key, body.known, &body.account);
+        let kept = Kept {
+            only: body.known,
+            account: &body.account,
+            rules: self.known.own(&key),
+        };
+        let key = rows.place(key, kept);
         let row = rows.state(&key);
         let (state, rewritten) = match &row {
             Row::Warm(ScaledState {
@@ -224,12 +232,13 @@ impl Shard {
         &self,
         body: &DecideBody,
         draft: &mut Draft<'_, R>,
+        now: EpochMs,
     ) -> Result<Vec<Group<'_>>, Invalid> {
         let mut groups = Vec::with_capacity(body.groups.len());
         for group in &body.groups {
             let mut dimensions = Vec::with_capacity(group.dimensions.len());
             for asked in &group.dimensions {
-                dimensions.push(self.dimension(asked, &body.limits, draft)?);
+                dimensions.push(self.dimension(asked, &body.limits, draft, now)?);
             }
             groups.push(Group {
                 mode: group.mode,
@@ -244,6 +253,7 @@ impl Shard {
         asked: &AskedBody,
         limits: &[LimitTerms],
         draft: &mut Draft<'_, R>,
+        now: EpochMs,
     ) -> Result<Dimension<'_>, Invalid> {
         Ok(match asked {
             AskedBody::Decided { decision, shadow } => Dimension {
@@ -266,8 +276,15 @@ impl Shard {
                 };
                 let machine = self.known.decides(&key)?;
                 let parts = in_scale(*cost, limit, limits, machine);
-                let kept = draft.rows.place(key.clone(), *known, account);
-                let key = draft.keep(key, kept);
+                let kept = Kept {
+                    only: *known,
+                    account,
+                    rules: self.known.own(&key),
+                };
+                let place = draft.rows.place(key.clone(), kept);
+                let stays = place != key && denies(draft.rows, machine, &key, parts, now);
+                let place = if stays { key.clone() } else { place };
+                let key = draft.keep(key, place);
                 let source = if *look {
                     Source::Look {
                         machine,
@@ -447,6 +464,24 @@ impl Shard {
             });
         }
         draft.puts
+    }
+}
+
+/// Whether the state that a key has of its own denies. What was charged to it counts, also where it has no room to grow.
+fn denies<R: Rows>(
+    rows: &mut R,
+    machine: &Scaled,
+    key: &StateKey,
+    parts: u64,
+    now: EpochMs,
+) -> bool {
+    match rows.state(key) {
+        Row::Cold => false,
+        Row::Warm(state) => {
+            let state = machine.carried(&state, now).unwrap_or(state);
+            !machine.look(Some(&state), parts, now).admitted()
+        }
+        Row::Damaged => true,
     }
 }
 

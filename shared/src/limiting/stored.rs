@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::hold::Charge;
 use super::messages::ReturnBody;
+use super::owner::Account;
 use crate::algorithms::scale::ScaledState;
 use crate::units::EpochMs;
 use crate::wire::exchange::VERSION;
@@ -50,6 +51,9 @@ pub struct StoredHold {
     pub lapses_at: EpochMs,
     /// Whether it is committed, and kept only in case another shard could not.
     pub committed: bool,
+    /// Whose question it is.
+    #[serde(default, skip_serializing_if = "Account::is_nobody")]
+    pub account: Account,
 }
 
 impl StoredHold {
@@ -68,7 +72,14 @@ impl StoredHold {
             draws: returns(draws),
             lapses_at,
             committed: false,
+            account: Account::default(),
         }
+    }
+
+    /// The same, of a question on that account.
+    #[must_use]
+    pub fn of(self, account: Account) -> Self {
+        Self { account, ..self }
     }
 
     /// The same, committed, kept until `forgotten_at`.

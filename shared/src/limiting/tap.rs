@@ -3,6 +3,7 @@
 //! A draw is a spend: the shard has charged the units when they arrive. What is not used goes back with the next
 //! question, or when its time is over. A denial that stands answers every request that costs as much or more.
 
+use super::cache::{Entry, Worth};
 use crate::algorithms::scale::ScaledReceipt;
 use crate::decision::{Decision, Reason, Retry};
 use crate::federation::lease_size::expected_units;
@@ -73,6 +74,19 @@ pub struct Draw {
     pub spendable_ms: Option<u64>,
     /// What gives them back.
     pub receipt: ScaledReceipt,
+}
+
+impl Entry for Tap {
+    /// What is drawn is charged, and who waits has a place: these go last.
+    fn worth(&self, now: EpochMs) -> Worth {
+        if self.restless() || self.asking(now) {
+            Worth::Units
+        } else if self.idle(now) {
+            Worth::Nothing
+        } else {
+            Worth::Answer
+        }
+    }
 }
 
 impl Tap {

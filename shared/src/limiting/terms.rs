@@ -11,7 +11,7 @@ use crate::algorithms::scale::Scaled;
 use crate::invalid::{Fault, Invalid};
 use crate::limits::SHARD_RULES_MAX;
 use crate::policy::limit::{Rule, rule_of};
-use crate::units::Revision;
+use crate::units::{HolderId, Revision};
 use crate::wire::limit_terms::{GuardTerms, LimitTerms, MeterTerms};
 
 /// What keeps a key.
@@ -98,6 +98,8 @@ pub fn machine_of(terms: &LimitTerms) -> Result<Scaled, Invalid> {
 struct Heard {
     age: (Revision, u64, u64),
     machine: Machine,
+    /// Tells them from other rules, where they are those of a single key.
+    own: Option<u64>,
 }
 
 /// The rules of one limit: those of all keys, and those of single keys.
@@ -131,7 +133,9 @@ impl Known {
             }
             let machine = Machine::try_from(terms)?;
             let rules = self.limits.entry(terms.name.clone()).or_default();
-            let before = rules.put(terms.key.as_deref(), Heard { age, machine });
+            let own = terms.key.is_some().then(|| print(terms));
+            let heard = Heard { age, machine, own };
+            let before = rules.put(terms.key.as_deref(), heard);
             self.count += usize::from(before.is_none());
         }
         Ok(())
@@ -160,13 +164,22 @@ impl Known {
     /// What keeps a key: the newer of its own rules and of those of all keys, its own if they are of one age. A key for
     /// which neither is known is an overflow that a hold of an older version names: any rules of the limit do.
     pub fn of(&self, key: &StateKey) -> Option<&Machine> {
+        self.heard(key).map(|heard| &heard.machine)
+    }
+
+    /// What tells the rules of a key from those of others, where they are its own.
+    pub fn own(&self, key: &StateKey) -> Option<u64> {
+        self.heard(key)?.own
+    }
+
+    fn heard(&self, key: &StateKey) -> Option<&Heard> {
         let rules = self.limits.get(&key.limit)?;
         let newer = match (rules.own.get(&key.key), rules.all.as_ref()) {
             (Some(own), Some(all)) if all.since() > own.since() => Some(all),
             (own, all) => own.or(all),
         };
         let any = || rules.iter().next();
-        newer.or_else(any).map(|heard| &heard.machine)
+        newer.or_else(any)
     }
 
     /// What decides a key.
@@ -206,6 +219,13 @@ impl Heard {
     fn since(&self) -> (Revision, u64) {
         (self.age.0, self.age.1)
     }
+}
+
+/// A number for the rules themselves, whatever key and revision they are of.
+fn print(terms: &LimitTerms) -> u64 {
+    let rules = (&terms.body, &terms.meter, &terms.guard);
+    // Plain data is always written.
+    HolderId::of_name(&serde_json::to_string(&rules).unwrap_or_default()).0
 }
 
 /// A limit of a question without its rules.

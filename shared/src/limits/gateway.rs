@@ -41,6 +41,10 @@ pub const FORWARDED_HOPS_MAX: usize = 32;
 /// else be a client of its own (RFC 6177 gives a site a /64 at least).
 pub const CLIENT_PREFIX_BITS_IPV6: u8 = 64;
 
+/// Leading bits of an IPv6 address that name whose keys they are: a site is commonly given 2^16 networks (RFC 6177), each
+/// of which would else have a part of the room for keys of its own.
+pub const OWNER_PREFIX_BITS_IPV6: u8 = 48;
+
 /// API keys of one policy, some 90 bytes of the document each: with them it stays under its bound.
 pub const API_KEYS_MAX: usize = 10_000;
 

@@ -28,7 +28,7 @@ impl Count {
 }
 
 /// Whether a number is left out where it travels: a reader takes its absence for nothing.
-pub(super) fn is_zero(number: &u64) -> bool {
+pub(crate) fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 

@@ -33,7 +33,6 @@ pub mod route;
 pub mod saved_policy;
 pub mod series;
 pub mod settle;
-pub mod settlement;
 pub mod shard_key;
 pub mod shares;
 pub mod stored;

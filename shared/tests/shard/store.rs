@@ -9,11 +9,11 @@ use weir_shared::limiting::messages::{
     AskedBody, DecideBody, DecideReply, FinishBody, FinishReply, GroupBody, GuardBody, GuardReply,
     SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
 };
-use weir_shared::limiting::owner::Account;
+use weir_shared::limiting::owner::{Account, by_rules};
 use weir_shared::limiting::room::{Bounds, Room, Size};
-use weir_shared::limiting::rows::{Put, Row, Rows};
+use weir_shared::limiting::rows::{Kept, Put, Row, Rows};
 use weir_shared::limiting::shard::Shard;
-use weir_shared::limiting::stored::StoredHold;
+use weir_shared::limiting::stored::{StoredHold, StoredState};
 use weir_shared::units::{EpochMs, OpId, Revision};
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::exchange::VERSION;
@@ -51,12 +51,20 @@ impl Default for Table {
 }
 
 impl Rows for Table {
-    fn place(&mut self, key: StateKey, only: bool, account: &Account) -> StateKey {
-        let place = match self.states.contains_key(&key) {
-            true => key,
-            false => self.room.place(key, only, account),
+    fn place(&mut self, asked: StateKey, kept: Kept<'_>) -> StateKey {
+        let (only, account, key) = (kept.only, kept.account, asked.clone());
+        let place = match self.states.get(&key) {
+            Some(state) => {
+                let of = self.accounts.get(&key).cloned().unwrap_or_default();
+                let bytes = bytes(state);
+                self.room.place_grown(key, bytes, &of, (only, account))
+            }
+            None => self.room.place(key, only, account),
         };
-        self.accounts.insert(place.clone(), account.clone());
+        let place = by_rules(place, &asked, kept.rules);
+        // Whoever brought a key first keeps it on its account.
+        let accounts = self.accounts.entry(place.clone());
+        accounts.or_insert_with(|| account.clone());
         place
     }
 
@@ -78,9 +86,10 @@ impl Table {
             match put {
                 Put::State { key, state, .. } => {
                     self.damaged.remove(&key);
-                    if !self.states.contains_key(&key) {
-                        let account = self.accounts.get(&key).cloned();
-                        self.room.took(&account.unwrap_or_default(), 100);
+                    let account = self.accounts.get(&key).cloned().unwrap_or_default();
+                    match self.states.get(&key) {
+                        Some(before) => self.room.grew(&account, bytes(before), bytes(&state)),
+                        None => self.room.took(&account, bytes(&state)),
                     }
                     self.states.insert(key, state);
                 }
@@ -167,6 +176,16 @@ impl Store {
         }
     }
 
+    /// An owner's states have so many bytes more.
+    pub fn fill(&mut self, account: &Account, bytes: u64) {
+        self.table.room.took(account, bytes);
+    }
+
+    /// Such bytes are no more.
+    pub fn clear(&mut self, account: &Account, bytes: u64) {
+        self.table.room.left(account, bytes);
+    }
+
     /// The state that is kept under a key.
     pub fn kept(&self, key: &StateKey) -> Option<&ScaledState> {
         self.table.states.get(key)
@@ -175,6 +194,13 @@ impl Store {
     pub fn damage(&mut self, key: StateKey) {
         self.table.damaged.insert(key);
     }
+}
+
+/// Bytes of a state as a row has them.
+fn bytes(state: &ScaledState) -> u64 {
+    serde_json::to_string(&StoredState::new(state.clone()))
+        .unwrap()
+        .len() as u64
 }
 
 pub fn key(limit: &str, key: &str) -> StateKey {

@@ -54,7 +54,7 @@ async fn one_isolate() -> (Workerd, Client) {
 
 /// One budget, one limit and one guard.
 fn policy() -> Value {
-    let guard = json!({ GUARD: { "concurrency": 2, "per_minute": 120 } });
+    let guard = json!({ GUARD: { "concurrency": 20, "per_minute": 120 } });
     with(fixtures::policy(100_000, 24 * 3_600_000), "/guards", guard)
 }
 

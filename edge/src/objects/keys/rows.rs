@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::limiting::messages::{ResetBody, SettledKeys};
-use weir_shared::limiting::owner::{Account, Owner, overflow_key};
+use weir_shared::limiting::owner::{Account, Owner, by_rules, overflow_key};
 use weir_shared::limiting::room::{Bounds, Room, Size};
-use weir_shared::limiting::rows::{Put, Row, Rows};
+use weir_shared::limiting::rows::{Kept, Put, Row, Rows};
 use weir_shared::limiting::stored::{StoredHold, StoredState};
 use weir_shared::limits::{
     JSON_INTEGER_MAX, OWNER_BYTES_COUNTED_MIN, OWNER_KEYS_COUNTED_MIN, PURGE_MS, RESET_KEYS_MAX,
@@ -306,19 +306,30 @@ impl<'a> KeyRows<'a> {
         self.table.room.as_ref().ok_or_else(not_counted)
     }
 
-    /// Where a key without a row is kept, after what has expired was removed if need be.
-    fn place_new(
-        &mut self,
-        key: &StateKey,
-        only: bool,
-        account: &Account,
-    ) -> Result<StateKey, Refused> {
-        let place = self.room()?.place(key.clone(), only, account);
+    /// Where a key is kept, after what has expired was removed if need be.
+    fn placed(&mut self, key: &StateKey, kept: Kept<'_>) -> Result<StateKey, Refused> {
+        let place = self.place_now(key, kept)?;
         if place == *key || self.now.since(self.table.purged_at) < PURGE_MS {
             return Ok(place);
         }
         self.purge(self.now)?;
-        Ok(self.room()?.place(key.clone(), only, account))
+        self.found.remove(key);
+        self.place_now(key, kept)
+    }
+
+    fn place_now(&mut self, key: &StateKey, kept: Kept<'_>) -> Result<StateKey, Refused> {
+        let Kept { only, account, .. } = kept;
+        let found = self.load(key)?;
+        let (bytes, of) = (found.bytes, found.account.clone());
+        if found.row == Row::Cold {
+            return Ok(self.room()?.place(key.clone(), only, account));
+        }
+        if bytes <= Bounds::SHARD.key_bytes() {
+            // Whatever others have: nothing need be counted for it.
+            return Ok(key.clone());
+        }
+        let room = self.room()?;
+        Ok(room.place_grown(key.clone(), bytes, &of, (only, account)))
     }
 
     /// Keeps the size true: a key is about to be stored with so many bytes.
@@ -390,18 +401,14 @@ fn found(key: &StateKey, row: Option<Vec<Value>>) -> Found {
 }
 
 impl Rows for KeyRows<'_> {
-    fn place(&mut self, key: StateKey, only: bool, account: &Account) -> StateKey {
-        let stored = self.load(&key).map(|found| found.row != Row::Cold);
-        let place = match stored {
-            Ok(true) => Ok(key.clone()),
-            Ok(false) => self.place_new(&key, only, account),
-            Err(refused) => Err(refused),
-        };
+    fn place(&mut self, key: StateKey, kept: Kept<'_>) -> StateKey {
+        let place = self.placed(&key, kept);
+        let place = place.map(|place| by_rules(place, &key, kept.rules));
         let place = place.unwrap_or_else(|refused| {
             console_error!("key of {}: {}", key.limit, refused.0);
             key
         });
-        self.accounts.insert(place.clone(), account.clone());
+        self.accounts.insert(place.clone(), kept.account.clone());
         place
     }
 

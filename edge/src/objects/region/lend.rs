@@ -229,8 +229,18 @@ impl Core {
         self.with_escrow(budget, |escrow, _| escrow.stored(row))
     }
 
-    /// Wakes the escrow of a pool of the policy, once a life. False when there is no room for another on that account.
+    /// Wakes the escrow of a pool of the policy, once a life, or makes it. False when there is no room for another on that
+    /// account.
     pub(super) fn load_escrow(&self, budget: &str, account: &Account) -> Result<bool, Refused> {
+        self.escrow(budget, account, true)
+    }
+
+    /// The same of one that there is; false for one of which nothing is known, too.
+    pub(super) fn known_escrow(&self, budget: &str, account: &Account) -> Result<bool, Refused> {
+        self.escrow(budget, account, false)
+    }
+
+    fn escrow(&self, budget: &str, account: &Account, makes: bool) -> Result<bool, Refused> {
         if self.with(|machine, _| machine.escrows.contains_key(budget))? {
             return Ok(true);
         }
@@ -238,9 +248,29 @@ impl Core {
         if !self.with(|machine, _| machine.roll.admits(budget, account))? {
             return Ok(false);
         }
+        let stored = self.stored_escrow(budget);
+        self.with(|machine, _| {
+            let stored = match stored {
+                Ok(Some(stored)) => Some(stored),
+                Ok(None) if makes => None,
+                // What is not kept takes no room.
+                nothing => {
+                    machine.roll.release(budget);
+                    return nothing.map(|_| false);
+                }
+            };
+            let id = HolderId::of_name(&machine.name);
+            let escrow = Escrow::wake(budget.to_owned(), id, machine.escrow_life, stored);
+            machine.escrows.insert(budget.to_owned(), escrow);
+            Ok(true)
+        })?
+    }
+
+    /// What is stored of an escrow, as far as it can be read.
+    fn stored_escrow(&self, budget: &str) -> Result<Option<StoredEscrow>, Refused> {
         let query = "SELECT body FROM escrows WHERE pool = ?";
         let row = self.database.first(query, vec![budget.into()])?;
-        let stored = row.and_then(|row| {
+        Ok(row.and_then(|row| {
             let body = text(row.first()).ok_or_else(|| wrong_type("body"));
             match body.and_then(read_row::<StoredEscrow>) {
                 Ok(stored) => Some(stored),
@@ -249,13 +279,7 @@ impl Core {
                     None
                 }
             }
-        });
-        self.with(|machine, _| {
-            let id = HolderId::of_name(&machine.name);
-            let escrow = Escrow::wake(budget.to_owned(), id, machine.escrow_life, stored);
-            machine.escrows.insert(budget.to_owned(), escrow);
-            true
-        })
+        }))
     }
 
     /// Drops the escrows of keys that nobody asks for any more, once a minute at most. One that comes back is another

@@ -24,9 +24,9 @@ use weir_shared::federation::escrow::Escrow;
 use weir_shared::federation::pool::Pool;
 use weir_shared::limiting::roll::Roll;
 use weir_shared::limiting::room::Bounds;
+use weir_shared::limiting::settlement::SettleBody;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, OpId};
 use weir_shared::wire::access::SavedAccess;
-use weir_shared::wire::settlement::SettleBody;
 use weir_shared::wire::windows::ClosedBody;
 use worker::{Date, DurableObject, Env, Request, Response, State, durable_object};
 

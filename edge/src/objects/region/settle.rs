@@ -5,11 +5,11 @@ use std::rc::Rc;
 
 use weir_shared::fairness::ask::Party;
 use weir_shared::limiting::owner::Account;
+use weir_shared::limiting::settlement::{PoolChange, SettleBody, SettleReply};
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, PURGE_MS};
 use weir_shared::units::{HolderId, Incarnation, OpId, Sequence};
 use weir_shared::wire::accounting::OTHERS;
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, VERSION, Want};
-use weir_shared::wire::settlement::{PoolChange, SettleBody, SettleReply};
 use weir_shared::wire::stored::{StoredSettlement, read_row};
 
 use super::policy::Loaded;
@@ -45,6 +45,7 @@ impl Core {
                 machine.escrow_life = Incarnation(machine.escrow_life.0 + 1);
                 for change in &call.pools {
                     machine.escrows.remove(&change.pool);
+                    machine.roll.release(&change.pool);
                 }
             })?;
         }
@@ -60,12 +61,12 @@ impl Core {
         self.forget_settlements()?;
         let mut charged = Vec::with_capacity(call.pools.len());
         for change in &call.pools {
-            charged.push(self.charge_debt(change, loaded).await?);
+            charged.push(self.charge_debt(change, &call.account, loaded).await?);
         }
         let mut returned = Vec::with_capacity(call.pools.len());
         // From here on nothing waits: what goes back and that it did become durable together.
         for change in &call.pools {
-            returned.push(self.take_back(change, loaded)?);
+            returned.push(self.take_back(change, &call.account, loaded)?);
         }
         let reply = SettleReply {
             actual: call.actual,
@@ -106,7 +107,13 @@ impl Core {
         )
     }
 
-    fn take_back(self: &Rc<Self>, change: &PoolChange, loaded: &Loaded) -> Result<u64, Refused> {
+    /// Gives back into a pool that is there: one that is not has no window that was charged.
+    fn take_back(
+        self: &Rc<Self>,
+        change: &PoolChange,
+        account: &Account,
+        loaded: &Loaded,
+    ) -> Result<u64, Refused> {
         let tenant = change.tenant.as_deref().unwrap_or_default();
         if change.back == 0 {
             return Ok(0);
@@ -114,7 +121,7 @@ impl Core {
         if loaded.policy.region_owns(&change.pool) {
             return self.refund_own(&change.pool, (change.label, tenant), change.back);
         }
-        if !self.load_escrow(&change.pool, &Account::default())? {
+        if !self.known_escrow(&change.pool, account)? {
             return Ok(0);
         }
         let taken = self.with_escrow(&change.pool, |escrow, now| {
@@ -128,6 +135,7 @@ impl Core {
     async fn charge_debt(
         self: &Rc<Self>,
         change: &PoolChange,
+        account: &Account,
         loaded: &Loaded,
     ) -> Result<u64, Refused> {
         let name = self.with(|machine, _| machine.name.clone())?;
@@ -176,7 +184,7 @@ impl Core {
             ahead: 0,
             denied: 0,
         };
-        Ok(match self.lend(body, &Account::default(), loaded).await? {
+        Ok(match self.lend(body, account, loaded).await? {
             ExchangeAnswer::Reply(reply) => {
                 let units = reply.grants.iter().map(|grant| grant.units).sum();
                 let window = (change.pool.as_str(), reply.window.label);

@@ -9,6 +9,7 @@ use weir_shared::access::stored::{Root, StoredToken};
 use weir_shared::access::token::{Token, TokenKey};
 use weir_shared::audit::Action;
 use weir_shared::audit::draft::Draft;
+use weir_shared::audit::summary::USES;
 use weir_shared::limits::{REFRESH_MS_MAX, TOKEN_USE_MS, TOKENS_MAX};
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::access::{
@@ -232,10 +233,7 @@ impl Registry {
             };
             let action = Action::BootstrapUse.name();
             let draft = Draft::new(author, action, &call.region, Outcome::Done, now);
-            self.record(
-                draft.with_change(Json::Null, json!({ "uses": uses })),
-                vec![],
-            )?;
+            self.record(draft.with_change(Json::Null, json!({ USES: uses })), vec![])?;
         }
         let marks = told.filter(|told| !of_bootstrap(told));
         let marks: Vec<_> = marks

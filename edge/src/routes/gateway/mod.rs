@@ -172,14 +172,14 @@ impl Gate<'_> {
         if asked.check.items.is_empty() {
             return Ok(Passed::default());
         }
-        let address = address.map(address::name);
+        let from = address.map(address::owner);
         let asker = Asker {
             handles: self.handles,
             region: self.region,
             loaded: self.loaded,
             asking: Asking::Route {
                 name: &route.name,
-                address: address.as_deref(),
+                from: from.as_ref(),
                 vouched: is_vouched(route, tenant.as_deref()),
             },
         };

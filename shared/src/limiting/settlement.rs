@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::owner::Account;
 use crate::units::{EpochMs, OpId, WindowLabel};
 
 /// Settles a reservation, once: a second settlement answers the first result.
@@ -19,6 +20,9 @@ pub struct SettleBody {
     pub expires_at: EpochMs,
     /// What to change of each pool.
     pub pools: Vec<PoolChange>,
+    /// On whose account those of keys are kept.
+    #[serde(default, skip_serializing_if = "Account::is_nobody")]
+    pub account: Account,
 }
 
 /// What a settlement changes of one pool; one of the two numbers is 0.
