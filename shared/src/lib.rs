@@ -22,6 +22,7 @@ pub mod limiting;
 pub mod limits;
 pub mod name;
 mod name_hash;
+pub mod node;
 pub mod openapi;
 pub mod overload;
 pub mod paging;

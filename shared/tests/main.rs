@@ -94,6 +94,8 @@ mod metering;
 #[cfg(not(target_arch = "wasm32"))]
 mod model;
 #[cfg(not(target_arch = "wasm32"))]
+mod nodes;
+#[cfg(not(target_arch = "wasm32"))]
 mod outage;
 #[cfg(not(target_arch = "wasm32"))]
 mod overload;

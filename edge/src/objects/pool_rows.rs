@@ -1,7 +1,12 @@
-//! Rows of the table `pools`, as a coordinator and a region with pools of its own keep them.
+//! Roots of pools, as a coordinator and a region with pools of its own keep them: the rows of the table `pools`, and who
+//! carries out what a root says.
+
+use std::collections::VecDeque;
 
 use weir_shared::federation::pool::Pool;
 use weir_shared::federation::stored::StoredPool;
+use weir_shared::node::pool::{Event, PoolNode};
+use weir_shared::node::{Answer, Effect};
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::stored::{Damaged, read_row};
 use weir_shared::wire::windows::{ClosedBody, ClosedReply};
@@ -65,19 +70,51 @@ pub fn wake(
 /// When the database does not answer.
 pub fn closed(
     database: &Database,
-    known: Option<&Pool>,
+    known: Option<&PoolNode<()>>,
     body: &ClosedBody,
     now: EpochMs,
 ) -> Result<ClosedReply, Refused> {
     let over = |pool: &Pool| ClosedReply {
         windows: pool.windows_over(body.from, now),
     };
-    if let Some(pool) = known {
-        return Ok(over(pool));
+    if let Some(node) = known {
+        return Ok(over(node.pool()));
     }
     Ok(match read(database, &body.budget)? {
         Some(PoolRow::Stored(stored)) => over(&Pool::wake(&stored)),
         // Who asks for units will report it.
         _ => ClosedReply::default(),
     })
+}
+
+/// Lets a root take an event, and does what it says until nothing is left to do: its answer, if somebody asked.
+///
+/// # Errors
+/// When what the answer rests on could not be written.
+pub fn run(
+    node: &mut PoolNode<()>,
+    event: Event<()>,
+    now: EpochMs,
+    write: impl Fn(&StoredPool) -> Result<(), Refused>,
+) -> Result<Option<Answer>, Refused> {
+    let mut effects = VecDeque::from(node.step(event, now));
+    let (mut answer, mut failed) = (None, None);
+    while let Some(effect) = effects.pop_front() {
+        match effect {
+            Effect::Persist(row) => {
+                failed = write(&row).err();
+                let written = match failed {
+                    None => Event::Persisted,
+                    Some(_) => Event::NotPersisted,
+                };
+                effects.extend(node.step(written, now));
+            }
+            Effect::Reply((), reply) => answer = Some(reply),
+            // Why not stands in `failed`.
+            Effect::Fail(()) => {}
+            // There is nobody above a root.
+            Effect::Send(_) | Effect::WakeAt(_) => {}
+        }
+    }
+    failed.map_or(Ok(answer), Err)
 }

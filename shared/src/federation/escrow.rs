@@ -15,7 +15,7 @@ use crate::federation::stored::StoredEscrow;
 use crate::limits::CALL_MS_MAX;
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence, WindowLabel};
 use crate::window::Window;
-use crate::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Terms, Want};
+use crate::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Seen, Terms, Want};
 use crate::wire::holdings::RegionBudget;
 
 /// What stands for the requests behind one message while they wait, one a tenant.
@@ -368,6 +368,12 @@ impl Escrow {
     pub fn stored(&mut self, row: StoredEscrow) {
         self.below.watermark_is(row.watermark);
         self.durable = Some(row);
+    }
+
+    /// The coordinator's last reply that is in what is held.
+    #[must_use]
+    pub fn seen(&self) -> Option<Seen> {
+        self.above.seen()
     }
 
     /// What is held of the open window of a budget by that name, and what of it is lent on.

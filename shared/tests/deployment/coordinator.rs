@@ -1,8 +1,12 @@
 //! The coordinator: the pool, and the row that outlives each life.
 
+use std::collections::VecDeque;
+
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
 use weir_shared::federation::stored::StoredPool;
+use weir_shared::node::Effect;
+use weir_shared::node::pool::{Event, PoolNode};
 use weir_shared::wire::exchange::ExchangeBody;
 use weir_shared::wire::stored::read_row;
 
@@ -15,14 +19,14 @@ use super::truth::Wrong;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Coordinator {
     row: Option<String>,
-    pool: Option<Pool>,
-    /// The pool of a life that another has replaced, and that does not know: it can write no more.
-    replaced: Option<Pool>,
+    node: Option<PoolNode<()>>,
+    /// That of a life that another has replaced, and that does not know: it can write no more.
+    replaced: Option<PoolNode<()>>,
 }
 
 impl Coordinator {
     pub(crate) fn pool(&self) -> Option<&Pool> {
-        self.pool.as_ref()
+        self.node.as_ref().map(PoolNode::pool)
     }
 
     /// What is durable.
@@ -36,12 +40,12 @@ impl Coordinator {
 
     /// Another life takes over, and this one goes on beside it.
     pub(crate) fn is_replaced(&mut self) {
-        self.replaced = self.pool.take();
+        self.replaced = self.node.take();
     }
 
     /// What is in memory is lost.
     pub(crate) fn crashes(&mut self) {
-        self.pool = None;
+        self.node = None;
     }
 
     fn wakes(&mut self, around: &mut Around<'_>) -> Pool {
@@ -56,17 +60,22 @@ impl Coordinator {
     }
 
     pub(crate) fn is_asked(&mut self, region: usize, body: &ExchangeBody, around: &mut Around<'_>) {
-        let mut pool = match self.pool.take() {
-            Some(pool) => pool,
-            None => self.wakes(around),
+        let mut node = match self.node.take() {
+            Some(node) => node,
+            None => PoolNode::new(self.wakes(around)),
         };
-        let answer = match Message::try_from(body.clone()) {
-            Ok(message) => pool.exchange(&message, around.now),
-            Err(refusal) => Err(refusal),
+        let writes = |row: &StoredPool, around: &Around<'_>| {
+            let mut row = row.clone();
+            if around.breaks(Broken::AheadNotStored) {
+                row.ahead.clear();
+            }
+            if !around.breaks(Broken::CoordinatorRepliesBeforeWrite) {
+                self.row = Some(serde_json::to_string(&row).expect("a row is always JSON"));
+            }
+            Event::Persisted
         };
-        self.writes(&mut pool, around);
-        self.pool = Some(pool);
-        tell(region, body, answer, around);
+        runs(&mut node, region, body, around, writes);
+        self.node = Some(node);
     }
 
     /// The same of the life that was replaced. When it has to write, the write fails, and it is over.
@@ -76,35 +85,42 @@ impl Coordinator {
         body: &ExchangeBody,
         around: &mut Around<'_>,
     ) {
-        let (Some(mut pool), Ok(message)) = (self.replaced.take(), Message::try_from(body.clone()))
-        else {
+        let Some(mut node) = self.replaced.take() else {
             return;
         };
-        let answer = pool.exchange(&message, around.now);
-        let due = pool.due();
-        if let Some(row) = due
-            .as_ref()
-            .filter(|_| around.breaks(Broken::FailedWriteIgnored))
-        {
-            pool.stored(row);
-        }
-        if due.is_none() || around.breaks(Broken::FailedWriteIgnored) {
-            self.replaced = Some(pool);
-            tell(region, body, answer, around);
-        }
+        let mut is_over = false;
+        runs(&mut node, region, body, around, |_, around| {
+            if around.breaks(Broken::FailedWriteIgnored) {
+                return Event::Persisted;
+            }
+            is_over = true;
+            Event::NotPersisted
+        });
+        self.replaced = (!is_over).then_some(node);
     }
+}
 
-    /// Makes what changed durable, unless a broken rule only believes so.
-    fn writes(&mut self, pool: &mut Pool, around: &Around<'_>) {
-        let Some(mut row) = pool.due() else {
-            return;
-        };
-        pool.stored(&row);
-        if around.breaks(Broken::AheadNotStored) {
-            row.ahead.clear();
-        }
-        if !around.breaks(Broken::CoordinatorRepliesBeforeWrite) {
-            self.row = Some(serde_json::to_string(&row).expect("a row is always JSON"));
+/// Lets a node take a region's message, and does what it says, in its order.
+fn runs(
+    node: &mut PoolNode<()>,
+    region: usize,
+    body: &ExchangeBody,
+    around: &mut Around<'_>,
+    mut writes: impl FnMut(&StoredPool, &Around<'_>) -> Event<()>,
+) {
+    let message = match Message::try_from(body.clone()) {
+        Ok(message) => message,
+        Err(refusal) => return tell(region, body, Err(refusal), around),
+    };
+    let caller = ();
+    let exchange = Event::Exchange { caller, message };
+    let mut effects = VecDeque::from(node.step(exchange, around.now));
+    while let Some(effect) = effects.pop_front() {
+        match effect {
+            Effect::Persist(row) => effects.extend(node.step(writes(&row, around), around.now)),
+            Effect::Reply((), answer) => tell(region, body, answer, around),
+            // The region hears nothing. There is nobody above a root.
+            Effect::Fail(()) | Effect::Send(_) | Effect::WakeAt(_) => {}
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A deployment whose state is the shipped machines, their durable rows and the letters between them, explored step by
+//! A deployment whose state is the shipped nodes and isolates, their durable rows and the letters between them, explored step by
 //! step. An object takes a letter, writes and sends in one step: a crash comes before it or after it.
 
 mod around;

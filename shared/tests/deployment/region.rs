@@ -1,11 +1,14 @@
 //! Regions: messages of isolates that wait for the coordinator, and the row that outlives each life.
 
-use weir_shared::federation::escrow::{Escrow, Tickets};
-use weir_shared::federation::holder::Outlook;
+use std::collections::VecDeque;
+
+use weir_shared::federation::escrow::Escrow;
 use weir_shared::federation::message::Message;
 use weir_shared::federation::stored::StoredEscrow;
+use weir_shared::node::Effect;
+use weir_shared::node::escrow::{EscrowNode, Event};
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Sequence};
-use weir_shared::wire::exchange::{ExchangeBody, Refusal, Seen};
+use weir_shared::wire::exchange::{ExchangeBody, Seen};
 use weir_shared::wire::stored::read_row;
 
 use super::around::Around;
@@ -29,20 +32,9 @@ pub(crate) struct Region {
 #[derive(Debug, Clone)]
 struct Life {
     incarnation: Incarnation,
-    escrow: Escrow,
-    waiting: Vec<Waiter>,
+    node: EscrowNode<(Caller, Sequence)>,
     /// The message to the coordinator that was not answered yet.
     asked: Option<Seen>,
-}
-
-/// A message that waits for the coordinator.
-#[derive(Debug, Clone)]
-struct Waiter {
-    from: Caller,
-    /// The sequence as the isolate sent it.
-    sequence: Sequence,
-    message: Message,
-    tickets: Tickets,
 }
 
 impl Region {
@@ -122,8 +114,7 @@ impl Region {
         let id = HolderId(1 + self.region as u64);
         self.life = Some(Life {
             incarnation,
-            escrow: Escrow::wake("b".to_owned(), id, incarnation, row),
-            waiting: Vec::new(),
+            node: EscrowNode::new(Escrow::wake("b".to_owned(), id, incarnation, row)),
             asked: None,
         });
     }
@@ -131,139 +122,88 @@ impl Region {
     pub(crate) fn is_asked(&mut self, from: Caller, body: &ExchangeBody, around: &mut Around<'_>) {
         self.wakes(around);
         let sequence = body.sequence;
-        match (Message::try_from(body.clone()), self.life.as_mut()) {
-            (Ok(message), Some(life)) => {
-                life.waiting.push(Waiter {
-                    from,
-                    sequence,
+        match Message::try_from(body.clone()) {
+            Ok(message) => {
+                let exchange = Event::Exchange {
+                    caller: (from, sequence),
                     message,
-                    tickets: Tickets::new(),
-                });
-                self.looks(around);
+                    terms: around.terms.clone(),
+                };
+                self.runs(exchange, around);
             }
-            (Err(refusal), _) => tell(from, sequence, Err(refusal), around),
-            (Ok(_), None) => {}
+            Err(refusal) => tell(from, sequence, Err(refusal), around),
         }
     }
 
-    /// Looks at what is held on behalf of every message that waits, oldest first.
-    fn looks(&mut self, around: &mut Around<'_>) {
-        let waiting = self
-            .life
-            .as_mut()
-            .map(|life| std::mem::take(&mut life.waiting));
-        let mut short = false;
-        for mut waiter in waiting.unwrap_or_default() {
-            match self.outlook(&mut waiter, around) {
-                Outlook::Covered | Outlook::Exhausted => self.answers(&waiter, false, around),
-                Outlook::Unknown => self.answers(&waiter, true, around),
-                Outlook::Short => {
-                    short = true;
-                    if let Some(life) = self.life.as_mut() {
-                        life.waiting.push(waiter);
-                    }
-                }
-            }
-        }
-        if short {
-            self.sends(around);
-        }
-    }
-
-    /// What is known of a message; one that has to wait is registered.
-    fn outlook(&mut self, waiter: &mut Waiter, around: &Around<'_>) -> Outlook {
-        let Some(life) = self.life.as_mut() else {
-            return Outlook::Unknown;
-        };
-        let (message, now) = (&waiter.message, around.now);
-        life.escrow.advance(now);
-        let outlook = life.escrow.outlook(message, &waiter.tickets, now);
-        if outlook == Outlook::Short {
-            let tickets = std::mem::take(&mut waiter.tickets);
-            match life.escrow.wait_on(tickets, message, now) {
-                Some(tickets) => waiter.tickets = tickets,
-                None => return Outlook::Unknown,
-            }
-        }
-        outlook
-    }
-
-    fn answers(&mut self, waiter: &Waiter, outage: bool, around: &mut Around<'_>) {
+    /// Lets the node of the life take an event, and does what it says, in its order.
+    fn runs(&mut self, event: Event<(Caller, Sequence)>, around: &mut Around<'_>) {
+        let now = around.now;
         let Some(life) = self.life.as_mut() else {
             return;
         };
-        life.escrow.unwait(&waiter.tickets);
-        let mut answer = life.escrow.exchange(&waiter.message, outage, around.now);
-        if let Ok(reply) = answer.as_mut() {
-            reply.to.sequence = waiter.sequence;
-        }
-        if self.writes(around.breaks(Broken::RegionRepliesBeforeWrite)) {
-            tell(waiter.from, waiter.sequence, answer, around);
+        let mut effects = VecDeque::from(life.node.step(event, now));
+        while let Some(effect) = effects.pop_front() {
+            match effect {
+                Effect::Persist(row) => {
+                    let Some(life) = self.written(&row, around) else {
+                        return;
+                    };
+                    effects.extend(life.node.step(Event::Persisted, now));
+                }
+                Effect::Send(body) => {
+                    if let Some(life) = self.life.as_mut() {
+                        life.asked = Some(name(&body));
+                    }
+                    let (region, body) = (self.region, *body);
+                    around.send(Letter::ToCoordinator { region, body });
+                }
+                Effect::Reply((from, sequence), mut answer) => {
+                    if let Ok(reply) = answer.as_mut() {
+                        reply.to.sequence = sequence;
+                    }
+                    tell(from, sequence, answer, around);
+                }
+                // The isolate hears nothing. No call lasts for longer than the checker lets it.
+                Effect::Fail(_) | Effect::WakeAt(_) => {}
+            }
         }
     }
 
-    /// Makes what changed durable, unless a broken rule only believes so. False when nothing may leave: the write of a
-    /// life that was replaced fails, and ends it.
-    fn writes(&mut self, only_believed: bool) -> bool {
-        let Some(life) = self.life.as_mut() else {
-            return false;
-        };
-        let Some(row) = life.escrow.due() else {
-            return true;
-        };
+    /// Writes the row, unless a broken rule only believes so. The write of a life that was replaced fails, and ends it:
+    /// then there is none.
+    fn written(&mut self, row: &StoredEscrow, around: &Around<'_>) -> Option<&mut Life> {
         if self.replaced_speaks {
             self.life = None;
-            return false;
+            return None;
         }
-        if !only_believed {
-            self.row = Some(serde_json::to_string(&row).expect("a row is always JSON"));
+        let before = self.stored();
+        let lends = before.is_some_and(|old| (old.label, old.held) == (row.label, row.held));
+        if !(lends && around.breaks(Broken::RegionRepliesBeforeWrite)) {
+            self.row = Some(serde_json::to_string(row).expect("a row is always JSON"));
         }
-        life.escrow.stored(row);
-        true
+        self.life.as_mut()
     }
 
     pub(crate) fn wants_contact(&self, now: EpochMs) -> bool {
-        let Some(life) = self.life.as_ref() else {
-            return false;
-        };
-        let mut escrow = life.escrow.clone();
-        escrow.advance(now);
-        escrow.wants_contact(now)
+        let life = self.life.as_ref();
+        life.is_some_and(|life| life.node.clone().wants_contact(now))
     }
 
-    /// Makes or repeats the message, writes, and sends it.
-    pub(crate) fn sends(&mut self, around: &mut Around<'_>) {
-        let Some(life) = self.life.as_mut() else {
-            return;
-        };
-        let Some(body) = life.escrow.begin(around.terms.clone(), around.now) else {
-            return;
-        };
-        life.asked = Some(name(&body));
-        if self.writes(false) {
-            let region = self.region;
-            around.send(Letter::ToCoordinator { region, body });
-        }
+    /// Tells the coordinator what there is to tell.
+    pub(crate) fn tends(&mut self, around: &mut Around<'_>) {
+        let terms = around.terms.clone();
+        self.runs(Event::Tend { terms }, around);
     }
 
-    /// The call to the coordinator is given up: what waits is answered from what is held.
+    /// The call to the coordinator is given up.
     pub(crate) fn gives_up(&mut self, around: &mut Around<'_>) {
-        let Some(life) = self.life.as_mut() else {
-            return;
-        };
-        if let Some(asked) = life.asked {
-            life.escrow.fail(asked.sequence);
-            self.answers_all(around);
-        }
-    }
-
-    fn answers_all(&mut self, around: &mut Around<'_>) {
-        let waiting = self
-            .life
-            .as_mut()
-            .map(|life| std::mem::take(&mut life.waiting));
-        for waiter in waiting.unwrap_or_default() {
-            self.answers(&waiter, true, around);
+        let asked = self.life.as_ref().and_then(|life| life.asked);
+        if let Some(asked) = asked {
+            let answered = Event::Answered {
+                sequence: asked.sequence,
+                answer: None,
+            };
+            self.runs(answered, around);
         }
     }
 
@@ -271,28 +211,24 @@ impl Region {
         let Some(life) = self.life.as_mut() else {
             return;
         };
-        match answer {
-            Ok(reply) => {
-                let expected = life.asked == Some(reply.to);
-                let credited = life.escrow.finish(reply, around.now);
-                around
-                    .truth
-                    .require(credited == expected, Wrong::WronglyCredited);
-                if credited {
-                    life.asked = None;
-                }
-                if self.writes(false) {
-                    self.looks(around);
-                }
-            }
-            Err(refusal) => {
-                life.escrow.refused(sequence, refusal);
+        let before = life.node.escrow().seen();
+        let expected = match answer {
+            Ok(reply) => life.asked.take_if(|asked| *asked == reply.to).is_some(),
+            Err(_) => {
                 life.asked.take_if(|asked| asked.sequence == sequence);
-                match refusal {
-                    Refusal::Stale { .. } => self.looks(around),
-                    _ => self.answers_all(around),
-                }
+                false
             }
+        };
+        let told = Event::Answered {
+            sequence,
+            answer: Some(answer.clone()),
+        };
+        self.runs(told, around);
+        if let Some(life) = self.life.as_ref() {
+            let credited = life.node.escrow().seen() != before;
+            around
+                .truth
+                .require(credited == expected, Wrong::WronglyCredited);
         }
     }
 }

@@ -156,7 +156,7 @@ impl World {
             Step::Request { isolate } => self.isolate(setup, isolate, Isolate::is_asked),
             Step::IsolateContact { isolate } => self.isolate(setup, isolate, Isolate::sends),
             Step::IsolateGivesUp { isolate } => self.isolate(setup, isolate, Isolate::gives_up),
-            Step::RegionContact { region } => self.region(setup, region, Region::sends),
+            Step::RegionContact { region } => self.region(setup, region, Region::tends),
             Step::RegionGivesUp { region } => self.region(setup, region, Region::gives_up),
             Step::Arrive {
                 letter,

@@ -93,7 +93,10 @@ impl World {
         });
         // After a row that could not be read nothing is lent for as long as what it said may be used.
         let whole = whole.filter(|(_, window)| window.watermark != u64::MAX);
-        if let Some((&label, window)) = whole.max_by_key(|(_, window)| window.begins_at_ms) {
+        let last = whole.max_by_key(|(_, window)| window.begins_at_ms);
+        // What lives that are gone were lent ahead under a higher limit is lent to nobody under a lower one.
+        let last = last.filter(|(_, window)| window.watermark <= terms.limit);
+        if let Some((&label, window)) = last {
             let part = if self.setup.tenants.is_empty() { 2 } else { 4 };
             let (admitted, least) = (window.admitted + window.refundable, window.limit / part);
             self.truth

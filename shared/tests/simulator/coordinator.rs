@@ -1,9 +1,13 @@
 //! The coordinator: the pool, and the row that outlives each life.
 
+use std::collections::VecDeque;
+
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
 use weir_shared::federation::stored::StoredPool;
-use weir_shared::units::{EpochMs, WindowLabel};
+use weir_shared::node::Effect;
+use weir_shared::node::pool::{Event as PoolEvent, PoolNode};
+use weir_shared::units::{EpochMs, Sequence, WindowLabel};
 use weir_shared::window::Window;
 use weir_shared::wire::exchange::{ExchangeBody, Terms};
 use weir_shared::wire::stored::read_row;
@@ -34,6 +38,9 @@ impl Coordinator {
     }
 }
 
+/// Who is answered: a life of a region, and the number under which it sent its message.
+type Caller = (usize, Sequence);
+
 /// One life of the coordinator.
 #[derive(Debug, Clone)]
 pub(crate) struct CoordinatorLife {
@@ -41,9 +48,15 @@ pub(crate) struct CoordinatorLife {
     pub(crate) superseded: bool,
     pub(crate) clock: Clock,
     /// `None` after it was dropped.
-    pool: Option<Pool>,
+    node: Option<PoolNode<Caller>>,
     /// The newest terms that the pool has heard of.
     terms: Terms,
+}
+
+impl CoordinatorLife {
+    fn pool(&self) -> Option<&Pool> {
+        self.node.as_ref().map(PoolNode::pool)
+    }
 }
 
 impl World {
@@ -75,12 +88,12 @@ impl World {
                 Err(_) => (self.pool_of_damaged(&text, terms.clone(), now), terms),
             },
         };
-        let pool = Some(pool);
+        let node = Some(PoolNode::new(pool));
         self.coordinator_lives.push(CoordinatorLife {
             alive: true,
             superseded: false,
             clock,
-            pool,
+            node,
             terms,
         });
         let life = self.coordinator_lives.len() - 1;
@@ -102,14 +115,14 @@ impl World {
     }
 
     /// The pool of a life, opened again if it was dropped.
-    fn pool(&mut self, life: usize, terms: &Terms, now: EpochMs) -> &mut Pool {
-        if self.coordinator_lives[life].pool.is_none() {
+    fn pool_node(&mut self, life: usize, terms: &Terms, now: EpochMs) -> &mut PoolNode<Caller> {
+        if self.coordinator_lives[life].node.is_none() {
             let pool = self.pool_opened(terms.clone(), now);
-            self.coordinator_lives[life].pool = Some(pool);
+            self.coordinator_lives[life].node = Some(PoolNode::new(pool));
             self.coordinator_lives[life].terms = terms.clone();
         }
-        let pool = self.coordinator_lives[life].pool.as_mut();
-        pool.expect("it was made above")
+        let node = self.coordinator_lives[life].node.as_mut();
+        node.expect("it was made above")
     }
 
     /// Drops the pool if it is idle: its row is gone in the same write that raises the floor.
@@ -118,7 +131,7 @@ impl World {
             return;
         };
         let now = self.coordinator_now(life);
-        let Some(pool) = self.coordinator_lives[life].pool.as_ref() else {
+        let Some(pool) = self.coordinator_lives[life].pool() else {
             return;
         };
         let early = self.setup.broken == Some(Broken::HistoryDropped);
@@ -126,7 +139,7 @@ impl World {
         if idle && self.random.chance(500) {
             self.coordinator.floor = self.coordinator.floor.max(pool.floor());
             self.coordinator.row = None;
-            self.coordinator_lives[life].pool = None;
+            self.coordinator_lives[life].node = None;
             self.truth.pool_gone();
             self.truth.pools_dropped += 1;
         }
@@ -184,30 +197,77 @@ impl World {
         }
     }
 
-    /// Makes what changed durable. False when nothing may leave.
-    fn coordinator_persists(&mut self, life: usize) -> bool {
-        let due = self.coordinator_lives[life].pool.as_ref();
-        let Some(mut row) = due.and_then(Pool::due) else {
-            return !self.halts(|world| world.coordinator_dies(life));
-        };
-        if self.is_broken(Broken::CoordinatorRepliesBeforeWrite) {
-            self.pool_stored(life, &row);
-            return true;
+    /// Lets the node of a life take an event, and does what it says, in its order.
+    fn coordinator_runs(&mut self, life: usize, event: PoolEvent<Caller>) {
+        let now = self.coordinator_now(life);
+        let mut effects = self.coordinator_steps_on(life, event, now);
+        self.window_seen(life, now);
+        while let Some(effect) = effects.pop_front() {
+            // What happens to a life may happen between any two things that it does.
+            if self.halts(|world| world.coordinator_dies(life)) {
+                return;
+            }
+            match effect {
+                Effect::Persist(row) => {
+                    let Some(ended) = self.coordinator_writes(life, row) else {
+                        return;
+                    };
+                    effects.extend(self.coordinator_steps_on(life, ended, now));
+                }
+                Effect::Reply((region, sequence), answer) => {
+                    if !self.coordinator_lives[life].superseded {
+                        let terms = self.coordinator_lives[life].terms.clone();
+                        self.truth.answered_by(&terms);
+                    }
+                    self.answer_region(region, sequence, answer);
+                }
+                // The region hears nothing, and its call ends by itself. There is nobody above a root.
+                Effect::Fail(_) | Effect::Send(_) | Effect::WakeAt(_) => {}
+            }
         }
-        if self.halts(|world| world.coordinator_dies(life)) {
-            return false;
+    }
+
+    /// The window that a life which may write has open.
+    fn window_seen(&mut self, life: usize, now: EpochMs) {
+        let coordinator = &self.coordinator_lives[life];
+        let (Some(pool), false) = (coordinator.pool(), coordinator.superseded) else {
+            return;
+        };
+        let (window, limit) = (pool.window(), coordinator.terms.limit);
+        let ends_at_ms = self.now_ms + window.remaining_ms(now);
+        self.truth
+            .opened(window.label, self.now_ms, ends_at_ms, limit);
+    }
+
+    fn coordinator_steps_on(
+        &mut self,
+        life: usize,
+        event: PoolEvent<Caller>,
+        now: EpochMs,
+    ) -> VecDeque<Effect<Caller, StoredPool>> {
+        let node = self.coordinator_lives[life].node.as_mut();
+        node.map_or_else(VecDeque::new, |node| node.step(event, now).into())
+    }
+
+    /// Writes the row of a life and says how that ended; `None` when the life did not survive it.
+    fn coordinator_writes(
+        &mut self,
+        life: usize,
+        mut row: StoredPool,
+    ) -> Option<PoolEvent<Caller>> {
+        if self.is_broken(Broken::CoordinatorRepliesBeforeWrite) {
+            return Some(PoolEvent::Persisted);
         }
         if self.coordinator_lives[life].superseded {
-            if self.is_broken(Broken::FailedWriteIgnored) {
-                self.pool_stored(life, &row);
-                return true;
-            }
-            return false;
+            return Some(if self.is_broken(Broken::FailedWriteIgnored) {
+                PoolEvent::Persisted
+            } else {
+                PoolEvent::NotPersisted
+            });
         }
         if self.is_broken(Broken::WatermarkOneShort) {
             row.watermark = row.watermark.saturating_sub(1);
         }
-        let whole = row.clone();
         if self.is_broken(Broken::AheadNotWritten) {
             row.ahead.clear();
         }
@@ -226,9 +286,8 @@ impl World {
         }
         self.truth.writes_coordinator += 1;
         self.last_label = row.label;
-        let unmarked = self.setup.broken == Some(Broken::AheadNotWritten);
-        self.pool_stored(life, if unmarked { &whole } else { &row });
-        !self.halts(|world| world.coordinator_dies(life))
+        let dies = self.halts(|world| world.coordinator_dies(life));
+        (!dies).then_some(PoolEvent::Persisted)
     }
 
     /// When the windows begin and end of which units are lent ahead.
@@ -242,60 +301,35 @@ impl World {
         }
     }
 
-    fn pool_stored(&mut self, life: usize, row: &StoredPool) {
-        if let Some(pool) = self.coordinator_lives[life].pool.as_mut() {
-            pool.stored(row);
-        }
-    }
-
     pub(crate) fn at_coordinator(&mut self, from: usize, body: ExchangeBody) {
         let sequence = body.sequence;
         let life = self.coordinator_reached(body.terms.clone());
-        if self.coordinator_lives[life].pool.is_none() {
+        if self.coordinator_lives[life].node.is_none() {
             self.clock_steps_back_to_labels(self.coordinator.opened_at);
         }
         let now = self.coordinator_now(life);
         let heard = body.terms.clone();
         let mut body = body;
-        let label = self.coordinator_lives[life].pool.as_ref();
+        let label = self.coordinator_lives[life].pool();
         let label = label.map(|pool| pool.window().label);
         self.bent_message(label.unwrap_or_default(), &mut body);
         let message = match Message::try_from(body) {
             Ok(message) => message,
             Err(refusal) => return self.answer_region(from, sequence, Err(refusal)),
         };
-        self.pool(life, &message.terms, now);
+        self.pool_node(life, &message.terms, now);
         self.label_again(life, now);
         self.bend_pool(life, now);
         self.forget_history(life, now);
-        let pool = self.pool(life, &message.terms, now);
-        let answer = pool.exchange(&message, now);
-        let window = pool.window();
         let coordinator = &mut self.coordinator_lives[life];
         if heard.revision > coordinator.terms.revision {
             coordinator.terms = heard;
         }
-        let terms = coordinator.terms.clone();
-        if !coordinator.superseded {
-            let ends_at_ms = self.now_ms + window.remaining_ms(now);
-            self.truth
-                .opened(window.label, self.now_ms, ends_at_ms, terms.limit);
-        }
-        if !self.coordinator_persists(life) {
-            return;
-        }
-        if !self.coordinator_lives[life].superseded {
-            self.truth.answered_by(&terms);
-        }
-        self.answer_region(from, sequence, answer);
+        let caller = (from, sequence);
+        self.coordinator_runs(life, PoolEvent::Exchange { caller, message });
     }
 
-    fn answer_region(
-        &mut self,
-        life: usize,
-        sequence: weir_shared::units::Sequence,
-        answer: Answer,
-    ) {
+    fn answer_region(&mut self, life: usize, sequence: Sequence, answer: Answer) {
         self.send(Event::FromCoordinator {
             life,
             sequence,
@@ -306,7 +340,7 @@ impl World {
     /// Under the rule that uses a label twice: a window that is over begins again under its own name.
     fn label_again(&mut self, life: usize, now: EpochMs) {
         let coordinator = &mut self.coordinator_lives[life];
-        let Some(window) = coordinator.pool.as_ref().map(Pool::window) else {
+        let Some(window) = coordinator.pool().map(Pool::window) else {
             return;
         };
         if self.setup.broken == Some(Broken::LabelUsedTwice) && now >= window.ends_at {
@@ -315,7 +349,7 @@ impl World {
                 ..window
             };
             let again = StoredPool::new(again, coordinator.terms.clone(), 0);
-            coordinator.pool = Some(Pool::wake(&again));
+            coordinator.node = Some(PoolNode::new(Pool::wake(&again)));
         }
     }
 
@@ -328,20 +362,20 @@ impl World {
         let over = now >= row.ends_at;
         let begun = u64::from(over) + now.since(row.ends_at) / row.window_ms;
         if let Some(bent) = self.bent_pool(&row, begun) {
-            self.coordinator_lives[life].pool = Some(Pool::wake(&bent));
+            self.coordinator_lives[life].node = Some(PoolNode::new(Pool::wake(&bent)));
         }
     }
 
     /// Under the rule that forgets history: a part that is over counts as empty.
     fn forget_history(&mut self, life: usize, now: EpochMs) {
         let coordinator = &mut self.coordinator_lives[life];
-        let Some(window) = coordinator.pool.as_ref().map(Pool::window) else {
+        let Some(window) = coordinator.pool().map(Pool::window) else {
             return;
         };
         if self.setup.broken == Some(Broken::HistoryForgotten) && window.held(now).is_none() {
             let row = StoredPool::new(window, coordinator.terms.clone(), 0);
             let history = vec![0; self.setup.parts() as usize];
-            coordinator.pool = Some(Pool::wake(&row.with_history(history)));
+            coordinator.node = Some(PoolNode::new(Pool::wake(&row.with_history(history))));
         }
     }
 }

@@ -71,7 +71,9 @@ impl World {
 
     /// Whether a part halts at this very point, after `dies` was done to it.
     pub(crate) fn halts(&mut self, dies: impl FnOnce(&mut Self)) -> bool {
-        let halts = !self.healed && self.random.chance(self.setup.faults.halts);
+        let halts = !self.healed
+            && self.setup.faults.halts > 0
+            && self.random.chance(self.setup.faults.halts);
         if halts {
             dies(self);
         }

@@ -1,11 +1,12 @@
-//! A seeded simulator of a deployment: the shipped machines, with everything between them that can go wrong.
+//! A seeded simulator of a deployment: the shipped nodes and isolates, with everything between them that can go wrong.
 //!
 //! | file | what it is |
 //! | --- | --- |
 //! | `setup` | what a run is made of |
 //! | `network`, `clock` | events in true time, clocks that differ |
 //! | `tenants` | who shares the pool, and with what claim |
-//! | `isolate`, `region`, `coordinator` | the parts around the machines: wait, write, then send |
+//! | `region`, `coordinator` | who carries out what nodes say: rows, letters, lives |
+//! | `isolate` | the part around a holder: waits, asks, spends |
 //! | `books` | what an isolate should hold |
 //! | `demand`, `faults` | who asks for what, and what goes wrong |
 //! | `measured`, `shapes` | runs without faults, what they come to, and what they use |
@@ -247,6 +248,7 @@ impl World {
                 answer,
             } => self.answered_above(life, sequence, answer),
             Event::RegionCallExpired { life, sequence } => self.region_call_expired(life, sequence),
+            Event::RegionWoke { life } => self.region_woke(life),
             Event::IsolateTimer { place } => {
                 self.isolate_timer(place);
                 self.later(TIMER_MS, Event::IsolateTimer { place });

@@ -41,6 +41,8 @@ pub(crate) enum Event {
     },
     /// A region's call has passed its deadline.
     RegionCallExpired { life: usize, sequence: Sequence },
+    /// The instant has come that a region's node named.
+    RegionWoke { life: usize },
     /// The timer of an isolate's place.
     IsolateTimer { place: usize },
     /// The timer of a region.

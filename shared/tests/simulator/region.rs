@@ -1,14 +1,15 @@
 //! Regions: messages of isolates that wait for the coordinator, and the row that outlives each life.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use weir_shared::federation::escrow::{Escrow, Tickets};
-use weir_shared::federation::holder::Outlook;
+use weir_shared::federation::escrow::Escrow;
 use weir_shared::federation::message::Message;
 use weir_shared::federation::stored::StoredEscrow;
 use weir_shared::limits::COORDINATOR_CALL_MS_MAX;
+use weir_shared::node::escrow::{EscrowNode, Event as EscrowEvent};
+use weir_shared::node::{Effect, Spent};
 use weir_shared::units::{HolderId, Incarnation, Sequence};
-use weir_shared::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Seen};
+use weir_shared::wire::exchange::{ExchangeBody, Seen};
 use weir_shared::wire::stored::read_row;
 
 use super::World;
@@ -42,27 +43,22 @@ pub(crate) struct RegionLife {
     pub(crate) superseded: bool,
     pub(crate) clock: Clock,
     /// `None` after it was dropped.
-    escrow: Option<Escrow>,
+    node: Option<EscrowNode<Caller>>,
     incarnation: u64,
     /// Escrows that this life has made.
     made: u64,
     /// The row that this life last wrote, or woke with.
     written: Option<StoredEscrow>,
-    waiting: Vec<Waiting>,
     /// The message to the coordinator that was not answered yet.
     asked: Option<Seen>,
+    /// What isolates said that they had, for the rule that lends it once more.
+    lent_again: BTreeMap<Caller, Vec<u64>>,
     /// Arrivals of each isolate's messages, for the rule that answers each as a new one.
     arrivals: BTreeMap<u64, u64>,
 }
 
-#[derive(Debug, Clone)]
-struct Waiting {
-    from: usize,
-    /// The sequence as the isolate sent it.
-    sequence: Sequence,
-    message: Message,
-    tickets: Tickets,
-}
+/// Who is answered: the isolate, and the number under which it sent its message.
+type Caller = (usize, Sequence);
 
 impl Region {
     pub(crate) fn new(offset_ms: i64) -> Self {
@@ -116,17 +112,18 @@ impl World {
         let id = HolderId(1 + region as u64);
         let written = row.clone();
         let escrow = Escrow::wake(self.pool_name(), id, Incarnation(incarnation), row);
+        let node = Some(EscrowNode::new(escrow));
         self.lives.push(RegionLife {
             region,
             alive: true,
             superseded: false,
             clock,
-            escrow: Some(escrow),
+            node,
             incarnation,
             made: 0,
             written,
-            waiting: Vec::new(),
             asked: None,
+            lent_again: BTreeMap::new(),
             arrivals: BTreeMap::new(),
         });
         let life = self.lives.len() - 1;
@@ -134,17 +131,17 @@ impl World {
         life
     }
 
-    /// The escrow of a life, made anew if it was dropped.
-    fn escrow(&mut self, life: usize) -> &mut Escrow {
+    /// The node of a life, made anew if it was dropped.
+    fn escrow_node(&mut self, life: usize) -> &mut EscrowNode<Caller> {
         let (name, kept) = (self.pool_name(), self.is_broken(Broken::IncarnationKept));
         let lives = &mut self.lives[life];
         let id = HolderId(1 + lives.region as u64);
-        if lives.escrow.is_none() {
+        if lives.node.is_none() {
             lives.made += u64::from(!kept);
         }
         let incarnation = Incarnation(lives.incarnation + lives.made);
-        let make = || Escrow::wake(name, id, incarnation, None);
-        lives.escrow.get_or_insert_with(make)
+        let make = || EscrowNode::new(Escrow::wake(name, id, incarnation, None));
+        lives.node.get_or_insert_with(make)
     }
 
     /// Drops the escrow of a region if it is idle, with its row.
@@ -153,16 +150,16 @@ impl World {
             return;
         };
         let now = self.region_now(life);
-        let idle = self.lives[life].escrow.as_ref();
-        let idle = idle.is_some_and(|escrow| escrow.idle(now));
-        if !idle || !self.lives[life].waiting.is_empty() || !self.random.chance(500) {
+        let node = self.lives[life].node.as_ref();
+        let idle = node.is_some_and(|node| node.is_quiet() && node.escrow().idle(now));
+        if !idle || !self.random.chance(500) {
             return;
         }
         let row = self.regions[region].row.take();
         if let Some(row) = row.and_then(|text| read_row::<StoredEscrow>(&text).ok()) {
             self.truth.escrow_gone(region, &row);
         }
-        self.lives[life].escrow = None;
+        self.lives[life].node = None;
         self.lives[life].asked = None;
         self.truth.escrows_dropped += 1;
     }
@@ -185,18 +182,25 @@ impl World {
         }
         let written = self.lives[life].written.clone();
         let name = self.tenant_name(back.tenant);
-        let escrow = self.escrow(life);
         let label = match &written {
             Some(row) if later => row.label,
             _ => back.label,
         };
-        let taken = escrow.refund(label, &name, back.units, now);
-        if let Some(row) = written.filter(|row| counted && row.label == label) {
-            escrow.stored(row);
-        }
-        self.truth.refunds += u64::from(taken > 0);
-        if self.region_persists(life, false) {
-            self.region_looks(life);
+        let spent = Spent {
+            label,
+            tenant: &name,
+            units: back.units,
+        };
+        let refund = self.escrow_node(life).refund(spent, now);
+        let refund = refund.expect("no write is under way between two events");
+        self.truth.refunds += u64::from(refund.units > 0);
+        let Some(row) = refund.row else {
+            return;
+        };
+        if counted && written.is_some_and(|row| row.label == label) {
+            self.region_runs(life, EscrowEvent::Persisted);
+        } else if let Some(ended) = self.region_writes(life, row) {
+            self.region_runs(life, ended);
         }
     }
 
@@ -227,29 +231,56 @@ impl World {
         self.regions[region].row = Some(damaged);
     }
 
-    /// Makes what changed durable. False when the life did not survive it or may not write: nothing may leave then.
-    fn region_persists(&mut self, life: usize, skip: bool) -> bool {
-        let Some(mut row) = self.escrow(life).due() else {
-            return !self.halts(|world| world.region_dies(life));
-        };
-        if skip {
-            self.escrow(life).stored(row);
-            return true;
+    /// Lets the node of a life take an event, and does what it says, in its order.
+    fn region_runs(&mut self, life: usize, event: EscrowEvent<Caller>) {
+        let now = self.region_now(life);
+        let mut effects = VecDeque::from(self.escrow_node(life).step(event, now));
+        while let Some(effect) = effects.pop_front() {
+            // What happens to a life may happen between any two things that it does.
+            if self.halts(|world| world.region_dies(life)) {
+                return;
+            }
+            match effect {
+                Effect::Persist(row) => {
+                    let Some(ended) = self.region_writes(life, row) else {
+                        return;
+                    };
+                    effects.extend(self.escrow_node(life).step(ended, now));
+                }
+                Effect::Send(body) => self.region_sends(life, *body),
+                Effect::Reply(caller, answer) => self.region_answers(life, caller, answer),
+                // The isolate hears nothing, and its call ends by itself.
+                Effect::Fail(_) => {}
+                Effect::WakeAt(at) => {
+                    let woke = Event::RegionWoke { life };
+                    self.queue.push(self.now_ms + at.since(now), woke);
+                }
+            }
         }
-        if self.halts(|world| world.region_dies(life)) {
-            return false;
+    }
+
+    /// Writes the row of a life and says how that ended; `None` when the life did not survive it.
+    fn region_writes(&mut self, life: usize, mut row: StoredEscrow) -> Option<EscrowEvent<Caller>> {
+        let old = self.lives[life].written.as_ref();
+        let old = old.filter(|old| old.label == row.label);
+        let skips = old.is_some_and(|old| match self.setup.broken {
+            Some(Broken::RegionRepliesBeforeWrite) => row.held == old.held,
+            Some(Broken::ReturnSentBeforeWrite) => row.held < old.held,
+            _ => false,
+        });
+        if skips && !self.healed {
+            return Some(EscrowEvent::Persisted);
         }
         if self.lives[life].superseded {
-            if self.is_broken(Broken::FailedWriteIgnored) {
-                self.escrow(life).stored(row);
-                return true;
-            }
-            return false;
+            return Some(if self.is_broken(Broken::FailedWriteIgnored) {
+                EscrowEvent::Persisted
+            } else {
+                EscrowEvent::NotPersisted
+            });
         }
         if self.is_broken(Broken::WatermarkOneShort) {
             row.watermark = row.watermark.saturating_sub(1);
         }
-        let whole = row.clone();
         if self.is_broken(Broken::AheadLentOnNotWritten) {
             row.ahead.iter_mut().for_each(|ahead| ahead.lent = 0);
         }
@@ -261,10 +292,9 @@ impl World {
         }
         self.truth.escrow_stored(region, &row);
         self.truth.writes_region += 1;
-        self.lives[life].written = Some(row.clone());
-        let unmarked = self.setup.broken == Some(Broken::AheadLentOnNotWritten);
-        self.escrow(life).stored(if unmarked { whole } else { row });
-        !self.halts(|world| world.region_dies(life))
+        self.lives[life].written = Some(row);
+        let dies = self.halts(|world| world.region_dies(life));
+        (!dies).then_some(EscrowEvent::Persisted)
     }
 
     pub(crate) fn at_region(&mut self, region: usize, from: usize, body: ExchangeBody) {
@@ -275,67 +305,30 @@ impl World {
         self.bent_message(label.unwrap_or_default(), &mut body);
         match Message::try_from(body) {
             Ok(message) => {
-                self.lives[life].waiting.push(Waiting {
-                    from,
-                    sequence,
+                if self.is_broken(Broken::HeldLentAgain) {
+                    let held = message.wants.iter().map(|want| want.held).collect();
+                    self.lives[life].lent_again.insert((from, sequence), held);
+                }
+                let exchange = EscrowEvent::Exchange {
+                    caller: (from, sequence),
                     message,
-                    tickets: Tickets::new(),
-                });
-                self.region_looks(life);
+                    terms: self.terms_at(region).clone(),
+                };
+                self.region_runs(life, exchange);
             }
             Err(refusal) => self.answer_isolate(from, sequence, Err(refusal)),
         }
     }
 
-    /// Looks at the region's balance on behalf of every message that waits.
-    fn region_looks(&mut self, life: usize) {
-        let now = self.region_now(life);
-        let waiting = std::mem::take(&mut self.lives[life].waiting);
-        let mut short = false;
-        for mut waiter in waiting {
-            if !self.lives[life].alive {
-                return;
-            }
-            let escrow = self.escrow(life);
-            escrow.advance(now);
-            let outage = match escrow.outlook(&waiter.message, &waiter.tickets, now) {
-                Outlook::Covered | Outlook::Exhausted => false,
-                Outlook::Unknown => true,
-                Outlook::Short => {
-                    let held = std::mem::take(&mut waiter.tickets);
-                    if let Some(tickets) = escrow.wait_on(held, &waiter.message, now) {
-                        waiter.tickets = tickets;
-                        short = true;
-                        self.lives[life].waiting.push(waiter);
-                        continue;
-                    }
-                    true
-                }
-            };
-            self.region_answers(life, waiter, outage);
-        }
-        let now = self.region_now(life);
-        if short || self.escrow(life).wants_contact(now) {
-            self.region_sends(life);
-        }
-    }
-
-    fn region_answers(&mut self, life: usize, waiter: Waiting, outage: bool) {
-        let now = self.region_now(life);
-        let escrow = self.escrow(life);
-        escrow.unwait(&waiter.tickets);
-        let mut answer = escrow.exchange(&waiter.message, outage, now);
-        let again = self.is_broken(Broken::HeldLentAgain);
+    fn region_answers(&mut self, life: usize, (from, sequence): Caller, mut answer: Answer) {
+        let again = self.lives[life].lent_again.remove(&(from, sequence));
         if let Ok(reply) = answer.as_mut() {
-            for (grant, want) in reply.grants.iter_mut().zip(&waiter.message.wants) {
-                grant.units += if again { want.held } else { 0 };
+            for (grant, held) in reply.grants.iter_mut().zip(again.unwrap_or_default()) {
+                grant.units += held;
             }
-            reply.to.sequence = waiter.sequence;
+            reply.to.sequence = sequence;
         }
-        let skip = self.is_broken(Broken::RegionRepliesBeforeWrite);
-        if self.region_persists(life, skip) {
-            self.answer_isolate(waiter.from, waiter.sequence, answer);
-        }
+        self.answer_isolate(from, sequence, answer);
     }
 
     fn answer_isolate(&mut self, isolate: usize, sequence: Sequence, answer: Answer) {
@@ -346,16 +339,8 @@ impl World {
         });
     }
 
-    /// Makes or repeats the region's message, writes, and sends it.
-    fn region_sends(&mut self, life: usize) {
-        if !self.lives[life].alive {
-            return;
-        }
-        let now = self.region_now(life);
-        let terms = self.terms_at(self.lives[life].region).clone();
-        let Some(mut body) = self.escrow(life).begin(terms, now) else {
-            return;
-        };
+    /// Sends the region's message.
+    fn region_sends(&mut self, life: usize, mut body: ExchangeBody) {
         self.truth.calls_coordinator += 1;
         if self.setup.without_ahead {
             body.ahead = 0;
@@ -370,84 +355,66 @@ impl World {
         };
         self.queue
             .push(self.now_ms + COORDINATOR_CALL_MS_MAX, expired);
-        let skip = self.is_broken(Broken::ReturnSentBeforeWrite);
-        if self.region_persists(life, skip) {
-            self.send(Event::AtCoordinator { from: life, body });
-        }
+        self.send(Event::AtCoordinator { from: life, body });
     }
 
     pub(crate) fn region_timer(&mut self, region: usize) {
-        let all = 0..self.lives.len();
-        for life in all
-            .filter(|&life| self.lives[life].region == region)
-            .collect::<Vec<_>>()
-        {
-            if !self.lives[life].alive {
+        for life in 0..self.lives.len() {
+            if self.lives[life].region != region || !self.lives[life].alive {
                 continue;
             }
             let now = self.region_now(life);
-            let escrow = self.lives[life].escrow.as_mut();
-            let wants = escrow.is_some_and(|escrow| {
-                escrow.advance(now);
-                escrow.wants_contact(now)
-            });
-            if wants {
-                self.region_sends(life);
+            let node = self.lives[life].node.as_mut();
+            if node.is_some_and(|node| node.wants_contact(now)) {
+                let terms = self.terms_at(region).clone();
+                self.region_runs(life, EscrowEvent::Tend { terms });
             }
         }
     }
 
-    /// The coordinator did not answer in time: what waits is answered from what is held.
+    pub(crate) fn region_woke(&mut self, life: usize) {
+        let region = &self.lives[life];
+        if region.alive && region.node.is_some() {
+            self.region_runs(life, EscrowEvent::Woke);
+        }
+    }
+
+    /// The coordinator did not answer in time.
     pub(crate) fn region_call_expired(&mut self, life: usize, sequence: Sequence) {
         let region = &self.lives[life];
         if !region.alive || region.asked.is_none_or(|asked| asked.sequence != sequence) {
             return;
         }
-        self.escrow(life).fail(sequence);
-        self.region_gives_up(life);
-    }
-
-    fn region_gives_up(&mut self, life: usize) {
-        for waiter in std::mem::take(&mut self.lives[life].waiting) {
-            if self.lives[life].alive {
-                self.region_answers(life, waiter, true);
-            }
-        }
+        let answer = None;
+        self.region_runs(life, EscrowEvent::Answered { sequence, answer });
     }
 
     pub(crate) fn answered_above(&mut self, life: usize, sequence: Sequence, answer: Answer) {
         if !self.lives[life].alive {
             return;
         }
-        match answer {
-            Ok(reply) => {
-                let reply = self.bent_above(life, reply);
-                self.region_credits(life, &reply);
-                if self.region_persists(life, false) {
-                    self.region_looks(life);
-                }
-            }
-            Err(refusal) => {
-                self.escrow(life).refused(sequence, &refusal);
-                let region = &mut self.lives[life];
-                let asked = region.asked.take_if(|asked| asked.sequence == sequence);
-                match refusal {
-                    Refusal::Stale { .. } => self.region_looks(life),
-                    _ if asked.is_some() => self.region_gives_up(life),
-                    _ => {}
-                }
-            }
-        }
-    }
-
-    fn region_credits(&mut self, life: usize, reply: &ReplyBody) {
-        let now = self.region_now(life);
+        let answer = answer.map(|reply| self.bent_above(life, reply));
+        let named = answer.as_ref().ok().map(|reply| reply.to);
         let asked = &mut self.lives[life].asked;
-        let expected = asked.take_if(|asked| *asked == reply.to);
-        let credited = self.escrow(life).finish(reply, now);
-        self.truth.require(credited == expected.is_some(), || {
-            Violation::WronglyCredited { credited }
-        });
+        let expected = match named {
+            Some(to) => asked.take_if(|asked| *asked == to).is_some(),
+            None => {
+                asked.take_if(|asked| asked.sequence == sequence);
+                false
+            }
+        };
+        let before = self.escrow_node(life).escrow().seen();
+        let answer = Some(answer);
+        self.region_runs(life, EscrowEvent::Answered { sequence, answer });
+        let region = &self.lives[life];
+        let Some(node) = region.node.as_ref().filter(|_| region.alive) else {
+            return;
+        };
+        let credited = node.escrow().seen() != before;
+        self.truth
+            .require(credited == expected, || Violation::WronglyCredited {
+                credited,
+            });
     }
 
     /// Under the rule that answers repeated messages as new ones: the message under a fresh number.

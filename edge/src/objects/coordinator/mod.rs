@@ -14,6 +14,7 @@ use weir_shared::federation::pool::Pool;
 use weir_shared::federation::pool_name::PoolName;
 use weir_shared::federation::stored::StoredPool;
 use weir_shared::limits::{GLOBAL_BUCKETS_MAX, POOLS_MAX, PURGE_MS};
+use weir_shared::node::pool::{Event, PoolNode};
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, Terms};
 use weir_shared::wire::holdings::{Lent, LentBody};
@@ -46,7 +47,7 @@ pub struct Coordinator {
 
 #[derive(Default)]
 struct Memory {
-    pools: BTreeMap<String, Pool>,
+    pools: BTreeMap<String, PoolNode<()>>,
     purged_at: EpochMs,
     /// Above the labels of all pools that were dropped: none opens below it.
     floor: WindowLabel,
@@ -91,7 +92,7 @@ impl DurableObject for Coordinator {
 }
 
 impl Coordinator {
-    /// One event: decide, make durable what the reply depends on, reply.
+    /// A region's message.
     fn exchange(&self, body: ExchangeBody) -> Result<ExchangeAnswer, Refused> {
         let message = match Message::try_from(body) {
             Ok(message) => message,
@@ -105,20 +106,19 @@ impl Coordinator {
             let Some(pool) = self.load(&mut memory, name, &message.terms, now)? else {
                 return Ok(ExchangeAnswer::Refused(Refusal::NoRoom));
             };
-            memory.pools.insert(name.clone(), pool);
+            memory.pools.insert(name.clone(), PoolNode::new(pool));
         }
-        let Some(pool) = memory.pools.get_mut(name) else {
+        let Some(node) = memory.pools.get_mut(name) else {
             return Err(Refused(format!("no pool {name}")));
         };
-        let answer = pool.exchange(&message, now);
-        if let Some(row) = pool.due() {
-            self.store(name, &row)?;
-            pool.stored(&row);
-        }
-        Ok(match answer {
-            Ok(reply) => ExchangeAnswer::Reply(reply),
-            Err(refusal) => ExchangeAnswer::Refused(refusal),
-        })
+        let name = name.clone();
+        let exchange = Event::Exchange {
+            caller: (),
+            message,
+        };
+        let answer = pool_rows::run(node, exchange, now, |row| self.store(&name, row))?;
+        let answer = answer.ok_or_else(|| Refused(format!("pool {name} gave no answer")))?;
+        Ok(answer.into())
     }
 
     /// What was lent in windows that are over.
@@ -132,8 +132,8 @@ impl Coordinator {
     fn lent(&self, body: &LentBody) -> Result<Lent, Refused> {
         let memory = self.memory.try_borrow()?;
         let now = EpochMs(Date::now().as_millis());
-        if let Some(pool) = memory.pools.get(&body.budget) {
-            return Ok(pool.lent(body, now));
+        if let Some(node) = memory.pools.get(&body.budget) {
+            return Ok(node.pool().lent(body, now));
         }
         Ok(match pool_rows::read(&self.database, &body.budget)? {
             Some(PoolRow::Stored(stored)) => Pool::wake(&stored).lent(body, now),
@@ -217,7 +217,7 @@ impl Coordinator {
         }
         memory
             .pools
-            .retain(|name, pool| is_budget(name) || !pool.idle(now));
+            .retain(|name, node| is_budget(name) || !node.pool().idle(now));
         memory.purged_at = now;
         memory.rows = label(self.database.first("SELECT COUNT(*) FROM pools", vec![])?);
         Ok(())

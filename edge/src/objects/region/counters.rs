@@ -6,6 +6,7 @@ use std::rc::Rc;
 use weir_shared::accounting::frame::{Outbox, Outcome};
 use weir_shared::federation::pool_name::PoolName;
 use weir_shared::limits::{CALL_MS_MAX, CONTACT_MS_MIN};
+use weir_shared::node::escrow::Event;
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::accounting::{FrameBody, FrameReply};
 use weir_shared::wire::count::Count;
@@ -116,7 +117,8 @@ impl Core {
                     })
                 };
                 let mut escrows = machine.escrows.iter();
-                let restless = escrows.any(|(name, escrow)| {
+                let restless = escrows.any(|(name, node)| {
+                    let escrow = node.escrow();
                     served(name) && (escrow.restless(now) || is_budget(name) && escrow.lapsing(now))
                 });
                 let told = machine.outbox.is_empty() && machine.windows.is_empty();
@@ -190,18 +192,16 @@ impl Core {
             };
             let revision = loaded.saved.revision;
             let region = machine.name.as_str();
-            let wanting = machine.escrows.iter_mut().filter_map(|(name, escrow)| {
-                escrow.advance(now);
-                escrow.wants_contact(now).then_some(name)
-            });
+            let nodes = machine.escrows.iter_mut();
+            let wanting = nodes.filter_map(|(name, node)| node.wants_contact(now).then_some(name));
             let known = wanting.filter_map(|name| {
                 let terms = loaded.policy.terms(name, region, revision)?;
-                Some((name.clone(), terms, loaded.policy.home.clone()))
+                Some((name.clone(), terms))
             });
             known.collect::<Vec<_>>()
         })?;
-        for (pool, terms, home) in due {
-            let _landing = self.borrow_more(&pool, &terms, &home)?;
+        for (pool, terms) in due {
+            self.run_escrow(&pool, Event::Tend { terms })?;
         }
         Ok(())
     }
@@ -242,8 +242,8 @@ impl Machine {
     fn note_lapsed(&mut self, now: EpochMs) {
         let mut parts = WindowParts::new();
         let budgets = self.escrows.iter_mut().filter(|(name, _)| is_budget(name));
-        for (name, escrow) in budgets {
-            for (label, units) in escrow.take_lapsed(now) {
+        for (name, node) in budgets {
+            for (label, units) in node.escrow_mut().take_lapsed(now) {
                 let part = WindowPart {
                     lapsed: Count(units.into()),
                     ..WindowPart::default()

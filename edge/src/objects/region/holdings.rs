@@ -39,8 +39,8 @@ impl Core {
     fn own_holding(&self, budget: &str) -> Result<Option<RegionBudget>, Refused> {
         let now = EpochMs(Date::now().as_millis());
         let known = self.with(|machine, _| {
-            let pool = machine.own.get(budget);
-            pool.map(|pool| pool.holding(budget, now))
+            let node = machine.own.get(budget);
+            node.map(|node| node.pool().holding(budget, now))
         })?;
         if known.is_some() {
             return Ok(known);
@@ -54,8 +54,8 @@ impl Core {
 
     fn escrow_holding(&self, budget: &str) -> Result<Option<RegionBudget>, Refused> {
         let known = self.with(|machine, now| {
-            let escrow = machine.escrows.get_mut(budget);
-            escrow.map(|escrow| escrow.holding(budget, now))
+            let node = machine.escrows.get_mut(budget);
+            node.map(|node| node.escrow_mut().holding(budget, now))
         })?;
         if known.is_some() {
             return Ok(known);

@@ -3,8 +3,10 @@
 
 mod access;
 mod counters;
+mod escrow_rows;
 mod holdings;
 mod lend;
+mod nodes;
 mod overload;
 mod own;
 mod policy;
@@ -20,11 +22,12 @@ use weir_shared::access::uses::Uses;
 use weir_shared::accounting::frame::{Inbox, Outbox};
 use weir_shared::clock::MonotonicClock;
 use weir_shared::contact::ContactBody;
-use weir_shared::federation::escrow::Escrow;
-use weir_shared::federation::pool::Pool;
 use weir_shared::limiting::roll::Roll;
 use weir_shared::limiting::room::Bounds;
 use weir_shared::limiting::settlement::SettleBody;
+use weir_shared::node::Answer;
+use weir_shared::node::escrow::EscrowNode;
+use weir_shared::node::pool::PoolNode;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, OpId};
 use weir_shared::wire::access::SavedAccess;
 use weir_shared::wire::windows::ClosedBody;
@@ -35,6 +38,7 @@ use super::hubs::{self, Hubs};
 use super::keys::{self, Keys};
 use super::server::{Arrived, Refused};
 use super::storage::{Database, integer, number};
+use nodes::Caller;
 use policy::Loaded;
 
 const SCHEMA: &[&str] = &[
@@ -76,11 +80,14 @@ struct Machine {
     /// Tokens that isolates saw.
     uses: Uses,
     refresh: Refresh,
-    escrows: BTreeMap<String, Escrow>,
+    escrows: BTreeMap<String, EscrowNode<Caller>>,
+    /// Who waits for the answer of a node, and how many ever did.
+    callers: BTreeMap<Caller, oneshot::Sender<Option<Answer>>>,
+    calls: u64,
     /// Whose those of keys are.
     roll: Roll,
     /// Pools that are the region's own.
-    own: BTreeMap<String, Pool>,
+    own: BTreeMap<String, PoolNode<()>>,
     /// Raised when escrows are dropped: one that comes back is another life.
     escrow_life: Incarnation,
     purged_at: EpochMs,
@@ -101,7 +108,6 @@ struct Machine {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Flight {
     Rules,
-    Pool(String),
     Settlement(OpId),
 }
 
@@ -188,6 +194,8 @@ impl Core {
             uses: Uses::new(0),
             refresh: Refresh::default(),
             escrows: BTreeMap::new(),
+            callers: BTreeMap::new(),
+            calls: 0,
             roll: Roll::new(Bounds::POOLS),
             own: BTreeMap::new(),
             escrow_life: incarnation,

@@ -4,52 +4,59 @@
 use weir_shared::federation::handover::Handover;
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
-use weir_shared::units::{EpochMs, WindowLabel};
-use weir_shared::wire::exchange::{ExchangeAnswer, Terms};
+use weir_shared::federation::stored::StoredPool;
+use weir_shared::node::pool::{Event, PoolNode};
+use weir_shared::node::{Answer, Refund, Spent};
+use weir_shared::units::EpochMs;
+use weir_shared::wire::exchange::Terms;
 use weir_shared::wire::windows::{ClosedBody, ClosedReply};
 use worker::Date;
 
 use super::Core;
 use crate::objects::pool_rows;
 use crate::objects::server::Refused;
-use crate::objects::storage::number;
+use crate::objects::storage::{Statement, number};
+
+/// What writes the row of a pool.
+///
+/// # Errors
+/// When the row is no JSON.
+pub(super) fn statement(name: &str, row: &StoredPool) -> Result<Statement, Refused> {
+    let statement = "INSERT INTO pools (name, label, body) VALUES (?, ?, ?) \
+         ON CONFLICT (name) DO UPDATE SET label = excluded.label, body = excluded.body";
+    let body = serde_json::to_string(row)?;
+    Ok((
+        statement,
+        vec![name.into(), number(row.label.0), body.into()],
+    ))
+}
 
 impl Core {
-    /// One message of an isolate: decide, make durable what the reply depends on, reply.
+    /// One message of an isolate.
     pub(super) fn lend_own(
         &self,
-        message: &Message,
-        terms: &Terms,
+        message: Message,
+        terms: Terms,
         handover: Option<Handover>,
-    ) -> Result<ExchangeAnswer, Refused> {
-        let name = &message.budget;
-        self.load_own(name, terms)?;
-        let answer = self.with_own(name, |pool, now| {
-            pool.amend(terms);
-            pool.hold_to(handover);
-            pool.exchange(message, now)
-        })?;
-        self.store_own(name)?;
-        Ok(match answer {
-            Ok(reply) => ExchangeAnswer::Reply(reply),
-            Err(refusal) => ExchangeAnswer::Refused(refusal),
-        })
+    ) -> Result<Answer, Refused> {
+        let name = message.budget.clone();
+        self.load_own(&name, &terms)?;
+        self.run_own(&name, Event::Amend { terms, handover })?;
+        let caller = ();
+        let answer = self.run_own(&name, Event::Exchange { caller, message })?;
+        answer.ok_or_else(|| Refused(format!("pool {name} gave no answer")))
     }
 
-    /// Takes back units that were spent of a window; none when it is over.
+    /// Takes spent units back; nothing of a pool that no isolate has asked for in this life.
     pub(super) fn refund_own(
         &self,
         name: &str,
-        (label, tenant): (WindowLabel, &str),
-        units: u64,
-    ) -> Result<u64, Refused> {
-        let known = self.with(|machine, _| machine.own.contains_key(name))?;
-        if !known {
-            return Ok(0);
+        spent: Spent<'_>,
+    ) -> Result<Option<Refund<StoredPool>>, Refused> {
+        if !self.with(|machine, _| machine.own.contains_key(name))? {
+            return Ok(None);
         }
-        let taken = self.with_own(name, |pool, now| pool.refund(label, tenant, units, now))?;
-        self.store_own(name)?;
-        Ok(taken)
+        self.with_own(name, |node, now| node.refund(spent, now))
     }
 
     /// What was lent in windows of the region's own that are over.
@@ -62,14 +69,23 @@ impl Core {
         pool_rows::closed(&self.database, own, body, now)
     }
 
+    pub(super) fn run_own(&self, name: &str, event: Event<()>) -> Result<Option<Answer>, Refused> {
+        self.with_own(name, |node, now| {
+            pool_rows::run(node, event, now, |row| {
+                let (statement, values) = statement(name, row)?;
+                self.database.run(statement, values)
+            })
+        })?
+    }
+
     /// The clock as it is: a step back is the window's own rule.
     fn with_own<R>(
         &self,
         name: &str,
-        step: impl FnOnce(&mut Pool, EpochMs) -> R,
+        step: impl FnOnce(&mut PoolNode<()>, EpochMs) -> R,
     ) -> Result<R, Refused> {
         let now = EpochMs(Date::now().as_millis());
-        self.with(|machine, _| machine.own.get_mut(name).map(|pool| step(pool, now)))?
+        self.with(|machine, _| machine.own.get_mut(name).map(|node| step(node, now)))?
             .ok_or_else(|| Refused(format!("no pool {name}")))
     }
 
@@ -86,19 +102,7 @@ impl Core {
             })?,
         };
         self.with(|machine, _| {
-            machine.own.insert(name.to_owned(), pool);
+            machine.own.insert(name.to_owned(), PoolNode::new(pool));
         })
-    }
-
-    fn store_own(&self, name: &str) -> Result<(), Refused> {
-        let Some(row) = self.with_own(name, |pool, _| pool.due())? else {
-            return Ok(());
-        };
-        let statement = "INSERT INTO pools (name, label, body) VALUES (?, ?, ?) \
-             ON CONFLICT (name) DO UPDATE SET label = excluded.label, body = excluded.body";
-        let body = serde_json::to_string(&row)?;
-        let values = vec![name.into(), number(row.label.0), body.into()];
-        self.database.run(statement, values)?;
-        self.with_own(name, |pool, _| pool.stored(&row))
     }
 }

@@ -205,8 +205,8 @@ impl Core {
         self.database.run(statement, values)?;
         self.with(|machine, _| {
             machine.policy = Some(loaded);
-            for escrow in machine.escrows.values_mut() {
-                escrow.ask_again();
+            for node in machine.escrows.values_mut() {
+                node.escrow_mut().ask_again();
             }
         })
     }

@@ -1,5 +1,5 @@
-//! Settling reservations: units go back into their window, or more is charged, once. The result is a row, written
-//! together with what it changes.
+//! Settling reservations: units go back into their window, or more is charged, once. The result is a row, written in one
+//! transaction with what goes back: of all pools, or of none.
 
 use std::rc::Rc;
 
@@ -7,19 +7,53 @@ use weir_shared::fairness::ask::Party;
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::settlement::{PoolChange, SettleBody, SettleReply};
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, PURGE_MS};
+use weir_shared::node::{Refund, Spent, escrow, pool};
 use weir_shared::units::{HolderId, Incarnation, OpId, Sequence};
 use weir_shared::wire::accounting::OTHERS;
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, VERSION, Want};
 use weir_shared::wire::stored::{StoredSettlement, read_row};
 
 use super::policy::Loaded;
-use super::{Core, Flight};
+use super::{Core, Flight, escrow_rows, own};
 use crate::objects::deadline::within;
 use crate::objects::server::Refused;
-use crate::objects::storage::{number, report_damaged, text, wrong_type};
+use crate::objects::storage::{Statement, number, report_damaged, text, wrong_type};
 
 /// Who borrows what is charged beyond a reservation: a holder that never gives anything back.
 const DEBTOR: &str = "settlements";
+
+/// Where the root of a pool is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Root {
+    /// In this region.
+    Here,
+    /// At a coordinator.
+    Above,
+}
+
+/// What was taken back of a pool, and what writes that.
+#[derive(Default)]
+struct Taken {
+    units: u64,
+    row: Option<(Root, Statement)>,
+}
+
+impl Taken {
+    fn of<R>(
+        refund: Option<Refund<R>>,
+        root: Root,
+        statement: impl FnOnce(&R) -> Result<Statement, Refused>,
+    ) -> Result<Self, Refused> {
+        let Some(refund) = refund else {
+            return Ok(Self::default());
+        };
+        let statement = refund.row.as_ref().map(statement).transpose()?;
+        Ok(Self {
+            units: refund.units,
+            row: statement.map(|statement| (root, statement)),
+        })
+    }
+}
 
 impl Core {
     /// Settles a reservation, or tells what came of it before.
@@ -40,10 +74,11 @@ impl Core {
             Err(refused) => Err(refused),
         };
         if settled.is_err() {
-            // What is in memory may be ahead of the rows: the escrows wake from them, as another life.
+            // What is in memory may be ahead of the rows: pools wake from them, escrows as another life.
             self.with(|machine, _| {
                 machine.escrow_life = Incarnation(machine.escrow_life.0 + 1);
                 for change in &call.pools {
+                    machine.own.remove(&change.pool);
                     machine.escrows.remove(&change.pool);
                     machine.roll.release(&change.pool);
                 }
@@ -63,10 +98,16 @@ impl Core {
         for change in &call.pools {
             charged.push(self.charge_debt(change, &call.account, loaded).await?);
         }
-        let mut returned = Vec::with_capacity(call.pools.len());
-        // From here on nothing waits: what goes back and that it did become durable together.
+        // From here on nothing waits: what goes back and that it did become durable together, or none of it does.
+        let (mut returned, mut rows) = (Vec::new(), Vec::new());
+        let mut statements = Vec::new();
         for change in &call.pools {
-            returned.push(self.take_back(change, &call.account, loaded)?);
+            let taken = self.take_back(change, &call.account, loaded)?;
+            returned.push(taken.units);
+            if let Some((of, statement)) = taken.row {
+                rows.push((change.pool.as_str(), of));
+                statements.push(statement);
+            }
         }
         let reply = SettleReply {
             actual: call.actual,
@@ -81,7 +122,12 @@ impl Core {
             number(call.expires_at.0),
             body.into(),
         ];
-        self.database.run(statement, values)?;
+        statements.push((statement, values));
+        let written = self.database.atomically(statements);
+        for (pool, of) in rows {
+            self.row_ended(pool, of, written.is_ok())?;
+        }
+        written?;
         for (change, taken) in call.pools.iter().zip(&reply.returned) {
             let window = (change.pool.as_str(), change.label);
             self.count_settled(window, tenant_of(change), (*taken, 0))?;
@@ -107,28 +153,42 @@ impl Core {
         )
     }
 
-    /// Gives back into a pool that is there: one that is not has no window that was charged.
+    /// Gives back into a pool that is there: one that is not has no window that was charged. Its row is written with the
+    /// settlement's.
     fn take_back(
-        self: &Rc<Self>,
+        &self,
         change: &PoolChange,
         account: &Account,
         loaded: &Loaded,
-    ) -> Result<u64, Refused> {
-        let tenant = change.tenant.as_deref().unwrap_or_default();
+    ) -> Result<Taken, Refused> {
+        let spent = Spent {
+            label: change.label,
+            tenant: change.tenant.as_deref().unwrap_or_default(),
+            units: change.back,
+        };
+        let pool = change.pool.as_str();
         if change.back == 0 {
-            return Ok(0);
+            return Ok(Taken::default());
         }
-        if loaded.policy.region_owns(&change.pool) {
-            return self.refund_own(&change.pool, (change.label, tenant), change.back);
+        if loaded.policy.region_owns(pool) {
+            let refund = self.refund_own(pool, spent)?;
+            return Taken::of(refund, Root::Here, |row| own::statement(pool, row));
         }
-        if !self.known_escrow(&change.pool, account)? {
-            return Ok(0);
+        if !self.known_escrow(pool, account)? {
+            return Ok(Taken::default());
         }
-        let taken = self.with_escrow(&change.pool, |escrow, now| {
-            escrow.refund(change.label, tenant, change.back, now)
-        })?;
-        self.store_escrow(&change.pool)?;
-        Ok(taken)
+        let refund = self.with_escrow(pool, |node, now| node.refund(spent, now))?;
+        Taken::of(refund, Root::Above, |row| escrow_rows::statement(pool, row))
+    }
+
+    /// Tells the node of a pool whether its row was written.
+    fn row_ended(self: &Rc<Self>, pool: &str, root: Root, durable: bool) -> Result<(), Refused> {
+        match (root, durable) {
+            (Root::Here, true) => self.run_own(pool, pool::Event::Persisted).map(|_| ()),
+            (Root::Here, false) => self.run_own(pool, pool::Event::NotPersisted).map(|_| ()),
+            (Root::Above, true) => self.run_escrow(pool, escrow::Event::Persisted),
+            (Root::Above, false) => self.run_escrow(pool, escrow::Event::NotPersisted),
+        }
     }
 
     /// Borrows what was used beyond, as far as the window lasts.

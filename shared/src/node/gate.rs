@@ -1,0 +1,89 @@
+//! What leaves a node waits here for the row that it rests on.
+
+use std::mem;
+
+/// Holds back what leaves until the row that it rests on is durable. One write is under way at a time.
+#[derive(Debug, Clone)]
+pub(super) struct Gate<R, O> {
+    writing: Option<Write<R, O>>,
+    /// What rests on a row that is not being written yet.
+    behind: Vec<O>,
+}
+
+/// A row on its way, and what it lets out.
+#[derive(Debug, Clone)]
+pub(super) struct Write<R, O> {
+    pub(super) row: R,
+    pub(super) lets_out: Vec<O>,
+}
+
+/// What is to be done now.
+#[derive(Debug, PartialEq)]
+pub(super) enum Step<R, O> {
+    /// Nothing: a write is under way, and what was given waits behind it.
+    Wait,
+    /// Write the row.
+    Write(R),
+    /// It all leaves.
+    Leave(Vec<O>),
+}
+
+impl<R, O> Default for Gate<R, O> {
+    fn default() -> Self {
+        Self {
+            writing: None,
+            behind: Vec::new(),
+        }
+    }
+}
+
+impl<R: Clone, O> Gate<R, O> {
+    /// Takes what is to leave. `due` is the row that is not durable yet, if there is one.
+    pub(super) fn take(&mut self, out: Option<O>, due: impl FnOnce() -> Option<R>) -> Step<R, O> {
+        self.behind.extend(out);
+        if self.writing.is_some() {
+            return Step::Wait;
+        }
+        let lets_out = mem::take(&mut self.behind);
+        let Some(row) = due() else {
+            return Step::Leave(lets_out);
+        };
+        self.writing = Some(Write {
+            row: row.clone(),
+            lets_out,
+        });
+        Step::Write(row)
+    }
+
+    /// Whether no write is under way.
+    pub(super) fn is_free(&self) -> bool {
+        self.writing.is_none()
+    }
+
+    /// Whether nothing waits behind the write that is under way.
+    pub(super) fn is_empty(&self) -> bool {
+        self.behind.is_empty()
+    }
+
+    /// The write that was under way has ended: it is durable, or it is not and nothing of what it lets out may leave.
+    pub(super) fn ended(&mut self) -> Option<Write<R, O>> {
+        self.writing.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_leaves_before_the_row_that_it_rests_on() {
+        let mut gate = Gate::default();
+        assert_eq!(gate.take(Some('a'), || None), Step::Leave(vec!['a']));
+        assert_eq!(gate.take(Some('b'), || Some(1)), Step::Write(1));
+        assert_eq!(gate.take(Some('c'), || Some(2)), Step::Wait);
+        assert_eq!(gate.ended().unwrap().lets_out, ['b']);
+        assert_eq!(gate.take(None, || Some(2)), Step::Write(2));
+        assert_eq!(gate.ended().unwrap().lets_out, ['c']);
+        assert!(gate.ended().is_none());
+    }
+}

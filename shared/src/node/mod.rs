@@ -1,0 +1,65 @@
+//! Nodes: the machines at work, with the order in which they write, send and answer.
+//!
+//! A node takes one [event](escrow::Event) at a time and says what is to be done as [`Effect`]s. Whoever runs it (an object
+//! on the platform, the simulator, the model checker) carries them out and has no order of its own. Whatever leaves a node
+//! and rests on a row leaves it after that row is durable: the node holds it back until it hears `Persisted`.
+//!
+//! | node | what it is |
+//! | --- | --- |
+//! | [`pool`] | the root of a pool: a coordinator's, or a region's own |
+//! | [`escrow`] | a region's part of a pool: lends on to isolates, and asks the coordinator when it is short |
+
+pub mod escrow;
+mod gate;
+pub mod pool;
+
+use crate::units::{EpochMs, WindowLabel};
+use crate::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, ReplyBody};
+
+/// Something to be done, in the order of the list. `C` names who asked, `R` is the node's row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect<C, R> {
+    /// Make the row durable, and say `Persisted` or `NotPersisted`. There is one at a time.
+    Persist(R),
+    /// Send the message to the coordinator, and say `Answered` with what comes of it, within a call's time.
+    Send(Box<ExchangeBody>),
+    /// Answer the caller.
+    Reply(C, Answer),
+    /// What the caller's answer rests on could not be made durable: it is told that nothing is known.
+    Fail(C),
+    /// Say `Woke` at that instant, on the node's clock, if no later one is named until then.
+    WakeAt(EpochMs),
+}
+
+/// What a caller is answered.
+pub type Answer = Result<ReplyBody, Refusal>;
+
+impl From<Answer> for ExchangeAnswer {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Ok(reply) => Self::Reply(reply),
+            Err(refusal) => Self::Refused(refusal),
+        }
+    }
+}
+
+/// Units that were taken back, and the row that says so. Whoever asked writes that row together with its own, so that
+/// both are durable or neither, and says `Persisted` or `NotPersisted`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refund<R> {
+    /// How many were taken: none when the window is over.
+    pub units: u64,
+    /// The row, unless nothing changed.
+    pub row: Option<R>,
+}
+
+/// Which spent units come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spent<'a> {
+    /// Of which window.
+    pub label: WindowLabel,
+    /// Whose; empty where no tenants share the pool.
+    pub tenant: &'a str,
+    /// How many.
+    pub units: u64,
+}
