@@ -18,6 +18,8 @@ mod audit;
 #[cfg(not(target_arch = "wasm32"))]
 mod audit_changes;
 #[cfg(not(target_arch = "wasm32"))]
+mod audit_summary;
+#[cfg(not(target_arch = "wasm32"))]
 mod broken_rules;
 #[cfg(not(target_arch = "wasm32"))]
 mod calendar;

@@ -1,6 +1,7 @@
 //! Limits at work: what an isolate keeps of hot keys, what a shard of a region's keys decides, holds and settles, and
 //! what a reservation remembers.
 
+mod asked_scale;
 pub mod cache;
 pub mod hold;
 pub mod key;

@@ -2,6 +2,7 @@
 //!
 //! Every event gives the rows to write, at once and before the answer leaves.
 
+use super::asked_scale::{in_scale, out_of_scale};
 use super::hold::{Charge, Holds, Recent};
 use super::reply::{charges, name_places, nothing, reply};
 use super::reset::{Resets, charged_at};
@@ -11,7 +12,6 @@ use super::terms::{Known, Machine, unknown};
 use crate::algorithms::State;
 use crate::algorithms::composite::{Dimension, Group, Source, StateKey, evaluate};
 use crate::algorithms::scale::{Scaled, ScaledState};
-use crate::algorithms::state::rescaled_up;
 use crate::decision::Decision;
 use crate::invalid::Invalid;
 use crate::limiting::messages::{
@@ -483,22 +483,6 @@ fn denies<R: Rows>(
         }
         Row::Damaged => true,
     }
-}
-
-/// Units in the scale that the asker knows, in the scale that the shard applies: another revision may have another.
-/// Rounded up: a cost is never less for it.
-fn in_scale(units: u64, limit: &str, limits: &[LimitTerms], machine: &Scaled) -> u64 {
-    rescaled_up(units, asked_scale(limit, limits, machine), machine.scale())
-}
-
-/// The other way round, rounded up too: what was charged is told in full.
-fn out_of_scale(units: u64, limit: &str, limits: &[LimitTerms], machine: &Scaled) -> u64 {
-    rescaled_up(units, machine.scale(), asked_scale(limit, limits, machine))
-}
-
-fn asked_scale(limit: &str, limits: &[LimitTerms], machine: &Scaled) -> u64 {
-    let terms = limits.iter().find(|terms| terms.name == limit);
-    terms.map_or(machine.scale(), |terms| terms.scale)
 }
 
 /// The key under which what is given back was charged.
