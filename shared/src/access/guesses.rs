@@ -40,7 +40,7 @@ impl Line {
     }
 
     fn add(&mut self, now: EpochMs) {
-        if self.is_over(now) {
+        if self.wrong == 0 || self.is_over(now) {
             *self = Self {
                 wrong: 0,
                 since: now,
