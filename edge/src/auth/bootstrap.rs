@@ -47,16 +47,15 @@ impl BootstrapToken {
     /// Whether `given` begins as the token does: who has not seen it never comes to try the rest.
     #[must_use]
     pub fn is_meant(&self, given: &str) -> bool {
-        let begins = |text: &str| {
-            text.as_bytes()
-                .get(..BOOTSTRAP_ACCOUNT_BYTES)
-                .map(<[u8]>::to_vec)
-        };
-        match (begins(&self.0), begins(given)) {
-            (Some(begins), Some(given)) => are_equal(&begins, &given),
+        match (beginning(&self.0), beginning(given)) {
+            (Some(begins), Some(given)) => are_equal(begins, given),
             _ => false,
         }
     }
+}
+
+fn beginning(text: &str) -> Option<&[u8]> {
+    text.as_bytes().get(..BOOTSTRAP_ACCOUNT_BYTES)
 }
 
 fn are_equal(one: &[u8], other: &[u8]) -> bool {

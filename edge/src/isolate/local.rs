@@ -6,8 +6,7 @@ use std::rc::Rc;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::algorithms::scale::{Scaled, ScaledReceipt};
 use weir_shared::decision::Decision;
-use weir_shared::limiting::owner::{Account, by_rules};
-use weir_shared::units::HolderId;
+use weir_shared::limiting::owner::{Account, by_rules, print_of};
 
 use super::{now, with};
 use crate::http::failure::Failure;
@@ -84,6 +83,5 @@ pub fn kept_by(place: StateKey, asked: &StateKey, own: bool, rules: &impl Debug)
     if !own || place == *asked {
         return place;
     }
-    let rules = HolderId::of_name(&format!("{rules:?}")).0;
-    by_rules(place, asked, Some(rules))
+    by_rules(place, asked, Some(print_of(&format!("{rules:?}"))))
 }

@@ -100,12 +100,18 @@ impl Summary {
     /// # Errors
     /// Never for records, which are plain data; the writer's words otherwise.
     pub fn of(draft: &Draft) -> Result<Self, serde_json::Error> {
-        let empty = Self {
+        let author = Author {
+            why: None,
+            ..draft.author.clone()
+        };
+        Self::empty(author, draft).with(draft)
+    }
+
+    /// Of nothing yet, of the kind of a record.
+    fn empty(author: Author, draft: &Draft) -> Self {
+        Self {
             v: VERSION,
-            author: Author {
-                why: None,
-                ..draft.author.clone()
-            },
+            author,
             action: draft.action.clone(),
             outcome: draft.outcome,
             since: draft.at,
@@ -115,8 +121,7 @@ impl Summary {
             hash: String::new(),
             actors: BTreeMap::new(),
             uses: 0,
-        };
-        empty.with(draft)
+        }
     }
 
     /// Of one who shares with all that come from `root`.
@@ -124,18 +129,7 @@ impl Summary {
     /// # Errors
     /// As [`Summary::of`].
     pub fn of_root(root: &Root, draft: &Draft) -> Result<Self, serde_json::Error> {
-        let empty = Self {
-            author: Author {
-                token: Some(root.id.clone()),
-                ..Author::named(&format!("tokens of {}", root.name))
-            },
-            count: 0,
-            targets: BTreeSet::new(),
-            hash: String::new(),
-            uses: 0,
-            ..Self::of(draft)?
-        };
-        empty.with_actor(draft)
+        Self::empty(all_of(root), draft).with_actor(draft)
     }
 
     /// With one more of an actor who shares it with others. The hash is over who it was, too.
@@ -191,20 +185,13 @@ impl Summary {
     /// ```
     #[must_use]
     pub fn name(draft: &Draft) -> String {
-        let Author {
-            actor, token, role, ..
-        } = &draft.author;
-        let token = token.as_deref().unwrap_or_default();
-        let role = role.map_or("", Role::name);
-        [actor, token, role, &draft.action, draft.outcome.name()].join(SEPARATOR)
+        name_of(&draft.author, draft)
     }
 
     /// The name of the summary that counts a record with all that come from `root`.
     #[must_use]
     pub fn name_of_root(root: &Root, draft: &Draft) -> String {
-        let actor = format!("tokens of {}", root.name);
-        let (id, outcome) = (root.id.as_str(), draft.outcome.name());
-        [&actor, id, "", &draft.action, outcome].join(SEPARATOR)
+        name_of(&all_of(root), draft)
     }
 
     /// The name under which one that was kept under `name` and cannot be read any more is kept aside, until there is a
@@ -276,6 +263,21 @@ impl Summary {
         Draft::new(self.author, &self.action, &target, self.outcome, now)
             .with_change(Value::Null, after)
     }
+}
+
+/// All whose tokens come from one root, as the author of what they have together.
+fn all_of(root: &Root) -> Author {
+    Author {
+        token: Some(root.id.clone()),
+        ..Author::named(&format!("tokens of {}", root.name))
+    }
+}
+
+fn name_of(author: &Author, draft: &Draft) -> String {
+    let token = author.token.as_deref().unwrap_or_default();
+    let role = author.role.map_or("", Role::name);
+    let (action, outcome) = (draft.action.as_str(), draft.outcome.name());
+    [&author.actor, token, role, action, outcome].join(SEPARATOR)
 }
 
 impl Row for Summary {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::grant::Principal;
 use crate::algorithms::composite::StateKey;
 use crate::name::SEPARATOR;
+use crate::units::HolderId;
 
 /// Who keeps keys, as a short text: a letter for its kind, a colon, and its name.
 ///
@@ -177,6 +178,12 @@ impl Account {
 #[must_use]
 pub fn overflow_key(owner: Option<&Owner>) -> String {
     format!("{SEPARATOR}{}", owner.map_or("", Owner::as_str))
+}
+
+/// A number for rules as text, which tells them from others in [`by_rules`]. It is part of keys that are stored.
+#[must_use]
+pub fn print_of(rules: &str) -> u64 {
+    HolderId::of_name(rules).0
 }
 
 /// Where a key is kept whose place is an overflow: in that of its rules, as keys of different rules that shared a state would

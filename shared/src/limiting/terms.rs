@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::owner::print_of;
 use crate::algorithms::Algorithm;
 use crate::algorithms::composite::StateKey;
 use crate::algorithms::deficit_bucket::DeficitBucket;
@@ -11,7 +12,7 @@ use crate::algorithms::scale::Scaled;
 use crate::invalid::{Fault, Invalid};
 use crate::limits::SHARD_RULES_MAX;
 use crate::policy::limit::{Rule, rule_of};
-use crate::units::{HolderId, Revision};
+use crate::units::Revision;
 use crate::wire::limit_terms::{GuardTerms, LimitTerms, MeterTerms};
 
 /// What keeps a key.
@@ -225,7 +226,7 @@ impl Heard {
 fn print(terms: &LimitTerms) -> u64 {
     let rules = (&terms.body, &terms.meter, &terms.guard);
     // Plain data is always written.
-    HolderId::of_name(&serde_json::to_string(&rules).unwrap_or_default()).0
+    print_of(&serde_json::to_string(&rules).unwrap_or_default())
 }
 
 /// A limit of a question without its rules.

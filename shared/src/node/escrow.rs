@@ -163,17 +163,15 @@ impl<C: Clone + PartialEq> EscrowNode<C> {
     /// Takes back units that isolates spent. `None` while a write is under way: then nothing was taken.
     #[must_use]
     pub fn refund(&mut self, spent: Spent<'_>, now: EpochMs) -> Option<Refund<StoredEscrow>> {
-        if !self.gate.is_free() {
-            return None;
-        }
-        let units = self
-            .escrow
-            .refund(spent.label, spent.tenant, spent.units, now);
-        let row = match self.gate.take(None, || self.escrow.due()) {
-            Step::Write(row) => Some(row),
-            Step::Wait | Step::Leave(_) => None,
-        };
-        Some(Refund { units, row })
+        let Spent {
+            label,
+            tenant,
+            units,
+        } = spent;
+        self.gate.refund(|| {
+            let taken = self.escrow.refund(label, tenant, units, now);
+            (taken, self.escrow.due())
+        })
     }
 
     /// What the coordinator says, or that it says nothing. Where that answers the message, what waits is looked at again,
@@ -225,10 +223,7 @@ impl<C: Clone + PartialEq> EscrowNode<C> {
                 Outlook::Short => self.answer(waiter, true, now, effects),
             }
         }
-        if self.waiting.len() > before {
-            self.ask(now, effects);
-        }
-        if self.escrow.wants_contact(now) {
+        if self.waiting.len() > before || self.escrow.wants_contact(now) {
             self.ask(now, effects);
         }
     }
@@ -236,11 +231,10 @@ impl<C: Clone + PartialEq> EscrowNode<C> {
     /// Registers what is behind the message for the next one to the coordinator. False when it has waited for so long
     /// that there is no time for another call, or too many wait already.
     fn waits(&mut self, waiter: &mut Waiter<C>, now: EpochMs) -> bool {
-        let tickets = mem::take(&mut waiter.tickets);
         if now.since(waiter.since) >= COORDINATOR_CALL_MS_MAX {
-            waiter.tickets = tickets;
             return false;
         }
+        let tickets = mem::take(&mut waiter.tickets);
         let registered = self.escrow.wait_on(tickets, &waiter.message, now);
         let room = registered.is_some();
         waiter.tickets = registered.unwrap_or_default();

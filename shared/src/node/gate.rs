@@ -2,6 +2,8 @@
 
 use std::mem;
 
+use super::Refund;
+
 /// Holds back what leaves until the row that it rests on is durable. One write is under way at a time.
 #[derive(Debug, Clone)]
 pub(super) struct Gate<R, O> {
@@ -53,6 +55,20 @@ impl<R: Clone, O> Gate<R, O> {
             lets_out,
         });
         Step::Write(row)
+    }
+
+    /// Takes units back: `take` says how many, and the row that is due then, which whoever asked writes with its own. `None`
+    /// while a write is under way: then nothing is taken.
+    pub(super) fn refund(&mut self, take: impl FnOnce() -> (u64, Option<R>)) -> Option<Refund<R>> {
+        if !self.is_free() {
+            return None;
+        }
+        let (units, due) = take();
+        let row = match self.take(None, || due) {
+            Step::Write(row) => Some(row),
+            Step::Wait | Step::Leave(_) => None,
+        };
+        Some(Refund { units, row })
     }
 
     /// Whether no write is under way.

@@ -81,17 +81,15 @@ impl<C> PoolNode<C> {
     /// Takes spent units back. `None` while a write is under way: then nothing was taken.
     #[must_use]
     pub fn refund(&mut self, spent: Spent<'_>, now: EpochMs) -> Option<Refund<StoredPool>> {
-        if !self.gate.is_free() {
-            return None;
-        }
-        let units = self
-            .pool
-            .refund(spent.label, spent.tenant, spent.units, now);
-        let row = match self.gate.take(None, || self.pool.due()) {
-            Step::Write(row) => Some(row),
-            Step::Wait | Step::Leave(_) => None,
-        };
-        Some(Refund { units, row })
+        let Spent {
+            label,
+            tenant,
+            units,
+        } = spent;
+        self.gate.refund(|| {
+            let taken = self.pool.refund(label, tenant, units, now);
+            (taken, self.pool.due())
+        })
     }
 
     fn written(&mut self, durable: bool) -> Vec<Effect<C, StoredPool>> {

@@ -16,25 +16,8 @@ pub(super) enum Retries {
     None,
 }
 
-/// Those of the built Worker, once.
-pub(super) fn suites(
-    bench: &mut Workbench<'_>,
-    environment: &Environment,
-    retries: Retries,
-) -> Result<()> {
-    run(bench, environment, Choice::EndToEnd, retries)
-}
-
-/// Those of the console on it, once.
-pub(super) fn pages(
-    bench: &mut Workbench<'_>,
-    environment: &Environment,
-    retries: Retries,
-) -> Result<()> {
-    run(bench, environment, Choice::Pages, retries)
-}
-
-fn run(
+/// Those of the built Worker or of the console on it, once.
+pub(super) fn run(
     bench: &mut Workbench<'_>,
     environment: &Environment,
     choice: Choice,

@@ -196,8 +196,14 @@ fn work(step: Step, changed: Option<&[&str]>, bench: &mut Workbench<'_>) -> Resu
         Step::BuildConsole => built(Selection::CONSOLE, bench, &set_up(setup::for_builds)?),
         Step::Deploy => deploy::dry_run(bench, &set_up(setup::for_builds)?),
         Step::Browser => browser::run(bench, &set_up(setup::for_tests)?),
-        Step::EndToEnd => end_to_end::suites(bench, &set_up(setup::for_tests)?, AsConfigured),
-        Step::Pages => end_to_end::pages(bench, &set_up(setup::for_tests)?, AsConfigured),
+        Step::EndToEnd => {
+            let environment = set_up(setup::for_tests)?;
+            end_to_end::run(bench, &environment, Choice::EndToEnd, AsConfigured)
+        }
+        Step::Pages => {
+            let environment = set_up(setup::for_tests)?;
+            end_to_end::run(bench, &environment, Choice::Pages, AsConfigured)
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::thread;
 
 use anyhow::{Result, bail};
 
+use super::compiled::Choice;
 use super::end_to_end::{self, Retries};
 use super::steps::Step;
 use super::workbench::Workbench;
@@ -83,8 +84,8 @@ pub(super) fn run(
             let watch = Stopwatch::start();
             let mut output = Kept::new(to);
             let mut bench = Workbench::of(Step::EndToEnd, &mut output)?;
-            let suites = end_to_end::suites(&mut bench, environment, Retries::None);
-            let pages = end_to_end::pages(&mut bench, environment, Retries::None);
+            let mut run = |choice| end_to_end::run(&mut bench, environment, choice, Retries::None);
+            let (suites, pages) = (run(Choice::EndToEnd), run(Choice::Pages));
             let result = suites.and(pages);
             drop(bench);
             flakes.add(&result, &String::from_utf8_lossy(&output.kept));
