@@ -46,6 +46,27 @@ pub fn of<'a>(operations: &'a [Operation], tenant: &'a str) -> impl Iterator<Ite
         .filter(move |operation| operation.tenant == tenant)
 }
 
+/// The longest time in which one tenant sent nothing, between the first and the last that anybody sent.
+pub fn longest_silence<'a>(
+    operations: impl Iterator<Item = &'a Operation>,
+    tenant: &str,
+) -> Duration {
+    let mut sent: Vec<(Duration, bool)> = operations
+        .map(|operation| (operation.sent, operation.tenant == tenant))
+        .collect();
+    sent.sort();
+    let last = sent.len().saturating_sub(1);
+    let ends_a_silence = |nth: usize, of_the_tenant: bool| of_the_tenant || nth == 0 || nth == last;
+    let ends: Vec<Duration> = sent
+        .iter()
+        .enumerate()
+        .filter(|(nth, (_, of_the_tenant))| ends_a_silence(*nth, *of_the_tenant))
+        .map(|(_, (at, _))| *at)
+        .collect();
+    let silences = ends.windows(2).map(|pair| pair[1] - pair[0]);
+    silences.max().unwrap_or_default()
+}
+
 /// For each tenant the requests sent, units admitted, and the median, the 95th of a hundred and the longest time in
 /// milliseconds until the answer, for messages.
 pub fn sketch(operations: &[Operation]) -> String {
@@ -137,6 +158,24 @@ mod tests {
         assert_eq!(hungry(&operations, 2), BTreeSet::from(["c"]));
         assert_eq!(of(&operations, "b").count(), 2);
         assert!(sketch(&operations).starts_with("a: 4 sent, 10 admitted, 3 3 3 ms; b: 2 sent"));
+    }
+
+    #[test]
+    fn a_silence_lasts_from_one_request_to_the_next_or_to_what_others_sent() {
+        let sent = |tenant: &str, at_ms: u64| Operation {
+            sent: Duration::from_millis(at_ms),
+            ..asked(tenant, 1, 1, true)
+        };
+        let operations = [
+            sent("b", 0),
+            sent("a", 30),
+            sent("b", 40),
+            sent("a", 50),
+            sent("b", 90),
+        ];
+        let silence = |tenant| longest_silence(operations.iter(), tenant).as_millis();
+        assert_eq!((silence("a"), silence("b")), (40, 50));
+        assert_eq!(longest_silence([].iter(), "a"), Duration::ZERO);
     }
 
     #[test]
