@@ -88,6 +88,12 @@ impl Environment {
         self
     }
 
+    /// Lets what is compiled natively be compiled as quickly as can be, for tests that do not run for long.
+    pub(crate) fn not_optimised(mut self) -> Self {
+        self.set("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
+        self
+    }
+
     fn set(&mut self, name: &'static str, value: impl AsRef<OsStr>) {
         self.variables.push((name, value.as_ref().to_owned()));
     }

@@ -190,7 +190,10 @@ fn work(step: Step, changed: Option<&[&str]>, bench: &mut Workbench<'_>) -> Resu
         Step::Compile => compiled::compile(bench, &set_up(setup::for_native)?, Choice::Native),
         Step::Native => match changed {
             None => native::all(bench, &set_up(setup::for_native)?),
-            Some(changed) => native::of_what_changed(bench, &set_up(setup::for_native)?, changed),
+            Some(changed) => {
+                let environment = set_up(setup::for_native)?.not_optimised();
+                native::of_what_changed(bench, &environment, changed)
+            }
         },
         Step::BuildEdge => built(Selection::EDGE, bench, &set_up(setup::for_builds)?),
         Step::BuildConsole => built(Selection::CONSOLE, bench, &set_up(setup::for_builds)?),
