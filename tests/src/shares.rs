@@ -46,10 +46,11 @@ pub fn of<'a>(operations: &'a [Operation], tenant: &'a str) -> impl Iterator<Ite
         .filter(move |operation| operation.tenant == tenant)
 }
 
-/// The longest time in which one tenant sent nothing, between the first and the last that anybody sent.
-pub fn longest_silence<'a>(
+/// How long one tenant sent nothing, between the first and the last that anybody sent: all pauses of more than `usual`.
+pub fn silence<'a>(
     operations: impl Iterator<Item = &'a Operation>,
     tenant: &str,
+    usual: Duration,
 ) -> Duration {
     let mut sent: Vec<(Duration, bool)> = operations
         .map(|operation| (operation.sent, operation.tenant == tenant))
@@ -63,8 +64,8 @@ pub fn longest_silence<'a>(
         .filter(|(nth, (_, of_the_tenant))| ends_a_silence(*nth, *of_the_tenant))
         .map(|(_, (at, _))| *at)
         .collect();
-    let silences = ends.windows(2).map(|pair| pair[1] - pair[0]);
-    silences.max().unwrap_or_default()
+    let pauses = ends.windows(2).map(|pair| pair[1] - pair[0]);
+    pauses.filter(|pause| *pause > usual).sum()
 }
 
 /// For each tenant the requests sent, units admitted, and the median, the 95th of a hundred and the longest time in
@@ -173,9 +174,13 @@ mod tests {
             sent("a", 50),
             sent("b", 90),
         ];
-        let silence = |tenant| longest_silence(operations.iter(), tenant).as_millis();
-        assert_eq!((silence("a"), silence("b")), (40, 50));
-        assert_eq!(longest_silence([].iter(), "a"), Duration::ZERO);
+        let of = |tenant, usual_ms| {
+            let usual = Duration::from_millis(usual_ms);
+            silence(operations.iter(), tenant, usual).as_millis()
+        };
+        assert_eq!([of("a", 0), of("a", 20), of("a", 30)], [90, 70, 40]);
+        assert_eq!([of("b", 0), of("b", 40), of("b", 50)], [90, 50, 0]);
+        assert_eq!(silence([].iter(), "a", Duration::ZERO), Duration::ZERO);
     }
 
     #[test]

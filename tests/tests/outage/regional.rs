@@ -1,12 +1,12 @@
 //! `outage: regional_only`: each region goes on with slices that it was lent in advance.
 
 use weir_tests::history::Operation;
-use weir_tests::shares::{Shares, longest_silence, shares};
+use weir_tests::shares::{Shares, shares, silence};
 use weir_tests::witness::Fault;
 use weir_tests::workerd::REGIONS;
 
 use crate::outage::{
-    KINDS, LIMIT, TENANTS, WINDOW, assert_capped, assert_healed, by_region, during, start,
+    KINDS, LIMIT, PAUSE, TENANTS, WINDOW, assert_capped, assert_healed, by_region, during, start,
     through_an_outage,
 };
 
@@ -63,8 +63,8 @@ fn not_asked_for(operations: &[Operation], window: u64) -> u64 {
             let decision = operation.decision();
             decision.is_some_and(|it| it.window == Some(window) && it.region == region)
         });
-        let silence = longest_silence(there, TENANTS[1]);
-        u64::try_from(u128::from(slice) * silence.as_millis() / WINDOW.as_millis()).unwrap()
+        let silent = silence(there, TENANTS[1], 2 * PAUSE);
+        u64::try_from(u128::from(slice) * silent.as_millis() / WINDOW.as_millis()).unwrap()
     };
     REGIONS.into_iter().map(of_region).sum()
 }
