@@ -8,13 +8,13 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use weir_shared::algorithms::scale::ScaledState;
 use weir_shared::limiting::owner::{Account, Owner, overflow_key};
-use weir_shared::limiting::stored::StoredHold;
+use weir_shared::limiting::stored::{StoredHold, StoredState};
 use weir_shared::limiting::terms::machine_of;
 use weir_shared::limits::{CALLER_KEYS_MAX, HOLDS_MAX, JSON_INTEGER_MAX, TENANT_STATE_BYTES_MAX};
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::check::Reason;
 use weir_shared::wire::limit_terms::LimitTerms;
-use weir_shared::wire::policy::{Algorithm, LimitBody};
+use weir_shared::wire::policy::{Algorithm, LimitBody, Scope};
 use weir_shared::wire::role::Role;
 use weir_tests::calls::{charge, charge_keys};
 use weir_tests::client::Client;
@@ -128,6 +128,7 @@ fn grown() -> String {
         algorithm: Some(Algorithm::SlidingLog),
         limit: Some(LOG_MAX),
         window_ms: Some(HOUR_MS),
+        scope: Some(Scope::Region),
         ..LimitBody::default()
     };
     let machine = machine_of(&LimitTerms::of_limit("log", Revision(1), 1, body)).unwrap();
@@ -136,7 +137,7 @@ fn grown() -> String {
     let state = instants.fold(None, |state: Option<ScaledState>, at| {
         machine.check(state.as_ref(), 1, at).next.or(state)
     });
-    let stored = weir_shared::limiting::stored::StoredState::new(state.unwrap());
+    let stored = StoredState::new(state.unwrap());
     serde_json::to_string(&stored).unwrap()
 }
 
