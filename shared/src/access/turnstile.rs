@@ -205,10 +205,12 @@ mod tests {
     fn the_first_of_a_line_goes_before_the_second_of_another_and_takes_its_room() {
         let mut turnstiles = Turnstiles::default();
         let mut loud: Vec<Place> = Vec::new();
-        while let Some(place) = enter(&mut turnstiles, "203.0.113.9") {
-            loud.push(place);
-            let _turn = turnstiles.turn(Stranger(None), place, NOW);
+        for _ in 0..2 * (LOGIN_CALLS_MAX + LOGIN_WAITERS_MAX) {
+            let place = enter(&mut turnstiles, "203.0.113.9");
+            place.map(|place| turnstiles.turn(Stranger(None), place, NOW));
+            loud.extend(place);
         }
+        assert_eq!(loud.len(), LOGIN_CALLS_MAX + LOGIN_WAITERS_MAX);
         let calm = enter(&mut turnstiles, "203.0.113.10").expect("room is made");
         let last = *loud.last().unwrap();
         assert_eq!(turnstiles.turn(Stranger(None), last, NOW), Turn::Refused);
