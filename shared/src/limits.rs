@@ -469,6 +469,22 @@ pub const LOGINS_PER_SEC_MAX: u64 = 10;
 /// For how long a login waits for its turn, at most: a person waits as long.
 pub const LOGIN_QUEUE_MS_MAX: u64 = 5_000;
 
+/// Logins of one kind for which an isolate asks the object that counts them, at a time: so few that an object of a hundred
+/// isolates answers each in time, and enough for as many in a second as it looks at, were each answer to take 400 ms.
+pub const LOGIN_CALLS_MAX: usize = 4;
+
+/// Logins of one kind that wait in an isolate until it asks for them: as many as then wait for their turn in the region.
+pub const LOGIN_WAITERS_MAX: usize = (LOGINS_PER_SEC_MAX * LOGIN_QUEUE_MS_MAX / 1_000) as usize;
+
+/// For how long they wait there, at most: as for any other answer.
+pub const LOGIN_WAIT_MS_MAX: u64 = DECIDE_WAIT_MS_MAX;
+
+/// A login that waits and has not looked for so long is one whose client has left: they look some sixty times a second.
+pub const LOGIN_SEEN_MS_MAX: u64 = 1_000;
+
+/// For how long an isolate counts an answer as under way: its line may wait for another, and two calls have their deadlines.
+pub const LOGIN_ASKED_MS_MAX: u64 = DECIDE_WAIT_MS_MAX + 2 * CALL_MS_MAX;
+
 /// Bytes with which the bootstrap secret begins, by which attempts at it are told from all else that strangers write. The
 /// other 24, at least, are compared only as often as its line permits.
 pub const BOOTSTRAP_ACCOUNT_BYTES: usize = 8;

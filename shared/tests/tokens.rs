@@ -1,5 +1,6 @@
 //! Tokens: what one opens, and that nothing else opens anything.
 
+use weir_shared::access::attendance::Attendance;
 use weir_shared::access::grant::{NewToken, Principal};
 use weir_shared::access::table::AccessTable;
 use weir_shared::access::token::{Refusal, Token, TokenKey};
@@ -7,6 +8,7 @@ use weir_shared::access::uses::Uses;
 use weir_shared::limits::TOKENS_MAX;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::access::{SavedAccess, TokenRequest, TokenRow};
+use weir_shared::wire::operator::live_holder::LiveHolder;
 use weir_shared::wire::role::Role;
 
 fn key() -> TokenKey {
@@ -314,4 +316,47 @@ fn uses_of_no_more_tokens_than_there_can_be_are_counted() {
     uses.mark("5", EpochMs(3));
     uses.mark("6", EpochMs(3));
     assert_eq!(uses.take(usize::MAX, EpochMs(3)).len(), 2);
+}
+
+#[test]
+fn a_socket_is_kept_until_its_token_is_revoked_is_over_or_has_another_role() {
+    let holder = LiveHolder {
+        name: token(1).id().to_owned(),
+        provided: false,
+        role: Role::Editor,
+        session: None,
+        expires_at: None,
+    };
+    let kept = |tokens: Vec<TokenRow>, holder: &LiveHolder, now: EpochMs| {
+        let table = table(tokens);
+        let attendance = Attendance {
+            table: Some(&table),
+            rearmed: false,
+            now,
+        };
+        attendance.permits(holder)
+    };
+    let editor = row(&token(1), Role::Editor);
+    assert!(kept(vec![editor.clone()], &holder, NOW));
+    assert!(!kept(vec![row(&token(2), Role::Editor)], &holder, NOW));
+    for role in [Role::Viewer, Role::Admin, Role::Service] {
+        assert!(!kept(vec![row(&token(1), role)], &holder, NOW), "{role:?}");
+    }
+    let until = NOW.plus(1_000);
+    let ends = TokenRow {
+        expires_at: Some(until),
+        ..editor.clone()
+    };
+    assert!(kept(vec![ends.clone()], &holder, EpochMs(until.0 - 1)));
+    assert!(!kept(vec![ends], &holder, until));
+    let of_session = LiveHolder {
+        expires_at: Some(until),
+        ..holder
+    };
+    assert!(kept(
+        vec![editor.clone()],
+        &of_session,
+        EpochMs(until.0 - 1)
+    ));
+    assert!(!kept(vec![editor], &of_session, until));
 }

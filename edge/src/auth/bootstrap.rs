@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use weir_shared::access::bootstrap_secret::judge;
+use weir_shared::access::credential::SecretEnds;
 use weir_shared::access::grant::Principal;
 use weir_shared::limits::BOOTSTRAP_ACCOUNT_BYTES;
 use weir_shared::wire::access::BOOTSTRAP;
@@ -42,6 +43,12 @@ impl BootstrapToken {
     #[must_use]
     pub fn is(&self, given: &str) -> bool {
         are_equal(self.0.as_bytes(), given.as_bytes())
+    }
+
+    /// What is looked for in fields that are to be forwarded.
+    #[must_use]
+    pub fn ends(&self) -> Option<SecretEnds> {
+        SecretEnds::of(&self.0)
     }
 
     /// Whether `given` begins as the token does: who has not seen it never comes to try the rest.

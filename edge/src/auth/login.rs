@@ -1,18 +1,20 @@
-//! Logins that are tried too often: counted in an object of their own in each region, before anything is compared that could
-//! be guessed.
+//! Logins that are tried too often: counted in objects of their own in each region, one for each kind, before anything is
+//! compared that could be guessed. An isolate asks them about a few at a time.
 
 use weir_shared::access::login::{Attempt, queue_terms, terms};
+use weir_shared::access::turnstile::{Place, Turn};
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::gateway::address::account;
 use weir_shared::limiting::messages::ShapeBody;
 use weir_shared::limiting::owner::Account;
-use weir_shared::limits::{CALL_MS_MAX, LOGIN_ATTEMPTS_MAX, LOGIN_PERIOD_MS};
+use weir_shared::limits::{CALL_MS_MAX, LOGIN_ATTEMPTS_MAX, LOGIN_PERIOD_MS, LOGIN_WAIT_MS_MAX};
 use weir_shared::wire::check::Reason;
 use weir_shared::wire::exchange::VERSION;
 
 use crate::http::failure::Failure;
 use crate::isolate::key::KeyCheck;
 use crate::isolate::request::RequestHandles;
+use crate::isolate::{LOOK_MS_FIRST, LOOK_MS_MAX, turnstiles};
 use crate::objects::binding::{Address, KeyShard, call};
 use crate::objects::deadline::sleep;
 
@@ -25,8 +27,55 @@ pub async fn attempt(
     region: &str,
     attempt: Attempt<'_>,
 ) -> Result<(), Failure> {
-    let shard = KeyShard::of_logins(region);
-    in_line(handles, region, &shard, attempt).await?;
+    let delay_ms = {
+        let _asked = Asked::in_turn(attempt).await?;
+        let shard = KeyShard::of_logins(region, attempt.queue());
+        in_line(handles, region, &shard, attempt).await?;
+        in_queue(handles, &shard, attempt).await?
+    };
+    if delay_ms > 0 {
+        sleep(delay_ms).await;
+    }
+    Ok(())
+}
+
+/// An attempt that the objects are asked about; others of its kind wait until this goes out of scope.
+struct Asked<'a> {
+    attempt: Attempt<'a>,
+    place: Place,
+}
+
+impl<'a> Asked<'a> {
+    /// Once it is its turn in this isolate.
+    async fn in_turn(attempt: Attempt<'a>) -> Result<Self, Failure> {
+        let entered = turnstiles(|turnstiles, now| turnstiles.enter(attempt, now))?;
+        let place = entered.ok_or_else(|| too_many_at_once(LOGIN_WAIT_MS_MAX))?;
+        let asked = Self { attempt, place };
+        let mut look_ms = LOOK_MS_FIRST;
+        loop {
+            match turnstiles(|turnstiles, now| turnstiles.turn(attempt, place, now))? {
+                Turn::Ask => return Ok(asked),
+                Turn::Refused => return Err(too_many_at_once(LOGIN_WAIT_MS_MAX)),
+                Turn::Wait => sleep(look_ms).await,
+            }
+            look_ms = (look_ms * 2).min(LOOK_MS_MAX);
+        }
+    }
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        // Where nothing is known of it nobody waits for it.
+        let _gone = turnstiles(|turnstiles, _| turnstiles.leave(self.attempt, self.place));
+    }
+}
+
+/// Milliseconds until its turn among all of its kind in the region.
+async fn in_queue(
+    handles: &RequestHandles,
+    shard: &KeyShard,
+    attempt: Attempt<'_>,
+) -> Result<u64, Failure> {
     let queued = ShapeBody {
         v: VERSION,
         limit: queue_terms(),
@@ -35,20 +84,22 @@ pub async fn attempt(
         known: true,
         account: Account::default(),
     };
-    let place = call(&handles.env, Address::keys(&shard), &queued, CALL_MS_MAX).await;
+    let place = call(&handles.env, Address::keys(shard), &queued, CALL_MS_MAX).await;
     let place = place.map_err(|error| Failure::Unavailable {
         what: error.to_string(),
     })?;
-    if !place.accepted {
-        return Err(Failure::TooMany {
-            detail: "Too many logins are tried at once.",
-            after_ms: place.retry_after_ms.unwrap_or(LOGIN_PERIOD_MS),
-        });
+    if place.accepted {
+        return Ok(place.delay_ms);
     }
-    if place.delay_ms > 0 {
-        sleep(place.delay_ms).await;
-    }
-    Ok(())
+    turnstiles(|turnstiles, now| turnstiles.full(attempt, now))?;
+    Err(too_many_at_once(
+        place.retry_after_ms.unwrap_or(LOGIN_PERIOD_MS),
+    ))
+}
+
+fn too_many_at_once(after_ms: u64) -> Failure {
+    let detail = "Too many logins are tried at once.";
+    Failure::TooMany { detail, after_ms }
 }
 
 async fn in_line(

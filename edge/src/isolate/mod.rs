@@ -34,6 +34,7 @@ use std::rc::Rc;
 
 use weir_shared::access::guesses::Guesses;
 use weir_shared::access::table::AccessTable;
+use weir_shared::access::turnstile::Turnstiles;
 use weir_shared::access::verified::Verified;
 use weir_shared::clock::MonotonicClock;
 use weir_shared::limits::REGIONS_MAX;
@@ -69,6 +70,8 @@ struct Isolate {
     verified: Option<Verified<Bearer>>,
     /// Wrong tokens, by who brought them.
     guesses: Guesses,
+    /// Logins that wait until they are counted.
+    turnstiles: Turnstiles,
 }
 
 impl Isolate {
@@ -161,6 +164,18 @@ pub fn guesses<R: Default>(step: impl FnOnce(&mut Guesses, EpochMs) -> R) -> R {
     ISOLATE.with(|isolate| match isolate.try_borrow_mut() {
         Ok(mut isolate) => step(&mut isolate.guesses, now),
         Err(_) => R::default(),
+    })
+}
+
+/// One step on the logins that wait until they are counted.
+///
+/// # Errors
+/// When the isolate is at work on itself.
+pub fn turnstiles<R>(step: impl FnOnce(&mut Turnstiles, EpochMs) -> R) -> Result<R, Failure> {
+    let now = now();
+    ISOLATE.with(|isolate| match isolate.try_borrow_mut() {
+        Ok(mut isolate) => Ok(step(&mut isolate.turnstiles, now)),
+        Err(error) => Err(Failure::Internal(error.to_string())),
     })
 }
 

@@ -134,11 +134,12 @@ impl KeyShard {
         }
     }
 
-    /// The region's shard of logins: an object of their own, in which no request's keys take their room.
+    /// The region's shard of logins of a kind: an object of their own, in which no request's keys take their room, and which
+    /// nobody calls who proves less.
     #[must_use]
-    pub fn of_logins(region: &str) -> Self {
+    pub fn of_logins(region: &str, kind: &str) -> Self {
         Self {
-            name: format!("{region}/logins"),
+            name: format!("{region}/logins/{kind}"),
             class: Class::Region,
             place: region.to_owned(),
         }

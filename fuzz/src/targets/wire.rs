@@ -6,27 +6,32 @@ use weir_shared::contact::{ContactBody, ContactReply};
 use weir_shared::federation::region_pool::RegionPoolState;
 use weir_shared::federation::stored::{StoredEscrow, StoredPool};
 use weir_shared::limiting::messages::{
-    DecideBody, DecideReply, FinishBody, GuardBody, ResetBody, SettleKeysBody, SettledKeys,
-    ShapeBody,
+    DecideBody, DecideReply, FinishBody, FinishReply, GuardBody, GuardReply, ResetBody, ResetReply,
+    SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
 };
 use weir_shared::limiting::settlement::{SettleBody, SettleReply};
 use weir_shared::limiting::stored::{StoredHold, StoredState};
 use weir_shared::wire::access::{SavedAccess, SealRow, TokenReply, TokenView};
-use weir_shared::wire::accounting::{FrameBody, FrameReply};
-use weir_shared::wire::audit::{AuditEntry, AuditHead, AuditRecord};
+use weir_shared::wire::accounting::{Counters, FrameBody, FrameReply};
+use weir_shared::wire::audit::{AuditEntry, AuditHead, AuditRecord, AuditVerdict, Author};
 use weir_shared::wire::cells::{StoredCell, StoredEntry, StoredMarks};
 use weir_shared::wire::check::DecisionBody;
-use weir_shared::wire::exchange::{ExchangeBody, ReplyBody, Terms};
+use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, ReplyBody, Terms};
+use weir_shared::wire::holdings::{Holdings, Lent, LentBody};
 use weir_shared::wire::limit_terms::LimitTerms;
 use weir_shared::wire::operator::live::{LiveAsk, LiveMessage};
+use weir_shared::wire::operator::live_holder::LiveHolder;
 use weir_shared::wire::overload::{
     MergedBody, OverloadTerms, ShareBody, ShareReply, StoredOverload,
 };
-use weir_shared::wire::region_pool::RegionPoolBody;
+use weir_shared::wire::region_pool::{RegionPoolBody, RegionPoolReply};
 use weir_shared::wire::saved_policy::SavedPolicy;
-use weir_shared::wire::shares::SharesBody;
+use weir_shared::wire::series::{SeriesBody, SeriesReply, TotalsBody, TotalsReply};
+use weir_shared::wire::shares::{SharesBody, SharesReply};
 use weir_shared::wire::stored::{Row, StoredSettlement, read_row};
-use weir_shared::wire::windows::{ClosedBody, StoredWindow, WindowRecord};
+use weir_shared::wire::windows::{
+    ClosedBody, ClosedReply, StoredWindow, WindowRecord, WindowsBody, WindowsReply,
+};
 
 use super::{lanes, law::form};
 use crate::driver::Lane;
@@ -67,6 +72,29 @@ pub(super) const MESSAGES: &[Lane] = lanes! {
     "audit record" => form::<AuditRecord>,
     "audit entry" => form::<AuditEntry>,
     "audit head" => form::<AuditHead>,
+    "audit verdict" => form::<AuditVerdict>,
+    "author" => form::<Author>,
+    "exchanged" => form::<ExchangeAnswer>,
+    "finished" => form::<FinishReply>,
+    "guarded" => form::<GuardReply>,
+    "were reset" => form::<ResetReply>,
+    "settled keys" => form::<SettledKeys>,
+    "settled" => form::<SettleReply>,
+    "shaped" => form::<ShapeReply>,
+    "split" => form::<RegionPoolReply>,
+    "shares reply" => form::<SharesReply>,
+    "closed reply" => form::<ClosedReply>,
+    "look" => form::<LentBody>,
+    "lent" => form::<Lent>,
+    "holdings" => form::<Holdings>,
+    "counters" => form::<Counters>,
+    "totals" => form::<TotalsBody>,
+    "totals reply" => form::<TotalsReply>,
+    "series" => form::<SeriesBody>,
+    "series reply" => form::<SeriesReply>,
+    "windows" => form::<WindowsBody>,
+    "windows reply" => form::<WindowsReply>,
+    "live holder" => form::<LiveHolder>,
 };
 
 pub(super) const ROWS: &[Lane] = lanes! {

@@ -2,6 +2,7 @@
 
 pub mod attendance;
 pub mod bootstrap_secret;
+pub mod credential;
 pub mod ended;
 pub mod endpoint;
 pub mod grant;
@@ -15,6 +16,7 @@ pub mod session;
 pub mod stored;
 pub mod table;
 pub mod token;
+pub mod turnstile;
 pub mod uses;
 pub mod verified;
 pub mod wanted;

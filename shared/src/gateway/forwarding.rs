@@ -2,8 +2,8 @@
 
 use super::address::{CONNECTING, FORWARDED_FOR, from_trusted};
 use super::facts::Facts;
+use crate::access::credential::{self, SecretEnds};
 use crate::access::session::{COOKIE, COOKIE_LOCAL};
-use crate::access::token::PREFIX as TOKEN_PREFIX;
 use crate::limits::{FORWARDED_HOPS_MAX, GATEWAY_PASSES_MAX};
 use crate::policy::network::Cidr;
 use crate::policy::route::Origin;
@@ -78,11 +78,14 @@ pub struct Hop<'a> {
     pub trusted: &'a [Cidr],
     /// `http` or `https`, as the request came in.
     pub scheme: &'a str,
+    /// The bootstrap secret of the deployment, which has no form of its own.
+    pub secret: Option<&'a SecretEnds>,
 }
 
-/// The header fields that the origin gets. Those of one connection, the platform's (`cf-`) and Weir's own (`weir-`, its
-/// tokens, the cookies of operators) are left out, as is `host`, which is the origin's own. `x-forwarded-for`, `-proto` and `-host` say
-/// where the request comes from: what a trusted proxy said is kept, what anyone else said is replaced.
+/// The header fields that the origin gets. Those of one connection, the platform's (`cf-`) and Weir's own (`weir-`, the
+/// cookies of operators, whatever has a credential of Weir's) are left out, as is `host`, which is the origin's own.
+/// `x-forwarded-for`, `-proto` and `-host` say where the request comes from: what a trusted proxy said is kept, what anyone
+/// else said is replaced.
 #[must_use]
 pub fn request_headers(
     headers: impl IntoIterator<Item = (String, String)>,
@@ -90,6 +93,7 @@ pub fn request_headers(
 ) -> Vec<(String, String)> {
     let trusted = from_trusted(hop.trusted, hop.facts);
     let connection = (hop.facts.header)("connection");
+    let is_secret = |name: &str, value: &str| credential::is_in(name, value, hop.secret);
     let mut kept = Vec::new();
     for (name, value) in headers {
         let name = name.to_ascii_lowercase();
@@ -103,18 +107,20 @@ pub fn request_headers(
             || own
             || replaced(&name)
             || (hearsay && !trusted)
-            || (name == "authorization" && has_token(&value))
         {
             continue;
         }
-        if name != "cookie" {
+        if name == "cookie" {
+            let cookies = cookies_without(&value, |one| is_operators(one) || is_secret(&name, one));
+            kept.extend(cookies.map(|cookies| (name, cookies)));
+        } else if !is_secret(&name, &value) {
             kept.push((name, value));
-        } else if let Some(cookies) = without_operators(&value) {
-            kept.push((name, cookies));
         }
     }
-    kept.extend(forwarded(hop, trusted));
-    let via = (hop.facts.header)("via").filter(|via| !via.trim().is_empty());
+    let forwarded = forwarded(hop, trusted).into_iter();
+    kept.extend(forwarded.filter(|(name, value)| !is_secret(name, value)));
+    let via = (hop.facts.header)("via");
+    let via = via.filter(|via| !via.trim().is_empty() && !is_secret("via", via));
     let via = via.map_or_else(String::new, |via| format!("{via}, "));
     kept.push(("via".to_owned(), format!("{via}1.1 {PSEUDONYM}")));
     kept
@@ -205,19 +211,10 @@ fn is_of_connection(name: &str, connection: Option<&str>) -> bool {
     HOP_BY_HOP.contains(&name) || listed.any(|one| one.trim().eq_ignore_ascii_case(name))
 }
 
-/// Whether a value of `authorization` has a token of Weir's, by how those begin.
-fn has_token(value: &str) -> bool {
-    let mut parts = value.split([' ', '\t', ',', '"', '=']);
-    parts.any(|part| {
-        let start = part.as_bytes().get(..TOKEN_PREFIX.len());
-        start.is_some_and(|start| start.eq_ignore_ascii_case(TOKEN_PREFIX.as_bytes()))
-    })
-}
-
-/// The cookies of a `cookie` field without those of operators; `None` when no other is left.
-fn without_operators(cookies: &str) -> Option<String> {
+/// The cookies of a `cookie` field that stay; `None` when none does.
+fn cookies_without(cookies: &str, leave_out: impl Fn(&str) -> bool) -> Option<String> {
     let kept = cookies.split(';').map(str::trim);
-    let kept = kept.filter(|one| !one.is_empty() && !is_operators(one));
+    let kept = kept.filter(|one| !one.is_empty() && !leave_out(one));
     let kept: Vec<&str> = kept.collect();
     (!kept.is_empty()).then(|| kept.join("; "))
 }

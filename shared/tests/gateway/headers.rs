@@ -17,6 +17,7 @@ fn forwarded(headers: &[(&str, &str)]) -> Vec<(String, String)> {
             facts,
             trusted: &trusted,
             scheme: "https",
+            secret: None,
         };
         let fields = headers
             .iter()

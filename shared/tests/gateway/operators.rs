@@ -1,18 +1,23 @@
 //! What proves an operator stays behind, and no origin speaks for the console.
 
+use weir_shared::access::credential::SecretEnds;
 use weir_shared::gateway::address::Cidr;
 use weir_shared::gateway::forwarding::{Hop, keep_response_header, request_headers};
 
 use super::document::get;
 
+const SECRET: &str = "9f3a61c07be2d4185ac94e7d02b6f813";
+
 /// Names and values that the origin gets, of one field that a client sends from this address.
 fn of(from: &str, name: &str, sent: &str) -> Option<String> {
     let trusted = [Cidr::read("10.0.0.0/8").unwrap()];
+    let secret = SecretEnds::of(SECRET);
     get("/", &[("cf-connecting-ip", from), (name, sent)]).facts(|facts| {
         let hop = Hop {
             facts,
             trusted: &trusted,
             scheme: "https",
+            secret: secret.as_ref(),
         };
         let fields = request_headers([(name.to_owned(), sent.to_owned())], &hop);
         let mut found = fields.into_iter().filter(|(one, _)| one == name);
@@ -33,12 +38,35 @@ fn tokens_of_weir_stay_behind_and_other_credentials_pass() {
         "Bearer a, Bearer weir_x",
         "Digest token=\"weir_x\"",
         "weir_x",
+        // weir_, x:weir_x, and the secret as a password.
+        "Basic d2Vpcl8=",
+        "basic eDp3ZWlyX3g=",
+        "Basic eDo5ZjNhNjFjMDdiZTJkNDE4NWFjOTRlN2QwMmI2ZjgxMw==",
+        "Token 9f3a61c07be2d4185ac94e7d02b6f813",
+        "9f3a61c07be2d4185ac94e7d02b6f813",
     ] {
         assert_eq!(passed("authorization", token), None, "{token}");
     }
+    for name in [
+        "x-api-key",
+        "x-auth-token",
+        "sec-websocket-protocol",
+        "referer",
+    ] {
+        for value in [SECRET, "a, weir_AQEBAQEBAQEBAQEB.x.y"] {
+            assert_eq!(passed(name, value), None, "{name}: {value}");
+        }
+        assert_eq!(passed(name, "weir_a").as_deref(), Some("weir_a"));
+    }
+    let cookies = format!("a=1; key={SECRET}; weir_theme=dark");
+    assert_eq!(
+        passed("cookie", &cookies).as_deref(),
+        Some("a=1; weir_theme=dark")
+    );
+    assert_eq!(passed("via", SECRET).as_deref(), Some("1.1 weir"));
     for other in [
         "Bearer sk-1",
-        "Basic d2Vpcl8=",
+        "Basic eDp5",
         "Bearer beweir_x",
         "Bearer weir",
         "Bearer w\u{e9}ir_",

@@ -59,11 +59,13 @@ async fn assert_assets_are_guarded(client: &Client) {
             );
         }
         assert!(directive("frame-ancestors").contains("'none'"), "{policy}");
-        assert_eq!(
-            page.header("x-content-type-options"),
-            Some("nosniff"),
-            "{path}"
-        );
+        for (name, said) in [
+            ("x-content-type-options", "nosniff"),
+            ("strict-transport-security", "max-age=31536000"),
+            ("cross-origin-opener-policy", "same-origin"),
+        ] {
+            assert_eq!(page.header(name), Some(said), "{path}");
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Paths that are nearly Weir's own, asked with a token of Weir's: nobody else gets to see it.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use weir_tests::fixtures::with;
 use weir_tests::origin::Echo;
@@ -93,15 +95,22 @@ async fn an_api_below_v1_is_served_and_never_sees_a_token_of_weir_s() {
             "{seen:?}"
         );
     }
-    for value in [
-        format!("Bearer {token}"),
-        format!("bearer  {token}"),
-        format!("Bearer {TOKEN}"),
-        format!("Bearer x, Bearer {token}"),
-        format!("Basic {token}"),
-        "Bearer weir_anything".to_owned(),
-        "Bearer WEIR_ANYTHING".to_owned(),
-    ] {
+    let basic = |text: String| format!("Basic {}", STANDARD.encode(text));
+    let values = [token, TOKEN].into_iter().flat_map(|own| {
+        [
+            own.to_owned(),
+            format!("Bearer {own}"),
+            format!("bearer  {own}"),
+            format!("Token token=\"{own}\""),
+            format!("Bearer x, ApiKey {own}"),
+            format!("Bearer {}", own.to_ascii_uppercase()),
+            format!("Basic {own}"),
+            basic(format!("{own}:")),
+            basic(format!("admin:{own}")),
+        ]
+    });
+    let begun = ["Bearer weir_anything", "Bearer WEIR_ANYTHING"].map(str::to_owned);
+    for value in values.chain(begun) {
         let request = gateway.client.request(reqwest::Method::GET, "/echo");
         let reply = gateway.send(request.header("authorization", &value)).await;
         let echo: Echo = reply.ok().unwrap();
@@ -109,5 +118,23 @@ async fn an_api_below_v1_is_served_and_never_sees_a_token_of_weir_s() {
             !echo.headers.contains_key("authorization"),
             "{value}: {echo:?}"
         );
+    }
+    for own in [token, TOKEN] {
+        let request = gateway.client.request(reqwest::Method::GET, "/echo");
+        let places = [
+            "x-api-key",
+            "x-auth-token",
+            "sec-websocket-protocol",
+            "referer",
+        ];
+        let request = places.iter().fold(request, |request, name| {
+            request.header(*name, format!("x {own}"))
+        });
+        let request = request.header("cookie", format!("a=1; token={own}"));
+        let echo: Echo = gateway.send(request).await.ok().unwrap();
+        for name in places {
+            assert!(!echo.headers.contains_key(name), "{name}: {echo:?}");
+        }
+        assert_eq!(echo.headers["cookie"], "a=1");
     }
 }

@@ -15,6 +15,7 @@ mod hostile;
 mod kills;
 mod mixed;
 mod owners;
+mod parts;
 mod policy;
 mod question;
 mod reservation;

@@ -34,12 +34,12 @@ const WIDE: u64 = 1_000_000;
 const BATCH: usize = 200;
 
 /// A tenant that the policy names, and one that it does not.
-const NAMED: &str = "pro:acme";
-const STRANGER: &str = "x:stranger";
+pub(super) const NAMED: &str = "pro:acme";
+pub(super) const STRANGER: &str = "x:stranger";
 
 /// Who invents keys.
-const LOUD: &str = "x:loud";
-const LOUD_OWNS: &str = "t:x:loud";
+pub(super) const LOUD: &str = "x:loud";
+pub(super) const LOUD_OWNS: &str = "t:x:loud";
 
 /// Keys that the long form invents, half of them in one shard.
 fn keys_asked() -> Option<usize> {
@@ -67,7 +67,7 @@ async fn deployment() -> Workerd {
 }
 
 /// A client with a new token, once the isolate knows it.
-async fn employ(workerd: &Workerd, role: Role, tenant: Option<&str>) -> Client {
+pub(super) async fn employ(workerd: &Workerd, role: Role, tenant: Option<&str>) -> Client {
     let admin = workerd.client(0).unwrap();
     let request = TokenRequest {
         name: tenant.unwrap_or("backend").replace(':', "-"),
@@ -191,7 +191,7 @@ fn fill(workerd: &Workerd, owner: &str) -> usize {
     filled
 }
 
-fn shards(workerd: &Workerd) -> Vec<Connection> {
+pub(super) fn shards(workerd: &Workerd) -> Vec<Connection> {
     databases(&workerd.disk(), "Region", "states").unwrap()
 }
 

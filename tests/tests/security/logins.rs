@@ -1,11 +1,15 @@
 //! Logins that are tried too often.
 
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use weir_shared::limits::{
     BOOTSTRAP_ACCOUNT_BYTES, GUESSES_MAX, LOGIN_ATTEMPTS_MAX, LOGIN_PERIOD_MS, LOGIN_QUEUE_MS_MAX,
-    LOGINS_PER_SEC_MAX,
+    LOGIN_WAIT_MS_MAX, LOGINS_PER_SEC_MAX,
 };
 use weir_shared::wire::operator::SessionRequest;
 use weir_tests::client::Client;
@@ -194,6 +198,64 @@ async fn a_flood_of_guesses_keeps_no_admin_out_for_longer_than_the_queue_lasts()
             "{known}: {looked_at} in {secs} s"
         );
         assert!(refused > 0, "{known}");
+    }
+}
+
+/// Strangers from as many addresses as they have attempts, all of the time, as many at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_logins_by_volume_keeps_no_admin_out() {
+    const AT_ONCE: u64 = 600;
+    const LOGINS: usize = 6;
+    let setup = Setup::isolates(&["weur", "weur"]).variable("WEIR_BOOTSTRAP_REARM", "1");
+    let workerd = setup.start().await.unwrap();
+    let root = workerd.client(0).unwrap();
+    let (_, ada) = employ(&root, &request("ada", Role::Admin)).await;
+    let clients = workerd.clients().unwrap();
+    let over = AtomicBool::new(false);
+    let flood = join_all((0..AT_ONCE).map(async |nth| {
+        let client = clients[nth as usize % 2].anonymous();
+        let mut seen = BTreeMap::new();
+        let mut number = nth;
+        while !over.load(Relaxed) {
+            let address = Ipv4Addr::from(0x0a00_0000 + number as u32).to_string();
+            let token = format!("guess-{number}");
+            let asked = client
+                .request(reqwest::Method::POST, SESSION)
+                .header("cf-connecting-ip", address)
+                .json(&SessionRequest { token });
+            let status = client.send(asked).await.map_or(0, |reply| reply.status);
+            *seen.entry(status).or_insert(0_u64) += 1;
+            number += AT_ONCE;
+        }
+        seen
+    }));
+    let admins = async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let client = clients[1].anonymous();
+        let mut told = Vec::new();
+        for _ in 0..LOGINS {
+            for (who, token) in [("the bootstrap secret", TOKEN), ("ada", &ada.token)] {
+                let asked = clock::now();
+                let reply = client.post_session(token).await;
+                // 0 where the answer did not come.
+                let status = reply.map_or(0, |reply| reply.status);
+                told.push((who, status, asked.elapsed()));
+            }
+        }
+        over.store(true, Relaxed);
+        told
+    };
+    let (flood, told) = futures_util::future::join(flood, admins).await;
+    let seen = flood.into_iter().fold(BTreeMap::new(), |mut all, one| {
+        one.into_iter()
+            .for_each(|(status, times)| *all.entry(status).or_insert(0) += times);
+        all
+    });
+    println!("strangers: {seen:?}; admins: {told:?}");
+    let longest = Duration::from_millis(LOGIN_WAIT_MS_MAX + LOGIN_QUEUE_MS_MAX + 3_000);
+    for (who, status, took) in told {
+        assert_eq!(status, 200, "{who}: strangers were told {seen:?}");
+        assert!(took < longest, "{who}: {took:?}");
     }
 }
 

@@ -24,7 +24,6 @@ use weir_shared::policy::doors::{Forwarding, OPERATOR_HOST};
 use weir_shared::policy::route::{Origin, Route};
 use worker::{Request, Response, console_error};
 
-use crate::auth::bearer::token_of;
 use crate::auth::bootstrap::BootstrapToken;
 use crate::auth::client_address::client_address;
 use crate::auth::doors::doors;
@@ -213,14 +212,6 @@ impl Gate<'_> {
         })
     }
 
-    /// Whether somebody sends what may be the deployment's first admin token, which has no form of its own, where nobody asked
-    /// for it. Its beginning is enough: what an origin sees says nothing of the rest.
-    fn is_bootstrap(&self, authorization: &str) -> bool {
-        let token = token_of(authorization).unwrap_or_default();
-        let bootstrap = BootstrapToken::from_env(&self.handles.env);
-        bootstrap.is_some_and(|bootstrap| bootstrap.is_meant(token))
-    }
-
     async fn forward(
         &self,
         request: &Request,
@@ -229,13 +220,15 @@ impl Gate<'_> {
         passed: Passed,
     ) -> Result<Response, Refused> {
         let url = &self.arrived.url;
+        let bootstrap = BootstrapToken::from_env(&self.handles.env);
+        let secret = bootstrap.and_then(|bootstrap| bootstrap.ends());
         let hop = Hop {
             facts,
             trusted: &self.loaded.policy.trusted_proxies,
             scheme: url.scheme(),
+            secret: secret.as_ref(),
         };
-        let mut headers = request_headers(self.arrived.headers(), &hop);
-        headers.retain(|(name, value)| name != "authorization" || !self.is_bootstrap(value));
+        let headers = request_headers(self.arrived.headers(), &hop);
         // A body of these means nothing (RFC 9110, section 9.3.1), and the platform forwards none.
         let bodiless = matches!(self.arrived.method(), "GET" | "HEAD");
         let body = request.inner().body().filter(|_| !bodiless).map(|body| {
