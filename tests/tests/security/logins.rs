@@ -204,7 +204,7 @@ async fn a_flood_of_guesses_keeps_no_admin_out_for_longer_than_the_queue_lasts()
 /// Strangers from as many addresses as they have attempts, all of the time, as many at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_logins_by_volume_keeps_no_admin_out() {
-    const AT_ONCE: u64 = 600;
+    const AT_ONCE: u64 = 300;
     const LOGINS: usize = 6;
     let setup = Setup::isolates(&["weur", "weur"]).variable("WEIR_BOOTSTRAP_REARM", "1");
     let workerd = setup.start().await.unwrap();
