@@ -13,8 +13,9 @@ use weir_shared::wire::exchange::VERSION;
 
 use crate::http::failure::Failure;
 use crate::isolate::key::KeyCheck;
+use crate::isolate::look::Looks;
 use crate::isolate::request::RequestHandles;
-use crate::isolate::{LOOK_MS_FIRST, LOOK_MS_MAX, turnstiles};
+use crate::isolate::turnstiles;
 use crate::objects::binding::{Address, KeyShard, call};
 use crate::objects::deadline::sleep;
 
@@ -51,14 +52,13 @@ impl<'a> Asked<'a> {
         let entered = turnstiles(|turnstiles, now| turnstiles.enter(attempt, now))?;
         let place = entered.ok_or_else(|| too_many_at_once(LOGIN_WAIT_MS_MAX))?;
         let asked = Self { attempt, place };
-        let mut look_ms = LOOK_MS_FIRST;
+        let mut looks = Looks::default();
         loop {
             match turnstiles(|turnstiles, now| turnstiles.turn(attempt, place, now))? {
                 Turn::Ask => return Ok(asked),
                 Turn::Refused => return Err(too_many_at_once(LOGIN_WAIT_MS_MAX)),
-                Turn::Wait => sleep(look_ms).await,
+                Turn::Wait => looks.again().await,
             }
-            look_ms = (look_ms * 2).min(LOOK_MS_MAX);
         }
     }
 }

@@ -16,12 +16,12 @@ use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::limit_terms::LimitTerms;
 
 use super::answers::{Answer, Charge};
+use super::look::Looks;
 use super::request::RequestHandles;
 use super::shard::{ask, question_id};
-use super::{LOOK_MS_FIRST, LOOK_MS_MAX, now, with};
+use super::{now, with};
 use crate::http::failure::Failure;
 use crate::objects::binding::KeyShard;
-use crate::objects::deadline::sleep;
 
 /// One check of one key.
 pub struct KeyCheck<'a> {
@@ -54,7 +54,7 @@ impl KeyCheck<'_> {
     /// When the isolate decides for too many regions.
     pub async fn decide(&self, handles: &RequestHandles) -> Result<Answer, Failure> {
         let started = now();
-        let mut look_ms = LOOK_MS_FIRST;
+        let mut looks = Looks::default();
         loop {
             let at = now();
             let (look, receipt) = with(self.region, |view| {
@@ -75,8 +75,7 @@ impl KeyCheck<'_> {
                     let Some(_wait) = Wait::register(self, at)? else {
                         return self.unavailable();
                     };
-                    sleep(look_ms).await;
-                    look_ms = (look_ms * 2).min(LOOK_MS_MAX);
+                    looks.again().await;
                 }
             }
         }

@@ -14,9 +14,10 @@ use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::Terms;
 
 use super::contact::start;
+use super::look::Looks;
 use super::region::RegionView;
 use super::request::RequestHandles;
-use super::{LOOK_MS_FIRST, LOOK_MS_MAX, now, with};
+use super::{now, with};
 use crate::http::failure::Failure;
 use crate::objects::deadline::{sleep, within};
 
@@ -96,7 +97,7 @@ impl LeaseCheck<'_> {
             ticket: None,
         };
         let started = now();
-        let mut look_ms = LOOK_MS_FIRST;
+        let mut looks = Looks::default();
         loop {
             let now = now();
             let ticket = wait.ticket;
@@ -118,8 +119,7 @@ impl LeaseCheck<'_> {
                     return Ok(None);
                 }
             } else {
-                sleep(look_ms.min(left_ms)).await;
-                look_ms = (look_ms * 2).min(LOOK_MS_MAX);
+                looks.again_within(left_ms).await;
             }
         }
     }

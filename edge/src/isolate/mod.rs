@@ -12,6 +12,7 @@ pub mod key;
 pub mod lease;
 pub mod local;
 pub mod local_budget;
+pub mod look;
 mod metering;
 pub mod overload;
 pub mod parts;
@@ -48,12 +49,6 @@ use crate::http::failure::Failure;
 use bearer::Bearer;
 use random::random;
 use region::RegionView;
-
-/// How long a request sleeps before it looks again, while another request's question is under way: twice as long each
-/// time, up to the latter.
-pub const LOOK_MS_FIRST: u64 = 1;
-/// See [`LOOK_MS_FIRST`].
-pub const LOOK_MS_MAX: u64 = 16;
 
 thread_local! {
     static ISOLATE: RefCell<Isolate> = RefCell::default();
@@ -111,10 +106,7 @@ pub fn at_one_instant<R>(step: impl FnOnce() -> R) -> R {
 /// # Errors
 /// When the isolate decides for too many regions.
 pub fn with<R>(region: &str, step: impl FnOnce(&mut RegionView) -> R) -> Result<R, Failure> {
-    ISOLATE.with(|isolate| {
-        let mut isolate = isolate
-            .try_borrow_mut()
-            .map_err(|error| Failure::Internal(error.to_string()))?;
+    memory(|isolate| {
         if !isolate.regions.contains_key(region) {
             if isolate.regions.len() >= REGIONS_MAX {
                 return Err(Failure::Internal(format!("no room for region {region}")));
@@ -126,6 +118,14 @@ pub fn with<R>(region: &str, step: impl FnOnce(&mut RegionView) -> R) -> Result<
             Some(view) => Ok(step(view)),
             None => Err(Failure::Internal("no view".to_owned())),
         }
+    })?
+}
+
+/// One step on all that the isolate remembers; refused where it is at work on itself.
+fn memory<R>(step: impl FnOnce(&mut Isolate) -> R) -> Result<R, Failure> {
+    ISOLATE.with(|isolate| match isolate.try_borrow_mut() {
+        Ok(mut isolate) => Ok(step(&mut isolate)),
+        Err(error) => Err(Failure::Internal(error.to_string())),
     })
 }
 
@@ -161,10 +161,7 @@ pub fn verified(text: &str, revision: Revision) -> Option<Rc<Bearer>> {
 /// One step on what is known of wrong tokens; nothing where the isolate is at work on itself.
 pub fn guesses<R: Default>(step: impl FnOnce(&mut Guesses, EpochMs) -> R) -> R {
     let now = now();
-    ISOLATE.with(|isolate| match isolate.try_borrow_mut() {
-        Ok(mut isolate) => step(&mut isolate.guesses, now),
-        Err(_) => R::default(),
-    })
+    memory(|isolate| step(&mut isolate.guesses, now)).unwrap_or_default()
 }
 
 /// One step on the logins that wait until they are counted.
@@ -173,10 +170,7 @@ pub fn guesses<R: Default>(step: impl FnOnce(&mut Guesses, EpochMs) -> R) -> R {
 /// When the isolate is at work on itself.
 pub fn turnstiles<R>(step: impl FnOnce(&mut Turnstiles, EpochMs) -> R) -> Result<R, Failure> {
     let now = now();
-    ISOLATE.with(|isolate| match isolate.try_borrow_mut() {
-        Ok(mut isolate) => Ok(step(&mut isolate.turnstiles, now)),
-        Err(error) => Err(Failure::Internal(error.to_string())),
-    })
+    memory(|isolate| step(&mut isolate.turnstiles, now))
 }
 
 /// One step on the view of a region that the isolate knows, for the bearer of a token that was verified by the tokens

@@ -15,13 +15,13 @@ use super::key::{KeyCheck, draw_of};
 use super::lease::LeaseCheck;
 use super::local::LocalCheck;
 use super::local_budget::LocalBudgetCheck;
+use super::look::Looks;
 use super::metering::open;
 use super::plan::{Dimension, Place, Step};
 use super::request::RequestHandles;
 use super::shard::{ask, ask_all};
-use super::{LOOK_MS_FIRST, LOOK_MS_MAX, now, with};
+use super::{now, with};
 use crate::http::failure::Failure;
-use crate::objects::deadline::sleep;
 
 /// A question of one request.
 pub struct Question<'a> {
@@ -55,16 +55,13 @@ impl<'a> Question<'a> {
             return self.single(only, &rules).await;
         }
         let started = now();
-        let mut look_ms = LOOK_MS_FIRST;
+        let mut looks = Looks::default();
         loop {
             let late = now().since(started) >= DECIDE_WAIT_MS_MAX;
             match self.attempt(&rules, started, late).await? {
                 Attempt::Decided(outcome) => return Ok(Some(outcome)),
                 Attempt::Gone => return Ok(None),
-                Attempt::Busy => {
-                    sleep(look_ms).await;
-                    look_ms = (look_ms * 2).min(LOOK_MS_MAX);
-                }
+                Attempt::Busy => looks.again().await,
             }
         }
     }
