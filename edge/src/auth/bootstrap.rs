@@ -1,5 +1,7 @@
 //! The first admin token: the secret `WEIR_BOOTSTRAP_TOKEN` of the deployment.
 
+use std::cell::OnceCell;
+
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use weir_shared::access::bootstrap_secret::judge;
@@ -12,6 +14,10 @@ use worker::{Env, console_error};
 
 /// The variable that holds it.
 const VARIABLE: &str = "WEIR_BOOTSTRAP_TOKEN";
+
+thread_local! {
+    static ENDS: OnceCell<Option<SecretEnds>> = const { OnceCell::new() };
+}
 
 /// Who comes with the bootstrap token.
 #[must_use]
@@ -45,10 +51,11 @@ impl BootstrapToken {
         are_equal(self.0.as_bytes(), given.as_bytes())
     }
 
-    /// What is looked for in fields that are to be forwarded.
+    /// What is looked for in fields that are to be forwarded: made once, as an isolate's variables never change.
     #[must_use]
-    pub fn ends(&self) -> Option<SecretEnds> {
-        SecretEnds::of(&self.0)
+    pub fn ends(env: &Env) -> Option<SecretEnds> {
+        let of_env = || Self::from_env(env).and_then(|token| SecretEnds::of(&token.0));
+        ENDS.with(|ends| *ends.get_or_init(of_env))
     }
 
     /// Whether `given` begins as the token does: who has not seen it never comes to try the rest.

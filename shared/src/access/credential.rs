@@ -108,7 +108,8 @@ pub fn is_in(name: &str, value: &str, secret: Option<&SecretEnds>) -> bool {
         unescaped.as_ref().and_then(|text| text.as_deref().ok()),
     ];
     read.into_iter().flatten().any(|text| {
-        let mut runs = text.as_bytes().split(|byte| !is_base64(*byte));
+        let standard: Vec<u8> = text.bytes().map(standard).collect();
+        let mut runs = standard.split(|byte| !is_base64(*byte));
         is_one(text.as_bytes()) || runs.any(|run| decoded(run, bytes_min).any(|text| is_one(&text)))
     })
 }
@@ -139,15 +140,19 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte)
 }
 
-/// What a run of characters of either alphabet (RFC 4648, sections 4 and 5) says, if that is so many bytes or more: from its
-/// first character, and from those after it, as something else may stand right before.
-fn decoded(run: &[u8], bytes_min: usize) -> impl Iterator<Item = Vec<u8>> {
-    const GROUP: usize = 4;
-    let standard = |byte: &u8| match byte {
+/// A character of the alphabet for addresses as that of the standard one (RFC 4648, sections 5 and 4).
+fn standard(byte: u8) -> u8 {
+    match byte {
         b'-' => b'+',
         b'_' => b'/',
-        other => *other,
-    };
+        other => other,
+    }
+}
+
+/// What a run of characters of the standard alphabet says, if that is so many bytes or more: from its first character, and
+/// from those after it, as something else may stand right before.
+fn decoded(run: &[u8], bytes_min: usize) -> impl Iterator<Item = Vec<u8>> {
+    const GROUP: usize = 4;
     let starts = (0..GROUP).filter_map(|start| run.get(start..));
     starts.filter_map(move |run| {
         // A last character by itself says nothing.
@@ -155,7 +160,6 @@ fn decoded(run: &[u8], bytes_min: usize) -> impl Iterator<Item = Vec<u8>> {
         let run = run
             .get(..whole)
             .filter(|run| run.len() / GROUP * 3 + 2 >= bytes_min)?;
-        let run: Vec<u8> = run.iter().map(standard).collect();
         LENIENT.decode(run).ok()
     })
 }

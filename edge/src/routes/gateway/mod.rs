@@ -220,8 +220,7 @@ impl Gate<'_> {
         passed: Passed,
     ) -> Result<Response, Refused> {
         let url = &self.arrived.url;
-        let bootstrap = BootstrapToken::from_env(&self.handles.env);
-        let secret = bootstrap.and_then(|bootstrap| bootstrap.ends());
+        let secret = BootstrapToken::ends(&self.handles.env);
         let hop = Hop {
             facts,
             trusted: &self.loaded.policy.trusted_proxies,
