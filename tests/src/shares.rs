@@ -52,19 +52,14 @@ pub fn silence<'a>(
     tenant: &str,
     usual: Duration,
 ) -> Duration {
-    let mut sent: Vec<(Duration, bool)> = operations
-        .map(|operation| (operation.sent, operation.tenant == tenant))
-        .collect();
+    let operations: Vec<&Operation> = operations.collect();
+    let all = operations.iter().map(|operation| operation.sent);
+    let of_the_tenant = operations.iter().filter(|one| one.tenant == tenant);
+    let mut sent: Vec<Duration> = of_the_tenant.map(|operation| operation.sent).collect();
+    sent.extend(all.clone().min());
+    sent.extend(all.max());
     sent.sort();
-    let last = sent.len().saturating_sub(1);
-    let ends_a_silence = |nth: usize, of_the_tenant: bool| of_the_tenant || nth == 0 || nth == last;
-    let ends: Vec<Duration> = sent
-        .iter()
-        .enumerate()
-        .filter(|(nth, (_, of_the_tenant))| ends_a_silence(*nth, *of_the_tenant))
-        .map(|(_, (at, _))| *at)
-        .collect();
-    let pauses = ends.windows(2).map(|pair| pair[1] - pair[0]);
+    let pauses = sent.windows(2).map(|pair| pair[1] - pair[0]);
     pauses.filter(|pause| *pause > usual).sum()
 }
 

@@ -163,13 +163,10 @@ impl<C: Clone + PartialEq> EscrowNode<C> {
     /// Takes back units that isolates spent. `None` while a write is under way: then nothing was taken.
     #[must_use]
     pub fn refund(&mut self, spent: Spent<'_>, now: EpochMs) -> Option<Refund<StoredEscrow>> {
-        let Spent {
-            label,
-            tenant,
-            units,
-        } = spent;
         self.gate.refund(|| {
-            let taken = self.escrow.refund(label, tenant, units, now);
+            let taken = self
+                .escrow
+                .refund(spent.label, spent.tenant, spent.units, now);
             (taken, self.escrow.due())
         })
     }

@@ -81,13 +81,10 @@ impl<C> PoolNode<C> {
     /// Takes spent units back. `None` while a write is under way: then nothing was taken.
     #[must_use]
     pub fn refund(&mut self, spent: Spent<'_>, now: EpochMs) -> Option<Refund<StoredPool>> {
-        let Spent {
-            label,
-            tenant,
-            units,
-        } = spent;
         self.gate.refund(|| {
-            let taken = self.pool.refund(label, tenant, units, now);
+            let taken = self
+                .pool
+                .refund(spent.label, spent.tenant, spent.units, now);
             (taken, self.pool.due())
         })
     }
