@@ -14,7 +14,8 @@ pub(crate) const USAGE: &str = "\
 cargo xtask dev [--demo] [--port N]   build Weir and run it on this machine (--demo: with traffic)
 cargo xtask test [--only STEP]        everything that is checked: lints, tests, end-to-end, browser
 cargo xtask test --quick              lints and quick native tests of what changed since the last commit
-cargo xtask test --repeat N [--busy]  the end-to-end tests N times, and what failed how often (--busy: beside other work)
+cargo xtask test --repeat N [--busy] [NAME]...  the end-to-end tests, or those whose names begin so, N times, and what
+                                      failed how often (--busy: beside other work)
 cargo xtask bench [--only SECTION]    measure, and write the figures into BENCHMARKS.md
 cargo xtask build [--edge|--console]  build the Worker and the console, only what changed
 cargo xtask fuzz [--executions N] [--target T]  what reads input, given what nobody meant (10^8 executions)
@@ -148,12 +149,14 @@ fn port(text: &str) -> Result<u16> {
 
 fn test(mut parser: lexopt::Parser) -> Result<Command> {
     let (mut only, mut quick, mut repeat, mut busy) = (None, false, None, false);
+    let mut names = Vec::new();
     while let Some(argument) = parser.next()? {
         match argument {
             Long("only") => only = Some(Step::named(&parser.value()?.string()?)?),
             Long("quick") => quick = true,
             Long("repeat") => repeat = Some(times(&parser.value()?.string()?)?),
             Long("busy") => busy = true,
+            Value(name) if repeat.is_some() => names.push(beginning(&name.string()?)?),
             Long("help") | Short('h') => return Ok(Command::Help),
             other => return Err(other.unexpected().into()),
         }
@@ -162,7 +165,7 @@ fn test(mut parser: lexopt::Parser) -> Result<Command> {
         (None, false, None) => Scope::Everything,
         (Some(step), false, None) => Scope::Only(step),
         (None, true, None) => Scope::Quick,
-        (None, false, Some(times)) => Scope::Repeat { times, busy },
+        (None, false, Some(times)) => Scope::Repeat { times, busy, names },
         _ => bail!("test takes one of --only, --quick and --repeat"),
     };
     if busy && repeat.is_none() {
@@ -175,6 +178,16 @@ fn times(text: &str) -> Result<u32> {
     match text.parse() {
         Ok(0) | Err(_) => bail!("--repeat takes a number from 1 on, not `{text}`"),
         Ok(times) => Ok(times),
+    }
+}
+
+/// How names of tests begin: suites and modules.
+fn beginning(text: &str) -> Result<String> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_:".contains(&byte);
+    if text.bytes().all(fits) {
+        Ok(text.to_owned())
+    } else {
+        bail!("a test's name has letters, digits, `_` and `::`, not `{text}`")
     }
 }
 
@@ -265,9 +278,16 @@ mod tests {
     fn test_takes_one_scope() {
         check("test --only fmt", Command::Test(Scope::Only(Step::Fmt)));
         check("test --quick", Command::Test(Scope::Quick));
-        let repeat = |times, busy| Command::Test(Scope::Repeat { times, busy });
-        check("test --repeat 10", repeat(10, false));
-        check("test --busy --repeat=3", repeat(3, true));
+        let repeat = |times, busy, names: &[&str]| {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            Command::Test(Scope::Repeat { times, busy, names })
+        };
+        check("test --repeat 10", repeat(10, false, &[]));
+        check("test --busy --repeat=3", repeat(3, true, &[]));
+        let named = repeat(2, false, &["shares", "limits::storm"]);
+        check("test --repeat 2 shares limits::storm", named);
+        refused("test --repeat 2 .*", "not `.*`");
+        refused("test shares", "shares");
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) const PACKAGES: [&str; 5] = [
 pub(super) const END_TO_END: &str = "weir-tests";
 
 /// Which tests of them run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Choice {
     /// Those that need nothing but themselves.
     Native,
@@ -32,39 +32,49 @@ pub(super) enum Choice {
     EndToEnd,
     /// Those of the console on it.
     Pages,
+    /// Of both those whose names begin so.
+    Named(Vec<String>),
 }
 
 impl Choice {
     /// In nextest's language, and the profile of `.config/nextest.toml`.
-    fn filter(self) -> (&'static str, &'static str) {
+    fn filter(&self) -> (String, &'static str) {
         match self {
-            Self::Native => ("not package(weir-tests)", "default"),
-            Self::EndToEnd => ("package(weir-tests) and not test(/^console::/)", "e2e"),
-            Self::Pages => ("package(weir-tests) and test(/^console::/)", "e2e"),
+            Self::Native => ("not package(weir-tests)".to_owned(), "default"),
+            Self::EndToEnd => (of_end_to_end("not test(/^console::/)"), "e2e"),
+            Self::Pages => (of_end_to_end("test(/^console::/)"), "e2e"),
+            Self::Named(names) => {
+                let begins = format!("test(/^({})/)", names.join("|"));
+                (of_end_to_end(&begins), "e2e")
+            }
         }
     }
 
     /// Which programs are compiled: first those that the longest way leads through, then all.
-    fn programs(self) -> &'static [&'static str] {
+    fn programs(&self) -> &'static [&'static str] {
         match self {
             Self::Native => &[],
-            Self::EndToEnd | Self::Pages => &["--test", "e2e"],
+            Self::EndToEnd | Self::Pages | Self::Named(_) => &["--test", "e2e"],
         }
     }
 
-    fn name(self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
             Self::Native => "native",
-            Self::EndToEnd | Self::Pages => "e2e",
+            Self::EndToEnd | Self::Pages | Self::Named(_) => "e2e",
         }
     }
+}
+
+fn of_end_to_end(filter: &str) -> String {
+    format!("package({END_TO_END}) and {filter}")
 }
 
 /// Compiles them, and notes what was made.
 pub(super) fn compile(
     bench: &mut Workbench<'_>,
     environment: &Environment,
-    choice: Choice,
+    choice: &Choice,
 ) -> Result<()> {
     let nextest = |words: &[&str]| -> Result<Command> {
         let mut cargo = environment.command("cargo")?;
@@ -94,21 +104,21 @@ fn note(file: PathBuf, command: &mut Command) -> Result<()> {
     fs::write(&file, text).with_context(|| format!("writing {}", file.display()))
 }
 
-fn binaries(choice: Choice) -> PathBuf {
+fn binaries(choice: &Choice) -> PathBuf {
     paths::local(&format!("{}-binaries.json", choice.name()))
 }
 
-fn workspace(choice: Choice) -> PathBuf {
+fn workspace(choice: &Choice) -> PathBuf {
     paths::local(&format!("{}-workspace.json", choice.name()))
 }
 
 /// A run of those tests, as they were compiled.
-pub(super) fn run(environment: &Environment, choice: Choice, more: &[&str]) -> Result<Command> {
+pub(super) fn run(environment: &Environment, choice: &Choice, more: &[&str]) -> Result<Command> {
     let (filter, profile) = choice.filter();
     let mut cargo = environment.command("cargo")?;
     cargo.args(["nextest", "run", "--profile", profile]);
     cargo.arg("--binaries-metadata").arg(binaries(choice));
     cargo.arg("--cargo-metadata").arg(workspace(choice));
-    cargo.args(["--filterset", filter]).args(more);
+    cargo.args(["--filterset", &filter]).args(more);
     Ok(cargo)
 }

@@ -20,7 +20,7 @@ pub(super) enum Retries {
 pub(super) fn run(
     bench: &mut Workbench<'_>,
     environment: &Environment,
-    choice: Choice,
+    choice: &Choice,
     retries: Retries,
 ) -> Result<()> {
     let more: &[&str] = match retries {

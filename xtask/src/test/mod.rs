@@ -40,16 +40,17 @@ use crate::environment::Environment;
 use crate::{build, paths, progress, setup, tidy};
 
 /// What to run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Scope {
     Everything,
     Only(Step),
     /// Lints and quick native tests of what changed.
     Quick,
-    /// The end-to-end tests so often, beside other work or not.
+    /// The end-to-end tests so often, beside other work or not: those whose names begin so, or all.
     Repeat {
         times: u32,
         busy: bool,
+        names: Vec<String>,
     },
 }
 
@@ -67,10 +68,11 @@ pub(crate) fn run(scope: Scope) -> Result<ExitCode> {
             progress::note(&format!("changed: {}", changed.join(", ")));
             one_by_one(&Step::QUICK, Some(&changed))?
         }
-        Scope::Repeat { times, busy } => {
+        Scope::Repeat { times, busy, names } => {
             let report = one_by_one(Step::Pages.waits_for(), None)?;
             if report.is_success() {
-                repeat::run(&setup::for_tests()?, times, busy, &mut io::stdout())?;
+                let runs = repeat::Runs { times, busy, names };
+                repeat::run(&setup::for_tests()?, &runs, &mut io::stdout())?;
             }
             report
         }
@@ -108,6 +110,7 @@ fn beside_each_other() -> Result<Report> {
     });
     schedule::run(
         &jobs,
+        Step::EndToEnd,
         |step| {
             announce(step);
             let began = start.elapsed().0;
@@ -185,9 +188,9 @@ fn work(step: Step, changed: Option<&[&str]>, bench: &mut Workbench<'_>) -> Resu
         Step::ClippyNative => lints::clippy_native(bench, &set_up(setup::for_lints)?, changed),
         Step::ClippyWasm => lints::clippy_wasm(bench, &set_up(setup::for_lints)?, changed),
         Step::CompileEndToEnd => {
-            compiled::compile(bench, &set_up(setup::for_native)?, Choice::EndToEnd)
+            compiled::compile(bench, &set_up(setup::for_native)?, &Choice::EndToEnd)
         }
-        Step::Compile => compiled::compile(bench, &set_up(setup::for_native)?, Choice::Native),
+        Step::Compile => compiled::compile(bench, &set_up(setup::for_native)?, &Choice::Native),
         Step::Native => match changed {
             None => native::all(bench, &set_up(setup::for_native)?),
             Some(changed) => {
@@ -201,11 +204,11 @@ fn work(step: Step, changed: Option<&[&str]>, bench: &mut Workbench<'_>) -> Resu
         Step::Browser => browser::run(bench, &set_up(setup::for_tests)?),
         Step::EndToEnd => {
             let environment = set_up(setup::for_tests)?;
-            end_to_end::run(bench, &environment, Choice::EndToEnd, AsConfigured)
+            end_to_end::run(bench, &environment, &Choice::EndToEnd, AsConfigured)
         }
         Step::Pages => {
             let environment = set_up(setup::for_tests)?;
-            end_to_end::run(bench, &environment, Choice::Pages, AsConfigured)
+            end_to_end::run(bench, &environment, &Choice::Pages, AsConfigured)
         }
     }
 }

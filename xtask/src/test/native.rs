@@ -11,7 +11,7 @@ use crate::environment::Environment;
 
 /// All native tests.
 pub(super) fn all(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
-    bench.test(compiled::run(environment, Choice::Native, &[])?)?;
+    bench.test(compiled::run(environment, &Choice::Native, &[])?)?;
     let mut cargo = environment.command("cargo")?;
     // All of them, as they were compiled: for one alone cargo compiles it anew.
     cargo.args(["test", "--doc"]).args(selected(&PACKAGES));

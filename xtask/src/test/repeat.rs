@@ -59,18 +59,33 @@ impl fmt::Display for Flakes {
     }
 }
 
-/// Runs the tests so often; with `busy`, beside as many loops as the machine has cores.
-pub(super) fn run(
-    environment: &Environment,
-    times: u32,
-    busy: bool,
-    to: &mut dyn Write,
-) -> Result<()> {
+/// What runs how often.
+#[derive(Debug)]
+pub(super) struct Runs {
+    pub(super) times: u32,
+    /// Whether it runs beside as many loops as the machine has cores.
+    pub(super) busy: bool,
+    /// How the names of the tests begin; all of them where there is none.
+    pub(super) names: Vec<String>,
+}
+
+impl Runs {
+    fn choices(&self) -> Vec<Choice> {
+        if self.names.is_empty() {
+            vec![Choice::EndToEnd, Choice::Pages]
+        } else {
+            vec![Choice::Named(self.names.clone())]
+        }
+    }
+}
+
+/// Runs the tests again and again.
+pub(super) fn run(environment: &Environment, runs: &Runs, to: &mut dyn Write) -> Result<()> {
     let mut flakes = Flakes::default();
     let done = AtomicBool::new(false);
     thread::scope(|scope| -> Result<()> {
         let _stop = Stop(&done);
-        if busy {
+        if runs.busy {
             let cores = thread::available_parallelism().map_or(2, usize::from);
             for _ in 0..cores {
                 scope.spawn(|| {
@@ -80,17 +95,18 @@ pub(super) fn run(
                 });
             }
         }
-        for turn in 1..=times {
+        for turn in 1..=runs.times {
             let watch = Stopwatch::start();
             let mut output = Kept::new(to);
             let mut bench = Workbench::of(Step::EndToEnd, &mut output)?;
             let mut run = |choice| end_to_end::run(&mut bench, environment, choice, Retries::None);
-            let (suites, pages) = (run(Choice::EndToEnd), run(Choice::Pages));
-            let result = suites.and(pages);
+            let choices = runs.choices();
+            let results: Vec<_> = choices.iter().map(&mut run).collect();
+            let result = results.into_iter().collect();
             drop(bench);
             flakes.add(&result, &String::from_utf8_lossy(&output.kept));
             let Elapsed(time) = watch.elapsed();
-            writeln!(to, "run {turn} of {times}: {}", Elapsed(time))?;
+            writeln!(to, "run {turn} of {}: {}", runs.times, Elapsed(time))?;
         }
         Ok(())
     })?;

@@ -1,12 +1,15 @@
-//! Which step begins when: two at a time, each as soon as what it waits for has passed.
+//! Which step begins when: some at a time, each as soon as what it waits for has passed.
 
 use std::sync::{Condvar, Mutex};
 use std::thread;
 
 /// How many steps run beside each other. One computes on a single core for minutes (the linker of a release build), one
-/// waits for most of its time (the tests of the built Worker): two keep two cores busy. With a third, loads do not get what
-/// they ask for, however far compilers step back.
+/// waits for most of its time (the tests of the built Worker): two keep two cores busy.
 const LANES: usize = 2;
+
+/// How many more do when no load is judged any more: beside it, a third would keep it from what it asks for, however far
+/// compilers step back.
+const LANES_AFTER_LOADS: usize = 1;
 
 /// What is known of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +18,12 @@ enum State {
     Running,
     Passed,
     Failed,
+}
+
+impl State {
+    fn has_ended(self) -> bool {
+        matches!(self, Self::Passed | Self::Failed)
+    }
 }
 
 /// A job of the schedule, the most urgent first in a list of them.
@@ -36,10 +45,11 @@ pub(super) enum Ended<R> {
     Skipped,
 }
 
-/// Runs all jobs; `run` says what came of one, and whether those that wait for it may begin. `ended` hears of each as it
-/// ends, one at a time.
+/// Runs all jobs, more of them beside each other once `loads` has ended; `run` says what came of one, and whether those
+/// that wait for it may begin. `ended` hears of each as it ends, one at a time.
 pub(super) fn run<T, R>(
     jobs: &[Job<T>],
+    loads: T,
     run: impl Fn(T) -> (R, bool) + Sync,
     mut ended: impl FnMut(T, Ended<R>) + Send,
 ) where
@@ -49,22 +59,36 @@ pub(super) fn run<T, R>(
     let states = Mutex::new(vec![State::Waiting; jobs.len()]);
     let changed = Condvar::new();
     let ended = Mutex::new(&mut ended);
+    let lane = || {
+        while let Some(turn) = next(jobs, &states, &changed) {
+            let (index, outcome, state) = match turn {
+                Turn::Run(index) => {
+                    let (result, passed) = run(jobs[index].what);
+                    let state = if passed { State::Passed } else { State::Failed };
+                    (index, Ended::Ran(result), state)
+                }
+                Turn::Skip(index) => (index, Ended::Skipped, State::Failed),
+            };
+            lock(&ended)(jobs[index].what, outcome);
+            lock(&states)[index] = state;
+            changed.notify_all();
+        }
+    };
+    let end_of_loads = || {
+        let judged = |states: &mut Vec<State>| {
+            let mut all = jobs.iter().zip(&*states);
+            all.any(|(job, state)| job.what == loads && !state.has_ended())
+        };
+        drop(changed.wait_while(lock(&states), judged));
+    };
     thread::scope(|scope| {
         for _ in 0..LANES {
+            scope.spawn(lane);
+        }
+        for _ in 0..LANES_AFTER_LOADS {
             scope.spawn(|| {
-                while let Some(turn) = next(jobs, &states, &changed) {
-                    let (index, outcome, state) = match turn {
-                        Turn::Run(index) => {
-                            let (result, passed) = run(jobs[index].what);
-                            let state = if passed { State::Passed } else { State::Failed };
-                            (index, Ended::Ran(result), state)
-                        }
-                        Turn::Skip(index) => (index, Ended::Skipped, State::Failed),
-                    };
-                    lock(&ended)(jobs[index].what, outcome);
-                    lock(&states)[index] = state;
-                    changed.notify_all();
-                }
+                end_of_loads();
+                lane();
             });
         }
     });
@@ -97,8 +121,8 @@ fn next<T: Copy + PartialEq + 'static>(
                 states[index] = State::Running;
                 return Some(Turn::Skip(index));
             }
-            let has_ended = |state| matches!(state, State::Passed | State::Failed);
-            if of(job.after).all(|state| state == State::Passed) && of(job.behind).all(has_ended) {
+            let free = of(job.behind).all(State::has_ended);
+            if free && of(job.after).all(|state| state == State::Passed) {
                 states[index] = State::Running;
                 return Some(Turn::Run(index));
             }
@@ -121,7 +145,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     use super::*;
 
@@ -138,6 +162,7 @@ mod tests {
         let mut order = String::new();
         run(
             jobs,
+            '-',
             |what| (what, what != fails),
             |what, outcome| match outcome {
                 Ended::Ran(_) => order.push(what.to_ascii_uppercase()),
@@ -181,19 +206,25 @@ mod tests {
     }
 
     #[test]
-    fn two_run_beside_each_other_and_never_three() {
-        let (running, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let jobs: Vec<_> = ('a'..='f').map(|what| job(what, &[])).collect();
+    fn two_run_beside_each_other_until_the_loads_have_ended_and_three_from_then_on() {
+        let (running, most) = (AtomicUsize::new(0), [const { AtomicUsize::new(0) }; 2]);
+        let loads_over = AtomicBool::new(false);
+        let jobs: Vec<_> = ('a'..='z').map(|what| job(what, &[])).collect();
         run(
             &jobs,
-            |_| {
-                most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                thread::sleep(std::time::Duration::from_millis(30));
+            'g',
+            |what| {
+                let beside = running.fetch_add(1, Ordering::SeqCst) + 1;
+                let phase = usize::from(loads_over.load(Ordering::SeqCst));
+                most[phase].fetch_max(beside, Ordering::SeqCst);
+                thread::sleep(std::time::Duration::from_millis(20));
+                loads_over.fetch_or(what == 'g', Ordering::SeqCst);
                 running.fetch_sub(1, Ordering::SeqCst);
                 ((), true)
             },
             |_, _| {},
         );
-        assert_eq!(most.load(Ordering::SeqCst), LANES);
+        let most = most.map(AtomicUsize::into_inner);
+        assert_eq!(most, [LANES, LANES + LANES_AFTER_LOADS]);
     }
 }
