@@ -30,6 +30,17 @@ pub fn settled_windows(operations: &[Operation]) -> BTreeMap<u64, Shares> {
     windows
 }
 
+/// Where an answer takes longer than one part in so many of a window, the machine kept somebody from a turn for that long,
+/// and as much of the window may be left or go to another.
+const STALL_PARTS: u32 = 16;
+
+/// The windows of that length in which the machine stalled.
+pub fn stalled_windows(operations: &[Operation], window: Duration) -> BTreeSet<u64> {
+    let slow = |operation: &&Operation| operation.latency() > window / STALL_PARTS;
+    let decisions = operations.iter().filter(slow).map(Operation::decision);
+    decisions.filter_map(|decision| decision?.window).collect()
+}
+
 /// The tenants that were denied something in a window: those that had demand for all of their share.
 pub fn hungry(operations: &[Operation], window: u64) -> BTreeSet<&str> {
     let denied = operations.iter().filter(|operation| {
@@ -154,6 +165,19 @@ mod tests {
         assert_eq!(hungry(&operations, 2), BTreeSet::from(["c"]));
         assert_eq!(of(&operations, "b").count(), 2);
         assert!(sketch(&operations).starts_with("a: 4 sent, 10 admitted, 3 3 3 ms; b: 2 sent"));
+    }
+
+    #[test]
+    fn a_window_is_stalled_by_an_answer_that_takes_more_than_a_sixteenth_of_it() {
+        let slow = Operation {
+            received: Duration::from_millis(4),
+            ..asked("a", 2, 1, true)
+        };
+        let operations = [asked("a", 1, 1, true), slow, asked("b", 2, 1, false)];
+        let stalled = |window_ms| stalled_windows(&operations, Duration::from_millis(window_ms));
+        assert_eq!(stalled(64), BTreeSet::new());
+        assert_eq!(stalled(63), BTreeSet::from([2]));
+        assert_eq!(stalled(47), BTreeSet::from([1, 2]));
     }
 
     #[test]

@@ -12,12 +12,10 @@ use weir_tests::shares::{of, settled_windows, sketch};
 use weir_tests::workerd::{Setup, Workerd};
 use weir_tests::workload::Workload;
 
-use crate::shares::{SIX, document, escrow, flood, got, load, run, start, weighing};
+use crate::shares::{SIX, assert_rule, document, escrow, flood, got, load, run, start, weighing};
 
 const LIMIT: u64 = 400;
 const WINDOW: Duration = Duration::from_secs(4);
-/// Four windows that are judged, the first, and two cut ones.
-const RUN: Duration = Duration::from_secs(25);
 
 async fn deployment(reserve: &str, weights: &[(&str, u64)]) -> (Workerd, Vec<Client>) {
     let document = document(escrow(reserve, LIMIT, WINDOW), weighing(weights));
@@ -38,7 +36,7 @@ async fn with_light_tenants(reserve: &str) -> Vec<Operation> {
         .enumerate()
         .map(|(nth, tenant)| load(&clients[nth..=nth], tenant, 1, 500));
     let loads = light.chain([flood(&clients, "hungry")]);
-    run(loads.collect(), RUN).await
+    run(loads.collect(), WINDOW).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -47,14 +45,10 @@ async fn what_light_tenants_leave_is_used_where_it_is_paced() {
     let windows = settled_windows(&operations);
     println!("paced: {windows:?}, {:?}", sketch(&operations));
     assert_eq!(violations(&operations, LIMIT, WINDOW), []);
-    assert!(windows.len() >= 3, "{windows:?}");
-    for (window, shares) in &windows {
+    assert_rule("used", &operations, WINDOW, |_, shares| {
         let used: u64 = shares.values().sum();
-        assert!(
-            used * 100 >= LIMIT * 90,
-            "window {window} was used to {used} of {LIMIT}: {shares:?}"
-        );
-    }
+        Some(used * 100 >= LIMIT * 90)
+    });
 }
 
 /// The control: a guarantee that stays reserved is not used by anybody else.
@@ -64,16 +58,12 @@ async fn what_light_tenants_leave_stays_reserved_where_it_is_pinned() {
     let windows = settled_windows(&operations);
     println!("pinned: {windows:?}, {:?}", sketch(&operations));
     assert_eq!(violations(&operations, LIMIT, WINDOW), []);
-    assert!(windows.len() >= 3, "{windows:?}");
-    for (window, shares) in &windows {
+    assert_rule("hungry", &operations, WINDOW, |_, shares| {
         // A fifth; what may be borrowed of the others until the last of them has come, which is half a second; and a
         // unit for each holder.
         let (hungry, fifth) = (got(shares, "hungry"), LIMIT / 5);
-        assert!(
-            hungry >= fifth * 9 / 10 && hungry <= fifth + LIMIT / 10 + 12,
-            "window {window}: {shares:?}"
-        );
-    }
+        Some(hungry >= fifth * 9 / 10 && hungry <= fifth + LIMIT / 10 + 12)
+    });
     let light_denied = LIGHT.iter().any(|tenant| denied(&operations, tenant) > 0);
     assert!(!light_denied, "{:?}", outcomes(&operations));
 }
@@ -111,7 +101,7 @@ fn steady(client: &Client) -> Workload {
 async fn assert_steady_is_served(reserve: &str) {
     let (_workerd, clients) = deployment(reserve, &[("steady", 1), ("flood", 1)]).await;
     let loads = vec![steady(&clients[0]), flood(&clients, "flood")];
-    let operations = run(loads, RUN).await;
+    let operations = run(loads, WINDOW).await;
     let windows = settled_windows(&operations);
     println!("{reserve}: {windows:?}, {:?}", sketch(&operations));
     assert_eq!(violations(&operations, LIMIT, WINDOW), []);
@@ -167,17 +157,13 @@ async fn what_a_tenant_does_not_lend_stays_reserved_for_it() {
         load(&clients[..1], "keeps", 1, 400),
         flood(&clients, "hungry"),
     ];
-    let operations = run(loads, RUN).await;
+    let operations = run(loads, WINDOW).await;
     let windows = settled_windows(&operations);
     println!("{windows:?}, {}", sketch(&operations));
     assert_eq!(violations(&operations, LIMIT, WINDOW), []);
-    assert!(windows.len() >= 3, "{windows:?}");
-    for (window, shares) in &windows {
+    assert_rule("hungry", &operations, WINDOW, |_, shares| {
         // Half of it is its own, and 40 of the other's may be had.
         let (hungry, half) = (got(shares, "hungry"), LIMIT / 2);
-        assert!(
-            hungry <= half + 40 && hungry >= half,
-            "window {window}: {shares:?}"
-        );
-    }
+        Some(hungry <= half + 40 && hungry >= half)
+    });
 }

@@ -14,8 +14,6 @@ use crate::shares::{SIX, assert_ideal, document, escrow, flood, run, start, weig
 const LIMIT: u64 = 350;
 const IDEAL: [(&str, u64); 3] = [("one", 50), ("two", 100), ("four", 200)];
 const WINDOW: Duration = Duration::from_secs(3);
-/// Five windows that are judged, the first, and two cut ones.
-const RUN: Duration = Duration::from_secs(23);
 
 #[track_caller]
 fn assert_fair(what: &str, operations: &[Operation]) {
@@ -24,7 +22,7 @@ fn assert_fair(what: &str, operations: &[Operation]) {
         admitted_by_window(operations)
     );
     assert_eq!(violations(operations, LIMIT, WINDOW), [], "{what}");
-    assert_ideal(what, operations, &IDEAL);
+    assert_ideal(what, operations, WINDOW, &IDEAL);
 }
 
 async fn clients(reserve: &str) -> (Workerd, Vec<Client>) {
@@ -59,13 +57,19 @@ fn everywhere(clients: &[Client]) -> Vec<Workload> {
 #[tokio::test(flavor = "multi_thread")]
 async fn pinned_shares_follow_weights_over_regions() {
     let (_workerd, clients) = clients("pinned").await;
-    assert_fair("pinned, apart", &run(apart(&clients), RUN).await);
-    assert_fair("pinned, everywhere", &run(everywhere(&clients), RUN).await);
+    assert_fair("pinned, apart", &run(apart(&clients), WINDOW).await);
+    assert_fair(
+        "pinned, everywhere",
+        &run(everywhere(&clients), WINDOW).await,
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn paced_shares_follow_weights_over_regions() {
     let (_workerd, clients) = clients("paced").await;
-    assert_fair("paced, apart", &run(apart(&clients), RUN).await);
-    assert_fair("paced, everywhere", &run(everywhere(&clients), RUN).await);
+    assert_fair("paced, apart", &run(apart(&clients), WINDOW).await);
+    assert_fair(
+        "paced, everywhere",
+        &run(everywhere(&clients), WINDOW).await,
+    );
 }

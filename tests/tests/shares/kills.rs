@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use weir_tests::checker::{admitted_by_window, full_windows, violations};
+use weir_tests::checker::{admitted_by_window, violations};
 use weir_tests::history::{Operation, Outcome, outcomes};
 use weir_tests::shares::{settled_windows, sketch};
 use weir_tests::workerd::{REGIONS, Setup};
 use weir_tests::workload::Workload;
 
-use crate::shares::{document, escrow, flood, got, start, weighing};
+use crate::shares::{assert_rule, document, escrow, flood, got, start, until_judged, weighing};
 
 const LIMIT: u64 = 350;
 const IDEAL: [(&str, u64); 3] = [("one", 50), ("two", 100), ("four", 200)];
@@ -18,9 +18,6 @@ const WINDOW: Duration = Duration::from_secs(3);
 const KILL_AFTER_MS: [u64; 10] = [
     4_300, 1_300, 700, 1_900, 400, 2_600, 1_000, 3_200, 200, 1_600,
 ];
-
-/// The load after the last restart: at least three windows that are judged.
-const RECOVERED: Duration = Duration::from_secs(17);
 
 async fn assert_capped_and_recovers(reserve: &str) {
     let weights = weighing(&[("one", 1), ("two", 2), ("four", 4)]);
@@ -35,7 +32,7 @@ async fn assert_capped_and_recovers(reserve: &str) {
         workerd.restart().await.expect("workerd comes back");
     }
     let before = running.history().operations().len();
-    tokio::time::sleep(RECOVERED).await;
+    until_judged(&running, before, WINDOW).await;
     let operations = running.stop().await.unwrap();
     println!(
         "{reserve}: admitted by window {:?}, {:?}",
@@ -60,24 +57,11 @@ fn assert_recovered(reserve: &str, operations: &[Operation]) {
         settled_windows(operations),
         sketch(operations)
     );
-    let full = full_windows(operations);
-    // The one in which it came back has what the kills left of it.
-    let after: Vec<(u64, u64)> = full.into_iter().skip(1).collect();
-    assert!(after.len() >= 2, "{reserve}: only {after:?}");
-    for (window, admitted) in after {
-        assert!(
-            admitted * 100 >= LIMIT * 90,
-            "{reserve}: after the kills window {window} was used to {admitted} of {LIMIT}"
-        );
-    }
-    for (window, shares) in settled_windows(operations) {
-        for (tenant, ideal) in IDEAL {
-            assert!(
-                got(&shares, tenant) * 2 > ideal,
-                "{reserve}: {tenant} in window {window}: {shares:?}"
-            );
-        }
-    }
+    assert_rule(reserve, operations, WINDOW, |_, shares| {
+        let admitted: u64 = shares.values().sum();
+        let by_everybody = |(tenant, ideal): (&str, u64)| got(shares, tenant) * 2 > ideal;
+        Some(admitted * 100 >= LIMIT * 90 && IDEAL.into_iter().all(by_everybody))
+    });
 }
 
 #[tokio::test(flavor = "multi_thread")]
