@@ -24,6 +24,7 @@ pub mod name;
 mod name_hash;
 pub mod node;
 pub mod openapi;
+pub mod outlasting;
 pub mod overload;
 pub mod paging;
 pub mod percent;

@@ -1,5 +1,7 @@
 //! The windows of a pool become shorter, longer, or of another kind while units of the open one are lent.
 
+mod back;
+
 use std::collections::BTreeMap;
 
 use weir_shared::fairness::ask::Party;
@@ -203,23 +205,63 @@ fn a_longer_window_counts_what_was_lent_in_the_short_one_that_it_covers() {
 }
 
 #[test]
-fn a_rolling_window_that_becomes_one_that_starts_anew_and_back_admits_no_more_than_the_limit() {
-    let rolls = |revision| rolling(terms(100, MINUTE_MS, revision), 10);
-    let anew = [terms(100, MINUTE_MS, 2), quota(terms(100, MINUTE_MS, 2))];
-    for anew in anew {
-        for forgetful in [false, true] {
-            let mut world = World::new(&rolls(1), NOW);
-            world.forgetful = forgetful;
-            let mut admitted = world.asks(&rolls(1), 300, NOW);
-            for ms in [3_000, 6_500] {
-                admitted += world.asks(&anew, 300, NOW.plus(ms));
-            }
-            for ms in [7_000, 12_500, 18_500, 59_000] {
-                admitted += world.asks(&rolls(3), 300, NOW.plus(ms));
-            }
-            assert!(admitted <= 100, "{admitted} in one minute");
-            assert!(forgetful || admitted == 100, "{admitted}");
+fn windows_that_were_promised_count_in_a_rolling_one_for_as_long_as_their_own_parts_would() {
+    for (window_ms, until_ms) in [(1_000, MINUTE_MS), (6_000, MINUTE_MS + 6_000)] {
+        let fixed = Terms {
+            standing: 3,
+            ..terms(100, window_ms, 1)
+        };
+        let rolls = rolling(terms(100, MINUTE_MS, 2), 10);
+        let mut world = World::new(&fixed, NOW);
+        world.holder.stand(3);
+        for step in 0..30 {
+            let now = NOW.plus(step * window_ms / 30);
+            world.asks(&fixed, 2, now);
+            world.exchange(&fixed, now.plus(5));
         }
+        assert_eq!(world.holder.ahead().len(), 3);
+        // The pool hears of them when they are over, and of the edit.
+        for window in 1..4 {
+            let ms = window * window_ms + window_ms / 2;
+            assert_eq!(world.asks(&fixed, 40, NOW.plus(ms)), 40);
+        }
+        for ms in (30_000..until_ms).step_by(500) {
+            assert_eq!(world.asks(&rolls, 200, NOW.plus(ms)), 0, "at {ms}");
+        }
+        let later = world.asks(&rolls, 200, NOW.plus(2 * MINUTE_MS));
+        assert_eq!(later, 100);
+    }
+}
+
+#[test]
+fn minutes_that_were_promised_count_in_the_day_that_takes_their_place() {
+    let minute = Terms {
+        standing: 3,
+        ..terms(100, MINUTE_MS, 1)
+    };
+    let day = Terms {
+        standing: 3,
+        ..terms(1_000, DAY_MS, 2)
+    };
+    for forgetful in [false, true] {
+        let mut world = World::new(&minute, NOW);
+        world.forgetful = forgetful;
+        world.holder.stand(3);
+        let mut admitted = 0;
+        for second in 0..30 {
+            admitted += world.asks(&minute, 2, NOW.plus(second * 1_000));
+            world.exchange(&minute, NOW.plus(second * 1_000 + 500));
+        }
+        assert_eq!(world.holder.ahead().len(), 3);
+        // The limit is that of the day at once, in minutes that come as they were promised.
+        for minutes in 0..10 {
+            let now = NOW.plus(minutes * MINUTE_MS + 40_000);
+            admitted += world.asks(&day, 2_000, now);
+        }
+        assert!(
+            admitted <= 1_000 && (forgetful || admitted == 1_000),
+            "{admitted}"
+        );
     }
 }
 
@@ -322,14 +364,14 @@ fn a_budget_of_one_isolate_follows_an_edit_of_its_window_too() {
     budget.retune(local(100, MINUTE_MS));
     assert_eq!(admitted(&mut budget, 500, NOW.plus(20_000)), 0);
     assert_eq!(admitted(&mut budget, 500, NOW.plus(MINUTE_MS)), 100);
-    budget.retune(local(300, DAY_MS));
+    budget.retune(local(800, DAY_MS));
     let later = [70_000, 130_000, DAY_MS - 1].map(|ms| admitted(&mut budget, 500, NOW.plus(ms)));
     assert_eq!(
         later.iter().sum::<u64>(),
         200,
-        "{later:?}: 100 of the day's 300 were used"
+        "{later:?}: 500 and 100 of the day's 800 were used"
     );
-    assert_eq!(admitted(&mut budget, 500, NOW.plus(DAY_MS)), 300);
+    assert_eq!(admitted(&mut budget, 900, NOW.plus(DAY_MS)), 800);
 }
 
 #[test]

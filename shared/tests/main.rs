@@ -50,6 +50,8 @@ mod doors;
 #[cfg(not(target_arch = "wasm32"))]
 mod drawn;
 #[cfg(not(target_arch = "wasm32"))]
+mod edited_slices;
+#[cfg(not(target_arch = "wasm32"))]
 mod edited_windows;
 #[cfg(not(target_arch = "wasm32"))]
 mod fairness;

@@ -7,6 +7,7 @@ use weir_shared::federation::handover::Handover;
 use weir_shared::federation::holder::{Holder, Outlook};
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
+use weir_shared::federation::stored::StoredPool;
 use weir_shared::federation::waiting::Need;
 use weir_shared::invalid::read_json;
 use weir_shared::limits::{AHEAD_MS_MAX, HANDOVER_MS};
@@ -15,6 +16,8 @@ use weir_shared::policy::handover::{Handovers, handovers};
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
 use weir_shared::wire::exchange::Terms;
 use weir_shared::wire::saved_policy::HandoverBody;
+
+use crate::random::Random;
 
 const HOUR_MS: u64 = 3_600_000;
 /// The beginning of an hour.
@@ -41,9 +44,14 @@ struct Deployment {
     regions: BTreeMap<String, Region>,
 }
 
+#[derive(Default)]
 struct Region {
     heard: usize,
     own: Option<(Pool, Holder)>,
+    /// What is durable of its pool.
+    row: Option<StoredPool>,
+    /// How often its isolate has died.
+    deaths: u64,
 }
 
 impl Deployment {
@@ -70,11 +78,7 @@ impl Deployment {
             .flat_map(|(one, _)| &one.regions)
             .collect();
         for name in names.into_iter().cloned() {
-            let region = Region {
-                heard: 0,
-                own: None,
-            };
-            self.regions.entry(name).or_insert(region);
+            self.regions.entry(name).or_default();
         }
         for region in self.regions.values_mut() {
             region.heard = self.saved.len() - 1;
@@ -83,8 +87,18 @@ impl Deployment {
 
     fn hears(&mut self, name: &str) {
         let heard = self.saved.len() - 1;
-        let region = Region { heard, own: None };
-        self.regions.entry(name.to_owned()).or_insert(region).heard = heard;
+        self.regions.entry(name.to_owned()).or_default().heard = heard;
+    }
+
+    /// A region dies, and forgets what is not durable.
+    fn dies(&mut self, name: &str, damaged: bool, now: EpochMs) {
+        let Some(region) = self.regions.get_mut(name) else {
+            return;
+        };
+        let (policy, _) = &self.saved[region.heard];
+        let budget = &policy.budgets["tokens"];
+        let terms = policy.budget_terms(budget, name, Revision(1 + region.heard as u64));
+        region.dies(terms.as_ref().filter(|_| damaged).map(|terms| (terms, now)));
     }
 
     /// Units that are admitted in each region of up to `ask` single ones.
@@ -110,28 +124,60 @@ impl Region {
         let Some(terms) = policy.budget_terms(budget, name, revision) else {
             return 0;
         };
+        let (row, life) = (&mut self.row, Incarnation(1 + self.deaths));
         let (pool, holder) = self.own.get_or_insert_with(|| {
-            let holder = Holder::new("tokens".into(), HolderId(1), Incarnation(1), None);
-            (Pool::open(terms.clone(), now), holder)
+            let holder = Holder::new("tokens".into(), HolderId(1), life, None);
+            let wakes = row.as_ref().map(Pool::wake);
+            (
+                wakes.unwrap_or_else(|| Pool::open(terms.clone(), now)),
+                holder,
+            )
         });
         let body = changed.get("tokens");
         pool.amend(&terms);
         pool.hold_to(body.map(|body| Handover::of(body, name)));
         holder.ask_again();
         (0..ask)
-            .filter(|_| admits(pool, holder, &terms, now))
+            .filter(|_| admits(pool, holder, row, &terms, now))
             .count() as u64
+    }
+
+    /// It wakes from its row, or from one that cannot be read, and its isolate is another.
+    fn dies(&mut self, damaged: Option<(&Terms, EpochMs)>) {
+        self.deaths += 1;
+        self.own = None;
+        if let (Some(row), Some((terms, now))) = (&self.row, damaged) {
+            let holder = Holder::new(
+                "tokens".into(),
+                HolderId(1),
+                Incarnation(1 + self.deaths),
+                None,
+            );
+            self.own = Some((Pool::damaged(Some(row.label), terms.clone(), now), holder));
+        }
     }
 }
 
 /// Whether one unit is admitted.
-fn admits(pool: &mut Pool, holder: &mut Holder, terms: &Terms, now: EpochMs) -> bool {
+fn admits(
+    pool: &mut Pool,
+    holder: &mut Holder,
+    row: &mut Option<StoredPool>,
+    terms: &Terms,
+    now: EpochMs,
+) -> bool {
     let everyone = Party::everyone();
     for _ in 0..3 {
         holder.advance(now);
         match holder.outlook(&everyone, Need::one(1), None, now) {
             Outlook::Covered => return holder.spend(&everyone, 1, now),
-            Outlook::Short => exchange(pool, holder, terms, now),
+            Outlook::Short => {
+                exchange(pool, holder, terms, now);
+                if let Some(due) = pool.due() {
+                    pool.stored(&due);
+                    *row = Some(due);
+                }
+            }
             Outlook::Exhausted | Outlook::Unknown => return false,
         }
     }
@@ -143,9 +189,6 @@ fn exchange(pool: &mut Pool, holder: &mut Holder, terms: &Terms, now: EpochMs) {
     let body = holder.begin(terms.clone(), now).unwrap();
     let message = Message::try_from(body).unwrap();
     let reply = pool.exchange(&message, now).unwrap();
-    if let Some(row) = pool.due() {
-        pool.stored(&row);
-    }
     assert!(holder.finish(&reply, now));
     if let Some(ticket) = ticket {
         holder.unwait(ticket);
@@ -232,6 +275,65 @@ fn changes_that_follow_each_other_within_one_window_admit_at_most_the_largest_li
                 );
                 assert_eq!(world.asks(ALL, NOW.plus(HOUR_MS)), three);
             }
+        }
+    }
+}
+
+/// Edits drawn one after the other, of which each region hears in its own time, and regions that die meanwhile, at times
+/// with a row that cannot be read: in no window more than the largest limit is admitted of those that were in force
+/// somewhere in it.
+#[test]
+fn edits_drawn_one_after_the_other_admit_at_most_the_largest_limit_of_each_window() {
+    const NAMES: [&str; 5] = ["weur", "enam", "apac", "oc", "sam"];
+    for seed in 0..60 {
+        let mut random = Random::new(seed);
+        let window_ms = random.one_of(&[10_000, 60_000, HOUR_MS]);
+        let drawn = |random: &mut Random| {
+            let first = random.below(4) as usize;
+            let after = random.between(first as u64 + 1, 5) as usize;
+            let limit = random.between(5, 60);
+            let regions = &NAMES[first..after];
+            (policy(regions, limit, window_ms, "static_partition"), limit)
+        };
+        let (first, limit) = drawn(&mut random);
+        let mut world = Deployment::new(first);
+        let mut saved = vec![(0, limit)];
+        let mut hears: Vec<(u64, &str)> = Vec::new();
+        let mut admitted: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut now = NOW;
+        for _ in 0..150 {
+            now = now.plus(random.between(1, window_ms / 8));
+            if random.chance(100) {
+                let (next, limit) = drawn(&mut random);
+                world.save(next, now);
+                saved.push((now.0, limit));
+                hears.extend(
+                    NAMES.map(|name| (now.0 + random.below(HANDOVER_MS - AHEAD_MS_MAX), name)),
+                );
+            }
+            hears.retain(|(at, name)| {
+                if *at <= now.0 {
+                    world.hears(name);
+                }
+                *at > now.0
+            });
+            if random.chance(100) {
+                world.dies(random.one_of(&NAMES), random.chance(300), now);
+            }
+            let units = world.asks(random.below(20), now);
+            *admitted.entry(now.0 / window_ms).or_default() += units;
+        }
+        for (window, units) in admitted {
+            let (starts, ends) = (window * window_ms, (window + 1) * window_ms);
+            let heard_by = starts - HANDOVER_MS;
+            let before = saved.iter().rposition(|(at, _)| *at <= heard_by);
+            let since = saved[before.unwrap_or(0)..].iter();
+            let most = since.take_while(|(at, _)| *at < ends);
+            let most = most.map(|(_, limit)| *limit).max().unwrap_or(0);
+            assert!(
+                units <= most,
+                "seed {seed}, window {window}: {units} of {most}"
+            );
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::wire::samples::{
 use weir_shared::contact::{ContactBody, ContactReply};
 use weir_shared::federation::stored::{StoredEscrow, StoredPool};
 use weir_shared::limiting::owner::{Account, Owner};
+use weir_shared::outlasting::Outlasting;
 use weir_shared::units::{EpochMs, Incarnation, Revision, Sequence, WindowLabel};
 use weir_shared::window::Window;
 use weir_shared::wire::accounting::{ANONYMOUS, FrameReply, OTHERS, Tally, TenantCounters};
@@ -259,5 +260,15 @@ fn the_stored_rows() {
     let row = row.with_history(vec![12, 0, 30]);
     is_written_as(&row, text);
     assert_eq!(read_row::<StoredPool>(text), Ok(row));
+    let kept = Outlasting {
+        until: EpochMs(1_700_000_900_000),
+        ended_at: EpochMs(1_700_000_030_000),
+        units: 70,
+    };
+    let row = pool().with_outlasting(kept);
+    let text = POOL.strip_suffix('}').unwrap().to_owned()
+        + r#","outlasting":{"until":1700000900000,"ended_at":1700000030000,"units":70}}"#;
+    is_written_as(&row, &text);
+    assert_eq!(read_row::<StoredPool>(&text), Ok(row));
     assert_eq!(read_row::<StoredEscrow>(ESCROW), Ok(escrow()));
 }

@@ -17,7 +17,7 @@ use super::storage::{Database, integer, report_damaged, text, wrong_type};
 /// What is stored of a pool.
 pub enum PoolRow {
     /// It can be read.
-    Stored(StoredPool),
+    Stored(Box<StoredPool>),
     /// It cannot; its label may be known all the same.
     Damaged {
         /// The label of its window.
@@ -38,7 +38,7 @@ pub fn read(database: &Database, name: &str) -> Result<Option<PoolRow>, Refused>
     };
     let body = text(row.get(1)).ok_or_else(|| wrong_type("body"));
     Ok(Some(match body.and_then(read_row::<StoredPool>) {
-        Ok(stored) => PoolRow::Stored(stored),
+        Ok(stored) => PoolRow::Stored(Box::new(stored)),
         Err(why) => PoolRow::Damaged {
             label: integer(row.first()).map(WindowLabel),
             why,

@@ -3,6 +3,7 @@
 use super::ask::{Ask, Moment, Party, Room};
 use super::share::{Share, ShareRow, ShareTerms};
 use crate::decision::{Decision, Reason, Retry};
+use crate::outlasting::Outlasting;
 use crate::units::{EpochMs, WindowLabel};
 use crate::window::Window;
 
@@ -45,6 +46,8 @@ pub struct LocalBudget {
     terms: LocalTerms,
     window: Option<Window>,
     shares: Shares,
+    /// What was used in windows that an edit closed early.
+    outlasting: Outlasting,
 }
 
 /// Who has used what.
@@ -62,12 +65,21 @@ impl LocalBudget {
             terms,
             window: None,
             shares: Shares::new(terms.share, 0),
+            outlasting: Outlasting::default(),
         }
     }
 
     /// Other terms: a limit holds at once, but takes nothing back; a length from the next boundary on. What was used stays
     /// used, and counts in a longer window that covers it.
     pub fn retune(&mut self, terms: LocalTerms) {
+        if terms.window_ms != self.terms.window_ms
+            && let Some(window) = self.window
+        {
+            let last = EpochMs(window.ends_at.0.saturating_sub(1));
+            let covers = Window::open(window.label, last, terms.window_ms);
+            let until = window.ends_at.max(covers.ends_at);
+            self.outlasting = self.outlasting.lasting(until);
+        }
         self.terms = terms;
         match (&mut self.shares, terms.share) {
             (Shares::Shared(share), Some(terms)) => share.retune(terms),
@@ -155,11 +167,12 @@ impl LocalBudget {
         }
     }
 
-    /// Whether nothing is known that the next check needs: a window without use has passed since the last one.
+    /// Whether nothing is known that the next check needs: a window without use has passed since the last one, and all
+    /// that an edit closed.
     #[must_use]
     pub fn is_idle(&self, now: EpochMs) -> bool {
         let passed = |window: Window| now >= window.ends_at.plus(window.window_ms);
-        self.window.is_none_or(passed)
+        self.window.is_none_or(passed) && self.outlasting.is_over(now)
     }
 
     /// The window that is open at `now`.
@@ -175,13 +188,26 @@ impl LocalBudget {
         // A longer window goes on with what was used in the shorter one that it covers the end of.
         let goes_on = window.starts_at() < before.ends_at && !before.is_longer_than(&window);
         if window.label != before.label && !goes_on {
+            let used = self.shares.used_total();
+            self.outlasting = self.outlasting.and(used, window.starts_at(), now);
             self.shares.roll();
             // Who was there before a window in which nobody was is not there any more.
             if now >= before.ends_at.plus(window.window_ms) {
                 self.shares.roll();
             }
         }
+        self.rouse(&window, now);
         *self.window.insert(window)
+    }
+
+    /// Counts in the open window what was used in windows that an edit closed, where one of the present length covers them.
+    fn rouse(&mut self, window: &Window, now: EpochMs) {
+        let covering = Window::open(window.label, now, self.terms.window_ms);
+        let (units, left) = self.outlasting.woken(covering.starts_at());
+        if units > 0 {
+            self.outlasting = left;
+            self.shares.charge_unnamed(units);
+        }
     }
 
     fn moment(&self, window: &Window, now: EpochMs) -> Moment {
@@ -200,12 +226,19 @@ impl Shares {
         let Some(terms) = terms else {
             return Self::FirstCome { used };
         };
-        let mut share = Share::new(terms);
-        // Nobody knows any more by whom: it counts for those that the policy does not name.
+        let mut shares = Self::Shared(Box::new(Share::new(terms)));
         if used > 0 {
-            share.charge("", used);
+            shares.charge_unnamed(used);
         }
-        Self::Shared(Box::new(share))
+        shares
+    }
+
+    /// Charges what nobody knows any more by whom it was used: it counts for those that the policy does not name.
+    fn charge_unnamed(&mut self, units: u64) {
+        match self {
+            Self::Shared(share) => share.charge("", units),
+            Self::FirstCome { used } => *used = used.saturating_add(units),
+        }
     }
 
     fn roll(&mut self) {

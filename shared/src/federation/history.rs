@@ -141,6 +141,33 @@ impl History {
         Self(rolled)
     }
 
+    /// With `units` more in the part so many before the open one, 0 for the newest; none where it is older than all. Where
+    /// windows do not roll they count whole, for as long as the window lasts: nothing of them leaves.
+    ///
+    /// ```
+    /// use weir_shared::federation::history::History;
+    /// assert_eq!(History::of(vec![30, 10, 24]).with(5, 1).lent(), [30, 15, 24]);
+    /// assert_eq!(History::empty(0).with(5, 0).lent(), [5, 0]);
+    /// assert_eq!(History::empty(0).with(0, 0), History::empty(0));
+    /// ```
+    #[must_use]
+    pub fn with(mut self, units: u64, age: u64) -> Self {
+        if units > 0 && self.0.is_empty() {
+            self.0 = vec![0, 0];
+        }
+        let place = usize::try_from(age).unwrap_or(usize::MAX);
+        if let Some(part) = self.0.get_mut(place) {
+            *part = part.saturating_add(units);
+        }
+        self
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        sum(&self.0)
+    }
+
     /// Whether nothing that was lent counts any more.
     #[must_use]
     pub fn is_over(&self) -> bool {

@@ -17,6 +17,7 @@ use crate::fairness::share::Share;
 use crate::federation::handover::Handover;
 use crate::federation::stored::StoredPool;
 use crate::limits::{AHEAD_MS_MAX, AHEAD_WINDOWS_MAX};
+use crate::outlasting::Outlasting;
 use crate::units::{EpochMs, WindowLabel};
 use crate::window::Window;
 use crate::wire::exchange::{Refusal, ReplyBody, Terms};
@@ -41,6 +42,8 @@ pub struct Pool {
     terms: Terms,
     schedule: Schedule,
     history: History,
+    /// What was lent in windows that an edit closed early.
+    outlasting: Outlasting,
     /// Units that may be lent in the open window, those that were included, as of the last exchange.
     capacity: u64,
     lender: Lender,
@@ -93,6 +96,7 @@ impl Pool {
             schedule: Schedule::of(&stored.terms),
             terms: stored.terms.clone(),
             history: History::of(stored.history.clone()),
+            outlasting: stored.outlasting.unwrap_or_default(),
             capacity: 0,
             lender: Lender::wake(stored.label, stored.watermark)
                 .with_ahead(stored.ahead.iter().map(|(label, units)| (*label, *units))),
@@ -175,6 +179,7 @@ impl Pool {
         let mut pool = Self {
             window: schedule.open(label, now),
             history: History::empty(schedule.parts()),
+            outlasting: Outlasting::default(),
             schedule,
             terms,
             capacity: 0,
@@ -201,8 +206,7 @@ impl Pool {
     /// As [`Lender::exchange`].
     pub fn exchange(&mut self, message: &Message, now: EpochMs) -> Result<ReplyBody, Refusal> {
         if message.terms.revision > self.terms.revision {
-            self.terms = message.terms.clone();
-            self.schedule = message.schedule().clone();
+            self.adopt(&message.terms, message.schedule().clone());
         }
         // Windows to come may have opened at a holder before they do here.
         if let Some(label) = message.window
@@ -292,8 +296,7 @@ impl Pool {
     /// Takes newer terms, as a message of that revision would bring them.
     pub fn amend(&mut self, terms: &Terms) {
         if terms.revision > self.terms.revision {
-            self.schedule = Schedule::of(terms);
-            self.terms = terms.clone();
+            self.adopt(terms, Schedule::of(terms));
         }
     }
 
@@ -315,7 +318,7 @@ impl Pool {
     /// The row to make durable before the next reply leaves, if any.
     #[must_use]
     pub fn due(&self) -> Option<StoredPool> {
-        // What earlier parts lent changes only with the label.
+        // What was lent before, and counts, changes only with the label or the terms.
         let same = self.durable.as_ref().is_some_and(|row| {
             (row.label, row.ends_at, &row.terms, &row.ahead)
                 == (
@@ -337,6 +340,7 @@ impl Pool {
         let watermark = watermark.unwrap_or(self.lender.watermark());
         let row = StoredPool::new(self.window, self.terms.clone(), watermark);
         let row = row.with_ahead(self.lender.ahead().clone());
+        let row = row.with_outlasting(self.outlasting);
         Some(row.with_history(self.history.lent().to_vec()))
     }
 
@@ -379,7 +383,8 @@ impl Pool {
         let promised_ms =
             (self.promised().0 - self.window.label.0).saturating_mul(self.window.window_ms);
         let over = self.window.held(now).is_none() && now >= self.window.ends_at.plus(promised_ms);
-        over && self.next(now).1.is_over()
+        let counted = self.at(now);
+        over && counted.history.is_over() && counted.outlasting.units == 0
     }
 
     /// The least label that this pool may open under again after it was dropped.
@@ -392,24 +397,18 @@ impl Pool {
 
     /// Opens the next window when this one is over.
     fn roll(&mut self, now: EpochMs) {
-        match self.window.held(now) {
-            Some(window) => self.window = window,
-            None => {
-                let closed = self.closed.record(&self.window, self.limit(), &self.lender);
-                self.closed.push(closed);
-                (self.window, self.history) = self.next(now);
-                if let Some(share) = self.share.as_mut() {
-                    share.roll();
-                }
+        if self.window.held(now).is_none() {
+            let closed = self.closed.record(&self.window, self.limit(), &self.lender);
+            self.closed.push(closed);
+            if let Some(share) = self.share.as_mut() {
+                share.roll();
             }
         }
+        let counted = self.at(now);
+        self.window = counted.window;
+        self.history = counted.history;
+        self.outlasting = counted.outlasting;
         self.lender.roll(self.window.label);
-    }
-
-    /// The window and the history at `now`, after this window is over.
-    fn next(&self, now: EpochMs) -> (Window, History) {
-        let (window, begun) = self.after(now);
-        (window, self.history_in(&window, begun))
     }
 
     /// The window at `now`, after this one is over, and how many have begun. Those of which units were lent ahead come as
@@ -434,9 +433,11 @@ impl Pool {
     }
 
     fn measure(&mut self, now: EpochMs) {
+        let beside = self.counted_beside(now);
         // A part that ends early leaves no room for what the rolling window would still have covered.
         let now = if self.is_shortened() { EpochMs(0) } else { now };
-        self.capacity = self.history.capacity(self.limit(), &self.window, now);
+        let capacity = self.history.capacity(self.limit(), &self.window, now);
+        self.capacity = capacity.saturating_sub(beside);
     }
 
     /// In how many milliseconds `units` could be lent, if that is before the next window or told by the history.

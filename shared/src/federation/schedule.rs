@@ -82,6 +82,15 @@ impl Schedule {
         }
     }
 
+    /// For how long what was lent in a part of a rolling window counts after it; 0 where windows do not roll.
+    #[must_use]
+    pub fn rolls_ms(&self) -> u64 {
+        match self {
+            Self::Sliding { part_ms, parts } => part_ms.saturating_mul(*parts as u64),
+            Self::Fixed { .. } | Self::Calendar(_) => 0,
+        }
+    }
+
     /// The window that is open at `now`, labelled `label`.
     #[must_use]
     pub fn open(&self, label: WindowLabel, now: EpochMs) -> Window {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::ahead::Ahead;
 use super::schedule::Schedule;
 use crate::limits::{AHEAD_WINDOWS_MAX, GLOBAL_BUCKETS_MAX, JSON_INTEGER_MAX};
+use crate::outlasting::Outlasting;
 use crate::units::{EpochMs, WindowLabel};
 use crate::window::Window;
 use crate::wire::exchange::{Cycle, Seen, Terms, VERSION};
@@ -44,6 +45,9 @@ pub struct StoredPool {
     /// Units of windows to come that count as granted, by label.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ahead: BTreeMap<WindowLabel, u64>,
+    /// What was lent in windows that an edit closed early, for as long as those would have lasted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outlasting: Option<Outlasting>,
 }
 
 impl StoredPool {
@@ -59,6 +63,7 @@ impl StoredPool {
             watermark,
             history: Vec::new(),
             ahead: BTreeMap::new(),
+            outlasting: None,
         }
     }
 
@@ -68,12 +73,13 @@ impl StoredPool {
         let last = self.ahead.keys().next_back().map_or(0, |last| last.0);
         let promised = last.saturating_sub(self.label.0);
         let over_at = self.ends_at.plus(promised.saturating_mul(self.window_ms));
+        let outlasted_at = self.outlasting.map_or(EpochMs(0), |kept| kept.until);
         // What was lent may count in the window that follows, where that is another.
         let rolls = matches!(self.terms.cycle, Some(Cycle::Sliding { .. }));
         if rolls || !self.history.is_empty() || self.window_ms < self.terms.window_ms {
-            over_at.plus(self.terms.window_ms)
+            over_at.plus(self.terms.window_ms).max(outlasted_at)
         } else {
-            over_at
+            over_at.max(outlasted_at)
         }
     }
 
@@ -81,6 +87,13 @@ impl StoredPool {
     #[must_use]
     pub fn with_ahead(mut self, ahead: BTreeMap<WindowLabel, u64>) -> Self {
         self.ahead = ahead;
+        self
+    }
+
+    /// The row with what was lent in windows that an edit closed early.
+    #[must_use]
+    pub fn with_outlasting(mut self, outlasting: Outlasting) -> Self {
+        self.outlasting = Some(outlasting).filter(|kept| *kept != Outlasting::default());
         self
     }
 
@@ -168,6 +181,25 @@ impl StoredEscrow {
             seen,
             ahead: Vec::new(),
         }
+    }
+
+    /// When all of which it says something is over: the window, and those to come of which units are held.
+    ///
+    /// ```
+    /// use weir_shared::federation::ahead::Ahead;
+    /// use weir_shared::federation::stored::StoredEscrow;
+    /// use weir_shared::units::{EpochMs, WindowLabel};
+    /// let row = StoredEscrow::new(WindowLabel(7), (EpochMs(60_000), 60_000), 100, (40, 30), None);
+    /// assert_eq!(row.over_at(), EpochMs(60_000));
+    /// let next = Ahead {
+    ///     label: WindowLabel(8), starts_at: EpochMs(60_000), ends_at: EpochMs(120_000), units: 50, lent: 0,
+    /// };
+    /// assert_eq!(row.with_ahead(vec![next]).over_at(), EpochMs(120_000));
+    /// ```
+    #[must_use]
+    pub fn over_at(&self) -> EpochMs {
+        let ahead = self.ahead.iter().map(|ahead| ahead.ends_at);
+        ahead.fold(self.ends_at, EpochMs::max)
     }
 
     /// The row with units of windows to come.

@@ -67,6 +67,8 @@ pub struct Holder {
     surplus: BTreeMap<WindowLabel, u64>,
     /// For how many windows to come slices are held whatever the demand.
     standing: u64,
+    /// Whether it may hold slices, though the terms in force may have it hold none.
+    stands: bool,
     waiting: Waiting,
     /// The largest cost that somebody waited for lately.
     cost_max: u64,
@@ -127,6 +129,7 @@ impl Holder {
             inherited: BTreeMap::new(),
             surplus: BTreeMap::new(),
             standing: 0,
+            stands: false,
             waiting: Waiting::default(),
             cost_max: 0,
             told_next: String::new(),
@@ -427,6 +430,7 @@ impl Holder {
     /// Holds slices of so many windows to come, whatever the demand.
     pub fn stand(&mut self, windows: u64) {
         self.standing = windows;
+        self.stands = true;
     }
 
     fn message(&self, sequence: Sequence) -> Seen {

@@ -1,9 +1,8 @@
 //! Where the units of a pool's open window are.
 
 use super::Pool;
-use crate::federation::history::History;
+use super::edit::Counted;
 use crate::units::{EpochMs, HolderId};
-use crate::window::Window;
 use crate::wire::holdings::{Lent, LentBody, RegionBudget};
 
 impl Pool {
@@ -11,7 +10,9 @@ impl Pool {
     /// that would open, with what was lent ahead of it. Changes nothing.
     #[must_use]
     pub fn lent(&self, body: &LentBody, now: EpochMs) -> Lent {
-        let (window, history) = self.window_at(now);
+        let Counted {
+            window, history, ..
+        } = self.at(now);
         let unread = self.lender.lent_of(window.label) == u64::MAX;
         let capacity = history.capacity(self.limit_from(window.starts_at()), &window, now);
         let lent_total = self.lender.lent_of(window.label);
@@ -45,7 +46,9 @@ impl Pool {
     /// The same of a pool that is a region's own: lent to its isolates.
     #[must_use]
     pub fn holding(&self, budget: &str, now: EpochMs) -> RegionBudget {
-        let (window, history) = self.window_at(now);
+        let Counted {
+            window, history, ..
+        } = self.at(now);
         let held = history.capacity(self.limit_from(window.starts_at()), &window, now);
         RegionBudget {
             budget: budget.to_owned(),
@@ -62,13 +65,6 @@ impl Pool {
             outage: false,
         }
     }
-
-    fn window_at(&self, now: EpochMs) -> (Window, History) {
-        match self.window.held(now) {
-            Some(window) => (window, self.history.clone()),
-            None => self.next(now),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -77,6 +73,7 @@ mod tests {
     use crate::federation::message::Message;
     use crate::federation::stored::StoredPool;
     use crate::units::{Incarnation, Revision, Sequence, WindowLabel};
+    use crate::window::Window;
     use crate::wire::exchange::{ExchangeBody, Terms, VERSION, Want};
     use std::collections::BTreeMap;
 
