@@ -72,4 +72,8 @@ caught! {
     a_cancelled_grant_that_is_kept: CancelledGrantKept in shared,
     a_region_of_a_shared_pool_that_replies_before_it_writes: RegionRepliesBeforeWrite in shared,
     a_damaged_window_with_slices_that_is_lent_again: DamagedWindowLentAgain in standing,
+    what_was_lent_in_windows_that_an_edit_closed_that_is_forgotten: ClosedEarlyForgotten in edited,
+    a_short_window_that_a_longer_one_does_not_count: ShortWindowForgotten in edited,
+    slices_that_are_kept_when_the_limit_is_lowered: SlicesKept in sliced,
+    a_damaged_window_that_is_lent_again_though_windows_are_edited: DamagedWindowLentAgain in edited,
 }

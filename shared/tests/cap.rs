@@ -96,6 +96,11 @@ fn no_run_of_a_rolling_window_breaks_an_invariant() {
     runs("rolling", Setup::rolling);
 }
 
+#[test]
+fn no_run_with_edits_of_everything_breaks_an_invariant() {
+    runs("edited", Setup::edited);
+}
+
 /// Without faults and with demand above the limit every whole window is used to the last unit, by costs of one.
 #[test]
 fn steady_demand_above_the_limit_uses_windows_to_the_last_unit() {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use weir_shared::federation::stored::StoredPool;
+use weir_shared::outlasting::Outlasting;
 use weir_shared::units::WindowLabel;
 use weir_shared::wire::exchange::{ExchangeBody, Grant, ReplyBody};
 
@@ -86,6 +87,12 @@ pub(crate) enum Broken {
     ReturnOfAnotherWindow,
     /// What a holder says that it has is lent to it again.
     HeldLentAgain,
+    /// What was lent in windows that an edit closed early is forgotten.
+    ClosedEarlyForgotten,
+    /// A longer window does not count what was lent in the shorter one that it takes the place of.
+    ShortWindowForgotten,
+    /// Regions do not hear that a limit was lowered, so that they keep their slices.
+    SlicesKept,
     /// A reply that was given up, and its grant cancelled, is credited when it comes after all.
     CancelledGrantKept,
 }
@@ -149,6 +156,10 @@ impl World {
                 ahead.starts_ms = 0;
             }
         }
+        if self.setup.broken == Some(Broken::SlicesKept) {
+            let limits = self.policy.iter().map(|terms| terms.limit);
+            reply.window.limit = limits.max().unwrap_or(reply.window.limit);
+        }
         if self.is_broken(Broken::AheadToldToEveryLife) {
             for ahead in &mut reply.ahead {
                 let told = self.told_ahead.entry((region, ahead.label.0)).or_insert(0);
@@ -177,6 +188,14 @@ impl World {
     pub(crate) fn bent_pool(&self, row: &StoredPool, begun: u64) -> Option<StoredPool> {
         let bent = match self.setup.broken? {
             Broken::AheadForgottenAtRoll => row.clone().with_ahead(BTreeMap::new()),
+            Broken::ClosedEarlyForgotten if row.outlasting.is_some() => {
+                row.clone().with_outlasting(Outlasting::default())
+            }
+            Broken::ShortWindowForgotten if self.policy.last()?.window_ms > row.window_ms => {
+                let mut row = row.clone().with_history(Vec::new());
+                row.watermark = 0;
+                row
+            }
             Broken::LabelOutOfStep if begun > 1 && row.label.0 >= begun => {
                 let mut row = row.clone();
                 row.label.0 -= begun - 1;

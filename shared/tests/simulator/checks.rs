@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weir_shared::wire::exchange::Terms;
 
-use super::setup::parts;
+use super::setup::{WINDOW_MS_EDITED_MAX, parts};
 use super::truth::Violation;
 use super::{START_MS, World};
 
@@ -45,6 +45,7 @@ impl World {
                 parts => self.truth.check_rolling(window_ms, parts, limit),
             }
         }
+        self.check_edits();
         if self.setup.windows_healed > 0 {
             self.check_recovered();
         }
@@ -91,6 +92,14 @@ impl World {
             // A pool that was dropped opens again within a window.
             window.ends_at_ms <= ends_ms && window.ends_at_ms - window.begins_at_ms >= 900
         });
+        // An edit may deny for one window of the newer policy, after those that were promised before it.
+        let healed_ms = ends_ms - healed_ms;
+        let edited_ms = if self.setup.faults.edits {
+            2 * WINDOW_MS_EDITED_MAX
+        } else {
+            0
+        };
+        let whole = whole.filter(|(_, window)| window.begins_at_ms >= healed_ms + edited_ms);
         // After a row that could not be read nothing is lent for as long as what it said may be used.
         let whole = whole.filter(|(_, window)| window.watermark != u64::MAX);
         let last = whole.max_by_key(|(_, window)| window.begins_at_ms);
@@ -98,7 +107,9 @@ impl World {
         let last = last.filter(|(_, window)| window.watermark <= terms.limit);
         if let Some((&label, window)) = last {
             let part = if self.setup.tenants.is_empty() { 2 } else { 4 };
-            let (admitted, least) = (window.admitted + window.refundable, window.limit / part);
+            // What died with its holder is used by nobody.
+            let admitted = window.admitted + window.refundable + window.stranded;
+            let least = window.limit / part;
             self.truth
                 .require(admitted >= least, || Violation::Underused {
                     label,

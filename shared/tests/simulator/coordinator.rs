@@ -280,10 +280,9 @@ impl World {
         }
         self.pool_promised(life, &row);
         let limit = self.coordinator_lives[life].terms.limit;
-        self.truth.pool_stored(&row, limit);
-        if row.terms.cycle.is_none() {
-            self.truth.in_step(&row);
-        }
+        let now = self.coordinator_now(life);
+        self.truth.pool_stored(&row, limit, now);
+        self.truth.in_step(&row);
         self.truth.writes_coordinator += 1;
         self.last_label = row.label;
         let dies = self.halts(|world| world.coordinator_dies(life));

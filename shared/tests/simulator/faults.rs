@@ -1,13 +1,11 @@
 //! What goes wrong, and when.
 
-use weir_shared::limits::{COST_MAX, JSON_INTEGER_MAX, STANDING_WINDOWS};
+use weir_shared::limits::{COST_MAX, JSON_INTEGER_MAX};
 use weir_shared::units::EpochMs;
-use weir_shared::wire::exchange::{Cycle, ExchangeBody, LeaseBody, RuleBody, Terms, VERSION};
+use weir_shared::wire::exchange::{ExchangeBody, VERSION};
 
 use super::World;
 use super::network::Event;
-use super::setup::{ROLLING, WINDOW_MS_EDITED_MAX, period};
-use super::tenants::sharing;
 
 /// A region that is cut off from the coordinator for a while.
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +96,9 @@ impl World {
         let next_ms = self.now_ms + self.random.between(1, self.setup.window_ms / 2);
         self.queue.push(next_ms, Event::Fault);
         let faults = self.setup.faults.clone();
+        if faults.edits_often && self.random.chance(300) {
+            self.policy_edited();
+        }
         match self.random.below(10) {
             0 if faults.isolates_die => {
                 let place = self.random.below(self.places.len() as u64) as usize;
@@ -189,56 +190,6 @@ impl World {
             let now_ms = self.now_ms as i64 + self.coordinator.offset_ms;
             let early_ms = self.random.below(4) as i64;
             self.coordinator_steps(opened_at.0 as i64 - early_ms - now_ms);
-        }
-    }
-
-    /// Another limit, and at times other windows, which every region hears of in its own time.
-    fn policy_edited(&mut self) {
-        let mut terms = self.policy[self.policy.len() - 1].clone();
-        terms.revision.0 += 1;
-        let unit = self.setup.demand.unit;
-        let most = (2 * self.setup.limit).min(JSON_INTEGER_MAX);
-        terms.limit = unit * self.random.between(1, most / unit);
-        if self.random.chance(300) {
-            terms.window_ms = self.random.one_of(&[1_000, 1_500, WINDOW_MS_EDITED_MAX]);
-            terms.cycle = match self.random.below(3) {
-                0 => None,
-                1 => Some(period(&mut self.random, terms.window_ms)),
-                _ => {
-                    let (window_ms, buckets) = self.random.one_of(&ROLLING);
-                    terms.window_ms = window_ms;
-                    Some(Cycle::Sliding { buckets })
-                }
-            };
-        }
-        self.sharing_edited(&mut terms);
-        self.policy.push(terms);
-        for region in 0..self.regions.len() {
-            let heard_ms = self.now_ms + self.random.below(2 * self.setup.window_ms);
-            self.queue.push(heard_ms, Event::PolicyHeard { region });
-        }
-    }
-
-    /// Another way of sharing, other bounds of leases, slices held or not.
-    fn sharing_edited(&mut self, terms: &mut Terms) {
-        if self.setup.tenants.is_empty() {
-            return;
-        }
-        let rules = [
-            RuleBody::Fair,
-            RuleBody::Weighted,
-            RuleBody::Pinned,
-            RuleBody::Paced,
-        ];
-        match self.random.below(4) {
-            0 => terms.sharing = None,
-            1 => terms.sharing = Some(sharing(self.random.one_of(&rules), 0)),
-            2 => terms.standing = STANDING_WINDOWS - terms.standing,
-            _ => {
-                let min = self.random.between(1, terms.limit);
-                let max = self.random.between(min, terms.limit);
-                terms.lease = self.random.chance(500).then_some(LeaseBody { min, max });
-            }
         }
     }
 

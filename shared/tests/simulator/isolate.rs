@@ -112,14 +112,21 @@ impl World {
 
     /// In whose name a request asks, by the policy that its region knows.
     fn party(&self, life: usize, ask: Ask) -> Rc<Party> {
-        let shared = self.terms_at(self.isolates[life].region).sharing.is_some();
+        let region = self.isolates[life].region;
+        let shared = self.terms_at(region).sharing.is_some();
         let tenant = ask.tenant.filter(|_| shared);
-        Rc::clone(tenant.map_or(&self.everyone, |tenant| &self.parties[tenant]))
+        let parties = &self.said[self.regions[region].revision].parties;
+        Rc::clone(tenant.map_or(&self.everyone, |tenant| &parties[tenant]))
     }
 
     pub(crate) fn asked(&mut self, place: usize, ask: Ask) {
         let life = self.places[place];
-        if ask.cost > self.terms_at(self.isolates[life].region).limit && self.random.chance(500) {
+        let region = self.isolates[life].region;
+        if !self.serves(region) {
+            self.truth.denied(self.now_ms, ask); // there is no such budget
+            return;
+        }
+        if ask.cost > self.terms_at(region).limit && self.random.chance(500) {
             self.truth.denied(self.now_ms, ask); // the policy alone says never
             return;
         }

@@ -8,7 +8,7 @@
 //! | `region`, `coordinator` | who carries out what nodes say: rows, letters, lives |
 //! | `isolate` | the part around a holder: waits, asks, spends |
 //! | `books` | what an isolate should hold |
-//! | `demand`, `faults` | who asks for what, and what goes wrong |
+//! | `demand`, `faults`, `edits` | who asks for what, what goes wrong, and what operators edit |
 //! | `measured`, `shapes` | runs without faults, what they come to, and what they use |
 //! | `truth`, `rows`, `checks` | what really happened, and the invariants |
 //! | `broken` | rules broken on purpose |
@@ -21,6 +21,7 @@ mod checks;
 mod clock;
 mod coordinator;
 mod demand;
+mod edits;
 pub(crate) mod faults;
 mod isolate;
 pub(crate) mod measured;
@@ -42,6 +43,7 @@ use weir_shared::wire::exchange::Terms;
 use crate::random::Random;
 use broken::Broken;
 use coordinator::{Coordinator, CoordinatorLife};
+use edits::Said;
 use faults::Cut;
 use isolate::Isolate;
 use network::{Event, Queue};
@@ -94,8 +96,9 @@ pub(crate) struct World {
     checked_at: u64,
     /// What each region was told to have of windows to come, for the rule that tells it to every life.
     told_ahead: BTreeMap<(usize, u64), u64>,
-    /// The tenants, and all as one.
-    parties: Vec<Rc<Party>>,
+    /// What each revision of the policy says beside its terms.
+    said: Vec<Said>,
+    /// All tenants as one.
     everyone: Rc<Party>,
     /// When each steady asker asks next, in microseconds.
     askers_us: Vec<u64>,
@@ -185,7 +188,10 @@ impl World {
             checked: Vec::new(),
             checked_at: 0,
             told_ahead: BTreeMap::new(),
-            parties: tenants.collect(),
+            said: vec![Said {
+                served: vec![true; setup.regions],
+                parties: tenants.collect(),
+            }],
             everyone: Rc::new(Party::everyone()),
             askers_us: Vec::new(),
             crowd: zipf(setup.tenants.len()),
@@ -264,7 +270,7 @@ impl World {
             Event::Swept => self.sweep(),
             Event::Death { place } => self.death(place),
             Event::Fault => self.fault(),
-            Event::PolicyHeard { region } => self.regions[region].revision = self.policy.len() - 1,
+            Event::PolicyHeard { region } => self.policy_heard(region),
             Event::Healed => self.heal(),
         }
     }
@@ -294,9 +300,7 @@ impl World {
             cut.until_ms = cut.until_ms.min(self.now_ms);
         }
         self.superseded_die();
-        for region in &mut self.regions {
-            region.revision = self.policy.len() - 1;
-        }
+        self.policy_settles();
     }
 
     fn is_broken(&self, rule: Broken) -> bool {

@@ -1,7 +1,7 @@
 //! What rows say, and what they must cover.
 
 use weir_shared::federation::stored::{StoredEscrow, StoredPool};
-use weir_shared::units::WindowLabel;
+use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::window::Window;
 
 use super::truth::{Truth, Violation};
@@ -62,8 +62,9 @@ impl Truth {
         truth.watermark_lost += std::mem::take(&mut truth.watermark);
     }
 
-    /// The coordinator's row became durable, when the newest limit that it has heard of is `newest`.
-    pub(crate) fn pool_stored(&mut self, row: &StoredPool, newest: u64) {
+    /// The coordinator's row became durable at `now` of its clock, when the newest limit that it has heard of is `newest`.
+    pub(crate) fn pool_stored(&mut self, row: &StoredPool, newest: u64, now: EpochMs) {
+        self.kinds.stored(row, now);
         let window = self.window(row.label);
         window.watermark = row.watermark;
         let (watermark, limit) = (window.watermark, window.most());
@@ -98,8 +99,13 @@ impl Truth {
         self.check_held(label.0);
     }
 
-    /// Labels of windows of one length rise by the windows that went by. Not after a row that could not be read.
+    /// Labels of windows of one length rise by the windows that went by. Not after a row that could not be read, and not by
+    /// the calendar or where windows roll, then or before.
     pub(crate) fn in_step(&mut self, row: &StoredPool) {
+        if row.terms.cycle.is_some() {
+            self.opened = None;
+            return;
+        }
         let window = Window {
             label: row.label,
             ends_at: row.ends_at,

@@ -146,6 +146,8 @@ pub(crate) struct Faults {
     pub(crate) steps: bool,
     /// The policy changes.
     pub(crate) edits: bool,
+    /// It changes again and again.
+    pub(crate) edits_often: bool,
     /// Regions do not hear the coordinator for some windows.
     pub(crate) cuts: bool,
     /// Some isolates tell what is not so.
@@ -344,6 +346,33 @@ impl Setup {
         setup.faults.cuts = random.chance(700);
         setup.limit *= random.one_of(&[1, 4]);
         setup.windows += 3;
+        setup
+    }
+
+    /// A pool of any kind, of which everything that operators can edit is edited again and again, with any faults.
+    pub(crate) fn edited(seed: u64) -> Self {
+        let mut random = Random::new(seed ^ 0x6564_u64.rotate_left(32));
+        let mut setup = match random.below(4) {
+            0 => Self::shared(seed),
+            1 => Self::standing(seed),
+            2 => Self::rolling(seed),
+            _ => Self::windows(seed),
+        };
+        setup.faults.edits = true;
+        setup.faults.edits_often = true;
+        setup.windows = random.between(8, 14);
+        setup
+    }
+
+    /// Slices of long windows, of a limit that operators edit, without a fault.
+    pub(crate) fn sliced(seed: u64) -> Self {
+        let mut setup = Self::standing(seed);
+        setup.window_ms = 5_000;
+        setup.windows_healed = 8;
+        setup.faults = Faults {
+            edits: true,
+            ..Faults::default()
+        };
         setup
     }
 

@@ -7,6 +7,7 @@ use weir_shared::units::WindowLabel;
 use weir_shared::window::Window;
 use weir_shared::wire::exchange::Terms;
 
+use super::edits::Kinds;
 use super::isolate::Ask;
 use super::rows::RegionTruth;
 
@@ -91,6 +92,20 @@ pub(crate) enum Violation {
         admitted: u64,
         most: u64,
     },
+    /// An edit gave back what was used: more than the limit was admitted in a window, with what had been admitted in it
+    /// before it was of its present length and kind.
+    GivenBack {
+        label: u64,
+        admitted: u64,
+        before: u64,
+        limit: u64,
+    },
+    /// Slices of windows to come were kept though the limit was lowered.
+    NotRecalled {
+        label: u64,
+        admitted: u64,
+        limit: u64,
+    },
     /// Units granted are not all admitted, returned, held or stranded.
     NotConserved {
         label: u64,
@@ -167,6 +182,8 @@ pub(crate) struct Truth {
     pub(crate) ends_kept: bool,
     /// The window that was open last.
     pub(crate) opened: Option<Window>,
+    /// How windows followed each other.
+    pub(crate) kinds: Kinds,
     early_ms: u64,
     /// When requests had to wait.
     pub(crate) waits: Vec<u64>,
