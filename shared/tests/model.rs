@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::deployment::broken::Broken;
 use crate::deployment::found::Found;
 use crate::deployment::properties::{AHEAD, ALWAYS, CRASHED, FULL};
-use crate::deployment::setup::{Faults, Setup};
+use crate::deployment::setup::{Faults, Setup, WINDOW_MS};
 use crate::deployment::world::Step;
 use stateright::{Checker, Model};
 use weir_shared::limits::AHEAD_REQUESTS_MIN;
@@ -20,7 +20,7 @@ static EXPLORED: AtomicUsize = AtomicUsize::new(0);
 
 /// Distinct states to explore when nothing else is said, and over how many deployments they are divided.
 const STATES: usize = 100_000;
-const DEPLOYMENTS: usize = 18;
+const DEPLOYMENTS: usize = 24;
 
 /// States of which one must show that a rule is broken.
 const STATES_OF_CONTROL: usize = 20_000;
@@ -253,6 +253,53 @@ fn tenants_that_share_a_budget_do_not_overdraw_it() {
     ]);
 }
 
+/// Each region hears of an edit in its own time, between any two steps.
+#[test]
+fn an_edit_of_the_policy_overdraws_no_window() {
+    let two = || Setup::first_come(2, &[0, 1]);
+    let longer = || Setup::first_come(2, &[0]).at(&[0, 600, 2_200, 3_900]);
+    let lower = Setup::first_come(LENT_AHEAD, &[0]).at(&TO_THE_NEXT);
+    let lower = lower
+        .standing(2)
+        .after(&[served(0), Step::TimePasses, shown(0)]);
+    let crash = |requests| faults(requests, |may| may.coordinator_crashes = 1);
+    explored(&[
+        (
+            "a higher limit",
+            two().edited(3, WINDOW_MS).with(faults(3, |_| ())),
+            &[FULL],
+        ),
+        (
+            "a higher limit, and a coordinator that crashes",
+            two().edited(3, WINDOW_MS).with(crash(4)),
+            &[CRASHED],
+        ),
+        (
+            "a lower limit",
+            two().edited(1, WINDOW_MS).with(crashes(3)),
+            &[FULL],
+        ),
+        (
+            "longer windows",
+            longer()
+                .edited(3, 2 * WINDOW_MS)
+                .after(&[served(0)])
+                .with(faults(2, |_| ())),
+            &[],
+        ),
+        (
+            "longer windows, and a coordinator that crashes",
+            longer().edited(3, 2 * WINDOW_MS).with(crash(4)),
+            &[],
+        ),
+        (
+            "slices of a limit that is lowered",
+            lower.edited(2, WINDOW_MS).with(faults(3, |_| ())),
+            &[AHEAD],
+        ),
+    ]);
+}
+
 /// The same exploration finds a broken rule, by what shows outside: a window that is overdrawn, units spent outside it.
 fn caught(rule: Broken, mut setup: Setup) {
     setup.broken = Some(rule);
@@ -278,6 +325,12 @@ fn a_region_that_replies_before_it_writes() {
     let crash = faults(3, |may| may.region_crashes = 1);
     let one = Setup::first_come(2, &[0, 0]);
     caught(Broken::RegionRepliesBeforeWrite, one.with(crash));
+}
+
+#[test]
+fn a_coordinator_that_opens_its_window_anew_when_the_policy_is_edited() {
+    let one = Setup::first_come(2, &[0]).edited(3, WINDOW_MS);
+    caught(Broken::EditOpensAnew, one.with(faults(6, |_| ())));
 }
 
 #[test]

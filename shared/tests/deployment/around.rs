@@ -14,6 +14,7 @@ pub(crate) struct Around<'a> {
     pub(crate) now: EpochMs,
     pub(crate) true_now: EpochMs,
     pub(crate) terms: Terms,
+    pub(crate) keeps_windows: bool,
     pub(crate) truth: &'a mut Truth,
     broken: Option<Broken>,
     network: &'a mut Network,
@@ -23,13 +24,15 @@ impl<'a> Around<'a> {
     pub(crate) fn new(
         setup: &Setup,
         (now, true_now): (EpochMs, EpochMs),
+        heard: bool,
         network: &'a mut Network,
         truth: &'a mut Truth,
     ) -> Self {
         Self {
             now,
             true_now,
-            terms: setup.terms(),
+            terms: setup.terms(heard),
+            keeps_windows: setup.keeps_windows(),
             truth,
             broken: setup.broken,
             network,

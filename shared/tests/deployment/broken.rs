@@ -19,6 +19,8 @@ pub(crate) enum Broken {
     ReturnKept,
     /// The end of a window is counted from when the reply arrived.
     EndCountedFromReceipt,
+    /// A coordinator opens its window anew when the policy is edited.
+    EditOpensAnew,
     /// A region that wakes takes nothing for lent.
     RegionWakesUnlent,
 }

@@ -7,7 +7,8 @@ use weir_shared::federation::pool::Pool;
 use weir_shared::federation::stored::StoredPool;
 use weir_shared::node::Effect;
 use weir_shared::node::pool::{Event, PoolNode};
-use weir_shared::wire::exchange::ExchangeBody;
+use weir_shared::units::Revision;
+use weir_shared::wire::exchange::{ExchangeBody, Terms};
 use weir_shared::wire::stored::read_row;
 
 use super::around::Around;
@@ -48,13 +49,18 @@ impl Coordinator {
         self.node = None;
     }
 
-    fn wakes(&mut self, around: &mut Around<'_>) -> Pool {
+    /// The revision that is durable, or that a pool begins with.
+    fn known(&self) -> Revision {
+        self.stored().map_or(Revision(1), |row| row.terms.revision)
+    }
+
+    fn wakes(&mut self, terms: &Terms, around: &mut Around<'_>) -> Pool {
         match (&self.row, self.stored()) {
             (_, Some(row)) => Pool::wake(&row),
             (unread, None) => {
                 around.truth.require(unread.is_none(), Wrong::RowUnreadable);
                 around.truth.opens(around.true_now);
-                Pool::open(around.terms.clone(), around.now)
+                Pool::open(terms.clone(), around.now)
             }
         }
     }
@@ -62,8 +68,11 @@ impl Coordinator {
     pub(crate) fn is_asked(&mut self, region: usize, body: &ExchangeBody, around: &mut Around<'_>) {
         let mut node = match self.node.take() {
             Some(node) => node,
-            None => PoolNode::new(self.wakes(around)),
+            None => PoolNode::new(self.wakes(&body.terms, around)),
         };
+        if around.breaks(Broken::EditOpensAnew) && body.terms.revision > self.known() {
+            node = PoolNode::new(Pool::open(body.terms.clone(), around.now));
+        }
         let writes = |row: &StoredPool, around: &Around<'_>| {
             let mut row = row.clone();
             if around.breaks(Broken::AheadNotStored) {

@@ -61,6 +61,11 @@ impl Isolate {
         }
     }
 
+    /// The policy has changed.
+    pub(crate) fn hears(&mut self) {
+        self.holder.ask_again();
+    }
+
     /// Looks at the balance on behalf of the request that waits.
     fn looks(&mut self, around: &mut Around<'_>) {
         let Some(ticket) = self.request else {
@@ -91,9 +96,8 @@ impl Isolate {
         let spent = self.holder.spend(&self.party, 1, around.now);
         around.truth.require(spent, Wrong::CoveredNotSpent);
         if let Some(lease) = self.holder.lease().filter(|_| spent) {
-            around
-                .truth
-                .admit(self.region, lease.label, around.true_now);
+            let inside = around.keeps_windows.then_some(around.true_now);
+            around.truth.admit(self.region, lease.label, inside);
         }
     }
 

@@ -43,6 +43,11 @@ impl Model for Setup {
                 steps.push(Step::CoordinatorReplaced);
             }
         }
+        for region in 0..world.heard.len() {
+            if self.edited.is_some() && !world.heard[region] {
+                steps.push(Step::PolicyHeard { region });
+            }
+        }
         if world.instant + 1 < self.instants_ms.len() {
             steps.push(Step::TimePasses);
         }

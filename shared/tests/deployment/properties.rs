@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use stateright::Property;
 
 use super::isolate::Isolate;
-use super::setup::Setup;
+use super::setup::{Setup, WINDOW_MS};
 use super::world::World;
 
 /// More is admitted in a window than its limit: never.
@@ -14,25 +14,27 @@ pub(crate) const SPENDABLE: &str = "what was admitted and what can be spent are 
 pub(crate) const LENT_COVERED: &str = "a region's row covers what its isolates have";
 pub(crate) const HELD_COVERED: &str = "the coordinator's row covers what regions have";
 pub(crate) const STEPS: &str = "no step breaks a rule";
+pub(crate) const COVERED: &str =
+    "a longer window counts what was admitted in the one that it takes the place of";
 pub(crate) const FULL: &str = "a window can be used to the last unit";
 pub(crate) const AHEAD: &str = "a window can be used before its parent has opened it";
 pub(crate) const CRASHED: &str =
     "a window can be used to all but one block though the coordinator crashed";
 
 /// What must always hold.
-pub(crate) const ALWAYS: [&str; 5] = [CAP, SPENDABLE, LENT_COVERED, HELD_COVERED, STEPS];
+pub(crate) const ALWAYS: [&str; 6] = [CAP, SPENDABLE, LENT_COVERED, HELD_COVERED, STEPS, COVERED];
 
 pub(crate) fn all() -> Vec<Property<Setup>> {
     vec![
         Property::always(CAP, |setup: &Setup, world: &World| {
             setup.found.state();
             let mut labels = world.truth.labels();
-            let broken = labels.any(|label| world.truth.admitted(label) > setup.limit);
+            let broken = labels.any(|label| world.truth.admitted(label) > setup.most_units());
             !setup.found.fails(CAP, broken)
         }),
         Property::always(SPENDABLE, |setup: &Setup, world: &World| {
             let mut labels = world.labels().into_iter();
-            let broken = labels.any(|label| world.spendable(label) > setup.limit);
+            let broken = labels.any(|label| world.spendable(label) > setup.most_units());
             let broken = broken && setup.inside;
             !setup.found.fails(SPENDABLE, broken)
         }),
@@ -49,9 +51,12 @@ pub(crate) fn all() -> Vec<Property<Setup>> {
         Property::always(STEPS, |setup: &Setup, world: &World| {
             !setup.found.fails(STEPS, world.truth.wrong.is_some())
         }),
+        Property::always(COVERED, |setup: &Setup, world: &World| {
+            !setup.found.fails(COVERED, world.admits_twice(setup))
+        }),
         Property::sometimes(FULL, |setup: &Setup, world: &World| {
             let mut labels = world.truth.labels();
-            let full = labels.any(|label| world.truth.admitted(label) == setup.limit);
+            let full = labels.any(|label| world.truth.admitted(label) == setup.most_units());
             setup.found.first(FULL, full)
         }),
         Property::sometimes(AHEAD, |setup: &Setup, world: &World| {
@@ -86,6 +91,14 @@ impl World {
             .map(|isolate| balance(isolate, label))
             .sum();
         self.truth.admitted(label) + held
+    }
+
+    /// Whether more than both limits was admitted since the beginning, which the open window covers by now.
+    fn admits_twice(&self, setup: &Setup) -> bool {
+        let row = self.coordinator.stored();
+        let longer = row.is_some_and(|row| row.window_ms > WINDOW_MS);
+        let admitted = self.truth.labels().map(|label| self.truth.admitted(label));
+        longer && admitted.sum::<u64>() > setup.most_units()
     }
 
     fn lent_covered(&self, region: usize) -> bool {

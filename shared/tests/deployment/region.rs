@@ -96,6 +96,13 @@ impl Region {
         self.life = None;
     }
 
+    /// The policy has changed.
+    pub(crate) fn hears(&mut self) {
+        if let Some(life) = self.life.as_mut() {
+            life.node.escrow_mut().ask_again();
+        }
+    }
+
     fn wakes(&mut self, around: &mut Around<'_>) {
         if self.life.is_some() {
             return;

@@ -28,6 +28,8 @@ pub(crate) struct Setup {
     pub(crate) standing: u64,
     /// For each isolate its region, and the tenant that asks there: empty where the budget is not shared.
     pub(crate) isolates: Vec<(usize, &'static str)>,
+    /// Another limit and length of windows, of which each region hears in its own time.
+    pub(crate) edited: Option<(u64, u64)>,
     /// The instants at which something happens, in milliseconds of the run.
     pub(crate) instants_ms: Vec<u64>,
     /// What has happened before, each step with all that it sets off.
@@ -102,6 +104,7 @@ impl Setup {
             rule: None,
             standing: 0,
             isolates: isolates.iter().map(|region| (*region, "")).collect(),
+            edited: None,
             instants_ms: vec![0],
             before: Vec::new(),
             most: Faults::default(),
@@ -141,6 +144,24 @@ impl Setup {
         self
     }
 
+    /// The policy is edited: another limit, and windows of another length.
+    pub(crate) fn edited(mut self, limit: u64, window_ms: u64) -> Self {
+        self.edited = Some((limit, window_ms));
+        self
+    }
+
+    /// The larger of both limits.
+    pub(crate) fn most_units(&self) -> u64 {
+        let edited = self.edited.map_or(0, |(limit, _)| limit);
+        self.limit.max(edited)
+    }
+
+    /// Whether windows keep their length.
+    pub(crate) fn keeps_windows(&self) -> bool {
+        self.edited
+            .is_none_or(|(_, window_ms)| window_ms == WINDOW_MS)
+    }
+
     pub(crate) fn regions(&self) -> usize {
         let regions = self.isolates.iter().map(|(region, _)| region + 1);
         regions.max().unwrap_or(0)
@@ -173,11 +194,14 @@ impl Setup {
         Party { name, standing }
     }
 
-    pub(crate) fn terms(&self) -> Terms {
+    /// The terms, as who has heard of the edit knows them, or has not.
+    pub(crate) fn terms(&self, heard: bool) -> Terms {
+        let edited = self.edited.filter(|_| heard);
+        let (limit, window_ms) = edited.unwrap_or((self.limit, WINDOW_MS));
         Terms {
-            limit: self.limit,
-            window_ms: WINDOW_MS,
-            revision: Revision(1),
+            limit,
+            window_ms,
+            revision: Revision(1 + u64::from(edited.is_some())),
             cycle: None,
             sharing: self.rule.map(|rule| SharingBody {
                 rule,

@@ -33,8 +33,12 @@ pub(crate) struct Truth {
 }
 
 impl Truth {
-    pub(crate) fn admit(&mut self, region: usize, label: WindowLabel, now: EpochMs) {
+    /// A unit of a window is admitted; at what time, where windows keep their length.
+    pub(crate) fn admit(&mut self, region: usize, label: WindowLabel, now: Option<EpochMs>) {
         *self.admitted.entry((label.0, region)).or_default() += 1;
+        let Some(now) = now else {
+            return;
+        };
         // A window lent from ahead may open too early, at each of two depths.
         let early_ms = 2 * EARLY_MS_MAX.min(WINDOW_MS / 16);
         let inside = (self.label_at(now)..=self.label_at(now.plus(early_ms))).contains(&label);

@@ -21,6 +21,8 @@ pub(crate) struct World {
     pub(crate) coordinator: Part<Coordinator>,
     pub(crate) network: Network,
     pub(crate) truth: Truth,
+    /// Whether each region has heard of the edit.
+    pub(crate) heard: Vec<bool>,
     /// How many instants have passed.
     pub(crate) instant: usize,
     /// What may still happen.
@@ -58,6 +60,8 @@ pub(crate) enum Step {
     RegionReplaced { region: usize },
     /// A life of the coordinator does.
     CoordinatorReplaced,
+    /// A region, and its isolates, hear of the edit.
+    PolicyHeard { region: usize },
     /// Time passes.
     TimePasses,
 }
@@ -84,6 +88,7 @@ impl World {
             coordinator: Part::new(Coordinator::default()),
             network: Network::default(),
             truth: Truth::default(),
+            heard: vec![false; setup.regions()],
             instant: 0,
             left: setup.most,
         };
@@ -147,6 +152,7 @@ impl World {
         self.left.takes(step);
         match step {
             Step::TimePasses => self.instant += 1,
+            Step::PolicyHeard { region } => self.hears(region),
             Step::IsolateDies { isolate } => self.isolate_dies(setup, isolate),
             Step::RegionCrashes { region } => self.regions[region].change(Region::crashes),
             Step::CoordinatorCrashes => self.coordinator_crashes(setup),
@@ -170,6 +176,16 @@ impl World {
         self.drop_undeliverable();
     }
 
+    fn hears(&mut self, region: usize) {
+        self.heard[region] = true;
+        self.regions[region].change(Region::hears);
+        for isolate in &mut self.isolates {
+            if isolate.region == region {
+                isolate.change(Isolate::hears);
+            }
+        }
+    }
+
     fn arrives(&mut self, setup: &Setup, letter: &Letter, replaced: bool) {
         match letter {
             Letter::ToRegion { from, body } => {
@@ -189,7 +205,8 @@ impl World {
             }
             Letter::ToCoordinator { region, body } => {
                 let now = self.now(setup);
-                let mut around = Around::new(setup, (now, now), &mut self.network, &mut self.truth);
+                let (network, truth) = (&mut self.network, &mut self.truth);
+                let mut around = Around::new(setup, (now, now), false, network, truth);
                 self.coordinator.change(|it| {
                     if replaced {
                         it.replaced_is_asked(*region, body, &mut around);
@@ -220,7 +237,8 @@ impl World {
     ) {
         let now = self.now(setup);
         let times = (Setup::at_isolate(isolate, now), now);
-        let mut around = Around::new(setup, times, &mut self.network, &mut self.truth);
+        let heard = self.heard[self.isolates[isolate].region];
+        let mut around = Around::new(setup, times, heard, &mut self.network, &mut self.truth);
         self.isolates[isolate].change(|it| step(it, &mut around));
     }
 
@@ -232,7 +250,8 @@ impl World {
     ) {
         let now = self.now(setup);
         let times = (Setup::at_region(region, now), now);
-        let mut around = Around::new(setup, times, &mut self.network, &mut self.truth);
+        let heard = self.heard[region];
+        let mut around = Around::new(setup, times, heard, &mut self.network, &mut self.truth);
         self.regions[region].change(|it| step(it, &mut around));
     }
 
