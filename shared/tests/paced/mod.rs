@@ -2,6 +2,7 @@
 
 mod cost;
 mod leases;
+mod mixed_costs;
 mod nested;
 mod promises;
 mod shares;
