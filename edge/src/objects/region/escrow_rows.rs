@@ -21,7 +21,7 @@ pub(super) fn statement(pool: &str, row: &StoredEscrow) -> Result<Statement, Ref
     let statement = "INSERT INTO escrows (pool, ends_at, body) VALUES (?, ?, ?) \
          ON CONFLICT (pool) DO UPDATE SET ends_at = excluded.ends_at, body = excluded.body";
     let body = serde_json::to_string(row)?;
-    let values = vec![pool.into(), number(row.ends_at.0), body.into()];
+    let values = vec![pool.into(), number(row.over_at().0), body.into()];
     Ok((statement, values))
 }
 

@@ -47,15 +47,14 @@ impl Core {
         answer.ok_or_else(|| Refused(format!("pool {name} gave no answer")))
     }
 
-    /// Takes spent units back; nothing of a pool that no isolate has asked for in this life.
+    /// Takes spent units back.
     pub(super) fn refund_own(
         &self,
         name: &str,
+        terms: &Terms,
         spent: Spent<'_>,
     ) -> Result<Option<Refund<StoredPool>>, Refused> {
-        if !self.with(|machine, _| machine.own.contains_key(name))? {
-            return Ok(None);
-        }
+        self.load_own(name, terms)?;
         self.with_own(name, |node, now| node.refund(spent, now))
     }
 

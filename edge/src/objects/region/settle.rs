@@ -171,7 +171,12 @@ impl Core {
             return Ok(Taken::default());
         }
         if loaded.policy.region_owns(pool) {
-            let refund = self.refund_own(pool, spent)?;
+            let name = self.with(|machine, _| machine.name.clone())?;
+            let revision = loaded.saved.revision;
+            let Some(terms) = loaded.policy.terms(pool, &name, revision) else {
+                return Ok(Taken::default());
+            };
+            let refund = self.refund_own(pool, &terms, spent)?;
             return Taken::of(refund, Root::Here, |row| own::statement(pool, row));
         }
         if !self.known_escrow(pool, account)? {
