@@ -266,8 +266,9 @@ fn the_stored_rows() {
         units: 70,
     };
     let row = pool().with_outlasting(kept);
+    let row = row.with_whole_until(Some(EpochMs(1_700_000_900_000)));
     let text = POOL.strip_suffix('}').unwrap().to_owned()
-        + r#","outlasting":{"until":1700000900000,"ended_at":1700000030000,"units":70}}"#;
+        + r#","outlasting":{"until":1700000900000,"ended_at":1700000030000,"units":70},"whole_until":1700000900000}"#;
     is_written_as(&row, &text);
     assert_eq!(read_row::<StoredPool>(&text), Ok(row));
     assert_eq!(read_row::<StoredEscrow>(ESCROW), Ok(escrow()));

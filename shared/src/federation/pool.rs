@@ -39,6 +39,8 @@ const LABELS_UNREAD: u64 = 1 << 36;
 #[derive(Debug, Clone)]
 pub struct Pool {
     window: Window,
+    /// When that was to end, where an edit has it end earlier.
+    whole_until: Option<EpochMs>,
     terms: Terms,
     schedule: Schedule,
     history: History,
@@ -93,6 +95,7 @@ impl Pool {
                 ends_at: stored.ends_at,
                 window_ms: stored.window_ms,
             },
+            whole_until: stored.whole_until,
             schedule: Schedule::of(&stored.terms),
             terms: stored.terms.clone(),
             history: History::of(stored.history.clone()),
@@ -178,6 +181,7 @@ impl Pool {
         let schedule = Schedule::of(&terms);
         let mut pool = Self {
             window: schedule.open(label, now),
+            whole_until: None,
             history: History::empty(schedule.parts()),
             outlasting: Outlasting::default(),
             schedule,
@@ -214,6 +218,7 @@ impl Pool {
         {
             let closed = Self::closed(label, self.terms.clone(), now);
             self.window.label = closed.window.label;
+            self.whole_until = None;
             self.lender = closed.lender;
         }
         self.shorten(now);
@@ -341,6 +346,7 @@ impl Pool {
         let row = StoredPool::new(self.window, self.terms.clone(), watermark);
         let row = row.with_ahead(self.lender.ahead().clone());
         let row = row.with_outlasting(self.outlasting);
+        let row = row.with_whole_until(self.whole_until);
         Some(row.with_history(self.history.lent().to_vec()))
     }
 
@@ -405,6 +411,9 @@ impl Pool {
             }
         }
         let counted = self.at(now);
+        if counted.window.label != self.window.label {
+            self.whole_until = None;
+        }
         self.window = counted.window;
         self.history = counted.history;
         self.outlasting = counted.outlasting;

@@ -48,6 +48,9 @@ pub struct StoredPool {
     /// What was lent in windows that an edit closed early, for as long as those would have lasted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outlasting: Option<Outlasting>,
+    /// When the open window was to end, where an edit has it end earlier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole_until: Option<EpochMs>,
 }
 
 impl StoredPool {
@@ -64,6 +67,7 @@ impl StoredPool {
             history: Vec::new(),
             ahead: BTreeMap::new(),
             outlasting: None,
+            whole_until: None,
         }
     }
 
@@ -94,6 +98,13 @@ impl StoredPool {
     #[must_use]
     pub fn with_outlasting(mut self, outlasting: Outlasting) -> Self {
         self.outlasting = Some(outlasting).filter(|kept| *kept != Outlasting::default());
+        self
+    }
+
+    /// The row of a window that was to end then.
+    #[must_use]
+    pub fn with_whole_until(mut self, whole_until: Option<EpochMs>) -> Self {
+        self.whole_until = whole_until;
         self
     }
 

@@ -3,6 +3,7 @@
 use weir_shared::fairness::ask::Party;
 use weir_shared::fairness::local::{LocalBudget, LocalTerms};
 use weir_shared::federation::stored::StoredPool;
+use weir_shared::wire::exchange::Terms;
 use weir_shared::wire::stored::read_row;
 
 use super::{DAY_MS, MINUTE_MS, NOW, World, quota, rolling, terms};
@@ -104,6 +105,49 @@ fn a_rolling_window_that_becomes_a_shorter_one_and_back_counts_what_it_lent() {
             assert_eq!(world.asks(&rolls(3), 300, NOW.plus(ms)), 0, "at {ms}");
         }
         assert_eq!(world.asks(&rolls(3), 300, NOW.plus(73_100)), 100);
+    }
+}
+
+#[test]
+fn a_day_with_slices_that_is_back_before_it_closed_ends_as_it_was_to() {
+    let day = |revision| Terms {
+        standing: 3,
+        ..terms(1_000, DAY_MS, revision)
+    };
+    let minute = terms(100, MINUTE_MS, 2);
+    for forgetful in [false, true] {
+        // Nobody asks between the edits, or somebody, and the second is heard before the day would close, or after that.
+        for (between, again_ms) in [(false, 30_000), (true, 30_000), (true, 70_000)] {
+            let mut world = World::new(&day(1), NOW);
+            world.forgetful = forgetful;
+            world.holder.stand(3);
+            let mut of_day = 0;
+            for second in 0..20 {
+                of_day += world.asks(&day(1), 60, NOW.plus(second * 1_000));
+                world.exchange(&day(1), NOW.plus(second * 1_000 + 500));
+            }
+            let slices: Vec<_> = world.holder.ahead().to_vec();
+            assert_eq!(slices.len(), 3);
+            if between {
+                of_day += world.asks(&minute, 60, NOW.plus(20_000));
+            }
+            world.exchange(&minute, NOW.plus(21_000));
+            for ms in [again_ms, 90_000, DAY_MS / 2, DAY_MS - 1] {
+                of_day += world.asks(&day(3), 2_000, NOW.plus(ms));
+            }
+            assert!(
+                of_day <= 1_000 && (forgetful || of_day == 1_000),
+                "{of_day}"
+            );
+            assert_eq!(world.pool.window().ends_at, NOW.plus(DAY_MS));
+            let kept = world.holder.ahead().iter().map(|ahead| ahead.starts_at);
+            assert!(
+                kept.zip(1..)
+                    .all(|(at, days)| at.0 + 1_000 > NOW.0 + days * DAY_MS)
+            );
+            let next = world.asks(&day(3), 2_000, NOW.plus(DAY_MS + 1_000));
+            assert!(next <= 1_000 && (forgetful || next == 1_000), "{next}");
+        }
     }
 }
 

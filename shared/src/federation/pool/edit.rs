@@ -116,10 +116,22 @@ impl Pool {
     }
 
     /// Ends the open window with the first of shorter ones that the terms say by now. What was lent in it stays lent, and
-    /// may be spent until a holder hears of the end, under its own label alone.
+    /// may be spent until a holder hears of the end, under its own label alone. Where they say before it is over that
+    /// windows are as long as it was, it ends as it was to: those of which units are lent ahead begin then.
     pub(super) fn shorten(&mut self, now: EpochMs) {
-        if let Some(open) = self.window.held(now) {
-            self.window = open.ending_with(&self.schedule.open(open.label, now));
+        let next = self.schedule.open(self.window.label, now);
+        if let Some(whole) = self.whole_until
+            && !self.window.is_longer_than(&next)
+        {
+            self.window.ends_at = whole;
+            self.whole_until = None;
+        }
+        let Some(open) = self.window.held(now) else {
+            return;
+        };
+        self.window = open.ending_with(&next);
+        if self.window.ends_at < open.ends_at {
+            self.whole_until.get_or_insert(open.ends_at);
         }
     }
 
