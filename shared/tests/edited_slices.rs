@@ -9,8 +9,8 @@ use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
 use weir_shared::federation::stored::StoredEscrow;
 use weir_shared::federation::waiting::Need;
-use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
-use weir_shared::wire::exchange::Terms;
+use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision, WindowLabel};
+use weir_shared::wire::exchange::{Cycle, Terms};
 
 const HOUR_MS: u64 = 3_600_000;
 /// The beginning of an hour.
@@ -37,9 +37,13 @@ struct World {
     isolate: Holder,
     /// Whether the region hears the coordinator.
     reached: bool,
+    /// Whether what the coordinator answers is lost.
+    deaf: bool,
     /// By how much the region's clock and that of its isolate are ahead.
     ahead_ms: u64,
     admitted: BTreeMap<u64, u64>,
+    /// Units of windows to come that the coordinator durably has lent.
+    promised: BTreeMap<WindowLabel, u64>,
 }
 
 impl World {
@@ -51,8 +55,10 @@ impl World {
             lives: 1,
             isolate: Holder::new("tokens".into(), HolderId(8), Incarnation(1), None),
             reached: true,
+            deaf: false,
             ahead_ms: 0,
             admitted: BTreeMap::new(),
+            promised: BTreeMap::new(),
         }
     }
 
@@ -97,10 +103,16 @@ impl World {
             self.region.fail(body.sequence);
             return;
         }
+        let sequence = body.sequence;
         let message = Message::try_from(body).unwrap();
         let reply = self.pool.exchange(&message, now).unwrap();
         if let Some(row) = self.pool.due() {
             self.pool.stored(&row);
+            self.promised = row.ahead;
+        }
+        if self.deaf {
+            self.region.fail(sequence);
+            return;
         }
         self.region.finish(&reply, here);
         self.write();
@@ -242,6 +254,85 @@ fn slices_shrink_though_the_edit_that_lowers_the_limit_has_them_held_no_more() {
     let slices = world.slices();
     assert!(slices.iter().all(|units| *units <= 5), "{slices:?}");
     world.goes_on(&new);
+    for (label, units) in world.admitted.range(2..) {
+        assert!(*units <= 10, "window {label}: {units}");
+    }
+}
+
+#[test]
+fn slices_of_windows_that_an_edit_takes_away_go_back() {
+    let old = hourly(1_000, 1);
+    let minute = Terms {
+        window_ms: 60_000,
+        ..hourly(1_000, 2)
+    };
+    let rolls = Terms {
+        cycle: Some(Cycle::Sliding { buckets: 10 }),
+        ..hourly(1_000, 2)
+    };
+    for new in [minute, rolls] {
+        for dies in [false, true] {
+            let mut world = World::with_slices(&old);
+            assert!(world.promised.values().all(|units| *units > 0));
+            if dies {
+                world.dies();
+            }
+            for second in [60, 61] {
+                world.shows(&new, NOW.plus(second * 1_000));
+            }
+            // What is lent on to the isolate is all that is left of them.
+            let left: u64 = world.promised.values().sum();
+            let lent: u64 = world.isolate.ahead().iter().map(|ahead| ahead.units).sum();
+            assert!(left <= lent, "{left} of {lent} under {new:?}");
+        }
+    }
+}
+
+/// An edit that is heard of while the coordinator is not: there are no other windows yet.
+#[test]
+fn slices_stay_while_the_coordinator_is_not_heard() {
+    let mut world = World::with_slices(&hourly(1_000, 1));
+    let slices = world.slices();
+    let minute = Terms {
+        window_ms: 60_000,
+        ..hourly(1_000, 2)
+    };
+    world.reached = false;
+    for second in 60..70 {
+        world.shows(&minute, NOW.plus(second * 1_000));
+    }
+    assert_eq!(world.slices(), slices);
+}
+
+/// What was lent ahead by a reply that got lost is told when the limit is lower by then.
+#[test]
+fn slices_that_are_told_only_after_the_limit_was_lowered_are_as_small() {
+    let old = hourly(1_000, 1);
+    let new = Terms {
+        standing: 0,
+        ..hourly(10, 2)
+    };
+    let mut world = World::new(&old);
+    world.asks(&old, 1, NOW);
+    world.deaf = true;
+    for second in 1..5 {
+        world.asks(&old, 20, NOW.plus(second * 1_000));
+        world.shows(&old, NOW.plus(second * 1_000 + 500));
+    }
+    assert!(world.slices().is_empty());
+    assert!(world.promised.values().all(|units| *units > 5));
+    assert_eq!(world.promised.len(), 3);
+    world.deaf = false;
+    world.pool.amend(&new);
+    for hour in 1..4 {
+        let begins_at = NOW.plus(hour * HOUR_MS);
+        for seconds in [25, 20, 15] {
+            let now = EpochMs(begins_at.0 - seconds * 1_000);
+            world.asks(&new, 1, now);
+            world.shows(&new, now.plus(500));
+        }
+        world.asks(&new, 1_000, begins_at.plus(1_000));
+    }
     for (label, units) in world.admitted.range(2..) {
         assert!(*units <= 10, "window {label}: {units}");
     }

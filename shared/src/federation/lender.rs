@@ -421,18 +421,21 @@ impl Lender {
         }
     }
 
-    /// What a holder has of windows to come.
+    /// What a holder has of windows to come. Of a window of which more is lent than may be by now it is told no more than
+    /// its part of that: it may not have heard of the rest yet, by a reply that got lost.
     fn promised(&self, holder: HolderId, offer: &Offer) -> Vec<AheadBody> {
         let Some(row) = self.rows.get(&holder) else {
             return Vec::new();
         };
         let offers = offer.ahead.iter();
         let promised = offers.filter_map(|ahead| {
+            let total = self.ahead.get(&ahead.label).copied().unwrap_or(0);
+            let told = *row.told.get(&ahead.label)?;
             Some(AheadBody {
                 label: ahead.label,
                 starts_ms: ahead.starts_ms,
                 ends_ms: ahead.ends_ms,
-                units: *row.told.get(&ahead.label)?,
+                units: part_of(told, ahead.capacity, total),
             })
         });
         promised.collect()
@@ -461,4 +464,13 @@ impl Lender {
     fn row(&mut self, holder: HolderId) -> &mut Row {
         self.rows.entry(holder).or_default()
     }
+}
+
+/// The part of `units` of `total` that `capacity` leaves: all where that is as much.
+fn part_of(units: u64, capacity: u64, total: u64) -> u64 {
+    if total <= capacity {
+        return units;
+    }
+    let part = u128::from(units) * u128::from(capacity) / u128::from(total);
+    u64::try_from(part).unwrap_or(units)
 }

@@ -107,8 +107,9 @@ impl World {
         let last = last.filter(|(_, window)| window.watermark <= terms.limit);
         if let Some((&label, window)) = last {
             let part = if self.setup.tenants.is_empty() { 2 } else { 4 };
-            // What died with its holder is used by nobody.
-            let admitted = window.admitted + window.refundable + window.stranded;
+            // What died with its holder is used by nobody, and what was used before an edit may count.
+            let before = self.truth.counted_before(label);
+            let admitted = window.admitted + window.refundable + window.stranded + before;
             let least = window.limit / part;
             self.truth
                 .require(admitted >= least, || Violation::Underused {

@@ -239,24 +239,33 @@ impl Truth {
     /// In each window no more is admitted than the limit leaves of what was admitted before it, as far as that lies in the
     /// window, and counted when windows became of its kind; but for what was lent of it before it opened.
     fn check_covered(&mut self) {
-        let spans = self.kinds.spans.iter();
-        let spans: Vec<(u64, Span)> = spans.map(|(label, span)| (*label, *span)).collect();
-        for (index, (label, span)) in spans.iter().enumerate() {
-            let counts = |(_, earlier): &&(u64, Span)| {
-                earlier.ends_at > span.reaches_to && earlier.counts_until > span.edited_at
-            };
-            let earlier = spans[..index].iter().filter(counts);
-            let before: u64 = earlier.map(|(label, _)| self.windows[label].admitted).sum();
-            let window = &self.windows[label];
+        let spans: Vec<(u64, u64)> = (self.kinds.spans.iter())
+            .map(|(label, span)| (*label, span.promised))
+            .collect();
+        for (label, promised) in spans {
+            let before = self.counted_before(label);
+            let window = &self.windows[&label];
             let (admitted, limit) = (window.admitted, window.most());
-            let most = limit.saturating_sub(before).max(span.promised);
+            let most = limit.saturating_sub(before).max(promised);
             self.require(admitted <= most, || Violation::GivenBack {
-                label: *label,
+                label,
                 admitted,
                 before,
                 limit,
             });
         }
+    }
+
+    /// What was admitted before a window and counts in it.
+    pub(crate) fn counted_before(&self, label: u64) -> u64 {
+        let Some(span) = self.kinds.spans.get(&label) else {
+            return 0;
+        };
+        let counts = |(_, earlier): &(&u64, &Span)| {
+            earlier.ends_at > span.reaches_to && earlier.counts_until > span.edited_at
+        };
+        let earlier = self.kinds.spans.range(..label).filter(counts);
+        earlier.map(|(label, _)| self.windows[label].admitted).sum()
     }
 
     /// No window that begins later than `from_ms` admits more than the limit that was in force by then.

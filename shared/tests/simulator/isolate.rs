@@ -317,11 +317,18 @@ impl World {
             .as_ref()
             .is_some_and(|asked| asked.sequence == body.sequence);
         if !repeated {
-            let returned: u64 = body.returns.iter().map(|back| back.units).sum();
-            isolate.books.held -= returned;
             isolate.asked = Some(body.clone());
-            let label = WindowLabel(isolate.books.label);
-            self.truth.window(label).returned += returned;
+            let open = WindowLabel(isolate.books.label);
+            let own = body.returns.iter().filter(|back| back.window == open);
+            let returned: u64 = own.map(|back| back.units).sum();
+            isolate.books.held -= returned;
+            self.truth.window(open).returned += returned;
+            // What was recalled of windows to come was lost to it then, and goes back now.
+            for back in body.returns.iter().filter(|back| back.window != open) {
+                let window = self.truth.window(back.window);
+                window.stranded -= back.units;
+                window.returned += back.units;
+            }
             if self.setup.broken == Some(Broken::ReturnKept) {
                 self.isolates[life].smuggled += returned;
             }

@@ -35,9 +35,15 @@ impl Truth {
         let labels: Vec<u64> = covered.iter().map(|(label, _, _)| *label).collect();
         let before = self.region_labels.insert(region, labels.clone());
         for label in before.into_iter().flatten() {
-            if !labels.contains(&label) {
-                self.part_gone(region, label);
+            if labels.contains(&label) {
+                continue;
             }
+            // What was held of a window to come, and is not lent on, goes back.
+            if label > row.label.0 {
+                self.changes += 1;
+                self.regions.entry((region, label)).or_default().held = 0;
+            }
+            self.part_gone(region, label);
         }
         for (label, held, watermark) in covered {
             let truth = self.regions.entry((region, label)).or_default();

@@ -2,6 +2,7 @@
 
 use super::super::ahead::Ahead;
 use super::super::purse::{Again, Told};
+use super::surplus::Windows;
 use super::{Holder, Lease};
 use crate::fairness::max_min::allocate;
 use crate::gather::gathered;
@@ -30,6 +31,7 @@ impl Holder {
         }
         self.promised(reply, sent_at, now);
         self.shrink_slices(limit, reply.window.limit);
+        self.recall_slices(Windows::of(&sent.body.terms));
         true
     }
 

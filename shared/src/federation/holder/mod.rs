@@ -59,6 +59,8 @@ pub struct Holder {
     spoken: Option<(Revision, bool)>,
     /// Whether windows follow each other at a fixed length, so that the next can be known.
     fixed: bool,
+    /// How windows followed each other when the parent last answered.
+    windows: Option<surplus::Windows>,
     /// Windows to come, the next first.
     ahead: Vec<Ahead>,
     /// Units of those that an earlier life was lent: the parent tells each life what it has lent to that one.
@@ -125,6 +127,7 @@ impl Holder {
             alone: false,
             spoken: None,
             fixed: false,
+            windows: None,
             ahead: Vec::new(),
             inherited: BTreeMap::new(),
             surplus: BTreeMap::new(),

@@ -1,8 +1,36 @@
-//! Slices of windows to come, after the limit was lowered: what is beyond the same part of the new limit goes back.
+//! Slices of windows to come, after an edit: what is beyond the same part of a lower limit goes back, and what is of windows
+//! that do not come any more.
 
+use super::super::ahead::Ahead;
 use super::Holder;
 use crate::limits::COST_MAX;
-use crate::wire::exchange::Return;
+use crate::wire::exchange::{Return, Terms};
+
+/// Slices of windows whose length differs by less than one part in this many are of the same windows: their ends are told
+/// by messages that take their time.
+const LENGTH_PARTS: u64 = 8;
+
+/// How windows follow each other by the terms, as far as slices go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Windows {
+    /// Whether they have one length, so that those to come are known.
+    fixed: bool,
+    window_ms: u64,
+}
+
+impl Windows {
+    pub(super) fn of(terms: &Terms) -> Self {
+        Self {
+            fixed: terms.cycle.is_none(),
+            window_ms: terms.window_ms,
+        }
+    }
+
+    fn have(self, ahead: &Ahead) -> bool {
+        let apart_ms = ahead.span_ms().abs_diff(self.window_ms);
+        self.fixed && apart_ms < self.window_ms.div_ceil(LENGTH_PARTS)
+    }
+}
 
 impl Holder {
     /// Gives back of each slice what is beyond the same part of a limit that has become `after` from `before`, but for
@@ -11,10 +39,27 @@ impl Holder {
         if !self.stands || after >= before {
             return;
         }
-        for ahead in &mut self.ahead {
+        self.keep_of_slices(|ahead| {
             let part = u128::from(ahead.units) * u128::from(after) / u128::from(before.max(1));
-            let kept = u64::try_from(part).unwrap_or(ahead.units);
-            let kept = kept.max(ahead.lent).min(ahead.units);
+            u64::try_from(part).unwrap_or(ahead.units)
+        });
+    }
+
+    /// Gives back slices of windows that the terms do not have, but for what is lent on, once the parent has heard of them.
+    pub(super) fn recall_slices(&mut self, windows: Windows) {
+        if self.windows.replace(windows) == Some(windows) {
+            return;
+        }
+        self.keep_of_slices(|ahead| if windows.have(ahead) { ahead.units } else { 0 });
+        // Windows that do not come take no place of those that do.
+        self.ahead
+            .retain(|ahead| ahead.units > 0 || windows.have(ahead));
+    }
+
+    /// Gives back of each slice what is beyond `kept`, but for what is lent on.
+    fn keep_of_slices(&mut self, kept: impl Fn(&Ahead) -> u64) {
+        for ahead in &mut self.ahead {
+            let kept = kept(ahead).max(ahead.lent).min(ahead.units);
             let surplus = (ahead.units - kept).min(COST_MAX);
             if surplus == 0 {
                 continue;
