@@ -124,6 +124,29 @@ fn a_key_that_was_used_up_is_denied_for_no_longer_than_one_that_the_new_rule_has
 }
 
 #[test]
+fn rules_that_take_turns_admit_no_more_than_one_of_them() {
+    for (from, to) in pairs().filter(|(from, to)| from != to) {
+        let rules = [algorithm(from, 10, HOUR_MS), algorithm(to, 10, HOUR_MS)];
+        let mut state = None;
+        let mut admitted = 0;
+        for turn in 0..60 {
+            let (rule, now) = (&rules[turn % 2], NOW.plus(turn as u64 * 100));
+            if let Some(carried) = state.as_ref().and_then(|state| rule.carried(state, now)) {
+                state = Some(carried);
+            }
+            for _ in 0..20 {
+                let checked = rule.check(state.as_ref(), 1, now);
+                admitted += u64::from(checked.decision.admitted());
+                state = checked.next.or(state);
+            }
+        }
+        let most = rules.each_ref().map(|rule| rule.at_once(None, NOW));
+        let most = most.into_iter().max().unwrap_or(0);
+        assert!(admitted <= most, "{rules:?} in turn: {admitted} of {most}");
+    }
+}
+
+#[test]
 fn a_window_that_becomes_shorter_ends_with_the_first_short_one() {
     let rolling = |ms| Algorithm::SlidingWindow(SlidingWindow::new(100, ms, 10).unwrap());
     let log = |ms| Algorithm::SlidingLog(SlidingLog::new(100, ms).unwrap());

@@ -1,6 +1,7 @@
 //! The windows of a pool become shorter, longer, or of another kind while units of the open one are lent.
 
 mod back;
+mod promise;
 
 use std::collections::BTreeMap;
 
