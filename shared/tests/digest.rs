@@ -197,12 +197,12 @@ fn frames_are_counted_the_same() {
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
 #[cfg_attr(not(target_arch = "wasm32"), test)]
 fn the_exchange_decides_the_same() {
-    exchange::run(6, DECISIONS, None).is(6_766, 0xd894_5413_c254_37d2);
+    exchange::run(6, DECISIONS, None).is(7_342, 0xe49c_c6c1_a089_35f1);
 }
 
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
 #[cfg_attr(not(target_arch = "wasm32"), test)]
 fn the_exchange_of_a_rolling_window_decides_the_same() {
     let rolling = Cycle::Sliding { buckets: 5 };
-    exchange::run(7, DECISIONS, Some(rolling)).is(7_366, 0xea91_5ac5_f954_a8d9);
+    exchange::run(7, DECISIONS, Some(rolling)).is(7_366, 0x4222_8df7_9f5e_2df0);
 }
