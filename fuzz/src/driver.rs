@@ -92,7 +92,7 @@ impl Target {
                 seed.wrapping_mul(1_009).wrapping_add(index),
             );
             let seeds = run.corpus(&inputs);
-            run.changed(&seeds, &inputs, &words, executions / lanes);
+            run.changed(&seeds, &inputs, &words, executions.div_ceil(lanes));
             outcome = outcome.with(run.outcome);
         }
         outcome
