@@ -297,8 +297,8 @@ pub const BOOTSTRAP_TOKEN_BYTES_MIN: usize = 32;
 /// 300,000 such tokens none had fewer than nine.
 pub const BOOTSTRAP_TOKEN_DISTINCT_MIN: usize = 9;
 
-/// Different steps from one of its characters to the next that it has at least: rows of the alphabet and of a keyboard
-/// have a few, 32 random hexadecimal digits twelve at the least (of 300,000 tokens).
+/// Different steps from one of its characters to the next that it has at least: rows of the alphabet have a few, 32 random
+/// hexadecimal digits twelve at the least (of 300,000 tokens).
 pub const BOOTSTRAP_TOKEN_STEPS_MIN: usize = 9;
 
 /// Minutes that a fixed offset may be ahead of or behind UTC: 14 hours, as in the Line Islands.

@@ -356,6 +356,7 @@ fn tenants_of_different_rules_share_no_overflow() {
         owner: None,
         caller: Some(Owner::route("api")),
         named: false,
+        only: false,
     };
     store.invent(&at_route, CALLER_KEYS_MAX);
     let asked = |op: u64, tenant: &str, own: Option<u64>| {

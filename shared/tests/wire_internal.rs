@@ -196,6 +196,7 @@ fn the_contact() {
         owner: Some(Owner::tenant("acme")),
         caller: Some(Owner::token("k1")),
         named: false,
+        only: false,
     };
     let of_key = ContactBody {
         accounts: [("planet\u{1}acme".to_owned(), account)].into(),

@@ -76,6 +76,7 @@ fn account() -> Account {
         owner: Some(Owner::tenant("acme")),
         caller: Some(Owner::token("k1")),
         named: false,
+        only: false,
     }
 }
 
@@ -93,6 +94,7 @@ fn on_whose_account_a_key_is_kept() {
     let named = Account {
         caller: None,
         named: true,
+        only: false,
         ..account()
     };
     is_written_as(&named, r#"{"owner":"t:acme","named":true}"#);

@@ -375,7 +375,18 @@ impl Workerd {
         self.launch().await
     }
 
-    /// The same, without waiting for anything.
+    /// The same, with another bootstrap token, as a deployment that has changed its secret.
+    pub async fn restart_with_token(&mut self, token: &str) -> Result<()> {
+        self.kill_hard();
+        let file = self.folder.path().join("workerd.capnp");
+        let text = std::fs::read_to_string(&file).context("read the configuration")?;
+        let before = self.token.replace(token.to_owned()).unwrap_or_default();
+        let text = text.replace(&format!("{before:?}"), &format!("{token:?}"));
+        std::fs::write(&file, text).context("write the configuration")?;
+        self.launch().await
+    }
+
+    /// The same as [`Workerd::restart`], without waiting for anything.
     pub fn respawn(&mut self) -> Result<()> {
         self.kill_hard();
         self.spawn()

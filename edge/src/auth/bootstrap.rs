@@ -2,15 +2,27 @@
 
 use std::cell::OnceCell;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use weir_shared::access::bootstrap_secret::judge;
 use weir_shared::access::credential::SecretEnds;
 use weir_shared::access::grant::Principal;
+use weir_shared::access::token::TokenKey;
 use weir_shared::limits::BOOTSTRAP_ACCOUNT_BYTES;
 use weir_shared::wire::access::BOOTSTRAP;
 use weir_shared::wire::role::Role;
 use worker::{Env, console_error};
+
+/// Keeps the mark of its sessions apart from whatever else a MAC is made of.
+const SESSION: &str = "weir session of the bootstrap token";
+
+/// What stands before the mark in the id of a session.
+const MARK: char = '~';
+
+/// Bytes of a mark.
+const MARK_BYTES: usize = 12;
 
 /// The variable that holds it.
 const VARIABLE: &str = "WEIR_BOOTSTRAP_TOKEN";
@@ -49,6 +61,22 @@ impl BootstrapToken {
     #[must_use]
     pub fn is(&self, given: &str) -> bool {
         are_equal(self.0.as_bytes(), given.as_bytes())
+    }
+
+    /// The id of a session that this token opens: `id` with what shows by which token it was opened, so that with another
+    /// token in its place no session of this one goes on.
+    #[must_use]
+    pub fn mark(&self, id: &str) -> String {
+        let key = TokenKey::new(Sha256::digest(self.0.as_bytes()).into());
+        let mac = key.mac_of(SESSION, id).unwrap_or_default();
+        format!("{id}{MARK}{}", URL_SAFE_NO_PAD.encode(&mac[..MARK_BYTES]))
+    }
+
+    /// Whether this token has opened the session of that id.
+    #[must_use]
+    pub fn has_opened(&self, id: &str) -> bool {
+        let opened = id.rsplit_once(MARK);
+        opened.is_some_and(|(plain, _)| are_equal(self.mark(plain).as_bytes(), id.as_bytes()))
     }
 
     /// What is looked for in fields that are to be forwarded: made once, as an isolate's variables never change.

@@ -7,6 +7,7 @@ use weir_shared::access::table::AccessTable;
 use weir_shared::units::EpochMs;
 use worker::Request;
 
+use super::bootstrap::BootstrapToken;
 use crate::http::failure::Failure;
 use crate::http::location::Location;
 use crate::isolate::bearer::nobody_knows;
@@ -16,7 +17,8 @@ const ATTRIBUTES: &str = "Path=/; HttpOnly; Secure; SameSite=Strict";
 /// Bytes of a session's id: two are never equal by accident.
 const ID_BYTES: usize = 12;
 
-/// A new session of a token, and the `Set-Cookie` value that gives it to the browser.
+/// A new session of a token, and the `Set-Cookie` value that gives it to the browser. `bootstrap`: the bootstrap token,
+/// where that opens it.
 ///
 /// # Errors
 /// 503 while the deployment's keys are not known.
@@ -24,12 +26,14 @@ pub fn open(
     request: &Request,
     table: &AccessTable,
     token: &str,
+    bootstrap: Option<&BootstrapToken>,
     now: EpochMs,
 ) -> Result<(String, Session), Failure> {
     let mut id = [0; ID_BYTES];
     getrandom::fill(&mut id).map_err(|error| Failure::Internal(error.to_string()))?;
-    let session = Session::new(token.to_owned(), URL_SAFE_NO_PAD.encode(id), now)
-        .ending_with(table.principal(token, now));
+    let id = URL_SAFE_NO_PAD.encode(id);
+    let id = bootstrap.map_or(id.clone(), |bootstrap| bootstrap.mark(&id));
+    let session = Session::new(token.to_owned(), id, now).ending_with(table.principal(token, now));
     let text = session.seal(table.seals()).ok_or_else(nobody_knows)?;
     let max_age_s = session.expires_at.since(now) / 1_000;
     let name = name(request);

@@ -11,7 +11,8 @@ use weir_shared::wire::operator::SessionReply;
 use worker::Request;
 
 use super::bearer::{Claim, Tokens, token_of};
-use super::{bootstrap, provider, session};
+use super::bootstrap::{self, BootstrapToken};
+use super::{provider, session};
 use crate::http::failure::Failure;
 use crate::isolate::access::{access_sealed, access_with};
 use crate::isolate::bearer::{Bearer, nobody_knows};
@@ -152,7 +153,9 @@ impl Visitor<'_> {
             return Ok(None);
         };
         let principal = if session.token == BOOTSTRAP {
-            let open = tokens.bootstrap_open(&region).await?;
+            let bootstrap = BootstrapToken::from_env(&self.handles.env);
+            let opened = bootstrap.is_some_and(|bootstrap| bootstrap.has_opened(&session.id));
+            let open = opened && tokens.bootstrap_open(&region).await?;
             open.then(bootstrap::principal)
         } else {
             match table.principal(&session.token, now()) {

@@ -441,7 +441,10 @@ impl<'a> Planner<'a> {
                 .to_string(),
                 terms: terms.ok_or_else(|| internal("terms"))?,
                 party: Party::everyone(),
-                account: Rc::clone(&self.account),
+                account: match known {
+                    true if !self.account.named => Rc::new(self.account.of_only_key()),
+                    _ => Rc::clone(&self.account),
+                },
                 denial: Reason::LimitExceeded,
             },
             Scope::Isolate if self.check.reserve => return Err(self.unsettled(item, "limit")),

@@ -1,6 +1,6 @@
 //! The console's files. They are assets, and reach a browser through here alone, so that they are where operators are.
 
-use worker::{Request, Response};
+use worker::{Method, Request, Response};
 
 use crate::http::failure::Failure;
 use crate::isolate::request::RequestHandles;
@@ -19,6 +19,10 @@ pub async fn file(
     let Ok(assets) = handles.env.assets(ASSETS) else {
         return Ok(None);
     };
+    if !matches!(request.method(), Method::Get | Method::Head) {
+        let allow = "GET, HEAD".to_owned();
+        return Err(Failure::Method { allow });
+    }
     let asked = request.clone()?;
     Ok(Some(assets.fetch_request(asked).await?))
 }

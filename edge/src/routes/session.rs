@@ -11,6 +11,7 @@ use worker::{Request, Response, ResponseBuilder, console_error};
 
 use super::operator::change::Change;
 use super::operator::registry;
+use crate::auth::bootstrap::BootstrapToken;
 use crate::auth::caller::Caller;
 use crate::auth::client_address::address_of;
 use crate::auth::login::attempt;
@@ -62,7 +63,8 @@ pub async fn open(
     // Nobody is recorded as logged in who cannot be.
     let table = visitor.table(&region).await?;
     recorded(handles, &bearer).await?;
-    let (cookie, session) = session::open(request, &table, &bearer.id, now())?;
+    let bootstrap = BootstrapToken::from_env(&handles.env).filter(|_| bearer.id == BOOTSTRAP);
+    let (cookie, session) = session::open(request, &table, &bearer.id, bootstrap.as_ref(), now())?;
     let session = SessionReply {
         role: bearer.principal.role,
         name: bearer.principal.actor.clone(),

@@ -8,8 +8,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine, encoded_len};
 use subtle::{Choice, ConstantTimeEq};
 
+use super::own_path::decoded as decoded_percent;
 use super::token::{ID_BYTES, PREFIX};
-use crate::percent;
 
 /// Bytes of either end of the bootstrap secret: it has 32 at the least, so that the two are apart, and nobody comes upon
 /// one by trying.
@@ -91,6 +91,7 @@ fn windows(text: &[u8]) -> impl Iterator<Item = End> {
 /// assert!(is_in("authorization", "Token 9f3a61c07be2d4185ac94e7d02b6f813", secret.as_ref()));
 /// assert!(is_in("authorization", "Basic eDp3ZWlyX3k=", None), "x:weir_y");
 /// assert!(is_in("x-api-key", "weir_AAAAAAAAAAAAAAAA.B.C", None));
+/// assert!(is_in("x-api-key", "100% weir%5FAAAAAAAAAAAAAAAA.B.C", None));
 /// assert!(!is_in("user-agent", "weir_client/1.0", secret.as_ref()));
 /// ```
 #[must_use]
@@ -102,15 +103,14 @@ pub fn is_in(name: &str, value: &str, secret: Option<&SecretEnds>) -> bool {
             || has_token(text)
             || (credentials && begins_as_token(text))
     };
-    let unescaped = value.contains('%').then(|| percent::decoded(value));
-    let read = [
-        Some(value),
-        unescaped.as_ref().and_then(|text| text.as_deref().ok()),
-    ];
+    let unescaped = value
+        .contains('%')
+        .then(|| decoded_percent(value.as_bytes()));
+    let read = [Some(value.as_bytes()), unescaped.as_deref()];
     read.into_iter().flatten().any(|text| {
-        let standard: Vec<u8> = text.bytes().map(standard).collect();
+        let standard: Vec<u8> = text.iter().copied().map(standard).collect();
         let mut runs = standard.split(|byte| !is_base64(*byte));
-        is_one(text.as_bytes()) || runs.any(|run| decoded(run, bytes_min).any(|text| is_one(&text)))
+        is_one(text) || runs.any(|run| decoded(run, bytes_min).any(|text| is_one(&text)))
     })
 }
 

@@ -71,7 +71,7 @@ fn lower(c: char) -> char {
 }
 
 /// Takes encoding off, once; what is no encoding stays.
-fn decoded(text: &[u8]) -> Vec<u8> {
+pub(super) fn decoded(text: &[u8]) -> Vec<u8> {
     let digit = |at: usize| {
         let digit = char::from(*text.get(at)?).to_digit(16)?;
         u8::try_from(digit).ok()

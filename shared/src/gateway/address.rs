@@ -123,7 +123,7 @@ fn network(address: IpAddr, bits: u8) -> String {
 }
 
 /// An address with or without a port, an IPv6 address also in brackets.
-fn read(text: &str) -> Option<IpAddr> {
+pub(super) fn read(text: &str) -> Option<IpAddr> {
     let text = text.trim_matches([' ', '\t']);
     let bare = || text.parse::<IpAddr>().ok();
     let bracketed = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok();

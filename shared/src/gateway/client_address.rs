@@ -44,13 +44,19 @@ impl ClientAddress {
     /// assert_eq!(connecting(ClientAddress::Cloudflare).as_deref(), Some("192.0.2.1"));
     /// assert_eq!(connecting(ClientAddress::Forwarded).as_deref(), Some("203.0.113.9"));
     /// assert_eq!(connecting(ClientAddress::None), None);
+    /// let with_port = ClientAddress::Forwarded.value("cf-connecting-ip", |_| Some("[2001:db8::7]:4711".to_owned()));
+    /// assert_eq!(with_port.as_deref(), Some("2001:db8::7"));
     /// ```
     pub fn value(self, name: &str, came: impl Fn(&str) -> Option<String>) -> Option<String> {
         match self {
             Self::Forwarded if name == CONNECTING => {
                 let chain = came(FORWARDED_FOR)?;
-                let last = chain.rsplit(',').next()?;
-                Some(last.trim().to_owned())
+                let last = chain.rsplit(',').next()?.trim();
+                // Some proxies say the port too, by which each connection would be somebody else's.
+                Some(
+                    super::address::read(last)
+                        .map_or_else(|| last.to_owned(), |one| one.to_string()),
+                )
             }
             Self::None if name == CONNECTING => None,
             _ => came(name),

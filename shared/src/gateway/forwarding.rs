@@ -43,15 +43,22 @@ const HOP_BY_HOP: [&str; 11] = [
 /// Fields by which proxies say where a request comes from and what it was before, besides those that begin with
 /// `x-forwarded-`. From whom the policy does not trust they are hearsay: a server that heeds them would take the request
 /// for another than the one that was decided.
-const HEARSAY: [&str; 23] = [
+const HEARSAY: [&str; 33] = [
     "client-ip",
     "fastly-client-ip",
+    "fly-client-ip",
     "forwarded",
     "proxy-client-ip",
+    "remote-addr",
     "true-client-ip",
     "wl-proxy-client-ip",
+    "x-appengine-remote-addr",
+    "x-appengine-user-ip",
+    "x-azure-clientip",
+    "x-azure-socketip",
     "x-client-ip",
     "x-cluster-client-ip",
+    "x-cluster-ip",
     "x-envoy-external-address",
     "x-envoy-original-path",
     "x-forwarded",
@@ -65,7 +72,10 @@ const HEARSAY: [&str; 23] = [
     "x-original-method",
     "x-original-uri",
     "x-original-url",
+    "x-originating-ip",
     "x-real-ip",
+    "x-remote-addr",
+    "x-remote-ip",
     "x-rewrite-url",
 ];
 

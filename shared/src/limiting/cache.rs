@@ -198,6 +198,7 @@ mod tests {
             owner: Some(Owner::tenant(tenant)),
             caller: Some(Owner::token(token)),
             named: false,
+            only: false,
         }
     }
 

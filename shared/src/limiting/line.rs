@@ -165,6 +165,7 @@ mod tests {
             owner: Some(Owner::tenant(tenant)),
             caller: Some(Owner::token(token)),
             named: false,
+            only: false,
         };
         lines.enter(&key("a"), &of("a", "k1"), EpochMs(100));
         lines.leave(&key("a"));

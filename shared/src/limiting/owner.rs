@@ -106,6 +106,10 @@ pub struct Account {
     /// Whether the policy names the tenant.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub named: bool,
+    /// Whether the key is the only one of a tenant that the policy names, though nobody vouches for who asks: as many of
+    /// those as there are names in the policy can be brought, and no more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only: bool,
 }
 
 impl Account {
@@ -114,6 +118,7 @@ impl Account {
         owner: None,
         caller: None,
         named: false,
+        only: false,
     };
 
     /// The account of a question for `tenant`, which the policy names or not.
@@ -134,7 +139,7 @@ impl Account {
                 return Self {
                     owner: from.cloned(),
                     caller: Some(Owner::route(name)),
-                    named: false,
+                    ..Self::NOBODY
                 };
             }
         };
@@ -143,6 +148,7 @@ impl Account {
             owner,
             caller: (!named).then_some(caller),
             named,
+            only: false,
         }
     }
 
@@ -152,14 +158,20 @@ impl Account {
         *self == Self::NOBODY
     }
 
+    /// The account of the only key of a tenant that the policy names.
+    #[must_use]
+    pub fn of_only_key(&self) -> Self {
+        Self {
+            only: true,
+            ..self.clone()
+        }
+    }
+
     /// Whether a key is the only one of a tenant that the policy names: the tenant's name alone.
     #[must_use]
     pub fn is_only_key(&self, key: &str) -> bool {
-        self.named
-            && self
-                .owner
-                .as_ref()
-                .is_some_and(|owner| *owner == Owner::tenant(key))
+        let is_owner = |owner: &Owner| *owner == Owner::tenant(key);
+        self.only || (self.named && self.owner.as_ref().is_some_and(is_owner))
     }
 
     /// The owners of it, the smaller one first.

@@ -89,12 +89,33 @@ mod tests {
         format!("hourly\u{1}loud\u{1}{key}")
     }
 
+    /// A client may say in a header that it is a tenant that the policy names. The tenant's own key has its room whoever
+    /// brought keys before.
+    #[test]
+    fn the_only_key_of_a_tenant_has_room_though_strangers_have_used_up_all_of_a_route() {
+        let from = |address: usize| Account {
+            owner: Some(Owner::address(&format!("203.0.113.{address}"))),
+            caller: Some(Owner::route("api")),
+            ..Account::default()
+        };
+        let mut roll = Roll::new(Bounds::POOLS);
+        let part = POOLS_MAX / OWNER_PART;
+        for address in 0..5 {
+            let mut keys = (0..part).map(|key| pool(address * part + key));
+            assert!(keys.all(|key| roll.admits(&key, &from(address))));
+        }
+        let (key, stranger) = ("hourly\u{1}acme", from(9));
+        assert!(!roll.admits(key, &stranger), "as if acme were invented");
+        assert!(roll.admits(key, &stranger.of_only_key()));
+    }
+
     #[test]
     fn what_is_released_gives_its_owner_the_room_back() {
         let account = Account {
             owner: Some(Owner::tenant("loud")),
             caller: Some(Owner::token("k1")),
             named: false,
+            only: false,
         };
         let mut roll = Roll::new(Bounds::POOLS);
         let part = POOLS_MAX / OWNER_PART;

@@ -1,13 +1,17 @@
 //! Whose a request is.
 
+use std::future::ready;
+
+use futures_util::{StreamExt, stream};
 use reqwest::Method;
 use serde_json::{Value, json};
+use weir_shared::limits::{CALLER_PART, HOLDERS_ISOLATE_MAX, OWNER_PART};
 use weir_tests::fixtures::{gcra, with};
 use weir_tests::origin::Echo;
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{PLATFORM_HEADER, Setup};
 
-use crate::gateway::{Gateway, TENANT, one_token, route};
+use crate::gateway::{Gateway, LONG_MS, TENANT, one_token, route};
 
 /// `printf %s key-of-acme | sha256sum`
 const KEY_OF_ACME: &str = "689febd264f8b977e29c0fdb75f839eb248ba07d1561b14f2b95f42756943245";
@@ -174,4 +178,46 @@ async fn a_tenant_that_the_policy_puts_in_no_tier_is_refused() {
     assert_eq!(reply.problem().unwrap().kind, "/problems/unknown-tenant");
     assert_eq!(gateway.origin.served(), 0);
     assert_eq!(gateway.get("/x", "pro:a").await.status, 200);
+}
+
+/// As many addresses as fill the part of a route, each with as many keys as an isolate keeps for one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_that_the_policy_names_is_served_by_its_header_though_strangers_have_filled_the_route()
+ {
+    const STRANGERS: usize = CALLER_KEYS / OWNER_KEYS;
+    const CALLER_KEYS: usize = HOLDERS_ISOLATE_MAX / CALLER_PART;
+    const OWNER_KEYS: usize = HOLDERS_ISOLATE_MAX / OWNER_PART;
+    let gateway = Gateway::with_policy(|document, origin| {
+        let each = json!({ "algorithm": "fixed_window", "limit": 5, "window_ms": LONG_MS, "scope": "global", "per_tenant": true });
+        let document = with(document, "/limits/each", each);
+        let document = with(document, "/tenants", json!({ "pro:known": { "weight": 1 } }));
+        let mut route = route(origin, json!([{ "limit": "each" }]));
+        route["tenant"] = json!({ "header": TENANT });
+        with(document, "/routes", json!([route]))
+    })
+    .await;
+    let ask = async |tenant: &str, address: &str| {
+        let headers = [(TENANT, tenant), ("cf-connecting-ip", address)];
+        ask(&gateway, &headers).await.status
+    };
+    let invented = (0..STRANGERS * OWNER_KEYS).map(|key| (key, key % STRANGERS));
+    let admitted = stream::iter(invented)
+        .map(async |(key, address)| ask(&format!("x:{key}"), &format!("203.0.113.{address}")).await)
+        .buffer_unordered(16)
+        .filter(|status| ready(*status == 200))
+        .count()
+        .await;
+    assert!(
+        admitted * 10 >= CALLER_KEYS * 9,
+        "{admitted} of {CALLER_KEYS}: it is not filled"
+    );
+    assert_eq!(
+        ask("x:late", "198.51.100.1").await,
+        503,
+        "the control: a name that nobody knows"
+    );
+    for _ in 0..5 {
+        assert_eq!(ask("pro:known", "198.51.100.2").await, 200);
+    }
+    assert_eq!(ask("pro:known", "198.51.100.2").await, 429);
 }

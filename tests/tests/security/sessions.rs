@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use weir_tests::client::{Credential, session_cookie};
-use weir_tests::workerd::{Setup, TOKEN};
+use weir_tests::workerd::{Setup, TOKEN, Workerd};
 
 use crate::security::{POLICY, SESSION, one_isolate};
 
@@ -79,6 +79,28 @@ async fn a_session_is_a_cookie_that_scripts_and_other_sites_cannot_use() {
 }
 
 /// The cookie with any one character changed, cut short, empty, or valid for longer.
+/// Whoever has changed the secret has taken it from whoever knew the old one.
+#[tokio::test]
+async fn a_session_that_a_secret_opened_ends_with_that_secret() {
+    let (mut workerd, client) = one_isolate().await;
+    let anonymous = client.anonymous();
+    let cookie = session_cookie(&anonymous.post_session(TOKEN).await.unwrap()).unwrap();
+    let status = async |workerd: &Workerd| {
+        let csrf = true;
+        let cookie = cookie.clone();
+        let client = workerd.client(0).unwrap().anonymous();
+        let session = client.with(Credential::Session { cookie, csrf });
+        session.get(POLICY).await.unwrap().status
+    };
+    workerd.restart().await.unwrap();
+    assert_eq!(status(&workerd).await, 200, "by the same secret it goes on");
+    let another = "another-token-of-the-tests-7654321";
+    workerd.restart_with_token(another).await.unwrap();
+    assert_eq!(status(&workerd).await, 401);
+    let reply = anonymous.post_session(another).await.unwrap();
+    assert_eq!(reply.status, 200);
+}
+
 fn forgeries(cookie: &str) -> Vec<String> {
     let (name, value) = cookie.split_once('=').expect("name=value");
     let mut forged: Vec<String> = (0..value.len())

@@ -14,6 +14,7 @@ use crate::policy::draft::PolicyDraft;
 use crate::policy::reset::{NEVER, ResetForm, What};
 use crate::policy::validate::{Checked, check};
 use crate::session::LoginReason;
+use crate::visible::visible;
 
 /// The section; for who may not change anything, that it is not for them.
 #[component]
@@ -125,7 +126,7 @@ fn ResetFields() -> impl IntoView {
                 reset.target
             })
         });
-        format!("Reset {}?", target.unwrap_or_default())
+        format!("Reset {}?", visible(&target.unwrap_or_default()))
     });
     let warning = move || what.with(|what| What::parse(what)).warning();
     let detail = Signal::derive(move || format!("{} {NEVER}", warning()));

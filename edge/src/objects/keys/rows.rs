@@ -382,6 +382,7 @@ fn found(key: &StateKey, row: Option<Vec<Value>>) -> Found {
         owner: owner(1),
         caller: owner(2),
         named: false,
+        only: false,
     };
     let body = text(row.first());
     let bytes = body.map_or(0, str::len) as u64;

@@ -11,7 +11,7 @@ mod tenant;
 use std::collections::BTreeSet;
 
 use super::{Policy, count};
-use crate::access::endpoint::{self, Missed};
+use crate::access::own_path::is_own;
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{METHOD_BYTES_MAX, ROUTE_METHODS_MAX, ROUTES_MAX};
 use crate::name::label;
@@ -126,7 +126,7 @@ impl Route {
 fn path(pattern: Option<&str>) -> Result<PathPattern, Invalid> {
     let path = PathPattern::read(pattern)?;
     let own = pattern.filter(|_| !path.is_open());
-    let own = own.filter(|own| endpoint::find("GET", own) != Err(Missed::Path));
+    let own = own.filter(|own| is_own(own));
     match own {
         None => Ok(path),
         Some(own) => {
