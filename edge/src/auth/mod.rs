@@ -9,6 +9,7 @@ pub mod login;
 pub mod origin;
 pub mod provider;
 pub mod record;
+pub mod secrets;
 pub mod session;
 pub mod visitor;
 

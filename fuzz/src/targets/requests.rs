@@ -70,6 +70,7 @@ fn forwarded(input: &[u8]) -> bool {
             trusted,
             scheme: "https",
             secret: secret.as_ref(),
+            consumed: None,
         };
         let kept = request_headers(given.clone(), &hop);
         let (_, _) = (client(trusted, &facts), loops(&facts));

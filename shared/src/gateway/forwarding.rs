@@ -6,7 +6,7 @@ use crate::access::credential::{self, SecretEnds};
 use crate::access::session::{COOKIE, COOKIE_LOCAL};
 use crate::limits::{FORWARDED_HOPS_MAX, GATEWAY_PASSES_MAX};
 use crate::policy::network::Cidr;
-use crate::policy::route::Origin;
+use crate::policy::route::{HeaderName, Origin, SecretName};
 
 /// Cookies by which operators prove who they are, to Weir or to Cloudflare Access before it: nobody else's business.
 pub const OPERATOR_COOKIES: [&str; 6] = [
@@ -90,6 +90,8 @@ pub struct Hop<'a> {
     pub scheme: &'a str,
     /// The bootstrap secret of the deployment, which has no form of its own.
     pub secret: Option<&'a SecretEnds>,
+    /// The header that the origin does not get, as the tenant's credential is in it.
+    pub consumed: Option<&'a HeaderName>,
 }
 
 /// The header fields that the origin gets. Those of one connection, the platform's (`cf-`) and Weir's own (`weir-`, the
@@ -116,6 +118,9 @@ pub fn request_headers(
             || is_weirs(&name)
             || own
             || replaced(&name)
+            || hop
+                .consumed
+                .is_some_and(|consumed| consumed.as_str() == name)
             || (hearsay && !trusted)
         {
             continue;
@@ -156,21 +161,53 @@ pub fn keep_response_header(name: &str, value: &str, connection: Option<&str>) -
     !(is_of_connection(&name, connection) || is_weirs(&name) || limits || operators || of_all_paths)
 }
 
-/// The URL that is asked: the origin's, then the path, then the query with its `?`, if there is one.
+/// The URL that is asked: the origin's, then the path without what is stripped of it, then the query with its `?`, if
+/// there is one.
 ///
 /// ```
 /// use weir_shared::gateway::forwarding::target_url;
 /// use weir_shared::policy::route::{Origin, OriginUrl};
-/// let origin = Origin { url: OriginUrl::read("https://o.example.com/base/").unwrap(), timeout_ms: 1_000 };
+/// let origin = Origin::at(OriginUrl::read("https://o.example.com/base/").unwrap());
 /// assert_eq!(target_url(&origin, "/a%20b//c", Some("q=1")), "https://o.example.com/base/a%20b//c?q=1");
 /// ```
 #[must_use]
 pub fn target_url(origin: &Origin, path: &str, query: Option<&str>) -> String {
-    let url = origin.url.text();
+    let (url, path) = (origin.url.text(), origin.strip_prefix.off(path));
     match query {
         Some(query) => format!("{url}{path}?{query}"),
         None => format!("{url}{path}"),
     }
+}
+
+/// Puts in the headers that an origin gets from the deployment, in the place of whatever the client sent by their names.
+/// `secret`: the value of a secret.
+///
+/// # Errors
+/// The name of a secret that the deployment does not have.
+pub fn with_origin_headers(
+    headers: Vec<(String, String)>,
+    origin: &Origin,
+    secret: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<(String, String)>, &SecretName> {
+    let mut kept = headers;
+    kept.retain(|(name, _)| !origin.headers.iter().any(|own| own.name.as_str() == name));
+    for own in &origin.headers {
+        let value = secret(own.secret.as_str()).ok_or(&own.secret)?;
+        kept.push((
+            own.name.as_str().to_owned(),
+            format!("{}{value}", own.prefix),
+        ));
+    }
+    Ok(kept)
+}
+
+/// Whether a policy may say what an origin gets by that name, in lower case: not what concerns the connection, or what
+/// Weir says of where a request comes from.
+#[must_use]
+pub fn is_settable(name: &str) -> bool {
+    let framing = ["content-length", "cookie", "host", "via"].contains(&name);
+    let own = is_weirs(name) || name.starts_with("cf-") || name.starts_with("x-forwarded-");
+    !(framing || own || HOP_BY_HOP.contains(&name))
 }
 
 /// Whether a request has passed through Weir so often that it goes in a circle.

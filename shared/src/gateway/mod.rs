@@ -4,6 +4,7 @@
 pub mod address;
 pub mod client_address;
 pub mod cost;
+pub mod error_form;
 pub mod facts;
 pub mod forwarding;
 pub mod outcome;

@@ -15,6 +15,15 @@ pub const HOST_BYTES_MAX: usize = 253;
 /// Bytes of a route's path, and of the name of a header.
 pub const PATTERN_BYTES_MAX: usize = 256;
 
+/// Headers that an origin gets from the deployment: a credential, a version, an organisation, and some more.
+pub const ORIGIN_HEADERS_MAX: usize = 16;
+
+/// Bytes of what stands before a secret in such a header: `Bearer `, `Basic `.
+pub const ORIGIN_PREFIX_BYTES_MAX: usize = 64;
+
+/// Bytes of the name of a secret.
+pub const SECRET_NAME_BYTES_MAX: usize = 64;
+
 /// Bytes of a URL that a policy names.
 pub const URL_BYTES_MAX: usize = 1_024;
 

@@ -18,7 +18,8 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
         "Route",
         "A route of the gateway; the first that fits a request takes it.",
         "name?: string?, host?: string, path?: string, case_insensitive?: boolean, methods?: [string], tenant?: TenantSource, \
-         absent_tenant?: 'refuse' or AbsentTenant, checks?: [RouteCheck], origin?: RouteOrigin?, \
+         absent_tenant?: 'refuse' or AbsentTenant, forward_credential?: boolean, \
+         errors?: 'problem' or 'openai' or 'anthropic', checks?: [RouteCheck], origin?: RouteOrigin?, \
          shadow?: boolean",
     ),
     (
@@ -78,7 +79,12 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
     (
         "RouteOrigin",
         "Where requests are forwarded to.",
-        "url: string?, timeout_ms?: integer",
+        "url: string?, strip_prefix?: string, timeout_ms?: integer, headers?: {OriginHeader}",
+    ),
+    (
+        "OriginHeader",
+        "The value of a header for the origin: a secret of the deployment, and what stands before it.",
+        "secret: string?, prefix?: string",
     ),
     (
         "Forward",

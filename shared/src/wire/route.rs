@@ -33,6 +33,12 @@ pub struct RouteBody {
     /// What becomes of a request in which no tenant is found; `"refuse"` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub absent_tenant: Option<AbsentTenantBody>,
+    /// Whether the origin gets the header in which the tenant's API key or token is; it does not when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forward_credential: Option<bool>,
+    /// The form of answers that refuse a request; `"problem"` when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errors: Option<ErrorForm>,
     /// What a request is charged to, all or nothing.
     pub checks: Vec<RouteCheckBody>,
     /// Where requests go that are admitted.
@@ -40,6 +46,20 @@ pub struct RouteBody {
     /// Decided and counted, never enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<bool>,
+}
+
+/// The form of answers that refuse a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorForm {
+    /// Problems (RFC 9457).
+    #[default]
+    Problem,
+    /// As clients of the API of OpenAI read them.
+    #[serde(rename = "openai")]
+    OpenAi,
+    /// As clients of the API of Anthropic read them.
+    Anthropic,
 }
 
 /// Where a tenant's name is found: exactly one of these, and what is put before it.
@@ -145,9 +165,29 @@ pub struct ForwardBody {
 pub struct OriginBody {
     /// Its URL; a path of it is put before the request's.
     pub url: Option<String>,
+    /// What the request's path begins with that the origin's does not have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strip_prefix: Option<String>,
     /// How long it may take until its answer begins; half a minute when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// Headers that the origin gets, whatever the client sent by their names.
+    #[serde(
+        deserialize_with = "unique_map::deserialize",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub headers: BTreeMap<String, OriginHeaderBody>,
+}
+
+/// The value of a header for the origin: a secret of the deployment, and what stands before it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OriginHeaderBody {
+    /// The name of the secret.
+    pub secret: Option<String>,
+    /// What stands before its value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
 }
 
 /// One thing that a request is charged to.

@@ -18,6 +18,7 @@ fn forwarded(headers: &[(&str, &str)]) -> Vec<(String, String)> {
             trusted: &trusted,
             scheme: "https",
             secret: None,
+            consumed: None,
         };
         let fields = headers
             .iter()
@@ -182,10 +183,7 @@ fn a_request_that_goes_in_a_circle_is_seen() {
 
 #[test]
 fn the_target_is_the_origins_url_with_path_and_query_as_they_were_sent() {
-    let origin = |url| Origin {
-        url: OriginUrl::read(url).unwrap(),
-        timeout_ms: 1_000,
-    };
+    let origin = |url| Origin::at(OriginUrl::read(url).unwrap());
     for (url, path, query, target) in [
         ("https://o.example.com", "/", None, "https://o.example.com/"),
         (
@@ -209,7 +207,7 @@ fn the_target_is_the_origins_url_with_path_and_query_as_they_were_sent() {
 proptest! {
     #[test]
     fn no_path_or_query_changes_which_host_is_asked(path in "/\\PC{0,20}", query in "\\PC{0,20}") {
-        let origin = Origin { url: OriginUrl::read("https://o.example.com:81/b").unwrap(), timeout_ms: 50 };
+        let origin = Origin::at(OriginUrl::read("https://o.example.com:81/b").unwrap());
         let target = target_url(&origin, &path, Some(&query));
         prop_assert!(target.starts_with("https://o.example.com:81/b/"));
     }

@@ -7,6 +7,7 @@ mod costs;
 mod document;
 mod headers;
 mod operators;
+mod origin_headers;
 mod paths;
 mod refused;
 mod refused_forms;

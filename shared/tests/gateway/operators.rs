@@ -18,6 +18,7 @@ fn of(from: &str, name: &str, sent: &str) -> Option<String> {
             trusted: &trusted,
             scheme: "https",
             secret: secret.as_ref(),
+            consumed: None,
         };
         let fields = request_headers([(name.to_owned(), sent.to_owned())], &hop);
         let mut found = fields.into_iter().filter(|(one, _)| one == name);

@@ -8,6 +8,7 @@ mod held;
 mod near_misses;
 mod operators;
 mod overload;
+mod providers;
 mod routing;
 mod settlement;
 mod shadow;

@@ -9,24 +9,29 @@ mod ticket;
 mod upstream;
 mod visitor;
 
+use std::cell::Cell;
 use std::net::IpAddr;
 
 use weir_shared::check::Target;
 use weir_shared::gateway::address;
 use weir_shared::gateway::facts::{BodyLength, Facts};
-use weir_shared::gateway::forwarding::{Hop, loops, request_headers, target_url};
+use weir_shared::gateway::forwarding::{
+    Hop, loops, request_headers, target_url, with_origin_headers,
+};
 use weir_shared::gateway::problem::Refusal;
 use weir_shared::gateway::question::question;
 use weir_shared::gateway::router::{Routed, To, find};
 use weir_shared::gateway::tenant::is_vouched;
 use weir_shared::limiting::owner::Asking;
 use weir_shared::policy::doors::{Forwarding, OPERATOR_HOST};
-use weir_shared::policy::route::{Origin, Route};
+use weir_shared::policy::route::{HeaderName, Origin, Route};
+use weir_shared::wire::route::ErrorForm;
 use worker::{Request, Response, console_error};
 
 use crate::auth::bootstrap::BootstrapToken;
 use crate::auth::client_address::client_address;
 use crate::auth::doors::doors;
+use crate::auth::secrets::secret_of;
 use crate::http::answered::Answered;
 use crate::http::failure::Failure;
 use crate::isolate::answer::Asker;
@@ -77,12 +82,13 @@ pub async fn serve(request: &Request, handles: &RequestHandles) -> Result<Respon
         region: &region,
         loaded: &loaded,
         arrived: Arrived::of(request)?,
+        errors: Cell::default(),
     };
     match gate.pass(request).await {
         Ok(response) => Ok(response),
         Err(Refused::Problem(refusal, answered)) => {
             let decided = answered.as_deref().map(|one| (one, &*loaded.policy));
-            reply::problem(&refusal, decided)
+            reply::problem(&refusal, gate.errors.get(), decided)
         }
         Err(Refused::Failure(failure)) => Err(failure),
     }
@@ -94,6 +100,29 @@ struct Gate<'a> {
     region: &'a str,
     loaded: &'a Loaded,
     arrived: Arrived,
+    /// The form of refusals, once the route is known.
+    errors: Cell<ErrorForm>,
+}
+
+/// Where a request goes, and the header that stays behind.
+#[derive(Clone, Copy)]
+struct Way<'a> {
+    origin: &'a Origin,
+    consumed: Option<&'a HeaderName>,
+}
+
+impl<'a> Way<'a> {
+    fn to(origin: &'a Origin) -> Self {
+        let consumed = None;
+        Self { origin, consumed }
+    }
+
+    fn by(route: &'a Route) -> Self {
+        Self {
+            origin: &route.origin,
+            consumed: route.consumed(),
+        }
+    }
 }
 
 /// What was decided of a request that may pass.
@@ -123,11 +152,15 @@ impl Gate<'_> {
             let variable = OPERATOR_HOST;
             return Err(Failure::Setting { variable, why }.into());
         }
-        let (origin, passed) = match to {
-            To::Forward(origin) => (origin, Passed::default()),
-            To::Route(route) => (&route.origin, self.ask(route, &facts, address).await?),
+        let (way, passed) = match to {
+            To::Forward(origin) => (Way::to(origin), Passed::default()),
+            To::Route(route) => {
+                self.errors.set(route.errors);
+                let passed = self.ask(route, &facts, address).await?;
+                (Way::by(route), passed)
+            }
         };
-        self.forward(request, (origin, &path), &facts, passed).await
+        self.forward(request, (way, &path), &facts, passed).await
     }
 
     /// Decides by a route. A route in shadow lets everything through, whatever comes of the question.
@@ -215,7 +248,7 @@ impl Gate<'_> {
     async fn forward(
         &self,
         request: &Request,
-        (origin, path): (&Origin, &str),
+        (Way { origin, consumed }, path): (Way<'_>, &str),
         facts: &Facts<'_>,
         passed: Passed,
     ) -> Result<Response, Refused> {
@@ -226,8 +259,14 @@ impl Gate<'_> {
             trusted: &self.loaded.policy.trusted_proxies,
             scheme: url.scheme(),
             secret: secret.as_ref(),
+            consumed,
         };
         let headers = request_headers(self.arrived.headers(), &hop);
+        let secret = |name: &str| secret_of(&self.handles.env, name);
+        let headers = with_origin_headers(headers, origin, secret).map_err(|missing| {
+            console_error!("the deployment has no secret {}", missing.as_str());
+            Refusal::origin_unreachable()
+        })?;
         // A body of these means nothing (RFC 9110, section 9.3.1), and the platform forwards none.
         let bodiless = matches!(self.arrived.method(), "GET" | "HEAD");
         let body = request.inner().body().filter(|_| !bodiless).map(|body| {

@@ -1,10 +1,11 @@
 //! What a client of the gateway gets: the origin's answer, or a problem.
 
 use web_sys::ReadableStream;
+use weir_shared::gateway::error_form;
 use weir_shared::gateway::forwarding::keep_response_header;
 use weir_shared::gateway::problem::Refusal;
 use weir_shared::policy::Policy;
-use weir_shared::wire::problem::MEDIA_TYPE;
+use weir_shared::wire::route::ErrorForm;
 use worker::{EncodeBody, Headers, Response, ResponseBuilder};
 
 use crate::http::answered::Answered;
@@ -52,12 +53,13 @@ pub fn with_body(head: ResponseBuilder, body: Option<ReadableStream>) -> Respons
     }
 }
 
-/// A problem, with what the decision says where there was one.
+/// A refusal in the form that the route says, with what the decision says where there was one.
 ///
 /// # Errors
 /// When the platform refuses to build it.
 pub fn problem(
     refusal: &Refusal,
+    form: ErrorForm,
     decided: Option<(&Answered, &Policy)>,
 ) -> Result<Response, Failure> {
     let mut headers = decided.map_or_else(Vec::new, |(answered, policy)| {
@@ -69,11 +71,12 @@ pub fn problem(
     if let Some(challenge) = refusal.challenge() {
         headers.push(("www-authenticate", challenge.to_owned()));
     }
+    headers.extend(error_form::fields(refusal, form));
     let reply = Reply {
         status: refusal.status,
-        media_type: MEDIA_TYPE,
+        media_type: error_form::media_type(form),
         headers,
-        body: refusal.body(),
+        body: error_form::body(refusal, form),
     };
     Ok(reply.respond()?)
 }

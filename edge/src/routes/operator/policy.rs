@@ -19,6 +19,7 @@ use super::ledgers::{borrowed, each, totals};
 use super::{in_force, registry};
 use crate::auth::caller::Caller;
 use crate::auth::doors::doors;
+use crate::auth::secrets;
 use crate::http::failure::Failure;
 use crate::http::reply::Reply;
 use crate::http::{body, reply};
@@ -73,8 +74,14 @@ async fn asked(
     // No revision has the number of a tag that is none.
     let expected = tag.map(|tag| Revision(tag.parse().unwrap_or(u64::MAX)));
     let document: PolicyDocument = body::json(request, POLICY_BODY_BYTES_MAX).await?;
-    doors(&handles.env).permit(&validated(&document)?)?;
+    permit(handles, &validated(&document)?)?;
     Ok((expected, document))
+}
+
+/// Refuses a policy that the deployment is not set up for.
+fn permit(handles: &RequestHandles, policy: &Policy) -> Result<(), Failure> {
+    doors(&handles.env).permit(policy)?;
+    Ok(secrets::permit(&handles.env, policy)?)
 }
 
 /// A document as a policy, if that is no more work than one request may cause.
@@ -91,7 +98,7 @@ fn validated(document: &PolicyDocument) -> Result<Policy, Failure> {
 pub async fn preview(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
     let document: PolicyDocument = body::json(request, POLICY_BODY_BYTES_MAX).await?;
     let candidate = validated(&document)?;
-    doors(&handles.env).permit(&candidate)?;
+    permit(handles, &candidate)?;
     let found = in_force(handles).await?;
     let at = now();
     let (env, regions) = (&handles.env, &found.policy.regions);

@@ -5,6 +5,7 @@ mod cost;
 mod header;
 mod inside;
 mod origin;
+mod origin_header;
 mod pattern;
 mod tenant;
 
@@ -16,11 +17,12 @@ use crate::invalid::{Fault, Invalid};
 use crate::limits::{METHOD_BYTES_MAX, ROUTE_METHODS_MAX, ROUTES_MAX};
 use crate::name::label;
 use crate::wire::policy::PolicyDocument;
-use crate::wire::route::{RouteBody, UnroutedBody};
+use crate::wire::route::{ErrorForm, RouteBody, UnroutedBody};
 pub use check::{KeySource, KeySources, RouteCheck, RouteTarget};
 pub use cost::Cost;
 pub use header::HeaderName;
-pub use origin::{Origin, OriginUrl, host_alone};
+pub use origin::{Origin, OriginUrl, StripPrefix, host_alone};
+pub use origin_header::{OriginHeader, SecretName};
 pub use pattern::{HostPattern, PathPattern};
 pub use tenant::{AbsentTenant, Jwt, TenantFrom, TenantSource};
 
@@ -39,6 +41,10 @@ pub struct Route {
     pub tenant: Option<TenantSource>,
     /// What becomes of a request in which no tenant is found.
     pub absent_tenant: AbsentTenant,
+    /// Whether the origin gets the header in which the tenant's credential is.
+    pub forwards_credential: bool,
+    /// The form of answers that refuse a request.
+    pub errors: ErrorForm,
     /// What a request is charged to: at most 16 things, each budget, meter and overload resource at most once, and at
     /// most one guard.
     pub checks: Vec<RouteCheck>,
@@ -95,6 +101,17 @@ pub(super) fn unrouted(document: &PolicyDocument) -> Result<Unrouted, Invalid> {
 }
 
 impl Route {
+    /// The header in which the tenant's API key or token is, where the origin does not get it.
+    #[must_use]
+    pub fn consumed(&self) -> Option<&HeaderName> {
+        let source = self.tenant.as_ref().filter(|_| !self.forwards_credential);
+        match &source?.from {
+            TenantFrom::ApiKey(header) => Some(header),
+            TenantFrom::Jwt(jwt) => Some(&jwt.header),
+            _ => None,
+        }
+    }
+
     fn read(body: &RouteBody, policy: &Policy) -> Result<Self, Invalid> {
         let name = required(body.name.as_ref(), "/name")?;
         label(name).map_err(|fault| Invalid::new("/name", fault))?;
@@ -110,6 +127,8 @@ impl Route {
             methods: methods(body)?,
             tenant: source.transpose()?,
             absent_tenant: tenant::absent(body)?,
+            forwards_credential: body.forward_credential.unwrap_or(false),
+            errors: body.errors.unwrap_or_default(),
             checks: check::checks(&body.checks, policy)?,
             origin: Origin::read(body.origin.as_ref(), "/origin")?,
             shadow: body.shadow.unwrap_or(false),
@@ -197,6 +216,30 @@ pub(crate) fn text(
 /// The value, or [`Fault::Missing`].
 fn required<'a, T: ?Sized>(value: Option<&'a T>, field: &str) -> Result<&'a T, Invalid> {
     value.ok_or_else(|| Invalid::new(field, Fault::Missing))
+}
+
+/// Refuses a policy that names a secret which the deployment does not have.
+///
+/// # Errors
+/// At the first of them.
+pub fn permit_secrets(policy: &Policy, has: impl Fn(&str) -> bool) -> Result<(), Invalid> {
+    let routed = policy.routes.iter().enumerate();
+    let routed = routed.map(|(index, route)| (format!("/routes/{index}/origin"), &route.origin));
+    let unrouted = match &policy.unrouted {
+        Unrouted::Forward(origin) => Some(("/unrouted/forward".to_owned(), origin)),
+        Unrouted::Refuse => None,
+    };
+    for (at, origin) in routed.chain(unrouted) {
+        if let Some(header) = origin.headers.iter().find(|one| !has(one.secret.as_str())) {
+            let field = format!("{at}/headers/{}/secret", header.name.as_str());
+            let (name, what) = (
+                header.secret.as_str().to_owned(),
+                "secret of the deployment",
+            );
+            return Err(Invalid::new(field, Fault::Unknown { name, what }));
+        }
+    }
+    Ok(())
 }
 
 /// The only one of several alternatives that is given, read.

@@ -2,10 +2,12 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use super::origin_header::{self, OriginHeader};
 use super::{inside, required, text};
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{
-    HOST_BYTES_MAX, ORIGIN_TIMEOUT_MS, ORIGIN_TIMEOUT_MS_MAX, ORIGIN_TIMEOUT_MS_MIN, URL_BYTES_MAX,
+    HOST_BYTES_MAX, ORIGIN_TIMEOUT_MS, ORIGIN_TIMEOUT_MS_MAX, ORIGIN_TIMEOUT_MS_MIN,
+    PATTERN_BYTES_MAX, URL_BYTES_MAX,
 };
 use crate::policy::between;
 use crate::wire::route::OriginBody;
@@ -15,15 +17,30 @@ use crate::wire::route::OriginBody;
 pub struct Origin {
     /// Where it is.
     pub url: OriginUrl,
+    /// What the path of a request begins with that this origin's does not have.
+    pub strip_prefix: StripPrefix,
     /// How long it may take until its answer begins.
     pub timeout_ms: u64,
+    /// What it gets from the deployment; none unless nobody on the way can read it.
+    pub headers: Vec<OriginHeader>,
 }
 
 impl Origin {
+    /// One of which nothing but the URL is said.
+    #[must_use]
+    pub fn at(url: OriginUrl) -> Self {
+        Self {
+            url,
+            strip_prefix: StripPrefix::default(),
+            timeout_ms: ORIGIN_TIMEOUT_MS,
+            headers: Vec::new(),
+        }
+    }
+
     /// The origin that is written at the pointer `at`.
     ///
     /// # Errors
-    /// At `{at}/url` or `{at}/timeout_ms`.
+    /// The first fault, at `{at}/..`.
     pub(super) fn read(body: Option<&OriginBody>, at: &str) -> Result<Self, Invalid> {
         let body = required(body, at)?;
         let url = required(body.url.as_deref(), &format!("{at}/url"))?;
@@ -34,7 +51,68 @@ impl Origin {
             ORIGIN_TIMEOUT_MS_MIN,
             ORIGIN_TIMEOUT_MS_MAX,
         )?;
-        Ok(Self { url, timeout_ms })
+        let prefix = body.strip_prefix.as_deref().unwrap_or_default();
+        let strip_prefix = StripPrefix::read(prefix)
+            .map_err(|fault| Invalid::new(format!("{at}/strip_prefix"), fault))?;
+        let headers = origin_header::headers(&body.headers, at)?;
+        if !headers.is_empty() && !url.is_private() {
+            let message = "must begin with https://, as it gets secrets";
+            return Err(Invalid::new(format!("{at}/url"), form(message)));
+        }
+        Ok(Self {
+            url,
+            strip_prefix,
+            timeout_ms,
+            headers,
+        })
+    }
+}
+
+/// What the path of a request begins with that its origin's does not have: whole segments, as they are written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StripPrefix(String);
+
+impl StripPrefix {
+    /// Reads a prefix; an empty one takes nothing off.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the caller to place.
+    pub fn read(prefix: &str) -> Result<Self, Fault> {
+        let prefix = prefix.trim_end_matches('/');
+        if prefix.is_empty() {
+            return Ok(Self::default());
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-._~/".contains(c);
+        text(
+            prefix,
+            PATTERN_BYTES_MAX,
+            plain,
+            "a-z, A-Z, 0-9, -, ., _, ~ and /",
+        )?;
+        let dots = |segment: &str| [".", ".."].contains(&segment);
+        if !prefix.starts_with('/') || prefix.contains("//") || prefix.split('/').any(dots) {
+            return Err(form(
+                "must begin with a slash, without . or .. or empty segments",
+            ));
+        }
+        Ok(Self(prefix.to_owned()))
+    }
+
+    /// The path without it; the path as it is where that begins otherwise.
+    ///
+    /// ```
+    /// use weir_shared::policy::route::StripPrefix;
+    /// let llm = StripPrefix::read("/llm").unwrap();
+    /// assert_eq!(llm.off("/llm/v1/models"), "/v1/models");
+    /// assert_eq!((llm.off("/llm"), llm.off("/llms/x"), llm.off("/x")), ("/", "/llms/x", "/x"));
+    /// ```
+    #[must_use]
+    pub fn off<'a>(&self, path: &'a str) -> &'a str {
+        match path.strip_prefix(&self.0) {
+            Some("") => "/",
+            Some(rest) if rest.starts_with('/') => rest,
+            _ => path,
+        }
     }
 }
 
