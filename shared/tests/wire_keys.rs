@@ -13,8 +13,8 @@ use weir_shared::limiting::messages::{
     GroupBody, ReturnBody, SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
 };
 use weir_shared::limiting::owner::{Account, Owner};
-use weir_shared::limiting::reservation::{Place, Reservation, Reserved};
-use weir_shared::limiting::settlement::{PoolChange, SettleBody, SettleReply};
+use weir_shared::limiting::reservation::{Counted, Place, Reservable, Reservation, Reserved};
+use weir_shared::limiting::settlement::{Accounted, PoolChange, SettleBody, SettleReply, Use};
 use weir_shared::limiting::stored::{StoredHold, StoredState};
 use weir_shared::policy::limit::{Rule, rule_of};
 use weir_shared::units::{EpochMs, OpId, Revision, WindowLabel};
@@ -271,17 +271,49 @@ fn settlements() {
             label: WindowLabel(4_711),
             back: 600,
             debt: 0,
+            reserved: 0,
         }],
         account: account(),
+        accounted: Accounted::default(),
     };
     let text = r#"{"v":2,"region":"weur","op":42,"actual":900,"expires_at":1700000000000,"pools":[{"pool":"tokens","tenant":"acme","label":4711,"back":600,"debt":0}]"#;
     is_written_as(&pools, &format!(r#"{text},"account":{ACCOUNT}}}"#));
+    let counted = SettleBody {
+        accounted: Accounted {
+            tenant: Some("acme".to_owned()),
+            until: NOW,
+            uses: vec![Use {
+                of: Reservable::Budget,
+                name: "tokens".to_owned(),
+                reserved: 1_500,
+                used: 900,
+            }],
+        },
+        ..pools.clone()
+    };
+    let uses = r#"{"tenant":"acme","until":1700000000000,"uses":[{"of":"budget","name":"tokens","reserved":1500,"used":900}]}"#;
+    is_written_as(
+        &counted,
+        &format!(r#"{text},"account":{ACCOUNT},"accounted":{uses}}}"#),
+    );
     // One of an older version says nothing of whose the pools are.
     let older = SettleBody {
         account: Account::default(),
         ..pools
     };
     is_written_as(&older, &format!("{text}}}"));
+    let change = PoolChange {
+        pool: "tokens".to_owned(),
+        tenant: None,
+        label: WindowLabel(1),
+        back: 0,
+        debt: 0,
+        reserved: 7,
+    };
+    is_written_as(
+        &change,
+        r#"{"pool":"tokens","label":1,"back":0,"debt":0,"reserved":7}"#,
+    );
     let reply = SettleReply {
         actual: 900,
         returned: vec![600],
@@ -363,6 +395,7 @@ fn a_reservation() {
                 },
             },
         ],
+        counted: Vec::new(),
     };
     let (head, rest) = (
         r#"{"op":42,"region":"weur","tenant":"acme","#,
@@ -370,6 +403,19 @@ fn a_reservation() {
     );
     let text = format!(r#"{head}"account":{ACCOUNT},{rest}"#);
     is_written_as(&reservation, &text);
+    let counted = Reservation {
+        counted: vec![Counted {
+            of: Reservable::Meter,
+            name: "rows".to_owned(),
+            cost: 3,
+        }],
+        ..reservation.clone()
+    };
+    let more = text.replace(
+        "]}",
+        r#"],"counted":[{"of":"meter","name":"rows","cost":3}]}"#,
+    );
+    is_written_as(&counted, &more);
     // One of an older version, and one that charged no pool of a key, says nothing of whose they are.
     let older = Reservation {
         account: Account::default(),

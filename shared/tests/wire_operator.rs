@@ -41,6 +41,8 @@ fn the_fairness_view() {
         used: Count(2),
         borrowed: Count(0),
         denied: Count(3),
+        reserved: Count(0),
+        would_deny: Count(0),
         total,
     };
     let reply = FairnessReply {
@@ -97,6 +99,7 @@ fn the_live_socket() {
                 allowed: false,
                 binding: "tokens".to_owned(),
                 reason: Reason::OverShare,
+                would_deny: false,
             }],
         },
     };

@@ -151,6 +151,7 @@ mod tests {
                 allowed: reason == Reason::Admitted,
                 binding: "tokens".to_owned(),
                 reason,
+                would_deny: false,
             }),
         }
     }

@@ -212,6 +212,7 @@ mod tests {
                 allowed: true,
                 binding: format!("of-{tenant}"),
                 reason: Reason::Admitted,
+                would_deny: false,
             };
             tail.decision("weur", sample);
         }
@@ -251,6 +252,7 @@ mod tests {
             allowed: true,
             binding: "tokens".to_owned(),
             reason: Reason::Admitted,
+            would_deny: false,
         };
         for (region, at) in [("weur", 10), ("weur", 30), ("enam", 20), ("enam", 30)] {
             tail.decision(region, decided(at));

@@ -85,6 +85,7 @@ mod tests {
             allowed: true,
             binding: "tokens".to_owned(),
             reason: Reason::Admitted,
+            would_deny: false,
         }
     }
 

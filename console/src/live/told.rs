@@ -95,6 +95,7 @@ mod tests {
             allowed: false,
             binding: "tokens".to_owned(),
             reason: Reason::CapReached,
+            would_deny: false,
         };
         LiveEvent::Decisions {
             region: "weur".to_owned(),

@@ -81,7 +81,7 @@ pub fn arithmetic(
         denied: own.denied.0,
         others: record.admitted.0.saturating_sub(own.served.0),
         kept: kept.sum(),
-        left: limit.saturating_sub(record.admitted.0),
+        left: limit.saturating_sub(record.admitted.0.saturating_add(record.reserved.0)),
         borrow_max: borrow_max.map(u128::from),
         binding: Binding::Nothing,
     };

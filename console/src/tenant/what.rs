@@ -247,6 +247,7 @@ mod tests {
             admitted_units: Count(2),
             shed_calls: Count(3),
             shed_units: Count(4),
+            ..MeterTally::default()
         };
         counters.meters.insert("x".to_owned(), meter);
         let guard = GuardTally {

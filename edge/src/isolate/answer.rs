@@ -1,13 +1,16 @@
 //! The answer to a question: decided, counted, and reserved where it was asked for.
 
-use weir_shared::accounting::counters::{Charged, Decided};
+use weir_shared::accounting::counters::{Charged, Decided, Entry};
 use weir_shared::accounting::pending::InWindow;
 use weir_shared::check::{Check, Item, Target};
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::limiting::owner::{Account, Asking};
-use weir_shared::limiting::reservation::{Place as ReservedPlace, Reservation, Reserved};
+use weir_shared::limiting::reservation::{
+    Counted, Place as ReservedPlace, Reservable, Reservation, Reserved,
+};
 use weir_shared::limits::{JSON_INTEGER_MAX, RESERVATION_MS};
 use weir_shared::name::SEPARATOR;
+use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::check::DecisionBody;
 use weir_shared::wire::operator::live::DecisionSample;
@@ -37,6 +40,21 @@ pub struct Asker<'a> {
     pub loaded: &'a Loaded,
     /// Who asks.
     pub asking: Asking<'a>,
+    /// Whether what is denied passes all the same.
+    pub shadow: bool,
+}
+
+/// Which items of a question are settled, and until when they may be.
+struct Reserving<'a> {
+    items: &'a dyn Fn(usize) -> bool,
+    until: EpochMs,
+}
+
+impl<'a> Reserving<'a> {
+    fn new(items: &'a dyn Fn(usize) -> bool) -> Self {
+        let until = now().plus(RESERVATION_MS);
+        Self { items, until }
+    }
 }
 
 /// What came of a question of the Worker itself.
@@ -80,18 +98,20 @@ impl Asker<'_> {
         if check.reserve || check.items.iter().any(guarded) {
             sealed::ready()?;
         }
-        let outcome = self.decide(check, &steps).await?;
+        let reserves = |_: usize| check.reserve;
+        let reserving = Reserving::new(&reserves);
+        let (outcome, would_deny) = self.decide(check, &steps, &reserving).await?;
         let mut answered = self.answered(&steps, &outcome)?;
         if outcome.verdict.admitted {
             let tenant = check.tenant.as_deref();
             if check.reserve {
-                let reservation = self.reservation(tenant, &steps, &outcome, |_| true);
+                let reservation = self.reservation(tenant, &steps, &outcome, &reserving);
                 answered.body.reservation = Some(seal(&reservation)?);
             }
             self.give_slot(check, &steps, &outcome, &mut answered.body)?;
         }
         if steps.iter().any(|step| step.cost > 0) {
-            self.show(check, &answered.body)?;
+            self.show(check, &answered.body, would_deny)?;
         }
         Ok(answered)
     }
@@ -103,7 +123,9 @@ impl Asker<'_> {
     /// As [`Asker::plan`].
     pub async fn admit(&self, check: &Check, settled: &[usize]) -> Result<Admission, Failure> {
         let steps = steps(check, self.loaded, self.region, self.asking)?;
-        let outcome = self.decide(check, &steps).await?;
+        let reserves = |step: usize| settled.contains(&step);
+        let reserving = Reserving::new(&reserves);
+        let (outcome, would_deny) = self.decide(check, &steps, &reserving).await?;
         let mut admission = Admission {
             answered: self.answered(&steps, &outcome)?,
             reservations: Vec::new(),
@@ -112,8 +134,11 @@ impl Asker<'_> {
         if outcome.verdict.admitted {
             let tenant = check.tenant.as_deref();
             let reservations = settled.iter().map(|index| {
-                let reservation = self.reservation(tenant, &steps, &outcome, |step| step == *index);
-                (*index, reservation)
+                let one = Reserving {
+                    items: &|step| step == *index,
+                    ..reserving
+                };
+                (*index, self.reservation(tenant, &steps, &outcome, &one))
             });
             admission.reservations = reservations.collect();
             let whose = (self.region, tenant.unwrap_or_default());
@@ -121,13 +146,18 @@ impl Asker<'_> {
             admission.slot = taken.next();
         }
         if steps.iter().any(|step| step.cost > 0) {
-            self.show(check, &admission.answered.body)?;
+            self.show(check, &admission.answered.body, would_deny)?;
         }
         Ok(admission)
     }
 
-    /// Decides and counts.
-    async fn decide(&self, check: &Check, steps: &[Step<'_>]) -> Result<Outcome, Failure> {
+    /// Decides and counts. Also whether anything would have been denied but for a shadow.
+    async fn decide(
+        &self,
+        check: &Check,
+        steps: &[Step<'_>],
+        reserving: &Reserving<'_>,
+    ) -> Result<(Outcome, bool), Failure> {
         let question = Question {
             handles: self.handles,
             region: self.region,
@@ -138,12 +168,12 @@ impl Asker<'_> {
             let fields = check.items.first().map_or("", |item| item.at.as_str());
             return Err(Failure::unknown("limit", fields));
         };
-        self.count(check, steps, &outcome)?;
-        Ok(outcome)
+        let would_deny = self.count(check, steps, &outcome, reserving)?;
+        Ok((outcome, would_deny))
     }
 
     /// Shows some of the decisions to whoever watches.
-    fn show(&self, check: &Check, body: &DecisionBody) -> Result<(), Failure> {
+    fn show(&self, check: &Check, body: &DecisionBody, would_deny: bool) -> Result<(), Failure> {
         let at = now();
         with(self.region, |view| {
             let pending = view.outbox.pending();
@@ -151,32 +181,44 @@ impl Asker<'_> {
                 pending.sample(DecisionSample {
                     at,
                     tenant: check.tenant.clone(),
-                    allowed: body.allowed,
+                    allowed: body.allowed || self.shadow,
                     binding: body.binding.clone(),
                     reason: body.reason,
+                    would_deny,
                 });
             }
         })
     }
 
-    /// Counts each check once: admitted with the request, denied where it denied.
-    fn count(&self, check: &Check, steps: &[Step<'_>], outcome: &Outcome) -> Result<(), Failure> {
+    /// Counts each check once: admitted with the request, denied where it denied. Whether any would have denied but for a
+    /// shadow.
+    fn count(
+        &self,
+        check: &Check,
+        steps: &[Step<'_>],
+        outcome: &Outcome,
+        reserving: &Reserving<'_>,
+    ) -> Result<bool, Failure> {
         let tenant = check.tenant.as_deref().unwrap_or(ANONYMOUS);
         let known = self.loaded.policy.tiers.named(tenant).is_some();
+        let mut would_deny = false;
         for (index, (step, verdict)) in steps.iter().zip(&outcome.verdict.steps).enumerate() {
             if verdict.admitted && !outcome.verdict.admitted {
                 continue;
             }
-            let bound = verdict.binding.map(|inner| (index, inner));
-            let answer = bound.and_then(|at| outcome.answers.get(at));
-            let rules = bound.map(|(step, inner)| steps[step].dimensions[inner].rules);
-            let hides = |decision| rules.is_some_and(|rules| rules.hides_denial(decision));
-            let reason = match answer {
-                Some(answer) if !verdict.admitted || hides(&answer.decision) => {
-                    answer.decision.reason
+            let reason = reason(steps, outcome, index);
+            let entry = if reason == Reason::Admitted {
+                match (reserving.items)(index) && Reservable::of(step.charged).is_some() {
+                    true => Entry::Reservation {
+                        until: reserving.until,
+                    },
+                    false => Entry::Charge,
                 }
-                _ if verdict.admitted => Reason::Admitted,
-                _ => Reason::Unavailable,
+            } else if self.shadow || verdict.admitted || !step.enforced {
+                would_deny |= step.cost > 0;
+                Entry::Shadow
+            } else {
+                Entry::Charge
             };
             let decided = Decided {
                 tenant,
@@ -185,10 +227,12 @@ impl Asker<'_> {
                 reason,
                 units: step.cost,
             };
+            let bound = verdict.binding.map(|inner| (index, inner));
             let window = bound.and_then(|at| in_window(step, &outcome.answers, at));
-            count(self.handles, self.region, &decided, window.as_ref())?;
+            count(self.handles, self.region, &decided, entry, window.as_ref())?;
         }
-        self.tell_slots((tenant, known), steps, outcome)
+        self.tell_slots((tenant, known), steps, outcome)?;
+        Ok(would_deny)
     }
 
     /// Passes on what shards said of the slots that are taken.
@@ -293,11 +337,11 @@ impl Asker<'_> {
         tenant: Option<&str>,
         steps: &[Step<'_>],
         outcome: &Outcome,
-        which: impl Fn(usize) -> bool,
+        reserving: &Reserving<'_>,
     ) -> Reservation {
         let mut charges = Vec::new();
         let mut account = Account::default();
-        for at in places(steps).filter(|at| which(at.0)) {
+        for at in places(steps).filter(|at| (reserving.items)(at.0)) {
             let (step, dimension) = (&steps[at.0], &steps[at.0].dimensions[at.1]);
             let charge = outcome.answers.get(at).map(|answer| &answer.charge);
             let place = match (&dimension.place, charge) {
@@ -349,9 +393,40 @@ impl Asker<'_> {
             region: self.region.to_owned(),
             tenant: tenant.map(str::to_owned),
             account,
-            expires_at: now().plus(RESERVATION_MS),
+            expires_at: reserving.until,
             charges,
+            counted: counted(steps, outcome, reserving),
         }
+    }
+}
+
+/// What is counted when it is settled: what was counted as reserved.
+fn counted(steps: &[Step<'_>], outcome: &Outcome, reserving: &Reserving<'_>) -> Vec<Counted> {
+    let items = (0..steps.len()).filter(|index| (reserving.items)(*index));
+    let admitted = items.filter(|index| reason(steps, outcome, *index) == Reason::Admitted);
+    let counted = admitted.filter_map(|index| {
+        let step = &steps[index];
+        let (of, name) = Reservable::of(step.charged).filter(|_| step.cost > 0)?;
+        Some(Counted {
+            of,
+            name: name.to_owned(),
+            cost: step.cost,
+        })
+    });
+    counted.collect()
+}
+
+/// How a check was decided by itself, whatever becomes of that in shadow.
+fn reason(steps: &[Step<'_>], outcome: &Outcome, index: usize) -> Reason {
+    let verdict = &outcome.verdict.steps[index];
+    let bound = verdict.binding.map(|inner| (index, inner));
+    let answer = bound.and_then(|at| outcome.answers.get(at));
+    let rules = bound.map(|(step, inner)| steps[step].dimensions[inner].rules);
+    let hides = |decision| rules.is_some_and(|rules| rules.hides_denial(decision));
+    match answer {
+        Some(answer) if !verdict.admitted || hides(&answer.decision) => answer.decision.reason,
+        _ if verdict.admitted => Reason::Admitted,
+        _ => Reason::Unavailable,
     }
 }
 

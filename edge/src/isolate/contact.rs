@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_channel::oneshot;
 use futures_util::future::join_all;
-use weir_shared::accounting::counters::Decided;
+use weir_shared::accounting::counters::{Decided, Entry};
 use weir_shared::accounting::frame::Outcome;
 use weir_shared::accounting::pending::InWindow;
 use weir_shared::algorithms::composite::StateKey;
@@ -220,10 +220,11 @@ pub fn count(
     handles: &RequestHandles,
     region: &str,
     decided: &Decided<'_>,
+    entry: Entry,
     window: Option<&InWindow<'_>>,
 ) -> Result<(), Failure> {
     if decided.units > 0 {
-        with(region, |view| view.outbox.decided(decided, window))?;
+        with(region, |view| view.outbox.enter(decided, entry, window))?;
     }
     tend(handles, region)
 }

@@ -229,6 +229,7 @@ impl RegionView {
                 allowed: decision.admitted(),
                 binding: ask.budget.to_owned(),
                 reason: decision.reason,
+                would_deny: false,
             });
         }
     }

@@ -282,6 +282,7 @@ impl RegionView {
     }
 }
 
-fn is_budget(pool: &str) -> bool {
+/// Whether a pool is a budget's, the windows of which are recorded.
+pub fn is_budget(pool: &str) -> bool {
     matches!(PoolName::try_from(pool), Ok(PoolName::Budget(_)))
 }

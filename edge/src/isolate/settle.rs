@@ -4,20 +4,24 @@
 use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
+use weir_shared::accounting::counters::Settled;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::limiting::messages::{DebtBody, ReturnBody, SettleKeysBody};
 use weir_shared::limiting::reservation::{Change, Place, Reservation, Reserved};
 use weir_shared::limiting::settlement::{PoolChange, SettleBody};
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, REFRESH_MS_MAX, RESERVATION_MS};
 use weir_shared::units::EpochMs;
+use weir_shared::wire::accounting::ANONYMOUS;
+use weir_shared::wire::count::Count;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::limit_terms::LimitTerms;
 use weir_shared::wire::policy::Scope;
 use weir_shared::wire::settle::SettledBody;
+use weir_shared::wire::windows::{HeldPart, TenantPart, WindowPart};
 
-use super::contact::start;
+use super::contact::{start, tend};
 use super::kept::{shard_of, terms_of};
-use super::region::Loaded;
+use super::region::{Loaded, is_budget};
 use super::request::RequestHandles;
 use super::{now, with};
 use crate::http::failure::Failure;
@@ -60,6 +64,55 @@ pub async fn settle(
     Ok(body)
 }
 
+/// Counts as used in full what a reservation was made for that never left this Worker, and that nobody settles any more.
+///
+/// # Errors
+/// When the isolate decides for too many regions.
+pub fn keep(
+    handles: &RequestHandles,
+    loaded: &Loaded,
+    reservation: &Reservation,
+) -> Result<(), Failure> {
+    let tenant = reservation.tenant.as_deref().unwrap_or(ANONYMOUS);
+    let known = loaded.policy.tiers.named(tenant).is_some();
+    with(&reservation.region, |view| {
+        let pending = view.outbox.pending();
+        for counted in &reservation.counted {
+            pending.settle(&Settled {
+                tenant,
+                known,
+                charged: counted.of.charged(&counted.name),
+                until: reservation.expires_at,
+                reserved: counted.cost,
+                used: counted.cost,
+            });
+        }
+        for charge in &reservation.charges {
+            let Place::Pool { pool, label, .. } = &charge.place else {
+                continue;
+            };
+            if reservation.counted.is_empty() || !is_budget(pool) {
+                continue;
+            }
+            let units = Count(charge.units.into());
+            let part = TenantPart {
+                known,
+                admitted: units,
+                ..TenantPart::default()
+            };
+            let held = HeldPart {
+                released: units,
+                ..HeldPart::default()
+            };
+            let mut window = WindowPart::one(tenant, part);
+            window.hold(reservation.expires_at, tenant, held);
+            let labels = BTreeMap::from([(*label, window)]);
+            pending.merge_windows(&BTreeMap::from([(pool.clone(), labels)]));
+        }
+    })?;
+    tend(handles, &reservation.region)
+}
+
 fn unweighted(units: u64, charge: &Reserved) -> u64 {
     let cost = u128::from(units) * u128::from(charge.cost) / u128::from(charge.units.max(1));
     u64::try_from(cost).unwrap_or(u64::MAX)
@@ -88,6 +141,11 @@ async fn settle_pools(
                 label: *label,
                 back: change.back,
                 debt: change.debt,
+                // Without a count of its own it was counted when it was made.
+                reserved: match reservation.counted.is_empty() {
+                    true => 0,
+                    false => charge.units,
+                },
             });
         }
     }
@@ -99,6 +157,7 @@ async fn settle_pools(
         expires_at: reservation.expires_at.plus(RESERVATION_MS),
         pools,
         account: reservation.account.clone(),
+        accounted: reservation.accounted(actual),
     };
     let region = Address::region(&reservation.region);
     let answer = call(&handles.env, region, &body, OPERATOR_CALL_MS_MAX).await;

@@ -70,6 +70,7 @@ impl Asked<'_> {
         let check = Check::try_from(question)?;
         let (region, loaded) = self.whence.place(self.handles).await?;
         let asker = Asker {
+            shadow: false,
             handles: self.handles,
             region: &region,
             loaded: &loaded,
@@ -96,6 +97,7 @@ impl Asked<'_> {
         let batch = Batch::try_from(question)?;
         let (region, loaded) = self.whence.place(self.handles).await?;
         let asker = Asker {
+            shadow: false,
             handles: self.handles,
             region: &region,
             loaded: &loaded,

@@ -46,6 +46,7 @@ pub async fn acquire(
         reserve: false,
     };
     let asker = Asker {
+        shadow: false,
         handles,
         region: &region,
         loaded: &loaded,

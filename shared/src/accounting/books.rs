@@ -9,13 +9,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::frame::{Counted, Inbox};
 use super::interval;
 use super::ledger::{Totals, by_row};
+use super::reservations::{Reserved, ReservedRows, resolved};
 use super::windows::{Finished, Windows};
 use crate::gather::gathered;
 use crate::limits::{JOURNAL_ENTRIES_MAX, LEDGER_ROWS, MINUTE_MS};
-use crate::units::EpochMs;
-use crate::wire::accounting::{Counters, FrameBody, FrameReply, Tally, TenantCounters};
+use crate::units::{EpochMs, Sequence};
+use crate::wire::accounting::{Counters, FrameBody, FrameReply, OTHERS, Tally, TenantCounters};
 use crate::wire::cells::{StoredCell, StoredEntry, StoredMarks};
 use crate::wire::count::Count;
+use crate::wire::exchange::VERSION;
 use crate::wire::series::TotalsReply;
 use crate::wire::usage::Usage;
 use crate::wire::windows::StoredWindow;
@@ -31,6 +33,7 @@ pub struct Books {
     /// Minutes that are not stored yet.
     minutes: BTreeMap<EpochMs, Minute>,
     windows: Windows,
+    reserved: Reserved,
     counted: Counted,
     usage: Usage,
     since: EpochMs,
@@ -72,6 +75,8 @@ pub struct Fold {
     pub windows: Vec<StoredWindow>,
     /// Windows that are.
     pub finished: Vec<Finished>,
+    /// Reservations.
+    pub reserved: ReservedRows,
     /// What is remembered besides.
     pub marks: Option<StoredMarks>,
 }
@@ -99,12 +104,21 @@ impl Books {
         self.windows.restore(stored);
     }
 
+    /// Takes the reservations of a minute.
+    pub fn restore_reserved(&mut self, until: EpochMs, through: u64, counters: Counters) {
+        self.reserved.restore(until, through, counters);
+        self.sequence = self.sequence.max(through);
+    }
+
     /// Takes an entry of the journal, in their order. Its minute is not stored, else it would have been dropped.
     pub fn replay(&mut self, sequence: u64, entry: &StoredEntry) {
         let frame = &entry.frame;
-        let last = (frame.incarnation, frame.sequence);
-        let known = self.counted.entry(frame.sender).or_insert(last);
-        *known = (*known).max(last);
+        // What the ledger enters by itself nobody has sent.
+        if frame.sequence > Sequence(0) {
+            let last = (frame.incarnation, frame.sequence);
+            let known = self.counted.entry(frame.sender).or_insert(last);
+            *known = (*known).max(last);
+        }
         for (row, part) in by_row(&frame.counters, LEDGER_ROWS) {
             if sequence > self.marks.get(&row).copied().unwrap_or(0) {
                 self.totals.add_to(row, &part);
@@ -113,6 +127,7 @@ impl Books {
         }
         self.add_minute(entry.at, sequence, &frame.counters);
         self.windows.add(&frame.windows, sequence, entry.at);
+        self.reserved.add(&frame.reservations, sequence);
         if sequence > self.folded {
             self.usage.add(&frame.usage);
         }
@@ -133,15 +148,31 @@ impl Books {
         if self.since == EpochMs(0) {
             self.since = now;
         }
+        Taken {
+            reply,
+            entry: Some(self.enter(&resolved(frame, now), now)),
+        }
+    }
+
+    /// Counts reservations as used that nobody settled in time, as much as one entry has room for: the entry to write
+    /// before anything else, under its number. `None` when there is nothing left to count.
+    #[must_use]
+    pub fn expire(&mut self, now: EpochMs) -> Option<(u64, StoredEntry)> {
+        let now = self.clock(now);
+        let mut frame = self.reserved.expired(now)?;
+        frame.v = VERSION;
+        Some(self.enter(&frame, now))
+    }
+
+    /// Makes a frame an entry of the journal.
+    fn enter(&mut self, frame: &FrameBody, now: EpochMs) -> (u64, StoredEntry) {
         self.sequence += 1;
         self.changed.extend(self.totals.add(&frame.counters));
         self.add_minute(now, self.sequence, &frame.counters);
         self.windows.add(&frame.windows, self.sequence, now);
+        self.reserved.add(&frame.reservations, self.sequence);
         self.usage.add(&frame.usage);
-        Taken {
-            reply,
-            entry: Some((self.sequence, StoredEntry::new(now, frame))),
-        }
+        (self.sequence, StoredEntry::new(now, frame))
     }
 
     fn clock(&mut self, now: EpochMs) -> EpochMs {
@@ -181,7 +212,7 @@ impl Books {
     /// Whether nothing is left that a fold would store.
     #[must_use]
     pub fn at_rest(&self) -> bool {
-        self.minutes.is_empty() && self.windows.is_empty()
+        self.minutes.is_empty() && self.windows.is_empty() && self.reserved.is_empty()
     }
 
     /// What has to be written so that the entries of minutes that are over can be dropped. How many rows that are does not
@@ -208,6 +239,7 @@ impl Books {
         let through = self.sequence;
         fold.totals = self.changed_rows(through);
         fold.windows = self.windows.store(through);
+        fold.reserved = self.reserved.store(through, now)?;
         self.folded = through;
         let marks = StoredMarks::new(through, self.since, self.usage);
         fold.marks = Some(marks.with_counted(self.counted.iter().map(|(id, last)| (*id, *last))));
@@ -244,6 +276,14 @@ impl Books {
                     entry.add(&borrowed_counters(&budget, units));
                 }
             }
+        }
+        for (tenant, open) in self.reserved.open() {
+            let name = if counters.contains_key(&tenant) {
+                tenant
+            } else {
+                OTHERS.to_owned()
+            };
+            counters.entry(name).or_default().add(&open);
         }
         TotalsReply {
             counters,

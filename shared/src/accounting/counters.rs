@@ -4,12 +4,13 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use crate::decision::Reason;
-use crate::limits::TENANT_NAMES_MAX;
+use crate::limits::{MINUTE_MS, TENANT_NAMES_MAX};
 use crate::units::EpochMs;
 use crate::wire::accounting::{
-    Counters, GuardTally, InFlight, MeterTally, OTHERS, Tally, TenantCounters,
+    Counters, GuardTally, InFlight, MeterTally, OTHERS, Reservations, Tally, TenantCounters,
 };
 use crate::wire::by_name::ByName;
+use crate::wire::count::Count;
 
 /// What was charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +42,50 @@ pub struct Decided<'a> {
     pub units: u64,
 }
 
+/// What a decision is in the account of its tenant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Entry {
+    /// What was admitted is used.
+    #[default]
+    Charge,
+    /// What was admitted is used when it is settled, or in full when its time is over.
+    Reservation {
+        /// When that is.
+        until: EpochMs,
+    },
+    /// What was denied passes all the same.
+    Shadow,
+}
+
+/// What a reservation came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settled<'a> {
+    /// For whom.
+    pub tenant: &'a str,
+    /// Whether the policy names the tenant.
+    pub known: bool,
+    /// What was charged: a budget, a limit or a meter.
+    pub charged: Charged<'a>,
+    /// When its time would have been over.
+    pub until: EpochMs,
+    /// Units that were reserved.
+    pub reserved: u64,
+    /// Units that were used.
+    pub used: u64,
+}
+
+/// The minute in which the time of a reservation is over, by its end.
+///
+/// ```
+/// use weir_shared::accounting::counters::minute_of;
+/// use weir_shared::units::EpochMs;
+/// assert_eq!((minute_of(EpochMs(60_000)), minute_of(EpochMs(60_001))), (EpochMs(60_000), EpochMs(120_000)));
+/// ```
+#[must_use]
+pub fn minute_of(until: EpochMs) -> EpochMs {
+    EpochMs(until.0.div_ceil(MINUTE_MS).saturating_mul(MINUTE_MS))
+}
+
 /// Adds one decision to the counters, of which at most `strangers_max` tenants that the policy does not name are told
 /// apart; those that it names always are.
 ///
@@ -58,17 +103,123 @@ pub struct Decided<'a> {
 /// assert_eq!((tally.admitted_units.0, tally.shed_units.0, tally.shed_calls.0), (3, 5, 1));
 /// ```
 pub fn count(counters: &mut Counters, decided: &Decided<'_>, strangers_max: usize) {
+    count_as(
+        counters,
+        decided,
+        Outcome::of(decided.reason),
+        strangers_max,
+    );
+}
+
+/// The same of a decision of which the outcome is not its reason's.
+pub(super) fn count_as(
+    counters: &mut Counters,
+    decided: &Decided<'_>,
+    outcome: Outcome,
+    strangers_max: usize,
+) {
     let entry = entry(counters, decided.tenant, decided.known, strangers_max);
-    let admitted = decided.reason == Reason::Admitted;
+    let units = decided.units;
     match decided.charged {
-        Charged::Budget(name) => {
-            slot(&mut entry.budgets, name).count(admitted, decided.units);
-        }
-        Charged::Limit(name) => slot(&mut entry.limits, name).count(admitted, decided.units),
-        Charged::Meter(name) => slot(&mut entry.meters, name).count(admitted, decided.units),
-        Charged::Guard(name) => slot(&mut entry.guards, name).count(decided.reason),
-        Charged::Overload(name) => slot(&mut entry.overload, name).count(admitted, decided.units),
+        Charged::Budget(name) => slot(&mut entry.budgets, name).count(outcome, units),
+        Charged::Limit(name) => slot(&mut entry.limits, name).count(outcome, units),
+        Charged::Meter(name) => slot(&mut entry.meters, name).count(outcome, units),
+        Charged::Guard(name) => slot(&mut entry.guards, name).count(outcome, decided.reason),
+        Charged::Overload(name) => slot(&mut entry.overload, name).count(outcome, units),
     }
+}
+
+/// What came of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Admitted,
+    Denied,
+    WouldDeny,
+}
+
+impl Outcome {
+    pub(super) fn of(reason: Reason) -> Self {
+        match reason {
+            Reason::Admitted => Self::Admitted,
+            _ => Self::Denied,
+        }
+    }
+}
+
+/// Adds what was reserved to the reservations whose time is over in the same minute.
+pub(super) fn reserve(
+    reservations: &mut Reservations,
+    decided: &Decided<'_>,
+    until: EpochMs,
+    strangers_max: usize,
+) {
+    let counters = reservations.entry(minute_of(until)).or_default();
+    let entry = entry(counters, decided.tenant, decided.known, strangers_max);
+    if let Some(reserved) = held_of(entry, decided.charged).map(|held| held.reserved) {
+        *reserved += decided.units;
+    }
+}
+
+/// Adds what came of a reservation.
+pub fn settle(reservations: &mut Reservations, settled: &Settled<'_>, strangers_max: usize) {
+    let counters = reservations.entry(minute_of(settled.until)).or_default();
+    let entry = entry(counters, settled.tenant, settled.known, strangers_max);
+    if let Some(held) = held_of(entry, settled.charged) {
+        *held.released += settled.reserved;
+        *held.used += settled.used;
+    }
+}
+
+/// Adds reservations.
+pub(super) fn merge_reservations(
+    reservations: &mut Reservations,
+    more: &Reservations,
+    strangers_max: usize,
+) {
+    for (until, counters) in more {
+        merge(
+            reservations.entry(*until).or_default(),
+            counters,
+            strangers_max,
+        );
+    }
+}
+
+/// What counters have of reservations of one name.
+pub(super) struct Held<'a> {
+    pub(super) reserved: &'a mut Count,
+    pub(super) released: &'a mut Count,
+    pub(super) used: &'a mut Count,
+}
+
+impl<'a> From<&'a mut Tally> for Held<'a> {
+    fn from(tally: &'a mut Tally) -> Self {
+        Self {
+            reserved: &mut tally.reserved_units,
+            released: &mut tally.released_units,
+            used: &mut tally.admitted_units,
+        }
+    }
+}
+
+impl<'a> From<&'a mut MeterTally> for Held<'a> {
+    fn from(tally: &'a mut MeterTally) -> Self {
+        Self {
+            reserved: &mut tally.reserved_units,
+            released: &mut tally.released_units,
+            used: &mut tally.admitted_units,
+        }
+    }
+}
+
+/// Guards and overload resources have nothing to settle.
+pub(super) fn held_of<'a>(entry: &'a mut TenantCounters, charged: Charged<'_>) -> Option<Held<'a>> {
+    Some(match charged {
+        Charged::Budget(name) => slot(&mut entry.budgets, name).into(),
+        Charged::Limit(name) => slot(&mut entry.limits, name).into(),
+        Charged::Meter(name) => slot(&mut entry.meters, name).into(),
+        Charged::Guard(_) | Charged::Overload(_) => return None,
+    })
 }
 
 /// Takes the last word on the slots of a guard.
@@ -123,14 +274,14 @@ fn slot<'a, T: Default>(tallies: &'a mut ByName<T>, name: &str) -> &'a mut T {
 }
 
 impl Tally {
-    fn count(&mut self, admitted: bool, units: u64) {
-        if admitted {
-            self.admitted_calls += 1;
-            self.admitted_units += units;
-        } else {
-            self.denied_calls += 1;
-            self.denied_units += units;
-        }
+    fn count(&mut self, outcome: Outcome, units: u64) {
+        let (calls, counted) = match outcome {
+            Outcome::Admitted => (&mut self.admitted_calls, &mut self.admitted_units),
+            Outcome::Denied => (&mut self.denied_calls, &mut self.denied_units),
+            Outcome::WouldDeny => (&mut self.would_deny_calls, &mut self.would_deny_units),
+        };
+        *calls += 1;
+        *counted += units;
     }
 
     /// Adds another tally to this one.
@@ -140,18 +291,22 @@ impl Tally {
         self.denied_calls += other.denied_calls;
         self.denied_units += other.denied_units;
         self.borrowed_units += other.borrowed_units;
+        self.would_deny_calls += other.would_deny_calls;
+        self.would_deny_units += other.would_deny_units;
+        self.reserved_units += other.reserved_units;
+        self.released_units += other.released_units;
     }
 }
 
 impl MeterTally {
-    fn count(&mut self, admitted: bool, units: u64) {
-        if admitted {
-            self.admitted_calls += 1;
-            self.admitted_units += units;
-        } else {
-            self.shed_calls += 1;
-            self.shed_units += units;
-        }
+    fn count(&mut self, outcome: Outcome, units: u64) {
+        let (calls, counted) = match outcome {
+            Outcome::Admitted => (&mut self.admitted_calls, &mut self.admitted_units),
+            Outcome::Denied => (&mut self.shed_calls, &mut self.shed_units),
+            Outcome::WouldDeny => (&mut self.would_deny_calls, &mut self.would_deny_units),
+        };
+        *calls += 1;
+        *counted += units;
     }
 
     /// Adds another tally to this one.
@@ -160,12 +315,17 @@ impl MeterTally {
         self.admitted_units += other.admitted_units;
         self.shed_calls += other.shed_calls;
         self.shed_units += other.shed_units;
+        self.would_deny_calls += other.would_deny_calls;
+        self.would_deny_units += other.would_deny_units;
+        self.reserved_units += other.reserved_units;
+        self.released_units += other.released_units;
     }
 }
 
 impl GuardTally {
-    fn count(&mut self, reason: Reason) {
+    fn count(&mut self, outcome: Outcome, reason: Reason) {
         match reason {
+            _ if outcome == Outcome::WouldDeny => self.would_deny += 1,
             Reason::Admitted => self.allowed += 1,
             Reason::Concurrency => self.rejected_concurrency += 1,
             Reason::LimitExceeded => self.rejected_budget += 1,
@@ -180,6 +340,7 @@ impl GuardTally {
         self.rejected_concurrency += other.rejected_concurrency;
         self.rejected_budget += other.rejected_budget;
         self.rejected_other += other.rejected_other;
+        self.would_deny += other.would_deny;
         self.in_flight.hear(other.in_flight);
     }
 }
@@ -226,6 +387,26 @@ impl TenantCounters {
         }
     }
 
+    /// Each name of which units can be reserved.
+    pub(super) fn each_held(&mut self, mut each: impl FnMut(Charged<'_>, Held<'_>)) {
+        for (name, tally) in self.budgets.iter_mut() {
+            each(Charged::Budget(name), tally.into());
+        }
+        for (name, tally) in self.limits.iter_mut() {
+            each(Charged::Limit(name), tally.into());
+        }
+        for (name, tally) in self.meters.iter_mut() {
+            each(Charged::Meter(name), tally.into());
+        }
+    }
+
+    /// Keeps the names of which units are reserved.
+    pub(super) fn keep_held(&mut self, keep: impl Fn(Held<'_>) -> bool) {
+        self.budgets.retain(|_, tally| keep(tally.into()));
+        self.limits.retain(|_, tally| keep(tally.into()));
+        self.meters.retain(|_, tally| keep(tally.into()));
+    }
+
     /// Names that it is counted for.
     #[must_use]
     pub fn names(&self) -> usize {
@@ -264,14 +445,16 @@ impl TenantCounters {
             total.add(tally);
         }
         let meters = self.meters.values();
-        let metered = meters.map(|tally| tally.admitted_calls.0 + tally.shed_calls.0);
+        let metered = meters
+            .map(|tally| tally.admitted_calls.0 + tally.shed_calls.0 + tally.would_deny_calls.0);
         let guards = self.guards.values();
         let guarded = guards.map(|tally| {
             let rejected = tally.rejected_concurrency.0 + tally.rejected_budget.0;
-            tally.allowed.0 + rejected + tally.rejected_other.0
+            tally.allowed.0 + rejected + tally.rejected_other.0 + tally.would_deny.0
         });
         total.admitted_calls.0
             + total.denied_calls.0
+            + total.would_deny_calls.0
             + metered.sum::<u128>()
             + guarded.sum::<u128>()
     }

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use super::counters::{Charged, Decided};
+use super::counters::{Charged, Decided, Entry};
 use super::pending::{InWindow, Pending};
 use crate::decision::Reason;
 use crate::limits::{CALL_MS_MAX, HOLDERS_MAX};
@@ -81,6 +81,11 @@ impl Outbox {
     /// Counts one decision, and where it was one on a budget, in its window.
     pub fn decided(&mut self, decided: &Decided<'_>, window: Option<&InWindow<'_>>) {
         self.pending.count(decided, window);
+    }
+
+    /// Counts a decision that may be no plain charge.
+    pub fn enter(&mut self, decided: &Decided<'_>, entry: Entry, window: Option<&InWindow<'_>>) {
+        self.pending.enter(decided, entry, window);
     }
 
     /// Counts what is told besides decisions.

@@ -1,6 +1,7 @@
 //! Counters in the text format of Prometheus, version 0.0.4: what a scrape of `/metrics` answers.
 //!
-//! Every number comes from the ledgers' totals, which are durable and never fall. A series that sums over regions is left
+//! Every number comes from the ledgers' totals, which are durable and never fall: units of a reservation are a gauge while
+//! it is open, and are counted when it is settled, as it is settled, so that nothing counted has to be taken back. A series that sums over regions is left
 //! out while a region does not answer: a gap is not a reset, a smaller number would be taken for one. Label sets are
 //! bounded: what ledgers list by name stays listed, all others are one series.
 
@@ -38,19 +39,29 @@ macro_rules! families {
 
 families! {
     UP "weir_ledger_up" "gauge" "Whether the ledger of a region answered.";
-    ADMITTED "weir_fairness_admitted_units_total" "counter" "Units that meters admitted.";
+    ADMITTED "weir_fairness_admitted_units_total" "counter" "Units used of meters, as they were settled.";
     SHED "weir_fairness_shed_units_total" "counter" "Units that meters shed.";
     ADMITTED_CALLS "weir_fairness_admitted_calls_total" "counter" "Calls that meters admitted.";
     SHED_CALLS "weir_fairness_shed_calls_total" "counter" "Calls that meters shed.";
     ALLOWED "weir_fairness_queries_allowed_total" "counter" "Calls that guards let through.";
     REJECTED "weir_fairness_queries_rejected_total" "counter" "Calls that guards rejected, by reason.";
     IN_FLIGHT "weir_fairness_queries_in_flight" "gauge" "Slots of guards that are taken, as was last heard.";
-    BUDGET_ADMITTED_UNITS "weir_budget_admitted_units_total" "counter" "Units that budgets admitted.";
+    RESERVED "weir_fairness_reserved_units" "gauge" "Units of meters that are reserved and not settled yet.";
+    WOULD_DENY "weir_fairness_would_deny_units_total" "counter" "Units that meters would have shed but for a shadow.";
+    WOULD_DENY_CALLS "weir_fairness_would_deny_calls_total" "counter" "Calls that meters would have shed but for a shadow.";
+    WOULD_REJECT "weir_fairness_queries_would_deny_total" "counter" "Calls that guards would have rejected but for a shadow.";
+    BUDGET_ADMITTED_UNITS "weir_budget_admitted_units_total" "counter" "Units used of budgets, as they were settled.";
+    BUDGET_RESERVED "weir_budget_reserved_units" "gauge" "Units of budgets that are reserved and not settled yet.";
+    BUDGET_WOULD_DENY_UNITS "weir_budget_would_deny_units_total" "counter" "Units that budgets would have denied but for a shadow.";
+    BUDGET_WOULD_DENY_CALLS "weir_budget_would_deny_calls_total" "counter" "Calls that budgets would have denied but for a shadow.";
     BUDGET_ADMITTED_CALLS "weir_budget_admitted_calls_total" "counter" "Calls that budgets admitted.";
     BUDGET_DENIED_UNITS "weir_budget_denied_units_total" "counter" "Units that budgets denied.";
     BUDGET_DENIED_CALLS "weir_budget_denied_calls_total" "counter" "Calls that budgets denied.";
     BUDGET_BORROWED "weir_budget_borrowed_units_total" "counter" "Units that budgets admitted beyond guarantees.";
-    LIMIT_ADMITTED_UNITS "weir_limit_admitted_units_total" "counter" "Units that limits admitted.";
+    LIMIT_ADMITTED_UNITS "weir_limit_admitted_units_total" "counter" "Units used of limits, as they were settled.";
+    LIMIT_RESERVED "weir_limit_reserved_units" "gauge" "Units of limits that are reserved and not settled yet.";
+    LIMIT_WOULD_DENY_UNITS "weir_limit_would_deny_units_total" "counter" "Units that limits would have denied but for a shadow.";
+    LIMIT_WOULD_DENY_CALLS "weir_limit_would_deny_calls_total" "counter" "Calls that limits would have denied but for a shadow.";
     LIMIT_ADMITTED_CALLS "weir_limit_admitted_calls_total" "counter" "Calls that limits admitted.";
     LIMIT_DENIED_UNITS "weir_limit_denied_units_total" "counter" "Units that limits denied.";
     LIMIT_DENIED_CALLS "weir_limit_denied_calls_total" "counter" "Calls that limits denied.";
@@ -58,6 +69,8 @@ families! {
     OVERLOAD_ADMITTED_CALLS "weir_overload_admitted_calls_total" "counter" "Calls that overload resources admitted.";
     OVERLOAD_DENIED_UNITS "weir_overload_denied_units_total" "counter" "Units that overload resources denied.";
     OVERLOAD_DENIED_CALLS "weir_overload_denied_calls_total" "counter" "Calls that overload resources denied.";
+    OVERLOAD_WOULD_DENY_UNITS "weir_overload_would_deny_units_total" "counter" "Units that overload resources would have denied but for a shadow.";
+    OVERLOAD_WOULD_DENY_CALLS "weir_overload_would_deny_calls_total" "counter" "Calls that overload resources would have denied but for a shadow.";
 }
 
 /// The text, of what the ledgers of all regions said; `None` for one that did not answer. `regional`: whether a guard's
@@ -160,6 +173,7 @@ impl Page {
                 ("budget", name.as_str()),
             ];
             self.tally(&labels, tally, &BUDGETS);
+            self.add(&BUDGET_RESERVED, &labels, tally.reserved_units.0);
             self.add(&BUDGET_BORROWED, &labels, tally.borrowed_units.0);
         }
         for (name, tally) in &counters.limits {
@@ -169,6 +183,7 @@ impl Page {
                 ("limit", name.as_str()),
             ];
             self.tally(&labels, tally, &LIMITS);
+            self.add(&LIMIT_RESERVED, &labels, tally.reserved_units.0);
         }
         for (name, tally) in &counters.overload {
             let labels = [
@@ -180,12 +195,14 @@ impl Page {
         }
     }
 
-    fn tally(&mut self, labels: &[(&str, &str)], tally: &Tally, families: &[&'static Family; 4]) {
+    fn tally(&mut self, labels: &[(&str, &str)], tally: &Tally, families: &[&'static Family; 6]) {
         let values = [
             tally.admitted_units,
             tally.admitted_calls,
             tally.denied_units,
             tally.denied_calls,
+            tally.would_deny_units,
+            tally.would_deny_calls,
         ];
         for (family, value) in families.iter().zip(values) {
             self.add(family, labels, value.0);
@@ -199,6 +216,7 @@ impl Page {
         }
         for tally in counters.guards.values() {
             self.add(&ALLOWED, &[("tenant_id", tenant)], tally.allowed.0);
+            self.add(&WOULD_REJECT, &[("tenant_id", tenant)], tally.would_deny.0);
             let reasons = [
                 ("concurrency", tally.rejected_concurrency),
                 ("budget", tally.rejected_budget),
@@ -219,6 +237,9 @@ impl Page {
         self.add(&SHED, labels, tally.shed_units.0);
         self.add(&ADMITTED_CALLS, labels, tally.admitted_calls.0);
         self.add(&SHED_CALLS, labels, tally.shed_calls.0);
+        self.add(&RESERVED, labels, tally.reserved_units.0);
+        self.add(&WOULD_DENY, labels, tally.would_deny_units.0);
+        self.add(&WOULD_DENY_CALLS, labels, tally.would_deny_calls.0);
     }
 
     fn text(&self) -> String {
@@ -238,25 +259,31 @@ impl Page {
     }
 }
 
-const BUDGETS: [&Family; 4] = [
+const BUDGETS: [&Family; 6] = [
     &BUDGET_ADMITTED_UNITS,
     &BUDGET_ADMITTED_CALLS,
     &BUDGET_DENIED_UNITS,
     &BUDGET_DENIED_CALLS,
+    &BUDGET_WOULD_DENY_UNITS,
+    &BUDGET_WOULD_DENY_CALLS,
 ];
 
-const LIMITS: [&Family; 4] = [
+const LIMITS: [&Family; 6] = [
     &LIMIT_ADMITTED_UNITS,
     &LIMIT_ADMITTED_CALLS,
     &LIMIT_DENIED_UNITS,
     &LIMIT_DENIED_CALLS,
+    &LIMIT_WOULD_DENY_UNITS,
+    &LIMIT_WOULD_DENY_CALLS,
 ];
 
-const OVERLOAD: [&Family; 4] = [
+const OVERLOAD: [&Family; 6] = [
     &OVERLOAD_ADMITTED_UNITS,
     &OVERLOAD_ADMITTED_CALLS,
     &OVERLOAD_DENIED_UNITS,
     &OVERLOAD_DENIED_CALLS,
+    &OVERLOAD_WOULD_DENY_UNITS,
+    &OVERLOAD_WOULD_DENY_CALLS,
 ];
 
 fn labels_text(labels: &[(&str, &str)]) -> String {

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::counters::{Decided, count, in_flight, merge, slot_of};
+use super::counters::{
+    Decided, Entry, Outcome, Settled, count_as, in_flight, merge, merge_reservations, minute_of,
+    reserve, settle, slot_of,
+};
 use crate::limits::{FRAME_NAMES_MAX, FRAME_SAMPLES_MAX, FRAME_TENANTS_MAX, FRAME_WINDOWS_MAX};
 use crate::units::{EpochMs, WindowLabel};
-use crate::wire::accounting::{Counters, FrameBody, InFlight, OTHERS};
+use crate::wire::accounting::{Counters, FrameBody, InFlight, OTHERS, Reservations};
 use crate::wire::count::Count;
 use crate::wire::operator::live::DecisionSample;
 use crate::wire::usage::Usage;
-use crate::wire::windows::{TenantPart, WindowPart, WindowParts};
+use crate::wire::windows::{HeldPart, TenantPart, WindowPart, WindowParts};
 
 /// The window of a budget in which something was decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +34,7 @@ pub struct InWindow<'a> {
 pub struct Pending {
     counters: Counters,
     windows: WindowParts,
+    reservations: Reservations,
     usage: Usage,
     samples: Vec<DecisionSample>,
 }
@@ -39,7 +43,8 @@ impl Pending {
     /// Whether there is nothing that has to be told: what the platform was used for waits for something that has.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.counters.is_empty() && self.windows.is_empty() && self.samples.is_empty()
+        let counted = self.counters.is_empty() && self.reservations.is_empty();
+        counted && self.windows.is_empty() && self.samples.is_empty()
     }
 
     /// Whether another decision is shown.
@@ -57,25 +62,47 @@ impl Pending {
 
     /// Adds one decision, and where it was one on a budget, to its window.
     pub fn count(&mut self, decided: &Decided<'_>, window: Option<&InWindow<'_>>) {
-        count(&mut self.counters, decided, FRAME_TENANTS_MAX);
+        self.enter(decided, Entry::Charge, window);
+    }
+
+    /// The same of a decision that may be no plain charge.
+    pub fn enter(&mut self, decided: &Decided<'_>, entry: Entry, window: Option<&InWindow<'_>>) {
+        let outcome = match (Outcome::of(decided.reason), entry) {
+            (Outcome::Denied, Entry::Shadow) => Outcome::WouldDeny,
+            (outcome, _) => outcome,
+        };
+        let mut part = TenantPart {
+            known: decided.known,
+            ..TenantPart::default()
+        };
+        let mut held = None;
+        let mut units = decided.units;
+        if let (Outcome::Admitted, Entry::Reservation { until }) = (outcome, entry) {
+            reserve(&mut self.reservations, decided, until, FRAME_TENANTS_MAX);
+            let reserved = HeldPart {
+                reserved: Count(units.into()),
+                ..HeldPart::default()
+            };
+            held = Some((until, reserved));
+            units = 0;
+        }
+        let counted = Decided { units, ..*decided };
+        count_as(&mut self.counters, &counted, outcome, FRAME_TENANTS_MAX);
         let Some(window) = window else {
             return;
         };
-        let units = Count(decided.units.into());
-        let admitted = decided.reason == crate::decision::Reason::Admitted;
-        let (admitted, denied) = if admitted {
-            (units, Count(0))
-        } else {
-            (Count(0), units)
-        };
-        let part = TenantPart {
-            weight_micros: window.weight_micros,
-            known: decided.known,
-            admitted,
-            refunded: Count(0),
-            denied,
-        };
-        self.tenant_part(window, decided.tenant, &part);
+        part.weight_micros = window.weight_micros;
+        match outcome {
+            Outcome::Admitted => part.admitted += units,
+            Outcome::Denied => part.denied += units,
+            Outcome::WouldDeny => part.would_deny += units,
+        }
+        self.tenant_part(window, decided.tenant, &part, held);
+    }
+
+    /// Adds what came of a reservation that nobody else settles.
+    pub fn settle(&mut self, settled: &Settled<'_>) {
+        settle(&mut self.reservations, settled, FRAME_TENANTS_MAX);
     }
 
     /// Takes the last word on the slots of a guard.
@@ -104,6 +131,11 @@ impl Pending {
     pub fn merge(&mut self, frame: &FrameBody) {
         self.merge_counters(&frame.counters);
         self.merge_windows(&frame.windows);
+        merge_reservations(
+            &mut self.reservations,
+            &frame.reservations,
+            FRAME_TENANTS_MAX,
+        );
         self.usage.add(&frame.usage);
         for sample in &frame.samples {
             self.sample(sample.clone());
@@ -121,7 +153,13 @@ impl Pending {
         }
     }
 
-    fn tenant_part(&mut self, window: &InWindow<'_>, tenant: &str, part: &TenantPart) {
+    fn tenant_part(
+        &mut self,
+        window: &InWindow<'_>,
+        tenant: &str,
+        part: &TenantPart,
+        held: Option<(EpochMs, HeldPart)>,
+    ) {
         let Some(known) = self.window(window.budget, window.label) else {
             return;
         };
@@ -130,6 +168,9 @@ impl Pending {
         known
             .tenant(tenant, part.known, FRAME_TENANTS_MAX)
             .add(part);
+        if let Some((until, held)) = held {
+            known.hold(until, tenant, held);
+        }
     }
 
     /// The part of a window. Beyond the bound of windows that are told apart there is none: what it had is missing
@@ -151,13 +192,16 @@ impl Pending {
             tenants: FRAME_TENANTS_MAX,
             names: FRAME_NAMES_MAX,
         };
-        while let Some(entry) = self.counters.first_entry() {
-            if !room.take(entry.get().names()) {
+        room.fill(&mut self.counters, &mut frame.counters);
+        while let Some(mut minute) = self.reservations.first_entry() {
+            let taken = frame.reservations.entry(*minute.key()).or_default();
+            room.fill(minute.get_mut(), taken);
+            if !minute.get().is_empty() {
                 break;
             }
-            let (tenant, taken) = entry.remove_entry();
-            frame.counters.insert(tenant, taken);
+            minute.remove();
         }
+        frame.reservations.retain(|_, taken| !taken.is_empty());
         frame.windows = self.take_windows(&mut room);
         frame.usage = std::mem::take(&mut self.usage);
         frame.samples = std::mem::take(&mut self.samples);
@@ -190,6 +234,9 @@ impl Pending {
                 }
                 // What the part says of itself is told once.
                 part.lapsed = Count(0);
+                part.unaccounted = Count(0);
+                // Whoever reserved has been told of by then.
+                taken.reservations.clear();
                 labels.get_mut().insert(label, part);
             }
             windows.entry(budget).or_default().insert(label, taken);
@@ -208,6 +255,17 @@ struct Room {
 }
 
 impl Room {
+    /// Moves the tenants for which there is room.
+    fn fill(&mut self, from: &mut Counters, into: &mut Counters) {
+        while let Some(entry) = from.first_entry() {
+            if !self.take(entry.get().names()) {
+                return;
+            }
+            let (tenant, taken) = entry.remove_entry();
+            into.insert(tenant, taken);
+        }
+    }
+
     /// Whether there is room for another tenant with so many names.
     fn take(&mut self, names: usize) -> bool {
         let fits = self.tenants > 0 && self.names >= names.max(1);
@@ -220,6 +278,15 @@ impl Room {
 }
 
 impl WindowPart {
+    /// What one tenant was counted for.
+    #[must_use]
+    pub fn one(tenant: &str, part: TenantPart) -> Self {
+        Self {
+            tenants: BTreeMap::from([(tenant.to_owned(), part)]),
+            ..Self::default()
+        }
+    }
+
     /// The part of a tenant, or of all those together for which there is no room.
     pub fn tenant(&mut self, name: &str, known: bool, strangers_max: usize) -> &mut TenantPart {
         let room = self.tenants.len() < strangers_max;
@@ -238,9 +305,27 @@ impl WindowPart {
             self.region.clone_from(&other.region);
         }
         self.lapsed += other.lapsed;
+        self.unaccounted += other.unaccounted;
         for (name, part) in &other.tenants {
             self.tenant(name, part.known, strangers_max).add(part);
         }
+        for (until, tenants) in &other.reservations {
+            for (name, held) in tenants {
+                self.hold(*until, name, *held);
+            }
+        }
+    }
+
+    /// Adds reservations of a tenant. Who is counted among the others has reserved among them, too.
+    pub fn hold(&mut self, until: EpochMs, tenant: &str, more: HeldPart) {
+        let name = match self.tenants.contains_key(tenant) {
+            true => tenant,
+            false => OTHERS,
+        };
+        let tenants = self.reservations.entry(minute_of(until)).or_default();
+        let held = slot_of(tenants, name);
+        held.reserved += more.reserved;
+        held.released += more.released;
     }
 }
 
@@ -253,11 +338,19 @@ impl TenantPart {
         self.admitted += other.admitted;
         self.refunded += other.refunded;
         self.denied += other.denied;
+        self.would_deny += other.would_deny;
+        self.beyond += other.beyond;
     }
 
     /// Units that were served in the end.
     #[must_use]
     pub fn served(&self) -> Count {
         Count(self.admitted.0.saturating_sub(self.refunded.0))
+    }
+
+    /// Units that were asked for and not had.
+    #[must_use]
+    pub fn refused(&self) -> Count {
+        Count(self.denied.0.saturating_add(self.would_deny.0))
     }
 }

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use super::fairness_index::jain;
 use crate::gather::gathered;
-use crate::limits::{RECORD_TENANTS_MAX, WINDOW_GRACE_MS, WINDOW_TENANTS_MAX, WINDOWS_OPEN_MAX};
+use crate::limits::{
+    RECORD_TENANTS_MAX, RESERVATION_GRACE_MS, WINDOW_GRACE_MS, WINDOW_TENANTS_MAX, WINDOWS_OPEN_MAX,
+};
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::accounting::OTHERS;
 use crate::wire::count::Count;
 use crate::wire::decimal::Decimal;
 use crate::wire::windows::{
-    ClosedWindow, StoredWindow, TenantPart, WindowPart, WindowParts, WindowRecord, WindowTenant,
+    ClosedWindow, HeldPart, HeldParts, StoredWindow, TenantPart, WindowPart, WindowParts,
+    WindowRecord, WindowTenant,
 };
 
 /// How long after its end a window is expected to be told of in full by holders that live: two contacts at both depths.
@@ -52,8 +55,8 @@ struct Open {
 pub struct Finished {
     /// Which.
     pub name: WindowName,
-    /// Its record.
-    pub record: WindowRecord,
+    /// Its record; `None` of a window of which nothing was ever said.
+    pub record: Option<WindowRecord>,
     /// Units that each tenant was served beyond its entitlement.
     pub borrowed: BTreeMap<String, u128>,
 }
@@ -80,7 +83,7 @@ impl Windows {
                 if sequence <= open.through {
                     continue;
                 }
-                open.part.add(part, WINDOW_TENANTS_MAX);
+                open.add(part, at);
                 if open.part.ends_at == EpochMs(0) {
                     open.part.ends_at = at.plus(UNTOLD_MS);
                 }
@@ -132,6 +135,7 @@ impl Windows {
 
     /// Takes out the windows of which nothing more is expected, and where there are too many, those that ended first.
     pub fn finish(&mut self, now: EpochMs) -> Vec<Finished> {
+        self.open.values_mut().for_each(|open| open.expire(now));
         let mut over: Vec<_> = self.open.iter().collect();
         over.sort_by_key(|(_, open)| open.part.ends_at);
         let excess = self.open.len().saturating_sub(WINDOWS_OPEN_MAX);
@@ -167,7 +171,11 @@ impl Windows {
     ) -> impl Iterator<Item = WindowRecord> + 'a {
         let wanted = move |name: &WindowName| budget.is_none_or(|budget| budget == name.0);
         let open = self.open.iter().filter(move |(name, _)| wanted(name));
-        open.map(move |(name, open)| open.record(name, now))
+        open.filter_map(move |(name, open)| {
+            let mut open = open.clone();
+            open.expire(now);
+            open.record(name, now)
+        })
     }
 
     /// Units that tenants were served beyond their entitlements in these windows, so far.
@@ -199,8 +207,44 @@ impl Windows {
 }
 
 impl Open {
+    /// Whether nothing more is expected of it: what is reserved in it may still be settled.
     fn over(&self, now: EpochMs) -> bool {
-        now >= self.part.ends_at.plus(WINDOW_GRACE_MS)
+        now >= self.part.ends_at.plus(WINDOW_GRACE_MS) && self.part.reservations.is_empty()
+    }
+
+    /// Takes what holders counted. Of reservations that count as used in full, what was settled late is counted no second
+    /// time.
+    fn add(&mut self, part: &WindowPart, at: EpochMs) {
+        let mut part = part.clone();
+        let (over, open) = split_over(std::mem::take(&mut part.reservations), at);
+        for (tenant, held) in over.into_values().flatten() {
+            if let Some(one) = part.tenants.get_mut(&tenant) {
+                let beyond = one.admitted.0.saturating_sub(held.released.0);
+                one.admitted = Count(beyond.saturating_add(held.reserved.0));
+            }
+        }
+        part.reservations = open;
+        self.part.add(&part, WINDOW_TENANTS_MAX);
+    }
+
+    /// Counts as used in full what nobody has settled in time.
+    fn expire(&mut self, at: EpochMs) {
+        let (over, open) = split_over(std::mem::take(&mut self.part.reservations), at);
+        self.part.reservations = open;
+        for (tenant, units) in over.values().flat_map(held) {
+            self.part.tenant(&tenant, false, 0).admitted += Count(units);
+            self.changed = true;
+        }
+        self.changed |= !over.is_empty();
+    }
+
+    /// Units of reservations that are open, by tenant.
+    fn reserved(&self) -> BTreeMap<String, u128> {
+        let mut sums = BTreeMap::new();
+        for (tenant, units) in self.part.reservations.values().flat_map(held) {
+            *sums.entry(tenant).or_default() += units;
+        }
+        sums
     }
 
     /// The weights of all that asked, in millionths.
@@ -230,7 +274,9 @@ impl Open {
         gathered(beyond.filter(|(_, units)| *units > 0))
     }
 
-    fn finished(&self, name: WindowName, now: EpochMs) -> Finished {
+    /// What is reserved in one that has to make room will have been used in full.
+    fn finished(mut self, name: WindowName, now: EpochMs) -> Finished {
+        self.expire(EpochMs(u64::MAX));
         Finished {
             record: self.record(&name, now),
             borrowed: self.borrowed(),
@@ -238,62 +284,76 @@ impl Open {
         }
     }
 
-    fn record(&self, (budget, label): &WindowName, now: EpochMs) -> WindowRecord {
+    /// `None` while nobody has said how large the window is.
+    fn record(&self, (budget, label): &WindowName, now: EpochMs) -> Option<WindowRecord> {
+        if self.part.limit == 0 {
+            return None;
+        }
         let parts = || self.part.tenants.values();
         let sum = |of: fn(&TenantPart) -> u128| Count(parts().map(of).sum());
-        // A settlement may give back under no name what was used under one.
-        let used = sum(|part| part.admitted.0);
-        let admitted = Count(used.0.saturating_sub(sum(|part| part.refunded.0).0));
+        let admitted = sum(|part| part.served().0);
+        let held = self.reserved();
+        let reserved = Count(held.values().sum());
         let lapsed = self.part.lapsed.0;
         let granted = self.closed.map(|closed| u128::from(closed.granted));
         let returned = self.closed.map_or(0, |closed| u128::from(closed.returned)) + lapsed;
-        let unaccounted = granted.map(|units| units.saturating_sub(admitted.0 + returned));
-        let settled = now >= self.part.ends_at.plus(SETTLE_MS) && self.closed.is_some();
-        WindowRecord {
+        let unaccounted = self.part.unaccounted;
+        let told = admitted.0 + reserved.0 + returned + unaccounted.0;
+        let exact = granted.is_none_or(|units| units == told);
+        let past = now >= self.part.ends_at.plus(SETTLE_MS);
+        let settled = past && exact && granted.is_some();
+        Some(WindowRecord {
             budget: budget.clone(),
             region: self.part.region.clone(),
             label: *label,
             ends_at: self.part.ends_at,
             limit: self.part.limit,
-            complete: settled || self.over(now),
+            complete: settled && reserved.is_zero() || self.over(now),
             granted: granted.map(Count),
             admitted,
+            reserved,
+            beyond: sum(|part| part.beyond.0),
             returned: Count(returned),
-            unaccounted: unaccounted.map(Count),
-            exact: self.closed.is_none_or(|closed| closed.exact),
+            unaccounted: granted.map(|_| unaccounted),
+            exact,
             denied: sum(|part| part.denied.0),
-            jain: self.jain().map(Decimal),
+            would_deny: sum(|part| part.would_deny.0),
+            jain: self.jain(&held).map(Decimal),
             tenants_seen: self.part.tenants.len() as u64,
-            tenants: self.tenants(),
-        }
+            tenants: self.tenants(&held),
+        })
     }
 
     /// Of what each tenant asked for within its entitlement, the part that it was served, compared by Jain's index. Where
     /// nothing is guaranteed, of what it asked for.
-    fn jain(&self) -> Option<f64> {
+    fn jain(&self, held: &BTreeMap<String, u128>) -> Option<f64> {
         let guaranteed = self.weights() > 0;
         let named = self.part.tenants.iter().filter(|(name, _)| *name != OTHERS);
-        let ratios = named.filter_map(|(_, part)| {
-            let asked = part.served().0.saturating_add(part.denied.0);
+        let ratios = named.filter_map(|(name, part)| {
+            let had = had(name, part, held);
+            let asked = had.saturating_add(part.refused().0);
             let entitled = u128::from(self.entitlement(part));
             let claim = if guaranteed {
                 asked.min(entitled)
             } else {
                 asked
             };
-            (claim > 0).then(|| part.served().0.min(claim) as f64 / claim as f64)
+            (claim > 0).then(|| had.min(claim) as f64 / claim as f64)
         });
         jain(ratios)
     }
 
-    fn tenants(&self) -> Vec<WindowTenant> {
+    fn tenants(&self, held: &BTreeMap<String, u128>) -> Vec<WindowTenant> {
         let mut ranked: Vec<_> = self.part.tenants.iter().collect();
-        let asked = |part: &TenantPart| part.served().0.saturating_add(part.denied.0);
-        ranked.sort_by_key(|(name, part)| (*name == OTHERS, std::cmp::Reverse(asked(part))));
+        ranked.sort_by_key(|(name, part)| {
+            let asked = had(name, part, held).saturating_add(part.refused().0);
+            (*name == OTHERS, std::cmp::Reverse(asked))
+        });
         let mut named = Vec::new();
         let mut others: Option<WindowTenant> = None;
         for (index, (name, part)) in ranked.into_iter().enumerate() {
-            let one = self.tenant(name, part);
+            let mut one = self.tenant(name, part);
+            one.reserved = Count(held.get(name).copied().unwrap_or(0));
             if index < RECORD_TENANTS_MAX && name != OTHERS {
                 named.push(one);
             } else {
@@ -327,8 +387,38 @@ impl Open {
             served,
             borrowed: Count(borrowed),
             denied: part.denied,
+            reserved: Count(0),
+            beyond: part.beyond,
+            would_deny: part.would_deny,
         }
     }
+}
+
+/// Units that a tenant has had: what is reserved is.
+fn had(name: &str, part: &TenantPart, held: &BTreeMap<String, u128>) -> u128 {
+    let reserved = held.get(name).copied().unwrap_or(0);
+    part.served().0.saturating_add(reserved)
+}
+
+/// Reservations whose time is over, and those that may still be settled.
+fn split_over(mut reservations: HeldParts, at: EpochMs) -> (HeldParts, HeldParts) {
+    let over = |until: &EpochMs| at >= until.plus(RESERVATION_GRACE_MS);
+    let first_open = reservations.keys().find(|until| !over(until)).copied();
+    let open = first_open.map(|until| reservations.split_off(&until));
+    (reservations, open.unwrap_or_default())
+}
+
+/// Units of a minute's reservations that are open, by tenant. Who reserved among the others and is released by name is
+/// released among the others.
+fn held(tenants: &BTreeMap<String, HeldPart>) -> BTreeMap<String, u128> {
+    let surplus = |part: &HeldPart| part.released.0.saturating_sub(part.reserved.0);
+    let beyond: u128 = tenants.values().map(surplus).sum();
+    let open = tenants.iter().map(|(name, part)| {
+        let open = part.reserved.0.saturating_sub(part.released.0);
+        let less = if name == OTHERS { beyond } else { 0 };
+        (name.clone(), open.saturating_sub(less))
+    });
+    gathered(open.filter(|(_, units)| *units > 0))
 }
 
 impl WindowTenant {
@@ -338,5 +428,8 @@ impl WindowTenant {
         self.served += other.served;
         self.borrowed += other.borrowed;
         self.denied += other.denied;
+        self.reserved += other.reserved;
+        self.beyond += other.beyond;
+        self.would_deny += other.would_deny;
     }
 }

@@ -364,6 +364,18 @@ impl Escrow {
         Some(row.with_ahead(self.above.ahead().to_vec()))
     }
 
+    /// The row that says exactly what is lent on, where the durable one does not: to be written when nothing happens any
+    /// more. What is lent on after that is above its mark, so that it is written again before it leaves.
+    #[must_use]
+    pub fn rest(&self) -> Option<StoredEscrow> {
+        let lease = self.above.lease()?;
+        let durable = self.durable.as_ref();
+        let row = durable.filter(|row| row.label == lease.label && row.held == lease.held)?;
+        let mut row = row.clone();
+        row.watermark = self.below.rests_at()?;
+        Some(row)
+    }
+
     /// Records that `row` is durable.
     pub fn stored(&mut self, row: StoredEscrow) {
         self.below.watermark_is(row.watermark);
@@ -374,6 +386,12 @@ impl Escrow {
     #[must_use]
     pub fn seen(&self) -> Option<Seen> {
         self.above.seen()
+    }
+
+    /// Units of a window that an isolate was lent and has not given back.
+    #[must_use]
+    pub fn held_by(&self, isolate: HolderId, label: WindowLabel) -> u64 {
+        self.below.held_by(isolate, label)
     }
 
     /// What is held of the open window of a budget by that name, and what of it is lent on.

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::owner::Account;
+use super::settlement::{Accounted, Use};
+use crate::accounting::counters::Charged;
 use crate::algorithms::scale::ScaledReceipt;
 use crate::units::{EpochMs, OpId, WindowLabel};
 
@@ -24,6 +26,56 @@ pub struct Reservation {
     pub expires_at: EpochMs,
     /// What was charged.
     pub charges: Vec<Reserved>,
+    /// What is counted as used when it is settled; nothing where it was counted when it was made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counted: Vec<Counted>,
+}
+
+/// What can be reserved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reservable {
+    /// Units of a budget.
+    Budget,
+    /// Units of a limit.
+    Limit,
+    /// Units of a meter.
+    Meter,
+}
+
+/// One check of a request that reserved, as it is counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// What it charged.
+    pub of: Reservable,
+    /// Its name.
+    pub name: String,
+    /// The cost that it named.
+    pub cost: u64,
+}
+
+impl Reservable {
+    /// What a check charged, by name, if it can be reserved: slots are released, and of overloaded resources it counts who
+    /// came.
+    #[must_use]
+    pub fn of(charged: Charged<'_>) -> Option<(Self, &str)> {
+        match charged {
+            Charged::Budget(name) => Some((Self::Budget, name)),
+            Charged::Limit(name) => Some((Self::Limit, name)),
+            Charged::Meter(name) => Some((Self::Meter, name)),
+            Charged::Guard(_) | Charged::Overload(_) => None,
+        }
+    }
+
+    /// The same to be counted.
+    #[must_use]
+    pub fn charged(self, name: &str) -> Charged<'_> {
+        match self {
+            Self::Budget => Charged::Budget(name),
+            Self::Limit => Charged::Limit(name),
+            Self::Meter => Charged::Meter(name),
+        }
+    }
 }
 
 /// One charge of a reservation.
@@ -85,6 +137,39 @@ impl Reservation {
             .unwrap_or(0)
     }
 
+    /// What it comes to for the accounts when `actual` units were used: of several costs each is used in the same
+    /// proportion, rounded up, and what goes beyond was used of those of the largest cost.
+    ///
+    /// ```
+    /// use weir_shared::limiting::owner::Account;
+    /// use weir_shared::limiting::reservation::{Counted, Reservable, Reservation};
+    /// use weir_shared::units::{EpochMs, OpId};
+    /// let counted = |name: &str, cost| Counted { of: Reservable::Limit, name: name.to_owned(), cost };
+    /// let reservation = Reservation {
+    ///     op: OpId(1), region: "weur".to_owned(), tenant: None, account: Account::default(), expires_at: EpochMs(0),
+    ///     charges: Vec::new(), counted: vec![counted("tokens", 300), counted("requests", 1)],
+    /// };
+    /// let used = |actual| reservation.accounted(actual).uses.iter().map(|one| one.used).collect::<Vec<_>>();
+    /// assert_eq!(used(30), [30, 1]);
+    /// assert_eq!(used(0), [0, 0]);
+    /// assert_eq!(used(500), [500, 1]);
+    /// ```
+    #[must_use]
+    pub fn accounted(&self, actual: u64) -> Accounted {
+        let reserved = self.counted.iter().map(|one| one.cost).max().unwrap_or(0);
+        let uses = self.counted.iter().map(|one| Use {
+            of: one.of,
+            name: one.name.clone(),
+            reserved: one.cost,
+            used: used(one.cost, actual, reserved),
+        });
+        Accounted {
+            tenant: self.tenant.clone(),
+            until: self.expires_at,
+            uses: uses.collect(),
+        }
+    }
+
     /// What `actual` units change of each charge. Where a request charged several costs, each is used in the same
     /// proportion, rounded up; what goes beyond the reservation is charged to those of the largest cost.
     ///
@@ -98,7 +183,7 @@ impl Reservation {
     /// };
     /// let reservation = Reservation {
     ///     op: OpId(1), region: "weur".to_owned(), tenant: None, account: Account::default(), expires_at: EpochMs(0),
-    ///     charges: vec![charge(1_500, 1_500), charge(1, 2)],
+    ///     charges: vec![charge(1_500, 1_500), charge(1, 2)], counted: Vec::new(),
     /// };
     /// let changes = |actual| reservation.settle(actual).iter().map(|c| (c.back, c.debt)).collect::<Vec<_>>();
     /// assert_eq!(changes(900), [(600, 0), (0, 0)]); // one request is used, whatever it cost
@@ -113,6 +198,15 @@ impl Reservation {
             .map(|charge| charge.settle(actual, reserved))
             .collect()
     }
+}
+
+/// What was used of one of several costs.
+fn used(cost: u64, actual: u64, reserved: u64) -> u64 {
+    if actual > reserved {
+        return if cost == reserved { actual } else { cost };
+    }
+    let part = (u128::from(cost) * u128::from(actual)).div_ceil(u128::from(reserved.max(1)));
+    u64::try_from(part).unwrap_or(u64::MAX)
 }
 
 impl Reserved {

@@ -81,6 +81,17 @@ pub const WINDOWS_OPEN_MAX: usize = 1_024;
 /// How long after its end a window takes in what holders still tell of it: longer than any task of an isolate runs.
 pub const WINDOW_GRACE_MS: u64 = 35_000;
 
+/// How long after its end an isolate that has not told what it had of a window counts as dead: longer than one that lives
+/// takes to tell, and so short that the record of the window still hears of it.
+pub const LOST_MS: u64 = 20_000;
+
+/// How long after its time a reservation that nobody settled counts as used in full: settlements that were made in time
+/// have reached the ledger by then, however far the clocks are apart.
+pub const RESERVATION_GRACE_MS: u64 = 60_000;
+
+/// Settlements that one frame tells of: each names up to 16 things, and 2,000 names are half of what a frame may have.
+pub const SETTLED_ENTRIES_MAX: u64 = 128;
+
 /// Windows that are over and that the root of a budget still knows: those of two minutes at the shortest length.
 pub const CLOSED_WINDOWS_MAX: usize = 128;
 

@@ -53,6 +53,17 @@ impl<C> PoolNode<C> {
         }
     }
 
+    /// The row to be written where nothing happens any more; see [`Pool::rest`].
+    #[must_use]
+    pub fn rest(&self) -> Option<StoredPool> {
+        self.pool.rest().filter(|_| self.gate.is_empty())
+    }
+
+    /// That row is durable.
+    pub fn rested(&mut self, row: &StoredPool) {
+        self.pool.stored(row);
+    }
+
     /// The pool, for who looks and changes nothing.
     #[must_use]
     pub fn pool(&self) -> &Pool {

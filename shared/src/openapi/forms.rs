@@ -110,26 +110,29 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     // Counters.
     (
         "Tally",
-        "What a budget, a limit or an overload resource admitted and denied.",
+        "What a budget, a limit or an overload resource admitted, denied, and would have denied but for a shadow. What \
+         is reserved counts as admitted when it is settled.",
         "admitted_calls: Count, admitted_units: Count, denied_calls: Count, denied_units: Count, \
-         borrowed_units?: Count",
+         borrowed_units?: Count, would_deny_calls?: Count, would_deny_units?: Count, \
+         reserved_units?: Count",
     ),
     (
         "MeterTally",
         "What a meter let through and shed.",
-        "admitted_calls: Count, admitted_units: Count, shed_calls: Count, shed_units: Count",
+        "admitted_calls: Count, admitted_units: Count, shed_calls: Count, shed_units: Count, \
+         would_deny_calls?: Count, would_deny_units?: Count, reserved_units?: Count",
     ),
     (
         "GuardReport",
         "What a guard let through and rejected.",
         "allowed: Count, rejected_concurrency: Count, rejected_budget: Count, \
-         rejected_other: Count, in_flight: integer",
+         rejected_other: Count, would_deny?: Count, in_flight: integer",
     ),
     (
         "GuardTally",
         "What a guard let through and rejected in an interval.",
         "allowed: Count, rejected_concurrency: Count, rejected_budget: Count, \
-         rejected_other?: Count, in_flight: InFlight",
+         rejected_other?: Count, would_deny?: Count, in_flight: InFlight",
     ),
     (
         "InFlight",
@@ -146,7 +149,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "BudgetReport",
         "What a tenant got of a budget. `guarantee` is units a window, were all that were seen to ask at once.",
         "weight: number, guarantee: integer, used: Count, borrowed: Count, denied: Count, \
-         total: Tally",
+         reserved?: Count, would_deny?: Count, total: Tally",
     ),
     // What applies to a tenant.
     (
@@ -344,14 +347,14 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "WindowTenant",
         "A tenant in a window.",
         "tenant: string, weight: number, entitlement: integer, served: Count, borrowed: Count, \
-         denied: Count",
+         denied: Count, reserved?: Count, beyond?: Count, would_deny?: Count",
     ),
     (
         "Window",
-        "The fairness record of a window: `granted = admitted + returned + unaccounted`.",
+        "The fairness record of a window: `granted = admitted + reserved + returned + unaccounted` where it is exact.",
         "budget: string, region?: string, label: integer, ends_at: integer, limit: integer, \
-         complete: boolean, granted: Count?, admitted: Count, returned: Count, \
-         unaccounted: Count?, exact: boolean, denied: Count, jain: number?, \
+         complete: boolean, granted: Count?, admitted: Count, reserved?: Count, beyond?: Count, \
+         returned: Count, unaccounted: Count?, exact: boolean, denied: Count, would_deny?: Count, jain: number?, \
          tenants_seen: integer, tenants: [WindowTenant]",
     ),
     (

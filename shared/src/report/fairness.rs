@@ -172,6 +172,8 @@ pub fn budgets(
             used: total.admitted_units,
             borrowed: total.borrowed_units,
             denied: total.denied_calls,
+            reserved: total.reserved_units,
+            would_deny: total.would_deny_calls,
             total: *total,
         };
         (name.clone(), report)

@@ -51,20 +51,29 @@ pub fn recorded(
     }
     for (tenant, points) in by_tenant {
         for (at, counters) in points {
-            let interval = |name: &String, served: Count, refused: Count| RecordedInterval {
-                name: name.clone(),
-                tenant: tenant.clone(),
-                at,
-                interval_ms: step_ms,
-                demand: sum(served, refused),
-                served: sum(served, Count(0)),
+            let interval = |name: &String, served: Count, mut refused: Count, would: Count| {
+                refused += would;
+                RecordedInterval {
+                    name: name.clone(),
+                    tenant: tenant.clone(),
+                    at,
+                    interval_ms: step_ms,
+                    demand: sum(served, refused),
+                    served: sum(served, Count(0)),
+                }
             };
             for (name, tally) in &counters.meters {
-                let interval = interval(name, tally.admitted_units, tally.shed_units);
+                let interval = interval(
+                    name,
+                    tally.admitted_units,
+                    tally.shed_units,
+                    tally.would_deny_units,
+                );
                 recorded.meters.push(interval);
             }
             for (name, tally) in &counters.guards {
-                let interval = interval(name, tally.allowed, tally.rejected_budget);
+                let interval =
+                    interval(name, tally.allowed, tally.rejected_budget, tally.would_deny);
                 recorded.guards.push(interval);
             }
         }
@@ -82,7 +91,8 @@ fn window(record: WindowRecord) -> RecordedWindow {
         tenants: tenants
             .map(|one| RecordedTenant {
                 tenant: one.tenant,
-                demand: sum(one.served, one.denied),
+                demand: sum(one.served, one.denied)
+                    .saturating_add(sum(one.reserved, one.would_deny)),
                 served: sum(one.served, Count(0)),
             })
             .collect(),
@@ -105,6 +115,7 @@ mod tests {
             admitted_units: Count(admitted),
             shed_calls: Count(shed),
             shed_units: Count(shed),
+            ..MeterTally::default()
         };
         counters.meters.insert("bytes".to_owned(), meter);
         counters

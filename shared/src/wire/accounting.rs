@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::by_name::ByName;
 use super::count::Count;
+use super::exchange::VERSION;
 use super::operator::live::DecisionSample;
+use super::stored::{Damaged, Row};
 use super::usage::Usage;
 use super::windows::WindowParts;
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence};
@@ -18,13 +20,14 @@ pub const OTHERS: &str = "\u{1}others";
 /// The name under which requests without a tenant are counted.
 pub const ANONYMOUS: &str = "\u{1}anonymous";
 
-/// Admitted and denied calls and units. Every decided unit is in exactly one of the two.
+/// What was decided, in calls and units. Every call is in exactly one of admitted, denied and what a shadow would have
+/// denied; every unit in one of those, or reserved until it is settled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tally {
-    /// Calls admitted.
+    /// Calls admitted, those included that reserved.
     pub admitted_calls: Count,
-    /// Units admitted.
+    /// Units used: those of a reservation count when it is settled, as it is settled, or in full when its time is over.
     pub admitted_units: Count,
     /// Calls denied.
     pub denied_calls: Count,
@@ -33,6 +36,18 @@ pub struct Tally {
     /// Units admitted beyond the tenant's guarantee, summed over the windows of a budget that are recorded.
     #[serde(skip_serializing_if = "Count::is_zero")]
     pub borrowed_units: Count,
+    /// Calls that a shadow would have denied: they passed as far as it had a say.
+    #[serde(skip_serializing_if = "Count::is_zero")]
+    pub would_deny_calls: Count,
+    /// Units that a shadow would have denied.
+    #[serde(skip_serializing_if = "Count::is_zero")]
+    pub would_deny_units: Count,
+    /// Units of reservations that are open. On its way to a ledger: of those that were made.
+    #[serde(skip_serializing_if = "Count::is_zero")]
+    pub reserved_units: Count,
+    /// On its way to a ledger: units of reservations that are open no more.
+    #[serde(skip_serializing_if = "Count::is_zero")]
+    pub released_units: Count,
 }
 
 /// What one meter let through and shed of a tenant.
@@ -47,9 +62,21 @@ pub struct MeterTally {
     pub shed_calls: Count,
     /// Units shed.
     pub shed_units: Count,
+    /// Calls that a shadow would have denied.
+    #[serde(skip_serializing_if = "Count::is_zero")]
+    pub would_deny_calls: Count,
+    /// Units that a shadow would have denied.
+    #[serde(skip_serializing_if = "Count::is_zero")]
+    pub would_deny_units: Count,
+    /// Units of reservations, as in [`Tally`].
+    #[serde(skip_serializing_if = "Count::is_zero")]
+    pub reserved_units: Count,
+    /// Units of reservations that are open no more, as in [`Tally`].
+    #[serde(skip_serializing_if = "Count::is_zero")]
+    pub released_units: Count,
 }
 
-/// What one guard let through and rejected of a tenant. Every decided call is in exactly one of the first four.
+/// What one guard let through and rejected of a tenant. Every decided call is in exactly one of the first five.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GuardTally {
@@ -62,6 +89,9 @@ pub struct GuardTally {
     /// Calls rejected as the guard was out of reach, or for any other reason.
     #[serde(skip_serializing_if = "Count::is_zero")]
     pub rejected_other: Count,
+    /// Calls that a shadow would have rejected.
+    #[serde(skip_serializing_if = "Count::is_zero")]
+    pub would_deny: Count,
     /// Slots taken, as was last heard.
     pub in_flight: InFlight,
 }
@@ -109,6 +139,10 @@ pub struct TenantCounters {
 /// Counters by tenant.
 pub type Counters = BTreeMap<String, TenantCounters>;
 
+/// Reservations by the minute in which their time is over: of each tenant and name the units that were reserved, those of
+/// them that are settled (`released`), and what settlements said was used of these (`admitted`).
+pub type Reservations = BTreeMap<EpochMs, Counters>;
+
 /// Counters on their way to the one that keeps them, counted exactly once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameBody {
@@ -129,12 +163,51 @@ pub struct FrameBody {
     /// What was counted of windows since the last frame, by budget and label.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub windows: WindowParts,
+    /// What was reserved since the last frame, and what came of reservations.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reservations: Reservations,
     /// What running the deployment used of the platform since the last frame.
     #[serde(default, skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
     /// Some of the decisions since the last frame, to be shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<DecisionSample>,
+}
+
+/// What a settlement comes to for the accounts, kept by the region that settled it until the ledgers have counted it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettledEntry {
+    v: u16,
+    /// What came of the reservation.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reservations: Reservations,
+    /// What that changes of windows which are the region's own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub own: WindowParts,
+    /// What that changes of windows of the whole deployment.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub windows: WindowParts,
+}
+
+impl SettledEntry {
+    /// An entry of the present version that changes nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            v: VERSION,
+            ..Self::default()
+        }
+    }
+}
+
+impl Row for SettledEntry {
+    fn version(&self) -> u16 {
+        self.v
+    }
+
+    fn consistent(&self) -> Result<(), Damaged> {
+        Ok(())
+    }
 }
 
 /// The answer to a frame.

@@ -81,6 +81,11 @@ impl<V> ByName<V> {
         self.into_iter()
     }
 
+    /// Names and values that can be changed, by name.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&String, &mut V)> {
+        self.0.iter_mut().map(|(name, value)| (&*name, value))
+    }
+
     /// The names, in order.
     pub fn keys(&self) -> impl Iterator<Item = &String> {
         self.0.iter().map(|(name, _)| name)

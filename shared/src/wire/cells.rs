@@ -29,19 +29,21 @@ pub struct StoredCell {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StoredTenant {
-    /// Budgets: calls and units admitted, calls and units denied, units borrowed.
+    /// Budgets: calls and units admitted, calls and units denied, units borrowed, calls and units that a shadow would have
+    /// denied, units reserved, units released.
     #[serde(rename = "b", skip_serializing_if = "BTreeMap::is_empty")]
     budgets: BTreeMap<String, Vec<Count>>,
-    /// Limits: the first four of those.
+    /// Limits: the same.
     #[serde(rename = "l", skip_serializing_if = "BTreeMap::is_empty")]
     limits: BTreeMap<String, Vec<Count>>,
-    /// Meters: calls and units admitted, calls and units shed.
+    /// Meters: calls and units admitted, calls and units shed, then as budgets from what a shadow would have denied on.
     #[serde(rename = "m", skip_serializing_if = "BTreeMap::is_empty")]
     meters: BTreeMap<String, Vec<Count>>,
-    /// Guards: allowed, rejected for slots, for the minute's budget, for anything else; slots taken, when, until when.
+    /// Guards: allowed, rejected for slots, for the minute's budget, for anything else; slots taken, when, until when; what
+    /// a shadow would have rejected.
     #[serde(rename = "g", skip_serializing_if = "BTreeMap::is_empty")]
     guards: BTreeMap<String, Vec<Count>>,
-    /// Overload resources: calls and units admitted, calls and units denied.
+    /// Overload resources: as budgets.
     #[serde(rename = "o", skip_serializing_if = "BTreeMap::is_empty")]
     overload: BTreeMap<String, Vec<Count>>,
     /// Whether the policy names it.
@@ -203,6 +205,10 @@ fn tally_list(tally: &Tally) -> Vec<Count> {
         tally.denied_calls,
         tally.denied_units,
         tally.borrowed_units,
+        tally.would_deny_calls,
+        tally.would_deny_units,
+        tally.reserved_units,
+        tally.released_units,
     ])
 }
 
@@ -213,6 +219,10 @@ fn tally_of(at: &dyn Fn(usize) -> Count) -> Tally {
         denied_calls: at(2),
         denied_units: at(3),
         borrowed_units: at(4),
+        would_deny_calls: at(5),
+        would_deny_units: at(6),
+        reserved_units: at(7),
+        released_units: at(8),
     }
 }
 
@@ -227,6 +237,10 @@ impl From<&TenantCounters> for StoredTenant {
                     tally.admitted_units,
                     tally.shed_calls,
                     tally.shed_units,
+                    tally.would_deny_calls,
+                    tally.would_deny_units,
+                    tally.reserved_units,
+                    tally.released_units,
                 ])
             }),
             guards: lists(&tenant.guards, |tally| {
@@ -239,6 +253,7 @@ impl From<&TenantCounters> for StoredTenant {
                     Count(word.slots.into()),
                     Count(word.at.0.into()),
                     Count(word.until.0.into()),
+                    tally.would_deny,
                 ])
             }),
             overload: lists(&tenant.overload, tally_list),
@@ -259,6 +274,10 @@ impl From<&StoredTenant> for TenantCounters {
                 admitted_units: at(1),
                 shed_calls: at(2),
                 shed_units: at(3),
+                would_deny_calls: at(4),
+                would_deny_units: at(5),
+                reserved_units: at(6),
+                released_units: at(7),
             }),
             guards: tallies(&stored.guards, |at| GuardTally {
                 allowed: at(0),
@@ -270,6 +289,7 @@ impl From<&StoredTenant> for TenantCounters {
                     at: EpochMs(whole(at(5))),
                     until: EpochMs(whole(at(6))),
                 },
+                would_deny: at(7),
             }),
             overload: tallies(&stored.overload, tally_of),
             known: stored.known,

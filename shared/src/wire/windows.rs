@@ -27,9 +27,15 @@ pub struct WindowPart {
     /// By tenant.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tenants: BTreeMap<String, TenantPart>,
-    /// Units that the holder still had when the window was over.
+    /// What was reserved of it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub reservations: HeldParts,
+    /// Units that the holder still had when the window was over, and those that were given back when it was.
     #[serde(skip_serializing_if = "Count::is_zero")]
     pub lapsed: Count,
+    /// Units that isolates which died had, as the region counts that lent them.
+    #[serde(skip_serializing_if = "Count::is_zero")]
+    pub unaccounted: Count,
 }
 
 /// What one tenant was counted for in one window.
@@ -41,15 +47,37 @@ pub struct TenantPart {
     /// Whether the policy names it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub known: bool,
-    /// Units admitted, those included that a settlement charged beyond what was reserved.
+    /// Units used, those included that a settlement charged beyond what was reserved. What is reserved counts when it is
+    /// settled, or in full when its time is over.
     #[serde(skip_serializing_if = "Count::is_zero")]
     pub admitted: Count,
-    /// Units of those that a settlement gave back.
+    /// Units of those that a settlement gave back, as earlier versions told it.
     #[serde(skip_serializing_if = "Count::is_zero")]
     pub refunded: Count,
     /// Units denied.
     #[serde(skip_serializing_if = "Count::is_zero")]
     pub denied: Count,
+    /// Units that a shadow would have denied.
+    #[serde(skip_serializing_if = "Count::is_zero")]
+    pub would_deny: Count,
+    /// Units used beyond a reservation that no window had room for.
+    #[serde(skip_serializing_if = "Count::is_zero")]
+    pub beyond: Count,
+}
+
+/// Reservations of one window, by the minute in which their time is over, and by tenant.
+pub type HeldParts = BTreeMap<EpochMs, BTreeMap<String, HeldPart>>;
+
+/// Reservations of one tenant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HeldPart {
+    /// Units that were reserved.
+    #[serde(skip_serializing_if = "Count::is_zero")]
+    pub reserved: Count,
+    /// Units of those that are settled.
+    #[serde(skip_serializing_if = "Count::is_zero")]
+    pub released: Count,
 }
 
 /// What the root of a budget knows of a window that is over.
@@ -104,16 +132,27 @@ pub struct WindowRecord {
     pub complete: bool,
     /// Units that the root lent; `None` until it has said so.
     pub granted: Option<Count>,
-    /// Units admitted, less those given back by settlements.
+    /// Units used: the sum over the tenants.
     pub admitted: Count,
+    /// Units of reservations that are open.
+    #[serde(default, skip_serializing_if = "Count::is_zero")]
+    pub reserved: Count,
+    /// Units used beyond reservations that no window had room for: in none of the other figures.
+    #[serde(default, skip_serializing_if = "Count::is_zero")]
+    pub beyond: Count,
     /// Units that came back, or lapsed with a holder that lived to say so.
     pub returned: Count,
-    /// `granted - admitted - returned`: what holders that died had leased, 0 when none died; `None` with `granted`.
+    /// Units that isolates which died had leased, as the regions count that lent them: 0 when none died; `None` with
+    /// `granted`.
     pub unaccounted: Option<Count>,
-    /// Whether `granted` is exact; else it is an upper bound, as the root woke within the window.
+    /// Whether `granted = admitted + reserved + returned + unaccounted`, each counted by itself. Not so where a region or
+    /// the root died or slept within the window, and what it lent is known as an upper bound alone.
     pub exact: bool,
     /// Units denied.
     pub denied: Count,
+    /// Units that a shadow would have denied.
+    #[serde(default, skip_serializing_if = "Count::is_zero")]
+    pub would_deny: Count,
     /// Jain's index of `served / entitlement` over the tenants that asked: 1 when all were served alike.
     pub jain: Option<Decimal>,
     /// Tenants that asked.
@@ -137,6 +176,15 @@ pub struct WindowTenant {
     pub borrowed: Count,
     /// Units denied.
     pub denied: Count,
+    /// Units of reservations that are open.
+    #[serde(default, skip_serializing_if = "Count::is_zero")]
+    pub reserved: Count,
+    /// Units used beyond reservations that no window had room for.
+    #[serde(default, skip_serializing_if = "Count::is_zero")]
+    pub beyond: Count,
+    /// Units that a shadow would have denied.
+    #[serde(default, skip_serializing_if = "Count::is_zero")]
+    pub would_deny: Count,
 }
 
 /// Asks a ledger for the records of windows that end in `[from, to)`, newest first.
@@ -223,12 +271,15 @@ mod tests {
             admitted: Count(9),
             refunded: Count(0),
             denied: Count(2),
+            ..TenantPart::default()
         };
         WindowPart {
             limit: 100,
             ends_at: EpochMs(60_000),
             region: None,
             tenants: BTreeMap::from([("acme".to_owned(), acme)]),
+            reservations: BTreeMap::new(),
+            unaccounted: Count(0),
             lapsed: Count(3),
         }
     }

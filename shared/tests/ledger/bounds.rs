@@ -41,6 +41,7 @@ fn tenant(names: usize) -> TenantCounters {
             admitted_units: LARGE,
             shed_calls: LARGE,
             shed_units: LARGE,
+            ..MeterTally::default()
         };
         tenant.meters.insert(longest('m', number), tally);
     }

@@ -7,4 +7,5 @@ mod lapses;
 mod records;
 mod scrape;
 mod series;
+mod settlements;
 mod world;

@@ -92,9 +92,38 @@ fn what_was_granted_is_admitted_returned_or_unaccounted() {
     );
     assert_eq!(whole.unaccounted, Some(Count(0)), "nobody died");
     assert!(whole.complete && whole.exact);
-    // A holder died with 40 units.
+    // Forty units more were lent, and nobody says what became of them: that is not what the record promises.
     windows.close("tokens", &[closed(640, 70)]);
-    assert_eq!(record(&windows, 70_000).unaccounted, Some(Count(40)));
+    let missing = record(&windows, 70_000);
+    assert_eq!(missing.unaccounted, Some(Count(0)));
+    assert!(!missing.exact && !missing.complete);
+    // The region that lent them says that an isolate died with them.
+    let mut died = part(0, &[]);
+    let labels = died.get_mut("tokens").unwrap();
+    labels.get_mut(&LABEL).unwrap().unaccounted = Count(40);
+    windows.add(&died, 2, EpochMs(20));
+    let whole = record(&windows, 70_000);
+    assert_eq!(whole.unaccounted, Some(Count(40)));
+    assert!(whole.exact && whole.complete);
+    // More than was lent was told of: no record hides that.
+    windows.add(&part(0, &[("a", 1, 1, 0)]), 3, EpochMs(30));
+    assert!(!record(&windows, 70_000).exact);
+}
+
+/// Nothing was ever said of how large it is: what lapsed of a window that nobody asked for, or came too late.
+#[test]
+fn a_window_without_a_limit_leaves_no_record() {
+    let mut windows = Windows::default();
+    let late = WindowPart {
+        lapsed: Count(4),
+        ..WindowPart::default()
+    };
+    let late = WindowParts::from([("tokens".to_owned(), [(LABEL, late)].into())]);
+    windows.add(&late, 1, EpochMs(10));
+    assert_eq!(windows.records(None, EpochMs(20)).count(), 0);
+    let finished = windows.finish(EpochMs(1_000_000));
+    assert_eq!(finished.len(), 1);
+    assert_eq!(finished[0].record, None);
 }
 
 #[test]

@@ -16,6 +16,7 @@ fn totals(tenant: &str, listed: bool) -> TotalsReply {
         admitted_units: Count(1 << 60),
         shed_calls: Count(2),
         shed_units: Count(7),
+        ..MeterTally::default()
     };
     let guard = GuardTally {
         allowed: Count(4),
@@ -27,6 +28,7 @@ fn totals(tenant: &str, listed: bool) -> TotalsReply {
             at: EpochMs(10),
             until: EpochMs(1_000),
         },
+        ..GuardTally::default()
     };
     let budget = Tally {
         admitted_units: Count(9),

@@ -20,6 +20,7 @@ pub struct Disk {
     pub intervals: BTreeMap<(u64, u32, u64), String>,
     pub windows: BTreeMap<(String, WindowLabel), String>,
     pub records: BTreeMap<(String, WindowLabel), WindowRecord>,
+    pub reservations: BTreeMap<u64, String>,
     /// Rows that were put or dropped.
     pub writes: u64,
 }
@@ -47,8 +48,15 @@ impl Disk {
         }
         for finished in &fold.finished {
             self.windows.remove(&finished.name);
-            let record = finished.record.clone();
-            self.records.insert(finished.name.clone(), record);
+            if let Some(record) = finished.record.clone() {
+                self.records.insert(finished.name.clone(), record);
+            }
+        }
+        for (until, body) in &fold.reserved.changed {
+            self.reservations.insert(until.0, body.clone());
+        }
+        for until in &fold.reserved.over {
+            self.reservations.remove(&until.0);
         }
         if let Some(marks) = &fold.marks {
             self.marks = Some(serde_json::to_string(marks).unwrap());
@@ -72,6 +80,10 @@ impl Disk {
         for text in self.windows.values() {
             let window: StoredWindow = serde_json::from_str(text).unwrap();
             books.restore_window(window);
+        }
+        for (until, text) in &self.reservations {
+            let cell: StoredCell = serde_json::from_str(text).unwrap();
+            books.restore_reserved(EpochMs(*until), cell.through, cell.counters());
         }
         for (sequence, text) in &self.journal {
             let entry: StoredEntry = serde_json::from_str(text).unwrap();
@@ -98,6 +110,9 @@ impl World {
     }
 
     pub fn fold(&mut self) {
+        while let Some((sequence, entry)) = self.books.expire(self.now) {
+            self.disk.append(sequence, &entry);
+        }
         let fold = self.books.fold(self.now).unwrap();
         self.disk.write(&fold);
     }

@@ -16,6 +16,7 @@ use crate::ledger::{GUARD, METER};
 pub struct Own {
     pub budget: Tally,
     pub limit: Tally,
+    pub shadow: Tally,
     pub meter: MeterTally,
     pub allowed: Count,
     pub rejected_concurrency: Count,
@@ -56,11 +57,11 @@ impl Books {
     }
 }
 
-async fn decide(client: &Client, question: &Value) -> DecisionBody {
+pub async fn decide(client: &Client, question: &Value) -> DecisionBody {
     client.decide(question).await.unwrap().decision
 }
 
-fn tally(tally: &mut Tally, allowed: bool, units: u64) {
+pub fn tally(tally: &mut Tally, allowed: bool, units: u64) {
     if allowed {
         tally.admitted_calls += 1;
         tally.admitted_units += units;

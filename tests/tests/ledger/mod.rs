@@ -4,6 +4,7 @@ mod books;
 mod deaths;
 mod records;
 mod scrape;
+mod settlements;
 mod surfaces;
 mod writes;
 
@@ -24,6 +25,9 @@ const METER: &str = "results_ingested";
 
 /// The guard of these tests.
 const GUARD: &str = "queries";
+
+/// A limit that is never enforced.
+const SHADOW: &str = "in_shadow";
 
 /// A policy with a budget, a limit, a meter that gives 20 units and a guard of two slots.
 fn document(limit: u64, window_ms: u64) -> Value {

@@ -1,14 +1,17 @@
 //! The tenant's view, the operator's and the scrape tell the same, and that is what the driver did.
 
+use weir_shared::wire::accounting::{MeterTally, Tally};
+use weir_shared::wire::count::Count;
 use weir_shared::wire::operator::FairnessReply;
 use weir_shared::wire::operator::own::OwnReply;
+use weir_shared::wire::operator::series::{SeriesView, WindowsView};
 use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::fixtures::{BUDGET, LIMIT};
 
 use crate::ledger::books::{Books, Own};
 use crate::ledger::scrape::{Scrape, scrape, sum};
-use crate::ledger::{GUARD, LONG_MS, METER, SETTLING, document, start};
+use crate::ledger::{GUARD, LONG_MS, METER, SETTLING, SHADOW, document, start};
 
 const TENANTS: [&str; 4] = ["enterprise:acme", "pro:hooli", "free:du\"ff\\", "unnamed"];
 
@@ -30,7 +33,11 @@ pub async fn difference(books: &Books, client: &Client) -> Option<String> {
             }
         }
     }
-    None
+    let used = books.0.values().map(|own| own.budget.admitted_units.0);
+    let used: u128 = used.sum();
+    let told = over_time(client).await;
+    let differs = told.into_iter().find(|(_, told)| *told != used);
+    differs.map(|(surface, told)| format!("{surface}: {told} instead of {used}"))
 }
 
 /// Waits until every surface says what the driver did.
@@ -50,13 +57,15 @@ pub async fn agree(books: &Books, client: &Client) {
 
 fn of_tenant(reply: &OwnReply) -> Option<Own> {
     let view = reply.view.as_ref()?;
-    let mut budget = view.budgets.get(BUDGET)?.total;
-    budget.borrowed_units = Default::default();
-    let guard = view.guards.get(GUARD)?;
+    let budget = view.budgets.get(BUDGET)?;
+    assert_eq!(budget.used, budget.total.admitted_units);
+    assert_eq!(budget.reserved, budget.total.reserved_units);
+    let guard = view.guards.get(GUARD).copied().unwrap_or_default();
     Some(Own {
-        budget,
-        limit: *view.limits.get(LIMIT)?,
-        meter: *view.ingest.get(METER)?,
+        budget: without_borrowed(budget.total),
+        limit: view.limits.get(LIMIT).copied().unwrap_or_default(),
+        shadow: view.limits.get(SHADOW).copied().unwrap_or_default(),
+        meter: view.ingest.get(METER).copied().unwrap_or_default(),
         allowed: guard.allowed,
         rejected_concurrency: guard.rejected_concurrency,
     })
@@ -67,47 +76,86 @@ fn of_operator(reply: &FairnessReply, tenant: &str) -> Option<Own> {
         .tenants
         .iter()
         .find(|report| report.tenant == tenant)?;
-    let mut budget = report.budgets.get(BUDGET)?.total;
-    budget.borrowed_units = Default::default();
-    let guard = report.guards.get(GUARD)?;
+    let guard = report.guards.get(GUARD).copied().unwrap_or_default();
     Some(Own {
-        budget,
-        limit: *report.limits.get(LIMIT)?,
-        meter: *report.meters.get(METER)?,
+        budget: without_borrowed(report.budgets.get(BUDGET)?.total),
+        limit: report.limits.get(LIMIT).copied().unwrap_or_default(),
+        shadow: report.limits.get(SHADOW).copied().unwrap_or_default(),
+        meter: report.meters.get(METER).copied().unwrap_or_default(),
         allowed: guard.allowed,
         rejected_concurrency: guard.rejected_concurrency,
     })
 }
 
+fn without_borrowed(tally: Tally) -> Tally {
+    Tally {
+        borrowed_units: Count(0),
+        ..tally
+    }
+}
+
 fn of_metrics(scrape: &Scrape, tenant: &str) -> Option<Own> {
-    use weir_shared::wire::accounting::{MeterTally, Tally};
-    use weir_shared::wire::count::Count;
     let label = format!(
         "tenant_id=\"{}\"",
         weir_shared::accounting::metrics::escaped(tenant)
     );
-    let count = |series: &str| Count(sum(scrape, series, &label));
-    let tally = |kind: &str| Tally {
-        admitted_calls: count(&format!("weir_{kind}_admitted_calls_total")),
-        admitted_units: count(&format!("weir_{kind}_admitted_units_total")),
-        denied_calls: count(&format!("weir_{kind}_denied_calls_total")),
-        denied_units: count(&format!("weir_{kind}_denied_units_total")),
-        borrowed_units: Count(0),
+    let count = |series: &str, name: &str| {
+        let named = |(key, value): (&String, &u128)| {
+            let found = key.contains(&label) && key.contains(name);
+            (found && key.split('{').next() == Some(series)).then_some(*value)
+        };
+        Count(scrape.iter().filter_map(named).sum())
     };
+    let tally = |kind: &str, name: &str| Tally {
+        admitted_calls: count(&format!("weir_{kind}_admitted_calls_total"), name),
+        admitted_units: count(&format!("weir_{kind}_admitted_units_total"), name),
+        denied_calls: count(&format!("weir_{kind}_denied_calls_total"), name),
+        denied_units: count(&format!("weir_{kind}_denied_units_total"), name),
+        would_deny_calls: count(&format!("weir_{kind}_would_deny_calls_total"), name),
+        would_deny_units: count(&format!("weir_{kind}_would_deny_units_total"), name),
+        reserved_units: count(&format!("weir_{kind}_reserved_units"), name),
+        ..Tally::default()
+    };
+    let meter = |what: &str| count(&format!("weir_fairness_{what}"), "");
     let concurrency =
         format!("weir_fairness_queries_rejected_total{{{label},reason=\"concurrency\"}}");
     Some(Own {
-        budget: tally("budget"),
-        limit: tally("limit"),
+        budget: tally("budget", ""),
+        limit: tally("limit", &format!("limit=\"{LIMIT}\"")),
+        shadow: tally("limit", &format!("limit=\"{SHADOW}\"")),
         meter: MeterTally {
-            admitted_calls: count("weir_fairness_admitted_calls_total"),
-            admitted_units: count("weir_fairness_admitted_units_total"),
-            shed_calls: count("weir_fairness_shed_calls_total"),
-            shed_units: count("weir_fairness_shed_units_total"),
+            admitted_calls: meter("admitted_calls_total"),
+            admitted_units: meter("admitted_units_total"),
+            shed_calls: meter("shed_calls_total"),
+            shed_units: meter("shed_units_total"),
+            would_deny_calls: meter("would_deny_calls_total"),
+            would_deny_units: meter("would_deny_units_total"),
+            reserved_units: meter("reserved_units"),
+            ..MeterTally::default()
         },
-        allowed: count("weir_fairness_queries_allowed_total"),
-        rejected_concurrency: Count(*scrape.get(&concurrency)?),
+        allowed: count("weir_fairness_queries_allowed_total", ""),
+        rejected_concurrency: Count(scrape.get(&concurrency).copied().unwrap_or(0)),
     })
+}
+
+/// What was used of the budget over all regions and tenants, as the series, and the records of windows say it.
+async fn over_time(client: &Client) -> [(&'static str, u128); 2] {
+    let series: SeriesView = client
+        .get("/operator/v1/series")
+        .await
+        .unwrap()
+        .ok()
+        .unwrap();
+    let points = series.points.iter();
+    let budgets = points.filter_map(|point| point.counters.budgets.get(BUDGET));
+    let path = format!("/operator/v1/budgets/{BUDGET}/windows?page_size=50");
+    let windows: WindowsView = client.get(&path).await.unwrap().ok().unwrap();
+    let used = windows.windows.iter();
+    let used = used.map(|window| window.admitted.0 + window.beyond.0);
+    [
+        ("series", budgets.map(|tally| tally.admitted_units.0).sum()),
+        ("windows", used.sum()),
+    ]
 }
 
 fn encoded(text: &str) -> String {

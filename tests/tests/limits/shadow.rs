@@ -171,7 +171,7 @@ async fn a_policy_that_does_not_enforce_admits_everything_and_counts() {
     }
 }
 
-/// What would have been denied is counted so, though it passed: units admitted and denied, by name.
+/// What would have been denied is counted so, and not as denied: units admitted, and those that would not have been, by name.
 async fn assert_counted(client: &Client, tenant: &str, names: &[&str], units: (u64, u64)) {
     let mut counted = None;
     for _ in 0..100 {
@@ -187,8 +187,9 @@ async fn assert_counted(client: &Client, tenant: &str, names: &[&str], units: (u
             };
             let of = |name: &&str| {
                 tally(name).is_some_and(|tally| {
-                    (tally.admitted_units.0, tally.denied_units.0)
-                        == (u128::from(units.0), u128::from(units.1))
+                    let would = tally.would_deny_units.0;
+                    (tally.admitted_units.0, tally.denied_units.0, would)
+                        == (units.0.into(), 0, units.1.into())
                 })
             };
             if names.iter().all(of) {

@@ -9,8 +9,8 @@ use weir_tests::workerd::Setup;
 
 use super::{ORIGIN, check, document, fail_under, start, start_with};
 
-/// What a tenant's checks of the resource came to: calls admitted and denied.
-async fn counted(client: &Client, tenant: &str) -> (u64, u64) {
+/// What a tenant's checks of the resource came to: calls admitted, and those that were denied or would have been.
+async fn counted(client: &Client, tenant: &str, refused: &str) -> (u64, u64) {
     let view: Value = client
         .get("/operator/v1/fairness")
         .await
@@ -21,13 +21,13 @@ async fn counted(client: &Client, tenant: &str) -> (u64, u64) {
     let report = tenants.iter().find(|report| report["tenant"] == tenant);
     let tally = report.map_or(&Value::Null, |report| &report["overload"][ORIGIN]);
     let calls = |name: &str| tally[name].as_u64().unwrap_or(0);
-    (calls("admitted_calls"), calls("denied_calls"))
+    (calls("admitted_calls"), calls(refused))
 }
 
-async fn await_counted(client: &Client, tenant: &str, calls: u64) -> (u64, u64) {
+async fn await_counted(client: &Client, tenant: &str, refused: &str, calls: u64) -> (u64, u64) {
     let mut seen = (0, 0);
     for _ in 0..100 {
-        seen = counted(client, tenant).await;
+        seen = counted(client, tenant, refused).await;
         if seen.0 + seen.1 == calls {
             return seen;
         }
@@ -47,9 +47,12 @@ async fn a_resource_in_shadow_denies_nobody_and_counts_whom_it_would_have() {
         let client = workerd.client(0).unwrap();
         assert_eq!(fail_under(&client, "noisy", 300).await, 300);
         assert!(check(&client, "quiet").await.allowed);
-        let (_, denied) = await_counted(&client, "noisy", 300).await;
+        let (_, denied) = await_counted(&client, "noisy", "would_deny_calls", 300).await;
         assert!(denied >= 100, "{denied} would have been denied");
-        assert_eq!(await_counted(&client, "quiet", 1).await, (1, 0));
+        assert_eq!(
+            await_counted(&client, "quiet", "denied_calls", 1).await,
+            (1, 0)
+        );
     }
 }
 
@@ -58,7 +61,7 @@ async fn each_decision_about_a_resource_is_counted_once() {
     let workerd = start(Setup::isolates(&["weur"])).await;
     let client = workerd.client(0).unwrap();
     let admitted = u64::from(fail_under(&client, "noisy", 300).await);
-    let counted = await_counted(&client, "noisy", 300).await;
+    let counted = await_counted(&client, "noisy", "denied_calls", 300).await;
     assert_eq!(counted, (admitted, 300 - admitted));
     let metrics = client.get("/metrics").await.unwrap().text();
     let lines = metrics.lines().filter(|line| line.contains(ORIGIN));

@@ -126,7 +126,7 @@ pub fn WindowsTable(
                         <th scope="col" class="figure">"Lent"</th>
                         <th scope="col" class="figure">"Admitted"</th>
                         <th scope="col" class="figure">"Returned"</th>
-                        <th scope="col" class="figure"><abbr title="Lent, neither admitted nor returned: what holders that died had on lease">"Unaccounted"</abbr></th>
+                        <th scope="col" class="figure"><abbr title="Had on lease by isolates that died, as the regions count that lent it">"Unaccounted"</abbr></th>
                         <th scope="col" class="figure">"Denied"</th>
                         <th scope="col" class="figure"><abbr title="1 when all were served alike for their weight">"Jain"</abbr></th>
                         <th scope="col" class="figure">"Tenants"</th>

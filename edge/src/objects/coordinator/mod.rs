@@ -21,8 +21,9 @@ use weir_shared::wire::holdings::{Lent, LentBody};
 use weir_shared::wire::region_pool::RegionPoolBody;
 use weir_shared::wire::shares::SharesBody;
 use weir_shared::wire::windows::{ClosedBody, ClosedReply};
-use worker::{Date, DurableObject, Env, Request, Response, State, durable_object};
+use worker::{Date, DurableObject, Env, Request, Response, State, console_error, durable_object};
 
+use crate::objects::deadline::sleep;
 use crate::objects::hubs::{self, Hubs};
 use crate::objects::keys::{self, Keys};
 use crate::objects::pool_rows::{self, PoolRow};
@@ -36,13 +37,17 @@ const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS region_pools (name TEXT PRIMARY KEY, body TEXT)",
 ];
 
+/// How long nobody asks a coordinator before it writes exactly what it has lent: it may fall asleep.
+const REST_MS: u64 = 2_000;
+
 /// A coordinator.
 #[durable_object]
 pub struct Coordinator {
+    state: Rc<State>,
     database: Database,
     keys: Keys,
     hubs: Rc<Hubs>,
-    memory: RefCell<Memory>,
+    memory: Rc<RefCell<Memory>>,
 }
 
 #[derive(Default)]
@@ -52,6 +57,10 @@ struct Memory {
     /// Above the labels of all pools that were dropped: none opens below it.
     floor: WindowLabel,
     rows: Option<u64>,
+    /// When a budget was last asked for.
+    asked_at: EpochMs,
+    /// Whether a task waits until nobody asks any more.
+    is_resting: bool,
 }
 
 impl DurableObject for Coordinator {
@@ -60,16 +69,21 @@ impl DurableObject for Coordinator {
         let database = Database::open(&state, &[SCHEMA, keys::SCHEMA, &[hubs::SCHEMA]].concat());
         Self {
             keys: Keys::new(Rc::clone(&state), database.clone()),
-            hubs: Rc::new(Hubs::new(state, database.clone())),
+            hubs: Rc::new(Hubs::new(Rc::clone(&state), database.clone())),
+            state,
             database,
-            memory: RefCell::default(),
+            memory: Rc::default(),
         }
     }
 
     async fn fetch(&self, request: Request) -> worker::Result<Response> {
         let arrived = Arrived::read(request).await?;
         if arrived.is::<ExchangeBody>() {
-            arrived.answer(arrived.parse().and_then(|body| self.exchange(body)))
+            let answer = arrived.parse().and_then(|body| self.exchange(body));
+            if let Err(refused) = self.rest() {
+                console_error!("rest: {}", refused.0);
+            }
+            arrived.answer(answer)
         } else if arrived.is::<SharesBody>() {
             arrived.answer(arrived.parse().and_then(|body| self.take_shares(&body)))
         } else if arrived.is::<ClosedBody>() {
@@ -116,7 +130,8 @@ impl Coordinator {
             caller: (),
             message,
         };
-        let answer = pool_rows::run(node, exchange, now, |row| self.store(&name, row))?;
+        let answer = pool_rows::run(node, exchange, now, |row| store(&self.database, &name, row))?;
+        memory.asked_at = now;
         let answer = answer.ok_or_else(|| Refused(format!("pool {name} gave no answer")))?;
         Ok(answer.into())
     }
@@ -223,20 +238,57 @@ impl Coordinator {
         Ok(())
     }
 
-    fn store(&self, name: &str, row: &StoredPool) -> Result<(), Refused> {
-        // A row that is there stays where it is: one that is replaced is written twice, with its index.
-        let statement = "INSERT INTO pools (name, label, expires_at, body) VALUES (?, ?, ?, ?) \
-             ON CONFLICT (name) DO UPDATE SET label = excluded.label, expires_at = excluded.expires_at, \
-             body = excluded.body";
-        let body = serde_json::to_string(row)?;
-        let values = vec![
-            name.into(),
-            number(row.label.0),
-            number(row.expires_at().0),
-            body.into(),
-        ];
-        self.database.run(statement, values)
+    /// Makes sure that a task waits until nobody asks any more, and then writes exactly what is lent of budgets: the object
+    /// may fall asleep, and the records of their windows shall be exact all the same.
+    fn rest(&self) -> Result<(), Refused> {
+        let mut memory = self.memory.try_borrow_mut()?;
+        if std::mem::replace(&mut memory.is_resting, true) {
+            return Ok(());
+        }
+        let (memory, database) = (Rc::clone(&self.memory), self.database.clone());
+        self.state.wait_until(async move {
+            loop {
+                sleep(REST_MS).await;
+                let now = EpochMs(Date::now().as_millis());
+                let asked = memory.try_borrow().map(|memory| memory.asked_at);
+                if asked.is_ok_and(|asked_at| now.since(asked_at) >= REST_MS) {
+                    break;
+                }
+            }
+            if let Err(refused) = at_rest(&memory, &database) {
+                console_error!("rest: {}", refused.0);
+            }
+        });
+        Ok(())
     }
+}
+
+fn at_rest(memory: &RefCell<Memory>, database: &Database) -> Result<(), Refused> {
+    let mut memory = memory.try_borrow_mut()?;
+    memory.is_resting = false;
+    let pools = memory.pools.iter_mut();
+    for (name, node) in pools.filter(|(name, _)| is_budget(name)) {
+        if let Some(row) = node.rest() {
+            store(database, name, &row)?;
+            node.rested(&row);
+        }
+    }
+    Ok(())
+}
+
+fn store(database: &Database, name: &str, row: &StoredPool) -> Result<(), Refused> {
+    // A row that is there stays where it is: one that is replaced is written twice, with its index.
+    let statement = "INSERT INTO pools (name, label, expires_at, body) VALUES (?, ?, ?, ?) \
+         ON CONFLICT (name) DO UPDATE SET label = excluded.label, expires_at = excluded.expires_at, \
+         body = excluded.body";
+    let body = serde_json::to_string(row)?;
+    let values = vec![
+        name.into(),
+        number(row.label.0),
+        number(row.expires_at().0),
+        body.into(),
+    ];
+    database.run(statement, values)
 }
 
 fn is_budget(name: &str) -> bool {

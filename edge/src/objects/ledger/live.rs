@@ -9,8 +9,8 @@ use weir_shared::invalid::read_json;
 use weir_shared::limits::LIVE_HEALTH_MS;
 use weir_shared::report::feed::{Feed, brief};
 use weir_shared::units::EpochMs;
-use weir_shared::wire::accounting::FrameBody;
-use weir_shared::wire::operator::live::{LiveAsk, LiveEvent, LiveMessage};
+use weir_shared::wire::accounting::Counters;
+use weir_shared::wire::operator::live::{DecisionSample, LiveAsk, LiveEvent, LiveMessage};
 use worker::{Date, Env, Request, Response, State, WebSocket, WebSocketPair, console_error};
 
 use crate::objects::binding::LIVE_HEADER;
@@ -101,7 +101,7 @@ impl Live {
     }
 
     /// Tells what a frame brought. A socket that cannot be told is closed by the platform.
-    pub(super) fn publish(&self, state: &State, frame: &FrameBody) {
+    pub(super) fn publish(&self, state: &State, counters: &Counters, samples: &[DecisionSample]) {
         let sockets = state.get_websockets();
         // Before the first socket nobody has anything to come back for.
         let Some(region) = self.region(&sockets) else {
@@ -109,16 +109,16 @@ impl Live {
         };
         let now = EpochMs(Date::now().as_millis());
         let mut events = Vec::new();
-        if !frame.counters.is_empty() {
+        if !counters.is_empty() {
             events.push(LiveEvent::Accounting {
                 region: region.clone(),
-                tenants: brief(&frame.counters),
+                tenants: brief(counters),
             });
         }
-        if !frame.samples.is_empty() {
+        if !samples.is_empty() {
             events.push(LiveEvent::Decisions {
                 region: region.clone(),
-                samples: frame.samples.clone(),
+                samples: samples.to_vec(),
             });
         }
         if let Ok(mut healthy_at) = self.healthy_at.try_borrow_mut()

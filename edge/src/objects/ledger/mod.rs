@@ -148,20 +148,23 @@ impl DurableObject for Ledger {
 impl Ledger {
     /// One event: count, write one row, answer.
     fn take(&self, call: &TakeFrame) -> Result<FrameReply, Refused> {
-        let (reply, fresh, overdue) = self.with_books(|books, now| {
+        let (reply, entry, overdue) = self.with_books(|books, now| {
             let taken = books.take(&call.frame, now);
             if let Some((sequence, entry)) = &taken.entry {
                 rows::append(&self.database, *sequence, entry)?;
             }
-            Ok((taken.reply, taken.entry.is_some(), books.fold_overdue(now)))
+            let entry = taken.entry.map(|(_, entry)| entry);
+            Ok((taken.reply, entry, books.fold_overdue(now)))
         })?;
-        if fresh && !call.frame.counters.is_empty() {
-            self.memory.try_borrow_mut()?.told_at = Some(EpochMs(Date::now().as_millis()));
-        }
         // One that is sent again was told before.
-        if fresh {
+        if let Some(entry) = entry {
+            if !entry.frame.counters.is_empty() {
+                self.memory.try_borrow_mut()?.told_at = Some(EpochMs(Date::now().as_millis()));
+            }
+            let samples = &call.frame.samples;
             self.live.dismiss(&self.state, &self.env);
-            self.live.publish(&self.state, &call.frame);
+            self.live
+                .publish(&self.state, &entry.frame.counters, samples);
         }
         if overdue {
             self.fold()?;
@@ -171,13 +174,22 @@ impl Ledger {
 
     /// Stores minutes that are over, and what was told of windows, and drops the entries that are in them.
     fn fold(&self) -> Result<(), Refused> {
-        self.with_books(|books, now| {
+        let mut expired = Vec::new();
+        let folded = self.with_books(|books, now| {
             if books.at_rest() {
                 return Ok(());
             }
+            while let Some((sequence, entry)) = books.expire(now) {
+                rows::append(&self.database, sequence, &entry)?;
+                expired.push(entry.frame.counters);
+            }
             let fold = books.fold(now)?;
             rows::write(&self.database, &fold)
-        })
+        });
+        for counters in &expired {
+            self.live.publish(&self.state, counters, &[]);
+        }
+        folded
     }
 
     /// One step of the books. When it fails, memory may be ahead of what is written: the books are read again.

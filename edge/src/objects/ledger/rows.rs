@@ -2,6 +2,7 @@
 
 use weir_shared::accounting::books::{Books, Fold};
 use weir_shared::limits::MINUTE_MS;
+use weir_shared::units::EpochMs;
 use weir_shared::wire::cells::{StoredCell, StoredEntry, StoredMarks};
 use weir_shared::wire::stored::{Damaged, Row, read_row};
 use weir_shared::wire::windows::StoredWindow;
@@ -15,7 +16,7 @@ use crate::objects::storage::{
 
 /// `totals` by row, over which tenants are hashed; `marks`, one row; `journal`, the frames that are not in all of the
 /// others; `intervals`, minutes and hours, each in a fixed number of rows; `windows` that are not finished, and the
-/// `records` of those that are. Tables without row ids have no index beside them, which would be written too.
+/// `records` of those that are; `reservations` that are open, by the minute of their end. Tables without row ids have no index beside them, which would be written too.
 pub(super) const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS totals (row INTEGER PRIMARY KEY, body TEXT)",
     "CREATE TABLE IF NOT EXISTS marks (id INTEGER PRIMARY KEY, body TEXT)",
@@ -26,6 +27,7 @@ pub(super) const SCHEMA: &[&str] = &[
      PRIMARY KEY (budget, label)) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS records (ends_at INTEGER, budget TEXT, label INTEGER, body TEXT, \
      PRIMARY KEY (ends_at, budget, label)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS reservations (until INTEGER PRIMARY KEY, body TEXT)",
     "CREATE TABLE IF NOT EXISTS damaged (at INTEGER, name TEXT, body TEXT)",
 ];
 
@@ -39,6 +41,8 @@ const PUT_WINDOW: &str = "INSERT OR REPLACE INTO windows (budget, label, body) V
 const DROP_WINDOW: &str = "DELETE FROM windows WHERE budget = ? AND label = ?";
 const PUT_RECORD: &str =
     "INSERT OR REPLACE INTO records (ends_at, budget, label, body) VALUES (?, ?, ?, ?)";
+const PUT_RESERVATIONS: &str = "INSERT OR REPLACE INTO reservations (until, body) VALUES (?, ?)";
+const DROP_RESERVATIONS: &str = "DELETE FROM reservations WHERE until = ?";
 const KEEP_DAMAGED: &str = "INSERT INTO damaged (at, name, body) VALUES (?, ?, ?)";
 
 /// Writes one entry of the journal.
@@ -74,11 +78,20 @@ pub(super) fn write(database: &Database, fold: &Fold) -> Result<(), Refused> {
         let (budget, label) = &finished.name;
         let name: Vec<Value> = vec![budget.as_str().into(), number(label.0)];
         statements.push((DROP_WINDOW, name.clone()));
-        let body = serde_json::to_string(&finished.record)?;
-        let mut values = vec![number(finished.record.ends_at.0)];
+        let Some(record) = &finished.record else {
+            continue;
+        };
+        let mut values = vec![number(record.ends_at.0)];
         values.extend(name);
-        values.push(body.into());
+        values.push(serde_json::to_string(record)?.into());
         statements.push((PUT_RECORD, values));
+    }
+    for (until, body) in &fold.reserved.changed {
+        let values = vec![number(until.0), body.as_str().into()];
+        statements.push((PUT_RESERVATIONS, values));
+    }
+    for until in &fold.reserved.over {
+        statements.push((DROP_RESERVATIONS, vec![number(until.0)]));
     }
     if let Some(marks) = &fold.marks {
         statements.push((PUT_MARKS, vec![serde_json::to_string(marks)?.into()]));
@@ -125,6 +138,11 @@ pub(super) fn load(database: &Database) -> Result<Books, Refused> {
     let drop_windows = "DELETE FROM windows WHERE label = ? AND budget = ?";
     loader.each::<StoredWindow>(windows, drop_windows, |_, window| {
         books.restore_window(window);
+    })?;
+    let reservations = "SELECT until, body FROM reservations";
+    let drop_reservations = "DELETE FROM reservations WHERE until = ?";
+    loader.each::<StoredCell>(reservations, drop_reservations, |until, cell| {
+        books.restore_reserved(EpochMs(until), cell.through, cell.counters());
     })?;
     let journal = "SELECT sequence, body FROM journal ORDER BY sequence";
     let drop_entry = "DELETE FROM journal WHERE sequence = ?";

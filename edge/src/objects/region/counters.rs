@@ -1,19 +1,19 @@
 //! Counters on their way through the region, and the rounds in which a region that was busy hands everything on.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use weir_shared::accounting::frame::{Outbox, Outcome};
 use weir_shared::federation::pool_name::PoolName;
 use weir_shared::limits::{CALL_MS_MAX, CONTACT_MS_MIN};
 use weir_shared::node::escrow::Event;
-use weir_shared::units::{EpochMs, WindowLabel};
+use weir_shared::units::{EpochMs, HolderId};
 use weir_shared::wire::accounting::{FrameBody, FrameReply};
 use weir_shared::wire::count::Count;
-use weir_shared::wire::windows::{TenantPart, WindowPart, WindowParts};
+use weir_shared::wire::exchange::ReplyBody;
+use weir_shared::wire::windows::{WindowPart, WindowParts};
 use worker::console_error;
 
-use super::{Core, Machine};
+use super::{Core, Machine, escrow_rows, own};
 use crate::objects::binding::{Address, call};
 use crate::objects::calls::TakeFrame;
 use crate::objects::deadline::sleep;
@@ -41,34 +41,10 @@ impl Core {
         self.with(|machine, _| {
             let (add, reply) = machine.inbox.take(frame);
             if add {
+                machine.accountable.told(frame.sender, &frame.windows);
                 machine.forward(frame);
             }
             reply
-        })
-    }
-
-    /// Counts what a settlement changed of what a tenant used in a window.
-    pub(super) fn count_settled(
-        &self,
-        (pool, label): (&str, WindowLabel),
-        tenant: &str,
-        (refunded, charged): (u64, u64),
-    ) -> Result<(), Refused> {
-        if (refunded, charged) == (0, 0) || !is_budget(pool) {
-            return Ok(());
-        }
-        self.with(|machine, _| {
-            let part = TenantPart {
-                admitted: Count(charged.into()),
-                refunded: Count(refunded.into()),
-                ..TenantPart::default()
-            };
-            let part = WindowPart {
-                tenants: BTreeMap::from([(tenant.to_owned(), part)]),
-                ..WindowPart::default()
-            };
-            let labels = BTreeMap::from([(label, part)]);
-            machine.tell_windows(WindowParts::from([(pool.to_owned(), labels)]));
         })
     }
 
@@ -99,6 +75,7 @@ impl Core {
             self.with(Machine::note_lapsed)?;
             if round % FRAME_ROUNDS == FRAME_ROUNDS - 1 {
                 self.flush().await?;
+                self.flush_settled().await?;
             }
             if round % SHARE_ROUNDS == SHARE_ROUNDS - 1 {
                 telling = self.flush_shares().await?;
@@ -121,16 +98,40 @@ impl Core {
                     let escrow = node.escrow();
                     served(name) && (escrow.restless(now) || is_budget(name) && escrow.lapsing(now))
                 });
-                let told = machine.outbox.is_empty() && machine.windows.is_empty();
+                let sent = machine.outbox.is_empty() && machine.windows.is_empty();
+                let told = sent && machine.settled.is_told() && !machine.accountable.restless(now);
                 let done = told && !restless && !telling;
                 machine.tended_until = if done { now } else { now.plus(TASK_MS_MAX) };
                 done
             })?;
             if done {
-                return Ok(());
+                return self.rest();
             }
         }
         self.with(|machine, now| machine.tended_until = now)
+    }
+
+    /// Writes exactly what is lent of budgets, as the object may fall asleep: the records of their windows shall be exact
+    /// all the same.
+    fn rest(&self) -> Result<(), Refused> {
+        self.with(|machine, _| {
+            let escrows = machine.escrows.iter_mut();
+            for (pool, node) in escrows.filter(|(pool, _)| is_budget(pool)) {
+                if let Some(row) = node.escrow().rest() {
+                    let (statement, values) = escrow_rows::statement(pool, &row)?;
+                    self.database.run(statement, values)?;
+                    node.escrow_mut().stored(row);
+                }
+            }
+            for (pool, node) in &mut machine.own {
+                if let Some(row) = node.rest() {
+                    let (statement, values) = own::statement(pool, &row)?;
+                    self.database.run(statement, values)?;
+                    node.rested(&row);
+                }
+            }
+            Ok(())
+        })?
     }
 
     async fn flush(self: &Rc<Self>) -> Result<(), Refused> {
@@ -251,8 +252,39 @@ impl Machine {
                 parts.entry(name.clone()).or_default().insert(label, part);
             }
         }
-        if !parts.is_empty() {
-            self.tell_windows(parts);
+        for parts in [parts, self.accountable.lost(now)] {
+            if !parts.is_empty() {
+                self.tell_windows(parts);
+            }
+        }
+    }
+
+    /// Takes note of what an isolate has of a budget's windows, now that it was answered.
+    pub(super) fn note_held(
+        &mut self,
+        pool: &str,
+        isolate: HolderId,
+        reply: &ReplyBody,
+        now: EpochMs,
+    ) {
+        if !is_budget(pool) {
+            return;
+        }
+        let ahead = reply.ahead.iter();
+        let ahead = ahead.map(|ahead| (ahead.label, ahead.ends_ms));
+        let open = (reply.window.label, reply.window.remaining_ms);
+        for (label, ends_ms) in std::iter::once(open).chain(ahead) {
+            let own = self
+                .own
+                .get(pool)
+                .map(|node| node.pool().held_by(isolate, label));
+            let escrow = self.escrows.get(pool);
+            let escrow = escrow.map(|node| node.escrow().held_by(isolate, label));
+            if let Some(held) = own.or(escrow) {
+                let ends_at = now.plus(ends_ms);
+                self.accountable
+                    .holds((pool, label), ends_at, isolate, held);
+            }
         }
     }
 }

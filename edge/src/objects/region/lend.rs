@@ -35,12 +35,24 @@ impl Core {
             None => None,
         };
         let (nobody, accounts) = (Account::default(), call.accounts);
+        let isolates: Vec<_> = call
+            .exchanges
+            .iter()
+            .map(|body| (body.budget.clone(), body.holder))
+            .collect();
         let lending = call.exchanges.into_iter().map(|body| {
             let account = accounts.get(&body.budget).unwrap_or(&nobody);
             self.lend(body, account, &loaded)
         });
         let exchanges: Result<Vec<_>, _> = join_all(lending).await.into_iter().collect();
         let exchanges = exchanges?;
+        self.with(|machine, now| {
+            for ((pool, isolate), answer) in isolates.iter().zip(&exchanges) {
+                if let ExchangeAnswer::Reply(reply) = answer {
+                    machine.note_held(pool, *isolate, reply, now);
+                }
+            }
+        })?;
         let shares = call.overload.as_ref();
         let overload = shares.map(|shares| self.take_shares(shares)).transpose()?;
         self.tend()?;

@@ -11,6 +11,7 @@ mod overload;
 mod own;
 mod policy;
 mod settle;
+mod settled;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use futures_channel::oneshot;
 use weir_shared::access::refresh::Refresh;
 use weir_shared::access::uses::Uses;
 use weir_shared::accounting::frame::{Inbox, Outbox};
+use weir_shared::accounting::lost::Accountable;
 use weir_shared::clock::MonotonicClock;
 use weir_shared::contact::ContactBody;
 use weir_shared::limiting::roll::Roll;
@@ -40,6 +42,7 @@ use super::server::{Arrived, Refused};
 use super::storage::{Database, integer, number};
 use nodes::Caller;
 use policy::Loaded;
+use settled::SettledEntries;
 
 const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS life (id INTEGER PRIMARY KEY, incarnation INTEGER)",
@@ -96,6 +99,10 @@ struct Machine {
     /// When an isolate was last heard of.
     heard_at: Option<EpochMs>,
     settlements: u64,
+    /// What settlements come to for the accounts.
+    settled: SettledEntries,
+    /// What isolates have of windows, until they have told what became of it.
+    accountable: Accountable,
     inbox: Inbox,
     outbox: Outbox,
     /// What is told of windows of the whole deployment, for the ledger at the policy's home.
@@ -114,7 +121,10 @@ enum Flight {
 impl DurableObject for Region {
     fn new(state: State, env: Env) -> Self {
         let state = Rc::new(state);
-        let database = Database::open(&state, &[SCHEMA, keys::SCHEMA, &[hubs::SCHEMA]].concat());
+        let database = Database::open(
+            &state,
+            &[SCHEMA, settled::SCHEMA, keys::SCHEMA, &[hubs::SCHEMA]].concat(),
+        );
         Self {
             keys: Keys::new(Rc::clone(&state), database.clone()),
             core: Rc::new(Core {
@@ -185,6 +195,7 @@ impl Core {
         let incarnation = Incarnation((before + LIFE_MINUTES_MAX).max(now.0));
         let statement = "INSERT OR REPLACE INTO life (id, incarnation) VALUES (1, ?)";
         self.database.run(statement, vec![number(incarnation.0)])?;
+        let settled = SettledEntries::load(&self.database)?;
         let id = HolderId::of_name(name);
         *self.machine.try_borrow_mut()? = Some(Machine {
             name: name.to_owned(),
@@ -203,6 +214,8 @@ impl Core {
             forgot_settlements_at: EpochMs(0),
             heard_at: None,
             settlements: 0,
+            settled,
+            accountable: Accountable::default(),
             inbox: Inbox::new(incarnation),
             outbox: Outbox::new(id, incarnation),
             windows: Outbox::new(HolderId::of_name(&format!("{name}/windows")), incarnation),

@@ -8,8 +8,7 @@ use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::settlement::{PoolChange, SettleBody, SettleReply};
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, PURGE_MS};
 use weir_shared::node::{Refund, Spent, escrow, pool};
-use weir_shared::units::{HolderId, Incarnation, OpId, Sequence};
-use weir_shared::wire::accounting::OTHERS;
+use weir_shared::units::{HolderId, Incarnation, OpId, Sequence, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, VERSION, Want};
 use weir_shared::wire::stored::{StoredSettlement, read_row};
 
@@ -29,6 +28,13 @@ enum Root {
     Here,
     /// At a coordinator.
     Above,
+}
+
+/// What was charged beyond a reservation, and to which window.
+#[derive(Default)]
+struct Debt {
+    units: u64,
+    label: WindowLabel,
 }
 
 /// What was taken back of a pool, and what writes that.
@@ -94,9 +100,11 @@ impl Core {
         loaded: &Loaded,
     ) -> Result<SettleReply, Refused> {
         self.forget_settlements()?;
-        let mut charged = Vec::with_capacity(call.pools.len());
+        let (mut charged, mut charged_in) = (Vec::new(), Vec::new());
         for change in &call.pools {
-            charged.push(self.charge_debt(change, &call.account, loaded).await?);
+            let debt = self.charge_debt(change, &call.account, loaded).await?;
+            charged.push(debt.units);
+            charged_in.push(debt.label);
         }
         // From here on nothing waits: what goes back and that it did become durable together, or none of it does.
         let (mut returned, mut rows) = (Vec::new(), Vec::new());
@@ -123,15 +131,20 @@ impl Core {
             body.into(),
         ];
         statements.push((statement, values));
+        // What it comes to for the accounts is written with it: whoever dies, it is counted, and once.
+        let entry = self.entry(call, &reply, &charged_in, loaded)?;
+        let numbered = entry.as_ref().map(|entry| self.number(entry)).transpose()?;
+        let number = numbered.as_ref().map(|(number, _)| *number);
+        statements.extend(numbered.map(|(_, statement)| statement));
         let written = self.database.atomically(statements);
         for (pool, of) in rows {
             self.row_ended(pool, of, written.is_ok())?;
         }
         written?;
-        for (change, taken) in call.pools.iter().zip(&reply.returned) {
-            let window = (change.pool.as_str(), change.label);
-            self.count_settled(window, tenant_of(change), (*taken, 0))?;
+        if let Some(number) = number {
+            self.with(|machine, _| machine.settled.wrote(number))?;
         }
+        self.tend()?;
         Ok(reply)
     }
 
@@ -202,12 +215,12 @@ impl Core {
         change: &PoolChange,
         account: &Account,
         loaded: &Loaded,
-    ) -> Result<u64, Refused> {
+    ) -> Result<Debt, Refused> {
         let name = self.with(|machine, _| machine.name.clone())?;
         let revision = loaded.saved.revision;
         let terms = loaded.policy.terms(&change.pool, &name, revision);
         let (true, Some(terms)) = (change.debt > 0, terms) else {
-            return Ok(0);
+            return Ok(Debt::default());
         };
         // A tenant that the policy refuses by now, or that shares the pool no more, owes nothing.
         let named = change.tenant.as_deref().filter(|_| terms.sharing.is_some());
@@ -221,7 +234,7 @@ impl Core {
             },
         );
         let Some(party) = party.filter(|_| named.is_some() == terms.sharing.is_some()) else {
-            return Ok(0);
+            return Ok(Debt::default());
         };
         let (incarnation, sequence) = self.with(|machine, _| {
             machine.settlements += 1;
@@ -250,13 +263,11 @@ impl Core {
             denied: 0,
         };
         Ok(match self.lend(body, account, loaded).await? {
-            ExchangeAnswer::Reply(reply) => {
-                let units = reply.grants.iter().map(|grant| grant.units).sum();
-                let window = (change.pool.as_str(), reply.window.label);
-                self.count_settled(window, tenant_of(change), (0, units))?;
-                units
-            }
-            ExchangeAnswer::Refused(_) => 0,
+            ExchangeAnswer::Reply(reply) => Debt {
+                units: reply.grants.iter().map(|grant| grant.units).sum(),
+                label: reply.window.label,
+            },
+            ExchangeAnswer::Refused(_) => Debt::default(),
         })
     }
 
@@ -276,9 +287,4 @@ impl Core {
             }
         }
     }
-}
-
-/// Under whom a change is recorded: a pool that no tenants share does not know whose its units were.
-fn tenant_of(change: &PoolChange) -> &str {
-    change.tenant.as_deref().unwrap_or(OTHERS)
 }

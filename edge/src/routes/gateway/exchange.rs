@@ -20,7 +20,7 @@ use worker::wasm_bindgen_futures::JsFuture;
 use super::Refused;
 use super::body::{Counted, Passing, count, pass};
 use super::reply::{bodiless, head, with_body};
-use super::ticket::{Desk, Ticket};
+use super::ticket::{Desk, Ticket, Used};
 use super::upstream::Upstream;
 use crate::http::answered::Answered;
 use crate::http::failure::Failure;
@@ -40,6 +40,8 @@ pub struct Exchange {
     pub body: Option<(ReadableStream, Option<u64>)>,
     /// What the answer's headers say of the decision.
     pub answered: Option<Answered>,
+    /// Whether the origin turned out to be out of reach: then it has used nothing.
+    pub unreached: Cell<bool>,
 }
 
 type Reply = oneshot::Sender<Result<Response, Refused>>;
@@ -64,7 +66,9 @@ impl Exchange {
             Ok(upload) => upload,
             Err(failure) => {
                 let _gone = reply.send(Err(failure.into()));
-                self.ticket.release(&self.desk).await;
+                // Nothing was sent.
+                let settling = self.ticket.settle(&self.desk, |_| Used::Units(0));
+                join(self.ticket.release(&self.desk), settling).await;
                 return;
             }
         };
@@ -120,11 +124,8 @@ impl Exchange {
         let _gone = reply.send(Err(self.refused(refusal)));
         // An origin that was not reached has used nothing; one that was too slow may have.
         let unused = matches!(ending, Ending::Unreachable);
-        let settled = |how: &Settled| match how {
-            Settled::ResponseHeader(_) if unused => Some(0),
-            _ => None,
-        };
-        let settling = self.ticket.settle(&self.desk, settled);
+        self.unreached.set(unused);
+        let settling = self.ticket.settle(&self.desk, unanswered(unused));
         let telling = self.tell_failure(ending, upload);
         join3(self.ticket.release(&self.desk), settling, telling).await;
     }
@@ -184,7 +185,9 @@ impl Exchange {
     async fn give_up(&self, refused: Refused, ending: Ending, reply: Reply) {
         let _gone = reply.send(Err(refused));
         self.ticket.report(&self.desk, ending);
-        self.ticket.release(&self.desk).await;
+        let unused = matches!(ending, Ending::Unreachable);
+        let settling = self.ticket.settle(&self.desk, unanswered(unused));
+        join(self.ticket.release(&self.desk), settling).await;
     }
 
     /// The answer for the client, and its body where its end is waited for. `None` for a status that is none.
@@ -238,25 +241,38 @@ impl Exchange {
         let header = |name: &str| headers.get(name).ok().flatten();
         let failed = outcome(ending) == Some(Outcome::Failure);
         let actual = |how: &Settled| match how {
-            Settled::ResponseHeader(_) => {
-                let named = how.actual(0, &header);
-                named.or_else(|| failed.then_some(0))
-            }
-            Settled::BodyBytes { .. } => None,
+            Settled::ResponseHeader(_) => match how.actual(0, &header) {
+                Some(units) => Used::Units(units),
+                None if failed => Used::Units(0),
+                None => Used::AsReserved,
+            },
+            Settled::BodyBytes { .. } => Used::Unknown,
         };
         self.ticket.settle(&self.desk, actual).await;
     }
 
     /// Settles by the bytes of the request that have passed.
     async fn settle_counted(&self, counted: Option<&Counted>) {
-        let Some(bytes) = counted.map(Counted::bytes) else {
-            return;
-        };
+        let bytes = counted.map(Counted::bytes);
+        let unreached = self.unreached.get();
         let actual = |how: &Settled| match how {
-            Settled::BodyBytes { .. } => how.actual(bytes, &|_: &str| None),
-            Settled::ResponseHeader(_) => None,
+            Settled::BodyBytes { .. } if unreached => Used::Units(0),
+            Settled::BodyBytes { .. } => {
+                let units = bytes.and_then(|bytes| how.actual(bytes, &|_: &str| None));
+                units.map_or(Used::AsReserved, Used::Units)
+            }
+            Settled::ResponseHeader(_) => Used::Unknown,
         };
         self.ticket.settle(&self.desk, actual).await;
+    }
+}
+
+/// What was used where no answer can say: nothing of an origin that was not reached.
+fn unanswered(unused: bool) -> impl Fn(&Settled) -> Used {
+    move |how| match how {
+        Settled::ResponseHeader(_) if unused => Used::Units(0),
+        Settled::ResponseHeader(_) => Used::AsReserved,
+        Settled::BodyBytes { .. } => Used::Unknown,
     }
 }
 

@@ -206,6 +206,7 @@ impl Gate<'_> {
         }
         let from = address.map(address::owner);
         let asker = Asker {
+            shadow: route.shadow,
             handles: self.handles,
             region: self.region,
             loaded: self.loaded,
@@ -277,6 +278,7 @@ impl Gate<'_> {
             (body, length)
         });
         let exchange = Exchange {
+            unreached: Default::default(),
             desk: Desk {
                 handles: self.handles.share(),
                 region: self.region.to_owned(),

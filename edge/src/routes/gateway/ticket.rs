@@ -14,7 +14,7 @@ use worker::console_error;
 use crate::isolate::overload::report;
 use crate::isolate::region::Loaded;
 use crate::isolate::request::RequestHandles;
-use crate::isolate::settle::settle;
+use crate::isolate::settle::{keep, settle};
 use crate::isolate::slot::{Taken, act};
 use crate::objects::deadline::sleep;
 
@@ -29,6 +29,17 @@ pub struct Ticket {
     pub reservations: Vec<(Reservation, Settled)>,
     /// The overload resources that hear how the origin did.
     pub overload: Vec<String>,
+}
+
+/// What a request is known to have used of what it reserved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Used {
+    /// So many units.
+    Units(u64),
+    /// All of it, as nobody will say how much.
+    AsReserved,
+    /// That is not known yet.
+    Unknown,
 }
 
 /// Where a ticket is worked off.
@@ -74,12 +85,22 @@ impl Ticket {
         }
     }
 
-    /// Settles what `actual` knows the amount of; the rest stays charged as it was reserved.
-    pub async fn settle(&self, desk: &Desk, actual: impl Fn(&Settled) -> Option<u64>) {
+    /// Settles what `used` knows of.
+    pub async fn settle(&self, desk: &Desk, used: impl Fn(&Settled) -> Used) {
         let due = self.reservations.iter().filter_map(|(reservation, how)| {
             // What was let through uncharged has nothing to settle.
-            let units = actual(how).filter(|_| !reservation.charges.is_empty())?;
-            Some(settled(desk, reservation, units))
+            let nothing = reservation.charges.is_empty() && reservation.counted.is_empty();
+            match used(how) {
+                _ if nothing => None,
+                Used::Units(units) => Some(settled(desk, reservation, units)),
+                Used::AsReserved => {
+                    if let Err(failure) = keep(&desk.handles, &desk.loaded, reservation) {
+                        console_error!("settlement: {failure:?}");
+                    }
+                    None
+                }
+                Used::Unknown => None,
+            }
         });
         join_all(due).await;
     }

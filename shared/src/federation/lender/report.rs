@@ -22,6 +22,14 @@ impl Lender {
         self.ahead.get(&label).copied().unwrap_or(0)
     }
 
+    /// The units that are lent, where the durable watermark is not exactly those. Told before a lender falls asleep, it wakes
+    /// knowing what it had lent.
+    #[must_use]
+    pub fn rests_at(&self) -> Option<u64> {
+        let known = self.lent != u64::MAX && self.lent != self.watermark;
+        known.then_some(self.lent)
+    }
+
     /// Units of a window that a holder was lent and has not returned, as far as it is told apart.
     #[must_use]
     pub fn held_by(&self, holder: HolderId, label: WindowLabel) -> u64 {

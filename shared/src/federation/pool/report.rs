@@ -2,7 +2,8 @@
 
 use super::Pool;
 use super::edit::Counted;
-use crate::units::{EpochMs, HolderId};
+use crate::federation::stored::StoredPool;
+use crate::units::{EpochMs, HolderId, WindowLabel};
 use crate::wire::holdings::{Lent, LentBody, RegionBudget};
 
 impl Pool {
@@ -43,6 +44,24 @@ impl Pool {
         }
     }
 
+    /// The row that says exactly what is lent, where the durable one does not: to be written when nothing happens any more.
+    /// What is lent after that is above its mark, so that it is written again before it leaves.
+    #[must_use]
+    pub fn rest(&self) -> Option<StoredPool> {
+        let durable = self.durable.as_ref();
+        let mut row = durable
+            .filter(|row| row.label == self.window.label)?
+            .clone();
+        row.watermark = self.lender.rests_at()?;
+        Some(row)
+    }
+
+    /// Units of a window that a holder was lent and has not given back.
+    #[must_use]
+    pub fn held_by(&self, holder: HolderId, label: WindowLabel) -> u64 {
+        self.lender.held_by(holder, label)
+    }
+
     /// The same of a pool that is a region's own: lent to its isolates.
     #[must_use]
     pub fn holding(&self, budget: &str, now: EpochMs) -> RegionBudget {
@@ -71,8 +90,7 @@ impl Pool {
 mod tests {
     use super::*;
     use crate::federation::message::Message;
-    use crate::federation::stored::StoredPool;
-    use crate::units::{Incarnation, Revision, Sequence, WindowLabel};
+    use crate::units::{Incarnation, Revision, Sequence};
     use crate::window::Window;
     use crate::wire::exchange::{ExchangeBody, Terms, VERSION, Want};
     use std::collections::BTreeMap;
@@ -168,6 +186,23 @@ mod tests {
         assert_eq!((lent.lent_total, lent.free, lent.exact), (40, 60, false));
         assert_eq!(lent.lent, by_region(0, 0));
         assert!(pool.lent(&ask(0), EpochMs(WINDOW_MS)).exact, "the next one");
+    }
+
+    #[test]
+    fn a_pool_at_rest_wakes_knowing_what_it_had_lent_and_writes_before_it_lends_more() {
+        let mut pool = Pool::open(terms(), EpochMs(0));
+        pool.exchange(&asked("weur", 1, 30, 0), EpochMs(1)).unwrap();
+        pool.stored(&pool.due().unwrap());
+        assert_eq!(pool.due(), None, "the mark is above what was lent");
+        let row = pool.rest().unwrap();
+        assert_eq!(row.watermark, 30);
+        pool.stored(&row);
+        assert_eq!((pool.rest(), pool.due()), (None, None));
+        let woken = Pool::wake(&row);
+        let over = woken.windows_over(WindowLabel(0), EpochMs(WINDOW_MS));
+        assert_eq!((over[0].granted, over[0].returned), (30, 0));
+        pool.exchange(&asked("weur", 2, 1, 0), EpochMs(2)).unwrap();
+        assert!(pool.due().is_some_and(|row| row.watermark > 30));
     }
 
     #[test]

@@ -86,6 +86,9 @@ pub struct GuardReport {
     pub rejected_budget: Count,
     /// Calls rejected as the guard was out of reach, or for any other reason.
     pub rejected_other: Count,
+    /// Calls that a shadow would have rejected.
+    #[serde(skip_serializing_if = "Count::is_zero")]
+    pub would_deny: Count,
     /// Slots taken at this moment, as was last heard.
     pub in_flight: u64,
 }
@@ -99,6 +102,7 @@ impl GuardReport {
             rejected_concurrency: tally.rejected_concurrency,
             rejected_budget: tally.rejected_budget,
             rejected_other: tally.rejected_other,
+            would_deny: tally.would_deny,
             in_flight: tally.in_flight.slots_at(at),
         }
     }
@@ -109,6 +113,7 @@ impl GuardReport {
         self.rejected_concurrency += other.rejected_concurrency;
         self.rejected_budget += other.rejected_budget;
         self.rejected_other += other.rejected_other;
+        self.would_deny += other.would_deny;
         self.in_flight = self.in_flight.saturating_add(other.in_flight);
     }
 }
@@ -120,12 +125,18 @@ pub struct BudgetReport {
     pub weight: Decimal,
     /// Units guaranteed per window; 0 under `first_come`, which guarantees nothing.
     pub guarantee: u64,
-    /// Units admitted since counting began.
+    /// Units used since counting began: of reservations what was settled, or all when their time is over.
     pub used: Count,
     /// Units admitted beyond the guarantee.
     pub borrowed: Count,
     /// Calls denied since counting began.
     pub denied: Count,
+    /// Units of reservations that are open.
+    #[serde(default, skip_serializing_if = "Count::is_zero")]
+    pub reserved: Count,
+    /// Calls that a shadow would have denied.
+    #[serde(default, skip_serializing_if = "Count::is_zero")]
+    pub would_deny: Count,
     /// The counters in full.
     pub total: Tally,
 }

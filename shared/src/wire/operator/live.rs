@@ -150,4 +150,7 @@ pub struct DecisionSample {
     pub binding: String,
     /// Why.
     pub reason: Reason,
+    /// Whether it passed where a shadow would have denied it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub would_deny: bool,
 }
