@@ -47,7 +47,7 @@ impl Dice {
 }
 
 fn policy() -> Value {
-    let meter = json!({ "per_sec": 0.001, "burst_seconds": 900_000, "max_debt_ms": 3_600_000 });
+    let meter = json!({ "per_sec": 0.01, "burst_seconds": 86_000, "max_debt_ms": 3_600_000 });
     let limit = json!({
         "algorithm": "fixed_window", "limit": 400, "window_ms": LONG_MS, "scope": "region", "per_tenant": false
     });
