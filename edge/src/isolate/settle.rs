@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
-use weir_shared::accounting::counters::Settled;
+use weir_shared::accounting::held::Settled;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::limiting::messages::{DebtBody, ReturnBody, SettleKeysBody};
 use weir_shared::limiting::reservation::{Change, Place, Reservation, Reserved};

@@ -4,6 +4,7 @@ pub mod books;
 pub mod counters;
 pub mod fairness_index;
 pub mod frame;
+pub mod held;
 pub mod interval;
 pub mod ledger;
 pub mod lost;

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::counters::{
-    Decided, Entry, Outcome, Settled, count_as, in_flight, merge, merge_reservations, minute_of,
-    reserve, settle, slot_of,
-};
+use super::counters::{Decided, Entry, Outcome, count_as, in_flight, merge, slot_of};
+use super::held::{Settled, merge_reservations, minute_of, reserve, settle};
 use crate::limits::{FRAME_NAMES_MAX, FRAME_SAMPLES_MAX, FRAME_TENANTS_MAX, FRAME_WINDOWS_MAX};
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::accounting::{Counters, FrameBody, InFlight, OTHERS, Reservations};

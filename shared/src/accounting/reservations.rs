@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::counters::{held_of, merge};
+use super::counters::merge;
+use super::held::held_of;
 use super::interval;
 use crate::limits::{FRAME_NAMES_MAX, FRAME_TENANTS_MAX, RESERVATION_GRACE_MS};
 use crate::units::EpochMs;

@@ -5,7 +5,7 @@
 //! sent: a region that dies sends the same again under the same number, which a ledger, whose memory is durable, counts
 //! once.
 
-use super::counters::merge_reservations;
+use super::held::merge_reservations;
 use crate::limits::{FRAME_NAMES_MAX, FRAME_TENANTS_MAX, FRAME_WINDOWS_MAX};
 use crate::units::{HolderId, Incarnation, Sequence};
 use crate::wire::accounting::{FrameBody, FrameReply, SettledEntry};

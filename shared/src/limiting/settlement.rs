@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::owner::Account;
 use super::reservation::Reservable;
-use crate::accounting::counters::{Settled, settle};
+use crate::accounting::held::{Settled, settle};
 use crate::federation::pool_name::PoolName;
 use crate::limits::FRAME_TENANTS_MAX;
 use crate::units::{EpochMs, OpId, WindowLabel};

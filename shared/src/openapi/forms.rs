@@ -110,11 +110,9 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     // Counters.
     (
         "Tally",
-        "What a budget, a limit or an overload resource admitted, denied, and would have denied but for a shadow. What \
-         is reserved counts as admitted when it is settled.",
+        "What a budget, a limit or an overload resource admitted (what is reserved, when it is settled) and denied.",
         "admitted_calls: Count, admitted_units: Count, denied_calls: Count, denied_units: Count, \
-         borrowed_units?: Count, would_deny_calls?: Count, would_deny_units?: Count, \
-         reserved_units?: Count",
+         borrowed_units?: Count, would_deny_calls?: Count, would_deny_units?: Count, reserved_units?: Count",
     ),
     (
         "MeterTally",

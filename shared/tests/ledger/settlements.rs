@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use weir_shared::accounting::counters::{Charged, Decided, Entry, Settled};
+use weir_shared::accounting::counters::{Charged, Decided, Entry};
 use weir_shared::accounting::frame::Outbox;
+use weir_shared::accounting::held::Settled;
 use weir_shared::accounting::interval::SUM_ROW;
 use weir_shared::accounting::pending::InWindow;
 use weir_shared::accounting::settled::{Ledger, Telling, Told};
