@@ -6,7 +6,7 @@ use crate::access::credential::{self, SecretEnds};
 use crate::access::session::{COOKIE, COOKIE_LOCAL};
 use crate::limits::{FORWARDED_HOPS_MAX, GATEWAY_PASSES_MAX};
 use crate::policy::network::Cidr;
-use crate::policy::route::{HeaderName, Origin, SecretName};
+use crate::policy::route::{HOP_BY_HOP, HeaderName, Origin, SecretName};
 
 /// Cookies by which operators prove who they are, to Weir or to Cloudflare Access before it: nobody else's business.
 pub const OPERATOR_COOKIES: [&str; 6] = [
@@ -24,21 +24,6 @@ const OF_ALL_PATHS: [&str; 2] = ["clear-site-data", "service-worker-allowed"];
 
 /// What a proxy calls itself in `via`.
 const PSEUDONYM: &str = "weir";
-
-/// Fields that concern one connection, whatever `connection` says.
-const HOP_BY_HOP: [&str; 11] = [
-    "connection",
-    "expect",
-    "http2-settings",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
 
 /// Fields by which proxies say where a request comes from and what it was before, besides those that begin with
 /// `x-forwarded-`. From whom the policy does not trust they are hearsay: a server that heeds them would take the request
@@ -199,15 +184,6 @@ pub fn with_origin_headers(
         ));
     }
     Ok(kept)
-}
-
-/// Whether a policy may say what an origin gets by that name, in lower case: not what concerns the connection, or what
-/// Weir says of where a request comes from.
-#[must_use]
-pub fn is_settable(name: &str) -> bool {
-    let framing = ["content-length", "cookie", "host", "via"].contains(&name);
-    let own = is_weirs(name) || name.starts_with("cf-") || name.starts_with("x-forwarded-");
-    !(framing || own || HOP_BY_HOP.contains(&name))
 }
 
 /// Whether a request has passed through Weir so often that it goes in a circle.

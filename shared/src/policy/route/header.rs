@@ -4,6 +4,21 @@ use super::text;
 use crate::invalid::Fault;
 use crate::limits::PATTERN_BYTES_MAX;
 
+/// Fields that concern one connection, whatever `connection` says.
+pub const HOP_BY_HOP: [&str; 11] = [
+    "connection",
+    "expect",
+    "http2-settings",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
 /// The name of a header field, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HeaderName(String);

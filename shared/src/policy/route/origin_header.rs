@@ -5,9 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::header::HeaderName;
+use super::header::{HOP_BY_HOP, HeaderName};
 use super::{required, text};
-use crate::gateway::forwarding::is_settable;
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{ORIGIN_HEADERS_MAX, ORIGIN_PREFIX_BYTES_MAX, SECRET_NAME_BYTES_MAX};
 use crate::policy::count;
@@ -80,6 +79,17 @@ pub(super) fn headers(
         headers.push(header);
     }
     Ok(headers)
+}
+
+/// Whether a policy may say what an origin gets by that name, in lower case: not what concerns the connection, or what
+/// Weir says of where a request comes from.
+fn is_settable(name: &str) -> bool {
+    let framing = ["content-length", "cookie", "host", "via"].contains(&name);
+    let beginnings = ["cf-", "weir-", "x-forwarded-"];
+    let own = beginnings
+        .iter()
+        .any(|beginning| name.starts_with(beginning));
+    !(framing || own || HOP_BY_HOP.contains(&name))
 }
 
 fn header(name: &str, body: &OriginHeaderBody) -> Result<OriginHeader, Invalid> {
