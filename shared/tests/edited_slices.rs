@@ -164,6 +164,31 @@ impl World {
         }
     }
 
+    /// The region hears of newer terms, and gives back what they leave it no room for.
+    fn hears(&mut self, terms: &Terms) {
+        for second in [60, 61] {
+            self.shows(terms, NOW.plus(second * 1_000));
+        }
+    }
+
+    /// The slices of a limit that has become 10 shrink to half of that, and no later window admits more.
+    #[track_caller]
+    fn assert_shrinks(&mut self, terms: &Terms) {
+        self.hears(terms);
+        let slices = self.slices();
+        assert!(slices.iter().all(|units| *units <= 5), "{slices:?}");
+        self.goes_on(terms);
+        self.assert_admitted(2, 10);
+    }
+
+    /// No window from that label on admitted more.
+    #[track_caller]
+    fn assert_admitted(&self, from: u64, most: u64) {
+        for (label, units) in self.admitted.range(from..) {
+            assert!(*units <= most, "window {label}: {units}");
+        }
+    }
+
     /// Demand above any limit in the hours from the second to the fourth.
     fn goes_on(&mut self, terms: &Terms) {
         for minute in 60..240 {
@@ -184,16 +209,7 @@ fn slices_shrink_when_their_region_hears_of_a_lower_limit() {
         if dies {
             world.dies();
         }
-        // It hears of it, and gives the rest back.
-        for second in [60, 61] {
-            world.shows(&new, NOW.plus(second * 1_000));
-        }
-        let slices = world.slices();
-        assert!(slices.iter().all(|units| *units <= 5), "{slices:?}");
-        world.goes_on(&new);
-        for (label, units) in world.admitted.range(2..) {
-            assert!(*units <= 10, "window {label}: {units}");
-        }
+        world.assert_shrinks(&new);
     }
 }
 
@@ -210,9 +226,7 @@ fn a_limit_that_is_lowered_and_raised_again_gives_no_slice_back_twice() {
         }
     }
     world.goes_on(&hourly(2_000, 6));
-    for (label, units) in &world.admitted {
-        assert!(*units <= 2_000, "window {label}: {units}");
-    }
+    world.assert_admitted(0, 2_000);
 }
 
 /// Nobody can tell a clock that jumped ahead from time that went by. What it can do is bounded: it opens the slices that
@@ -235,9 +249,7 @@ fn a_clock_that_jumps_ahead_opens_no_more_than_the_slices_that_are_held() {
     // The coordinator is heard again, and the clock is right: what was opened early counts in its own window.
     (world.reached, world.ahead_ms) = (true, 0);
     world.goes_on(&terms);
-    for (label, units) in &world.admitted {
-        assert!(*units <= 1_000, "window {label}: {units}");
-    }
+    world.assert_admitted(0, 1_000);
 }
 
 #[test]
@@ -248,15 +260,7 @@ fn slices_shrink_though_the_edit_that_lowers_the_limit_has_them_held_no_more() {
         ..hourly(10, 2)
     };
     let mut world = World::with_slices(&old);
-    for second in [60, 61] {
-        world.shows(&new, NOW.plus(second * 1_000));
-    }
-    let slices = world.slices();
-    assert!(slices.iter().all(|units| *units <= 5), "{slices:?}");
-    world.goes_on(&new);
-    for (label, units) in world.admitted.range(2..) {
-        assert!(*units <= 10, "window {label}: {units}");
-    }
+    world.assert_shrinks(&new);
 }
 
 #[test]
@@ -277,9 +281,7 @@ fn slices_of_windows_that_an_edit_takes_away_go_back() {
             if dies {
                 world.dies();
             }
-            for second in [60, 61] {
-                world.shows(&new, NOW.plus(second * 1_000));
-            }
+            world.hears(&new);
             // What is lent on to the isolate is all that is left of them.
             let left: u64 = world.promised.values().sum();
             let lent: u64 = world.isolate.ahead().iter().map(|ahead| ahead.units).sum();
@@ -333,7 +335,5 @@ fn slices_that_are_told_only_after_the_limit_was_lowered_are_as_small() {
         }
         world.asks(&new, 1_000, begins_at.plus(1_000));
     }
-    for (label, units) in world.admitted.range(2..) {
-        assert!(*units <= 10, "window {label}: {units}");
-    }
+    world.assert_admitted(2, 10);
 }

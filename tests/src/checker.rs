@@ -9,7 +9,7 @@ use crate::history::{Operation, Outcome};
 pub fn admitted_by_window(operations: &[Operation]) -> BTreeMap<u64, u64> {
     let mut sums = BTreeMap::new();
     for operation in operations {
-        if let Some(window) = operation.decision().and_then(|decision| decision.window) {
+        if let Some(window) = operation.window() {
             *sums.entry(window).or_default() += operation.admitted();
         }
     }
@@ -135,7 +135,7 @@ fn labels_that_went_back(operations: &[Operation], window: Duration) -> Vec<Viol
         .iter()
         .filter(|operation| operation.admitted() > 0)
     {
-        if let Some(label) = operation.decision().and_then(|decision| decision.window) {
+        if let Some(label) = operation.window() {
             let first = first_received.entry(label).or_insert(operation.received);
             *first = (*first).min(operation.received);
             let last = last_sent.entry(label).or_insert(operation.sent);
@@ -189,7 +189,7 @@ pub fn pressed_windows(operations: &[Operation], limit: u64) -> BTreeMap<u64, u6
 fn asked_by_window(operations: &[Operation]) -> BTreeMap<(u64, usize), u64> {
     let mut asked = BTreeMap::new();
     for operation in operations {
-        if let Some(window) = operation.decision().and_then(|decision| decision.window) {
+        if let Some(window) = operation.window() {
             *asked.entry((window, operation.client)).or_default() += operation.cost;
         }
     }

@@ -48,6 +48,11 @@ impl Operation {
         }
     }
 
+    /// The window in which it was decided, by label.
+    pub fn window(&self) -> Option<u64> {
+        self.decision()?.window
+    }
+
     /// How long the answer took.
     pub fn latency(&self) -> Duration {
         self.received.saturating_sub(self.sent)

@@ -24,6 +24,7 @@ pub mod calls;
 pub mod checker;
 pub mod client;
 pub mod clock;
+pub mod dice;
 pub mod fixtures;
 pub mod history;
 pub mod load;

@@ -12,7 +12,7 @@ pub type Shares = BTreeMap<String, u64>;
 pub fn shares(operations: &[Operation]) -> BTreeMap<u64, Shares> {
     let mut windows: BTreeMap<u64, Shares> = BTreeMap::new();
     for operation in operations {
-        if let Some(window) = operation.decision().and_then(|decision| decision.window) {
+        if let Some(window) = operation.window() {
             let shares = windows.entry(window).or_default();
             *shares.entry(operation.tenant.clone()).or_default() += operation.admitted();
         }
@@ -37,8 +37,8 @@ const STALL_PARTS: u32 = 16;
 /// The windows of that length in which the machine stalled.
 pub fn stalled_windows(operations: &[Operation], window: Duration) -> BTreeSet<u64> {
     let slow = |operation: &&Operation| operation.latency() > window / STALL_PARTS;
-    let decisions = operations.iter().filter(slow).map(Operation::decision);
-    decisions.filter_map(|decision| decision?.window).collect()
+    let slow = operations.iter().filter(slow);
+    slow.filter_map(Operation::window).collect()
 }
 
 /// The tenants that were denied something in a window: those that had demand for all of their share.

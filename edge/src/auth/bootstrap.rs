@@ -1,6 +1,7 @@
 //! The first admin token: the secret `WEIR_BOOTSTRAP_TOKEN` of the deployment.
 
 use std::cell::OnceCell;
+use std::rc::Rc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -28,7 +29,8 @@ const MARK_BYTES: usize = 12;
 const VARIABLE: &str = "WEIR_BOOTSTRAP_TOKEN";
 
 thread_local! {
-    static ENDS: OnceCell<Option<SecretEnds>> = const { OnceCell::new() };
+    /// Read and judged once: an isolate's variables never change.
+    static TOKEN: OnceCell<Option<Rc<BootstrapToken>>> = const { OnceCell::new() };
 }
 
 /// Who comes with the bootstrap token.
@@ -41,15 +43,26 @@ pub fn principal() -> Principal {
 }
 
 /// The bootstrap token. It is never printed.
-pub struct BootstrapToken(String);
+pub struct BootstrapToken {
+    text: String,
+    /// What is looked for in fields that are to be forwarded.
+    ends: Option<SecretEnds>,
+}
 
 impl BootstrapToken {
     /// The deployment's token; `None` when there is none or it is easily guessed.
     #[must_use]
-    pub fn from_env(env: &Env) -> Option<Self> {
-        let token = env.var(VARIABLE).ok()?.to_string();
-        match judge(&token) {
-            Ok(()) => Some(Self(token)),
+    pub fn from_env(env: &Env) -> Option<Rc<Self>> {
+        TOKEN.with(|token| token.get_or_init(|| Self::read(env).map(Rc::new)).clone())
+    }
+
+    fn read(env: &Env) -> Option<Self> {
+        let text = env.var(VARIABLE).ok()?.to_string();
+        match judge(&text) {
+            Ok(()) => Some(Self {
+                ends: SecretEnds::of(&text),
+                text,
+            }),
             Err(guessable) => {
                 console_error!("{VARIABLE} {guessable}: it is refused");
                 None
@@ -60,14 +73,14 @@ impl BootstrapToken {
     /// Whether `given` is the token, in a time that does not depend on where they differ.
     #[must_use]
     pub fn is(&self, given: &str) -> bool {
-        are_equal(self.0.as_bytes(), given.as_bytes())
+        are_equal(self.text.as_bytes(), given.as_bytes())
     }
 
     /// The id of a session that this token opens: `id` with what shows by which token it was opened, so that with another
     /// token in its place no session of this one goes on.
     #[must_use]
     pub fn mark(&self, id: &str) -> String {
-        let key = TokenKey::new(Sha256::digest(self.0.as_bytes()).into());
+        let key = TokenKey::new(Sha256::digest(self.text.as_bytes()).into());
         let mac = key.mac_of(SESSION, id).unwrap_or_default();
         format!("{id}{MARK}{}", URL_SAFE_NO_PAD.encode(&mac[..MARK_BYTES]))
     }
@@ -79,17 +92,16 @@ impl BootstrapToken {
         opened.is_some_and(|(plain, _)| are_equal(self.mark(plain).as_bytes(), id.as_bytes()))
     }
 
-    /// What is looked for in fields that are to be forwarded: made once, as an isolate's variables never change.
+    /// What is looked for in fields that are to be forwarded.
     #[must_use]
-    pub fn ends(env: &Env) -> Option<SecretEnds> {
-        let of_env = || Self::from_env(env).and_then(|token| SecretEnds::of(&token.0));
-        ENDS.with(|ends| *ends.get_or_init(of_env))
+    pub fn ends(&self) -> Option<SecretEnds> {
+        self.ends
     }
 
     /// Whether `given` begins as the token does: who has not seen it never comes to try the rest.
     #[must_use]
     pub fn is_meant(&self, given: &str) -> bool {
-        match (beginning(&self.0), beginning(given)) {
+        match (beginning(&self.text), beginning(given)) {
             (Some(begins), Some(given)) => are_equal(begins, given),
             _ => false,
         }

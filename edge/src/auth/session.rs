@@ -32,7 +32,10 @@ pub fn open(
     let mut id = [0; ID_BYTES];
     getrandom::fill(&mut id).map_err(|error| Failure::Internal(error.to_string()))?;
     let id = URL_SAFE_NO_PAD.encode(id);
-    let id = bootstrap.map_or(id.clone(), |bootstrap| bootstrap.mark(&id));
+    let id = match bootstrap {
+        Some(bootstrap) => bootstrap.mark(&id),
+        None => id,
+    };
     let session = Session::new(token.to_owned(), id, now).ending_with(table.principal(token, now));
     let text = session.seal(table.seals()).ok_or_else(nobody_knows)?;
     let max_age_s = session.expires_at.since(now) / 1_000;

@@ -11,7 +11,7 @@ use weir_shared::algorithms::scale::ScaledReceipt;
 use weir_shared::fairness::ask::Party;
 use weir_shared::fairness::local::LocalBudget;
 use weir_shared::federation::holder::Holder;
-use weir_shared::federation::pool_name::PoolName;
+use weir_shared::federation::pool_name::is_budget;
 use weir_shared::limiting::cache::Cache;
 use weir_shared::limiting::line::Lines;
 use weir_shared::limiting::owner::Account;
@@ -280,9 +280,4 @@ impl RegionView {
             Err(refused) => console_error!("policy {}: {refused}", saved.revision),
         }
     }
-}
-
-/// Whether a pool is a budget's, the windows of which are recorded.
-pub fn is_budget(pool: &str) -> bool {
-    matches!(PoolName::try_from(pool), Ok(PoolName::Budget(_)))
 }

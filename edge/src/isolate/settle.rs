@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use futures_util::future::join_all;
 use weir_shared::accounting::held::Settled;
 use weir_shared::algorithms::composite::StateKey;
+use weir_shared::federation::pool_name::is_budget;
 use weir_shared::limiting::messages::{DebtBody, ReturnBody, SettleKeysBody};
 use weir_shared::limiting::reservation::{Change, Place, Reservation, Reserved};
 use weir_shared::limiting::settlement::{PoolChange, SettleBody};
@@ -21,7 +22,7 @@ use weir_shared::wire::windows::{HeldPart, TenantPart, WindowPart};
 
 use super::contact::{start, tend};
 use super::kept::{shard_of, terms_of};
-use super::region::{Loaded, is_budget};
+use super::region::Loaded;
 use super::request::RequestHandles;
 use super::{now, with};
 use crate::http::failure::Failure;

@@ -64,7 +64,8 @@ pub async fn open(
     let table = visitor.table(&region).await?;
     recorded(handles, &bearer).await?;
     let bootstrap = BootstrapToken::from_env(&handles.env).filter(|_| bearer.id == BOOTSTRAP);
-    let (cookie, session) = session::open(request, &table, &bearer.id, bootstrap.as_ref(), now())?;
+    let (cookie, session) =
+        session::open(request, &table, &bearer.id, bootstrap.as_deref(), now())?;
     let session = SessionReply {
         role: bearer.principal.role,
         name: bearer.principal.actor.clone(),

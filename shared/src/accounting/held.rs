@@ -1,7 +1,7 @@
 //! What is reserved in counters, and what came of it.
 
 use super::counters::{Charged, Decided, entry, merge, slot};
-use crate::limits::MINUTE_MS;
+use crate::limits::{MINUTE_MS, RESERVATION_GRACE_MS};
 use crate::units::EpochMs;
 use crate::wire::accounting::{MeterTally, Reservations, Tally, TenantCounters};
 use crate::wire::count::Count;
@@ -33,6 +33,11 @@ pub struct Settled<'a> {
 #[must_use]
 pub fn minute_of(until: EpochMs) -> EpochMs {
     EpochMs(until.0.div_ceil(MINUTE_MS).saturating_mul(MINUTE_MS))
+}
+
+/// Whether what was not settled in time has been counted as used: settlements that were made in time have arrived by then.
+pub(super) fn is_over(until: EpochMs, at: EpochMs) -> bool {
+    at >= until.plus(RESERVATION_GRACE_MS)
 }
 
 /// Adds what was reserved to the reservations whose time is over in the same minute.

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use super::counters::merge;
-use super::held::held_of;
+use super::held::{held_of, is_over};
 use super::interval;
-use crate::limits::{FRAME_NAMES_MAX, FRAME_TENANTS_MAX, RESERVATION_GRACE_MS};
+use crate::limits::{FRAME_NAMES_MAX, FRAME_TENANTS_MAX};
 use crate::units::EpochMs;
 use crate::wire::accounting::{Counters, FrameBody, OTHERS, Reservations, TenantCounters};
 use crate::wire::count::Count;
@@ -35,11 +35,6 @@ pub struct ReservedRows {
     pub changed: Vec<(EpochMs, String)>,
     /// Minutes that are over.
     pub over: Vec<EpochMs>,
-}
-
-/// Whether what was not settled in time has been counted as used: settlements that were made in time have arrived by then.
-fn is_over(until: EpochMs, at: EpochMs) -> bool {
-    at >= until.plus(RESERVATION_GRACE_MS)
 }
 
 /// A frame as it is counted at an instant: what settlements said was used is used. Of reservations that count as used in

@@ -7,10 +7,10 @@
 
 use super::held::merge_reservations;
 use crate::limits::{FRAME_NAMES_MAX, FRAME_TENANTS_MAX, FRAME_WINDOWS_MAX};
-use crate::units::{HolderId, Incarnation, Sequence};
+use crate::units::{HolderId, Incarnation, Sequence, WindowLabel};
 use crate::wire::accounting::{FrameBody, FrameReply, SettledEntry};
 use crate::wire::exchange::VERSION;
-use crate::wire::windows::WindowParts;
+use crate::wire::windows::{WindowPart, WindowParts};
 
 /// What a ledger is told of the entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,14 +127,17 @@ fn has_room(frame: &FrameBody) -> bool {
     names < FRAME_NAMES_MAX / 2 && windows < FRAME_WINDOWS_MAX
 }
 
+/// Adds what was counted of one window.
+pub fn add_part(windows: &mut WindowParts, budget: &str, label: WindowLabel, part: &WindowPart) {
+    let labels = windows.entry(budget.to_owned()).or_default();
+    let known = labels.entry(label).or_default();
+    known.add(part, FRAME_TENANTS_MAX);
+}
+
 fn add_windows(windows: &mut WindowParts, more: &WindowParts) {
     for (budget, labels) in more {
-        let known = windows.entry(budget.clone()).or_default();
         for (label, part) in labels {
-            known
-                .entry(*label)
-                .or_default()
-                .add(part, FRAME_TENANTS_MAX);
+            add_part(windows, budget, *label, part);
         }
     }
 }

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::fairness_index::jain;
+use super::held::is_over;
 use crate::gather::gathered;
-use crate::limits::{
-    RECORD_TENANTS_MAX, RESERVATION_GRACE_MS, WINDOW_GRACE_MS, WINDOW_TENANTS_MAX, WINDOWS_OPEN_MAX,
-};
+use crate::limits::{RECORD_TENANTS_MAX, WINDOW_GRACE_MS, WINDOW_TENANTS_MAX, WINDOWS_OPEN_MAX};
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::accounting::OTHERS;
 use crate::wire::count::Count;
@@ -402,8 +401,8 @@ fn had(name: &str, part: &TenantPart, held: &BTreeMap<String, u128>) -> u128 {
 
 /// Reservations whose time is over, and those that may still be settled.
 fn split_over(mut reservations: HeldParts, at: EpochMs) -> (HeldParts, HeldParts) {
-    let over = |until: &EpochMs| at >= until.plus(RESERVATION_GRACE_MS);
-    let first_open = reservations.keys().find(|until| !over(until)).copied();
+    let mut minutes = reservations.keys().copied();
+    let first_open = minutes.find(|until| !is_over(*until, at));
     let open = first_open.map(|until| reservations.split_off(&until));
     (reservations, open.unwrap_or_default())
 }

@@ -67,6 +67,17 @@ impl TryFrom<&str> for PoolName {
     }
 }
 
+/// Whether a pool is a budget's: the windows of those are recorded.
+///
+/// ```
+/// use weir_shared::federation::pool_name::is_budget;
+/// assert!(is_budget("tokens") && !is_budget("hourly\u{1}acme"));
+/// ```
+#[must_use]
+pub fn is_budget(pool: &str) -> bool {
+    matches!(PoolName::try_from(pool), Ok(PoolName::Budget(_)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use crate::access::credential::{self, SecretEnds};
 use crate::access::session::{COOKIE, COOKIE_LOCAL};
 use crate::limits::{FORWARDED_HOPS_MAX, GATEWAY_PASSES_MAX};
 use crate::policy::network::Cidr;
-use crate::policy::route::{HOP_BY_HOP, HeaderName, Origin, SecretName};
+use crate::policy::route::{HOP_BY_HOP, HeaderName, Origin, SecretName, is_reserved};
 
 /// Cookies by which operators prove who they are, to Weir or to Cloudflare Access before it: nobody else's business.
 pub const OPERATOR_COOKIES: [&str; 6] = [
@@ -98,10 +98,8 @@ pub fn request_headers(
         let hearsay = HEARSAY.contains(&name.as_str())
             || name.starts_with("x-forwarded-")
             || name.contains('_');
-        let own = name.starts_with("cf-") || name == "host" || name == "via";
-        if is_of_connection(&name, connection.as_deref())
-            || is_weirs(&name)
-            || own
+        if is_reserved(&name)
+            || is_listed(&name, connection.as_deref())
             || replaced(&name)
             || hop
                 .consumed
@@ -230,8 +228,13 @@ fn is_weirs(name: &str) -> bool {
 
 /// Whether a field concerns one connection alone: by its name, or because `connection` lists it.
 fn is_of_connection(name: &str, connection: Option<&str>) -> bool {
+    HOP_BY_HOP.contains(&name) || is_listed(name, connection)
+}
+
+/// Whether `connection` lists a field as its own.
+fn is_listed(name: &str, connection: Option<&str>) -> bool {
     let mut listed = connection.unwrap_or_default().split(',');
-    HOP_BY_HOP.contains(&name) || listed.any(|one| one.trim().eq_ignore_ascii_case(name))
+    listed.any(|one| one.trim().eq_ignore_ascii_case(name))
 }
 
 /// The cookies of a `cookie` field that stay; `None` when none does.

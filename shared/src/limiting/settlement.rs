@@ -5,12 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::owner::Account;
 use super::reservation::Reservable;
 use crate::accounting::held::{Settled, settle};
+use crate::accounting::settled::add_part;
 use crate::federation::pool_name::PoolName;
 use crate::limits::FRAME_TENANTS_MAX;
 use crate::units::{EpochMs, OpId, WindowLabel};
 use crate::wire::accounting::{ANONYMOUS, SettledEntry};
 use crate::wire::count::{Count, is_zero};
-use crate::wire::windows::{HeldPart, TenantPart, WindowPart, WindowParts};
+use crate::wire::windows::{HeldPart, TenantPart, WindowPart};
 
 /// Settles a reservation, once: a second settlement answers the first result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -158,7 +159,7 @@ impl SettleBody {
                     };
                     of.hold(accounted.until, tenant, held);
                 }
-                add(windows, &budget, label, &of);
+                add_part(windows, &budget, label, &of);
             }
         }
         let windows = !entry.own.is_empty() || !entry.windows.is_empty();
@@ -196,12 +197,4 @@ fn debt_part(charged: u64) -> (TenantPart, Count, Count) {
         ..TenantPart::default()
     };
     (part, Count(0), Count(0))
-}
-
-fn add(windows: &mut WindowParts, budget: &str, label: WindowLabel, part: &WindowPart) {
-    let labels = windows.entry(budget.to_owned()).or_default();
-    labels
-        .entry(label)
-        .or_default()
-        .add(part, FRAME_TENANTS_MAX);
 }

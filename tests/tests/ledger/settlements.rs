@@ -5,6 +5,7 @@ use weir_shared::wire::accounting::Tally;
 use weir_shared::wire::check::DecisionBody;
 use weir_tests::calls::{reserved, together};
 use weir_tests::client::Client;
+use weir_tests::dice::Dice;
 use weir_tests::fixtures::{BUDGET, LIMIT, with};
 
 use crate::ledger::books::{Books, Own, decide, tally};
@@ -31,19 +32,6 @@ enum What {
     Meter,
     /// The budget and the limit, all or nothing.
     Both,
-}
-
-/// Numbers that come again with their seed.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        // Xorshift, 64 bit (Marsaglia 2003).
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
 }
 
 fn policy() -> Value {
@@ -74,7 +62,7 @@ impl Driver {
     }
 
     fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[self.dice.below(all.len() as u64) as usize]
+        self.dice.pick(all)
     }
 
     async fn step(&mut self, clients: &[Client]) {

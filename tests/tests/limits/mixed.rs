@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use weir_shared::limits::HOLD_MS;
 use weir_tests::calls::{charge, charge_keys, reserved, together};
 use weir_tests::client::Client;
+use weir_tests::dice::Dice;
 use weir_tests::fixtures::BUDGET;
 use weir_tests::witness::Fault;
 use weir_tests::workerd::Setup;
@@ -46,22 +47,6 @@ fn limits() -> Value {
 /// Units by limit and key.
 type Charges = BTreeMap<(String, String), u64>;
 
-/// A xorshift generator: the same seed asks the same questions.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % sides
-    }
-
-    fn pick(&mut self, names: &[&'static str]) -> &'static str {
-        names[self.roll(names.len() as u64) as usize]
-    }
-}
-
 /// A question, with what it charges if it is admitted.
 struct Asked {
     question: Value,
@@ -69,14 +54,14 @@ struct Asked {
 }
 
 fn asked(dice: &mut Dice) -> Asked {
-    let cost = 1 + dice.roll(4);
+    let cost = 1 + dice.below(4);
     let mut charges = Charges::new();
     let mut note = |limit: &str, key: &str, units: u64| {
         *charges
             .entry((limit.to_owned(), key.to_owned()))
             .or_default() += units;
     };
-    let question = match dice.roll(4) {
+    let question = match dice.below(4) {
         0 => {
             let (a, b) = (dice.pick(&KEYS), dice.pick(&KEYS));
             note("fixed", a, cost);
@@ -118,7 +103,7 @@ async fn work(client: Client, seed: u64, calls_fail: bool) -> Charges {
     };
     for _ in 0..QUESTIONS {
         let Asked { question, charges } = asked(&mut dice);
-        match dice.roll(5) {
+        match dice.below(5) {
             0 => {
                 let second = asked(&mut dice);
                 let questions = [question, second.question];
@@ -130,7 +115,7 @@ async fn work(client: Client, seed: u64, calls_fail: bool) -> Charges {
                 }
             }
             1 => {
-                let released = dice.roll(2) == 0;
+                let released = dice.below(2) == 0;
                 let decision = decide(&client, &reserved(question)).await;
                 if let Some(reservation) = decision.reservation {
                     if released {

@@ -81,9 +81,7 @@ fn from_the_second_window(operations: &[Operation]) -> Vec<Operation> {
     let second = *labels.get(1).expect("two windows");
     let began = operations
         .iter()
-        .filter(|operation| {
-            operation.decision().and_then(|decision| decision.window) >= Some(*second)
-        })
+        .filter(|operation| operation.window() >= Some(*second))
         .map(|operation| operation.sent)
         .min()
         .expect("an operation of it");

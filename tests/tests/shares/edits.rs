@@ -126,9 +126,7 @@ async fn assert_lowered(reserve: Option<&str>, sharing: &str) {
     let last = operations
         .iter()
         .filter(|operation| {
-            operation.admitted() > 0
-                && operation.decision().and_then(|decision| decision.window)
-                    == labels.first().copied()
+            operation.admitted() > 0 && operation.window() == labels.first().copied()
         })
         .map(|operation| operation.sent)
         .max();
@@ -137,9 +135,7 @@ async fn assert_lowered(reserve: Option<&str>, sharing: &str) {
         outcomes(&operations)
     );
     assert!(labels.len() >= 3, "{what}: {windows:?}");
-    let of_first = |operation: &&Operation| {
-        operation.decision().and_then(|decision| decision.window) == Some(labels[0])
-    };
+    let of_first = |operation: &&Operation| operation.window() == Some(labels[0]);
     let before: u64 = operations
         .iter()
         .filter(|operation| operation.sent <= edited)

@@ -76,11 +76,8 @@ async fn assert_known_keeps_its_guarantee(reserve: &str, tenants_max: u64) {
 
 /// Units that the known tenant asked for in a window.
 fn asked_in(operations: &[Operation], label: u64) -> u64 {
-    let window = |operation: &&Operation| {
-        let decision = operation.decision();
-        decision.is_some_and(|decision| decision.window == Some(label))
-    };
-    let asked = of(operations, "known").filter(window);
+    let known = of(operations, "known");
+    let asked = known.filter(|operation| operation.window() == Some(label));
     asked.map(|operation| operation.cost).sum()
 }
 

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
-use weir_shared::federation::pool_name::PoolName;
+use weir_shared::federation::pool_name::is_budget;
 use weir_shared::federation::stored::StoredPool;
 use weir_shared::limits::{GLOBAL_BUCKETS_MAX, POOLS_MAX, PURGE_MS};
 use weir_shared::node::pool::{Event, PoolNode};
@@ -289,8 +289,4 @@ fn store(database: &Database, name: &str, row: &StoredPool) -> Result<(), Refuse
         body.into(),
     ];
     database.run(statement, values)
-}
-
-fn is_budget(name: &str) -> bool {
-    matches!(PoolName::try_from(name), Ok(PoolName::Budget(_)))
 }

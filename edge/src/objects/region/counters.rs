@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use weir_shared::accounting::frame::{Outbox, Outcome};
-use weir_shared::federation::pool_name::PoolName;
+use weir_shared::federation::pool_name::is_budget;
 use weir_shared::limits::{CALL_MS_MAX, CONTACT_MS_MIN};
 use weir_shared::node::escrow::Event;
 use weir_shared::units::{EpochMs, HolderId};
@@ -287,8 +287,4 @@ impl Machine {
             }
         }
     }
-}
-
-fn is_budget(pool: &str) -> bool {
-    matches!(PoolName::try_from(pool), Ok(PoolName::Budget(_)))
 }

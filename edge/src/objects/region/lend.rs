@@ -89,13 +89,12 @@ impl Core {
             Ok(message) => message,
             Err(refusal) => return Ok(ExchangeAnswer::Refused(refusal)),
         };
-        let revision = loaded.saved.revision;
-        let name = self.with(|machine, _| machine.name.clone())?;
-        let Some(terms) = loaded.policy.terms(&message.budget, &name, revision) else {
+        let Some(terms) = self.terms_of(&message.budget, loaded)? else {
             return Ok(ExchangeAnswer::Refused(Refusal::UnknownBudget));
         };
         let answer = if loaded.policy.region_owns(&message.budget) {
-            let handover = loaded.handover(&message.budget, &name);
+            let handover =
+                self.with(|machine, _| loaded.handover(&message.budget, &machine.name))?;
             self.lend_own(message, terms, handover)?
         } else if self.load_escrow(&message.budget, account)? {
             self.lend_on(message, terms).await?

@@ -10,6 +10,7 @@ use weir_shared::federation::handover::Handover;
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, TOKENS_MAX};
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, Revision};
+use weir_shared::wire::exchange::Terms;
 use weir_shared::wire::saved_policy::SavedPolicy;
 use weir_shared::wire::stored::Damaged;
 use worker::console_error;
@@ -65,6 +66,12 @@ impl Machine {
 }
 
 impl Core {
+    /// The terms of a pool in this region; `None` where the policy does not have it.
+    pub(super) fn terms_of(&self, pool: &str, loaded: &Loaded) -> Result<Option<Terms>, Refused> {
+        let revision = loaded.saved.revision;
+        self.with(|machine, _| loaded.policy.terms(pool, &machine.name, revision))
+    }
+
     /// The policy to apply: the last one seen, else the registry's, else the one that was shipped.
     pub(super) async fn policy(
         self: &Rc<Self>,

@@ -184,9 +184,7 @@ impl Core {
             return Ok(Taken::default());
         }
         if loaded.policy.region_owns(pool) {
-            let name = self.with(|machine, _| machine.name.clone())?;
-            let revision = loaded.saved.revision;
-            let Some(terms) = loaded.policy.terms(pool, &name, revision) else {
+            let Some(terms) = self.terms_of(pool, loaded)? else {
                 return Ok(Taken::default());
             };
             let refund = self.refund_own(pool, &terms, spent)?;
@@ -216,9 +214,8 @@ impl Core {
         account: &Account,
         loaded: &Loaded,
     ) -> Result<Debt, Refused> {
-        let name = self.with(|machine, _| machine.name.clone())?;
         let revision = loaded.saved.revision;
-        let terms = loaded.policy.terms(&change.pool, &name, revision);
+        let terms = self.terms_of(&change.pool, loaded)?;
         let (true, Some(terms)) = (change.debt > 0, terms) else {
             return Ok(Debt::default());
         };

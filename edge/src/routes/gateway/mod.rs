@@ -254,7 +254,8 @@ impl Gate<'_> {
         passed: Passed,
     ) -> Result<Response, Refused> {
         let url = &self.arrived.url;
-        let secret = BootstrapToken::ends(&self.handles.env);
+        let bootstrap = BootstrapToken::from_env(&self.handles.env);
+        let secret = bootstrap.and_then(|bootstrap| bootstrap.ends());
         let hop = Hop {
             facts,
             trusted: &self.loaded.policy.trusted_proxies,

@@ -19,6 +19,20 @@ pub const HOP_BY_HOP: [&str; 11] = [
     "upgrade",
 ];
 
+/// Whether no client and no policy says what an origin gets by a name, in lower case: fields of one connection, the
+/// platform's and Weir's own, and those that Weir writes for each request.
+///
+/// ```
+/// use weir_shared::policy::route::is_reserved;
+/// assert!(is_reserved("connection") && is_reserved("cf-ray") && is_reserved("weir-csrf") && is_reserved("host"));
+/// assert!(!is_reserved("authorization"));
+/// ```
+#[must_use]
+pub fn is_reserved(name: &str) -> bool {
+    let own = name.starts_with("cf-") || name.starts_with("weir-");
+    own || name == "host" || name == "via" || HOP_BY_HOP.contains(&name)
+}
+
 /// The name of a header field, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HeaderName(String);

@@ -20,7 +20,7 @@ use crate::wire::policy::PolicyDocument;
 use crate::wire::route::{ErrorForm, RouteBody, UnroutedBody};
 pub use check::{KeySource, KeySources, RouteCheck, RouteTarget};
 pub use cost::Cost;
-pub use header::{HOP_BY_HOP, HeaderName};
+pub use header::{HOP_BY_HOP, HeaderName, is_reserved};
 pub use origin::{Origin, OriginUrl, StripPrefix, host_alone};
 pub use origin_header::{OriginHeader, SecretName};
 pub use pattern::{HostPattern, PathPattern};

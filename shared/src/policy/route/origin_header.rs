@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::header::{HOP_BY_HOP, HeaderName};
+use super::header::{HeaderName, is_reserved};
 use super::{required, text};
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{ORIGIN_HEADERS_MAX, ORIGIN_PREFIX_BYTES_MAX, SECRET_NAME_BYTES_MAX};
@@ -84,12 +84,8 @@ pub(super) fn headers(
 /// Whether a policy may say what an origin gets by that name, in lower case: not what concerns the connection, or what
 /// Weir says of where a request comes from.
 fn is_settable(name: &str) -> bool {
-    let framing = ["content-length", "cookie", "host", "via"].contains(&name);
-    let beginnings = ["cf-", "weir-", "x-forwarded-"];
-    let own = beginnings
-        .iter()
-        .any(|beginning| name.starts_with(beginning));
-    !(framing || own || HOP_BY_HOP.contains(&name))
+    let framing = name == "content-length" || name == "cookie";
+    !(framing || name.starts_with("x-forwarded-") || is_reserved(name))
 }
 
 fn header(name: &str, body: &OriginHeaderBody) -> Result<OriginHeader, Invalid> {
