@@ -7,6 +7,7 @@ mod paths;
 mod policy;
 mod requests;
 mod sealed;
+mod usage;
 mod wire;
 
 use crate::driver::Target;
@@ -73,6 +74,12 @@ pub const TARGETS: &[Target] = &[
         corpus: include_str!("../../corpus/sealed.txt"),
         weight: 6,
         lanes: sealed::LANES,
+    },
+    Target {
+        name: "usage",
+        corpus: include_str!("../../corpus/usage.txt"),
+        weight: 8,
+        lanes: usage::LANES,
     },
 ];
 

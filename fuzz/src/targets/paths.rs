@@ -96,7 +96,7 @@ fn routing(input: &[u8]) -> bool {
     let Ok(named) = tenant::settled(route, named) else {
         return true;
     };
-    if let Ok(asked) = question(route, &facts, named.as_deref(), client) {
+    if let Ok(asked) = question(route, &facts, None, named.as_deref(), client) {
         assert!(asked.check.items.iter().all(|item| item.cost <= COST_MAX));
         assert!(
             asked

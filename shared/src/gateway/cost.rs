@@ -1,9 +1,12 @@
 //! What a request is charged before it is forwarded, and what it turns out to have cost.
 
 use super::facts::{BodyLength, Facts};
+use super::usage::reader::UsageReader;
+use super::usage::request::ModelRequest;
+use super::usage::tokens::Tokens;
 use crate::invalid::{Fault, Invalid};
 use crate::limits::COST_MAX;
-use crate::policy::route::{Cost, HeaderName};
+use crate::policy::route::{Cost, HeaderName, Usage};
 
 /// What a request is charged before it is forwarded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,9 +27,21 @@ pub enum Settled {
         /// Bytes of a unit.
         per: u64,
     },
+    /// From what the answer tells.
+    Usage(Box<Asking>),
 }
 
-/// What a request is charged.
+/// A request whose answer tells what it used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asking {
+    usage: Usage,
+    /// The model that is asked for, where it is known.
+    model: Option<String>,
+    /// Tokens that the prompt is taken for, 0 where it was not read; `None` of a request without a body.
+    input: Option<u64>,
+}
+
+/// What a request is charged. `asked` is what the head of its body says, where it was read.
 ///
 /// # Errors
 /// A header that is no number, at `/headers/{name}`: nonsense must not be the cheapest thing to say.
@@ -39,12 +54,16 @@ pub enum Settled {
 ///     method: "PUT", host: "h", path: "/", header: &|_| None, country: None, asn: None, body: BodyLength::Known(2_500),
 /// };
 /// // 2,500 bytes at 1,000 a unit are three units.
-/// assert_eq!(charge(&Cost::BodyBytes { per: 1_000, reserve: 64 }, &facts).unwrap().units, 3);
+/// assert_eq!(charge(&Cost::BodyBytes { per: 1_000, reserve: 64 }, &facts, None).unwrap().units, 3);
 /// let unknown = Facts { body: BodyLength::Unknown, ..facts };
-/// let charged = charge(&Cost::BodyBytes { per: 1_000, reserve: 64 }, &unknown).unwrap();
+/// let charged = charge(&Cost::BodyBytes { per: 1_000, reserve: 64 }, &unknown, None).unwrap();
 /// assert_eq!((charged.units, charged.settled.unwrap().actual(2_500, &|_| None)), (64, Some(3)));
 /// ```
-pub fn charge(cost: &Cost, facts: &Facts<'_>) -> Result<Charge, Invalid> {
+pub fn charge(
+    cost: &Cost,
+    facts: &Facts<'_>,
+    asked: Option<&ModelRequest>,
+) -> Result<Charge, Invalid> {
     let last = |units| Charge {
         units,
         settled: None,
@@ -74,6 +93,53 @@ pub fn charge(cost: &Cost, facts: &Facts<'_>) -> Result<Charge, Invalid> {
             units: *reserve,
             settled: Some(Settled::ResponseHeader(name.clone())),
         }),
+        Cost::Usage(usage) => {
+            let asking = Asking::of(usage, facts, asked);
+            Ok(Charge {
+                units: asking.reserve(asked.and_then(|asked| asked.output_max)),
+                settled: Some(Settled::Usage(Box::new(asking))),
+            })
+        }
+    }
+}
+
+impl Asking {
+    fn of(usage: &Usage, facts: &Facts<'_>, asked: Option<&ModelRequest>) -> Self {
+        let has_body = facts.body != BodyLength::None;
+        Self {
+            usage: usage.clone(),
+            model: asked.and_then(|asked| asked.model.clone()),
+            input: has_body.then(|| asked.map_or(0, |asked| asked.input)),
+        }
+    }
+
+    /// What is reserved: the prompt and as many tokens as the answer may have, up to the policy's bound; what the policy
+    /// says where the request does not.
+    fn reserve(&self, output_max: Option<u64>) -> u64 {
+        let Some(output) = output_max else {
+            return self.usage.reserve;
+        };
+        let most = Tokens {
+            input: self.input.unwrap_or(0),
+            output,
+            ..Tokens::default()
+        };
+        let units = most.cost(&self.usage, self.model.as_deref());
+        units.clamp(1, self.usage.reserve_max)
+    }
+
+    /// What the request cost, by an answer that has ended, whether or not it was read to its end. What it did not tell is
+    /// estimated, and is at least one token of a request with a body; of one without, nothing. `None` for an answer that
+    /// cannot be read: what was reserved stays charged.
+    #[must_use]
+    pub fn actual(&self, answer: &UsageReader) -> Option<u64> {
+        let told = answer.tells();
+        let Some(input) = self.input.or(told.then_some(0)) else {
+            return Some(0);
+        };
+        let tokens = answer.tokens(if told { input } else { input.max(1) })?;
+        let model = self.model.as_deref().or(answer.model());
+        Some(tokens.cost(&self.usage, model))
     }
 }
 
@@ -88,6 +154,7 @@ impl Settled {
                 number(value.trim_matches([' ', '\t'])).map(|units| units.min(COST_MAX))
             }
             Self::BodyBytes { per } => Some(units(body_bytes, *per)),
+            Self::Usage(_) => None,
         }
     }
 }

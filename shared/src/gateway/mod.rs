@@ -13,3 +13,4 @@ pub mod problem;
 pub mod question;
 pub mod router;
 pub mod tenant;
+pub mod usage;

@@ -49,6 +49,11 @@ static TIMED_OUT: Kind = own(
     "The origin did not answer in time",
 );
 
+static LATE: Kind = own(
+    "/problems/request-timeout",
+    "The request did not come in time",
+);
+
 const fn own(uri: &'static str, title: &'static str) -> Kind {
     Kind { uri, title }
 }
@@ -119,6 +124,13 @@ impl Refusal {
             retry_after_ms: decision.retry_after_ms,
             ..Self::new(status, kind, detail)
         }
+    }
+
+    /// The head of the body has not come in time.
+    #[must_use]
+    pub fn body_timed_out(timeout_ms: u64) -> Self {
+        let detail = format!("The body's beginning was not there after {timeout_ms} ms.");
+        Self::new(408, &LATE, detail)
     }
 
     /// No route takes the request.

@@ -7,6 +7,7 @@ use super::address;
 use super::cost::{Settled, charge};
 use super::facts::Facts;
 use super::problem::Refusal;
+use super::usage::request::ModelRequest;
 use crate::check::{Check, Item, Keys, Target};
 use crate::invalid::{Fault, Invalid};
 use crate::name::tenant_name;
@@ -21,13 +22,14 @@ pub struct Asked {
     pub settled: Vec<(usize, Settled)>,
 }
 
-/// The question of a request. `client` is [`address::client`], `tenant` what [`super::tenant::settled`] says.
+/// The question of a request. `asked` is what the head of its body says, where it was read; `client` is [`address::client`], `tenant` what [`super::tenant::settled`] says.
 ///
 /// # Errors
 /// 400 when the request does not say a key, or says no number where it says a cost.
 pub fn question(
     route: &Route,
     facts: &Facts<'_>,
+    asked: Option<&ModelRequest>,
     tenant: Option<&str>,
     client: Option<IpAddr>,
 ) -> Result<Asked, Refusal> {
@@ -35,7 +37,7 @@ pub fn question(
     let mut settled = Vec::new();
     let key = |source: &KeySource| key(source, facts, tenant, client);
     for (index, check) in route.checks.iter().enumerate() {
-        let charge = charge(&check.cost, facts).map_err(|fault| Refusal::invalid(&fault))?;
+        let charge = charge(&check.cost, facts, asked).map_err(|fault| Refusal::invalid(&fault))?;
         let target = target(&check.target, &key).map_err(|fault| Refusal::invalid(&fault))?;
         settled.extend(charge.settled.map(|from| (index, from)));
         items.push(Item {

@@ -15,6 +15,35 @@ pub const HOST_BYTES_MAX: usize = 253;
 /// Bytes of a route's path, and of the name of a header.
 pub const PATTERN_BYTES_MAX: usize = 256;
 
+/// Bytes of a request's body that are read before it is decided, where what it may use stands there: some 64,000 tokens of
+/// text, and a hundred such requests at once take 25 MB of an isolate's 128.
+pub const REQUEST_HEAD_BYTES_MAX: usize = 256 * 1024;
+
+/// How long the head of a body may take to come: as long as an origin may by default.
+pub const REQUEST_HEAD_MS_MAX: u64 = 30_000;
+
+/// Objects and arrays within one another in a JSON text that passes by: providers' answers have some ten.
+pub const SCAN_DEPTH_MAX: usize = 64;
+
+/// Bytes of a name, a number or a text that is looked at in a JSON text that passes by: names of models have some 60.
+pub const SCAN_WORD_BYTES_MAX: usize = 128;
+
+/// Bytes of an event that is held back until it is known whether it is the usage that the client did not ask for, which
+/// has some 500.
+pub const EVENT_BYTES_MAX: usize = 16 * 1024;
+
+/// Bytes of text that are taken for a token where nobody has counted it.
+pub const TEXT_BYTES_PER_TOKEN: u64 = 4;
+
+/// Patterns of models with a multiplier each: a provider has some 50 models.
+pub const MODEL_PATTERNS_MAX: usize = 128;
+
+/// Bytes of a pattern of models, and of a part of a pointer into an answer.
+pub const MODEL_PATTERN_BYTES_MAX: usize = 128;
+
+/// Parts of a pointer into an answer.
+pub const USAGE_POINTER_PARTS_MAX: usize = 16;
+
 /// Headers that an origin gets from the deployment: a credential, a version, an organisation, and some more.
 pub const ORIGIN_HEADERS_MAX: usize = 16;
 

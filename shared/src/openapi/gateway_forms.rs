@@ -18,7 +18,7 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
         "Route",
         "A route of the gateway; the first that fits a request takes it.",
         "name?: string?, host?: string, path?: string, case_insensitive?: boolean, methods?: [string], tenant?: TenantSource, \
-         absent_tenant?: 'refuse' or AbsentTenant, forward_credential?: boolean, \
+         absent_tenant?: 'refuse' or AbsentTenant, forward_credential?: boolean, inject_usage?: boolean, \
          errors?: 'problem' or 'openai' or 'anthropic', checks?: [RouteCheck], origin?: RouteOrigin?, \
          shadow?: boolean",
     ),
@@ -67,9 +67,29 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "CostSource",
-        "A cost from a request header, the bytes of the body, or a header of the answer.",
+        "A cost from a request header, the bytes of the body, a header of the answer, or the usage that it tells.",
         "header?: string, max?: integer, body_bytes?: BodyBytes, response_header?: string, \
-         reserve?: integer",
+         reserve?: integer, usage?: Usage",
+    ),
+    (
+        "Usage",
+        "A cost by the usage that an answer tells, in its body or in its last event.",
+        "format: UsageFormat?, reserve: integer?, reserve_max?: integer, weights?: TokenWeights, models?: {number}",
+    ),
+    (
+        "UsageFormat",
+        "Where an answer tells what was used.",
+        "='openai' or 'anthropic' or 'gemini' or UsagePointer",
+    ),
+    (
+        "UsagePointer",
+        "A number of units in the answer.",
+        "pointer: string?",
+    ),
+    (
+        "TokenWeights",
+        "Units of a token, by its kind.",
+        "input?: number, cached_input?: number, output?: number, reasoning?: number",
     ),
     (
         "BodyBytes",

@@ -37,6 +37,7 @@ pub mod shard_key;
 pub mod shares;
 pub mod stored;
 pub mod tenant;
+pub mod token_usage;
 pub mod unique_map;
 pub mod usage;
 pub mod windows;

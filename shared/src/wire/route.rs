@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::either::{self, Either};
+use super::token_usage::UsageBody;
 use super::unique_map;
 
 /// One route. The first of the list that fits a request takes it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RouteBody {
     /// Its name, in answers and records.
@@ -36,6 +37,9 @@ pub struct RouteBody {
     /// Whether the origin gets the header in which the tenant's API key or token is; it does not when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forward_credential: Option<bool>,
+    /// Whether streams of OpenAI's form are asked for their usage where the client does not; they are not when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inject_usage: Option<bool>,
     /// The form of answers that refuse a request; `"problem"` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<ErrorForm>,
@@ -191,7 +195,7 @@ pub struct OriginHeaderBody {
 }
 
 /// One thing that a request is charged to.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RouteCheckBody {
     /// A budget.
@@ -247,7 +251,7 @@ pub struct KeySourceBody {
 }
 
 /// What a request costs: a number of units, or where that is found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum CostBody {
     /// So many units.
     Units(u64),
@@ -255,8 +259,8 @@ pub enum CostBody {
     Source(CostSourceBody),
 }
 
-/// Where a cost is found: exactly one of `header`, `body_bytes` and `response_header`, with what belongs to it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Where a cost is found: exactly one of `header`, `body_bytes`, `response_header` and `usage`, with what belongs to it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CostSourceBody {
     /// The request header that says it.
@@ -274,6 +278,9 @@ pub struct CostSourceBody {
     /// Units that are charged until the answer says how many they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserve: Option<u64>,
+    /// The usage that the answer tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Box<UsageBody>>,
 }
 
 /// A cost by the size of the request's body.

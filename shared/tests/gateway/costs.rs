@@ -20,7 +20,7 @@ fn by_header(value: Option<&str>) -> Result<u64, String> {
         name: header("X-Cost"),
         max: 100,
     };
-    let charged = get("/", &headers).facts(|facts| charge(&cost, facts));
+    let charged = get("/", &headers).facts(|facts| charge(&cost, facts, None));
     charged
         .map(|charged| charged.units)
         .map_err(|refused| refused.field)
@@ -73,7 +73,7 @@ fn a_body_costs_its_bytes_and_one_of_unknown_length_its_reservation_until_it_was
             body,
             ..get("/", &[])
         };
-        let charged = sent.facts(|facts| charge(&cost, facts)).unwrap();
+        let charged = sent.facts(|facts| charge(&cost, facts, None)).unwrap();
         assert_eq!(
             (charged.units, charged.settled.is_some()),
             (units, settles),
@@ -116,7 +116,8 @@ fn a_route_asks_for_all_that_it_charges_in_its_order() {
         ..get("/llm", &headers)
     };
     let client = "203.0.113.9".parse().ok();
-    let asked = sent.facts(|facts| question(&policy.routes[0], facts, Some("org:acme"), client));
+    let asked =
+        sent.facts(|facts| question(&policy.routes[0], facts, None, Some("org:acme"), client));
     let asked = asked.unwrap();
     assert_eq!(asked.check.tenant.as_deref(), Some("org:acme"));
     assert!(!asked.check.reserve);
@@ -158,7 +159,7 @@ fn a_key_that_the_request_does_not_say_is_refused_and_an_unknown_address_is_one_
     let policy = policy();
     let nobody = &policy.routes[7];
     let ask = |headers: &[(&str, &str)]| {
-        get("/nobody", headers).facts(|facts| question(nobody, facts, None, None))
+        get("/nobody", headers).facts(|facts| question(nobody, facts, None, None, None))
     };
     let long = "x".repeat(129);
     for headers in [&[][..], &[("x-key", " ")], &[("x-key", &long[..])]] {
@@ -170,7 +171,8 @@ fn a_key_that_the_request_does_not_say_is_refused_and_an_unknown_address_is_one_
     }
     assert!(ask(&[("x-key", &long[1..])]).is_ok());
     let sent = get("/llm", &[("x-user", "ann")]);
-    let asked = sent.facts(|facts| question(&policy.routes[0], facts, Some("org:acme"), None));
+    let asked =
+        sent.facts(|facts| question(&policy.routes[0], facts, None, Some("org:acme"), None));
     let Target::Limit { keys, .. } = &asked.unwrap().check.items[1].target else {
         panic!("no limit");
     };
@@ -186,11 +188,11 @@ proptest! {
         let sent = Sent { body: BodyLength::Known(bytes), ..get("/", &headers) };
         sent.facts(|facts| {
             let cost = Cost::Header { name: header("x-cost"), max };
-            if let Ok(charged) = charge(&cost, facts) {
+            if let Ok(charged) = charge(&cost, facts, None) {
                 prop_assert!((1..=max).contains(&charged.units));
             }
             let cost = Cost::BodyBytes { per, reserve: 1 };
-            let units = charge(&cost, facts).unwrap().units;
+            let units = charge(&cost, facts, None).unwrap().units;
             prop_assert!(units <= COST_MAX);
             let whole = u128::from(units) * u128::from(per) >= u128::from(bytes);
             prop_assert!(units == COST_MAX || whole, "no byte is free");

@@ -83,7 +83,15 @@ pub(crate) fn whole() -> Value {
             },
             {
                 "name": "one", "path": "/one", "tenant": { "fixed": "everyone" },
-                "checks": [], "origin": { "url": "https://origin.example.com" }
+                "checks": [
+                    { "budget": "tokens", "cost": { "usage": {
+                        "format": "openai", "reserve": 500, "reserve_max": 900,
+                        "weights": { "input": 1, "cached_input": 0.1, "output": 4, "reasoning": 4 },
+                        "models": { "gpt-4o*": 10, "o1": 0.5 }
+                    } } },
+                    { "meter": "bytes", "cost": { "usage": { "format": "openai", "reserve": 1 } } }
+                ],
+                "inject_usage": true, "origin": { "url": "https://origin.example.com" }
             },
             {
                 "name": "nobody", "path": "/nobody",

@@ -14,3 +14,4 @@ mod refused_forms;
 mod round_trip;
 mod routing;
 mod tenants;
+mod usage;

@@ -10,12 +10,14 @@ mod operators;
 mod overload;
 mod providers;
 mod routing;
+mod sdks;
 mod settlement;
 mod shadow;
 mod streaming;
 mod tenants;
 mod tokens;
 mod unreachable;
+mod usage;
 
 use std::time::Duration;
 

@@ -5,8 +5,11 @@ use std::time::Duration;
 use reqwest::Method;
 use serde_json::json;
 use weir_shared::limits::{LIVE_SOCKETS_A_HOLDER_MAX, SESSION_MS};
+use weir_shared::units::EpochMs;
+use weir_shared::wire::access::TokenRequest;
 use weir_shared::wire::role::Role;
 use weir_tests::client::{Client, Credential};
+use weir_tests::clock::epoch_ms;
 use weir_tests::fixtures::BUDGET;
 use weir_tests::socket::Socket;
 use weir_tests::workerd::{Setup, Workerd};
@@ -109,6 +112,32 @@ async fn a_socket_tells_nothing_after_its_session_is_over() {
     assert_ends("over", &mut of_session).await;
     let told = of_bearer.next_that(|message| !message["tenants"]["pro:late"].is_null());
     told.await.unwrap();
+}
+
+/// Nothing is told here and no token changes meanwhile: the clock alone ends it.
+#[tokio::test]
+async fn a_socket_ends_when_its_token_expires() {
+    let (workerd, root) = deployment().await;
+    let end = epoch_ms() + 5_000;
+    let guest = TokenRequest {
+        expires_at: Some(EpochMs(end)),
+        ..request("guest", Role::Viewer)
+    };
+    let (viewer, made) = employ(&root, &guest).await;
+    let (other, _) = employ(&root, &request("bob", Role::Viewer)).await;
+    let (session, _) = root.anonymous().log_in(&made.token).await.unwrap();
+    let elsewhere = workerd.client(1).unwrap().with_token(&made.token);
+    let mut ending = [
+        open(&viewer).await.unwrap(),
+        open(&session).await.unwrap(),
+        open(&elsewhere).await.unwrap(),
+    ];
+    let mut staying = open(&other).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(end.saturating_sub(epoch_ms()))).await;
+    for (socket, what) in ending.iter_mut().zip(["bearer", "session", "elsewhere"]) {
+        assert_ends(what, socket).await;
+    }
+    assert_stays("of another token", &mut staying).await;
 }
 
 #[tokio::test]

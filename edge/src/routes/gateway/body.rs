@@ -1,12 +1,14 @@
 //! Bodies on their way: handed on as streams by the platform, chunk by chunk as the reader takes them, and never through
 //! the Worker's memory. Only bytes that have to be counted pass by it, one chunk at a time.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{ReadableStream, TransformStream};
+use weir_shared::gateway::usage::reader::UsageReader;
 use worker::js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array, global};
 
 use crate::http::failure::Failure;
@@ -63,14 +65,7 @@ pub fn count(body: &ReadableStream) -> Result<Passing, Failure> {
             let total = counter.get().saturating_add(u64::from(chunk.byte_length()));
             counter.set(total);
         }
-        let enqueue = Reflect::get(&controller, &"enqueue".into());
-        if let Some(enqueue) = enqueue
-            .ok()
-            .and_then(|value| value.dyn_into::<Function>().ok())
-        {
-            // A reader that has gone takes no more; the pipe hears of it by itself.
-            let _gone = enqueue.call1(&controller, &chunk);
-        }
+        enqueue(&controller, &chunk);
     };
     let transform = Closure::<dyn FnMut(JsValue, JsValue)>::new(transform);
     let transformer = Object::new();
@@ -84,6 +79,72 @@ pub fn count(body: &ReadableStream) -> Result<Passing, Failure> {
             _transform: transform,
         }),
     })
+}
+
+/// Reads an answer while it passes. Kept for as long as it does.
+pub struct Tap {
+    reader: Rc<RefCell<UsageReader>>,
+    _transform: Closure<dyn FnMut(JsValue, JsValue)>,
+    _flush: Closure<dyn FnMut(JsValue)>,
+}
+
+impl Tap {
+    /// What was read so far.
+    pub fn read<R>(&self, look: impl FnOnce(&UsageReader) -> R) -> R {
+        look(&self.reader.borrow())
+    }
+}
+
+/// Hands on a body of `length` bytes, or of unknown length, as a reader has it; with what has read it.
+///
+/// # Errors
+/// When the platform has no such stream.
+pub fn tap(
+    body: &ReadableStream,
+    length: Option<u64>,
+    reader: UsageReader,
+) -> Result<(Passing, Tap), Failure> {
+    let reader = Rc::new(RefCell::new(reader));
+    let (reads, ends) = (Rc::clone(&reader), Rc::clone(&reader));
+    let transform = move |chunk: JsValue, controller: JsValue| {
+        let bytes = chunk.dyn_ref::<Uint8Array>().map(Uint8Array::to_vec);
+        let instead = bytes.and_then(|bytes| reads.borrow_mut().feed(&bytes));
+        match instead {
+            None => enqueue(&controller, &chunk),
+            Some(bytes) if bytes.is_empty() => {}
+            Some(bytes) => enqueue(&controller, &Uint8Array::from(&bytes[..])),
+        }
+    };
+    let flush = move |controller: JsValue| {
+        let last = ends.borrow_mut().end();
+        if !last.is_empty() {
+            enqueue(&controller, &Uint8Array::from(&last[..]));
+        }
+    };
+    let transform = Closure::<dyn FnMut(JsValue, JsValue)>::new(transform);
+    let flush = Closure::<dyn FnMut(JsValue)>::new(flush);
+    let transformer = Object::new();
+    Reflect::set(&transformer, &"transform".into(), transform.as_ref()).map_err(failure)?;
+    Reflect::set(&transformer, &"flush".into(), flush.as_ref()).map_err(failure)?;
+    let through = TransformStream::new_with_transformer(&transformer).map_err(failure)?;
+    // It breaks off with the next pipe, which the platform ends when the client has gone.
+    let before = JsFuture::from(body.pipe_to(&through.writable()));
+    spawn_local(async move { drop(before.await) });
+    let passing = pass(&through.readable(), length)?;
+    let tap = Tap {
+        reader,
+        _transform: transform,
+        _flush: flush,
+    };
+    Ok((passing, tap))
+}
+
+/// Hands a chunk to the reader of a transform. One that has gone takes no more; the pipe hears of it by itself.
+fn enqueue(controller: &JsValue, chunk: &JsValue) {
+    let enqueue = Reflect::get(controller, &"enqueue".into()).ok();
+    if let Some(enqueue) = enqueue.and_then(|value| value.dyn_into::<Function>().ok()) {
+        let _gone = enqueue.call1(controller, chunk);
+    }
 }
 
 /// A transform that the platform runs without JavaScript.

@@ -11,14 +11,16 @@ use web_sys::ReadableStream;
 use weir_shared::gateway::cost::Settled;
 use weir_shared::gateway::outcome::{Ending, outcome};
 use weir_shared::gateway::problem::Refusal;
+use weir_shared::gateway::usage::reader::{AnswerForm, UsageReader};
 use weir_shared::limits::{OUTCOME_MS, UPLOAD_AFTER_MS, UPLOAD_NOTICED_MS};
 use weir_shared::overload::resource::Outcome;
+use weir_shared::policy::route::UsageFormat;
 use worker::Response;
 use worker::js_sys::Promise;
 use worker::wasm_bindgen_futures::JsFuture;
 
 use super::Refused;
-use super::body::{Counted, Passing, count, pass};
+use super::body::{Counted, Passing, Tap, count, pass, tap};
 use super::reply::{bodiless, head, with_body};
 use super::ticket::{Desk, Ticket, Used};
 use super::upstream::Upstream;
@@ -42,6 +44,23 @@ pub struct Exchange {
     pub answered: Option<Answered>,
     /// Whether the origin turned out to be out of reach: then it has used nothing.
     pub unreached: Cell<bool>,
+    /// How the answer is read, where it tells what was used.
+    pub reading: Option<Reading>,
+}
+
+/// How an answer is read while it passes.
+pub struct Reading {
+    /// Where it tells what was used.
+    pub format: UsageFormat,
+    /// Whether the event that tells it is left out, as the client did not ask for it.
+    pub drops_usage: bool,
+}
+
+/// An answer for the client, and its body where its end is waited for.
+struct Built {
+    answer: Response,
+    passing: Option<Passing>,
+    tap: Option<Tap>,
 }
 
 type Reply = oneshot::Sender<Result<Response, Refused>>;
@@ -155,7 +174,11 @@ impl Exchange {
     /// The origin's answer goes to the client, and what it says is settled while it does.
     async fn answer(&self, response: &web_sys::Response, reply: Reply) {
         let ending = Ending::Answered(response.status());
-        let (answer, body) = match self.reply(response) {
+        let Built {
+            answer,
+            passing,
+            tap,
+        } = match self.reply(response) {
             Ok(Some(built)) => built,
             Ok(None) => {
                 let refused = self.refused(Refusal::origin_unreachable());
@@ -166,7 +189,7 @@ impl Exchange {
         let gone = reply.send(Ok(answer)).is_err();
         let settling = self.settle_answered(response, ending);
         let ended = async {
-            match body {
+            match passing {
                 Some(passing) => {
                     if gone {
                         let _cancelled = passing.out.cancel();
@@ -176,7 +199,8 @@ impl Exchange {
                 }
                 None => self.ticket.report(&self.desk, ending),
             }
-            self.ticket.release(&self.desk).await;
+            let settling = self.settle_usage(tap.as_ref(), ending);
+            join(self.ticket.release(&self.desk), settling).await;
         };
         join(settling, ended).await;
     }
@@ -191,10 +215,7 @@ impl Exchange {
     }
 
     /// The answer for the client, and its body where its end is waited for. `None` for a status that is none.
-    fn reply(
-        &self,
-        response: &web_sys::Response,
-    ) -> Result<Option<(Response, Option<Passing>)>, Failure> {
+    fn reply(&self, response: &web_sys::Response) -> Result<Option<Built>, Failure> {
         let Some(mut builder) = head(response)? else {
             return Ok(None);
         };
@@ -207,13 +228,57 @@ impl Exchange {
         let status = response.status();
         let none = bodiless(status) || self.upstream.method == "HEAD";
         let body = response.body().filter(|_| !none);
-        let Some(source) = body.clone().filter(|_| self.ticket.waits_for_end()) else {
-            return Ok(Some((with_body(builder, body), None)));
+        let reader = self.reader(response);
+        let waits = reader.is_some() || self.ticket.waits_for_end();
+        let Some(source) = body.clone().filter(|_| waits) else {
+            return Ok(Some(Built {
+                answer: with_body(builder, body),
+                passing: None,
+                tap: None,
+            }));
         };
         let length = response.headers().get("content-length").ok().flatten();
-        let passing = pass(&source, length.and_then(|text| text.parse().ok()))?;
-        let answer = with_body(builder, Some(passing.out.clone()));
-        Ok(Some((answer, Some(passing))))
+        let length = length.and_then(|text| text.parse().ok());
+        let (passing, tap) = match reader {
+            Some(reader) => {
+                let (passing, read) = tap(&source, length, reader)?;
+                (passing, Some(read))
+            }
+            None => (pass(&source, length)?, None),
+        };
+        Ok(Some(Built {
+            answer: with_body(builder, Some(passing.out.clone())),
+            passing: Some(passing),
+            tap,
+        }))
+    }
+
+    /// What reads the answer, where there is something to read.
+    fn reader(&self, response: &web_sys::Response) -> Option<UsageReader> {
+        let reading = self.reading.as_ref()?;
+        let headers = response.headers();
+        let field = |name: &str| headers.get(name).ok().flatten();
+        let (kind, coding) = (field("content-type"), field("content-encoding"));
+        let form = AnswerForm::of(kind.as_deref(), coding.as_deref());
+        Some(UsageReader::new(&reading.format, form, reading.drops_usage))
+    }
+
+    /// Settles by what the answer has told, or by what has passed of it. An answer that is a failure and tells nothing has
+    /// used nothing.
+    async fn settle_usage(&self, tap: Option<&Tap>, ending: Ending) {
+        let failed = matches!(ending, Ending::Answered(400..));
+        let actual = |how: &Settled| match (how, tap) {
+            (Settled::Usage(asking), Some(tap)) => tap.read(|answer| {
+                if failed && !answer.tells() {
+                    return Used::Units(0);
+                }
+                asking.actual(answer).map_or(Used::AsReserved, Used::Units)
+            }),
+            // An answer without a body has told nothing, and nothing has passed.
+            (Settled::Usage(_), None) => Used::Units(0),
+            _ => Used::Unknown,
+        };
+        self.ticket.settle(&self.desk, actual).await;
     }
 
     /// Follows the body to its end, and tells how the origin did: a failure at once, a success when the body has lasted
@@ -246,7 +311,7 @@ impl Exchange {
                 None if failed => Used::Units(0),
                 None => Used::AsReserved,
             },
-            Settled::BodyBytes { .. } => Used::Unknown,
+            Settled::BodyBytes { .. } | Settled::Usage(_) => Used::Unknown,
         };
         self.ticket.settle(&self.desk, actual).await;
     }
@@ -261,7 +326,7 @@ impl Exchange {
                 let units = bytes.and_then(|bytes| how.actual(bytes, &|_: &str| None));
                 units.map_or(Used::AsReserved, Used::Units)
             }
-            Settled::ResponseHeader(_) => Used::Unknown,
+            Settled::ResponseHeader(_) | Settled::Usage(_) => Used::Unknown,
         };
         self.ticket.settle(&self.desk, actual).await;
     }
@@ -270,8 +335,8 @@ impl Exchange {
 /// What was used where no answer can say: nothing of an origin that was not reached.
 fn unanswered(unused: bool) -> impl Fn(&Settled) -> Used {
     move |how| match how {
-        Settled::ResponseHeader(_) if unused => Used::Units(0),
-        Settled::ResponseHeader(_) => Used::AsReserved,
+        Settled::ResponseHeader(_) | Settled::Usage(_) if unused => Used::Units(0),
+        Settled::ResponseHeader(_) | Settled::Usage(_) => Used::AsReserved,
         Settled::BodyBytes { .. } => Used::Unknown,
     }
 }

@@ -4,6 +4,7 @@
 mod body;
 mod exchange;
 mod facts;
+mod head;
 mod reply;
 mod ticket;
 mod upstream;
@@ -22,6 +23,7 @@ use weir_shared::gateway::problem::Refusal;
 use weir_shared::gateway::question::question;
 use weir_shared::gateway::router::{Routed, To, find};
 use weir_shared::gateway::tenant::is_vouched;
+use weir_shared::gateway::usage::reader::AnswerForm;
 use weir_shared::limiting::owner::Asking;
 use weir_shared::policy::doors::{Forwarding, OPERATOR_HOST};
 use weir_shared::policy::route::{HeaderName, Origin, Route};
@@ -39,8 +41,9 @@ use crate::isolate::now;
 use crate::isolate::place::place;
 use crate::isolate::region::Loaded;
 use crate::isolate::request::RequestHandles;
-use exchange::Exchange;
+use exchange::{Exchange, Reading};
 use facts::Arrived;
+use head::{Body, Head};
 use ticket::{Desk, Ticket};
 use upstream::Upstream;
 
@@ -83,6 +86,7 @@ pub async fn serve(request: &Request, handles: &RequestHandles) -> Result<Respon
         loaded: &loaded,
         arrived: Arrived::of(request)?,
         errors: Cell::default(),
+        head: Cell::default(),
     };
     match gate.pass(request).await {
         Ok(response) => Ok(response),
@@ -102,26 +106,33 @@ struct Gate<'a> {
     arrived: Arrived,
     /// The form of refusals, once the route is known.
     errors: Cell<ErrorForm>,
+    /// The head of the body, where it was read.
+    head: Cell<Option<Head>>,
 }
 
-/// Where a request goes, and the header that stays behind.
+/// Where a request goes, and by which route.
 #[derive(Clone, Copy)]
 struct Way<'a> {
     origin: &'a Origin,
-    consumed: Option<&'a HeaderName>,
+    route: Option<&'a Route>,
 }
 
 impl<'a> Way<'a> {
     fn to(origin: &'a Origin) -> Self {
-        let consumed = None;
-        Self { origin, consumed }
+        let route = None;
+        Self { origin, route }
     }
 
     fn by(route: &'a Route) -> Self {
         Self {
             origin: &route.origin,
-            consumed: route.consumed(),
+            route: Some(route),
         }
+    }
+
+    /// The header that stays behind.
+    fn consumed(self) -> Option<&'a HeaderName> {
+        self.route.and_then(Route::consumed)
     }
 }
 
@@ -156,7 +167,7 @@ impl Gate<'_> {
             To::Forward(origin) => (Way::to(origin), Passed::default()),
             To::Route(route) => {
                 self.errors.set(route.errors);
-                let passed = self.ask(route, &facts, address).await?;
+                let passed = self.ask(request, route, &facts, address).await?;
                 (Way::by(route), passed)
             }
         };
@@ -166,11 +177,12 @@ impl Gate<'_> {
     /// Decides by a route. A route in shadow lets everything through, whatever comes of the question.
     async fn ask(
         &self,
+        request: &Request,
         route: &Route,
         facts: &Facts<'_>,
         address: Option<IpAddr>,
     ) -> Result<Passed, Refused> {
-        let decided = self.decide(route, facts, address).await;
+        let decided = self.decide(request, route, facts, address).await;
         if !route.shadow {
             return decided;
         }
@@ -190,6 +202,7 @@ impl Gate<'_> {
 
     async fn decide(
         &self,
+        request: &Request,
         route: &Route,
         facts: &Facts<'_>,
         address: Option<IpAddr>,
@@ -200,7 +213,14 @@ impl Gate<'_> {
         if !tenant.as_deref().is_none_or(known) {
             return Err(Refusal::unknown_tenant().into());
         }
-        let asked = question(route, facts, tenant.as_deref(), address)?;
+        if route.reads_requests() {
+            self.read_head(request).await?;
+        }
+        let head = self.head.take();
+        let said = head.as_ref().map(|head| &head.said);
+        let asked = question(route, facts, said, tenant.as_deref(), address);
+        self.head.set(head);
+        let asked = asked?;
         if asked.check.items.is_empty() {
             return Ok(Passed::default());
         }
@@ -249,11 +269,11 @@ impl Gate<'_> {
     async fn forward(
         &self,
         request: &Request,
-        (Way { origin, consumed }, path): (Way<'_>, &str),
+        (way, path): (Way<'_>, &str),
         facts: &Facts<'_>,
         passed: Passed,
     ) -> Result<Response, Refused> {
-        let url = &self.arrived.url;
+        let (origin, url) = (way.origin, &self.arrived.url);
         let bootstrap = BootstrapToken::from_env(&self.handles.env);
         let secret = bootstrap.and_then(|bootstrap| bootstrap.ends());
         let hop = Hop {
@@ -261,23 +281,27 @@ impl Gate<'_> {
             trusted: &self.loaded.policy.trusted_proxies,
             scheme: url.scheme(),
             secret: secret.as_ref(),
-            consumed,
+            consumed: way.consumed(),
         };
         let headers = request_headers(self.arrived.headers(), &hop);
         let secret = |name: &str| secret_of(&self.handles.env, name);
-        let headers = with_origin_headers(headers, origin, secret).map_err(|missing| {
+        let mut headers = with_origin_headers(headers, origin, secret).map_err(|missing| {
             console_error!("the deployment has no secret {}", missing.as_str());
             Refusal::origin_unreachable()
         })?;
-        // A body of these means nothing (RFC 9110, section 9.3.1), and the platform forwards none.
-        let bodiless = matches!(self.arrived.method(), "GET" | "HEAD");
-        let body = request.inner().body().filter(|_| !bodiless).map(|body| {
-            let length = match self.arrived.body() {
-                BodyLength::Known(bytes) => Some(bytes),
-                _ => None,
-            };
-            (body, length)
-        });
+        let (body, asks) = match (self.body(request), self.head.take()) {
+            (Some((_, length)), Some(head)) => {
+                let asks_usage = way.route.is_some_and(|route| route.injects_usage);
+                let (body, asks) = head.join(length, asks_usage);
+                (Some(body), asks)
+            }
+            (body, _) => (body, false),
+        };
+        let usage = way.route.and_then(Route::usage);
+        if usage.is_some() {
+            let length = body.as_ref().and_then(|(_, length)| *length);
+            headers = readable(headers, length);
+        }
         let exchange = Exchange {
             unreached: Default::default(),
             desk: Desk {
@@ -295,7 +319,45 @@ impl Gate<'_> {
             },
             body,
             answered: passed.answered,
+            reading: usage.map(|usage| Reading {
+                format: usage.format.clone(),
+                drops_usage: asks,
+            }),
         };
         exchange.run().await
     }
+
+    /// The body, where there is one: of these methods it means nothing (RFC 9110, section 9.3.1), and the platform
+    /// forwards none.
+    fn body(&self, request: &Request) -> Option<Body> {
+        let bodiless = matches!(self.arrived.method(), "GET" | "HEAD");
+        let body = request.inner().body().filter(|_| !bodiless)?;
+        let length = match self.arrived.body() {
+            BodyLength::Known(bytes) => Some(bytes),
+            _ => None,
+        };
+        Some((body, length))
+    }
+
+    /// Reads the head of a body in JSON.
+    async fn read_head(&self, request: &Request) -> Result<(), Refused> {
+        let media_type = self.arrived.header("content-type");
+        let is_json = AnswerForm::of(media_type.as_deref(), None) == AnswerForm::Json;
+        if let Some(body) = self.body(request).filter(|_| is_json) {
+            self.head.set(Some(Head::read(body).await?));
+        }
+        Ok(())
+    }
+}
+
+/// The headers of a request whose answer is read, which must not be compressed; its body may be longer than it came.
+fn readable(mut headers: Vec<(String, String)>, length: Option<u64>) -> Vec<(String, String)> {
+    headers.retain(|(name, _)| name != "accept-encoding");
+    headers.push(("accept-encoding".to_owned(), "identity".to_owned()));
+    for (name, value) in &mut headers {
+        if let (Some(bytes), "content-length") = (length, name.as_str()) {
+            *value = bytes.to_string();
+        }
+    }
+    headers
 }

@@ -131,6 +131,13 @@ pub(super) fn checks(
                 Fault::Duplicate { got },
             ));
         }
+        let told = check.cost.usage().map(|usage| &usage.format);
+        let mut others = checks.iter().filter_map(|check| check.cost.usage());
+        if told.is_some_and(|told| others.any(|usage| usage.format != *told)) {
+            let at = format!("{at}/cost/usage/format");
+            let by = "another format of the same answer";
+            return Err(Invalid::new(at, Fault::Excluded { by }));
+        }
         checks.push(check);
     }
     Ok(checks)

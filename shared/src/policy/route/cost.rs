@@ -1,6 +1,7 @@
 //! How much a route charges for a request.
 
 use super::header::HeaderName;
+use super::usage::Usage;
 use super::{one_of, required};
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{COST_MAX, JSON_INTEGER_MAX};
@@ -33,6 +34,8 @@ pub enum Cost {
         /// Units charged until then.
         reserve: u64,
     },
+    /// What the answer tells of its usage.
+    Usage(Usage),
 }
 
 impl Cost {
@@ -48,10 +51,19 @@ impl Cost {
         }
     }
 
+    /// By what the answer tells, if that is how.
+    #[must_use]
+    pub fn usage(&self) -> Option<&Usage> {
+        match self {
+            Self::Usage(usage) => Some(usage),
+            _ => None,
+        }
+    }
+
     /// Whether what is charged at first may be settled when the request has ended.
     #[must_use]
     pub fn settles(&self) -> bool {
-        matches!(self, Self::BodyBytes { .. } | Self::ResponseHeader { .. })
+        !matches!(self, Self::Units(_) | Self::Header { .. })
     }
 }
 
@@ -72,10 +84,16 @@ fn source(body: &CostSourceBody) -> Result<Cost, Invalid> {
             reserve: reserve(body.reserve.as_ref())?,
         })
     });
+    let usage = body.usage.as_ref();
+    let usage = usage.map(|usage| match Usage::read(usage) {
+        Ok(usage) => Ok(Cost::Usage(usage)),
+        Err(refused) => Err(refused.under("/usage")),
+    });
     let given = [
         ("header", header),
         ("body_bytes", body_bytes),
         ("response_header", response_header),
+        ("usage", usage),
     ];
     let cost = one_of(given, "/header")?;
     let foreign = [

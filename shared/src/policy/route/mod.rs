@@ -8,6 +8,7 @@ mod origin;
 mod origin_header;
 mod pattern;
 mod tenant;
+mod usage;
 
 use std::collections::BTreeSet;
 
@@ -25,6 +26,7 @@ pub use origin::{Origin, OriginUrl, StripPrefix, host_alone};
 pub use origin_header::{OriginHeader, SecretName};
 pub use pattern::{HostPattern, PathPattern};
 pub use tenant::{AbsentTenant, Jwt, TenantFrom, TenantSource};
+pub use usage::{TokenWeights, Usage, UsageFormat};
 
 /// A route of the policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub struct Route {
     pub absent_tenant: AbsentTenant,
     /// Whether the origin gets the header in which the tenant's credential is.
     pub forwards_credential: bool,
+    /// Whether streams of OpenAI's form are asked for their usage where the client does not.
+    pub injects_usage: bool,
     /// The form of answers that refuse a request.
     pub errors: ErrorForm,
     /// What a request is charged to: at most 16 things, each budget, meter and overload resource at most once, and at
@@ -128,6 +132,7 @@ impl Route {
             tenant: source.transpose()?,
             absent_tenant: tenant::absent(body)?,
             forwards_credential: body.forward_credential.unwrap_or(false),
+            injects_usage: body.inject_usage.unwrap_or(false),
             errors: body.errors.unwrap_or_default(),
             checks: check::checks(&body.checks, policy)?,
             origin: Origin::read(body.origin.as_ref(), "/origin")?,
@@ -137,7 +142,25 @@ impl Route {
         if route.tenant.is_none() && route.checks.iter().any(asks) {
             return Err(Invalid::new("/tenant", Fault::Missing));
         }
+        let told = route.usage().map(|usage| &usage.format);
+        if route.injects_usage && told != Some(&UsageFormat::OpenAi) {
+            let to = "a route without a cost by usage in the format \"openai\"".to_owned();
+            return Err(Invalid::new("/inject_usage", Fault::Foreign { to }));
+        }
         Ok(route)
+    }
+
+    /// A cost of the route by what the answer tells: all of them are told in one format.
+    #[must_use]
+    pub fn usage(&self) -> Option<&Usage> {
+        self.checks.iter().find_map(|check| check.cost.usage())
+    }
+
+    /// Whether the head of a request's body is read before it is decided.
+    #[must_use]
+    pub fn reads_requests(&self) -> bool {
+        let mut usages = self.checks.iter().filter_map(|check| check.cost.usage());
+        self.injects_usage || usages.any(Usage::reads_requests)
     }
 }
 

@@ -13,10 +13,13 @@
 //! | `/break` | declares more than it sends, and closes the connection |
 //! | `/packed` | `packed`, compressed |
 //! | `/odd` | headers that a proxy has to treat with care |
+//! | `/v1/..` | a provider of language models ([`model_provider`]) |
 //! | anything else | `ok` |
 //!
 //! `used=N` in the query answers the header `x-tokens-used: N`. What comes beyond the capacity is answered with 503,
 //! whatever its path is.
+
+mod model_provider;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -39,6 +42,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::{clock, ports};
+use model_provider::{Counted, model};
 
 /// Requests that are remembered one by one.
 const SEEN_MAX: usize = 1_000;
@@ -90,6 +94,7 @@ struct State {
     in_flight_max: AtomicU64,
     bytes: AtomicU64,
     gone: watch::Sender<bool>,
+    tokens: Counted,
 }
 
 /// Requests a second that are served: a bucket of one second's, so that what comes late and at once is served.
@@ -136,6 +141,7 @@ impl Origin {
             in_flight_max: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             gone: watch::channel(false).0,
+            tokens: Counted::default(),
         });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&state)));
         Ok(Self {
@@ -185,6 +191,12 @@ impl Origin {
     /// The most requests whose answers were not complete at the same time.
     pub fn in_flight_max(&self) -> u64 {
         self.state.in_flight_max.load(Ordering::SeqCst)
+    }
+
+    /// Tokens of prompts and of answers that it has counted as a provider of models.
+    pub fn tokens(&self) -> (u64, u64) {
+        let Counted { input, output } = &self.state.tokens;
+        (input.load(Ordering::SeqCst), output.load(Ordering::SeqCst))
     }
 
     /// Bytes of bodies that have come.
@@ -265,6 +277,7 @@ async fn answer(request: Request<Incoming>, state: &Arc<State>) -> Answer {
         "/break" => broken(),
         "/packed" => packed(),
         "/odd" => odd(),
+        path if path.starts_with("/v1") => model(request, state, in_flight).await,
         path => match path.strip_prefix("/status/").map(str::parse) {
             Some(Ok(status)) => text(status, "as asked"),
             _ => text(200, "ok"),
