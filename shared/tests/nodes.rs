@@ -15,6 +15,8 @@ use weir_shared::wire::exchange::{ExchangeBody, Refusal, Terms};
 
 use crate::federation::{everyone, holder, message, terms};
 
+mod lease;
+
 const LIMIT: u64 = 40;
 const NOW: EpochMs = EpochMs(0);
 

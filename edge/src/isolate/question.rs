@@ -302,7 +302,7 @@ impl<'a> Question<'a> {
             return None;
         };
         // A view that cannot be reached refuses the check itself.
-        let seat = with(self.region, |view| view.seat(pool, party));
+        let seat = with(self.region, |view| view.leases.seat(pool, party));
         Some(LeaseCheck {
             region: self.region,
             pool,

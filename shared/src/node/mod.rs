@@ -8,9 +8,12 @@
 //! | --- | --- |
 //! | [`pool`] | the root of a pool: a coordinator's, or a region's own |
 //! | [`escrow`] | a region's part of a pool: lends on to isolates, and asks the coordinator when it is short |
+//! | [`lease`] | an isolate's part of a pool: decides, and asks the region when it is short; [`leases`] are all of them |
 
 pub mod escrow;
 mod gate;
+pub mod lease;
+pub mod leases;
 pub mod pool;
 
 use crate::units::{EpochMs, WindowLabel};
@@ -39,6 +42,15 @@ impl From<Answer> for ExchangeAnswer {
         match answer {
             Ok(reply) => Self::Reply(reply),
             Err(refusal) => Self::Refused(refusal),
+        }
+    }
+}
+
+impl From<ExchangeAnswer> for Answer {
+    fn from(answer: ExchangeAnswer) -> Self {
+        match answer {
+            ExchangeAnswer::Reply(reply) => Ok(reply),
+            ExchangeAnswer::Refused(refusal) => Err(refusal),
         }
     }
 }
