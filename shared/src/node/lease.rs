@@ -5,7 +5,6 @@
 
 mod ask;
 
-use std::collections::BTreeMap;
 use std::mem;
 
 use super::{Answer, Spent};
@@ -113,9 +112,9 @@ impl Told {
 #[derive(Debug, Clone)]
 pub struct LeaseNode<C> {
     holder: Holder,
-    /// In the order in which they came.
-    waiting: BTreeMap<C, Waiter>,
-    answers: BTreeMap<C, Told>,
+    /// In the order in which they came, which is that of their callers.
+    waiting: Vec<(C, Waiter)>,
+    answers: Vec<(C, Told)>,
 }
 
 type Effects<C> = Vec<Effect<C>>;
@@ -126,8 +125,8 @@ impl<C: Copy + Ord> LeaseNode<C> {
     pub fn new(holder: Holder) -> Self {
         Self {
             holder,
-            waiting: BTreeMap::new(),
-            answers: BTreeMap::new(),
+            waiting: Vec::new(),
+            answers: Vec::new(),
         }
     }
 
@@ -169,13 +168,13 @@ impl<C: Copy + Ord> LeaseNode<C> {
     /// The answer to a caller, once.
     #[must_use]
     pub fn take(&mut self, caller: C) -> Option<Verdict> {
-        self.answers.remove(&caller).map(|told| told.verdict)
+        self.take_told(caller).map(|told| told.verdict)
     }
 
     /// Whether a caller waits to be answered.
     #[must_use]
     pub fn waits(&self, caller: C) -> bool {
-        self.waiting.contains_key(&caller)
+        self.place(caller).is_some()
     }
 
     /// Whether there is something to [tell](Event::Tend) the region.
@@ -214,7 +213,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
                     ticket: None,
                     since: now,
                 };
-                self.look(BTreeMap::from([(caller, waiter)]), now, &mut effects);
+                self.look(vec![(caller, waiter)], now, &mut effects);
             }
             Event::Left { caller } => self.left(caller, now, &mut effects),
             Event::Answered { sequence, answer } => {
@@ -237,7 +236,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
             Event::Refill { terms } => self.tell(terms, now, &mut effects),
             Event::Renewed { holder } => {
                 self.holder = *holder;
-                for waiter in self.waiting.values_mut() {
+                for (_, waiter) in &mut self.waiting {
                     waiter.ticket = None;
                 }
                 self.look_again(now, &mut effects);
@@ -256,7 +255,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
     }
 
     /// Answers those that can be decided; asks for the others, and for more where units run low.
-    fn look(&mut self, waiting: BTreeMap<C, Waiter>, now: EpochMs, effects: &mut Effects<C>) {
+    fn look(&mut self, waiting: Vec<(C, Waiter)>, now: EpochMs, effects: &mut Effects<C>) {
         let (mut short, mut low) = (false, None);
         for (caller, mut waiter) in waiting {
             let verdict = self.verdict(&mut waiter, now);
@@ -271,20 +270,17 @@ impl<C: Copy + Ord> LeaseNode<C> {
                     cost: waiter.asked.cost,
                     at: now,
                 };
-                self.answers.insert(caller, told);
+                self.answers.push((caller, told));
                 effects.push(Effect::Reply(caller));
             } else {
                 short = true;
-                self.waiting.insert(caller, waiter);
+                self.waiting.push((caller, waiter));
             }
         }
         if short && !self.opens_soon(now) {
             // Whoever came last knows the newest terms.
-            low = self
-                .waiting
-                .values()
-                .next_back()
-                .map(|waiter| waiter.asked.terms.clone());
+            let last = self.waiting.last();
+            low = last.map(|(_, waiter)| waiter.asked.terms.clone());
         }
         let asks = low.is_some_and(|terms| self.ask(terms, now, effects));
         if asks && !self.waiting.is_empty() {
@@ -347,7 +343,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
     /// When those that wait are to be looked at again, whatever the region says: a window opens of which units are held,
     /// the wait of the first is over, or the message may be repeated.
     fn wakes_at(&self, now: EpochMs) -> Option<EpochMs> {
-        let since = self.waiting.values().next()?.since;
+        let since = self.waiting.first()?.1.since;
         let ends_at = since.plus(DECIDE_WAIT_MS_MAX);
         let instants = [
             Some(ends_at),
@@ -360,21 +356,32 @@ impl<C: Copy + Ord> LeaseNode<C> {
     }
 
     fn left(&mut self, caller: C, now: EpochMs, effects: &mut Effects<C>) {
-        if let Some(waiter) = self.waiting.remove(&caller) {
+        if let Some(place) = self.place(caller) {
+            let (_, waiter) = self.waiting.remove(place);
             if let Some(ticket) = waiter.ticket {
                 self.holder.unwait(ticket);
             }
-        } else if let Some(told) = self.answers.remove(&caller)
+        } else if let Some(told) = self.take_told(caller)
             && let Some(spent) = told.spent()
         {
             effects.extend(self.undo(spent, now).into_iter().flatten());
         }
     }
 
+    fn place(&self, caller: C) -> Option<usize> {
+        let place = self.waiting.binary_search_by_key(&caller, |(of, _)| *of);
+        place.ok()
+    }
+
+    fn take_told(&mut self, caller: C) -> Option<Told> {
+        let place = self.answers.iter().position(|(of, _)| *of == caller)?;
+        Some(self.answers.swap_remove(place).1)
+    }
+
     /// Gives back what was charged for requests that the platform ended: nobody takes their answers.
     fn give_back_untaken(&mut self, now: EpochMs) {
         let holder = &mut self.holder;
-        self.answers.retain(|_, told| {
+        self.answers.retain(|(_, told)| {
             let taken_soon = now.since(told.at) < DECIDE_WAIT_MS_MAX;
             if !taken_soon && let Some(spent) = told.spent() {
                 // Units of a window that is over are nobody's any more.

@@ -49,17 +49,22 @@ pub struct Leases {
     /// Holders made so far. Each is a life of its own: one of a budget that was removed and came back must not be
     /// taken for the one before.
     made: u64,
-    nodes: BTreeMap<String, LeaseNode<Caller>>,
+    nodes: BTreeMap<String, Pool>,
     /// Whose those of keys are.
     roll: Roll,
     /// Those of which units run low, to be asked for.
     low: Vec<String>,
     /// What is to be sent, by whoever can.
     unsent: Vec<ExchangeBody>,
-    /// When nodes are to be woken.
-    wakes: BTreeMap<String, EpochMs>,
     callers: u64,
     purged_at: EpochMs,
+}
+
+/// The node of a pool, and when it is to be woken.
+#[derive(Debug, Clone)]
+struct Pool {
+    node: LeaseNode<Caller>,
+    wakes_at: Option<EpochMs>,
 }
 
 impl Leases {
@@ -73,7 +78,6 @@ impl Leases {
             roll: Roll::new(Bounds::LEASES),
             low: Vec::new(),
             unsent: Vec::new(),
-            wakes: BTreeMap::new(),
             callers: 0,
             purged_at: EpochMs(0),
         }
@@ -81,13 +85,13 @@ impl Leases {
 
     /// The holder of a pool, where there is one.
     pub fn known(&mut self, pool: &str) -> Option<&mut Holder> {
-        self.nodes.get_mut(pool).map(LeaseNode::holder_mut)
+        self.nodes.get_mut(pool).map(|one| one.node.holder_mut())
     }
 
     /// All holders.
     pub fn holders(&mut self) -> impl Iterator<Item = (&String, &mut Holder)> {
         let nodes = self.nodes.iter_mut();
-        nodes.map(|(pool, node)| (pool, node.holder_mut()))
+        nodes.map(|(pool, one)| (pool, one.node.holder_mut()))
     }
 
     /// For whom a tenant's requests count at the holder of a pool: for itself, or where there are too many that the
@@ -95,7 +99,7 @@ impl Leases {
     #[must_use]
     pub fn seat<'a>(&self, pool: &str, party: &'a Party) -> Cow<'a, Party> {
         match self.nodes.get(pool) {
-            Some(node) if !party.name.is_empty() && !node.holder().has_seat(party) => {
+            Some(one) if !party.name.is_empty() && !one.node.holder().has_seat(party) => {
                 Cow::Owned(Party::overflow())
             }
             _ => Cow::Borrowed(party),
@@ -110,7 +114,7 @@ impl Leases {
         let purge = now.since(self.purged_at) >= PURGE_MS || now < self.purged_at;
         if purge {
             self.purged_at = now;
-            self.nodes.retain(|_, node| !node.idle(now));
+            self.nodes.retain(|_, one| !one.node.idle(now));
             self.forget_dropped();
         }
         purge && self.roll.admits(pool, account)
@@ -128,18 +132,18 @@ impl Leases {
     /// What is held of a pool decides.
     #[must_use]
     pub fn check(&mut self, pool: &str, ask: &Ask<'_>, now: EpochMs) -> Held {
-        self.node(pool).check(ask, now)
+        self.pool(pool).node.check(ask, now)
     }
 
     /// A cost above the limit is refused before anything is leased; see [`Ask::never`].
     #[must_use]
     pub fn never(&mut self, pool: &str, ask: &Ask<'_>, now: EpochMs) -> Decided {
-        ask.never(self.node(pool).holder(), now)
+        ask.never(self.pool(pool).node.holder(), now)
     }
 
     /// Counts what nobody could decide as demand.
     pub fn deny(&mut self, pool: &str, ask: &Ask<'_>, now: EpochMs) {
-        self.node(pool).deny(ask, now);
+        self.pool(pool).node.deny(ask, now);
     }
 
     /// A request waits; it has to [look](Leases::poll) for its answer, and to [leave](Leases::leave) at its end.
@@ -152,18 +156,17 @@ impl Leases {
 
     /// What there is for a request that waits. Whoever looks wakes the node when it is time.
     pub fn poll(&mut self, pool: &str, caller: Caller, now: EpochMs) -> Polled {
-        if self.wakes.get(pool).is_some_and(|at| now >= *at) {
-            self.wakes.remove(pool);
-            self.run(pool, Event::Woke, now);
-        }
-        let Some(node) = self.nodes.get_mut(pool) else {
+        let Some(one) = self.nodes.get_mut(pool) else {
             return Polled::Lost;
         };
-        match node.take(caller) {
+        if one.wakes_at.take_if(|at| now >= *at).is_some() {
+            self.run(pool, Event::Woke, now);
+        }
+        let one = self.pool(pool);
+        match one.node.take(caller) {
             Some(verdict) => Polled::Answered(verdict),
-            None if node.waits(caller) => {
-                let wakes_at = self.wakes.get(pool);
-                Polled::Waits(wakes_at.map_or(0, |at| at.since(now)).max(1))
+            None if one.node.waits(caller) => {
+                Polled::Waits(one.wakes_at.map_or(0, |at| at.since(now)).max(1))
             }
             None => Polled::Lost,
         }
@@ -180,7 +183,7 @@ impl Leases {
     pub fn undo(&mut self, pool: &str, spent: Spent<'_>, now: EpochMs) {
         let node = self.nodes.get_mut(pool);
         // Units of a window that is over are nobody's any more.
-        let effects = node.and_then(|node| node.undo(spent, now));
+        let effects = node.and_then(|one| one.node.undo(spent, now));
         self.carry_out(pool, effects.unwrap_or_default());
     }
 
@@ -208,7 +211,7 @@ impl Leases {
 
     /// Asks for more of a pool at once, where its units run low for a tenant.
     pub fn refill_low(&mut self, pool: &str, name: &str, terms: &Terms, now: EpochMs) {
-        let low = |node: &LeaseNode<Caller>| node.holder().runs_low(name, now);
+        let low = |one: &Pool| one.node.holder().runs_low(name, now);
         if self.nodes.get(pool).is_some_and(low) {
             let terms = terms.clone();
             self.run(pool, Event::Refill { terms }, now);
@@ -217,7 +220,7 @@ impl Leases {
 
     /// Hears of a pool at once, where units of an open window are held.
     pub fn look_again(&mut self, pool: &str, terms: Terms, now: EpochMs) {
-        let open = |node: &LeaseNode<Caller>| node.holder().open_lease(now).is_some();
+        let open = |one: &Pool| one.node.holder().open_lease(now).is_some();
         if self.nodes.get(pool).is_some_and(open) {
             self.run(pool, Event::Refill { terms }, now);
         }
@@ -226,7 +229,7 @@ impl Leases {
     /// Tells the region what there is to tell, as far as one contact has room.
     pub fn tend(&mut self, terms: impl Fn(&str) -> Option<Terms>, now: EpochMs) {
         let nodes = self.nodes.iter_mut();
-        let due = nodes.filter_map(|(pool, node)| {
+        let due = nodes.filter_map(|(pool, Pool { node, .. })| {
             (node.wants_contact(now) || node.has_answers()).then(|| pool.clone())
         });
         for pool in due.collect::<Vec<_>>() {
@@ -263,9 +266,7 @@ impl Leases {
     pub fn adopt(&mut self, fate: impl Fn(&str) -> Fate, now: EpochMs) {
         self.nodes.retain(|pool, _| fate(pool) != Fate::Gone);
         self.forget_dropped();
-        for node in self.nodes.values_mut() {
-            node.holder_mut().ask_again();
-        }
+        self.holders().for_each(|(_, holder)| holder.ask_again());
         let pools = self.nodes.keys().filter(|pool| fate(pool) == Fate::Moved);
         for pool in pools.cloned().collect::<Vec<_>>() {
             let holder = Box::new(born(&pool, self.id, &mut self.made));
@@ -277,7 +278,7 @@ impl Leases {
     /// Whether there is anything left to tell the region.
     #[must_use]
     pub fn restless(&self, now: EpochMs) -> bool {
-        self.nodes.values().any(|node| node.restless(now))
+        self.nodes.values().any(|one| one.node.restless(now))
             || self.budgets().any(|holder| holder.lapsing(now))
     }
 
@@ -294,25 +295,27 @@ impl Leases {
     /// Holders of budgets, whose windows are recorded.
     fn budgets(&self) -> impl Iterator<Item = &Holder> {
         let nodes = self.nodes.iter().filter(|(pool, _)| is_budget(pool));
-        nodes.map(|(_, node)| node.holder())
+        nodes.map(|(_, one)| one.node.holder())
     }
 
     fn forget_dropped(&mut self) {
         let Self { nodes, roll, .. } = self;
         roll.retain(|pool| nodes.contains_key(pool));
-        self.wakes.retain(|pool, _| nodes.contains_key(pool));
         self.unsent.retain(|body| nodes.contains_key(&body.budget));
     }
 
     /// The node of a pool of the policy.
-    fn node(&mut self, pool: &str) -> &mut LeaseNode<Caller> {
+    fn pool(&mut self, pool: &str) -> &mut Pool {
         let (id, made) = (self.id, &mut self.made);
         let nodes = self.nodes.entry(pool.to_owned());
-        nodes.or_insert_with(|| LeaseNode::new(born(pool, id, made)))
+        nodes.or_insert_with(|| Pool {
+            node: LeaseNode::new(born(pool, id, made)),
+            wakes_at: None,
+        })
     }
 
     fn run(&mut self, pool: &str, event: Event<Caller>, now: EpochMs) {
-        let effects = self.node(pool).step(event, now);
+        let effects = self.pool(pool).node.step(event, now);
         self.carry_out(pool, effects);
     }
 
@@ -322,9 +325,7 @@ impl Leases {
                 Effect::Send(body) => self.unsent.push(*body),
                 // Whoever waits looks for it.
                 Effect::Reply(_) => {}
-                Effect::WakeAt(at) => {
-                    self.wakes.insert(pool.to_owned(), at);
-                }
+                Effect::WakeAt(at) => self.pool(pool).wakes_at = Some(at),
             }
         }
     }
