@@ -15,6 +15,10 @@ use weir_shared::wire::exchange::{ExchangeBody, Refusal, Terms};
 
 use crate::federation::{everyone, holder, message, terms};
 
+mod commit;
+mod lease;
+mod question;
+
 const LIMIT: u64 = 40;
 const NOW: EpochMs = EpochMs(0);
 

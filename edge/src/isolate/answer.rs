@@ -15,7 +15,6 @@ use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::check::DecisionBody;
 use weir_shared::wire::operator::live::DecisionSample;
 
-use super::answers::{Answers, At, Charge};
 use super::contact::{count, tell_slots};
 use super::plan::{Dimension, Kind, Place, Step, steps};
 use super::question::{Outcome, Question};
@@ -29,6 +28,7 @@ use crate::http::failure::Failure;
 use crate::http::ratelimit::{Promise, Standing};
 use crate::isolate::sealed;
 use crate::isolate::sealed::reservation::seal;
+use weir_shared::node::question::answers::{Answers, At, Charge};
 
 /// Who decides the questions of one request, or of one batch.
 pub struct Asker<'a> {

@@ -12,12 +12,11 @@ use weir_shared::algorithms::scale::ScaledReceipt;
 use weir_shared::contact::{ContactBody, ContactReply};
 use weir_shared::json;
 use weir_shared::limiting::messages::{DecideBody, ReturnBody};
-use weir_shared::limits::{
-    CALL_MS_MAX, EXCHANGES_PER_CONTACT_MAX, REFRESH_MS_MAX, TOKENS_USED_MAX,
-};
+use weir_shared::limits::{CALL_MS_MAX, REFRESH_MS_MAX, TOKENS_USED_MAX};
+use weir_shared::node::Answer;
 use weir_shared::units::{EpochMs, Revision, Sequence};
 use weir_shared::wire::accounting::InFlight;
-use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, VERSION};
+use weir_shared::wire::exchange::{ExchangeBody, VERSION};
 use weir_shared::wire::saved_policy::SavedPolicy;
 use worker::{Env, console_error};
 
@@ -83,6 +82,24 @@ fn claim_refresh(view: &mut RegionView, now: EpochMs) -> bool {
     claimed
 }
 
+/// Sends what holders want said, in one contact. The receiver is for this request alone, where a message of `pool` is sent.
+///
+/// # Errors
+/// When the isolate decides for too many regions.
+pub fn send(
+    handles: &RequestHandles,
+    region: &str,
+    pool: &str,
+) -> Result<Option<oneshot::Receiver<()>>, Failure> {
+    let bodies = with(region, |view| view.leases.unsent())?;
+    if bodies.is_empty() {
+        return Ok(None);
+    }
+    let awaited = bodies.iter().any(|body| body.budget == pool);
+    let landing = start(handles, region, bodies)?;
+    Ok(awaited.then_some(landing))
+}
+
 /// Starts a contact that runs to its end whatever becomes of the request. The receiver is for this request alone.
 ///
 /// # Errors
@@ -124,7 +141,7 @@ async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>, token_wanted
         .map(|body| (body.budget.clone(), body.sequence))
         .collect();
     let composed = with(region, |view| ContactBody {
-        accounts: view.accounts_of(&exchanges),
+        accounts: view.leases.accounts_of(&exchanges),
         region: region.to_owned(),
         revision: view
             .loaded
@@ -154,15 +171,15 @@ async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>, token_wanted
             let reply = reply.and_then(|reply| reply.overload.as_ref());
             view.overload.finish(reply, answered_at);
         }
-        match &answer {
+        match answer {
             Ok(reply) => {
                 apply(view, reply, &sequences, answered_at);
                 view.heard(sent_at);
             }
             Err(error) => {
                 console_error!("region {region}: {error}");
-                for (budget, sequence) in &sequences {
-                    view.holder(budget).fail(*sequence);
+                for (pool, sequence) in &sequences {
+                    view.leases.answered(pool, *sequence, None, answered_at);
                 }
                 if let Some(sequence) = frame {
                     view.outbox.fail(sequence);
@@ -178,21 +195,16 @@ async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>, token_wanted
 
 fn apply(
     view: &mut RegionView,
-    reply: &ContactReply,
+    reply: ContactReply,
     sequences: &[(String, Sequence)],
     now: EpochMs,
 ) {
-    for ((budget, sequence), answer) in sequences.iter().zip(&reply.exchanges) {
-        let holder = view.holder(budget);
-        match answer {
-            ExchangeAnswer::Reply(reply) => {
-                holder.finish(reply, now);
-            }
-            ExchangeAnswer::Refused(refusal) => {
-                console_error!("exchange of {budget} refused: {refusal:?}");
-                holder.refused(*sequence, refusal);
-            }
+    for ((pool, sequence), answer) in sequences.iter().zip(reply.exchanges) {
+        let answer = Answer::from(answer);
+        if let Err(refusal) = &answer {
+            console_error!("exchange of {pool} refused: {refusal:?}");
         }
+        view.leases.answered(pool, *sequence, Some(answer), now);
     }
     if let Some(frame) = &reply.frame
         && view.outbox.finish(frame) == Some(Outcome::GivenUp)
@@ -273,19 +285,15 @@ pub fn tend(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
 /// When the isolate decides for too many regions.
 pub fn chores(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
     let now = now();
-    let bodies = with(region, |view| {
-        let low = std::mem::take(&mut view.low);
+    with(region, |view| {
         let loaded = view.loaded.clone();
-        let bodies = low.iter().filter_map(|pool| {
+        let terms = |pool: &str| {
             let loaded = loaded.as_ref()?;
-            let terms = loaded.policy.terms(pool, region, loaded.revision)?;
-            view.holder(pool).begin(terms, now)
-        });
-        bodies.collect::<Vec<_>>()
+            loaded.policy.terms(pool, region, loaded.revision)
+        };
+        view.leases.refill(terms, now);
     })?;
-    if !bodies.is_empty() {
-        let _landing = start(handles, region, bodies)?;
-    }
+    let _landing = send(handles, region, "")?;
     tend(handles, region)
 }
 
@@ -334,18 +342,9 @@ fn exchanges_due(view: &mut RegionView, region: &str, now: EpochMs) -> Vec<Excha
     let Some(loaded) = view.loaded.clone() else {
         return Vec::new();
     };
-    let holders = view
-        .holders()
-        .map(|(name, holder)| {
-            holder.advance(now);
-            (name, holder)
-        })
-        .filter(|(_, holder)| holder.wants_contact(now));
-    let bodies = holders.filter_map(|(name, holder)| {
-        let terms = loaded.policy.terms(name, region, loaded.revision)?;
-        holder.begin(terms, now)
-    });
-    bodies.take(EXCHANGES_PER_CONTACT_MAX).collect()
+    let terms = |pool: &str| loaded.policy.terms(pool, region, loaded.revision);
+    view.leases.tend(terms, now);
+    view.leases.unsent()
 }
 
 /// Gives back units that were drawn from keys of shards and are not needed.

@@ -1,27 +1,31 @@
 //! A check of one key that a shard keeps: from units drawn ahead, from a denial that still stands, else by
 //! one question, which one request asks for all that wait.
 
+use std::rc::Rc;
+
 use weir_shared::algorithms::composite::{Mode, StateKey};
 use weir_shared::algorithms::scale::ScaledReceipt;
-use weir_shared::decision::Decision;
+use weir_shared::decision::{Decision, Reason};
 use weir_shared::federation::waiting::Ticket;
-use weir_shared::limiting::messages::{
-    AskedBody, DecideBody, DecideReply, DrawnBody, GroupBody, ReturnBody,
-};
+use weir_shared::limiting::messages::{AskedBody, DecideBody, DrawnBody, GroupBody, ReturnBody};
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::tap::{Draw, Look, Tap};
+use weir_shared::limiting::verdict::{DimensionRules, StepRules};
 use weir_shared::limits::DECIDE_WAIT_MS_MAX;
+use weir_shared::node::question::answers::{Answer, Answers, At, Charge, Part};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::limit_terms::LimitTerms;
 
-use super::answers::{Answer, Charge};
 use super::look::Looks;
 use super::request::RequestHandles;
 use super::shard::{ask, question_id};
 use super::{now, with};
 use crate::http::failure::Failure;
 use crate::objects::binding::KeyShard;
+
+/// Where the one key of a question stands.
+const ONLY: At = (0, 0);
 
 /// One check of one key.
 pub struct KeyCheck<'a> {
@@ -112,10 +116,21 @@ impl KeyCheck<'_> {
             }],
             hold: false,
         };
-        let landing = ask(handles, self.shard.clone(), body);
+        let part = Part {
+            shard: self.shard.clone(),
+            body,
+            keys: vec![(ONLY, ONLY)],
+        };
+        let rules = Rc::new(vec![StepRules {
+            mode: Mode::All,
+            enforced: true,
+            dimensions: vec![DimensionRules::default()],
+        }]);
+        let open = Answers::open(&rules);
+        let landing = ask(handles, rules, open, vec![part]);
         let asked = Asked { check: self };
-        let reply = landing.await.ok().flatten();
-        let answer = asked.finish(reply, sent_at);
+        let answers = landing.await.ok();
+        let answer = asked.finish(answers.as_ref().and_then(|all| all.get(ONLY)), sent_at);
         std::mem::forget(asked);
         answer
     }
@@ -158,28 +173,28 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn finish(&self, reply: Option<DecideReply>, sent_at: EpochMs) -> Result<Answer, Failure> {
+    fn finish(&self, answer: Option<&Answer>, sent_at: EpochMs) -> Result<Answer, Failure> {
         let check = self.check;
         let at = now();
-        let answered = reply.and_then(|reply| {
-            let answers = reply.groups.into_iter().next()?;
-            answers.into_iter().next()
-        });
-        let Some(answer) = answered else {
+        let heard = answer.filter(|answer| answer.decision.reason != Reason::Unavailable);
+        let Some(answer) = heard else {
             with(check.region, |view| {
                 view.known_tap(check.key).map(Tap::fail)
             })?;
             return check.unavailable();
         };
-        let decision = Decision::from(answer.decision);
-        let draw = answer.drawn.map(draw_of);
+        let draw = answer.drawn.clone().map(draw_of);
         with(check.region, |view| {
             let contact_at = view.contact_due;
             let tap = view.tap(check.key, check.account, at);
             let spent = if check.look { 0 } else { check.units };
-            tap.finish((check.units, spent, decision), draw, (sent_at, contact_at));
+            let decided = (check.units, spent, answer.decision);
+            tap.finish(decided, draw, (sent_at, contact_at));
         })?;
-        Ok(check.answer(decision, answer.receipt, Charge::Shard))
+        Ok(Answer {
+            charge: answer.charge.clone(),
+            ..Answer::uncharged(answer.decision)
+        })
     }
 }
 

@@ -4,7 +4,6 @@
 
 pub mod access;
 pub mod answer;
-pub mod answers;
 pub mod bearer;
 pub mod contact;
 mod kept;

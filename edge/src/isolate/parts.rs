@@ -9,10 +9,10 @@ use weir_shared::decision::{Decision, Retry};
 use weir_shared::limiting::messages::{AskedBody, DecideBody, DecidedBody, GroupBody, ReturnBody};
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::tap::Tap;
+use weir_shared::node::question::answers::{Answers, At, Part};
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::limit_terms::LimitTerms;
 
-use super::answers::{Answers, At, Part, out_of_reach};
 use super::plan::{Dimension, Kind, Place};
 use super::question::Question;
 use super::shard::question_id;
@@ -80,15 +80,6 @@ impl Question<'_> {
         })
     }
 
-    /// What is open stays so: it is out of reach.
-    pub(super) fn give_up(&self, answers: &mut Answers) {
-        for at in self.places() {
-            if answers.get(at).is_none() {
-                answers.set(at, out_of_reach());
-            }
-        }
-    }
-
     fn open_keys(&self, answers: &Answers) -> Vec<Open> {
         self.open(answers, |kind| kind == Kind::Units)
     }
@@ -109,7 +100,7 @@ impl Question<'_> {
     }
 
     /// The questions to the shards, one each.
-    pub(super) fn parts(&self, answers: &Answers) -> Result<Vec<Part>, Failure> {
+    pub(super) fn parts(&self, answers: &Answers) -> Result<Vec<Part<KeyShard>>, Failure> {
         let mut open: BTreeMap<&KeyShard, Vec<At>> = BTreeMap::new();
         for at in self.places() {
             if let (Place::Shard { shard, .. }, None) = (&self.dimension(at).place, answers.get(at))
@@ -129,7 +120,7 @@ impl Question<'_> {
         open: &[At],
         several: bool,
         answers: &Answers,
-    ) -> Result<Part, Failure> {
+    ) -> Result<Part<KeyShard>, Failure> {
         let at_ms = now();
         // A tenant may have rules of its own for some keys of a limit.
         let mut limits: BTreeMap<(&str, Option<&str>), &LimitTerms> = BTreeMap::new();

@@ -1,16 +1,17 @@
-//! One question, decided: first what this isolate holds, then what shards keep. Nothing is charged unless
-//! every enforced check admits.
+//! One question, decided: what is asked of whom in which order is the [node's](weir_shared::node::question) word; here it is
+//! carried out, by what this isolate holds and by shards.
 
 use std::borrow::Cow;
 use std::rc::Rc;
 
 use weir_shared::decision::Reason;
 use weir_shared::limiting::tap::Look;
-use weir_shared::limiting::verdict::{QuestionVerdict, verdict};
+use weir_shared::limiting::verdict::{QuestionVerdict, StepRules, verdict};
 use weir_shared::limits::DECIDE_WAIT_MS_MAX;
+use weir_shared::node::question::answers::{Answer, Answers, At, Charge};
+use weir_shared::node::question::{self, Effect, End, Event, Held};
 use weir_shared::units::EpochMs;
 
-use super::answers::{Answer, Answers, At, Charge, Rules, out_of_reach};
 use super::key::{KeyCheck, draw_of};
 use super::lease::LeaseCheck;
 use super::local::LocalCheck;
@@ -19,9 +20,12 @@ use super::look::Looks;
 use super::metering::open;
 use super::plan::{Dimension, Place, Step};
 use super::request::RequestHandles;
-use super::shard::{ask, ask_all};
+use super::shard::ask;
 use super::{now, with};
 use crate::http::failure::Failure;
+
+/// How each check combines.
+pub type Rules = Rc<Vec<StepRules>>;
 
 /// A question of one request.
 pub struct Question<'a> {
@@ -58,67 +62,44 @@ impl<'a> Question<'a> {
         let mut looks = Looks::default();
         loop {
             let late = now().since(started) >= DECIDE_WAIT_MS_MAX;
-            match self.attempt(&rules, started, late).await? {
-                Attempt::Decided(outcome) => return Ok(Some(outcome)),
-                Attempt::Gone => return Ok(None),
-                Attempt::Busy => looks.again().await,
+            let (answers, end) = self.attempt(&rules, started, late).await?;
+            match end {
+                End::Decided(verdict) => return Ok(Some(Outcome { answers, verdict })),
+                End::Gone => return Ok(None),
+                End::Busy => looks.again().await,
             }
         }
     }
 
-    /// Decides, unless a key of the question is being asked for by another request, whose answer may decide this one.
-    /// A request that comes too `late` for that is denied.
+    /// Carries out what the node says, until it ends.
     async fn attempt(
         &self,
         rules: &Rules,
         came_at: EpochMs,
         late: bool,
-    ) -> Result<Attempt, Failure> {
-        let mut answers = Answers::open(self.steps);
-        self.look_for_denials(&mut answers, came_at)?;
-        if !late && !lost(rules, &answers) && self.busy(&answers)? {
-            return Ok(Attempt::Busy);
-        }
-        for at in self.places() {
-            if lost(rules, &answers) {
-                break;
-            }
-            if answers.get(at).is_none() {
-                match self.held_here(at).await? {
-                    Held::Decided(answer) => answers.set(at, *answer),
-                    Held::Elsewhere => {}
-                    Held::Gone => {
-                        self.undo(&answers, |_| true)?;
-                        return Ok(Attempt::Gone);
-                    }
+    ) -> Result<(Answers, End), Failure> {
+        let (mut node, mut effect) = question::Question::begin(Rc::clone(rules), late);
+        let mut claim = None;
+        loop {
+            let event = match effect {
+                Effect::Look => Event::Looked(self.denials(came_at)?),
+                Effect::Probe => Event::Probed {
+                    busy: self.busy(node.answers())?,
+                },
+                Effect::Hold(at) => Event::Held(at, self.held_here(at).await?),
+                Effect::Claim => {
+                    claim = self.claim(node.answers())?;
+                    Event::Claimed(claim.is_some())
                 }
-            }
-        }
-        if !lost(rules, &answers) {
-            let Some(claim) = self.claim(&answers)? else {
-                if late {
-                    self.give_up(&mut answers);
-                    return self.conclude(rules, answers).map(Attempt::Decided);
+                Effect::Ask => Event::Asked(self.ask_shards(rules, node.answers()).await?),
+                Effect::End(end, back) => {
+                    drop(claim);
+                    self.undo(node.answers(), &back)?;
+                    return Ok((node.into_answers(), end));
                 }
-                self.undo(&answers, |_| true)?;
-                return Ok(Attempt::Busy);
             };
-            answers = self.ask_shards(rules, answers).await?;
-            drop(claim);
+            effect = node.step(event, now());
         }
-        self.conclude(rules, answers).map(Attempt::Decided)
-    }
-
-    /// The verdict on the answers; what must not be charged is given back.
-    fn conclude(&self, rules: &Rules, answers: Answers) -> Result<Outcome, Failure> {
-        let verdict = verdict(rules, &answers.decisions());
-        if !verdict.admitted {
-            self.undo(&answers, |_| true)?;
-        } else if !verdict.steps.iter().all(|step| step.admitted) {
-            // What is not enforced charges none of its dimensions where it would have denied.
-            self.undo(&answers, |step| !verdict.steps[step].admitted)?;
-        }
-        Ok(Outcome { answers, verdict })
     }
 
     /// A question of one dimension, which needs no undoing.
@@ -162,8 +143,8 @@ impl<'a> Question<'a> {
     }
 
     /// Denials that still stand, and costs that no state admits, cost nothing to know.
-    fn look_for_denials(&self, answers: &mut Answers, came_at: EpochMs) -> Result<(), Failure> {
-        let at_ms = now();
+    fn denials(&self, came_at: EpochMs) -> Result<Vec<(At, Answer)>, Failure> {
+        let (at_ms, mut denials) = (now(), Vec::new());
         for at in self.places() {
             let dimension = self.dimension(at);
             if let Place::Shard { key, machine, .. } = &dimension.place {
@@ -178,11 +159,11 @@ impl<'a> Question<'a> {
                     })?
                 };
                 if let Some(decision) = denial {
-                    answers.set(at, Answer::uncharged(decision));
+                    denials.push((at, Answer::uncharged(decision)));
                 }
             }
         }
-        Ok(())
+        Ok(denials)
     }
 
     /// Decides a dimension of which this isolate holds units.
@@ -201,7 +182,7 @@ impl<'a> Question<'a> {
                     Some(label) if charged => Charge::Pool(label),
                     _ => Charge::Nothing,
                 };
-                Ok(Held::decided(Answer {
+                Ok(decided(Answer {
                     window,
                     charge,
                     ..Answer::uncharged(decision)
@@ -217,7 +198,7 @@ impl<'a> Question<'a> {
                 let cost = if dimension.look { 0 } else { dimension.units };
                 let (decision, label) = check.decide(cost)?;
                 let charged = decision.admitted() && !dimension.look;
-                Ok(Held::decided(Answer {
+                Ok(decided(Answer {
                     window: Some(label),
                     charge: if charged {
                         Charge::Pool(label)
@@ -243,7 +224,7 @@ impl<'a> Question<'a> {
                 };
                 let (decision, receipt) = check.decide(dimension.units, dimension.look)?;
                 let charge = receipt.map_or(Charge::Nothing, Charge::Local);
-                Ok(Held::decided(Answer {
+                Ok(decided(Answer {
                     charge,
                     ..Answer::uncharged(decision)
                 }))
@@ -255,12 +236,12 @@ impl<'a> Question<'a> {
                     true => Charge::Resource,
                     false => Charge::Nothing,
                 };
-                Ok(Held::decided(Answer {
+                Ok(decided(Answer {
                     charge,
                     ..Answer::uncharged(decision)
                 }))
             }
-            Place::Open => Ok(Held::decided(Answer::uncharged(open(now())))),
+            Place::Open => Ok(decided(Answer::uncharged(open(now())))),
             Place::Shard { .. } if dimension.takes_slots() => Ok(Held::Elsewhere),
             Place::Shard { key, machine, .. } => {
                 let at_ms = now();
@@ -271,7 +252,7 @@ impl<'a> Question<'a> {
                     };
                     let receipt = tap.receipt();
                     match tap.look((units, machine.ceiling()), look, at_ms) {
-                        Look::Decided(decision) => Held::decided(Answer {
+                        Look::Decided(decision) => decided(Answer {
                             charge: match receipt {
                                 Some(receipt) if decision.admitted() && !look => {
                                     Charge::Drawn(receipt)
@@ -302,7 +283,7 @@ impl<'a> Question<'a> {
             return None;
         };
         // A view that cannot be reached refuses the check itself.
-        let seat = with(self.region, |view| view.seat(pool, party));
+        let seat = with(self.region, |view| view.leases.seat(pool, party));
         Some(LeaseCheck {
             region: self.region,
             pool,
@@ -314,37 +295,16 @@ impl<'a> Question<'a> {
         })
     }
 
-    /// Asks the shards of what is open: one decides and commits in one step; several hold first.
-    async fn ask_shards(&self, rules: &Rules, mut answers: Answers) -> Result<Answers, Failure> {
+    /// Asks the shards of what is open.
+    async fn ask_shards(&self, rules: &Rules, answers: &Answers) -> Result<Answers, Failure> {
         let sent_at = now();
-        let mut parts = self.parts(&answers)?;
-        match parts.len() {
-            0 => return Ok(answers),
-            1 => {
-                let Some(part) = parts.pop() else {
-                    return Ok(answers);
-                };
-                let landing = ask(self.handles, part.shard.clone(), part.body.clone());
-                let reply = landing.await.ok().flatten();
-                answers.take(&part, reply.as_ref());
-            }
-            _ => {
-                let open = answers.clone();
-                let parts_keys: Vec<_> = parts.iter().flat_map(|part| part.keys.clone()).collect();
-                let rules = Rc::clone(rules);
-                let landing = ask_all(self.handles, parts, rules, answers);
-                answers = match landing.await {
-                    Ok(answers) => answers,
-                    Err(_) => {
-                        let mut open = open;
-                        for (at, _) in parts_keys {
-                            open.set(at, out_of_reach());
-                        }
-                        open
-                    }
-                };
-            }
-        }
+        let parts = self.parts(answers)?;
+        let landing = ask(self.handles, Rc::clone(rules), answers.clone(), parts);
+        let answers = landing.await.unwrap_or_else(|_| {
+            let mut open = answers.clone();
+            open.give_up(now());
+            open
+        });
         self.remember(&answers, sent_at)?;
         Ok(answers)
     }
@@ -387,11 +347,11 @@ impl<'a> Question<'a> {
         Ok(())
     }
 
-    /// Gives back what was charged here for the checks that `which` names. What shards charged they undo themselves.
-    fn undo(&self, answers: &Answers, which: impl Fn(usize) -> bool) -> Result<(), Failure> {
+    /// Gives back what those dimensions charged here.
+    fn undo(&self, answers: &Answers, back: &[At]) -> Result<(), Failure> {
         let at_ms = now();
-        for at in self.places().filter(|at| which(at.0)) {
-            let (dimension, Some(answer)) = (self.dimension(at), answers.get(at)) else {
+        for at in back {
+            let (dimension, Some(answer)) = (self.dimension(*at), answers.get(*at)) else {
                 continue;
             };
             match (&dimension.place, &answer.charge) {
@@ -452,34 +412,6 @@ impl<'a> Question<'a> {
     }
 }
 
-/// What came of one attempt.
-enum Attempt {
-    /// It is decided.
-    Decided(Outcome),
-    /// Another request asks for one of the keys.
-    Busy,
-    /// A newer policy does not have what is asked any more.
-    Gone,
-}
-
-/// What this isolate can say of a dimension.
-enum Held {
-    /// It decides.
-    Decided(Box<Answer>),
-    /// A shard has to be asked.
-    Elsewhere,
-    /// A newer policy does not have it any more.
-    Gone,
-}
-
-impl Held {
-    fn decided(answer: Answer) -> Self {
-        Self::Decided(Box::new(answer))
-    }
-}
-
-fn lost(rules: &Rules, answers: &Answers) -> bool {
-    let decisions = answers.decisions();
-    let mut steps = rules.iter().zip(&decisions);
-    steps.any(|(rules, decisions)| rules.lost(decisions))
+fn decided(answer: Answer) -> Held {
+    Held::Decided(Box::new(answer))
 }

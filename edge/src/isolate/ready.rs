@@ -4,7 +4,6 @@
 //! shadow, an override, units that have to be asked for) is left to the way that all questions take, and nothing is
 //! changed by having tried.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use weir_shared::accounting::counters::{Charged, Decided};
@@ -13,15 +12,15 @@ use weir_shared::decision::{Decision, Reason};
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::holder::Holder;
 use weir_shared::federation::pool_name::PoolName;
-use weir_shared::limiting::owner::Account;
 use weir_shared::limits::READY_MAX;
 use weir_shared::name::tenant_name;
+use weir_shared::node::Spent;
+use weir_shared::node::lease::{self, Held};
 use weir_shared::units::{EpochMs, Revision, WindowLabel};
 use weir_shared::wire::exchange::Terms;
 use weir_shared::wire::operator::live::DecisionSample;
 use weir_shared::wire::policy::{HeaderDialect, Scope};
 
-use super::lease::{Held, LeaseCheck};
 use super::region::{Loaded, RegionView};
 use crate::http::ratelimit::Promise;
 
@@ -120,7 +119,7 @@ impl RegionView {
 
     /// Whether somebody has to be told or asked something, and nobody is about to.
     pub fn has_chores(&self, now: EpochMs) -> bool {
-        now >= self.tended_until || !self.low.is_empty()
+        now >= self.tended_until || self.leases.has_low()
     }
 
     /// Makes sure that questions can be decided by [`RegionView::decide`]; `None` for one that cannot.
@@ -151,7 +150,7 @@ impl RegionView {
         let mut answers = Vec::with_capacity(asks.len());
         for ask in asks {
             let Some(answer) = self.spend(ready, ask, now) else {
-                self.undo(ready, &answers);
+                self.undo(ready, &answers, now);
                 return None;
             };
             answers.push(answer);
@@ -169,14 +168,14 @@ impl RegionView {
         if ask.cost == 0 || ask.cost > plan.terms.limit {
             return None;
         }
-        let holder = self.known_holder(&plan.pool)?;
+        let holder = self.leases.known(&plan.pool)?;
         let limit = plan.terms.limit;
         let (decision, window, low) = match holder.draw(party, ask.cost, limit, now) {
             Some(drawn) => (drawn.decision, drawn.label, drawn.runs_low),
             None => hold(holder, plan, party, ask.cost, now)?,
         };
-        if low && !self.low.contains(&plan.pool) {
-            self.low.push(plan.pool.clone());
+        if low {
+            self.leases.runs_low(&plan.pool);
         }
         Some(Answer {
             decision,
@@ -186,13 +185,15 @@ impl RegionView {
         })
     }
 
-    fn undo(&mut self, ready: &Ready, answers: &[Answer<'_>]) {
+    fn undo(&mut self, ready: &Ready, answers: &[Answer<'_>], now: EpochMs) {
         for answer in answers.iter().filter(|one| one.decision.admitted()) {
-            if let Some((plan, party)) = ready.find(&answer.ask)
-                && let Some(holder) = self.known_holder(&plan.pool)
-            {
-                // Units of a window that is over are nobody's any more.
-                let _back = holder.unspend(answer.window, &party.name, answer.ask.cost);
+            if let Some((plan, party)) = ready.find(&answer.ask) {
+                let spent = Spent {
+                    label: answer.window,
+                    tenant: &party.name,
+                    units: answer.ask.cost,
+                };
+                self.leases.undo(&plan.pool, spent, now);
             }
         }
     }
@@ -247,16 +248,13 @@ fn hold(
     if !party.name.is_empty() && !holder.has_seat(party) {
         return None;
     }
-    let check = LeaseCheck {
-        region: "",
-        pool: &plan.pool,
-        terms: &plan.terms,
-        party: Cow::Borrowed(party),
-        account: &Account::default(),
+    let ask = lease::Ask {
+        party,
         cost,
+        limit: plan.terms.limit,
         denial: Reason::CapReached,
     };
-    match check.held(holder, None, now) {
+    match ask.decide(holder, None, now) {
         Held::Decided((decision, Some(window))) => {
             Some((decision, window, holder.runs_low(&party.name, now)))
         }

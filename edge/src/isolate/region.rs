@@ -1,28 +1,23 @@
 //! What an isolate knows of one region: its policy, its holder of each pool, the keys it keeps or has drawn from, its
 //! counters.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use weir_shared::accounting::frame::Outbox;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::algorithms::scale::ScaledReceipt;
-use weir_shared::fairness::ask::Party;
 use weir_shared::fairness::local::LocalBudget;
-use weir_shared::federation::holder::Holder;
-use weir_shared::federation::pool_name::is_budget;
 use weir_shared::limiting::cache::Cache;
 use weir_shared::limiting::line::Lines;
 use weir_shared::limiting::owner::Account;
-use weir_shared::limiting::roll::Roll;
 use weir_shared::limiting::room::Bounds;
 use weir_shared::limiting::store::Store;
 use weir_shared::limiting::tap::Tap;
-use weir_shared::limits::{CONTACT_MS_MIN, PURGE_MS};
+use weir_shared::limits::CONTACT_MS_MIN;
+use weir_shared::node::leases::{Fate, Leases};
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
-use weir_shared::wire::exchange::ExchangeBody;
 use weir_shared::wire::policy::Scope;
 use weir_shared::wire::saved_policy::SavedPolicy;
 use weir_shared::wire::shard_key::ShardKey;
@@ -51,9 +46,6 @@ pub struct Loaded {
 /// What an isolate knows of one region.
 pub struct RegionView {
     id: HolderId,
-    /// Holders made so far. Each is a life of its own: one of a budget that was removed and came back must not be
-    /// taken for the one before.
-    holders_made: u64,
     /// The policy in force, once one is known.
     pub loaded: Option<Loaded>,
     /// When the region has to be heard of again before the next decision.
@@ -70,21 +62,17 @@ pub struct RegionView {
     pub tokens: Tokens,
     /// What was asked of budgets lately.
     pub ready: Ready,
-    /// Pools of which units run low, to be asked for.
-    pub low: Vec<String>,
+    /// What is held of pools.
+    pub leases: Leases,
     /// Resources that may be overloaded.
     pub overload: Resources,
     /// The keys of limits that this isolate keeps for itself.
     pub store: Store,
     /// Budgets that this isolate keeps for itself.
     pub budgets: BTreeMap<String, LocalBudget>,
-    holders: BTreeMap<String, Holder>,
-    /// Whose those of keys are.
-    roll: Roll,
     taps: Cache<Tap>,
     /// Who asks for slots.
     pub lines: Lines,
-    purged_at: EpochMs,
 }
 
 impl RegionView {
@@ -93,7 +81,6 @@ impl RegionView {
     pub fn new(id: HolderId) -> Self {
         Self {
             id,
-            holders_made: 0,
             loaded: None,
             contact_due: EpochMs(0),
             contact_ms: CONTACT_MS_MIN,
@@ -102,68 +89,18 @@ impl RegionView {
             outbox: Outbox::new(id, INCARNATION),
             tokens: Tokens::default(),
             ready: Ready::default(),
-            low: Vec::new(),
+            leases: Leases::new(id),
             overload: Resources::default(),
             store: Store::default(),
             budgets: BTreeMap::new(),
-            holders: BTreeMap::new(),
-            roll: Roll::new(Bounds::LEASES),
             taps: Cache::new(Bounds::TAPS),
             lines: Lines::default(),
-            purged_at: EpochMs(0),
         }
     }
 
     /// What there is to tell of overloaded resources.
     pub fn shares(&mut self, now: EpochMs) -> Option<SharesBody> {
         self.overload.begin(self.id, now)
-    }
-
-    /// The holder of a pool of the policy.
-    pub fn holder(&mut self, pool: &str) -> &mut Holder {
-        let (id, made) = (self.id, &mut self.holders_made);
-        self.holders.entry(pool.to_owned()).or_insert_with(|| {
-            *made += 1;
-            Holder::new(pool.to_owned(), id, Incarnation(*made), None)
-        })
-    }
-
-    /// The holder of a pool, where there is one.
-    pub fn known_holder(&mut self, pool: &str) -> Option<&mut Holder> {
-        self.holders.get_mut(pool)
-    }
-
-    /// For whom a tenant's requests count at the holder of a pool: for itself, or where there are too many that the
-    /// policy does not name, for all of those together.
-    pub fn seat<'a>(&self, pool: &str, party: &'a Party) -> Cow<'a, Party> {
-        match self.holders.get(pool) {
-            Some(holder) if !party.name.is_empty() && !holder.has_seat(party) => {
-                Cow::Owned(Party::overflow())
-            }
-            _ => Cow::Borrowed(party),
-        }
-    }
-
-    /// Whether there is a holder of the pool, or room for one on that account.
-    pub fn has_room(&mut self, pool: &str, account: &Account, now: EpochMs) -> bool {
-        if self.roll.admits(pool, account) {
-            return true;
-        }
-        let purge = now.since(self.purged_at) >= PURGE_MS || now < self.purged_at;
-        if purge {
-            self.purged_at = now;
-            self.holders.retain(|_, holder| !holder.idle(now));
-            self.roll.retain(|pool| self.holders.contains_key(pool));
-        }
-        purge && self.roll.admits(pool, account)
-    }
-
-    /// On whose accounts the pools of messages are, those that are keys'.
-    pub fn accounts_of(&self, exchanges: &[ExchangeBody]) -> BTreeMap<String, Account> {
-        let pools = exchanges.iter().map(|body| &body.budget);
-        let accounts =
-            pools.filter_map(|pool| Some((pool.clone(), self.roll.account(pool)?.clone())));
-        accounts.collect()
     }
 
     /// What is known of a key that a shard of the region keeps, on that account if it is new. Where an owner has too many
@@ -187,41 +124,20 @@ impl RegionView {
         over.collect()
     }
 
-    /// The holder of a pool, if it holds a lease of a window that is open.
-    pub fn leased(&mut self, pool: &str, now: EpochMs) -> Option<&mut Holder> {
-        let holder = self.holders.get_mut(pool)?;
-        holder.open_lease(now).is_some().then_some(holder)
-    }
-
-    /// All holders.
-    pub fn holders(&mut self) -> impl Iterator<Item = (&String, &mut Holder)> {
-        self.holders.iter_mut()
-    }
-
     /// Whether there is anything left to tell the region.
     #[must_use]
     pub fn restless(&self, now: EpochMs) -> bool {
         !self.outbox.is_empty()
             || self.tokens.uses.due(now)
             || self.overload.restless()
-            || self.holders.values().any(|holder| holder.restless(now))
-            || self.budgets_held().any(|holder| holder.lapsing(now))
+            || self.leases.restless(now)
             || self.taps.iter().any(|(_, tap)| tap.restless())
-    }
-
-    /// Holders of budgets, whose windows are recorded.
-    fn budgets_held(&self) -> impl Iterator<Item = &Holder> {
-        let holders = self.holders.iter();
-        holders.filter_map(|(pool, holder)| is_budget(pool).then_some(holder))
     }
 
     /// Takes note of what was held of windows that are over, to tell of it.
     pub fn note_lapsed(&mut self, now: EpochMs) {
-        let holders = self.holders.iter_mut();
-        for (pool, holder) in holders.filter(|(pool, _)| is_budget(pool)) {
-            for (label, units) in holder.take_lapsed(now) {
-                self.outbox.pending().lapsed(pool, label, units);
-            }
+        for (pool, label, units) in self.leases.take_lapsed(now) {
+            self.outbox.pending().lapsed(&pool, label, units);
         }
     }
 
@@ -246,20 +162,20 @@ impl RegionView {
                     // What was drawn from other shards is nothing to those that keep the keys from now on.
                     self.taps.clear();
                 }
-                self.holders.retain(|pool, _| {
-                    // One whose windows are opened elsewhere by now has nothing to tell there.
-                    let moved = before.is_some_and(|before| before.root(pool) != policy.root(pool));
-                    policy.lends(pool) && !moved
-                });
-                // One that comes back in its window goes on with what was used of it.
                 let at = super::now();
+                let fate = |pool: &str| match policy.lends(pool) {
+                    false => Fate::Gone,
+                    // One whose windows are opened elsewhere by now has nothing to tell there.
+                    true if before.is_some_and(|old| old.root(pool) != policy.root(pool)) => {
+                        Fate::Moved
+                    }
+                    true => Fate::Stays,
+                };
+                self.leases.adopt(fate, at);
+                // One that comes back in its window goes on with what was used of it.
                 self.budgets.retain(|name, budget| {
                     policy.root(name) == Some(Scope::Isolate) || !budget.is_idle(at)
                 });
-                self.roll.retain(|pool| self.holders.contains_key(pool));
-                for holder in self.holders.values_mut() {
-                    holder.ask_again();
-                }
                 self.store.retain(|limit| policy.limits.contains_key(limit));
                 self.overload.retain(&policy);
                 self.taps.retain(|key| {

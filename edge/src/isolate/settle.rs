@@ -20,7 +20,7 @@ use weir_shared::wire::policy::Scope;
 use weir_shared::wire::settle::SettledBody;
 use weir_shared::wire::windows::{HeldPart, TenantPart, WindowPart};
 
-use super::contact::{start, tend};
+use super::contact::{send, tend};
 use super::kept::{shard_of, terms_of};
 use super::region::Loaded;
 use super::request::RequestHandles;
@@ -177,13 +177,16 @@ async fn settle_pools(
 /// Hears of the pool at once, where this isolate holds a lease of it: it may have more now, or less.
 async fn look_again(handles: &RequestHandles, region: &str, pool: &str) -> Result<(), Failure> {
     let at = now();
-    let body = with(region, |view| {
-        let loaded = view.loaded.clone()?;
-        let terms = loaded.policy.terms(pool, region, loaded.revision)?;
-        view.leased(pool, at)?.begin(terms, at)
+    with(region, |view| {
+        let terms = view
+            .loaded
+            .as_ref()
+            .and_then(|loaded| loaded.policy.terms(pool, region, loaded.revision));
+        if let Some(terms) = terms {
+            view.leases.look_again(pool, terms, at);
+        }
     })?;
-    if let Some(body) = body {
-        let landing = start(handles, region, vec![body])?;
+    if let Some(landing) = send(handles, region, pool)? {
         let _late = within(REFRESH_MS_MAX, landing).await;
     }
     Ok(())

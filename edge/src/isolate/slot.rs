@@ -12,7 +12,6 @@ use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::guard::SlotBody;
 use weir_shared::wire::policy::Scope;
 
-use super::answers::{At, Charge};
 use super::contact::tell_slots;
 use super::kept::{shard_of, terms_of};
 use super::now;
@@ -23,6 +22,7 @@ use super::request::RequestHandles;
 use crate::http::failure::Failure;
 use crate::isolate::sealed::slot::seal;
 use crate::objects::binding::{Address, call};
+use weir_shared::node::question::answers::{At, Charge};
 
 /// A slot as the caller gets it.
 pub struct Given {

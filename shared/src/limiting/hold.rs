@@ -134,6 +134,12 @@ impl Recent {
         charges
     }
 
+    /// Whether a question was charged.
+    #[must_use]
+    pub fn has_charged(&self, op: OpId) -> bool {
+        self.charges.contains_key(&op)
+    }
+
     /// Whether a question was undone, maybe before it arrived.
     #[must_use]
     pub fn was_undone(&self, op: OpId) -> bool {

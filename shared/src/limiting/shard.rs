@@ -59,8 +59,11 @@ impl Shard {
             self.give_back(&mut draft, back, now)?;
         }
         let account = body.account();
-        let refused =
-            self.recent.was_undone(body.op) || (body.hold && !self.holds.has_room(account));
+        // One that comes again is charged already.
+        let again = self.holds.get(body.op).is_some() || self.recent.has_charged(body.op);
+        let refused = again
+            || self.recent.was_undone(body.op)
+            || (body.hold && !self.holds.has_room(account));
         if refused {
             return Ok((nothing(), self.finish_draft(draft)));
         }

@@ -8,10 +8,17 @@
 //! | --- | --- |
 //! | [`pool`] | the root of a pool: a coordinator's, or a region's own |
 //! | [`escrow`] | a region's part of a pool: lends on to isolates, and asks the coordinator when it is short |
+//! | [`lease`] | an isolate's part of a pool: decides, and asks the region when it is short; [`leases`] are all of them |
+//! | [`question`] | what a request asks, all or nothing: first of what is held here, then of shards |
+//! | [`commit`] | what it asks of shards: each holds, and all commit or all undo |
 
+pub mod commit;
 pub mod escrow;
 mod gate;
+pub mod lease;
+pub mod leases;
 pub mod pool;
+pub mod question;
 
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, ReplyBody};
@@ -39,6 +46,15 @@ impl From<Answer> for ExchangeAnswer {
         match answer {
             Ok(reply) => Self::Reply(reply),
             Err(refusal) => Self::Refused(refusal),
+        }
+    }
+}
+
+impl From<ExchangeAnswer> for Answer {
+    fn from(answer: ExchangeAnswer) -> Self {
+        match answer {
+            ExchangeAnswer::Reply(reply) => Ok(reply),
+            ExchangeAnswer::Refused(refusal) => Err(refusal),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Isolates: one request at a time that waits for a unit, one message in flight to their region.
 
+use weir_shared::decision::Reason;
 use weir_shared::fairness::ask::Party;
-use weir_shared::federation::holder::{Holder, Outlook};
-use weir_shared::federation::waiting::{Need, Ticket};
+use weir_shared::federation::holder::Holder;
+use weir_shared::node::lease::{Asked, Effect, Event, LeaseNode, Verdict};
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Sequence};
 use weir_shared::wire::exchange::{ExchangeBody, Grant, Seen};
 
@@ -11,15 +12,16 @@ use super::broken::Broken;
 use super::network::{Answer, Caller, Letter};
 use super::truth::Wrong;
 
+/// The one request that may wait at a time.
+const REQUEST: u8 = 0;
+
 /// One place for an isolate, with the life that is there.
 #[derive(Debug, Clone)]
 pub(crate) struct Isolate {
     pub(crate) here: Caller,
     pub(crate) region: usize,
     party: Party,
-    pub(crate) holder: Holder,
-    /// A request waits, with its ticket once it was registered.
-    request: Option<Option<Ticket>>,
+    pub(crate) node: LeaseNode<u8>,
     /// The message that was not answered yet.
     asked: Option<Seen>,
     /// Units that only a broken rule keeps.
@@ -29,19 +31,19 @@ pub(crate) struct Isolate {
 impl Isolate {
     pub(crate) fn born(here: Caller, region: usize, party: Party) -> Self {
         let id = HolderId(1_000 + 100 * here.isolate as u64 + here.life);
+        let holder = Holder::new("b".to_owned(), id, Incarnation(1), None);
         Self {
             here,
             region,
             party,
-            holder: Holder::new("b".to_owned(), id, Incarnation(1), None),
-            request: None,
+            node: LeaseNode::new(holder),
             asked: None,
             kept: 0,
         }
     }
 
     pub(crate) fn waits(&self) -> bool {
-        self.request.is_some()
+        self.node.waits(REQUEST)
     }
 
     pub(crate) fn calls(&self) -> bool {
@@ -50,68 +52,63 @@ impl Isolate {
 
     /// A request of one unit arrives.
     pub(crate) fn is_asked(&mut self, around: &mut Around<'_>) {
-        self.request = Some(None);
-        self.looks(around);
+        let asked = Asked {
+            party: self.party.clone(),
+            cost: 1,
+            terms: around.terms.clone(),
+            denial: Reason::CapReached,
+        };
+        let caller = REQUEST;
+        self.runs(Event::Check { caller, asked }, around);
     }
 
-    /// The request that waits ends unanswered.
-    pub(crate) fn gives_in(&mut self) {
-        if let Some(ticket) = self.request.take().flatten() {
-            self.holder.unwait(ticket);
-        }
+    /// The request that waits goes away unanswered.
+    pub(crate) fn gives_in(&mut self, around: &mut Around<'_>) {
+        self.runs(Event::Left { caller: REQUEST }, around);
     }
 
     /// The policy has changed.
     pub(crate) fn hears(&mut self) {
-        self.holder.ask_again();
-    }
-
-    /// Looks at the balance on behalf of the request that waits.
-    fn looks(&mut self, around: &mut Around<'_>) {
-        let Some(ticket) = self.request else {
-            return;
-        };
-        let need = Need::one(1);
-        self.holder.advance(around.now);
-        match self.holder.outlook(&self.party, need, ticket, around.now) {
-            Outlook::Covered => self.spends(around),
-            Outlook::Exhausted => self.holder.deny(&self.party, 1, around.now),
-            Outlook::Unknown => {}
-            Outlook::Short => {
-                let ticket = self.holder.wait_on(&self.party, ticket, need, around.now);
-                self.request = ticket.map(Some);
-                if ticket.is_some() {
-                    self.sends(around);
-                }
-                return;
-            }
-        }
-        self.request = None;
-        if let Some(ticket) = ticket {
-            self.holder.unwait(ticket);
-        }
-    }
-
-    fn spends(&mut self, around: &mut Around<'_>) {
-        let spent = self.holder.spend(&self.party, 1, around.now);
-        around.truth.require(spent, Wrong::CoveredNotSpent);
-        if let Some(lease) = self.holder.lease().filter(|_| spent) {
-            let inside = around.keeps_windows.then_some(around.true_now);
-            around.truth.admit(self.region, lease.label, inside);
-        }
+        self.node.holder_mut().ask_again();
     }
 
     pub(crate) fn wants_contact(&self, now: EpochMs) -> bool {
-        let mut holder = self.holder.clone();
-        holder.advance(now);
-        holder.wants_contact(now)
+        self.node.clone().wants_contact(now)
     }
 
-    /// Makes or repeats the message, and sends it.
-    pub(crate) fn sends(&mut self, around: &mut Around<'_>) {
-        let Some(mut body) = self.holder.begin(around.terms.clone(), around.now) else {
-            return;
-        };
+    /// Tells the region what there is to tell.
+    pub(crate) fn tends(&mut self, around: &mut Around<'_>) {
+        let terms = around.terms.clone();
+        self.runs(Event::Tend { terms }, around);
+    }
+
+    /// Lets the node take an event, and does what it says, in its order.
+    fn runs(&mut self, event: Event<u8>, around: &mut Around<'_>) {
+        for effect in self.node.step(event, around.now) {
+            match effect {
+                Effect::Send(body) => self.sends(*body, around),
+                Effect::Reply(caller) => self.answers(caller, around),
+                // No wait lasts for longer than the checker lets it.
+                Effect::WakeAt(_) => {}
+            }
+        }
+    }
+
+    fn answers(&mut self, caller: u8, around: &mut Around<'_>) {
+        let verdict = self.node.take(caller);
+        around
+            .truth
+            .require(verdict.is_some(), Wrong::AnsweredTwice);
+        if let Some(Verdict::Decided((decision, Some(label)))) = verdict
+            && decision.admitted()
+        {
+            let inside = around.keeps_windows.then_some(around.true_now);
+            around.truth.admit(self.region, label, inside);
+        }
+    }
+
+    /// Sends the message, made or repeated.
+    fn sends(&mut self, mut body: ExchangeBody, around: &mut Around<'_>) {
         let name = name(&body);
         if around.breaks(Broken::ReturnKept) && self.asked != Some(name) {
             self.kept += body.returns.iter().map(|back| back.units).sum::<u64>();
@@ -129,25 +126,27 @@ impl Isolate {
     /// The call to the region is given up.
     pub(crate) fn gives_up(&mut self, around: &mut Around<'_>) {
         if let Some(asked) = self.asked {
-            self.holder.fail(asked.sequence);
-            self.looks(around);
+            let answered = Event::Answered {
+                sequence: asked.sequence,
+                answer: None,
+            };
+            self.runs(answered, around);
         }
     }
 
     pub(crate) fn is_told(&mut self, sequence: Sequence, answer: &Answer, around: &mut Around<'_>) {
-        match answer {
+        let mut answer = answer.clone();
+        let expected = match answer.as_mut() {
             Ok(reply) => {
-                let mut reply = reply.clone();
-                let mut expected = self.asked == Some(reply.to);
                 if around.breaks(Broken::OlderReplyCredited)
                     && let Some(asked) = self.asked
                 {
                     reply.to = asked;
-                    expected = true;
                 }
                 if around.breaks(Broken::EndCountedFromReceipt) {
                     reply.window.remaining_ms += 1_000;
                 }
+                let expected = self.asked.take_if(|asked| *asked == reply.to).is_some();
                 if expected && self.kept > 0 {
                     reply.grants.push(Grant {
                         tenant: reply.grants.first().and_then(|grant| grant.tenant.clone()),
@@ -158,20 +157,20 @@ impl Isolate {
                         retry_ms: None,
                     });
                 }
-                let credited = self.holder.finish(&reply, around.now);
-                around
-                    .truth
-                    .require(credited == expected, Wrong::WronglyCredited);
-                if credited {
-                    self.asked = None;
-                }
+                expected
             }
-            Err(refusal) => {
-                self.holder.refused(sequence, refusal);
+            Err(_) => {
                 self.asked.take_if(|asked| asked.sequence == sequence);
+                false
             }
-        }
-        self.looks(around);
+        };
+        let before = self.node.holder().seen();
+        let answer = Some(answer);
+        self.runs(Event::Answered { sequence, answer }, around);
+        let credited = self.node.holder().seen() != before;
+        around
+            .truth
+            .require(credited == expected, Wrong::WronglyCredited);
     }
 }
 

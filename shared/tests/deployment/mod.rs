@@ -1,4 +1,4 @@
-//! A deployment whose state is the shipped nodes and isolates, their durable rows and the letters between them, explored step by
+//! A deployment whose state is the shipped nodes, their durable rows and the letters between them, explored step by
 //! step. An object takes a letter, writes and sends in one step: a crash comes before it or after it.
 
 mod around;
@@ -96,7 +96,7 @@ fn isolate_steps(setup: &Setup, world: &World, steps: &mut Vec<Step>) {
             steps.push(Step::IsolateGivesUp { isolate });
         }
         // One that has heard of nobody is like the next.
-        if left.isolate_deaths > 0 && it.holder.seen().is_some() {
+        if left.isolate_deaths > 0 && it.node.holder().seen().is_some() {
             steps.push(Step::IsolateDies { isolate });
         }
         if it.wants_contact(Setup::at_isolate(isolate, world.now(setup))) {

@@ -76,7 +76,7 @@ impl World {
     /// Windows of which an isolate has units, or spent some.
     fn labels(&self) -> BTreeSet<u64> {
         let held = self.isolates.iter().flat_map(|isolate| {
-            let holder = &isolate.holder;
+            let holder = isolate.node.holder();
             let ahead = holder.ahead().iter().map(|ahead| ahead.label.0);
             ahead.chain(holder.lease().map(|lease| lease.label.0))
         });
@@ -154,7 +154,7 @@ impl World {
 
 /// Units of a window that an isolate could spend without asking anyone.
 fn balance(isolate: &Isolate, label: u64) -> u64 {
-    let holder = &isolate.holder;
+    let holder = isolate.node.holder();
     let lease = holder.lease().filter(|lease| lease.label.0 == label);
     let ahead = holder.ahead().iter().filter(|ahead| ahead.label.0 == label);
     let ahead: u64 = ahead.map(|ahead| ahead.units).sum();

@@ -12,8 +12,8 @@ use super::setup::WINDOW_MS;
 pub(crate) enum Wrong {
     /// Units were spent before or after the window that they belong to.
     SpentOutsideWindow,
-    /// A covered request could not be spent.
-    CoveredNotSpent,
+    /// A request was answered that nobody asked, or twice.
+    AnsweredTwice,
     /// A reply that does not answer the message in flight was credited, or one that does was not.
     WronglyCredited,
     /// A row that was written cannot be read.

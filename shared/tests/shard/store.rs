@@ -26,7 +26,8 @@ pub struct Store {
     table: Table,
 }
 
-struct Table {
+#[derive(Clone)]
+pub struct Table {
     states: BTreeMap<StateKey, ScaledState>,
     damaged: BTreeSet<StateKey>,
     holds: BTreeMap<OpId, StoredHold>,
@@ -167,6 +168,16 @@ impl Store {
         let holds = self.table.holds.iter();
         let resets = self.table.resets.clone();
         self.shard = Shard::wake(holds.map(|(op, row)| (*op, row.clone()))).with_resets(resets);
+    }
+
+    /// What is written by now, for who believes that more is.
+    pub fn kept_aside(&self) -> Table {
+        self.table.clone()
+    }
+
+    /// No more than that is written.
+    pub fn put_back(&mut self, table: Table) {
+        self.table = table;
     }
 
     /// An owner has invented so many keys.

@@ -47,14 +47,19 @@ impl World {
     /// Lets the holder open the next window when it is time, and follows in the books.
     pub(crate) fn isolate_advances(&mut self, life: usize) {
         let now = self.isolate_now(life);
-        self.isolates[life].holder.advance(now);
+        self.isolates[life].node.holder_mut().advance(now);
         self.follow(life);
+        self.check_books(life);
     }
 
     /// Follows what the holder did by itself: it opened a window, or dropped one to come that is over.
     fn follow(&mut self, life: usize) {
         let isolate = &mut self.isolates[life];
-        let label = isolate.holder.lease().map_or(0, |lease| lease.label.0);
+        let label = isolate
+            .node
+            .holder()
+            .lease()
+            .map_or(0, |lease| lease.label.0);
         let mut lost = Vec::new();
         if label > isolate.books.label {
             lost = isolate.books.rolled(label);
@@ -63,7 +68,8 @@ impl World {
             }
         }
         let kept: Vec<u64> = isolate
-            .holder
+            .node
+            .holder()
             .ahead()
             .iter()
             .map(|ahead| ahead.label.0)
@@ -76,7 +82,6 @@ impl World {
             keep
         });
         self.strand(lost);
-        self.check_books(life);
     }
 
     pub(crate) fn strand(&mut self, lost: Vec<(u64, u64)>) {
@@ -128,9 +133,9 @@ impl World {
     pub(crate) fn check_books(&mut self, life: usize) {
         let isolate = &self.isolates[life];
         let books = &isolate.books;
-        let lease = isolate.holder.lease();
+        let lease = isolate.node.holder().lease();
         let (held, used) = lease.map_or((0, 0), |lease| (lease.held, lease.used));
-        let ahead = isolate.holder.ahead().iter();
+        let ahead = isolate.node.holder().ahead().iter();
         let right = (held, used) == (books.held, books.used)
             && ahead
                 .map(|ahead| (ahead.label.0, ahead.units))
@@ -151,7 +156,7 @@ impl World {
     /// No tenant that an isolate is told of may use more than the isolate holds.
     pub(crate) fn check_purses(&mut self, life: usize, reply: &ReplyBody) {
         let now = self.isolate_now(life);
-        let holder = &self.isolates[life].holder;
+        let holder = self.isolates[life].node.holder();
         let Some(lease) = holder.open_lease(now) else {
             return;
         };

@@ -127,7 +127,7 @@ impl World {
                 reply.window.remaining_ms = ends_at_ms.saturating_sub(now.0);
             }
             Broken::LeftoverCarriedOver if expected => {
-                let lease = isolate.holder.lease();
+                let lease = isolate.node.holder().lease();
                 let over = lease.filter(|lease| lease.label < reply.window.label);
                 isolate.smuggled += over.map_or(0, weir_shared::federation::holder::Lease::balance);
             }

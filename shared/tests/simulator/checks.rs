@@ -13,10 +13,10 @@ impl World {
     pub(crate) fn check(&mut self) {
         let mut balances = Vec::with_capacity(self.isolates.len());
         for isolate in self.isolates.iter().filter(|isolate| isolate.alive) {
-            if let Some(lease) = isolate.holder.lease() {
+            if let Some(lease) = isolate.node.holder().lease() {
                 balances.push((lease.label.0, isolate.region, lease.balance()));
             }
-            for ahead in isolate.holder.ahead() {
+            for ahead in isolate.node.holder().ahead() {
                 balances.push((ahead.label.0, isolate.region, ahead.units));
             }
         }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use weir_shared::fairness::ask::{AsOf, Party};
 use weir_shared::federation::schedule::Schedule;
 use weir_shared::federation::stored::StoredPool;
-use weir_shared::limits::{JSON_INTEGER_MAX, STANDING_WINDOWS};
+use weir_shared::limits::{DECIDE_WAIT_MS_MAX, JSON_INTEGER_MAX, STANDING_WINDOWS};
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::exchange::{Cycle, LeaseBody, RuleBody, Terms};
 
@@ -17,8 +17,9 @@ use super::truth::{Truth, Violation};
 use super::{START_MS, World};
 
 /// Within so many milliseconds after the last fault all have heard of the last edit, and slices of windows to come are
-/// back: one of the longest windows, a look at what there is to tell at each depth, and the way.
-const RECALLED_MS: u64 = WINDOW_MS_EDITED_MAX + 1_000;
+/// back: one of the longest windows, a look at what there is to tell at each depth, the way, and the wait of a request, which
+/// is asked for by the terms that it came with.
+const RECALLED_MS: u64 = WINDOW_MS_EDITED_MAX + 1_000 + DECIDE_WAIT_MS_MAX;
 
 /// What one revision of the policy says beside the terms.
 #[derive(Debug, Clone)]

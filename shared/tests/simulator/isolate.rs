@@ -1,13 +1,17 @@
-//! Isolates: requests that wait for budget, one message in flight to their region.
+//! Isolates: carry out what the nodes of their leases say, and keep books beside them.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use weir_shared::decision::Reason;
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::holder::{Holder, Outlook};
-use weir_shared::federation::waiting::{Need, Ticket};
+use weir_shared::federation::waiting::Need;
 use weir_shared::limits::{CALL_MS_MAX, DECIDE_WAIT_MS_MAX};
+use weir_shared::node::Spent;
+use weir_shared::node::lease::{Asked, Effect, Event as LeaseEvent, LeaseNode, Verdict};
 use weir_shared::units::{HolderId, Incarnation, Sequence, WindowLabel};
-use weir_shared::wire::exchange::{ExchangeBody, ReplyBody};
+use weir_shared::wire::exchange::{ExchangeBody, ReplyBody, Seen};
 
 use super::World;
 use super::books::Books;
@@ -22,25 +26,21 @@ pub(crate) struct Isolate {
     pub(crate) region: usize,
     pub(crate) place: usize,
     pub(crate) alive: bool,
-    pub(crate) holder: Holder,
+    pub(crate) node: LeaseNode<u64>,
     /// Holders that this isolate has made.
     made: u64,
     pub(crate) clock: Clock,
-    requests: Vec<Request>,
+    /// Those that wait.
+    requests: BTreeMap<u64, (Ask, Rc<Party>)>,
     requests_made: u64,
+    /// When its node is to be woken, in true time.
+    wakes_at_ms: u64,
     /// The message that was not answered yet.
     pub(crate) asked: Option<ExchangeBody>,
     pub(crate) books: Books,
     /// Grants that only a broken rule credits.
     pub(crate) smuggled: u64,
     pub(crate) credited_last: Option<Sequence>,
-}
-
-#[derive(Debug, Clone)]
-struct Request {
-    id: u64,
-    ask: Ask,
-    ticket: Option<Ticket>,
 }
 
 /// What a request asks for.
@@ -61,11 +61,12 @@ impl World {
             region,
             place,
             alive: true,
-            holder,
+            node: LeaseNode::new(holder),
             made: 1,
             clock: Clock::new(self.place_offsets[place], self.clamped),
-            requests: Vec::new(),
+            requests: BTreeMap::new(),
             requests_made: 0,
+            wakes_at_ms: 0,
             asked: None,
             books: Books::default(),
             smuggled: 0,
@@ -94,7 +95,7 @@ impl World {
         let life = self.places[place];
         self.isolate_advances(life);
         let now = self.isolate_now(life);
-        if !self.isolates[life].holder.idle(now) || !self.random.chance(500) {
+        if !self.isolates[life].node.idle(now) || !self.random.chance(500) {
             return;
         }
         let (name, kept) = (self.pool_name(), self.is_broken(Broken::IncarnationKept));
@@ -102,7 +103,8 @@ impl World {
         let lost = isolate.books.all();
         isolate.made += u64::from(!kept);
         let id = HolderId(1_000 + life as u64);
-        isolate.holder = Holder::new(name, id, Incarnation(isolate.made), None);
+        let holder = Holder::new(name, id, Incarnation(isolate.made), None);
+        isolate.node = LeaseNode::new(holder);
         isolate.asked = None;
         isolate.books = Books::default();
         isolate.credited_last = None;
@@ -130,105 +132,122 @@ impl World {
             self.truth.denied(self.now_ms, ask); // the policy alone says never
             return;
         }
+        let party = self.party(life, ask);
         let isolate = &mut self.isolates[life];
         isolate.requests_made += 1;
-        let id = isolate.requests_made;
-        isolate.requests.push(Request {
-            id,
-            ask,
-            ticket: None,
-        });
-        self.look(life);
-        let party = self.party(life, ask);
-        let now = self.isolate_now(life);
-        let isolate = &self.isolates[life];
-        if isolate
-            .requests
-            .last()
-            .is_some_and(|request| request.id == id)
-        {
-            self.truth.waits.push(self.now_ms);
-            let expired = Event::RequestExpired {
-                isolate: life,
-                request: id,
-            };
-            self.queue.push(self.now_ms + DECIDE_WAIT_MS_MAX, expired);
-        } else if isolate.holder.runs_low(&party.name, now) {
-            self.isolate_sends(life);
-        }
-    }
-
-    pub(crate) fn request_expired(&mut self, life: usize, id: u64) {
-        let isolate = &mut self.isolates[life];
-        let Some(index) = isolate.requests.iter().position(|request| request.id == id) else {
-            return;
+        let caller = isolate.requests_made;
+        isolate.requests.insert(caller, (ask, Rc::clone(&party)));
+        let asked = Asked {
+            party: party.as_ref().clone(),
+            cost: ask.cost,
+            terms: self.terms_at(region).clone(),
+            denial: Reason::CapReached,
         };
-        let request = isolate.requests.remove(index);
-        if let Some(ticket) = request.ticket {
-            isolate.holder.unwait(ticket);
+        self.isolate_runs(life, LeaseEvent::Check { caller, asked });
+        if self.isolates[life].requests.contains_key(&caller) {
+            self.truth.waits.push(self.now_ms);
+            if self.setup.faults.any() && self.random.chance(50) {
+                let left = Event::RequestLeft {
+                    isolate: life,
+                    request: caller,
+                };
+                self.later(DECIDE_WAIT_MS_MAX, left);
+            }
         }
-        self.truth.unavailable += 1;
     }
 
-    /// Looks at the balance on behalf of every request that waits.
-    fn look(&mut self, life: usize) {
+    /// A request that waits goes away.
+    pub(crate) fn request_left(&mut self, life: usize, caller: u64) {
+        let isolate = &mut self.isolates[life];
+        if isolate.alive && isolate.requests.remove(&caller).is_some() {
+            self.truth.unavailable += 1;
+            self.isolate_runs(life, LeaseEvent::Left { caller });
+        }
+    }
+
+    pub(crate) fn isolate_woke(&mut self, life: usize) {
+        let isolate = &self.isolates[life];
+        if isolate.alive && isolate.wakes_at_ms == self.now_ms {
+            self.isolate_runs(life, LeaseEvent::Woke);
+        }
+    }
+
+    /// Lets the node of a life take an event, and does what it says, in its order.
+    fn isolate_runs(&mut self, life: usize, event: LeaseEvent<u64>) {
         self.isolate_advances(life);
         let now = self.isolate_now(life);
-        let requests = std::mem::take(&mut self.isolates[life].requests);
-        let mut short = false;
-        for mut request in requests {
-            let (ask, party) = (request.ask, self.party(life, request.ask));
-            let need = match ask.cost {
-                0 => Need::look(),
-                cost => Need::one(cost),
-            };
-            let holder = &mut self.isolates[life].holder;
-            match holder.outlook(&party, need, request.ticket, now) {
-                Outlook::Covered => self.spend(life, ask, &party),
-                Outlook::Exhausted => self.deny(life, ask, &party),
-                Outlook::Unknown => self.truth.unavailable += 1,
-                Outlook::Short => {
-                    request.ticket = holder.wait_on(&party, request.ticket, need, now);
-                    if request.ticket.is_some() {
-                        short = true;
-                        self.isolates[life].requests.push(request);
-                    } else {
-                        self.truth.unavailable += 1;
+        let looks = matches!(event, LeaseEvent::Answered { .. } | LeaseEvent::Woke);
+        let effects = self.isolates[life].node.step(event, now);
+        self.isolate_carries_out(life, effects);
+        if looks {
+            self.check_served(life);
+        }
+        self.check_books(life);
+    }
+
+    fn isolate_carries_out(&mut self, life: usize, effects: Vec<Effect<u64>>) {
+        let now = self.isolate_now(life);
+        for effect in effects {
+            match effect {
+                Effect::Send(body) => self.isolate_sends(life, *body),
+                Effect::Reply(caller) => self.answered(life, caller),
+                Effect::WakeAt(at) => {
+                    let wakes_at_ms = self.now_ms + at.since(now).max(1);
+                    let isolate = &mut self.isolates[life];
+                    if isolate.wakes_at_ms != wakes_at_ms {
+                        isolate.wakes_at_ms = wakes_at_ms;
+                        let woke = Event::IsolateWoke { life };
+                        self.queue.push(wakes_at_ms, woke);
                     }
-                    continue;
                 }
             }
-            if let Some(ticket) = request.ticket {
-                self.isolates[life].holder.unwait(ticket);
-            }
-        }
-        if short {
-            self.isolate_sends(life);
         }
     }
 
-    fn spend(&mut self, life: usize, ask: Ask, party: &Party) {
-        let (now, now_ms) = (self.isolate_now(life), self.now_ms);
+    /// A request hears its answer.
+    fn answered(&mut self, life: usize, caller: u64) {
         let isolate = &mut self.isolates[life];
-        let label = isolate
-            .holder
-            .lease()
-            .map_or(WindowLabel(0), |lease| lease.label);
-        if !isolate.holder.spend(party, ask.cost, now) {
-            self.truth.fail(Violation::CoveredNotSpent);
+        let verdict = isolate.node.take(caller);
+        let ask = isolate.requests.remove(&caller);
+        let (Some(verdict), Some((ask, party))) = (verdict, ask) else {
+            self.truth.fail(Violation::AnsweredTwice);
             return;
+        };
+        match verdict {
+            Verdict::Decided((decision, Some(label))) if decision.admitted() => {
+                self.admitted(life, ask, !party.name.is_empty(), label);
+            }
+            Verdict::Decided(_) => self.truth.denied(self.now_ms, ask),
+            Verdict::Unavailable => self.truth.unavailable += 1,
         }
+    }
+
+    /// Nobody waits for what is there.
+    fn check_served(&mut self, life: usize) {
+        let now = self.isolate_now(life);
+        let isolate = &self.isolates[life];
+        let covered = isolate.requests.values().any(|(ask, party)| {
+            let outlook = isolate
+                .node
+                .holder()
+                .outlook(party, Need::one(ask.cost), None, now);
+            ask.cost > 0 && outlook == Outlook::Covered
+        });
+        self.truth.require(!covered, || Violation::CoveredWaits);
+    }
+
+    fn admitted(&mut self, life: usize, ask: Ask, shared: bool, label: WindowLabel) {
+        let now_ms = self.now_ms;
+        let isolate = &mut self.isolates[life];
         isolate.books.used += ask.cost;
-        let tenant = ask.tenant.filter(|_| !party.name.is_empty());
         let admission = Admission {
             at_ms: now_ms,
             region: isolate.region,
             label: label.0,
             units: ask.cost,
-            tenant,
+            tenant: ask.tenant.filter(|_| shared),
         };
         let admission = self.truth.admitted(admission);
-        self.check_books(life);
         let given_back = self.setup.gives_back;
         if ask.cost > 0 && given_back > 0 && self.random.chance(given_back) {
             self.gives_back(life, admission);
@@ -278,10 +297,17 @@ impl World {
             ..
         } = self.truth.admission(admission);
         let name = self.tenant_name(tenant);
+        let now = self.isolate_now(life);
+        let spent = Spent {
+            label: WindowLabel(label),
+            tenant: &name,
+            units,
+        };
         let isolate = &mut self.isolates[life];
-        if isolate.holder.unspend(WindowLabel(label), &name, units) {
+        if let Some(effects) = isolate.node.undo(spent, now) {
             isolate.books.used -= units;
             self.truth.unspent(admission);
+            self.isolate_carries_out(life, effects);
             self.check_books(life);
         }
     }
@@ -291,27 +317,10 @@ impl World {
         tenant.map_or(String::new(), |tenant| tenant.party.name.clone())
     }
 
-    fn deny(&mut self, life: usize, ask: Ask, party: &Party) {
-        let now = self.isolate_now(life);
-        let holder = &mut self.isolates[life].holder;
-        let before = holder.lease().copied();
-        holder.deny(party, ask.cost, now);
-        let after = holder.lease().copied();
-        self.truth.denied(self.now_ms, ask);
-        self.truth
-            .require(before == after, || Violation::DenialConsumed);
-    }
-
-    /// Makes or repeats the isolate's message and sends it.
-    fn isolate_sends(&mut self, life: usize) {
-        self.isolate_advances(life);
-        let now = self.isolate_now(life);
+    /// Sends the isolate's message, made or repeated.
+    fn isolate_sends(&mut self, life: usize, mut body: ExchangeBody) {
         let region = self.isolates[life].region;
-        let terms = self.terms_at(region).clone();
         let isolate = &mut self.isolates[life];
-        let Some(mut body) = isolate.holder.begin(terms, now) else {
-            return;
-        };
         let repeated = isolate
             .asked
             .as_ref()
@@ -333,7 +342,6 @@ impl World {
                 self.isolates[life].smuggled += returned;
             }
         }
-        self.check_books(life);
         self.truth.calls_region += 1;
         self.lies(life, &mut body);
         if self.is_broken(Broken::StaleSeen)
@@ -355,52 +363,56 @@ impl World {
 
     pub(crate) fn isolate_call_expired(&mut self, life: usize, sequence: Sequence) {
         if self.isolates[life].alive {
-            self.isolates[life].holder.fail(sequence);
-            self.look(life);
+            let answer = None;
+            self.isolate_runs(life, LeaseEvent::Answered { sequence, answer });
         }
     }
 
     pub(crate) fn isolate_timer(&mut self, place: usize) {
         let life = self.places[place];
-        self.isolate_advances(life);
-        let now = self.isolate_now(life);
-        if self.isolates[life].holder.wants_contact(now) {
-            self.isolate_sends(life);
-        }
-        self.look(life);
+        let terms = self.terms_at(self.isolates[life].region).clone();
+        self.isolate_runs(life, LeaseEvent::Tend { terms });
     }
 
     pub(crate) fn at_isolate(&mut self, life: usize, sequence: Sequence, answer: Answer) {
         if !self.isolates[life].alive {
             return;
         }
-        match answer {
-            Ok(reply) => {
-                let reply = self.bent(life, reply);
-                self.credit(life, &reply);
-                self.look(life);
+        let answer = answer.map(|reply| self.bent(life, reply));
+        let reply = answer.as_ref().ok().cloned();
+        let isolate = &mut self.isolates[life];
+        let expected = isolate.asked.take_if(|asked| match &reply {
+            Some(reply) => {
+                (asked.incarnation, asked.sequence) == (reply.to.incarnation, reply.to.sequence)
             }
-            Err(refusal) => {
-                let isolate = &mut self.isolates[life];
-                isolate.holder.refused(sequence, &refusal);
-                isolate.asked.take_if(|asked| asked.sequence == sequence);
-            }
-        }
-    }
-
-    fn credit(&mut self, life: usize, reply: &ReplyBody) {
+            None => asked.sequence == sequence,
+        });
         self.isolate_advances(life);
         let now = self.isolate_now(life);
-        let isolate = &mut self.isolates[life];
-        let expected = isolate.asked.take_if(|asked| {
-            (asked.incarnation, asked.sequence) == (reply.to.incarnation, reply.to.sequence)
+        let seen = self.isolates[life].node.holder().seen();
+        let answer = Some(answer);
+        let answered = LeaseEvent::Answered { sequence, answer };
+        let effects = self.isolates[life].node.step(answered, now);
+        if let Some(reply) = reply {
+            self.credited(life, &reply, expected, seen);
+        }
+        self.isolate_carries_out(life, effects);
+        self.check_served(life);
+        self.check_books(life);
+    }
+
+    /// Follows a reply in the books, and sees that it was credited exactly if it answers the message in flight.
+    fn credited(
+        &mut self,
+        life: usize,
+        reply: &ReplyBody,
+        expected: Option<ExchangeBody>,
+        before: Option<Seen>,
+    ) {
+        let credited = self.isolates[life].node.holder().seen() != before;
+        self.truth.require(credited == expected.is_some(), || {
+            Violation::WronglyCredited { credited }
         });
-        let before = isolate.holder.lease().copied();
-        let credited = isolate.holder.finish(reply, now);
-        let after = isolate.holder.lease().copied();
-        let right = credited == expected.is_some() && (credited || before == after);
-        self.truth
-            .require(right, || Violation::WronglyCredited { credited });
         let Some(asked) = expected else {
             return;
         };

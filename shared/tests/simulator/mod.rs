@@ -1,12 +1,11 @@
-//! A seeded simulator of a deployment: the shipped nodes and isolates, with everything between them that can go wrong.
+//! A seeded simulator of a deployment: the shipped nodes, with everything between them that can go wrong.
 //!
 //! | file | what it is |
 //! | --- | --- |
 //! | `setup` | what a run is made of |
 //! | `network`, `clock` | events in true time, clocks that differ |
 //! | `tenants` | who shares the pool, and with what claim |
-//! | `region`, `coordinator` | who carries out what nodes say: rows, letters, lives |
-//! | `isolate` | the part around a holder: waits, asks, spends |
+//! | `isolate`, `region`, `coordinator` | who carries out what nodes say: letters, rows, lives |
 //! | `books` | what an isolate should hold |
 //! | `demand`, `faults`, `edits` | who asks for what, what goes wrong, and what operators edit |
 //! | `measured`, `shapes` | runs without faults, what they come to, and what they use |
@@ -237,7 +236,8 @@ impl World {
         match event {
             Event::Asked { place } => self.demand(place),
             Event::Asker { index } => self.asker_asks(index),
-            Event::RequestExpired { isolate, request } => self.request_expired(isolate, request),
+            Event::RequestLeft { isolate, request } => self.request_left(isolate, request),
+            Event::IsolateWoke { life } => self.isolate_woke(life),
             Event::AtRegion { region, from, body } => self.at_region(region, from, body),
             Event::AtIsolate {
                 isolate,

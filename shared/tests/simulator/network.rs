@@ -15,8 +15,10 @@ pub(crate) enum Event {
     Asked { place: usize },
     /// A steady asker's next request.
     Asker { index: usize },
-    /// A request has waited for as long as it may.
-    RequestExpired { isolate: usize, request: u64 },
+    /// A request that may still wait goes away.
+    RequestLeft { isolate: usize, request: u64 },
+    /// The instant may have come that an isolate's node named.
+    IsolateWoke { life: usize },
     /// A message reaches a region, whichever life answers there.
     AtRegion {
         region: usize,

@@ -70,12 +70,12 @@ pub(crate) enum Violation {
         expected_held: u64,
         expected_used: u64,
     },
-    /// A denial changed what is held.
-    DenialConsumed,
     /// Fewer units were lent than the smallest waiting request needs.
     UselessGrant { units: u64, smallest: u64 },
-    /// A covered request could not be spent.
-    CoveredNotSpent,
+    /// A request waits for what is held.
+    CoveredWaits,
+    /// A request was answered that nobody asked, or twice.
+    AnsweredTwice,
     /// A coordinator that woke knows older terms than it had answered by.
     TermsForgotten { woke_with: u64, answered_by: u64 },
     /// More than two limits within one window's length of true time.

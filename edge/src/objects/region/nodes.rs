@@ -11,7 +11,7 @@ use weir_shared::limits::COORDINATOR_CALL_MS_MAX;
 use weir_shared::node::escrow::{EscrowNode, Event};
 use weir_shared::node::{Answer, Effect};
 use weir_shared::units::EpochMs;
-use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody};
+use weir_shared::wire::exchange::ExchangeBody;
 use weir_shared::wire::shard_key::ShardKey;
 use worker::console_error;
 
@@ -136,10 +136,12 @@ impl Core {
         let coordinator = coordinator_name(pool, secret);
         let address = Address::coordinator(&coordinator, &home);
         match call(&self.env, address, body, COORDINATOR_CALL_MS_MAX).await {
-            Ok(ExchangeAnswer::Reply(reply)) => Some(Ok(reply)),
-            Ok(ExchangeAnswer::Refused(refusal)) => {
-                console_error!("the coordinator of {pool} refused: {refusal:?}");
-                Some(Err(refusal))
+            Ok(answer) => {
+                let answer = Answer::from(answer);
+                if let Err(refusal) = &answer {
+                    console_error!("the coordinator of {pool} refused: {refusal:?}");
+                }
+                Some(answer)
             }
             Err(error) => {
                 console_error!("coordinator of {pool}: {error}");

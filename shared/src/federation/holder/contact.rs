@@ -1,9 +1,9 @@
-//! When a holder has something to tell its parent.
+//! When a holder has something to tell its parent, and when it knows more by itself.
 
 use super::super::ahead::Ahead;
 use super::super::purse::Purse;
 use super::{Holder, Lease};
-use crate::limits::{LEASE_CONTACTS, LEASE_CONTACTS_SHARED};
+use crate::limits::{CALL_MS_MAX, LEASE_CONTACTS, LEASE_CONTACTS_SHARED};
 use crate::units::EpochMs;
 
 impl Holder {
@@ -65,6 +65,35 @@ impl Holder {
             || untold
             || (self.open_lease(now).is_some() && denied())
             || coming()
+    }
+
+    /// In how many milliseconds a window opens of which units are held already, where the one before is over.
+    #[must_use]
+    pub fn opens_in_ms(&self, now: EpochMs) -> Option<u64> {
+        let over = self
+            .lease
+            .is_none_or(|lease| !lease.open(now) && now >= lease.ends_at);
+        let next = self.ahead.iter().find(|ahead| now < ahead.ends_at);
+        let starts_at = next.filter(|_| over)?.starts_at;
+        (now < starts_at).then(|| starts_at.since(now))
+    }
+
+    /// When the next window opens of which units are held: not before the present one is over.
+    #[must_use]
+    pub fn opens_at(&self, now: EpochMs) -> Option<EpochMs> {
+        let next = self.ahead.iter().find(|ahead| now < ahead.ends_at)?;
+        let over_at = self
+            .lease
+            .as_ref()
+            .map_or(EpochMs(0), |lease| lease.ends_at);
+        Some(next.starts_at.max(over_at))
+    }
+
+    /// When the message that is under way may be repeated.
+    #[must_use]
+    pub fn repeats_at(&self) -> Option<EpochMs> {
+        let sent = self.unanswered.as_ref().filter(|sent| sent.in_flight)?;
+        Some(sent.sent_at.plus(CALL_MS_MAX))
     }
 
     /// Whether the parent, or its own, did not answer when it was last asked.

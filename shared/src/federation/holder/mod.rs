@@ -196,17 +196,6 @@ impl Holder {
         own.min(lease.balance())
     }
 
-    /// In how many milliseconds a window opens of which units are held already, where the one before is over.
-    #[must_use]
-    pub fn opens_in_ms(&self, now: EpochMs) -> Option<u64> {
-        let over = self
-            .lease
-            .is_none_or(|lease| !lease.open(now) && now >= lease.ends_at);
-        let next = self.ahead.iter().find(|ahead| now < ahead.ends_at);
-        let starts_at = next.filter(|_| over)?.starts_at;
-        (now < starts_at).then(|| starts_at.since(now))
-    }
-
     /// What is known of a tenant's `need` without asking the parent. A ticket is what [`Holder::wait_on`] gave to a
     /// request; with one, only a reply to a message that carried its want tells anything.
     #[must_use]

@@ -1,20 +1,11 @@
 //! The answers of the dimensions of a question, as they come in.
 
-use std::rc::Rc;
-
-use weir_shared::algorithms::scale::ScaledReceipt;
-use weir_shared::decision::Decision;
-use weir_shared::limiting::messages::{DecideBody, DecideReply, DrawnBody};
-use weir_shared::limiting::verdict::StepRules;
-use weir_shared::units::WindowLabel;
-use weir_shared::wire::accounting::InFlight;
-
-use super::now;
-use super::plan::Step;
-use crate::objects::binding::KeyShard;
-
-/// How each check combines.
-pub type Rules = Rc<Vec<StepRules>>;
+use crate::algorithms::scale::ScaledReceipt;
+use crate::decision::Decision;
+use crate::limiting::messages::{DecideBody, DecideReply, DrawnBody};
+use crate::limiting::verdict::StepRules;
+use crate::units::{EpochMs, WindowLabel};
+use crate::wire::accounting::InFlight;
 
 /// A dimension: its check, and its place in it.
 pub type At = (usize, usize);
@@ -53,6 +44,7 @@ pub struct Answer {
 
 impl Answer {
     /// A decision that charged nothing.
+    #[must_use]
     pub fn uncharged(decision: Decision) -> Self {
         Self {
             decision,
@@ -62,16 +54,23 @@ impl Answer {
             in_flight: None,
         }
     }
+
+    /// The answer of a holder that is out of reach.
+    #[must_use]
+    pub fn out_of_reach(now: EpochMs) -> Self {
+        Self::uncharged(Decision::unavailable(0, now, 1))
+    }
 }
 
 /// The answers known so far.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Answers(pub Vec<Vec<Option<Answer>>>);
 
 /// A question to one shard, with the dimensions that it is asked for.
-pub struct Part {
+#[derive(Debug, Clone)]
+pub struct Part<S> {
     /// The shard.
-    pub shard: KeyShard,
+    pub shard: S,
     /// The question.
     pub body: DecideBody,
     /// Where each key of the question stands in the whole, and in the body.
@@ -80,12 +79,14 @@ pub struct Part {
 
 impl Answers {
     /// Nothing is known yet.
-    pub fn open(steps: &[Step<'_>]) -> Self {
-        let none = |step: &Step<'_>| step.dimensions.iter().map(|_| None).collect();
-        Self(steps.iter().map(none).collect())
+    #[must_use]
+    pub fn open(rules: &[StepRules]) -> Self {
+        let none = |step: &StepRules| vec![None; step.dimensions.len()];
+        Self(rules.iter().map(none).collect())
     }
 
     /// The answer of a dimension.
+    #[must_use]
     pub fn get(&self, at: At) -> Option<&Answer> {
         self.0.get(at.0)?.get(at.1)?.as_ref()
     }
@@ -97,7 +98,15 @@ impl Answers {
         }
     }
 
+    /// All dimensions, in the order of the request.
+    pub fn places(&self) -> impl Iterator<Item = At> + use<> {
+        let counts: Vec<_> = self.0.iter().map(Vec::len).collect();
+        let steps = counts.into_iter().enumerate();
+        steps.flat_map(|(step, count)| (0..count).map(move |inner| (step, inner)))
+    }
+
     /// The decisions alone.
+    #[must_use]
     pub fn decisions(&self) -> Vec<Vec<Option<Decision>>> {
         let decision = |answer: &Option<Answer>| answer.as_ref().map(|answer| answer.decision);
         self.0
@@ -106,8 +115,16 @@ impl Answers {
             .collect()
     }
 
+    /// Whether what is known is enough to deny: what is open cannot mend it.
+    #[must_use]
+    pub fn are_lost(&self, rules: &[StepRules]) -> bool {
+        let decisions = self.decisions();
+        let mut steps = rules.iter().zip(&decisions);
+        steps.any(|(rules, decisions)| rules.lost(decisions))
+    }
+
     /// Takes the answers of a shard; without any, its keys are out of reach.
-    pub fn take(&mut self, part: &Part, reply: Option<&DecideReply>) {
+    pub fn take<S>(&mut self, part: &Part<S>, reply: Option<&DecideReply>, now: EpochMs) {
         for (at, inner) in &part.keys {
             let body = reply.and_then(|reply| reply.groups.get(inner.0)?.get(inner.1));
             let answer = match body {
@@ -118,21 +135,15 @@ impl Answers {
                     drawn: body.drawn.clone(),
                     in_flight: body.in_flight,
                 },
-                None => out_of_reach(),
+                None => Answer::out_of_reach(now),
             };
             self.set(*at, answer);
         }
     }
 
-    /// What was held could not be committed everywhere: it is undone, and what was drawn with it.
-    pub fn withdraw(&mut self, parts: &[Part]) {
-        for (at, _) in parts.iter().flat_map(|part| &part.keys) {
-            self.set(*at, out_of_reach());
-        }
+    /// What is open stays so: it is out of reach.
+    pub fn give_up(&mut self, now: EpochMs) {
+        let open = self.0.iter_mut().flatten().filter(|one| one.is_none());
+        open.for_each(|one| *one = Some(Answer::out_of_reach(now)));
     }
-}
-
-/// The answer of a holder that is out of reach.
-pub fn out_of_reach() -> Answer {
-    Answer::uncharged(Decision::unavailable(0, now(), 1))
 }
