@@ -14,7 +14,7 @@ use crate::console::traffic::Traffic;
 use crate::console::{NARROW, WIDE, await_page, log_in, visit};
 
 /// Each page with its address.
-pub(crate) const PAGES: [(&str, &str); 17] = [
+pub(crate) const PAGES: [(&str, &str); 18] = [
     ("overview", "/"),
     ("tenants", "/tenants"),
     ("tenant", "/tenant?name=enterprise%3Aacme"),
@@ -24,6 +24,7 @@ pub(crate) const PAGES: [(&str, &str); 17] = [
     ("budgets", "/budgets"),
     ("budget", "/budgets/tokens"),
     ("regions", "/regions"),
+    ("region", "/regions/weur"),
     ("policy", "/policy?section=budgets&name=tokens"),
     ("policy", "/policy?section=tenants"),
     ("policy", "/policy?section=document"),
@@ -35,8 +36,10 @@ pub(crate) const PAGES: [(&str, &str); 17] = [
 ];
 
 /// Dialogs and what else opens on a page: the page, what is pressed or filled one after the other, and what then is there.
-const OPENED: [(&str, &str, &[&str], &str); 10] = [
+const OPENED: [(&str, &str, &[&str], &str); 12] = [
     ("overview", "/", &["shortcuts-open"], "shortcuts-panel"),
+    ("overview", "/", &["palette-open"], "palette"),
+    ("overview", "/?what=budget%3Atokens", &[], "verdict"),
     (
         "tenant",
         TENANT_EDIT,

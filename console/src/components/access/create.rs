@@ -53,7 +53,7 @@ impl Fields {
             role: RwSignal::new(Role::Viewer.name().to_owned()),
             tenant: RwSignal::default(),
             prefix: RwSignal::default(),
-            expiry: RwSignal::default(),
+            expiry: RwSignal::new(EXPIRIES[0].0.to_owned()),
             tried: RwSignal::new(false),
             refused: RwSignal::new(None),
             busy: RwSignal::new(false),
@@ -130,7 +130,7 @@ fn Form(open: RwSignal<bool>, on_made: Callback<TokenReply>) -> impl IntoView {
     view! {
         <form class="confirm" on:submit=submit>
             <TextField label="Name" name="name" value=fields.name error=fields.error_at("/name")
-                hint="1 to 64 of a-z, 0-9, _ and -. The audit log calls its holder so."/>
+                hint="1 to 64 of a-z, 0-9, _ and -. The audit log names its holder so."/>
             <SelectField label="Role" name="role" value=fields.role options=Signal::stored(roles.to_vec())
                 error=fields.error_at("/role")/>
             <p class="hint">{move || role.get().map(purpose)}</p>

@@ -11,9 +11,11 @@ use crate::address::Page;
 use crate::budget::history::{jain, limit_of_interval, units};
 use crate::budget::query::{BudgetQuery, Drawn};
 use crate::components::chart::{Kind, SeriesChart};
+use crate::components::explain::Explain;
 use crate::components::rows::rows;
 use crate::components::time::Time;
 use crate::format;
+use crate::glossary::Term;
 
 /// What went through over time.
 #[component]
@@ -123,12 +125,12 @@ pub fn WindowsTable(
                         <th scope="col">"Window"</th>
                         <th scope="col">"Ends"</th>
                         <th scope="col" class="figure">"Limit"</th>
-                        <th scope="col" class="figure">"Lent"</th>
+                        <th scope="col" class="figure">"Lent"<Explain term=Term::Lent/></th>
                         <th scope="col" class="figure">"Admitted"</th>
-                        <th scope="col" class="figure">"Returned"</th>
+                        <th scope="col" class="figure">"Returned"<Explain term=Term::Returned/></th>
                         <th scope="col" class="figure"><abbr title="Had on lease by isolates that died, as the regions count that lent it">"Unaccounted"</abbr></th>
                         <th scope="col" class="figure">"Denied"</th>
-                        <th scope="col" class="figure"><abbr title="1 when all were served alike for their weight">"Jain"</abbr></th>
+                        <th scope="col" class="figure">"Jain"<Explain term=Term::Jain/></th>
                         <th scope="col" class="figure">"Tenants"</th>
                     </tr>
                 </thead>

@@ -41,7 +41,7 @@ pub fn List(
             on:focusin=move |_| focused.set(true)
             on:focusout=move |_| focused.set(false)
         >
-            <table class="decisions">
+            <table class="decisions cards">
                 <caption class="unseen">"Decisions, newest first"</caption>
                 <thead>
                     <tr>
@@ -94,12 +94,12 @@ fn decision(sample: DecisionSample, region: String, zone: Signal<TimeZone>) -> A
             data-outcome=outcome.slug()
             data-reason=reason::slug(sample.reason)
         >
-            <td class="instant"><time datetime=rfc3339(at)>{move || to_the_millisecond(at, zone.get())}</time></td>
-            <td><span class=format!("tag {}", outcome.slug())>{outcome.name()}</span></td>
+            <td class="instant" data-label="Time"><time datetime=rfc3339(at)>{move || to_the_millisecond(at, zone.get())}</time></td>
+            <td data-label="Outcome"><span class=format!("tag {}", outcome.slug()) title=outcome.meaning()>{outcome.name()}</span></td>
             <th scope="row"><TenantLink tenant/></th>
-            <td class:muted=sample.reason == Reason::Admitted title=reason::meaning(sample.reason)>{reason::name(sample.reason)}</td>
-            <td>{sample.binding}</td>
-            <td>{region}</td>
+            <td data-label="Reason" class:muted=sample.reason == Reason::Admitted title=reason::meaning(sample.reason)>{reason::name(sample.reason)}</td>
+            <td data-label="Decided by">{sample.binding}</td>
+            <td data-label="Region">{region}</td>
         </tr>
     }
     .into_any()

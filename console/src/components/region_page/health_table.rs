@@ -7,7 +7,6 @@ use weir_shared::units::Revision;
 use weir_shared::wire::operator::regions::{RegionStatus, RegionsReply};
 
 use crate::address::Page;
-use crate::api::ask::segment;
 use crate::components::overview::health::HealthWord;
 use crate::components::spark::Sparkline;
 use crate::components::time::Age;
@@ -15,6 +14,7 @@ use crate::context::Console;
 use crate::format;
 use crate::health::Health;
 use crate::live::rates::CallsPerS;
+use crate::region_name::in_full;
 use crate::regions::place::isolates;
 
 /// A row a region, in the policy's order.
@@ -64,14 +64,13 @@ fn Row(status: RegionStatus, reply: Arc<RegionsReply>) -> impl IntoView {
     let applied = status
         .policy_revision
         .filter(|applied| *applied > Revision(0));
-    let decisions = format!("{}?region={}", Page::Decisions.address(), segment(&name));
     let tag = |shown: bool, word: &'static str, meaning: &'static str| {
         shown.then(|| view! { <span class="tag" title=meaning>{word}</span> })
     };
     view! {
         <tr data-testid="region-row" data-region=name.clone() class:lost=!status.reachable>
             <th scope="row">
-                <a href=decisions title="Its decisions, as they are made">{name.clone()}</a>
+                <a href=Page::Region(name.clone()).address()>{in_full(&name)}</a>
                 {tag(status.home, "home", "Coordinators, registry and ledgers are placed here.")}
                 {tag(reply.here == name, "here", "Requests from where you are are decided here.")}
             </th>

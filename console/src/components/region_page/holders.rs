@@ -4,10 +4,12 @@ use leptos::prelude::*;
 use weir_shared::wire::operator::regions::TenantLent;
 
 use crate::chart::scale::place as share_of;
+use crate::components::explain::Explain;
 use crate::components::spark::SplitBar;
 use crate::components::tenant_link::TenantLink;
 use crate::components::time::Age;
 use crate::format;
+use crate::glossary::Term;
 use crate::regions::place::{Holder, Place, Who};
 
 /// The regions, the coordinator, and what nobody knows of.
@@ -30,9 +32,9 @@ pub fn Holders(
                         <th scope="col" class="figure">"Units"</th>
                         <th scope="col" class="figure">{if own { "Of all regions" } else { "Of the window" }}</th>
                         <th scope="col" class="wide">"Drawn"</th>
-                        <th scope="col" class="figure"><abbr title="Spent or not: isolates spend what is leased to them without asking">"Leased to isolates, units"</abbr></th>
-                        <th scope="col" class="figure"><abbr title="What the region has and has not lent on">"In escrow, units"</abbr></th>
-                        <th scope="col" class="figure">"Isolates"</th>
+                        <th scope="col" class="figure">"Leased to isolates, units"<Explain term=Term::Leased/></th>
+                        <th scope="col" class="figure">"In escrow, units"<Explain term=Term::Escrow/></th>
+                        <th scope="col" class="figure">"Isolates"<Explain term=Term::Isolate/></th>
                         <th scope="col">"Last contact"</th>
                     </tr>
                 </thead>

@@ -20,6 +20,9 @@ pub fn Head(
         let sorted = Memo::new(move |_| query.with(|query| query.aria_sort(column)));
         let unit = move || match (column, budget.get()) {
             (Column::Guarantee, Some(budget)) => format!("units/window of {budget}"),
+            (Column::Used | Column::Borrowed | Column::Denied, _) => {
+                format!("{}, in all", column.unit().unwrap_or_default())
+            }
             _ => column.unit().unwrap_or_default().to_owned(),
         };
         let Some(key) = column.key() else {

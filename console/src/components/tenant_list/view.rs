@@ -34,8 +34,19 @@ const VIEWPORT_PX: f64 = 700.0;
 pub fn TenantList() -> impl IntoView {
     let query = use_asked(TenantsQuery::parse);
     let ask = use_ask(&Page::Tenants, TenantsQuery::to_query_string);
-    let feed = Feed::start(query);
     let policy = fetched(|| Client.policy(), Follow::Once);
+    // Units of different things do not add up: figures are of one budget, the first where none is chosen.
+    let first = Memo::new(move |_| {
+        let policy = policy.value.get()?;
+        policy.body.budgets.keys().next().cloned()
+    });
+    let feed = Feed::start(Memo::new(move |_| {
+        let asked = query.get();
+        TenantsQuery {
+            budget: asked.budget.clone().or_else(|| first.get()),
+            ..asked
+        }
+    }));
     let names = move |of: fn(&weir_shared::wire::policy::PolicyDocument) -> Vec<String>| {
         Signal::derive(move || {
             let policy = policy.value.get();
@@ -75,7 +86,7 @@ pub fn TenantList() -> impl IntoView {
             {move || if total.get() == Some(0) {
                 view! { <Nobody query ask/> }.into_any()
             } else {
-                view! { <Table query ask feed total/> }.into_any()
+                view! { <Table query ask feed total first/> }.into_any()
             }}
         </States>
     }
@@ -105,6 +116,7 @@ fn Table(
     ask: Ask,
     feed: Feed,
     total: Memo<Option<usize>>,
+    first: Memo<Option<String>>,
 ) -> impl IntoView {
     let scroller = NodeRef::<Div>::new();
     let scroll_px = RwSignal::new(0.0);
@@ -159,7 +171,9 @@ fn Table(
             focus_row(to);
         }
     };
-    let chosen = Signal::derive(move || query.with(|query| query.budget.is_some()));
+    let chosen = Signal::derive(move || {
+        query.with(|query| query.budget.is_some()) || first.with(Option::is_some)
+    });
     let budget = Signal::derive(move || feed.rows.with(|rows| rows.budget().map(str::to_owned)));
     let count = move || (total.get().unwrap_or(0) + 1).to_string();
     let space = move |of: fn(&Slice) -> f64| {

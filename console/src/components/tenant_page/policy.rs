@@ -3,8 +3,10 @@
 use leptos::prelude::*;
 
 use super::view::Tenant;
+use crate::api::Client;
 use crate::components::time::Time;
-use crate::tenant::effective_rows::{EffectiveRow, origin_words, rows};
+use crate::fetched::{Follow, fetched};
+use crate::tenant::effective_rows::{EffectiveRow, by_key, origin_words, rows};
 
 /// The table of the effective policy.
 #[component]
@@ -12,10 +14,18 @@ pub fn EffectivePolicy(
     /// The page.
     page: Tenant,
 ) -> impl IntoView {
+    let policy = fetched(|| Client.policy(), Follow::Once);
     let listed = Memo::new(move |_| {
         let told = page.told();
         let effective = told.as_ref().and_then(|told| told.body.effective.as_ref());
-        effective.map(rows).unwrap_or_default()
+        let Some(effective) = effective else {
+            return Vec::new();
+        };
+        let mut listed = rows(effective);
+        if let Some(policy) = policy.value.get() {
+            listed.extend(by_key(&policy.body, effective));
+        }
+        listed
     });
     view! {
         <section aria-labelledby="effective-heading">
@@ -24,10 +34,10 @@ pub fn EffectivePolicy(
                 <table class="plain" data-testid="effective">
                     <thead>
                         <tr>
-                            <th scope="col">"Of"</th>
+                            <th scope="col">"Resource"</th>
                             <th scope="col">"Field"</th>
                             <th scope="col" class="figure">"Value"</th>
-                            <th scope="col">"By"</th>
+                            <th scope="col">"Set by"</th>
                             <th scope="col">"In the policy at"</th>
                             <th scope="col">"Until"</th>
                         </tr>

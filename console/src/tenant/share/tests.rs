@@ -115,6 +115,13 @@ fn the_share_is_said_in_words_and_numbers() {
 }
 
 #[test]
+fn no_more_is_kept_for_others_than_is_left() {
+    // c has 300 units of its guarantee left, of which b borrowed 250.
+    let figures = arithmetic(&record([100, 450, 100], [30, 0, 0]), "a", None).unwrap();
+    assert_eq!((figures.left, figures.kept), (50, 50));
+}
+
+#[test]
 fn a_window_that_is_over_says_how_long_ago() {
     let record = record([100, 200, 100], [30, 0, 0]);
     let explained = explain(&policy("paced", json!({})), &record, "a", 120_000).unwrap();
