@@ -42,6 +42,8 @@ pub struct PolicyDraft {
 struct Step {
     pointer: String,
     before: Option<Value>,
+    /// Whether what is typed next is another step.
+    whole: bool,
 }
 
 /// Changes that can be taken back.
@@ -85,21 +87,30 @@ impl PolicyDraft {
 
     /// Notes what is at a pointer before it changes.
     fn note(&mut self, pointer: &str) {
-        if self.past.last().is_some_and(|last| last.pointer == pointer) {
-            return;
+        let same = |last: &Step| last.pointer == pointer && !last.whole;
+        if !self.past.last().is_some_and(same) {
+            self.step(pointer, false);
         }
+    }
+
+    /// Notes what is at a pointer as a step of its own.
+    fn step(&mut self, pointer: &str, whole: bool) {
         if self.past.len() == STEPS_MAX {
             self.past.remove(0);
         }
         self.past.push(Step {
             pointer: pointer.to_owned(),
             before: self.at(pointer).cloned(),
+            whole,
         });
     }
 
     /// Takes the last change back: where it was, if there was one.
     pub fn undo(&mut self) -> Option<String> {
-        while let Some(Step { pointer, before }) = self.past.pop() {
+        while let Some(Step {
+            pointer, before, ..
+        }) = self.past.pop()
+        {
             let broken = self
                 .broken
                 .iter()
@@ -123,7 +134,9 @@ impl PolicyDraft {
     /// Puts one value back to what the document had that it began with.
     pub fn undo_value(&mut self, pointer: &str) {
         let base = self.base_at(pointer).cloned();
-        self.put(pointer, base);
+        self.step(pointer, true);
+        set(&mut self.value, pointer, base);
+        self.mend(pointer);
     }
 
     /// Whether a value differs from what the document had that it began with.

@@ -24,8 +24,6 @@ pub enum Kind {
     Flag(bool),
     /// Any text.
     Text,
-    /// JSON.
-    Json,
     /// JSON that decides which form this is: it stays in the document while it is empty, as an empty text.
     Parts,
 }
@@ -147,10 +145,16 @@ const BUDGET: &[Field] = &[
         "What a region does then. Regional only at the scope global.",
     ),
     field(
-        "lease",
-        "Lease sizes",
-        Kind::Json,
-        "\"auto\", or bounds in units: {\"min\": 1, \"max\": 16}.",
+        "lease/min",
+        "Smallest lease",
+        Kind::Whole("units"),
+        "What an isolate is lent at least; found by demand when empty.",
+    ),
+    field(
+        "lease/max",
+        "Largest lease",
+        Kind::Whole("units"),
+        "What an isolate is lent at most; found by demand when empty.",
     ),
     SHADOW,
     ON_UNAVAILABLE,
@@ -283,7 +287,6 @@ pub fn control(kind: Kind, value: Option<&Value>) -> String {
             .unwrap_or(default)
             .to_string(),
         (_, None | Some(Value::Null)) => String::new(),
-        (Kind::Json, Some(value)) => value.to_string(),
         (Kind::Duration, Some(value)) if value.as_u64().is_some() => {
             crate::format::length(value.as_u64().unwrap_or_default())
         }
@@ -311,7 +314,7 @@ pub fn typed(kind: Kind, text: &str) -> Option<Value> {
             .unwrap_or_else(as_text),
         Kind::Choice(_) | Kind::Text => as_text(),
         Kind::Flag(_) => Value::Bool(text == "true"),
-        Kind::Json | Kind::Parts => serde_json::from_str(text).unwrap_or_else(|_| as_text()),
+        Kind::Parts => serde_json::from_str(text).unwrap_or_else(|_| as_text()),
     };
     (!value.is_null()).then_some(value)
 }
@@ -344,7 +347,7 @@ pub fn expected(kind: Kind) -> &'static str {
         Kind::Choice(_) => "choose one of the list",
         Kind::Flag(_) => "yes or no",
         Kind::Text => "enter a text",
-        Kind::Json | Kind::Parts => "enter JSON of the form above",
+        Kind::Parts => "enter JSON of the form above",
     }
 }
 
@@ -352,12 +355,7 @@ pub fn expected(kind: Kind) -> &'static str {
 pub fn unit(kind: Kind) -> &'static str {
     match kind {
         Kind::Whole(unit) | Kind::Number(unit) | Kind::OrUnlimited(unit) => unit,
-        Kind::Duration
-        | Kind::Choice(_)
-        | Kind::Flag(_)
-        | Kind::Text
-        | Kind::Json
-        | Kind::Parts => "",
+        Kind::Duration | Kind::Choice(_) | Kind::Flag(_) | Kind::Text | Kind::Parts => "",
     }
 }
 

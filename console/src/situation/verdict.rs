@@ -137,6 +137,8 @@ pub struct Verdict {
     pub headline: String,
     /// Those who are denied most, at most [`NAMED_MAX`].
     pub named: Vec<Culprit>,
+    /// How many the headline is about.
+    pub count: usize,
     /// What is to be known of everybody else.
     pub rest: String,
 }
@@ -156,6 +158,7 @@ impl Verdict {
                 standing: Standing::Measuring,
                 headline: "Measuring who is denied at this moment.".to_owned(),
                 named: Vec::new(),
+                count: 0,
                 rest: String::new(),
             };
         }
@@ -198,20 +201,25 @@ impl Verdict {
             standing,
             headline,
             named: denied,
+            count: if over > 0 { over } else { others },
             rest,
+        }
+    }
+
+    /// What follows the first one in the headline: how many there are beside it.
+    pub fn more(&self) -> String {
+        match self.count.saturating_sub(1) {
+            0 => String::new(),
+            more => format!(", and {more} more"),
         }
     }
 
     /// All of it in one text, to be read aloud.
     pub fn text(&self) -> String {
-        let named = self
-            .named
-            .iter()
-            .map(|one| format!("{}, {}", TenantName::of(&one.tenant).label(), one.short()));
-        let named = named.collect::<Vec<_>>().join("; ");
         let mut text = self.headline.clone();
-        if !named.is_empty() {
-            text.push_str(&format!(" {named}."));
+        if let Some(first) = self.named.first() {
+            let name = TenantName::of(&first.tenant).label();
+            text.push_str(&format!(" {name}, {}{}.", first.short(), self.more()));
         }
         if !self.rest.is_empty() {
             text.push_str(&format!(" {}", self.rest));
@@ -244,6 +252,7 @@ fn calm(live: Option<CallsPerS>) -> Verdict {
         standing: Standing::Calm,
         headline: "Nobody is denied.".to_owned(),
         named: Vec::new(),
+        count: 0,
         rest,
     }
 }
@@ -410,6 +419,7 @@ mod tests {
         let told = verdict(&rows);
         assert_eq!(told.headline, "5 tenants over their share:");
         assert_eq!(told.named.len(), NAMED_MAX);
+        assert!(told.text().contains(", and 4 more."), "{}", told.text());
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod controls;
 mod counters;
 mod culprit;
 mod drafts;
+mod idle;
 mod journey;
 mod keyboard;
 mod palette;

@@ -18,15 +18,14 @@ pub fn VerdictView(
     let told = move || {
         verdict.with(|verdict| {
             let verdict = verdict.as_ref()?;
-            let last = verdict.named.len().saturating_sub(1);
-            let named = verdict.named.iter().enumerate().map(|(place, one)| {
-                view! { " "<TenantLink tenant=one.tenant.clone()/>", "{one.short()}{if place < last { ";" } else { "." }} }
+            let first = verdict.named.first().map(|one| {
+                view! { " "<TenantLink tenant=one.tenant.clone()/>", "{one.short()}{verdict.more()}"." }
             });
             Some(view! {
-                <p class="verdict-line">{verdict.headline.clone()}{named.collect_view()}</p>
+                <p class="verdict-line">{verdict.headline.clone()}{first}</p>
                 {(!verdict.rest.is_empty()).then(|| view! { <p class="muted">{verdict.rest.clone()}</p> })}
                 {(!verdict.named.is_empty()).then(|| view! {
-                    <ul class="culprits">{verdict.named.iter().map(culprit).collect_view()}</ul>
+                    <ul class="culprits">{verdict.named.iter().enumerate().map(culprit).collect_view()}</ul>
                 })}
             })
         })
@@ -56,7 +55,9 @@ pub fn VerdictView(
     }
 }
 
-fn culprit(one: &Culprit) -> AnyView {
+fn culprit((place, one): (usize, &Culprit)) -> AnyView {
+    // The headline says it of the first.
+    let short = (place > 0).then(|| format!("{}; ", one.short()));
     let how = one.how.words(&one.what.name);
     let label = TenantName::of(&one.tenant);
     let why = matches!(label, TenantName::Named(_)).then(|| {
@@ -64,5 +65,5 @@ fn culprit(one: &Culprit) -> AnyView {
         let name = format!("Why is {} denied?", label.label());
         view! { " "<a href=address data-testid="verdict-why">{name}</a> }
     });
-    view! { <li><strong>{label.label()}</strong>": "{how}"."{why}</li> }.into_any()
+    view! { <li><strong>{label.label()}</strong>": "{short}{how}"."{why}</li> }.into_any()
 }

@@ -117,7 +117,7 @@ fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kin
             });
             view! { <SelectField label=field.label name=field.name value options error hint=field.hint/> }.into_any()
         }
-        Kind::Text | Kind::Json | Kind::Parts => {
+        Kind::Text | Kind::Parts => {
             view! { <TextField label=field.label name=field.name value error hint=field.hint/> }
                 .into_any()
         }
@@ -131,6 +131,16 @@ fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kin
 /// A field that decides which others there are takes what no longer belongs with it.
 fn put(editor: Editor, field: Field, parent: &str, pointer: &str, value: Option<Value>) {
     let decides = field.name == "cadence" && parent.starts_with("/limits/");
+    if field.name.starts_with("lease/") {
+        let lease = format!("{parent}/lease");
+        return editor.edit(|draft| {
+            draft.put(pointer, value);
+            let empty = |lease: &Value| lease.as_object().is_some_and(serde_json::Map::is_empty);
+            if draft.at(&lease).is_some_and(empty) {
+                draft.put(&lease, None);
+            }
+        });
+    }
     let shares = field.name == "sharing" && parent.starts_with("/budgets/");
     match value.as_ref().and_then(Value::as_str) {
         Some(sharing) if shares => editor.edit(|draft| {
@@ -155,7 +165,7 @@ pub fn is_at(flaw: &Flaw, pointer: &str) -> bool {
 }
 
 fn message(flaw: &Flaw, kind: Kind) -> String {
-    if flaw.form && !matches!(kind, Kind::Json | Kind::Parts) {
+    if flaw.form && !matches!(kind, Kind::Parts) {
         expected(kind).to_owned()
     } else {
         flaw.message.clone()

@@ -172,7 +172,8 @@ fn Facts(section: Section, parent: String) -> impl IntoView {
         });
         let fields = fields(section, &entry);
         let fields = fields.into_iter().filter_map(|field| {
-            let value = entry.get(field.name).filter(|value| !value.is_null())?;
+            let value = entry.pointer(&format!("/{}", field.name));
+            let value = value.filter(|value| !value.is_null())?;
             let text = match field.kind {
                 Kind::Duration => control(field.kind, Some(value)),
                 _ => shown(Some(value)),

@@ -17,6 +17,7 @@ use crate::context::Console;
 use crate::fetched::{Follow, fetched};
 use crate::format;
 use crate::query_address::{use_ask, use_asked};
+use crate::tenants::busiest::busiest;
 use crate::tenants::query::{TenantsQuery, change_said};
 use crate::tenants::virtual_rows::{Slice, VirtualRows, moved};
 
@@ -35,11 +36,18 @@ pub fn TenantList() -> impl IntoView {
     let query = use_asked(TenantsQuery::parse);
     let ask = use_ask(&Page::Tenants, TenantsQuery::to_query_string);
     let policy = fetched(|| Client.policy(), Follow::Once);
-    // Units of different things do not add up: figures are of one budget, the first where none is chosen.
-    let first = Memo::new(move |_| {
-        let policy = policy.value.get()?;
-        policy.body.budgets.keys().next().cloned()
+    // Units of different things do not add up: figures are of one budget, the busiest where none is chosen. Once one was
+    // asked of it stays that one.
+    let counted = fetched(|| Client.budgets(), Follow::Calm);
+    let busiest = Memo::new(move |before: Option<&Option<(String, bool)>>| {
+        if let Some(Some((_, true))) = before {
+            return before.cloned().flatten();
+        }
+        counted
+            .value
+            .with(|reply| busiest(&reply.as_ref()?.budgets))
     });
+    let first = Memo::new(move |_| busiest.get().map(|(name, _)| name));
     let feed = Feed::start(Memo::new(move |_| {
         let asked = query.get();
         TenantsQuery {
@@ -65,6 +73,9 @@ pub fn TenantList() -> impl IntoView {
         <Filters query ask tiers budgets/>
         <div class="list-head">
             <p class="muted" data-testid="found">{found}</p>
+            {move || feed.rows.with(|rows| rows.budget().map(|budget| view! {
+                <p class="muted">{format!("Figures of budget {budget}, since counting began")}</p>
+            }))}
             {move || feed.busy.get().then(|| view! {
                 <p class="muted">"Order held while you are in the table"</p>
             })}
@@ -174,7 +185,6 @@ fn Table(
     let chosen = Signal::derive(move || {
         query.with(|query| query.budget.is_some()) || first.with(Option::is_some)
     });
-    let budget = Signal::derive(move || feed.rows.with(|rows| rows.budget().map(str::to_owned)));
     let count = move || (total.get().unwrap_or(0) + 1).to_string();
     let space = move |of: fn(&Slice) -> f64| {
         let px = move || format!("{}px", slice.with(of));
@@ -196,7 +206,7 @@ fn Table(
             on:focusout=move |_| feed.busy.set(false)
         >
             <table class="list" aria-rowcount=count aria-busy=move || (!feed.fresh.get()).to_string()>
-                <Head query ask budget/>
+                <Head query ask/>
                 <tbody on:keydown=keydown>
                     {space(|slice| slice.top_px)}
                     <For each=move || shown.get() key=|index| *index let:index>

@@ -83,7 +83,7 @@ fn the_lines_add_up() {
         figures.served + figures.others + figures.left,
         figures.limit
     );
-    assert_eq!((figures.asked, figures.kept), (180, 300));
+    assert_eq!((figures.asked, figures.kept), (180, 250));
     assert_eq!(figures.weight / figures.weights * 700.0, 100.0);
 }
 
