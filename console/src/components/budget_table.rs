@@ -65,10 +65,10 @@ pub fn BudgetTable(
                         <th scope="col">"Budget"</th>
                         {full.then(|| view! {
                             <th scope="col">"Shared"</th>
-                            <th scope="col">"Kept in"</th>
+                            <th scope="col">"Scope"</th>
                         })}
                         <th scope="col">"Open window, used"</th>
-                        <th scope="col" class="figure">"Of limit, units"</th>
+                        <th scope="col" class="figure">"Used of limit, units"</th>
                         <th scope="col" class="figure">"Denied, units"</th>
                         <th scope="col" class="figure">"Jain"<Explain term=Term::Jain/></th>
                         <th scope="col" class="figure">"Tenants"</th>
@@ -161,7 +161,7 @@ fn Row(row: Memo<Option<BudgetRow>>, full: bool) -> impl IntoView {
             </th>
             {full.then(|| view! {
                 <td data-label="Shared">{body(|row| words::sharing(row.body.sharing).to_owned())}</td>
-                <td data-label="Kept in">{body(|row| words::scope(row.body.scope).to_owned())}</td>
+                <td data-label="Scope">{body(|row| words::scope(row.body.scope).to_owned())}</td>
             })}
             <td data-label="Open window, used">
                 <span class="utilization">
@@ -174,7 +174,7 @@ fn Row(row: Memo<Option<BudgetRow>>, full: bool) -> impl IntoView {
                     </span>
                 </span>
             </td>
-            <td class="figure" data-label="Of limit, units">{unit(|now| format!("{} / {}", format::count(now.used.into()), format::count(now.limit.into())))}</td>
+            <td class="figure" data-label="Used of limit, units">{unit(|now| format!("{} / {}", format::count(now.used.into()), format::count(now.limit.into())))}</td>
             <td class="figure" data-label="Denied in this window, units" class:denying=move || now.with(|now| now.as_ref().is_some_and(|now| now.denied > 0))>
                 {unit(|now| format::count(now.denied.into()))}
             </td>

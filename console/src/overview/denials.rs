@@ -10,13 +10,13 @@ pub const ROWS_MAX: usize = 8;
 /// Tenants that are asked for, of which those denied most at this moment are shown.
 pub const ASKED: u64 = 50;
 
-/// How far back a rate reaches, where there are readings that old.
-const AGE_MS: u64 = 5_000;
+/// How far back a rate reaches, where there are readings that old: as far as those of the live figures do.
+const AGE_MS: u64 = 10_000;
 
 /// A reading older than this is no base for a rate.
 const AGE_MS_MAX: u64 = 30_000;
 
-const READINGS_MAX: usize = 16;
+const READINGS_MAX: usize = 24;
 
 /// One tenant that is denied something.
 #[derive(Debug, Clone, PartialEq)]

@@ -23,7 +23,7 @@ use crate::context::Console;
 use crate::fetched::{Follow, fetched};
 use crate::overview::InForce;
 use crate::overview::denials::{ASKED, Denials, DeniedRow};
-use crate::situation::verdict::Verdict;
+use crate::situation::verdict::{Standing, Verdict};
 
 /// Budgets that are shown; the page of the budgets has all.
 const BUDGETS_MAX: usize = 8;
@@ -69,6 +69,18 @@ fn Sections() -> impl IntoView {
         let budgets = budgets.value.get();
         let live = live.with(|rates| rates.total.per_s);
         Some(Verdict::of(&rows, budgets.as_deref(), among.get(), live))
+    });
+    let announcer = expect_context::<Console>().announcer;
+    Effect::new(move |before: Option<Option<Standing>>| {
+        let after = verdict.with(|verdict| verdict.as_ref().map(|verdict| verdict.standing));
+        if before.is_some_and(|before| before.is_some_and(|before| Some(before) != after)) {
+            announcer.say(
+                verdict.with_untracked(|verdict| {
+                    verdict.as_ref().map(Verdict::text).unwrap_or_default()
+                }),
+            );
+        }
+        after
     });
     let no_budget = Signal::derive(move || {
         let none = budgets

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use weir_shared::wire::operator::budgets::BudgetRow;
 
-/// The budget that most calls asked of, the first by name among equals, and whether any did.
-pub fn busiest(budgets: &[BudgetRow]) -> Option<(String, bool)> {
+/// The budget that most calls asked of, the first by name among equals.
+pub fn busiest(budgets: &[BudgetRow]) -> Option<String> {
     let calls = |row: &BudgetRow| {
         let total = &row.total;
         total.admitted_calls.0 + total.denied_calls.0 + total.would_deny_calls.0
@@ -13,7 +13,7 @@ pub fn busiest(budgets: &[BudgetRow]) -> Option<(String, bool)> {
     let most = budgets
         .iter()
         .min_by_key(|row| (Reverse(calls(row)), &row.name))?;
-    Some((most.name.clone(), calls(most) > 0))
+    Some(most.name.clone())
 }
 
 #[cfg(test)]
@@ -34,8 +34,8 @@ mod tests {
         let told = |rows: &[BudgetRow]| busiest(rows);
         assert_eq!(told(&[]), None);
         let quiet = [row("b", 0), row("a", 0)];
-        assert_eq!(told(&quiet), Some(("a".to_owned(), false)));
+        assert_eq!(told(&quiet), Some("a".to_owned()));
         let busy = [row("a", 1), row("b", 7), row("c", 7)];
-        assert_eq!(told(&busy), Some(("b".to_owned(), true)));
+        assert_eq!(told(&busy), Some("b".to_owned()));
     }
 }

@@ -76,6 +76,9 @@ const TENANT_EDIT: &str = "/tenant?name=pro%3Ahooli&tab=edit";
 /// What transitions of colours take, and more.
 const SETTLED: Duration = Duration::from_millis(400);
 
+/// What another width takes to be laid out.
+const REFLOWED: Duration = Duration::from_millis(150);
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_page_can_be_used_by_everybody() {
     let site = Site::start(&everything()).await;
@@ -144,6 +147,14 @@ async fn look_at(browser: &Browser, name: &str, faults: &mut String) {
         }
         for element in sticking_out(browser).await.unwrap() {
             writeln!(faults, "{place}: scrolls sideways: {element}").unwrap();
+        }
+    }
+    // A small laptop, a wide one, and the first at twice its size.
+    for width in [1024, 1440, 640] {
+        browser.resize(width, 900).await.unwrap();
+        tokio::time::sleep(REFLOWED).await;
+        for element in sticking_out(browser).await.unwrap() {
+            writeln!(faults, "{name}, {width} px: scrolls sideways: {element}").unwrap();
         }
     }
     println!("{name}: {}", &faults[before..]);

@@ -123,7 +123,7 @@ fn Form(open: RwSignal<bool>, on_made: Callback<TokenReply>) -> impl IntoView {
             .refused
             .get()
             .filter(|error| error.field().is_none())?;
-        let title = format!("No token was made: {}.", error.title());
+        let title = format!("No token was created: {}.", error.title());
         let detail = format!("{} {}", error.detail(), error.advice());
         Some(view! { <Notice severity=Severity::Error title detail testid="form-error"/> })
     };
@@ -141,7 +141,7 @@ fn Form(open: RwSignal<bool>, on_made: Callback<TokenReply>) -> impl IntoView {
             <div class="actions">
                 <button type="button" data-testid="cancel" on:click=move |_| open.set(false)>"Cancel"</button>
                 <button type="submit" class="primary" data-testid="save" aria-disabled=move || fields.busy.get().then_some("true")>
-                    {move || if fields.busy.get() { "Making it…" } else { "Make token" }}
+                    {move || if fields.busy.get() { "Creating…" } else { "Create token" }}
                 </button>
             </div>
         </form>

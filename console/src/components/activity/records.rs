@@ -57,7 +57,7 @@ pub fn Records(
                         <th scope="col">"Time"</th>
                         <th scope="col">"Who"</th>
                         <th scope="col">"Action"</th>
-                        <th scope="col">"To what"</th>
+                        <th scope="col">"Target"</th>
                         <th scope="col">"Change"</th>
                         <th scope="col">"Outcome"</th>
                     </tr>
@@ -161,7 +161,7 @@ fn OneRecord(
             <td class="when" data-label="Time"><Time at/></td>
             <td class="actor" data-label="Who">{visible(&record.actor)}{role}{token}</td>
             <td class="action" data-label="Action">{label(&record.action)}</td>
-            <td class="target" data-label="To what">{target(&record)}</td>
+            <td class="target" data-label="Target">{target(&record)}</td>
             <td class="change" data-label="Change">{summary(&record)}</td>
             <td data-label="Outcome">{outcome}</td>
         </tr>

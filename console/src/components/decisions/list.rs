@@ -13,6 +13,7 @@ use crate::decisions::watch::Look;
 use crate::instant::{TimeZone, date_time, rfc3339, time_of_day};
 use crate::live::tail::{TailEntry, TailEvent};
 use crate::reason;
+use crate::region_name::region_name;
 
 /// The list. It says when somebody is at it: what is pointed at must not move away.
 #[component]
@@ -86,6 +87,7 @@ fn decision(sample: DecisionSample, region: String, zone: Signal<TimeZone>) -> A
     let at = sample.at.0;
     let outcome = Outcome::of(&sample);
     let tenant = sample.tenant.unwrap_or_else(|| ANONYMOUS.to_owned());
+    let in_words = region_name(&region);
     let named = tenant.clone();
     view! {
         <tr
@@ -99,7 +101,7 @@ fn decision(sample: DecisionSample, region: String, zone: Signal<TimeZone>) -> A
             <th scope="row"><TenantLink tenant/></th>
             <td data-label="Reason" class:muted=sample.reason == Reason::Admitted title=reason::meaning(sample.reason)>{reason::name(sample.reason)}</td>
             <td data-label="Decided by">{sample.binding}</td>
-            <td data-label="Region">{region}</td>
+            <td data-label="Region" title=in_words>{region}</td>
         </tr>
     }
     .into_any()

@@ -36,18 +36,13 @@ pub fn TenantList() -> impl IntoView {
     let query = use_asked(TenantsQuery::parse);
     let ask = use_ask(&Page::Tenants, TenantsQuery::to_query_string);
     let policy = fetched(|| Client.policy(), Follow::Once);
-    // Units of different things do not add up: figures are of one budget, the busiest where none is chosen. Once one was
-    // asked of it stays that one.
-    let counted = fetched(|| Client.budgets(), Follow::Calm);
-    let busiest = Memo::new(move |before: Option<&Option<(String, bool)>>| {
-        if let Some(Some((_, true))) = before {
-            return before.cloned().flatten();
-        }
+    // Units of different things do not add up: figures are of one budget, the busiest where none is chosen.
+    let counted = fetched(|| Client.budgets(), Follow::Once);
+    let first = Memo::new(move |_| {
         counted
             .value
             .with(|reply| busiest(&reply.as_ref()?.budgets))
     });
-    let first = Memo::new(move |_| busiest.get().map(|(name, _)| name));
     let feed = Feed::start(Memo::new(move |_| {
         let asked = query.get();
         TenantsQuery {

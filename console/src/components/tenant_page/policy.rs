@@ -29,7 +29,7 @@ pub fn EffectivePolicy(
     });
     view! {
         <section aria-labelledby="effective-heading">
-            <h2 id="effective-heading">"What counts for it now"</h2>
+            <h2 id="effective-heading">"Its effective policy now"</h2>
             <div class="scroll" role="region" aria-labelledby="effective-heading" tabindex="0">
                 <table class="plain" data-testid="effective">
                     <thead>

@@ -69,7 +69,7 @@ fn Table(
             <h2 id=heading>{title}</h2>
             <States ready error retry empty>
                 <div class="scroll" role="region" aria-label=title tabindex="0">
-                    <table class="plain">
+                    <table class="plain cards">
                         <thead>
                             <tr>
                                 <th scope="col">"Resource"</th>
@@ -104,16 +104,16 @@ fn row(page: Tenant, line: Total, in_all: bool) -> impl IntoView {
                 <button type="button" class="link" on:click=show>{line.what.words()}</button>
             </th>
             {in_all.then(|| view! {
-                <td class="figure" data-testid=budget.then_some("guarantee") data-value=line.guarantee.map(|units| units.to_string())>
+                <td class="figure" data-label="Guarantee, units/window" data-testid=budget.then_some("guarantee") data-value=line.guarantee.map(|units| units.to_string())>
                     {figure(line.guarantee.map(u128::from))}
                 </td>
             })}
-            <td class="figure">{count(line.admitted)}</td>
-            {in_all.then(|| view! { <td class="figure">{figure(line.borrowed)}</td> })}
-            <td class="figure" class:denied=denied>{count(line.denied_calls)}</td>
-            <td class="figure">{figure(line.denied_units)}</td>
-            <td class="figure">{count(line.would_deny)}</td>
-            {in_all.then(|| view! { <td class="figure">{figure(line.running.map(u128::from))}</td> })}
+            <td class="figure" data-label="Admitted, units">{count(line.admitted)}</td>
+            {in_all.then(|| view! { <td class="figure" data-label="Borrowed, units">{figure(line.borrowed)}</td> })}
+            <td class="figure" data-label="Denied, calls" class:denied=denied>{count(line.denied_calls)}</td>
+            <td class="figure" data-label="Denied, units">{figure(line.denied_units)}</td>
+            <td class="figure" data-label="Would deny, calls">{count(line.would_deny)}</td>
+            {in_all.then(|| view! { <td class="figure" data-label="Running, calls">{figure(line.running.map(u128::from))}</td> })}
         </tr>
     }
 }
