@@ -119,7 +119,7 @@ pub fn WindowsTable(
     };
     view! {
         <div class="scroll" tabindex="0" role="region" aria-label="Windows, newest first">
-            <table data-testid="windows">
+            <table class="cards" data-testid="windows">
                 <thead>
                     <tr>
                         <th scope="col">"Window"</th>
@@ -194,14 +194,14 @@ fn cells(record: &WindowRecord) -> impl IntoView + use<> {
     let bound = (!record.exact && record.granted.is_some()).then_some("≤ ");
     let unaccounted = record.unaccounted.map(|count| count.0);
     view! {
-        <td><Time at=Signal::stored(record.ends_at.0)/></td>
-        <td class="figure">{count(Some(record.limit.into()))}</td>
-        <td class="figure">{bound}{count(record.granted.map(|count| count.0))}</td>
-        <td class="figure">{count(Some(record.admitted.0))}</td>
-        <td class="figure">{count(Some(record.returned.0))}</td>
-        <td class="figure" class:denying=record.exact && unaccounted.is_some_and(|units| units > 0)>{count(unaccounted)}</td>
-        <td class="figure" class:denying=record.denied.0 != 0>{count(Some(record.denied.0))}</td>
-        <td class="figure">{format::index(record.jain.map(|jain| jain.0))}</td>
-        <td class="figure">{count(Some(record.tenants_seen.into()))}</td>
+        <td data-label="Ends"><Time at=Signal::stored(record.ends_at.0)/></td>
+        <td data-label="Limit" class="figure">{count(Some(record.limit.into()))}</td>
+        <td data-label="Lent" class="figure">{bound}{count(record.granted.map(|count| count.0))}</td>
+        <td data-label="Admitted" class="figure">{count(Some(record.admitted.0))}</td>
+        <td data-label="Returned" class="figure">{count(Some(record.returned.0))}</td>
+        <td data-label="Unaccounted" class="figure" class:denying=record.exact && unaccounted.is_some_and(|units| units > 0)>{count(unaccounted)}</td>
+        <td data-label="Denied" class="figure" class:denying=record.denied.0 != 0>{count(Some(record.denied.0))}</td>
+        <td data-label="Jain's index" class="figure">{format::index(record.jain.map(|jain| jain.0))}</td>
+        <td data-label="Tenants" class="figure">{count(Some(record.tenants_seen.into()))}</td>
     }
 }

@@ -25,7 +25,7 @@ pub fn Holders(
     let rows = place.holders.into_iter().map(|holder| row(holder, limit));
     view! {
         <div class="scroll" tabindex="0" role="region" aria-label=label>
-            <table class="holders">
+            <table class="holders cards">
                 <thead>
                     <tr>
                         <th scope="col">"Held by"</th>
@@ -57,12 +57,12 @@ fn row(holder: Holder, limit: u64) -> impl IntoView {
     let name = holder.name().to_owned();
     let label = format!("{name}: {} of the window", format::percent(share));
     let parts = holder.parts();
-    let figure = |testid: &'static str, units: Option<u64>| {
+    let figure = |testid: &'static str, label: &'static str, units: Option<u64>| {
         let text = units.map_or_else(
             || format::UNKNOWN.to_owned(),
             |units| format::count(units.into()),
         );
-        view! { <td class="figure" data-testid=testid data-value=units.map(|units| units.to_string())>{text}</td> }
+        view! { <td class="figure" data-label=label data-testid=testid data-value=units.map(|units| units.to_string())>{text}</td> }
     };
     let region = matches!(holder.who, Who::Region(_));
     view! {
@@ -71,15 +71,15 @@ fn row(holder: Holder, limit: u64) -> impl IntoView {
                 {name.clone()}
                 {holder.trouble.map(|trouble| view! { <span class="tag warning">{trouble}</span> })}
             </th>
-            {figure("held", Some(holder.held))}
-            <td class="figure">{format::percent(share)}</td>
-            <td class="wide">
+            {figure("held", "Units", Some(holder.held))}
+            <td class="figure" data-label="Of the window">{format::percent(share)}</td>
+            <td class="wide" data-label="Drawn">
                 <SplitBar parts=Signal::stored(parts) whole=Signal::stored(limit as f64) label=Signal::stored(label)/>
             </td>
-            {figure("leased", holder.leased)}
-            {figure("escrow", holder.escrow)}
-            {figure("isolates", holder.isolates)}
-            <td>{match holder.last_contact_at {
+            {figure("leased", "Leased to isolates, units", holder.leased)}
+            {figure("escrow", "In escrow, units", holder.escrow)}
+            {figure("isolates", "Isolates", holder.isolates)}
+            <td data-label="Last contact">{match holder.last_contact_at {
                 Some(at) => view! { <Age at=Signal::stored(at)/> }.into_any(),
                 None => view! { <span class="muted">{format::UNKNOWN}</span> }.into_any(),
             }}</td>
