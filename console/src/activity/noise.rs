@@ -9,7 +9,7 @@ use crate::format::counted;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Line {
     /// A record.
-    One(AuditEntry),
+    One(Box<AuditEntry>),
     /// Records of routine that follow one another, the newest first: two at least.
     Routine(Vec<AuditEntry>),
 }
@@ -45,14 +45,14 @@ pub fn lines(entries: &[AuditEntry], open: Option<u64>) -> Vec<Line> {
         match lines.last_mut() {
             Some(Line::Routine(routine)) if folds => routine.push(entry.clone()),
             _ if folds => lines.push(Line::Routine(vec![entry.clone()])),
-            _ => lines.push(Line::One(entry.clone())),
+            _ => lines.push(Line::One(Box::new(entry.clone()))),
         }
     }
     for line in &mut lines {
         if let Line::Routine(routine) = line
             && routine.len() == 1
         {
-            *line = Line::One(routine.remove(0));
+            *line = Line::One(Box::new(routine.remove(0)));
         }
     }
     lines

@@ -36,7 +36,12 @@ pub fn Records(
             if folds.get() {
                 lines(records, open.get())
             } else {
-                records.iter().cloned().map(Line::One).collect()
+                records
+                    .iter()
+                    .cloned()
+                    .map(Box::new)
+                    .map(Line::One)
+                    .collect()
             }
         })
     };
@@ -45,7 +50,7 @@ pub fn Records(
         Line::Routine(entries) => (line.number(), entries.len()),
     };
     let build = move |line: Line| match line {
-        Line::One(entry) => view! { <OneRecord entry query refresh/> }.into_any(),
+        Line::One(entry) => view! { <OneRecord entry=*entry query refresh/> }.into_any(),
         Line::Routine(entries) => view! { <Routine entries query refresh/> }.into_any(),
     };
     view! {
