@@ -26,6 +26,8 @@ pub enum Page {
     Budget(String),
     /// The regions.
     Regions,
+    /// One region.
+    Region(String),
     /// The policy document.
     Policy,
     /// The audit log.
@@ -82,6 +84,7 @@ impl Page {
                 format!("{ROOT}/tenant?{}", query.finish())
             }
             Self::Budget(name) => format!("{ROOT}/budgets/{}", segment(name)),
+            Self::Region(name) => format!("{ROOT}/regions/{}", segment(name)),
             other => format!("{ROOT}/{}", other.slug()),
         }
     }
@@ -121,6 +124,7 @@ impl Page {
         match rest.split_once('/') {
             Some(("tenants", name)) => Some(Self::Tenant(segments(name)?)),
             Some(("budgets", name)) => Some(Self::Budget(one_segment(name)?)),
+            Some(("regions", name)) => Some(Self::Region(one_segment(name)?)),
             Some(_) => None,
             None if rest == "tenant" => Some(Self::Tenant(named(query)?)),
             None => Self::NAV
@@ -138,6 +142,7 @@ impl Page {
             Self::Budgets => "Budgets",
             Self::Budget(_) => "Budget",
             Self::Regions => "Regions",
+            Self::Region(_) => "Region",
             Self::Policy => "Policy",
             Self::Activity => "Activity",
             Self::Decisions => "Decisions",
@@ -154,6 +159,7 @@ impl Page {
             Self::Budgets => "budgets",
             Self::Budget(_) => "budget",
             Self::Regions => "regions",
+            Self::Region(_) => "region",
             Self::Policy => "policy",
             Self::Activity => "activity",
             Self::Decisions => "decisions",
@@ -166,6 +172,7 @@ impl Page {
         match self {
             Self::Tenant(_) => Self::Tenants,
             Self::Budget(_) => Self::Budgets,
+            Self::Region(_) => Self::Regions,
             other => other.clone(),
         }
     }
@@ -229,6 +236,7 @@ mod tests {
         let mut pages = Page::NAV.to_vec();
         pages.extend(named.map(|name| Page::Tenant(name.to_owned())));
         pages.extend(named.map(|name| Page::Budget(name.to_owned())));
+        pages.extend(named.map(|name| Page::Region(name.to_owned())));
         let of_tenants_alone = ["..", ".", "/", "a//b", "/a", "a/../b", "\\"];
         pages.extend(of_tenants_alone.map(|name| Page::Tenant(name.to_owned())));
         for page in pages {
@@ -324,5 +332,6 @@ mod tests {
         }
         assert_eq!(Page::Tenant("x".to_owned()).section(), Page::Tenants);
         assert_eq!(Page::Budget("x".to_owned()).section(), Page::Budgets);
+        assert_eq!(Page::Region("x".to_owned()).section(), Page::Regions);
     }
 }

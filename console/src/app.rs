@@ -5,6 +5,7 @@ use leptos_router::components::{Route, Router, Routes};
 use leptos_router::path;
 
 use crate::components::announcer::AnnouncerRegion;
+use crate::components::palette::Palette;
 use crate::components::shortcuts::Shortcuts;
 use crate::components::spark::Hatchings;
 use crate::components::toasts::ToastsRegion;
@@ -18,6 +19,7 @@ use crate::pages::login::LoginPage;
 use crate::pages::not_found::NotFoundPage;
 use crate::pages::overview::OverviewPage;
 use crate::pages::policy::PolicyPage;
+use crate::pages::region::RegionPage;
 use crate::pages::regions::RegionsPage;
 use crate::pages::tenant::{MovedTenant, TenantPage};
 use crate::pages::tenants::TenantsPage;
@@ -40,6 +42,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/budgets") view=BudgetsPage/>
                 <Route path=path!("/budgets/:budget") view=BudgetPage/>
                 <Route path=path!("/regions") view=RegionsPage/>
+                <Route path=path!("/regions/:region") view=RegionPage/>
                 <Route path=path!("/policy") view=PolicyPage/>
                 <Route path=path!("/activity") view=ActivityPage/>
                 <Route path=path!("/decisions") view=DecisionsPage/>
@@ -48,6 +51,7 @@ pub fn App() -> impl IntoView {
             </Routes>
             <ToastsRegion toasts=console.toasts/>
             <Shortcuts/>
+            <Palette/>
         </Router>
     }
 }

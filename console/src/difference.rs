@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 use weir_shared::audit::changes::changes;
 
-use crate::format::{count, counted};
+use crate::format::{count, counted, length};
+use crate::instant::{TimeZone, date_time};
 use crate::visible::visible;
 
 /// One value that differs. `None` is a value that is not there.
@@ -143,6 +144,69 @@ pub fn shown(value: Option<&Value>) -> String {
     }
 }
 
+/// A value on one line as its field is read: instants as dates in `zone`, lengths of time with their unit, all else as
+/// [`shown`] has it.
+///
+/// ```
+/// use serde_json::json;
+/// use weir_console::difference::shown_at;
+/// use weir_console::instant::TimeZone;
+/// let shown = |pointer, value| shown_at(pointer, Some(&value), TimeZone::UTC);
+/// assert_eq!(shown("/budgets/tokens/window_ms", json!(60_000)), "1 min");
+/// assert_eq!(shown("/tenants/a/overrides/0/expires_at", json!(0)), "1970-01-01 00:00:00 UTC");
+/// assert_eq!(shown("/budgets/tokens/limit", json!(60_000)), "60,000");
+/// ```
+pub fn shown_at(pointer: &str, value: Option<&Value>, zone: TimeZone) -> String {
+    let field = pointer.rsplit('/').next().unwrap_or_default();
+    match value.and_then(Value::as_u64) {
+        Some(ms) if field.ends_with("_ms") => length(ms),
+        Some(at_ms) if is_instant(field) => date_time(at_ms, zone),
+        _ => shown(value),
+    }
+}
+
+/// A value on several lines as its fields are read: an object a line a field, a list a line an entry. None for a value of
+/// one line.
+pub fn lines_at(pointer: &str, value: &Value, zone: TimeZone) -> Option<Vec<String>> {
+    let mut lines = Vec::new();
+    match value {
+        Value::Object(map) if !map.is_empty() && hashed(value).is_none() => {
+            for (name, inner) in map {
+                add_lines(
+                    &mut lines,
+                    &visible(name),
+                    &format!("{pointer}/{name}"),
+                    inner,
+                    zone,
+                );
+            }
+        }
+        Value::Array(list) if !list.is_empty() => {
+            for (place, inner) in list.iter().enumerate() {
+                let at = format!("{pointer}/{place}");
+                match lines_at(&at, inner, zone) {
+                    Some(inner) => lines.push(inner.join(", ")),
+                    None => lines.push(shown_at(&at, Some(inner), zone)),
+                }
+            }
+        }
+        _ => return None,
+    }
+    Some(lines)
+}
+
+fn add_lines(lines: &mut Vec<String>, name: &str, pointer: &str, value: &Value, zone: TimeZone) {
+    match lines_at(pointer, value, zone) {
+        None => lines.push(format!("{name}: {}", shown_at(pointer, Some(value), zone))),
+        Some(inner) => lines.extend(inner.into_iter().map(|line| format!("{name} › {line}"))),
+    }
+}
+
+/// Whether a field is an instant, in epoch milliseconds.
+fn is_instant(field: &str) -> bool {
+    field.ends_with("_at") || matches!(field, "anchor" | "from" | "until")
+}
+
 /// How many values the audit log has not kept of a large change, where it says so.
 fn hashed(value: &Value) -> Option<usize> {
     value.get("sha256")?;
@@ -227,6 +291,37 @@ mod tests {
         }
         assert_eq!(words("/budgets/tokens/limit"), "budgets › tokens › limit");
         assert_eq!(words(""), "the whole document");
+    }
+
+    #[test]
+    fn values_of_several_parts_are_read_line_by_line() {
+        let tenant = json!({
+            "weight": 2,
+            "overrides": [{ "expires_at": 60_000, "weight": 9 }, { "expires_at": 0 }],
+            "meters": { "bytes": { "max_debt_ms": 1_500 } },
+        });
+        let lines = lines_at("/tenants/a", &tenant, TimeZone::UTC).unwrap();
+        assert_eq!(
+            lines,
+            [
+                "meters › bytes › max_debt_ms: 1,500 ms",
+                "overrides › expires_at: 1970-01-01 00:01:00 UTC, weight: 9",
+                "overrides › expires_at: 1970-01-01 00:00:00 UTC",
+                "weight: 2",
+            ]
+        );
+        assert_eq!(
+            lines_at("/regions", &json!(["weur", "enam"]), TimeZone::UTC).unwrap(),
+            ["weur", "enam"]
+        );
+        for one in [
+            json!(1),
+            json!({}),
+            json!([]),
+            json!({ "sha256": "a", "values": 3 }),
+        ] {
+            assert_eq!(lines_at("", &one, TimeZone::UTC), None, "{one}");
+        }
     }
 
     #[test]

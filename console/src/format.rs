@@ -74,6 +74,47 @@ pub fn length(ms: u64) -> String {
     }
 }
 
+/// A length of time as people type it, in milliseconds: numbers each with a unit, or a bare number of milliseconds. None
+/// for what is none, or is no whole number of milliseconds.
+///
+/// ```
+/// use weir_console::format::{length, parse_length};
+/// assert_eq!(parse_length("1 min"), Some(60_000));
+/// assert_eq!(parse_length("1 h 30 min"), Some(5_400_000));
+/// assert_eq!(parse_length("0.5s"), Some(500));
+/// assert_eq!(parse_length("2 parsecs"), None);
+/// assert_eq!(parse_length(&length(90_000)), Some(90_000));
+/// ```
+pub fn parse_length(text: &str) -> Option<u64> {
+    let mut rest = text.trim();
+    let mut sum_ms = 0.0_f64;
+    let mut parts = 0;
+    while !rest.is_empty() {
+        let digits = |one: char| one.is_ascii_digit() || matches!(one, '.' | ',' | '_');
+        let number_ends = rest.find(|one| !digits(one)).unwrap_or(rest.len());
+        let number: f64 = rest[..number_ends].replace([',', '_'], "").parse().ok()?;
+        rest = rest[number_ends..].trim_start();
+        let unit_ends = rest
+            .find(|one: char| !one.is_alphabetic())
+            .unwrap_or(rest.len());
+        let unit_ms = match (&*rest[..unit_ends].to_lowercase(), parts) {
+            // A bare number stands alone.
+            ("", 0) if rest.is_empty() => 1.0,
+            ("ms", _) => 1.0,
+            ("s" | "sec" | "second" | "seconds", _) => 1e3,
+            ("min" | "m" | "minute" | "minutes", _) => 6e4,
+            ("h" | "hour" | "hours", _) => 3.6e6,
+            ("d" | "day" | "days", _) => 8.64e7,
+            _ => return None,
+        };
+        sum_ms += number * unit_ms;
+        rest = rest[unit_ends..].trim_start();
+        parts += 1;
+    }
+    let whole = parts > 0 && sum_ms.fract() == 0.0 && sum_ms <= 9_007_199_254_740_991.0;
+    whole.then_some(sum_ms as u64)
+}
+
 /// A fairness index, 0 to 1, with three decimals.
 pub fn index(value: Option<f64>) -> String {
     match value {
@@ -187,6 +228,33 @@ mod tests {
             (90_000_000, "25 h"),
         ] {
             assert_eq!(length(ms), text);
+        }
+    }
+
+    #[test]
+    fn lengths_are_read_as_they_are_written() {
+        for ms in [
+            0, 1, 250, 1_000, 1_500, 60_000, 90_000, 3_600_000, 86_400_000, 90_000_000,
+        ] {
+            assert_eq!(parse_length(&length(ms)), Some(ms));
+        }
+        for (text, ms) in [
+            ("30000", Some(30_000)),
+            (" 30,000 ", Some(30_000)),
+            ("1m", Some(60_000)),
+            ("1 day 2 hours", Some(93_600_000)),
+            ("1.5 min", Some(90_000)),
+            ("0.5", None),
+            ("0.0001 s", None),
+            ("", None),
+            ("min", None),
+            ("1 min 30", None),
+            ("1 x", None),
+            ("-1 s", None),
+            ("1e3", None),
+            ("1 d 99999999999999 d", None),
+        ] {
+            assert_eq!(parse_length(text), ms, "{text:?}");
         }
     }
 

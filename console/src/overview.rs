@@ -2,6 +2,7 @@
 
 pub mod costs;
 pub mod denials;
+pub mod money;
 
 use weir_shared::wire::operator::FairnessReply;
 

@@ -9,6 +9,7 @@ pub mod login;
 pub mod not_found;
 pub mod overview;
 pub mod policy;
+pub mod region;
 pub mod regions;
 pub mod tenant;
 pub mod tenants;

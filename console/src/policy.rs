@@ -8,4 +8,5 @@ pub mod recorded_windows;
 pub mod reset;
 pub mod section;
 pub mod tenant_tree;
+pub mod tier_rules;
 pub mod validate;

@@ -23,12 +23,13 @@ pub struct TokenDraft {
 }
 
 /// How long a new token may be valid: the days, and what is said of them.
-pub const EXPIRIES: [(&str, &str); 5] = [
-    ("", "until it is revoked"),
-    ("1", "1 day"),
-    ("30", "30 days"),
+pub const EXPIRIES: [(&str, &str); 6] = [
     ("90", "90 days"),
+    ("1", "1 day"),
+    ("7", "7 days"),
+    ("30", "30 days"),
     ("365", "1 year"),
+    ("", "until it is revoked"),
 ];
 
 /// What is wrong with a draft.

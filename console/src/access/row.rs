@@ -21,6 +21,58 @@ pub fn scope(token: &TokenView) -> String {
     }
 }
 
+/// How much longer a token is valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expiry {
+    /// Until it is revoked.
+    Never,
+    /// For more than [`SOON_MS`].
+    Later,
+    /// For no more than [`SOON_MS`].
+    Soon,
+    /// Not any more.
+    Over,
+}
+
+/// What expires within this time is to be replaced soon: a week.
+pub const SOON_MS: u64 = 7 * 86_400_000;
+
+impl Expiry {
+    /// Of a token, at an instant.
+    pub fn of(token: &TokenView, now_ms: u64) -> Self {
+        match token.expires_at {
+            None => Self::Never,
+            Some(at) if at <= now_ms => Self::Over,
+            Some(at) if at - now_ms <= SOON_MS => Self::Soon,
+            Some(_) => Self::Later,
+        }
+    }
+
+    /// The mark that it stands with.
+    pub fn mark(self) -> Option<&'static str> {
+        match self {
+            Self::Never | Self::Later => None,
+            Self::Soon => Some("expires soon"),
+            Self::Over => Some("expired"),
+        }
+    }
+}
+
+/// What is to be done about tokens that expire, in a sentence; none where nothing is.
+pub fn expiring(tokens: &[TokenView], now_ms: u64) -> Option<String> {
+    let soon = tokens
+        .iter()
+        .filter(|token| Expiry::of(token, now_ms) == Expiry::Soon)
+        .count();
+    let verb = if soon == 1 { "expires" } else { "expire" };
+    (soon > 0).then(|| {
+        format!(
+            "{} of this list {verb} within a week. Make new ones before, and give them to who uses these.",
+            crate::format::counted(soon, "token")
+        )
+    })
+}
+
 /// What revoking does, for the question before it.
 pub fn revoking(token: &TokenView, session: Option<&SessionReply>) -> String {
     let mut words = format!(
@@ -74,6 +126,34 @@ mod tests {
             created_by: BOOTSTRAP.to_owned(),
             last_used: None,
         }
+    }
+
+    #[test]
+    fn what_expires_within_a_week_is_said_in_time() {
+        let at = |expires_at| TokenView {
+            expires_at,
+            ..token(Role::Service, None, None)
+        };
+        let now_ms = 1_000_000;
+        for (expires_at, expiry) in [
+            (None, Expiry::Never),
+            (Some(now_ms), Expiry::Over),
+            (Some(now_ms + 1), Expiry::Soon),
+            (Some(now_ms + SOON_MS), Expiry::Soon),
+            (Some(now_ms + SOON_MS + 1), Expiry::Later),
+        ] {
+            assert_eq!(
+                Expiry::of(&at(expires_at), now_ms),
+                expiry,
+                "{expires_at:?}"
+            );
+        }
+        assert_eq!(expiring(&[at(None)], now_ms), None);
+        let told = expiring(&[at(Some(now_ms + 5)), at(Some(1))], now_ms).unwrap();
+        assert!(
+            told.starts_with("1 token of this list expires within a week."),
+            "{told}"
+        );
     }
 
     fn session(name: &str, role: Role) -> SessionReply {

@@ -33,7 +33,7 @@ pub fn revertible(record: &AuditRecord) -> Result<Vec<Row>, &'static str> {
         .iter()
         .any(|action| action.name() == record.action)
     {
-        return Err("Only changes of the policy and its tenants can be taken back.");
+        return Err("Only changes of the policy and its tenants can be reverted.");
     }
     if record.outcome == Outcome::Refused {
         return Err("It was refused: nothing was changed.");

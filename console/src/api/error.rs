@@ -125,10 +125,10 @@ impl ApiError {
             Self::Malformed { reason } => {
                 format!("Reload the page if Weir was just updated. {reason}")
             }
-            Self::Unreachable { reason } => format!(
-                "The request did not get through: {}.",
-                reason.trim_end_matches('.')
-            ),
+            Self::Unreachable { .. } => {
+                "The request did not get through: the network is down, or the server is gone."
+                    .to_owned()
+            }
             Self::Timeout { after_ms } => format!(
                 "There was no answer within {}.",
                 format::duration(*after_ms)

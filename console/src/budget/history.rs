@@ -26,10 +26,17 @@ pub fn units(view: &SeriesView, budget: &str) -> Vec<Line> {
     if view.points.is_empty() {
         return Vec::new();
     }
-    vec![
-        line("admitted", Tone::ADMITTED, |tally| tally.admitted_units.0),
-        line("denied", Tone::DENIED, |tally| tally.denied_units.0),
-    ]
+    let mut lines = vec![
+        line("Admitted", Tone::ADMITTED, |tally| tally.admitted_units.0),
+        line("Denied", Tone::DENIED, |tally| tally.denied_units.0),
+    ];
+    let would_deny = line("Would deny", Tone::WOULD_DENY, |tally| {
+        tally.would_deny_units.0
+    });
+    if would_deny.points.iter().any(|point| point.1 > Some(0.0)) {
+        lines.push(would_deny);
+    }
+    lines
 }
 
 /// Jain's index of windows that began in a span, oldest first; of several regions one line each.

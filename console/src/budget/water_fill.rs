@@ -173,6 +173,12 @@ impl WaterFill {
                 " Who wants more is filled to {} units for each unit of weight.",
                 per_weight(level)
             ));
+        } else if self.portions.iter().any(|portion| portion.denied > 0) {
+            words.push_str(&format!(
+                " All that was asked would fit into the limit: {} units were denied while the rest was kept for others \
+                 or was out on lease.",
+                sum(|portion| portion.denied)
+            ));
         } else if let Some(fair) = self.fair {
             words.push_str(&format!(
                 " There is enough for what was asked: each unit of weight has a claim to {} units.",
@@ -364,6 +370,10 @@ mod tests {
         );
         let calm = WaterFill::of(&record(100, &[("a", 1.0, 30, 0)])).words(100, false);
         assert!(calm.contains("1 tenant asked") && calm.contains("There is enough"));
+        let held = WaterFill::of(&record(100, &[("a", 1.0, 30, 40), ("b", 1.0, 5, 0)]));
+        let held = held.words(100, true);
+        assert!(held.contains("40 units were denied while the rest was kept for others"));
+        assert!(!held.contains("There is enough"), "{held}");
         assert!(calm.ends_with("70 units of guarantees were not used by those they belong to."));
     }
 }

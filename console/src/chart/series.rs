@@ -33,6 +33,8 @@ impl Tone {
     pub const DENIED: Self = Self::Red;
     /// What was shed.
     pub const SHED: Self = Self::Orange;
+    /// What a shadow would have refused.
+    pub const WOULD_DENY: Self = Self::Grey;
     /// What is used beyond that.
     pub const BORROWED: Self = Self::Purple;
     /// What is kept for somebody.
@@ -220,7 +222,7 @@ mod tests {
         );
         assert_eq!(Tone::nth(7), Tone::Orange);
         assert_eq!(Tone::Purple.name(), "purple");
-        let meanings = [Tone::ADMITTED, Tone::DENIED, Tone::SHED];
+        let meanings = [Tone::ADMITTED, Tone::DENIED, Tone::SHED, Tone::WOULD_DENY];
         assert!(
             meanings
                 .iter()

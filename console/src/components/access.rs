@@ -7,6 +7,7 @@ mod secret;
 mod sessions;
 
 use leptos::prelude::*;
+use leptos_router::hooks::use_location;
 use weir_shared::wire::access::TokenReply;
 
 use super::notice::{Notice, Severity};
@@ -57,7 +58,9 @@ fn Tokens() -> impl IntoView {
         },
         Follow::Once,
     );
-    let creating = RwSignal::new(false);
+    // The palette leads here with the dialog open.
+    let asked = use_location().search.get_untracked();
+    let creating = RwSignal::new(asked.contains("new=token"));
     let made = RwSignal::new(None::<TokenReply>);
     let on_made = Callback::new(move |reply: TokenReply| {
         creating.set(false);
@@ -81,7 +84,7 @@ fn Tokens() -> impl IntoView {
             />
         })}
         <Secret made/>
-        <List tokens query ask creating/>
+        <List tokens query ask creating made/>
         <Create open=creating on_made/>
         <Sessions/>
     }

@@ -13,10 +13,12 @@ use crate::budget::utilization::{NowAndBefore, Utilization};
 use crate::budget::words;
 use crate::chart::series::Tone;
 use crate::clock;
+use crate::components::explain::Explain;
 use crate::components::spark::Meter;
 use crate::components::time::Age;
 use crate::fetched::{Follow, fetched};
 use crate::format;
+use crate::glossary::Term;
 
 /// Windows that show the open and the last one, whatever late word there is of old ones.
 const GLOBAL_WINDOWS: u64 = 6;
@@ -57,21 +59,21 @@ pub fn BudgetTable(
     };
     view! {
         <div class="scroll" tabindex="0" role="region" aria-label="Budgets">
-            <table class="budgets">
+            <table class="budgets cards">
                 <thead>
                     <tr>
                         <th scope="col">"Budget"</th>
                         {full.then(|| view! {
                             <th scope="col">"Shared"</th>
-                            <th scope="col">"Kept in"</th>
+                            <th scope="col">"Scope"</th>
                         })}
                         <th scope="col">"Open window, used"</th>
-                        <th scope="col" class="figure">"Of limit, units"</th>
+                        <th scope="col" class="figure">"Used of limit, units"</th>
                         <th scope="col" class="figure">"Denied, units"</th>
-                        <th scope="col" class="figure"><abbr title="Jain's index of what each tenant got of its fair share: 1 when all are served alike">"Jain"</abbr></th>
+                        <th scope="col" class="figure">"Jain"<Explain term=Term::Jain/></th>
                         <th scope="col" class="figure">"Tenants"</th>
                         <th scope="col">"Window ends"</th>
-                        <th scope="col" class="figure">"Last window"</th>
+                        <th scope="col" class="figure">"Last window, used"</th>
                         {full.then(|| view! {
                             <th scope="col" class="figure">"Admitted in all, units"</th>
                             <th scope="col" class="figure">"Denied in all, units"</th>
@@ -158,10 +160,10 @@ fn Row(row: Memo<Option<BudgetRow>>, full: bool) -> impl IntoView {
                 <span class="under">{limit}</span>
             </th>
             {full.then(|| view! {
-                <td>{body(|row| words::sharing(row.body.sharing).to_owned())}</td>
-                <td>{body(|row| words::scope(row.body.scope).to_owned())}</td>
+                <td data-label="Shared">{body(|row| words::sharing(row.body.sharing).to_owned())}</td>
+                <td data-label="Scope">{body(|row| words::scope(row.body.scope).to_owned())}</td>
             })}
-            <td>
+            <td data-label="Open window, used">
                 <span class="utilization">
                     {move || {
                         let tone = if share.get() >= NEARLY { Tone::DENIED } else { Tone::ADMITTED };
@@ -172,17 +174,17 @@ fn Row(row: Memo<Option<BudgetRow>>, full: bool) -> impl IntoView {
                     </span>
                 </span>
             </td>
-            <td class="figure">{unit(|now| format!("{} / {}", format::count(now.used.into()), format::count(now.limit.into())))}</td>
-            <td class="figure" class:denying=move || now.with(|now| now.as_ref().is_some_and(|now| now.denied > 0))>
+            <td class="figure" data-label="Used of limit, units">{unit(|now| format!("{} / {}", format::count(now.used.into()), format::count(now.limit.into())))}</td>
+            <td class="figure" data-label="Denied in this window, units" class:denying=move || now.with(|now| now.as_ref().is_some_and(|now| now.denied > 0))>
                 {unit(|now| format::count(now.denied.into()))}
             </td>
-            <td class="figure" data-testid="jain">{unit(|now| format::index(now.jain))}</td>
-            <td class="figure">{unit(|now| format::count(now.tenants.into()))}</td>
-            <td>{ends}</td>
-            <td class="figure">{before}</td>
+            <td class="figure" data-label="Jain's index" data-testid="jain">{unit(|now| format::index(now.jain))}</td>
+            <td class="figure" data-label="Tenants">{unit(|now| format::count(now.tenants.into()))}</td>
+            <td data-label="Window ends">{ends}</td>
+            <td class="figure" data-label="Last window, used">{before}</td>
             {full.then(|| view! {
-                <td class="figure">{body(|row| format::count(row.total.admitted_units.0))}</td>
-                <td class="figure">{body(|row| format::count(row.total.denied_units.0))}</td>
+                <td class="figure" data-label="Admitted in all, units">{body(|row| format::count(row.total.admitted_units.0))}</td>
+                <td class="figure" data-label="Denied in all, units">{body(|row| format::count(row.total.denied_units.0))}</td>
             })}
         </tr>
     }

@@ -31,6 +31,8 @@ struct Shown {
     kind: Kind,
     unit: &'static str,
     series: Signal<Vec<Line>>,
+    /// Lines across what is drawn.
+    over: Signal<Vec<Line>>,
     span: Signal<(u64, u64)>,
     step_ms: Signal<u64>,
     zone: Signal<TimeZone>,
@@ -56,13 +58,18 @@ impl Shown {
     /// What is known of an interval, in words.
     fn in_words(self, at_ms: u64) -> String {
         let mut words = self.time_label(at_ms);
-        self.series.with(|series| {
-            for line in series {
-                let value = line.value_at(at_ms);
-                words.push_str(&format!(", {} {}", line.name, self.value_words(value)));
-            }
-        });
+        for line in self.all() {
+            let value = line.value_at(at_ms);
+            words.push_str(&format!(", {} {}", line.name, self.value_words(value)));
+        }
         words
+    }
+
+    /// What is drawn and what is across it.
+    fn all(self) -> Vec<Line> {
+        let mut all = self.series.get();
+        all.extend(self.over.get());
+        all
     }
 
     fn value_words(self, value: Option<f64>) -> String {
@@ -99,19 +106,25 @@ pub fn SeriesChart(
     /// A value that is marked by a line across.
     #[prop(optional, into)]
     limit: Option<Signal<Option<f64>>>,
+    /// Lines that are drawn across: what is compared with.
+    #[prop(optional, into)]
+    over: Option<Signal<Vec<Line>>>,
     /// What stands in the chart while nothing is known.
     #[prop(default = "Nothing was counted in this time.")]
     empty: &'static str,
 ) -> impl IntoView {
     let limit = limit.unwrap_or_else(|| Signal::stored(None));
+    let over = over.unwrap_or_else(|| Signal::stored(Vec::new()));
     let max = Memo::new(move |_| {
         let largest = series.with(|series| largest(series, kind == Kind::Bars));
-        nice_max(largest.max(limit.get().unwrap_or(0.0)))
+        let across = over.with(|over| self::largest(over, false));
+        nice_max(largest.max(across).max(limit.get().unwrap_or(0.0)))
     });
     let shown = Shown {
         kind,
         unit,
         series,
+        over,
         span,
         step_ms,
         zone: use_time_zone(),
@@ -140,7 +153,7 @@ pub fn SeriesChart(
                 </div>
                 <TimeAxis shown/>
             </div>
-            <ChartTable title unit series span step_ms zone=shown.zone/>
+            <ChartTable title unit series=Signal::derive(move || shown.all()) span step_ms zone=shown.zone/>
         </figure>
     }
 }
@@ -149,22 +162,20 @@ pub fn SeriesChart(
 #[component]
 fn Key(shown: Shown) -> impl IntoView {
     let names = Memo::new(move |_| {
-        let named = |line: &Line| (line.name.clone(), line.tone);
-        shown
-            .series
-            .with(|series| series.iter().map(named).collect::<Vec<_>>())
+        let drawn = shown.series.with(Vec::len);
+        let all = shown.all().into_iter().enumerate();
+        all.map(|(place, line)| (line.name, line.tone, place >= drawn))
+            .collect::<Vec<_>>()
     });
     let value = move |index: usize| {
         let at_ms = shown.cursor_ms()?;
-        shown.series.with(|series| {
-            let value = series.get(index)?.value_at(at_ms);
-            Some(value.map_or_else(|| "–".to_owned(), full))
-        })
+        let value = shown.all().get(index)?.value_at(at_ms);
+        Some(value.map_or_else(|| "–".to_owned(), full))
     };
-    let item = move |(index, (name, tone)): (usize, (String, _))| {
+    let item = move |(index, (name, tone, across)): (usize, (String, _, bool))| {
         let swatch = match shown.kind {
-            Kind::Bars => view! { <Swatch tone/> }.into_any(),
-            Kind::Lines => view! { <LineSwatch tone/> }.into_any(),
+            Kind::Bars if !across => view! { <Swatch tone/> }.into_any(),
+            _ => view! { <LineSwatch tone/> }.into_any(),
         };
         view! { <li>{swatch}{name}" "<span class="key-value">{move || value(index)}</span></li> }
     };
@@ -268,8 +279,9 @@ fn Plot(shown: Shown, title: String) -> impl IntoView {
                 <Grid shown/>
                 {match shown.kind {
                     Kind::Bars => view! { <Bars shown/> }.into_any(),
-                    Kind::Lines => view! { <Lines shown/> }.into_any(),
+                    Kind::Lines => view! { <Lines shown lines=shown.series/> }.into_any(),
                 }}
+                <Lines shown lines=shown.over/>
                 <Limit shown/>
                 <Cursor shown/>
             </svg>
@@ -329,7 +341,7 @@ fn Bars(shown: Shown) -> impl IntoView {
 }
 
 #[component]
-fn Lines(shown: Shown) -> impl IntoView {
+fn Lines(shown: Shown, lines: Signal<Vec<Line>>) -> impl IntoView {
     let drawn = move || {
         let (span, step_ms, max) = (shown.span.get(), shown.step_ms.get(), shown.max.get());
         let line = |line: &Line| {
@@ -338,9 +350,7 @@ fn Lines(shown: Shown) -> impl IntoView {
                     d=path(&line.points, span, step_ms, max)></path>
             }
         };
-        shown
-            .series
-            .with(|series| series.iter().map(line).collect_view())
+        lines.with(|lines| lines.iter().map(line).collect_view())
     };
     view! {
         <svg width="100%" height="100%" viewBox=format!("0 0 {WIDTH} {HEIGHT}") preserveAspectRatio="none">

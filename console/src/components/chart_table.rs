@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use leptos::wasm_bindgen::JsCast;
 
+use crate::chart::csv;
 use crate::chart::scale::{full, interval_label};
 use crate::chart::series::{Line, instants};
 use crate::instant::TimeZone;
@@ -24,6 +25,7 @@ pub fn ChartTable(
     zone: Signal<TimeZone>,
 ) -> impl IntoView {
     let open = RwSignal::new(false);
+    let title_of_file = title.clone();
     let toggled = move |event: leptos::ev::Event| {
         let details = event.current_target().or_else(|| event.target());
         let element = details.and_then(|details| details.dyn_into::<web_sys::Element>().ok());
@@ -67,10 +69,21 @@ pub fn ChartTable(
             </div>
         }
     };
+    let name = format!(
+        "{}.csv",
+        title_of_file
+            .to_lowercase()
+            .replace(|one: char| !one.is_ascii_alphanumeric(), "-")
+    );
+    let file = move || {
+        let address = move || series.with(|series| csv::address(&csv::text(series, unit)));
+        view! { <a class="button" href=address download=name.clone() rel="external" data-testid="chart-csv">"Download CSV"</a> }
+    };
     view! {
         <details class="chart-table" data-testid="chart-table" on:toggle=toggled>
             <summary>"Show as a table"</summary>
             {move || open.get().then(&table)}
+            {move || open.get().then(&file)}
         </details>
     }
 }

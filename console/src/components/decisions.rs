@@ -6,8 +6,9 @@ mod list;
 use leptos::prelude::*;
 
 use crate::address::Page;
+use crate::components::shadow_answer::ShadowRules;
 use crate::context::Console;
-use crate::decisions::filter::DecisionFilter;
+use crate::decisions::filter::{DecisionFilter, Outcome};
 use crate::decisions::watch::{Choices, Empty, Watch};
 use crate::live::Phase;
 use crate::query_address::{use_ask, use_asked};
@@ -49,6 +50,8 @@ pub fn Tail(
         console.live.decisions.track();
         filter.with(|filter| console.live.with_tail(|tail| Choices::of(tail, filter)))
     });
+    let shadows =
+        Memo::new(move |_| filter.with(|filter| filter.outcome == Some(Outcome::WouldDeny)));
     let summary = move || look.with(|look| look.summary(filter.with(DecisionFilter::is_default)));
     let waiting = move || {
         let text = look.with(|look| look.waiting_words(paused.get()))?;
@@ -60,6 +63,7 @@ pub fn Tail(
     });
     view! {
         <Filters filter ask choices/>
+        {move || shadows.get().then(|| view! { <ShadowRules/> })}
         <p class="tail-line"><span>{summary}</span>{waiting}</p>
         {move || match empty.get() {
             Some(empty) => view! {

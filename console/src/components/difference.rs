@@ -3,9 +3,10 @@
 use leptos::prelude::*;
 use serde_json::Value;
 
-use crate::difference::{Row, shown, words};
+use crate::components::time::use_time_zone;
+use crate::difference::{Row, lines_at, shown_at, words};
+use crate::instant::TimeZone;
 use crate::rebase::{Meeting, Side};
-use crate::visible::visible_lines;
 
 /// Rows that are shown before the rest is asked for.
 const SHOWN: usize = 40;
@@ -18,10 +19,15 @@ pub fn DifferenceTable(
     rows: Signal<Vec<Row>>,
 ) -> impl IntoView {
     let all = RwSignal::new(false);
+    let zone = use_time_zone();
     let listed = move || {
         rows.with(|rows| {
             let shown = if all.get() { rows.len() } else { SHOWN };
-            rows.iter().take(shown).map(row).collect_view()
+            let zone = zone.get();
+            rows.iter()
+                .take(shown)
+                .map(|one| row(one, zone))
+                .collect_view()
         })
     };
     let total = Signal::derive(move || rows.with(Vec::len));
@@ -53,7 +59,8 @@ pub fn DifferenceTable(
     }
 }
 
-fn row(row: &Row) -> AnyView {
+fn row(row: &Row, zone: TimeZone) -> AnyView {
+    let value = |side: Option<&Value>| value(&row.pointer, side, zone);
     view! {
         <tr data-pointer=row.pointer.clone() data-kind=row.kind()>
             <th scope="row" class="pointer">{words(&row.pointer)}</th>
@@ -72,10 +79,15 @@ pub fn MeetingTable(
     rows: Signal<Vec<Meeting>>,
 ) -> impl IntoView {
     let all = RwSignal::new(false);
+    let zone = use_time_zone();
     let listed = move || {
         rows.with(|rows| {
             let shown = if all.get() { rows.len() } else { SHOWN };
-            rows.iter().take(shown).map(meeting).collect_view()
+            let zone = zone.get();
+            rows.iter()
+                .take(shown)
+                .map(|one| meeting(one, zone))
+                .collect_view()
         })
     };
     let total = Signal::derive(move || rows.with(Vec::len));
@@ -100,7 +112,8 @@ pub fn MeetingTable(
     }
 }
 
-fn meeting(row: &Meeting) -> AnyView {
+fn meeting(row: &Meeting, zone: TimeZone) -> AnyView {
+    let value = |side: Option<&Value>| value(&row.pointer, side, zone);
     let clash = row.side == Side::Clash;
     view! {
         <tr data-pointer=row.pointer.clone() class:clash=clash>
@@ -125,18 +138,18 @@ fn More(all: RwSignal<bool>, total: Signal<usize>) -> impl IntoView {
     view! { {more} }
 }
 
-/// A value: what is not there, and what is long, look different from what stands there.
-fn value(value: Option<&Value>) -> AnyView {
-    let text = shown(value);
+/// A value: what is not there, and what has several parts, look different from what stands there.
+fn value(pointer: &str, value: Option<&Value>, zone: TimeZone) -> AnyView {
+    let text = shown_at(pointer, value, zone);
     match value {
         None | Some(Value::Null) => view! { <span class="muted">{text}</span> }.into_any(),
-        Some(Value::Object(_) | Value::Array(_)) => {
-            let text = value
-                .and_then(|value| serde_json::to_string_pretty(value).ok())
-                .map(|pretty| visible_lines(&pretty))
-                .unwrap_or(text);
-            view! { <pre>{text}</pre> }.into_any()
-        }
-        Some(_) => text.into_any(),
+        Some(value) => match lines_at(pointer, value, zone) {
+            Some(lines) => {
+                let line = |text: String| view! { <li>{text}</li> };
+                view! { <ul class="value-lines">{lines.into_iter().map(line).collect_view()}</ul> }
+                    .into_any()
+            }
+            None => text.into_any(),
+        },
     }
 }

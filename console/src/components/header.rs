@@ -1,14 +1,13 @@
 //! Beside every page, or above it on a narrow screen: the pages, how alive the figures are, settings, and the way out.
 
 use leptos::prelude::*;
-use leptos::task::spawn_local;
 
+use super::icon::IconView;
 use super::live_control::LiveControl;
 use crate::address::Page;
-use crate::api::Client;
-use crate::context::{Console, use_leave};
+use crate::context::{Console, use_log_out};
+use crate::icon::Icon;
 use crate::preferences::{Theme, Zone};
-use crate::session::LoginReason;
 
 /// The header. On a narrow screen all but the first line of it is behind a button.
 #[component]
@@ -21,7 +20,7 @@ pub fn Header(
     view! {
         <header class="side" data-open=move || open.get().to_string()>
             <div class="side-top">
-                <a class="brand" href=Page::Overview.address()>"Weir"</a>
+                <a class="brand" href=Page::Overview.address()><Mark/>"Weir"</a>
                 <LiveControl hub=console.live/>
                 <button
                     type="button"
@@ -54,12 +53,36 @@ fn Pages(page: Page) -> impl IntoView {
             let current = (one == page).then_some("page");
             let testid = format!("nav-{}", one.slug());
             view! {
-                <li><a href=one.address() data-testid=testid aria-current=current>{one.name()}</a></li>
+                <li><a href=one.address() data-testid=testid aria-current=current><IconView icon=icon_of(&one)/>{one.name()}</a></li>
             }
         };
         pages.into_iter().map(entry).collect_view()
     };
     view! { <nav aria-label="Pages"><ul>{entries}</ul></nav> }
+}
+
+/// The mark: water over a step.
+#[component]
+pub fn Mark() -> impl IntoView {
+    view! {
+        <svg class="mark" viewBox="0 0 16 16" aria-hidden="true">
+            <rect width="16" height="16" rx="3"></rect>
+            <path d="M3 4v5h4v3h6"></path>
+        </svg>
+    }
+}
+
+fn icon_of(page: &Page) -> Icon {
+    match page.section() {
+        Page::Tenants => Icon::Tenants,
+        Page::Budgets => Icon::Budgets,
+        Page::Regions => Icon::Regions,
+        Page::Policy => Icon::Policy,
+        Page::Decisions => Icon::Decisions,
+        Page::Activity => Icon::Activity,
+        Page::Access => Icon::Access,
+        _ => Icon::Overview,
+    }
 }
 
 /// How the person at the console likes it.
@@ -95,6 +118,9 @@ fn Settings() -> impl IntoView {
                     {Theme::ALL.map(|one| view! { <option value=one.slug() selected=one.slug() == theme()>{one.name()}</option> })}
                 </select>
             </label>
+            <button type="button" data-testid="palette-open" on:click=move |_| console.palette_open.set(true)>
+                <IconView icon=Icon::Search/>"Go to…"<kbd>"Ctrl K"</kbd>
+            </button>
             <button type="button" data-testid="shortcuts-open" on:click=move |_| console.shortcuts_open.set(true)>
                 "Keyboard shortcuts"
             </button>
@@ -106,25 +132,13 @@ fn Settings() -> impl IntoView {
 #[component]
 fn Account() -> impl IntoView {
     let console = expect_context::<Console>();
-    let leave = use_leave();
-    let log_out = move |_| {
-        let leave = leave.clone();
-        console.leaving.set(true);
-        spawn_local(async move {
-            match Client.log_out().await {
-                Err(error) if !error.is_unauthenticated() => {
-                    console.leaving.set(false);
-                    console.toasts.fail(&error);
-                }
-                _ => leave(LoginReason::LoggedOut),
-            }
-        });
-    };
+    let leave = use_log_out();
+    let log_out = move |_| leave.run(());
     let role = Memo::new(move |_| console.role().map_or("", |role| role.name()));
     view! {
         <div class="account">
             <p>"Logged in as "<strong data-testid="role">{role}</strong></p>
-            <button id="logout" data-testid="logout" type="button" on:click=log_out>"Log out"</button>
+            <button id="logout" data-testid="logout" type="button" on:click=log_out><IconView icon=Icon::LogOut/>"Log out"</button>
         </div>
     }
 }

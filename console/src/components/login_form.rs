@@ -59,8 +59,8 @@ pub fn LoginForm(
                 {move || if busy.get() { "Logging in…" } else { "Log in" }}
             </button>
             <p id="login-help" class="muted">
-                "The token is exchanged for a session cookie and is not kept in the browser. "
-                "The first admin token is the deployment's "<code>"WEIR_BOOTSTRAP_TOKEN"</code>"."
+                "An admin makes tokens on the page Access. The first login of a deployment is with its "
+                <code>"WEIR_BOOTSTRAP_TOKEN"</code>". The token is exchanged for a session cookie; the browser does not keep it."
             </p>
         </form>
     }

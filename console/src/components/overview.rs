@@ -2,5 +2,7 @@
 
 pub mod costs;
 pub mod denials;
+pub mod flow;
 pub mod health;
 pub mod rate_tiles;
+pub mod verdict;

@@ -12,3 +12,4 @@ pub mod review;
 pub mod section_nav;
 pub mod section_view;
 pub mod tenant_tree;
+pub mod tier_rules;

@@ -2,5 +2,6 @@
 
 pub mod health_table;
 pub mod holders;
+pub mod one;
 pub mod place;
 pub mod view;

@@ -4,12 +4,15 @@ pub mod announcer;
 pub mod toasts;
 
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_location, use_navigate};
 use weir_shared::wire::operator::SessionReply;
 use weir_shared::wire::role::Role;
 
 use crate::address::Page;
+use crate::api::Client;
+use crate::api::error::ApiError;
 use crate::live_hub::LiveHub;
 use crate::preferences::Preferences;
 use crate::session::{LoginReason, LoginRequest};
@@ -33,6 +36,8 @@ pub struct Console {
     pub live: LiveHub,
     /// Whether the list of shortcuts is open.
     pub shortcuts_open: RwSignal<bool>,
+    /// Whether the command palette is open.
+    pub palette_open: RwSignal<bool>,
     /// Whether this page was reached from another one of the console.
     moved: StoredValue<bool>,
     role: Memo<Option<Role>>,
@@ -55,6 +60,7 @@ impl Console {
             preferences: Preferences::load(),
             live: LiveHub::new(session),
             shortcuts_open: RwSignal::new(false),
+            palette_open: RwSignal::new(false),
             moved: StoredValue::new(false),
             role,
             can_change,
@@ -129,4 +135,33 @@ pub fn use_leave() -> impl Fn(LoginReason) + Clone + Send + Sync + 'static {
         console.session.set(None);
         goto(&LoginRequest { reason, next }.address());
     }
+}
+
+/// Goes to the login page when what failed is the session: nothing else is at fault then.
+pub fn leave_when_ended(failed: RwSignal<Option<ApiError>>) {
+    let leave = use_leave();
+    Effect::new(move |_| {
+        if failed.with(|error| error.as_ref().is_some_and(ApiError::is_unauthenticated)) {
+            leave(LoginReason::Expired);
+        }
+    });
+}
+
+/// Ends the session and goes to the login page.
+pub fn use_log_out() -> Callback<()> {
+    let console = expect_context::<Console>();
+    let leave = use_leave();
+    Callback::new(move |()| {
+        let leave = leave.clone();
+        console.leaving.set(true);
+        spawn_local(async move {
+            match Client.log_out().await {
+                Err(error) if !error.is_unauthenticated() => {
+                    console.leaving.set(false);
+                    console.toasts.fail(&error);
+                }
+                _ => leave(LoginReason::LoggedOut),
+            }
+        });
+    })
 }

@@ -15,18 +15,20 @@ pub enum Outcome {
     Admitted,
     /// It may not.
     Denied,
+    /// It passed, and a shadow would have denied it.
+    WouldDeny,
 }
 
 impl Outcome {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Admitted, Self::Denied];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Admitted, Self::Denied, Self::WouldDeny];
 
     /// How this one came out.
     pub fn of(sample: &DecisionSample) -> Self {
-        if sample.allowed {
-            Self::Admitted
-        } else {
-            Self::Denied
+        match (sample.allowed, sample.would_deny) {
+            (false, _) => Self::Denied,
+            (true, true) => Self::WouldDeny,
+            (true, false) => Self::Admitted,
         }
     }
 
@@ -35,7 +37,15 @@ impl Outcome {
         match self {
             Self::Admitted => "Admitted",
             Self::Denied => "Denied",
+            Self::WouldDeny => "Would deny",
         }
+    }
+
+    /// What it means, where the word alone does not say it.
+    pub fn meaning(self) -> Option<&'static str> {
+        (self == Self::WouldDeny).then_some(
+            "It passed: a rule in shadow mode would have denied it, for the reason that is named.",
+        )
     }
 
     /// Its name in the address.
@@ -43,6 +53,7 @@ impl Outcome {
         match self {
             Self::Admitted => "admitted",
             Self::Denied => "denied",
+            Self::WouldDeny => "would_deny",
         }
     }
 
@@ -201,6 +212,18 @@ mod tests {
                 looked_at,
                 "{query}"
             );
+        }
+        let mut shadowed = decision(Some("a"), Reason::OverShare);
+        if let TailEvent::Decision(sample) = &mut shadowed.event {
+            (sample.allowed, sample.would_deny) = (true, true);
+        }
+        for (query, looked_at) in [
+            ("outcome=would_deny", true),
+            ("outcome=denied", false),
+            ("outcome=admitted", false),
+        ] {
+            let filter = DecisionFilter::parse(query);
+            assert_eq!(filter.admits(&shadowed), looked_at, "{query}");
         }
         let anonymous = decision(None, Reason::Admitted);
         assert!(DecisionFilter::parse("").admits(&anonymous));

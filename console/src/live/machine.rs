@@ -16,7 +16,7 @@ pub const TICK_MS: u32 = 250;
 pub const PULSE_MS: u64 = 1_000;
 
 /// Pages read anew at least so often, as some things happen that nobody tells.
-pub const PULSE_IDLE_MS: u64 = 10_000;
+pub const PULSE_IDLE_MS: u64 = 45_000;
 
 /// How often the server is asked while no socket is open.
 pub const POLL_MS: u64 = 5_000;

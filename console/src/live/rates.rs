@@ -20,6 +20,8 @@ pub struct RatePoint {
     pub denied: u64,
     /// Calls shed by meters and overloaded resources.
     pub shed: u64,
+    /// Calls that a shadow would have denied or shed: they passed.
+    pub would_deny: u64,
 }
 
 /// Means over the last [`MEAN_S`] seconds, or those that are known of them.
@@ -31,6 +33,8 @@ pub struct CallsPerS {
     pub denied: f64,
     /// Calls shed a second.
     pub shed: f64,
+    /// Calls a second that a shadow would have denied or shed.
+    pub would_deny: f64,
 }
 
 /// What goes through one region, or all of them.
@@ -165,31 +169,54 @@ impl RatePoint {
         self.admitted = self.admitted.saturating_add(other.admitted);
         self.denied = self.denied.saturating_add(other.denied);
         self.shed = self.shed.saturating_add(other.shed);
+        self.would_deny = self.would_deny.saturating_add(other.would_deny);
     }
 
-    fn count(&mut self, counted: &TenantCounters) {
+    /// Adds what was counted, whatever by.
+    pub fn count(&mut self, counted: &TenantCounters) {
         let calls = |count: Count| u64::try_from(count.0).unwrap_or(u64::MAX);
-        let mut add = |admitted: Count, denied: Count, shed: Count| {
+        let mut add = |admitted: Count, denied: Count, shed: Count, would_deny: Count| {
             self.add(Self {
                 admitted: calls(admitted),
                 denied: calls(denied),
                 shed: calls(shed),
+                would_deny: calls(would_deny),
             });
         };
         let none = Count::default();
         for tally in counted.budgets.values().chain(counted.limits.values()) {
-            add(tally.admitted_calls, tally.denied_calls, none);
+            add(
+                tally.admitted_calls,
+                tally.denied_calls,
+                none,
+                tally.would_deny_calls,
+            );
         }
         for tally in counted.overload.values() {
-            add(tally.admitted_calls, none, tally.denied_calls);
+            add(
+                tally.admitted_calls,
+                none,
+                tally.denied_calls,
+                tally.would_deny_calls,
+            );
         }
         for tally in counted.meters.values() {
-            add(tally.admitted_calls, none, tally.shed_calls);
+            add(
+                tally.admitted_calls,
+                none,
+                tally.shed_calls,
+                tally.would_deny_calls,
+            );
         }
         for tally in counted.guards.values() {
-            add(tally.allowed, tally.rejected_concurrency, none);
-            add(none, tally.rejected_budget, none);
-            add(none, tally.rejected_other, none);
+            add(
+                tally.allowed,
+                tally.rejected_concurrency,
+                none,
+                tally.would_deny,
+            );
+            add(none, tally.rejected_budget, none, none);
+            add(none, tally.rejected_other, none, none);
         }
     }
 }
@@ -206,6 +233,7 @@ impl Rates {
             admitted: sum.admitted as f64 / seconds,
             denied: sum.denied as f64 / seconds,
             shed: sum.shed as f64 / seconds,
+            would_deny: sum.would_deny as f64 / seconds,
         });
         Self { per_s, history }
     }
@@ -364,6 +392,7 @@ mod tests {
         let tally = Tally {
             admitted_calls: count(4),
             denied_calls: count(7_000),
+            would_deny_calls: count(11),
             ..Tally::default()
         };
         let mut counted = TenantCounters::default();
@@ -379,6 +408,7 @@ mod tests {
                 admitted: 11,
                 denied: 8_200,
                 shed: 7_020,
+                would_deny: 22,
             }
         );
     }

@@ -10,13 +10,13 @@ pub const ROWS_MAX: usize = 8;
 /// Tenants that are asked for, of which those denied most at this moment are shown.
 pub const ASKED: u64 = 50;
 
-/// How far back a rate reaches, where there are readings that old.
-const AGE_MS: u64 = 5_000;
+/// How far back a rate reaches, where there are readings that old: as far as those of the live figures do.
+const AGE_MS: u64 = 10_000;
 
 /// A reading older than this is no base for a rate.
 const AGE_MS_MAX: u64 = 30_000;
 
-const READINGS_MAX: usize = 16;
+const READINGS_MAX: usize = 24;
 
 /// One tenant that is denied something.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,8 +29,19 @@ pub struct DeniedRow {
     pub per_s: Option<f64>,
     /// Calls denied, shed and rejected since counting began.
     pub calls: u128,
-    /// What denied most of those: its kind and its name.
+    /// What denies most at this moment, or denied most since counting began: its kind and its name.
     pub by: Option<(&'static str, String)>,
+    /// What it asks of a budget that denies most, beside what that guarantees to it.
+    pub claim: Option<Claim>,
+}
+
+/// What a tenant asks of a budget, and what it has a claim to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Claim {
+    /// Units a second that it asks for, served or not.
+    pub asked_per_s: f64,
+    /// Units a window that are guaranteed to it; 0 where nothing is.
+    pub guarantee: u64,
 }
 
 /// The same rows in the order of earlier ones; those that are new stand last.
@@ -55,18 +66,29 @@ struct Reading {
     at: u64,
     /// The regions that it is of: with another one in it, sums are no longer comparable.
     regions: Vec<String>,
-    calls: BTreeMap<String, u128>,
+    tenants: BTreeMap<String, Vec<Counted>>,
+}
+
+/// What one thing decided of one tenant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Counted {
+    kind: &'static str,
+    name: String,
+    denied_calls: u128,
+    /// Units asked of a budget, served or not.
+    asked_units: u128,
+    guarantee: u64,
 }
 
 impl Reading {
     fn of(reply: &FairnessReply) -> Self {
         let reachable = reply.regions.iter().filter(|region| region.reachable);
-        let calls = reply.tenants.iter();
+        let reports = reply.tenants.iter();
         Self {
             at: reply.at,
             regions: reachable.map(|region| region.region.clone()).collect(),
-            calls: calls
-                .map(|report| (report.tenant.clone(), calls_of(&denied(report))))
+            tenants: reports
+                .map(|report| (report.tenant.clone(), counted(report)))
                 .collect(),
         }
     }
@@ -111,46 +133,89 @@ impl Denials {
 }
 
 fn row(report: &TenantReport, base: Option<&Reading>, now: u64) -> DeniedRow {
-    let denied = denied(report);
-    let calls = calls_of(&denied);
-    let most = denied.into_iter().max_by_key(|(_, _, calls)| *calls);
+    let counted = counted(report);
+    let calls = calls_of(&counted);
     // Who was not in the reading before may have been denied for long: its rate is not known.
-    let per_s = base.and_then(|base| {
-        let grown = calls.checked_sub(*base.calls.get(&report.tenant)?)?;
-        Some(grown as f64 * 1_000.0 / (now - base.at) as f64)
+    let before = base.and_then(|base| base.tenants.get(&report.tenant));
+    let grown = before.and_then(|before| since(&counted, before));
+    let seconds = base.map_or(1.0, |base| (now - base.at) as f64 / 1_000.0);
+    let per_s = grown
+        .as_deref()
+        .map(|grown| calls_of(grown) as f64 / seconds);
+    let of_now = grown.as_deref().and_then(most);
+    let of_all = most(&counted);
+    let by = of_now.or(of_all).map(|one| (one.kind, one.name.clone()));
+    let claim = of_now.filter(|one| one.kind == BUDGET).map(|one| Claim {
+        asked_per_s: one.asked_units as f64 / seconds,
+        guarantee: one.guarantee,
     });
     DeniedRow {
         tenant: report.tenant.clone(),
         tier: report.tier.clone(),
         per_s,
         calls,
-        by: most
-            .filter(|(_, _, calls)| *calls > 0)
-            .map(|(kind, name, _)| (kind, name.clone())),
+        by,
+        claim,
     }
 }
 
-fn calls_of(denied: &[(&'static str, &String, u128)]) -> u128 {
-    denied.iter().map(|(_, _, calls)| *calls).sum()
+fn calls_of(counted: &[Counted]) -> u128 {
+    counted.iter().map(|one| one.denied_calls).sum()
 }
 
-/// Calls that each thing refused.
-fn denied(report: &TenantReport) -> Vec<(&'static str, &String, u128)> {
-    let budgets = report.budgets.iter();
+/// What denied most.
+fn most(counted: &[Counted]) -> Option<&Counted> {
+    let denied = counted.iter().filter(|one| one.denied_calls > 0);
+    denied.max_by_key(|one| one.denied_calls)
+}
+
+/// What was counted since an earlier reading; none where that had counted more.
+fn since(now: &[Counted], before: &[Counted]) -> Option<Vec<Counted>> {
+    let grown = now.iter().map(|one| {
+        let same = |other: &&Counted| other.kind == one.kind && other.name == one.name;
+        let (calls, units) = before
+            .iter()
+            .find(same)
+            .map_or((0, 0), |before| (before.denied_calls, before.asked_units));
+        Some(Counted {
+            denied_calls: one.denied_calls.checked_sub(calls)?,
+            asked_units: one.asked_units.saturating_sub(units),
+            ..one.clone()
+        })
+    });
+    grown.collect()
+}
+
+/// What a budget is called here.
+const BUDGET: &str = "budget";
+
+/// What each thing refused. What a shadow would have denied is not among it.
+fn counted(report: &TenantReport) -> Vec<Counted> {
+    let one = |kind, name: &String, denied_calls: u128| Counted {
+        kind,
+        name: name.clone(),
+        denied_calls,
+        asked_units: 0,
+        guarantee: 0,
+    };
+    let budgets = report.budgets.iter().map(|(name, budget)| Counted {
+        asked_units: budget.total.admitted_units.0 + budget.total.denied_units.0,
+        guarantee: budget.guarantee,
+        ..one(BUDGET, name, budget.total.denied_calls.0)
+    });
     let limits = report.limits.iter();
     let meters = report.meters.iter();
     let guards = report.guards.iter();
     let overload = report.overload.iter();
     budgets
-        .map(|(name, one)| ("budget", name, one.total.denied_calls.0))
-        .chain(limits.map(|(name, one)| ("limit", name, one.denied_calls.0)))
-        .chain(meters.map(|(name, one)| ("meter", name, one.shed_calls.0)))
-        .chain(guards.map(|(name, one)| {
+        .chain(limits.map(|(name, tally)| one("limit", name, tally.denied_calls.0)))
+        .chain(meters.map(|(name, meter)| one("meter", name, meter.shed_calls.0)))
+        .chain(guards.map(|(name, guard)| {
             let rejected =
-                one.rejected_concurrency.0 + one.rejected_budget.0 + one.rejected_other.0;
-            ("guard", name, rejected)
+                guard.rejected_concurrency.0 + guard.rejected_budget.0 + guard.rejected_other.0;
+            one("guard", name, rejected)
         }))
-        .chain(overload.map(|(name, one)| ("overload", name, one.denied_calls.0)))
+        .chain(overload.map(|(name, tally)| one("overload", name, tally.denied_calls.0)))
         .collect()
 }
 
@@ -270,5 +335,33 @@ mod tests {
         let told = Denials::default().read(&reply(0, true, &tenants));
         assert_eq!(told.len(), ROWS_MAX);
         assert_eq!(told[0].tenant, "t00");
+    }
+
+    #[test]
+    fn what_is_asked_of_a_budget_stands_beside_the_guarantee() {
+        let reading = |at: u64, admitted: u64, denied: u64, would_deny: u64| -> FairnessReply {
+            let total = json!({
+                "admitted_units": admitted, "denied_calls": denied, "denied_units": denied * 10,
+                "would_deny_calls": would_deny, "would_deny_units": would_deny * 10,
+            });
+            serde_json::from_value(json!({
+                "at": at, "policy_revision": 1, "enforcing": true,
+                "regions": [{"region": "weur", "reachable": true, "total": {}}],
+                "tenants": [{
+                    "tenant": "a", "tier": "free", "weight": 1, "total": {}, "limits": {},
+                    "budgets": {"tokens": {"weight": 1, "guarantee": 40, "used": 0, "borrowed": 0, "denied": 0,
+                                           "total": total}},
+                }],
+            }))
+            .unwrap()
+        };
+        let mut denials = Denials::default();
+        assert_eq!(denials.read(&reading(0, 0, 1, 0))[0].claim, None);
+        let told = denials.read(&reading(10_000, 100, 31, 500));
+        let claim = told[0].claim.unwrap();
+        assert_eq!((claim.asked_per_s, claim.guarantee), (40.0, 40));
+        assert_eq!(told[0].per_s, Some(3.0), "a shadow denies nothing");
+        // At rest nobody has a claim.
+        assert_eq!(denials.read(&reading(20_000, 100, 31, 900))[0].claim, None);
     }
 }

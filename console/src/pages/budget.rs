@@ -19,8 +19,7 @@ use crate::components::shell::Shell;
 use crate::components::states::States;
 use crate::context::use_page;
 use crate::fetched::{Follow, fetched};
-use crate::query_address::{use_asked, within_page};
-use crate::time_range::TimeRange;
+use crate::query_address::{use_asked, use_range, within_page};
 
 /// Windows among which the newest is, whatever late word there is of old ones.
 const GLOBAL_WINDOWS: u64 = 4;
@@ -229,7 +228,22 @@ fn History(
     query: Memo<BudgetQuery>,
     body: Signal<BudgetBody>,
 ) -> impl IntoView {
-    let range = use_range(name, query);
+    let navigate = use_navigate();
+    let range = use_range(
+        Memo::new(move |_| query.with(|query| query.range)),
+        Callback::new(move |range| {
+            let query = BudgetQuery {
+                range,
+                page: 0,
+                ..query.get_untracked()
+            };
+            let address = Page::Budget(name.get_untracked()).address();
+            navigate(
+                &format!("{address}{}", query.query_string()),
+                within_page(true),
+            );
+        }),
+    );
     let page = Memo::new(move |_| query.with(|query| query.page.max(1)));
     let series = fetched(
         move || {
@@ -297,28 +311,4 @@ fn History(
             </States>
         </section>
     }
-}
-
-/// The range, which the address follows, and which follows the address.
-fn use_range(name: Memo<String>, query: Memo<BudgetQuery>) -> RwSignal<TimeRange> {
-    let navigate = use_navigate();
-    let asked = Memo::new(move |_| query.with(|query| query.range));
-    let range = RwSignal::new(asked.get_untracked());
-    Effect::new(move |_| range.set(asked.get()));
-    Effect::new(move |_| {
-        let range = range.get();
-        if range != asked.get_untracked() {
-            let query = BudgetQuery {
-                range,
-                page: 0,
-                ..query.get_untracked()
-            };
-            let address = Page::Budget(name.get_untracked()).address();
-            navigate(
-                &format!("{address}{}", query.query_string()),
-                within_page(true),
-            );
-        }
-    });
-    range
 }

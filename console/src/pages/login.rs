@@ -5,6 +5,7 @@ use leptos::task::spawn_local;
 use leptos_router::hooks::use_location;
 
 use crate::api::Client;
+use crate::components::header::Mark;
 use crate::components::login_form::LoginForm;
 use crate::context::{Console, use_goto};
 use crate::session::{LoginError, LoginRequest};
@@ -40,7 +41,12 @@ pub fn LoginPage() -> impl IntoView {
     });
     view! {
         <main id="main" class="narrow" tabindex="-1" data-testid="page-login">
-            <h1 node_ref=heading tabindex="-1">"Log in to Weir"</h1>
+            <p class="brand"><Mark/>"Weir"</p>
+            <h1 node_ref=heading tabindex="-1">"Log in to the operator console"</h1>
+            <p class="muted">
+                "Weir decides at the edge who may have how much. The console shows who got what and why, and changes the \
+                 policy: with a preview of who gains and who loses, and a record of every change."
+            </p>
             {request.reason.message().map(|message| view! {
                 <p id="login-reason" class="notice info" data-testid="login-reason">{message}</p>
             })}

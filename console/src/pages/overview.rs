@@ -13,14 +13,17 @@ use crate::components::budget_table::BudgetTable;
 use crate::components::notice::{Notice, Severity};
 use crate::components::overview::costs::Costs;
 use crate::components::overview::denials::DeniedTenants;
+use crate::components::overview::flow::Flow;
 use crate::components::overview::health::HealthTables;
 use crate::components::overview::rate_tiles::RateTiles;
+use crate::components::overview::verdict::VerdictView;
 use crate::components::shell::Shell;
 use crate::components::states::States;
 use crate::context::Console;
 use crate::fetched::{Follow, fetched};
 use crate::overview::InForce;
-use crate::overview::denials::ASKED;
+use crate::overview::denials::{ASKED, Denials, DeniedRow};
+use crate::situation::verdict::{Standing, Verdict};
 
 /// Budgets that are shown; the page of the budgets has all.
 const BUDGETS_MAX: usize = 8;
@@ -48,6 +51,37 @@ fn Sections() -> impl IntoView {
     let budgets = fetched(|| Client.budgets(), Follow::Calm);
     let regions = fetched(|| Client.regions(), Follow::Calm);
     let costs = fetched(|| Client.costs(), Follow::Calm);
+    let denials = StoredValue::new(Denials::default());
+    let denied = Memo::new(move |_| {
+        fairness.value.with(|reply| {
+            let reply = reply.as_ref()?;
+            denials.try_update_value(|denials| denials.read(reply))
+        })
+    });
+    let among = Memo::new(move |_| {
+        fairness
+            .value
+            .with(|reply| reply.as_ref().map_or(1, |reply| reply.regions.len()))
+    });
+    let live = expect_context::<Console>().live.rates;
+    let verdict = Memo::new(move |_| {
+        let rows: Vec<DeniedRow> = denied.get()?;
+        let budgets = budgets.value.get();
+        let live = live.with(|rates| rates.total.per_s);
+        Some(Verdict::of(&rows, budgets.as_deref(), among.get(), live))
+    });
+    let announcer = expect_context::<Console>().announcer;
+    Effect::new(move |before: Option<Option<Standing>>| {
+        let after = verdict.with(|verdict| verdict.as_ref().map(|verdict| verdict.standing));
+        if before.is_some_and(|before| before.is_some_and(|before| Some(before) != after)) {
+            announcer.say(
+                verdict.with_untracked(|verdict| {
+                    verdict.as_ref().map(Verdict::text).unwrap_or_default()
+                }),
+            );
+        }
+        after
+    });
     let no_budget = Signal::derive(move || {
         let none = budgets
             .value
@@ -65,8 +99,10 @@ fn Sections() -> impl IntoView {
         })
     };
     view! {
+        <VerdictView verdict/>
         <Facts fairness=fairness.value/>
         <RateTiles/>
+        <Flow budgets=budgets.value regions=among/>
         <section class="block" aria-labelledby="budgets-heading">
             <div class="section-head"><h2 id="budgets-heading">"Budgets"</h2>{more}</div>
             <States ready=budgets.ready() error=budgets.error retry=budgets.retry() empty=no_budget>
@@ -77,7 +113,7 @@ fn Sections() -> impl IntoView {
             <section class="block" aria-labelledby="denied-heading">
                 <div class="section-head"><h2 id="denied-heading">"Denied most"</h2></div>
                 <States ready=fairness.ready() error=fairness.error retry=fairness.retry()>
-                    <DeniedTenants fairness=fairness.value/>
+                    <DeniedTenants told=denied/>
                 </States>
             </section>
             <section class="block" aria-labelledby="health-heading">

@@ -32,7 +32,22 @@ pub struct PolicyDraft {
     /// What was typed last of each part of which that is no JSON. No part is within another one.
     #[serde(deserialize_with = "one_or_many")]
     broken: Vec<Broken>,
+    /// What was changed, each with what was there before, oldest first.
+    #[serde(skip)]
+    past: Vec<Step>,
 }
+
+/// One change, as it is taken back: keys that are typed one after the other at one place are one.
+#[derive(Debug, Clone, PartialEq)]
+struct Step {
+    pointer: String,
+    before: Option<Value>,
+    /// Whether what is typed next is another step.
+    whole: bool,
+}
+
+/// Changes that can be taken back.
+const STEPS_MAX: usize = 200;
 
 /// A draft may have been kept with one such part, or with none.
 fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Broken>, D::Error> {
@@ -66,7 +81,67 @@ impl PolicyDraft {
             value: base.clone(),
             base,
             broken: Vec::new(),
+            past: Vec::new(),
         }
+    }
+
+    /// Notes what is at a pointer before it changes.
+    fn note(&mut self, pointer: &str) {
+        let same = |last: &Step| last.pointer == pointer && !last.whole;
+        if !self.past.last().is_some_and(same) {
+            self.step(pointer, false);
+        }
+    }
+
+    /// Notes what is at a pointer as a step of its own.
+    fn step(&mut self, pointer: &str, whole: bool) {
+        if self.past.len() == STEPS_MAX {
+            self.past.remove(0);
+        }
+        self.past.push(Step {
+            pointer: pointer.to_owned(),
+            before: self.at(pointer).cloned(),
+            whole,
+        });
+    }
+
+    /// Takes the last change back: where it was, if there was one.
+    pub fn undo(&mut self) -> Option<String> {
+        while let Some(Step {
+            pointer, before, ..
+        }) = self.past.pop()
+        {
+            let broken = self
+                .broken
+                .iter()
+                .any(|broken| meet(&broken.pointer, &pointer));
+            if !broken && self.at(&pointer) == before.as_ref() {
+                // What was typed came back to what it was by itself.
+                continue;
+            }
+            set(&mut self.value, &pointer, before);
+            self.mend(&pointer);
+            return Some(pointer);
+        }
+        None
+    }
+
+    /// Whether there is a change to take back.
+    pub fn can_undo(&self) -> bool {
+        !self.past.is_empty()
+    }
+
+    /// Puts one value back to what the document had that it began with.
+    pub fn undo_value(&mut self, pointer: &str) {
+        let base = self.base_at(pointer).cloned();
+        self.step(pointer, true);
+        set(&mut self.value, pointer, base);
+        self.mend(pointer);
+    }
+
+    /// Whether a value differs from what the document had that it began with.
+    pub fn is_changed_at(&self, pointer: &str) -> bool {
+        self.at(pointer) != self.base_at(pointer)
     }
 
     /// The tag of the document that it began with.
@@ -96,6 +171,7 @@ impl PolicyDraft {
 
     /// Puts a value at a pointer, or takes it away.
     pub fn put(&mut self, pointer: &str, value: Option<Value>) {
+        self.note(pointer);
         set(&mut self.value, pointer, value);
         self.mend(pointer);
     }
@@ -118,6 +194,7 @@ impl PolicyDraft {
 
     /// Puts what was typed as JSON at a pointer. What is no JSON is kept beside the document, which then cannot be saved.
     pub fn put_text(&mut self, pointer: &str, text: &str) {
+        self.note(pointer);
         self.mend(pointer);
         match serde_json::from_str(text) {
             Ok(value) => set(&mut self.value, pointer, Some(value)),
@@ -197,6 +274,7 @@ impl PolicyDraft {
     pub fn discard(&mut self) {
         self.value = self.base.clone();
         self.broken.clear();
+        self.past.clear();
     }
 
     /// What it meets in a document that somebody else saved meanwhile.
@@ -211,6 +289,7 @@ impl PolicyDraft {
         self.base = theirs;
         etag.clone_into(&mut self.etag);
         self.broken.clear();
+        self.past.clear();
     }
 
     /// As it is kept while the page is away.
@@ -230,199 +309,4 @@ pub fn as_value(document: &PolicyDocument) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn document() -> PolicyDocument {
-        serde_json::from_value(json!({
-            "regions": ["weur"], "tiers": { "free": { "weight": 1 } }, "default_tier": "free",
-            "budgets": { "tokens": { "limit": 100, "window_ms": 60000, "sharing": "first_come", "scope": "global" } },
-            "limits": { "ip": { "algorithm": "gcra", "limit": 5, "period_ms": 1000, "scope": "region" } }
-        }))
-        .unwrap()
-    }
-
-    fn draft() -> PolicyDraft {
-        PolicyDraft::new(&document(), "\"7\"")
-    }
-
-    fn told(rows: Vec<Row>) -> Vec<(String, &'static str)> {
-        rows.into_iter()
-            .map(|row| {
-                let kind = row.kind();
-                (row.pointer, kind)
-            })
-            .collect()
-    }
-
-    #[test]
-    fn a_new_draft_changes_nothing_and_is_valid() {
-        let draft = draft();
-        assert!(!draft.is_changed());
-        assert!(draft.changes().is_empty());
-        assert_eq!(draft.check().unwrap().document, document());
-    }
-
-    #[test]
-    fn a_field_that_is_put_back_is_no_change() {
-        let mut draft = draft();
-        draft.put("/budgets/tokens/limit", Some(json!(200)));
-        assert_eq!(
-            told(draft.changes()),
-            [("/budgets/tokens/limit".to_owned(), "changed")]
-        );
-        draft.put("/budgets/tokens/limit", Some(json!(100)));
-        assert!(!draft.is_changed());
-        // A decimal that is whole is the same number.
-        draft.put("/tiers/free/weight", Some(json!(1.0)));
-        assert!(!draft.is_changed());
-    }
-
-    #[test]
-    fn flags_are_written_out_only_where_they_say_something() {
-        let mut draft = draft();
-        let pointer = "/limits/ip/shadow";
-        draft.put_flag(pointer, true, false);
-        assert_eq!(draft.at(pointer), Some(&json!(true)));
-        draft.put_flag(pointer, false, false);
-        assert!(!draft.is_changed());
-    }
-
-    #[test]
-    fn a_value_out_of_range_is_found_at_its_field() {
-        let mut draft = draft();
-        draft.put("/budgets/tokens/limit", Some(json!(0)));
-        let flaw = draft.check().unwrap_err();
-        assert_eq!(flaw.pointer, "/budgets/tokens/limit");
-        assert!(flaw.message.contains("outside 1 to"), "{}", flaw.message);
-    }
-
-    #[test]
-    fn text_that_is_no_json_is_kept_and_cannot_be_saved() {
-        let mut draft = draft();
-        draft.put_text("/routes", "[ { ");
-        assert_eq!(draft.text("/routes"), "[ { ");
-        assert_eq!(draft.at("/routes"), Some(&json!([])));
-        assert!(draft.is_changed());
-        assert_eq!(draft.check().unwrap_err().pointer, "/routes");
-        let again = PolicyDraft::restored(&draft.kept()).unwrap();
-        assert_eq!(again, draft);
-        draft.put_text("/routes", "[]");
-        assert!(!draft.is_changed());
-    }
-
-    #[test]
-    fn what_is_typed_key_by_key_is_what_the_draft_has_and_is_never_rewritten() {
-        let mut draft = draft();
-        let before = draft.text("");
-        // `0.05` is `0.0` on the way; the canonical form of the document would be `0`.
-        for (old, keys) in [
-            ("\"weight\": 1", "\"weight\": 0.05"),
-            (
-                "\"limit\": 100",
-                "\"limit\": 25000,\n  \"reserve\": \"pinned\"",
-            ),
-        ] {
-            let (head, tail) = before.split_once(old).unwrap();
-            for typed in 0..=keys.len() {
-                let text = format!("{head}{}{tail}", &keys[..typed]);
-                draft.put_text("", &text);
-                assert!(draft.holds_text("", &text), "{text}");
-            }
-        }
-        draft.put("/budgets/tokens/limit", Some(json!(5)));
-        assert!(!draft.holds_text("", &before), "a form changed it");
-    }
-
-    #[test]
-    fn the_whole_document_and_the_forms_edit_one_draft() {
-        let mut draft = draft();
-        let text = draft.text("").replace("\"limit\": 100", "\"limit\": 300");
-        draft.put_text("", &text);
-        assert_eq!(draft.at("/budgets/tokens/limit"), Some(&json!(300)));
-        draft.put("/budgets/tokens/limit", Some(json!(400)));
-        assert!(draft.text("").contains("\"limit\": 400"));
-    }
-
-    #[test]
-    fn a_field_that_a_form_sets_mends_a_broken_text_around_it() {
-        let mut draft = draft();
-        draft.put_text("", "{");
-        assert!(draft.check().is_err());
-        draft.put("/budgets/tokens/limit", Some(json!(5)));
-        assert!(draft.check().is_ok());
-    }
-
-    #[test]
-    fn parts_that_are_no_json_yet_stand_beside_one_another() {
-        let mut draft = draft();
-        draft.put_text("/routes", "[ { ");
-        draft.put_text("/trusted_proxies", "[\"10.");
-        draft.put_text("/regions", "[\"weur\", \"enam\"]");
-        assert_eq!(draft.text("/routes"), "[ { ");
-        assert_eq!(draft.text("/trusted_proxies"), "[\"10.");
-        let again = PolicyDraft::restored(&draft.kept()).unwrap();
-        assert_eq!(again, draft);
-        for (pointer, next) in [
-            ("/routes", Some("/trusted_proxies")),
-            ("/trusted_proxies", None),
-        ] {
-            draft.put_text(pointer, "[]");
-            let flaw = draft.check().err().map(|flaw| flaw.pointer);
-            assert_eq!(flaw.as_deref(), next);
-        }
-    }
-
-    #[test]
-    fn a_draft_that_was_kept_with_one_part_that_is_no_json_goes_on() {
-        let mut draft = draft();
-        draft.put_text("/routes", "[ { ");
-        let many: Value = serde_json::from_str(&draft.kept()).unwrap();
-        let mut one = many.clone();
-        one["broken"] = many["broken"][0].clone();
-        assert_eq!(PolicyDraft::restored(&one.to_string()), Some(draft));
-        one["broken"] = Value::Null;
-        let whole = PolicyDraft::restored(&one.to_string()).unwrap();
-        assert_eq!(whole, super::PolicyDraft::new(&document(), "\"7\""));
-    }
-
-    #[test]
-    fn a_conflict_is_shown_and_the_draft_goes_on_top() {
-        let mut mine = draft();
-        mine.put("/budgets/tokens/limit", Some(json!(200)));
-        mine.put("/limits/ip/limit", Some(json!(6)));
-        let mut theirs = document();
-        theirs.budgets.get_mut("tokens").unwrap().limit = Some(300);
-        theirs.enforcing = false;
-        let sides: Vec<_> = mine
-            .meets(&theirs)
-            .into_iter()
-            .map(|row| (row.pointer, row.side.label()))
-            .collect();
-        assert_eq!(
-            sides,
-            [
-                ("/budgets/tokens/limit".to_owned(), "changed by both"),
-                ("/enforcing".to_owned(), "changed by them"),
-                ("/limits/ip/limit".to_owned(), "changed by you"),
-            ]
-        );
-        for (keep, limit) in [(Keep::Mine, 200), (Keep::Theirs, 300)] {
-            let mut draft = mine.clone();
-            draft.rebase(&theirs, "\"8\"", keep);
-            assert_eq!(draft.etag(), "\"8\"");
-            assert_eq!(draft.at("/budgets/tokens/limit"), Some(&json!(limit)));
-            assert_eq!(draft.at("/enforcing"), Some(&json!(false)));
-            assert_eq!(draft.at("/limits/ip/limit"), Some(&json!(6)));
-        }
-    }
-
-    #[test]
-    fn what_another_version_kept_is_dropped() {
-        for text in ["", "{}", "null", "{\"etag\":1}"] {
-            assert_eq!(PolicyDraft::restored(text), None);
-        }
-    }
-}
+mod tests;

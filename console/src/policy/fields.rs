@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 use weir_shared::limits::JSON_INTEGER_MAX;
+use weir_shared::policy::budget::Budget;
+use weir_shared::wire::policy::BudgetBody;
 
 use super::section::Section;
 
@@ -10,6 +12,8 @@ use super::section::Section;
 pub enum Kind {
     /// A whole number, of that unit.
     Whole(&'static str),
+    /// A length of time, in milliseconds: `1 min`, `90 s`, `250 ms`.
+    Duration,
     /// A number, of that unit.
     Number(&'static str),
     /// A number of that unit, or `unlimited`.
@@ -20,8 +24,6 @@ pub enum Kind {
     Flag(bool),
     /// Any text.
     Text,
-    /// JSON.
-    Json,
     /// JSON that decides which form this is: it stays in the document while it is empty, as an empty text.
     Parts,
 }
@@ -103,8 +105,8 @@ const BUDGET: &[Field] = &[
     field(
         "window_ms",
         "Window",
-        Kind::Whole("ms"),
-        "How long a window is; global budgets at least 1,000 ms.",
+        Kind::Duration,
+        "How long a window is, such as 1 min; of global budgets at least 1 s.",
     ),
     field(
         "sharing",
@@ -143,10 +145,16 @@ const BUDGET: &[Field] = &[
         "What a region does then. Regional only at the scope global.",
     ),
     field(
-        "lease",
-        "Lease sizes",
-        Kind::Json,
-        "\"auto\", or bounds in units: {\"min\": 1, \"max\": 16}.",
+        "lease/min",
+        "Smallest lease",
+        Kind::Whole("units"),
+        "What an isolate is lent at least; found by demand when empty.",
+    ),
+    field(
+        "lease/max",
+        "Largest lease",
+        Kind::Whole("units"),
+        "What an isolate is lent at most; found by demand when empty.",
     ),
     SHADOW,
     ON_UNAVAILABLE,
@@ -168,8 +176,8 @@ const METER: &[Field] = &[
     field(
         "max_debt_ms",
         "Longest debt",
-        Kind::Whole("ms"),
-        "For how long one batch may leave the bucket empty; 60,000 ms by default.",
+        Kind::Duration,
+        "For how long one batch may leave the bucket empty; 1 min by default.",
     ),
     SHARED_SCOPE,
     field(
@@ -198,8 +206,8 @@ const GUARD: &[Field] = &[
     field(
         "lease_ms",
         "Lease",
-        Kind::Whole("ms"),
-        "After how long a call counts as ended that nobody renewed or released; 30,000 ms by default.",
+        Kind::Duration,
+        "After how long a call counts as ended that nobody renewed or released; 30 s by default.",
     ),
     SHARED_SCOPE,
     SHADOW,
@@ -279,7 +287,9 @@ pub fn control(kind: Kind, value: Option<&Value>) -> String {
             .unwrap_or(default)
             .to_string(),
         (_, None | Some(Value::Null)) => String::new(),
-        (Kind::Json, Some(value)) => value.to_string(),
+        (Kind::Duration, Some(value)) if value.as_u64().is_some() => {
+            crate::format::length(value.as_u64().unwrap_or_default())
+        }
         // A text in its place is what is being typed.
         (_, Some(Value::String(text))) => text.clone(),
         (_, Some(value)) => value.to_string(),
@@ -298,9 +308,13 @@ pub fn typed(kind: Kind, text: &str) -> Option<Value> {
         Kind::Whole(_) | Kind::Number(_) | Kind::OrUnlimited(_) => {
             number(text).unwrap_or_else(as_text)
         }
+        Kind::Duration => crate::format::parse_length(text)
+            .map(Value::from)
+            .or_else(|| number(text))
+            .unwrap_or_else(as_text),
         Kind::Choice(_) | Kind::Text => as_text(),
         Kind::Flag(_) => Value::Bool(text == "true"),
-        Kind::Json | Kind::Parts => serde_json::from_str(text).unwrap_or_else(|_| as_text()),
+        Kind::Parts => serde_json::from_str(text).unwrap_or_else(|_| as_text()),
     };
     (!value.is_null()).then_some(value)
 }
@@ -327,100 +341,76 @@ fn number(text: &str) -> Option<Value> {
 pub fn expected(kind: Kind) -> &'static str {
     match kind {
         Kind::Whole(_) => "enter a whole number",
+        Kind::Duration => "enter a length of time, such as 1 min or 250 ms",
         Kind::Number(_) => "enter a number",
         Kind::OrUnlimited(_) => "enter a number, or unlimited",
         Kind::Choice(_) => "choose one of the list",
         Kind::Flag(_) => "yes or no",
         Kind::Text => "enter a text",
-        Kind::Json | Kind::Parts => "enter JSON of the form above",
+        Kind::Parts => "enter JSON of the form above",
     }
 }
 
-/// What stands behind a control: the unit, and a duration in words.
-pub fn unit(kind: Kind, value: Option<&Value>) -> String {
+/// What stands behind a control: the unit.
+pub fn unit(kind: Kind) -> &'static str {
     match kind {
-        Kind::Whole("ms") => match value.and_then(Value::as_u64) {
-            Some(ms) if ms >= 1_000 => format!("ms = {}", crate::format::duration(ms)),
-            _ => "ms".to_owned(),
-        },
-        Kind::Whole(unit) | Kind::Number(unit) | Kind::OrUnlimited(unit) => unit.to_owned(),
-        Kind::Choice(_) | Kind::Flag(_) | Kind::Text | Kind::Json | Kind::Parts => String::new(),
+        Kind::Whole(unit) | Kind::Number(unit) | Kind::OrUnlimited(unit) => unit,
+        Kind::Duration | Kind::Choice(_) | Kind::Flag(_) | Kind::Text | Kind::Parts => "",
     }
+}
+
+/// What a list of an entry offers: of a budget only what is served with its sharing and its scope.
+pub fn offered(
+    section: Section,
+    field: &Field,
+    entry: &Value,
+) -> Vec<(&'static str, &'static str)> {
+    let Kind::Choice(all) = field.kind else {
+        return Vec::new();
+    };
+    let depends =
+        section == Section::Budgets && matches!(field.name, "scope" | "reserve" | "outage");
+    let fits = |value: &str| !depends || value.is_empty() || is_served(entry, field.name, value);
+    all.iter()
+        .copied()
+        .filter(|(value, _)| fits(value))
+        .collect()
+}
+
+/// Whether a budget with that value would be served, were nothing else wrong with it.
+fn is_served(entry: &Value, name: &str, value: &str) -> bool {
+    let mut probe = serde_json::json!({ "limit": JSON_INTEGER_MAX, "window_ms": 60_000 });
+    for known in ["sharing", "scope"] {
+        probe[known] = entry.get(known).cloned().unwrap_or(Value::Null);
+    }
+    probe[name] = Value::String(value.to_owned());
+    let body = crate::json::read::<BudgetBody>(&probe);
+    body.is_ok_and(|body| Budget::try_from(&body).is_ok())
+}
+
+/// A budget with another sharing: its scope and what depends on both stay where they are served with it.
+pub fn shared_by(entry: &Value, sharing: &str) -> Value {
+    let mut entry = entry.clone();
+    entry["sharing"] = Value::String(sharing.to_owned());
+    let keeps = |entry: &Value, name: &str| {
+        let now = entry.get(name).and_then(Value::as_str);
+        now.is_none_or(|now| is_served(entry, name, now))
+    };
+    if !keeps(&entry, "scope") {
+        let scopes = SCOPES.iter().map(|(value, _)| *value);
+        if let Some(scope) = scopes.rev().find(|scope| is_served(&entry, "scope", scope)) {
+            entry["scope"] = Value::String(scope.to_owned());
+        }
+    }
+    for name in ["reserve", "outage"] {
+        if !keeps(&entry, name)
+            && let Some(fields) = entry.as_object_mut()
+        {
+            fields.remove(name);
+        }
+    }
+    entry
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn what_is_typed_becomes_json() {
-        for (kind, text, value) in [
-            (Kind::Whole("units"), "30,000", Some(json!(30_000))),
-            (Kind::Whole("units"), " 30 000 ", Some(json!(30_000))),
-            (Kind::Whole("units"), "", None),
-            (Kind::Whole("units"), "many", Some(json!("many"))),
-            (Kind::Whole("units"), "-1", Some(json!(-1))),
-            (Kind::Number("s"), "0.5", Some(json!(0.5))),
-            (Kind::Number("s"), "4.0", Some(json!(4))),
-            (Kind::Number("s"), "inf", Some(json!("inf"))),
-            (Kind::Number("s"), "1e3", Some(json!(1_000))),
-            (
-                Kind::OrUnlimited("calls"),
-                "unlimited",
-                Some(json!("unlimited")),
-            ),
-            (Kind::OrUnlimited("calls"), "4", Some(json!(4))),
-            (Kind::Choice(&[]), "paced", Some(json!("paced"))),
-            (Kind::Choice(&[]), "", None),
-            (Kind::Flag(false), "true", Some(json!(true))),
-            (Kind::Flag(true), "false", Some(json!(false))),
-            (Kind::Json, "{\"min\": 1}", Some(json!({ "min": 1 }))),
-            (Kind::Json, "auto", Some(json!("auto"))),
-            (Kind::Json, "null", None),
-            (Kind::Json, "", None),
-            (Kind::Parts, "", Some(json!(""))),
-            (Kind::Parts, "[\"ip\"]", Some(json!(["ip"]))),
-            (Kind::Text, "5", Some(json!("5"))),
-        ] {
-            assert_eq!(typed(kind, text), value, "{kind:?} {text:?}");
-        }
-    }
-
-    #[test]
-    fn what_is_shown_and_typed_again_is_the_same_value() {
-        for (kind, value) in [
-            (Kind::Whole("units"), json!(30_000)),
-            (Kind::Number("s"), json!(0.25)),
-            (Kind::OrUnlimited("calls"), json!("unlimited")),
-            (Kind::Choice(&[]), json!("global")),
-            (Kind::Json, json!({ "min": 1, "max": 16 })),
-            (Kind::Json, json!("auto")),
-            (
-                Kind::Parts,
-                json!(["ip", { "limit": "login", "weight": 2 }]),
-            ),
-            (Kind::Parts, json!("[\"ip")),
-            (Kind::Parts, json!("")),
-            (Kind::Flag(false), json!(true)),
-        ] {
-            let shown = control(kind, Some(&value));
-            assert_eq!(typed(kind, &shown), Some(value), "{kind:?}");
-        }
-        assert_eq!(control(Kind::Flag(true), None), "true");
-        assert_eq!(control(Kind::Whole("ms"), Some(&Value::Null)), "");
-    }
-
-    #[test]
-    fn durations_are_spelled_out() {
-        for (kind, value, text) in [
-            (Kind::Whole("ms"), Some(json!(60_000)), "ms = 1 min 00 s"),
-            (Kind::Whole("ms"), Some(json!(10)), "ms"),
-            (Kind::Whole("ms"), None, "ms"),
-            (Kind::Number("units/s"), Some(json!(5)), "units/s"),
-        ] {
-            assert_eq!(unit(kind, value.as_ref()), text);
-        }
-    }
-}
+mod tests;

@@ -26,13 +26,13 @@ const LIMIT: Field = field(
 const PERIOD: Field = field(
     "period_ms",
     "Period",
-    Kind::Whole("ms"),
+    Kind::Duration,
     "The time in which the limit counts.",
 );
 const WINDOW: Field = field(
     "window_ms",
     "Window",
-    Kind::Whole("ms"),
+    Kind::Duration,
     "How long a window is.",
 );
 const BUCKETS: Field = field(
@@ -131,7 +131,7 @@ pub fn fields(limit: &Value) -> Vec<Field> {
             field(
                 "max_queue_ms",
                 "Longest wait",
-                Kind::Whole("ms"),
+                Kind::Duration,
                 "Who would wait longer is refused.",
             ),
         ],

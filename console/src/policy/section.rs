@@ -149,11 +149,6 @@ impl Section {
     /// The parts of the document that the section edits as JSON.
     pub fn json(self) -> &'static [JsonPart] {
         match self {
-            Self::Tiers => &[JsonPart {
-                pointer: "/tier_rules",
-                label: "Tier rules",
-                hint: "A list of prefixes of tenants' names with their tier; the first that matches counts.",
-            }],
             Self::Overload => &[JsonPart {
                 pointer: "/overload",
                 label: "Overload resources",

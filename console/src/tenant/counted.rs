@@ -45,6 +45,9 @@ pub fn sum(intervals: &[Interval]) -> Seen {
         sum.denied_calls += seen.denied_calls;
         sum.denied_units += seen.denied_units;
         sum.for_want_of_a_slot += seen.for_want_of_a_slot;
+        sum.would_deny_calls += seen.would_deny_calls;
+        sum.would_deny_units += seen.would_deny_units;
+        sum.borrowed_units += seen.borrowed_units;
     }
     sum
 }

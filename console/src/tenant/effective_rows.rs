@@ -3,6 +3,7 @@
 use weir_shared::wire::amount::AmountBody;
 use weir_shared::wire::effective::{EffectiveBody, Origin, Valued};
 use weir_shared::wire::metering::RateBody;
+use weir_shared::wire::policy::PolicyDocument;
 
 use super::what::{Kind, What};
 use crate::format::{count, weight};
@@ -154,6 +155,23 @@ pub fn rows(effective: &EffectiveBody) -> Vec<EffectiveRow> {
     rows.0
 }
 
+/// Limits that count by keys and not by tenant: the same for everybody, and named so that none is missing.
+pub fn by_key(document: &PolicyDocument, effective: &EffectiveBody) -> Vec<EffectiveRow> {
+    let own = |name: &&String| !effective.limits.contains_key(*name);
+    let row = |name: &String| EffectiveRow {
+        what: Some(What::new(Kind::Limit, name)),
+        field: "keys".to_owned(),
+        value: "the same for all tenants".to_owned(),
+        origin: Origin::Policy,
+        from: Some(format!(
+            "/limits/{}",
+            name.replace('~', "~0").replace('/', "~1")
+        )),
+        until_ms: None,
+    };
+    document.limits.keys().filter(own).map(row).collect()
+}
+
 fn with_unit(value: String, unit: &str) -> String {
     if value == "unlimited" {
         value
@@ -194,18 +212,22 @@ mod tests {
 
     use super::*;
 
-    fn effective() -> EffectiveBody {
-        let document = serde_json::from_value(json!({
+    fn document() -> PolicyDocument {
+        serde_json::from_value(json!({
             "regions": ["weur"], "tiers": { "pro": { "weight": 2 } }, "default_tier": "pro",
             "tenants": { "acme": { "borrow_max": 5000, "overrides": [
                 { "expires_at": 9_000, "weight": 9, "meters": { "bytes": { "per_sec": "unlimited" } } } ] } },
             "budgets": { "tokens": { "limit": 700, "window_ms": 60_000, "sharing": "fair_share", "scope": "region" } },
             "limits": { "hourly": { "algorithm": "fixed_window", "limit": 1000, "window_ms": 3_600_000,
-                "scope": "region", "per_tenant": true } },
+                "scope": "region", "per_tenant": true },
+                "login": { "algorithm": "gcra", "limit": 5, "period_ms": 60_000, "scope": "region" } },
             "meters": { "bytes": { "per_sec": 100 }, "calls": { "per_sec": 2097152 } }, "guards": { "queries": { "concurrency": 4 } },
         }))
-        .unwrap();
-        let policy = Policy::try_from(&document).unwrap();
+        .unwrap()
+    }
+
+    fn effective() -> EffectiveBody {
+        let policy = Policy::try_from(&document()).unwrap();
         policy.effective("acme", EpochMs(1_000)).unwrap()
     }
 
@@ -250,6 +272,16 @@ mod tests {
             weight.from.as_deref(),
             Some("/tenants/acme/overrides/0/weight")
         );
+    }
+
+    #[test]
+    fn no_limit_is_missing_though_it_counts_by_keys() {
+        let rows = by_key(&document(), &effective());
+        let told: Vec<_> = rows
+            .iter()
+            .map(|row| (row.what.as_ref().unwrap().to_string(), row.from.as_deref()))
+            .collect();
+        assert_eq!(told, [("limit:login".to_owned(), Some("/limits/login"))]);
     }
 
     #[test]

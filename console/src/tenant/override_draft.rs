@@ -185,7 +185,7 @@ fn put(object: &mut Map<String, Value>, one: &NumberDraft) -> Result<(), Invalid
         "" => {
             return Err(fault(
                 pointer,
-                "is missing: remove the line to leave it as it is beneath",
+                "is missing: remove the line to keep the usual value",
             ));
         }
         "unlimited" => Value::from("unlimited"),

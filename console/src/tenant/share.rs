@@ -48,7 +48,7 @@ pub struct Arithmetic {
     pub denied: u128,
     /// Units that others were served.
     pub others: u128,
-    /// Units of the guarantees of others that they had not used.
+    /// Units of those left that others had not used of their guarantees.
     pub kept: u128,
     /// Units that nobody was served.
     pub left: u128,
@@ -69,6 +69,7 @@ pub fn arithmetic(
     let others = record.tenants.iter().filter(|one| one.tenant != tenant);
     let kept = others.map(|one| u128::from(one.entitlement).saturating_sub(one.served.0));
     let limit = u128::from(record.limit);
+    let left = limit.saturating_sub(record.admitted.0.saturating_add(record.reserved.0));
     let mut figures = Arithmetic {
         limit,
         weight: own.weight.0,
@@ -80,8 +81,8 @@ pub fn arithmetic(
         borrowed: own.borrowed.0,
         denied: own.denied.0,
         others: record.admitted.0.saturating_sub(own.served.0),
-        kept: kept.sum(),
-        left: limit.saturating_sub(record.admitted.0.saturating_add(record.reserved.0)),
+        kept: kept.sum::<u128>().min(left),
+        left,
         borrow_max: borrow_max.map(u128::from),
         binding: Binding::Nothing,
     };
@@ -260,8 +261,8 @@ fn steps(figures: &Arithmetic, rule: Option<RuleBody>) -> Vec<Step> {
     }
     steps.push(Step::fact("Used by others", count(figures.others), "units"));
     if figures.weights > 0.0 {
-        let formula = "what others had not used of their own guarantees";
-        steps.push(Step::fact("Reserved for others", count(figures.kept), "units").from(formula));
+        let formula = "of what is left: what others had not used of their own guarantees";
+        steps.push(Step::fact("Kept for others", count(figures.kept), "units").from(formula));
     }
     let left = format!(
         "{} − {} − {}",

@@ -1,9 +1,12 @@
-//! What a tenant got since counting began, one line for each budget, limit, meter, guard and overload resource.
+//! What a tenant got since counting began or in a range of time, one line for each budget, limit, meter, guard and
+//! overload resource.
 
 use weir_shared::wire::accounting::Tally;
 use weir_shared::wire::operator::fairness::TenantReport;
+use weir_shared::wire::operator::series::SeriesView;
 
-use super::what::{Kind, What};
+use super::counted::{Interval, sum};
+use super::what::{Kind, What, counted_at, seen};
 
 /// One line. What a kind does not have is absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +23,8 @@ pub struct Total {
     pub denied_calls: u128,
     /// Units of them.
     pub denied_units: Option<u128>,
+    /// Calls that a shadow would have denied.
+    pub would_deny: u128,
     /// Calls that run at this moment.
     pub running: Option<u64>,
 }
@@ -33,9 +38,43 @@ impl Total {
             borrowed: None,
             denied_calls: tally.denied_calls.0,
             denied_units: Some(tally.denied_units.0),
+            would_deny: tally.would_deny_calls.0,
             running: None,
         }
     }
+}
+
+/// The lines of a range of time, in order: what was counted in it, and nothing that is of this moment.
+pub fn of_range(view: &SeriesView) -> Vec<Total> {
+    let mut all: Vec<What> = view
+        .points
+        .iter()
+        .flat_map(|point| counted_at(&point.counters))
+        .collect();
+    all.sort();
+    all.dedup();
+    let line = |what: What| {
+        let intervals: Vec<Interval> = view
+            .points
+            .iter()
+            .map(|point| Interval {
+                at_ms: point.at.0,
+                seen: seen(&point.counters, &what),
+            })
+            .collect();
+        let sum = sum(&intervals);
+        Total {
+            guarantee: None,
+            admitted: sum.admitted_units,
+            borrowed: None,
+            denied_calls: sum.denied_calls,
+            denied_units: (what.kind != Kind::Guard).then_some(sum.denied_units),
+            would_deny: sum.would_deny_calls,
+            running: None,
+            what,
+        }
+    };
+    all.into_iter().map(line).collect()
 }
 
 /// The lines of a report, in order.
@@ -56,6 +95,7 @@ pub fn totals(report: &TenantReport) -> Vec<Total> {
             admitted_units: meter.admitted_units,
             denied_calls: meter.shed_calls,
             denied_units: meter.shed_units,
+            would_deny_calls: meter.would_deny_calls,
             ..Tally::default()
         };
         lines.push(Total::of(Kind::Meter, name, &tally));
@@ -73,6 +113,7 @@ pub fn totals(report: &TenantReport) -> Vec<Total> {
             borrowed: None,
             denied_calls: rejected.iter().map(|count| count.0).sum(),
             denied_units: None,
+            would_deny: guard.would_deny.0,
             running: Some(guard.in_flight),
         });
     }
@@ -149,6 +190,32 @@ mod tests {
                     2,
                     (None, None, Some(20), None)
                 ),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_range_has_what_was_counted_in_it_and_no_more() {
+        let view: SeriesView = serde_json::from_value(json!({
+            "from": 0, "to": 120_000, "step_ms": 60_000, "tenant": "a", "unreachable": [], "points": [
+                {"at": 0, "budgets": {"tokens": {"admitted_units": 10, "denied_calls": 1, "denied_units": 5}}},
+                {"at": 60_000, "budgets": {"tokens": {"admitted_units": 7, "would_deny_calls": 3}},
+                 "guards": {"queries": {"allowed": 2, "rejected_budget": 1}}},
+            ],
+        }))
+        .unwrap();
+        let told: Vec<_> = of_range(&view)
+            .into_iter()
+            .map(|line| {
+                let denied = (line.denied_calls, line.denied_units, line.would_deny);
+                (line.what.to_string(), line.admitted, denied)
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("budget:tokens".to_owned(), 17, (1, Some(5), 3)),
+                ("guard:queries".to_owned(), 2, (1, None, 0)),
             ]
         );
     }

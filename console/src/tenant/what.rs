@@ -154,6 +154,12 @@ pub struct Seen {
     pub denied_units: u128,
     /// Of the denied calls of a guard: those for want of a slot.
     pub for_want_of_a_slot: u128,
+    /// Calls that a shadow would have denied.
+    pub would_deny_calls: u128,
+    /// Units of them.
+    pub would_deny_units: u128,
+    /// Units that were used beyond the guarantee.
+    pub borrowed_units: u128,
 }
 
 /// What was counted of `what`.
@@ -170,7 +176,9 @@ pub fn seen(counters: &TenantCounters, what: &What) -> Seen {
                 admitted_units: meter.admitted_units.0,
                 denied_calls: meter.shed_calls.0,
                 denied_units: meter.shed_units.0,
-                for_want_of_a_slot: 0,
+                would_deny_calls: meter.would_deny_calls.0,
+                would_deny_units: meter.would_deny_units.0,
+                ..Seen::default()
             };
         }
         Kind::Guard => {
@@ -184,6 +192,9 @@ pub fn seen(counters: &TenantCounters, what: &What) -> Seen {
                 denied_calls: denied,
                 denied_units: denied,
                 for_want_of_a_slot: guard.rejected_concurrency.0,
+                would_deny_calls: guard.would_deny.0,
+                would_deny_units: guard.would_deny.0,
+                borrowed_units: 0,
             };
         }
     };
@@ -193,6 +204,9 @@ pub fn seen(counters: &TenantCounters, what: &What) -> Seen {
         admitted_units: tally.admitted_units.0,
         denied_calls: tally.denied_calls.0,
         denied_units: tally.denied_units.0,
+        would_deny_calls: tally.would_deny_calls.0,
+        would_deny_units: tally.would_deny_units.0,
+        borrowed_units: tally.borrowed_units.0,
         for_want_of_a_slot: 0,
     }
 }
@@ -237,6 +251,8 @@ mod tests {
             admitted_units: Count(2),
             denied_calls: Count(3),
             denied_units: Count(4),
+            would_deny_calls: Count(5),
+            would_deny_units: Count(6),
             ..Tally::default()
         };
         counters.budgets.insert("x".to_owned(), tally);
@@ -247,6 +263,8 @@ mod tests {
             admitted_units: Count(2),
             shed_calls: Count(3),
             shed_units: Count(4),
+            would_deny_calls: Count(5),
+            would_deny_units: Count(6),
             ..MeterTally::default()
         };
         counters.meters.insert("x".to_owned(), meter);
@@ -255,14 +273,15 @@ mod tests {
             rejected_concurrency: Count(2),
             rejected_budget: Count(3),
             rejected_other: Count(4),
+            would_deny: Count(5),
             ..GuardTally::default()
         };
         counters.guards.insert("x".to_owned(), guard);
         for what in counted_at(&counters) {
             let seen = seen(&counters, &what);
             let expected = match what.kind {
-                Kind::Guard => (1, 1, 9, 9, 2),
-                _ => (1, 2, 3, 4, 0),
+                Kind::Guard => (1, 1, 9, 9, 2, 5, 5),
+                _ => (1, 2, 3, 4, 0, 5, 6),
             };
             let got = (
                 seen.admitted_calls,
@@ -270,6 +289,8 @@ mod tests {
                 seen.denied_calls,
                 seen.denied_units,
                 seen.for_want_of_a_slot,
+                seen.would_deny_calls,
+                seen.would_deny_units,
             );
             assert_eq!(got, expected, "{what}");
         }

@@ -34,6 +34,10 @@ pub enum Key {
     SelectAll,
     /// Delete.
     Delete,
+    /// Control and K.
+    Palette,
+    /// Control and Z.
+    Undo,
 }
 
 const SHIFT: char = '\u{e008}';
@@ -55,6 +59,8 @@ impl Key {
             Self::End => vec!['\u{e010}'],
             Self::SelectAll => vec![CONTROL, 'a'],
             Self::Delete => vec!['\u{e017}'],
+            Self::Palette => vec![CONTROL, 'k'],
+            Self::Undo => vec![CONTROL, 'z'],
         }
     }
 }

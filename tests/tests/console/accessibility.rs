@@ -14,7 +14,7 @@ use crate::console::traffic::Traffic;
 use crate::console::{NARROW, WIDE, await_page, log_in, visit};
 
 /// Each page with its address.
-pub(crate) const PAGES: [(&str, &str); 17] = [
+pub(crate) const PAGES: [(&str, &str); 18] = [
     ("overview", "/"),
     ("tenants", "/tenants"),
     ("tenant", "/tenant?name=enterprise%3Aacme"),
@@ -24,6 +24,7 @@ pub(crate) const PAGES: [(&str, &str); 17] = [
     ("budgets", "/budgets"),
     ("budget", "/budgets/tokens"),
     ("regions", "/regions"),
+    ("region", "/regions/weur"),
     ("policy", "/policy?section=budgets&name=tokens"),
     ("policy", "/policy?section=tenants"),
     ("policy", "/policy?section=document"),
@@ -35,8 +36,10 @@ pub(crate) const PAGES: [(&str, &str); 17] = [
 ];
 
 /// Dialogs and what else opens on a page: the page, what is pressed or filled one after the other, and what then is there.
-const OPENED: [(&str, &str, &[&str], &str); 10] = [
+const OPENED: [(&str, &str, &[&str], &str); 12] = [
     ("overview", "/", &["shortcuts-open"], "shortcuts-panel"),
+    ("overview", "/", &["palette-open"], "palette"),
+    ("overview", "/?what=budget%3Atokens", &[], "verdict"),
     (
         "tenant",
         TENANT_EDIT,
@@ -72,6 +75,9 @@ const TENANT_EDIT: &str = "/tenant?name=pro%3Ahooli&tab=edit";
 
 /// What transitions of colours take, and more.
 const SETTLED: Duration = Duration::from_millis(400);
+
+/// What another width takes to be laid out.
+const REFLOWED: Duration = Duration::from_millis(150);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_page_can_be_used_by_everybody() {
@@ -141,6 +147,14 @@ async fn look_at(browser: &Browser, name: &str, faults: &mut String) {
         }
         for element in sticking_out(browser).await.unwrap() {
             writeln!(faults, "{place}: scrolls sideways: {element}").unwrap();
+        }
+    }
+    // A small laptop, a wide one, and the first at twice its size.
+    for width in [1024, 1440, 640] {
+        browser.resize(width, 900).await.unwrap();
+        tokio::time::sleep(REFLOWED).await;
+        for element in sticking_out(browser).await.unwrap() {
+            writeln!(faults, "{name}, {width} px: scrolls sideways: {element}").unwrap();
         }
     }
     println!("{name}: {}", &faults[before..]);

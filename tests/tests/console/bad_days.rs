@@ -255,3 +255,57 @@ async fn an_answer_of_a_newer_server_asks_for_a_reload() {
     browser.refresh().await.unwrap();
     browser.find_id("region-row").await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_ends_before_a_preview_leads_to_the_login_and_keeps_the_draft() {
+    let day = BadDay::dawn().await;
+    let (browser, origin) = (&day.browser, day.site.origin());
+    log_in(browser, &origin, TOKEN).await;
+    let budget = "/policy?section=budgets&name=tokens";
+    visit(browser, &origin, budget, "policy").await;
+    browser
+        .fill(&test_id_selector("field-limit"), "90")
+        .await
+        .unwrap();
+    browser.find_id("preview").await.expect("a valid draft");
+    browser.page().delete_all_cookies().await.unwrap();
+    browser.press_id("preview").await.unwrap();
+    let reason = day.said("login-reason").await;
+    assert!(reason.contains("session"), "{reason}");
+    submit_token(browser, TOKEN).await;
+    await_page(browser, "policy").await;
+    let draft = day.said("draft").await;
+    assert!(draft.contains("1 value changed"), "{draft}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_text_of_a_token_leaves_the_page_with_the_token() {
+    let day = BadDay::dawn().await;
+    let (browser, origin) = (&day.browser, day.site.origin());
+    log_in(browser, &origin, TOKEN).await;
+    visit(browser, &origin, "/access", "access").await;
+    browser.press_id("create-token").await.unwrap();
+    browser
+        .fill(&test_id_selector("field-name"), "short-lived")
+        .await
+        .unwrap();
+    browser
+        .choose(&test_id_selector("field-expiry"), "1")
+        .await
+        .unwrap();
+    browser.press_id("save").await.unwrap();
+    let secret = day.said("new-token").await;
+    let soon = day.said("expiring").await;
+    assert!(
+        soon.contains("1 token of this list expires within a week"),
+        "{soon}"
+    );
+    browser.press_id("revoke").await.unwrap();
+    browser.press_id("confirm").await.unwrap();
+    browser
+        .wait_gone(&test_id_selector("made"))
+        .await
+        .expect("the text of a token that is no more is gone");
+    let page = browser.text("body").await.unwrap();
+    assert!(!page.contains(&secret), "the secret stays on the page");
+}

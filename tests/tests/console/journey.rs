@@ -173,6 +173,10 @@ async fn revert(browser: &Browser, site: &Site, tenant: &str) {
     })
     .await;
     println!("reverted to {}", body["body"]);
+    browser
+        .wait_gone("[data-testid=revert-dialog][open]")
+        .await
+        .expect("the dialog closes once it is done");
     browser.press_id("verify").await.unwrap();
     let verdict = browser.find_id("verdict").await.expect("a verdict");
     println!("the chain: {}", verdict.text().await.unwrap());

@@ -19,6 +19,21 @@ impl Traffic {
         Self(tokio::spawn(run(client.clone(), tenants, per_s, units)))
     }
 
+    /// So many checks a second of the shared budget alone, of one tenant, in all regions.
+    pub(crate) fn of_budget(client: &Client, tenant: &str, per_s: u32, units: u64) -> Self {
+        let (client, tenant) = (client.clone(), tenant.to_owned());
+        Self(tokio::spawn(async move {
+            let regions = REGIONS.map(|region| client.in_region(region));
+            let mut ticks = interval(Duration::from_secs(1) / per_s);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+            for step in 0.. {
+                ticks.tick().await;
+                let region = &regions[step % regions.len()];
+                let _answer = region.check(&budget_check(&tenant, BUDGET, units)).await;
+            }
+        }))
+    }
+
     /// Of all tiers, some admitted and some denied.
     pub(crate) fn of_all_tiers(client: &Client) -> Self {
         let tenants = [

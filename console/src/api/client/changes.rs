@@ -17,7 +17,7 @@ const POLICY: &str = "/policy";
 impl Client {
     /// `GET /operator/v1/policy`: the document in force.
     pub async fn policy(self) -> Result<Tagged<PolicyDocument>, ApiError> {
-        Call::get(POLICY).tagged().await
+        Call::get(POLICY).slow().tagged().await
     }
 
     /// `PUT /operator/v1/policy`: another document, if the one in force is still the one that was read.

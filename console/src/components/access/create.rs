@@ -53,7 +53,7 @@ impl Fields {
             role: RwSignal::new(Role::Viewer.name().to_owned()),
             tenant: RwSignal::default(),
             prefix: RwSignal::default(),
-            expiry: RwSignal::default(),
+            expiry: RwSignal::new(EXPIRIES[0].0.to_owned()),
             tried: RwSignal::new(false),
             refused: RwSignal::new(None),
             busy: RwSignal::new(false),
@@ -123,14 +123,14 @@ fn Form(open: RwSignal<bool>, on_made: Callback<TokenReply>) -> impl IntoView {
             .refused
             .get()
             .filter(|error| error.field().is_none())?;
-        let title = format!("No token was made: {}.", error.title());
+        let title = format!("No token was created: {}.", error.title());
         let detail = format!("{} {}", error.detail(), error.advice());
         Some(view! { <Notice severity=Severity::Error title detail testid="form-error"/> })
     };
     view! {
         <form class="confirm" on:submit=submit>
             <TextField label="Name" name="name" value=fields.name error=fields.error_at("/name")
-                hint="1 to 64 of a-z, 0-9, _ and -. The audit log calls its holder so."/>
+                hint="1 to 64 of a-z, 0-9, _ and -. The audit log names its holder so."/>
             <SelectField label="Role" name="role" value=fields.role options=Signal::stored(roles.to_vec())
                 error=fields.error_at("/role")/>
             <p class="hint">{move || role.get().map(purpose)}</p>
@@ -141,7 +141,7 @@ fn Form(open: RwSignal<bool>, on_made: Callback<TokenReply>) -> impl IntoView {
             <div class="actions">
                 <button type="button" data-testid="cancel" on:click=move |_| open.set(false)>"Cancel"</button>
                 <button type="submit" class="primary" data-testid="save" aria-disabled=move || fields.busy.get().then_some("true")>
-                    {move || if fields.busy.get() { "Making it…" } else { "Make token" }}
+                    {move || if fields.busy.get() { "Creating…" } else { "Create token" }}
                 </button>
             </div>
         </form>

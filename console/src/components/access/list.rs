@@ -3,14 +3,18 @@
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use weir_shared::limits::NAME_BYTES_MAX;
-use weir_shared::wire::access::TokenView;
+use weir_shared::wire::access::{TokenReply, TokenView};
 use weir_shared::wire::operator::tokens::TokensReply;
 
 use super::Ask;
 use crate::access::query::{AccessQuery, Sort};
-use crate::access::row::{empty, is_own, made_by, revoking as revoking_words, scope};
+use crate::access::row::{
+    Expiry, empty, expiring, is_own, made_by, revoking as revoking_words, scope,
+};
 use crate::api::Client;
+use crate::clock;
 use crate::components::dialog::Confirm;
+use crate::components::notice::{Notice, Severity};
 use crate::components::search_box::SearchBox;
 use crate::components::states::States;
 use crate::components::time::{Age, Time};
@@ -30,6 +34,8 @@ pub fn List(
     ask: Ask,
     /// Whether the dialog that makes a token is open.
     creating: RwSignal<bool>,
+    /// The token that was just made, whose text is on the page.
+    made: RwSignal<Option<TokenReply>>,
 ) -> impl IntoView {
     let console = expect_context::<Console>();
     let revoking = RwSignal::new(None::<TokenView>);
@@ -62,12 +68,16 @@ pub fn List(
                     "New token"
                 </button>
             </form>
+            {move || tokens.value.with(|reply| {
+                let told = expiring(&reply.as_ref()?.tokens, clock::server_ms())?;
+                Some(view! { <Notice severity=Severity::Warning title="Tokens expire." detail=told testid="expiring"/> })
+            })}
             <States ready=tokens.ready() error=tokens.error retry=tokens.retry() empty=nothing>
                 <Table tokens query ask revoking/>
             </States>
             <Paging tokens query ask/>
         </section>
-        <Revoke tokens revoking/>
+        <Revoke tokens revoking made/>
     }
 }
 
@@ -91,7 +101,7 @@ fn Table(
     };
     view! {
         <div class="scroll" role="region" aria-label="Tokens" tabindex="0">
-            <table class="tokens">
+            <table class="tokens cards">
                 <thead>
                     <tr>
                         <Head name="Name" sort=Sort::Name query ask/>
@@ -153,7 +163,11 @@ fn row(token: TokenView, revoking: RwSignal<Option<TokenView>>) -> AnyView {
         None => view! { <span class="muted">"never"</span> }.into_any(),
     };
     let expires = match token.expires_at {
-        Some(at) => view! { <Time at=Signal::stored(at)/> }.into_any(),
+        Some(at) => {
+            let mark = Expiry::of(&token, clock::server_ms()).mark();
+            let mark = mark.map(|mark| view! { " "<span class="tag warning">{mark}</span> });
+            view! { <Time at=Signal::stored(at)/>{mark} }.into_any()
+        }
         None => view! { <span class="muted">"never"</span> }.into_any(),
     };
     let label = format!("Revoke {}", visible(&token.name));
@@ -163,12 +177,12 @@ fn row(token: TokenView, revoking: RwSignal<Option<TokenView>>) -> AnyView {
     view! {
         <tr data-testid="token-row" data-token=id>
             <th scope="row">{name}{own}</th>
-            <td>{role}</td>
-            <td class="long">{scope}</td>
-            <td>{used}</td>
-            <td><Time at=Signal::stored(created_at)/></td>
-            <td>{created_by}</td>
-            <td>{expires}</td>
+            <td data-label="Role">{role}</td>
+            <td data-label="For" class="long">{scope}</td>
+            <td data-label="Last used">{used}</td>
+            <td data-label="Made"><Time at=Signal::stored(created_at)/></td>
+            <td data-label="By">{created_by}</td>
+            <td data-label="Expires">{expires}</td>
             <td class="figure">
                 <button type="button" data-testid="revoke" aria-label=label on:click=move |_| revoking.set(Some(token.clone()))>
                     "Revoke"
@@ -181,7 +195,11 @@ fn row(token: TokenView, revoking: RwSignal<Option<TokenView>>) -> AnyView {
 
 /// Asks before a token is revoked, and revokes it.
 #[component]
-fn Revoke(tokens: Fetched<TokensReply>, revoking: RwSignal<Option<TokenView>>) -> impl IntoView {
+fn Revoke(
+    tokens: Fetched<TokensReply>,
+    revoking: RwSignal<Option<TokenView>>,
+    made: RwSignal<Option<TokenReply>>,
+) -> impl IntoView {
     let console = expect_context::<Console>();
     let (open, why) = (RwSignal::new(false), RwSignal::new(String::new()));
     Effect::new(move |_| {
@@ -220,9 +238,18 @@ fn Revoke(tokens: Fetched<TokensReply>, revoking: RwSignal<Option<TokenView>>) -
         let why = Some(why.get_untracked().trim().to_owned()).filter(|why| !why.is_empty());
         spawn_local(async move {
             match Client.revoke_token(&token.id, why.as_deref()).await {
-                Ok(()) => console
-                    .toasts
-                    .say(format!("The token {} is revoked.", token.name)),
+                Ok(()) => {
+                    // The text of a token that is no more stays on no page.
+                    let shown = made.try_with_untracked(|made| {
+                        made.as_ref().is_some_and(|made| made.view.id == token.id)
+                    });
+                    if shown == Some(true) {
+                        made.try_set(None);
+                    }
+                    console
+                        .toasts
+                        .say(format!("The token {} is revoked.", token.name));
+                }
                 Err(error) => console.toasts.fail(&error),
             }
             tokens.refresh();

@@ -34,7 +34,7 @@ fn Shown(reply: TokenReply, made: RwSignal<Option<TokenReply>>) -> impl IntoView
         .with_untracked(|session| is_bootstrap(session.as_ref()));
     let ends = was_bootstrap && reply.view.role == Role::Admin;
     let text = StoredValue::new(reply.token.clone());
-    let title = format!("Token “{}” is made", reply.view.name);
+    let title = format!("Token “{}” was created", reply.view.name);
     let put_away = move |_| made.set(None);
     view! {
         <section class="secret" aria-labelledby="new-token" data-testid="made">

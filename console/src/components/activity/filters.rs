@@ -76,7 +76,7 @@ pub fn Filters(
         <form class="filters" on:submit=submit role="search" aria-label="Filter the audit log">
             <TextField label="Who" name="actor" value=actor placeholder="a token's name"/>
             <SelectField label="Action" name="action" value=action options=Signal::stored(actions)/>
-            <TextField label="To what" name="target" value=target placeholder="a tenant, a token"/>
+            <TextField label="Target" name="target" value=target placeholder="a tenant, a token"/>
             <SelectField label="Outcome" name="outcome" value=outcome options=Signal::stored(outcomes) error=error("outcome")/>
             <TextField label="From, UTC" name="from" value=from error=error("from") placeholder="2026-01-31 08:30"/>
             <TextField label="To, UTC" name="to" value=to error=error("to") placeholder="2026-01-31 09:30"/>

@@ -50,7 +50,7 @@ pub fn RevertButton(
 ) -> impl IntoView {
     let open = RwSignal::new(false);
     let sequence = entry.record.sequence;
-    let title = format!("Take record {} back", format::count(sequence.into()));
+    let title = format!("Revert record {}", format::count(sequence.into()));
     view! {
         <div class="actions">
             <button type="button" data-testid="revert" on:click=move |_| open.set(true)>"Revert this change…"</button>
@@ -169,7 +169,7 @@ fn Ask(
                 Ok(saved) => {
                     let revision = saved.etag.trim_matches('"');
                     console.toasts.say(format!(
-                        "Record {sequence} is taken back: the policy is at revision {revision}."
+                        "Record {sequence} is reverted: the policy is at revision {revision}."
                     ));
                     open.try_set(false);
                     refresh.run(());
@@ -194,11 +194,7 @@ fn Ask(
             .map(|text| view! { <p class="notice error" role="alert" data-testid="form-error">{text}</p> })
     };
     let label = move || {
-        if busy.get() {
-            "Saving…"
-        } else {
-            "Take it back"
-        }
+        if busy.get() { "Saving…" } else { "Revert" }
     };
     let waits = move || {
         preview.with(Option::is_none).then(

@@ -19,7 +19,7 @@ pub fn BudgetFacts(
         <dl class="facts">
             {fact("Limit", words::limit)}
             {fact("Shared", |body| words::sharing(body.sharing).to_owned())}
-            {fact("Kept in", |body| words::scope(body.scope).to_owned())}
+            {fact("Scope", |body| words::scope(body.scope).to_owned())}
             {move || body.with(|body| body.reserve).map(|reserve| view! {
                 <div><dt>"Unused guarantees"</dt><dd>{words::reserve(Some(reserve))}</dd></div>
             })}

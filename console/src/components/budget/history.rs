@@ -11,9 +11,11 @@ use crate::address::Page;
 use crate::budget::history::{jain, limit_of_interval, units};
 use crate::budget::query::{BudgetQuery, Drawn};
 use crate::components::chart::{Kind, SeriesChart};
+use crate::components::explain::Explain;
 use crate::components::rows::rows;
 use crate::components::time::Time;
 use crate::format;
+use crate::glossary::Term;
 
 /// What went through over time.
 #[component]
@@ -117,18 +119,18 @@ pub fn WindowsTable(
     };
     view! {
         <div class="scroll" tabindex="0" role="region" aria-label="Windows, newest first">
-            <table data-testid="windows">
+            <table class="cards" data-testid="windows">
                 <thead>
                     <tr>
                         <th scope="col">"Window"</th>
                         <th scope="col">"Ends"</th>
                         <th scope="col" class="figure">"Limit"</th>
-                        <th scope="col" class="figure">"Lent"</th>
+                        <th scope="col" class="figure">"Lent"<Explain term=Term::Lent/></th>
                         <th scope="col" class="figure">"Admitted"</th>
-                        <th scope="col" class="figure">"Returned"</th>
+                        <th scope="col" class="figure">"Returned"<Explain term=Term::Returned/></th>
                         <th scope="col" class="figure"><abbr title="Had on lease by isolates that died, as the regions count that lent it">"Unaccounted"</abbr></th>
                         <th scope="col" class="figure">"Denied"</th>
-                        <th scope="col" class="figure"><abbr title="1 when all were served alike for their weight">"Jain"</abbr></th>
+                        <th scope="col" class="figure">"Jain"<Explain term=Term::Jain/></th>
                         <th scope="col" class="figure">"Tenants"</th>
                     </tr>
                 </thead>
@@ -192,14 +194,14 @@ fn cells(record: &WindowRecord) -> impl IntoView + use<> {
     let bound = (!record.exact && record.granted.is_some()).then_some("≤ ");
     let unaccounted = record.unaccounted.map(|count| count.0);
     view! {
-        <td><Time at=Signal::stored(record.ends_at.0)/></td>
-        <td class="figure">{count(Some(record.limit.into()))}</td>
-        <td class="figure">{bound}{count(record.granted.map(|count| count.0))}</td>
-        <td class="figure">{count(Some(record.admitted.0))}</td>
-        <td class="figure">{count(Some(record.returned.0))}</td>
-        <td class="figure" class:denying=record.exact && unaccounted.is_some_and(|units| units > 0)>{count(unaccounted)}</td>
-        <td class="figure" class:denying=record.denied.0 != 0>{count(Some(record.denied.0))}</td>
-        <td class="figure">{format::index(record.jain.map(|jain| jain.0))}</td>
-        <td class="figure">{count(Some(record.tenants_seen.into()))}</td>
+        <td data-label="Ends"><Time at=Signal::stored(record.ends_at.0)/></td>
+        <td data-label="Limit" class="figure">{count(Some(record.limit.into()))}</td>
+        <td data-label="Lent" class="figure">{bound}{count(record.granted.map(|count| count.0))}</td>
+        <td data-label="Admitted" class="figure">{count(Some(record.admitted.0))}</td>
+        <td data-label="Returned" class="figure">{count(Some(record.returned.0))}</td>
+        <td data-label="Unaccounted" class="figure" class:denying=record.exact && unaccounted.is_some_and(|units| units > 0)>{count(unaccounted)}</td>
+        <td data-label="Denied" class="figure" class:denying=record.denied.0 != 0>{count(Some(record.denied.0))}</td>
+        <td data-label="Jain's index" class="figure">{format::index(record.jain.map(|jain| jain.0))}</td>
+        <td data-label="Tenants" class="figure">{count(Some(record.tenants_seen.into()))}</td>
     }
 }

@@ -45,7 +45,7 @@ pub fn BudgetHoldings(
         <p class="said">{label}</p>
         {move || told.with(Holdings::is_open).then(|| view! { <SplitBar parts whole label/> })}
         <div class="scroll" tabindex="0" role="region" aria-label="Units by region">
-            <table data-testid="holdings">
+            <table class="cards" data-testid="holdings">
                 <thead>
                     <tr>
                         <th scope="col">"Region"</th>
@@ -119,12 +119,12 @@ fn row(index: usize, region: &RegionHolding) -> impl IntoView + use<> {
     view! {
         <tr data-testid="holding" data-region=region.region.clone()>
             <th scope="row"><Swatch tone=Tone::nth(index)/>" "{region.region.clone()}</th>
-            <td><HealthWord health/></td>
-            <td class="figure">{units(region.held)}</td>
-            <td class="figure">{units(region.leased)}</td>
-            <td class="figure">{units(region.kept())}</td>
-            <td class="figure">{units(region.isolates)}</td>
-            <td>{match region.last_contact_at {
+            <td data-label="State"><HealthWord health/></td>
+            <td data-label="Held, units" class="figure">{units(region.held)}</td>
+            <td data-label="On lease or spent, units" class="figure">{units(region.leased)}</td>
+            <td data-label="Kept by it, units" class="figure">{units(region.kept())}</td>
+            <td data-label="Isolates" class="figure">{units(region.isolates)}</td>
+            <td data-label="Last contact">{match region.last_contact_at {
                 Some(at) => view! { <Age at=Signal::stored(at)/> }.into_any(),
                 None => format::UNKNOWN.into_any(),
             }}</td>

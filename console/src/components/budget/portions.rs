@@ -43,7 +43,7 @@ pub fn Portions(
     };
     view! {
         <div class="scroll" tabindex="0" role="region" aria-label="What each tenant has of the window, in units">
-            <table data-testid="portions">
+            <table class="cards" data-testid="portions">
                 <thead>
                     <tr>
                         <th scope="col">"Tenant"</th>
@@ -83,11 +83,11 @@ fn row(entry: Memo<Portion>) -> AnyView {
 fn cells(portion: &Portion) -> impl IntoView + use<> {
     let units = |units: u64| format::count(units.into());
     view! {
-        <td class="figure">{format::weight(portion.weight)}</td>
-        <td class="figure">{units(portion.guarantee)}</td>
-        <td class="figure">{units(portion.used)}</td>
-        <td class="figure">{units(portion.borrowed)}</td>
-        <td class="figure">{units(portion.reserved)}</td>
-        <td class="figure" class:denying=portion.denied != 0>{units(portion.denied)}</td>
+        <td data-label="Weight" class="figure">{format::weight(portion.weight)}</td>
+        <td data-label="Guarantee" class="figure">{units(portion.guarantee)}</td>
+        <td data-label="Used" class="figure">{units(portion.used)}</td>
+        <td data-label="Borrowed" class="figure">{units(portion.borrowed)}</td>
+        <td data-label="Reserved" class="figure">{units(portion.reserved)}</td>
+        <td data-label="Denied" class="figure" class:denying=portion.denied != 0>{units(portion.denied)}</td>
     }
 }

@@ -39,7 +39,7 @@ pub fn Filters(
         <form class="filters" role="search" on:submit=|event| event.prevent_default()>
             <SearchBox label="Tenant" chars_max=NAME_BYTES_MAX value=of(|filter| filter.tenant.clone())
                 typed=Callback::new(move |text: String| change(false, &|filter| filter.tenant.clone_from(&text)))/>
-            <Choice label="Outcome" testid="filter-outcome" all="Both" options=Signal::stored(outcomes.to_vec())
+            <Choice label="Outcome" testid="filter-outcome" all="Every outcome" options=Signal::stored(outcomes.to_vec())
                 value=of(|filter| filter.outcome.map_or("", Outcome::slug).to_owned())
                 choose=Callback::new(move |slug: String| change(true, &|filter| filter.outcome = Outcome::from_slug(&slug)))/>
             <Choice label="Reason" testid="filter-reason" all="Every reason" options=Signal::stored(reasons.to_vec())

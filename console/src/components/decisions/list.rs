@@ -13,6 +13,7 @@ use crate::decisions::watch::Look;
 use crate::instant::{TimeZone, date_time, rfc3339, time_of_day};
 use crate::live::tail::{TailEntry, TailEvent};
 use crate::reason;
+use crate::region_name::region_name;
 
 /// The list. It says when somebody is at it: what is pointed at must not move away.
 #[component]
@@ -41,7 +42,7 @@ pub fn List(
             on:focusin=move |_| focused.set(true)
             on:focusout=move |_| focused.set(false)
         >
-            <table class="decisions">
+            <table class="decisions cards">
                 <caption class="unseen">"Decisions, newest first"</caption>
                 <thead>
                     <tr>
@@ -86,6 +87,7 @@ fn decision(sample: DecisionSample, region: String, zone: Signal<TimeZone>) -> A
     let at = sample.at.0;
     let outcome = Outcome::of(&sample);
     let tenant = sample.tenant.unwrap_or_else(|| ANONYMOUS.to_owned());
+    let in_words = region_name(&region);
     let named = tenant.clone();
     view! {
         <tr
@@ -94,12 +96,12 @@ fn decision(sample: DecisionSample, region: String, zone: Signal<TimeZone>) -> A
             data-outcome=outcome.slug()
             data-reason=reason::slug(sample.reason)
         >
-            <td class="instant"><time datetime=rfc3339(at)>{move || to_the_millisecond(at, zone.get())}</time></td>
-            <td><span class=format!("tag {}", outcome.slug())>{outcome.name()}</span></td>
+            <td class="instant" data-label="Time"><time datetime=rfc3339(at)>{move || to_the_millisecond(at, zone.get())}</time></td>
+            <td data-label="Outcome"><span class=format!("tag {}", outcome.slug()) title=outcome.meaning()>{outcome.name()}</span></td>
             <th scope="row"><TenantLink tenant/></th>
-            <td class:muted=sample.reason == Reason::Admitted title=reason::meaning(sample.reason)>{reason::name(sample.reason)}</td>
-            <td>{sample.binding}</td>
-            <td>{region}</td>
+            <td data-label="Reason" class:muted=sample.reason == Reason::Admitted title=reason::meaning(sample.reason)>{reason::name(sample.reason)}</td>
+            <td data-label="Decided by">{sample.binding}</td>
+            <td data-label="Region" title=in_words>{region}</td>
         </tr>
     }
     .into_any()

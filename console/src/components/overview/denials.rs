@@ -1,28 +1,18 @@
 //! The tenants that are denied most.
 
-use std::sync::Arc;
-
 use leptos::prelude::*;
-use weir_shared::wire::operator::FairnessReply;
 
 use crate::components::rows::rows;
 use crate::components::tenant_link::TenantLink;
 use crate::format;
-use crate::overview::denials::{Denials, DeniedRow, in_order_of};
+use crate::overview::denials::{DeniedRow, in_order_of};
 
 /// A short list, each leading to the tenant.
 #[component]
 pub fn DeniedTenants(
-    /// The tenants with the most denied units.
-    fairness: Signal<Option<Arc<FairnessReply>>>,
+    /// Who is denied most, the first at this moment; none before it is known.
+    told: Memo<Option<Vec<DeniedRow>>>,
 ) -> impl IntoView {
-    let denials = StoredValue::new(Denials::default());
-    let told = Memo::new(move |_| {
-        fairness.with(|reply| {
-            let reply = reply.as_ref()?;
-            denials.try_update_value(|denials| denials.read(reply))
-        })
-    });
     // Who is about to follow a link must not have it moved away.
     let held = RwSignal::new(false);
     let entries = Memo::new(move |before: Option<&Vec<DeniedRow>>| {
@@ -51,14 +41,14 @@ pub fn DeniedTenants(
                 on:focusin=move |_| held.set(true)
                 on:focusout=move |_| held.set(false)
             >
-                <table>
+                <table class="cards">
                     <thead>
                         <tr>
                             <th scope="col">"Tenant"</th>
                             <th scope="col">"Tier"</th>
                             <th scope="col">"Most by"</th>
                             <th scope="col" class="figure">"Denied, calls/s"</th>
-                            <th scope="col" class="figure">"Denied, calls"</th>
+                            <th scope="col" class="figure">"Denied in all, calls"</th>
                         </tr>
                     </thead>
                     <tbody>{rows(entries, |row| row.tenant.clone(), row)}</tbody>
@@ -84,9 +74,9 @@ fn row(entry: Memo<DeniedRow>) -> AnyView {
 fn cells(row: &DeniedRow) -> impl IntoView + use<> {
     let denying = row.per_s.is_some_and(|per_s| per_s > 0.0);
     view! {
-        <td>{row.tier.clone().unwrap_or_else(|| format::UNKNOWN.to_owned())}</td>
-        <td>{row.by.clone().map(|(kind, name)| view! { <span class="muted">{kind}" "</span>{name} })}</td>
-        <td class="figure" class:denying=denying>{format::rate(row.per_s)}</td>
-        <td class="figure">{format::count(row.calls)}</td>
+        <td data-label="Tier">{row.tier.clone().unwrap_or_else(|| format::UNKNOWN.to_owned())}</td>
+        <td data-label="Most by">{row.by.clone().map(|(kind, name)| view! { <span class="muted">{kind}" "</span>{name} })}</td>
+        <td class="figure" data-label="Denied, calls/s" class:denying=denying>{format::rate(row.per_s)}</td>
+        <td class="figure" data-label="Denied in all, calls">{format::count(row.calls)}</td>
     }
 }

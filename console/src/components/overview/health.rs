@@ -11,6 +11,7 @@ use crate::components::time::Age;
 use crate::context::Console;
 use crate::format;
 use crate::health::Health;
+use crate::region_name::in_full;
 
 /// A row a region, and a row a coordinator.
 #[component]
@@ -42,7 +43,7 @@ pub fn HealthTables(
         Memo::new(move |_| coordinators.with(|coordinators| !coordinators.is_empty()));
     view! {
         <div class="scroll" tabindex="0" role="region" aria-label="Regions and coordinators">
-            <table>
+            <table class="cards">
                 <thead>
                     <tr>
                         <th scope="col">"Region"</th>
@@ -108,14 +109,14 @@ fn region(entry: Memo<(RegionStatus, Health)>) -> AnyView {
     view! {
         <tr data-testid="region-health" data-region=name.clone()>
             <th scope="row">
-                {name.clone()}
+                <a href=Page::Region(name.clone()).address()>{in_full(&name)}</a>
                 {move || home().then(|| view! { <span class="tag" title="Coordinators, registry and ledgers are placed here.">"home"</span> })}
             </th>
-            <td>{move || view! { <HealthWord health=entry.with(|(_, health)| *health)/> }}</td>
-            <td class="figure">{move || entry.with(|(status, _)| answer(status.answer_ms))}</td>
-            <td class="figure">{move || format::rate(rate.get().map(|rate| rate.0))}</td>
-            <td class="figure">{move || format::rate(rate.get().map(|rate| rate.1))}</td>
-            <td>{last}</td>
+            <td data-label="State">{move || view! { <HealthWord health=entry.with(|(_, health)| *health)/> }}</td>
+            <td class="figure" data-label="Answer">{move || entry.with(|(status, _)| answer(status.answer_ms))}</td>
+            <td class="figure" data-label="Admitted, calls/s">{move || format::rate(rate.get().map(|rate| rate.0))}</td>
+            <td class="figure" data-label="Denied, calls/s">{move || format::rate(rate.get().map(|rate| rate.1))}</td>
+            <td data-label="Last contact">{last}</td>
         </tr>
     }
     .into_any()
@@ -141,11 +142,11 @@ fn coordinator_cells(status: &CoordinatorStatus) -> impl IntoView + use<> {
     };
     let ends_at = status.ends_at.filter(|_| open);
     view! {
-        <td><HealthWord health=Health::of_coordinator(status)/></td>
-        <td class="figure">{answer(status.answer_ms)}</td>
-        <td class="figure">{(!status.exact && open).then_some("≤ ")}{units(status.lent_total)}</td>
-        <td class="figure">{units(status.free)}</td>
-        <td>{match ends_at {
+        <td data-label="State"><HealthWord health=Health::of_coordinator(status)/></td>
+        <td class="figure" data-label="Answer">{answer(status.answer_ms)}</td>
+        <td class="figure" data-label="Lent, units">{(!status.exact && open).then_some("≤ ")}{units(status.lent_total)}</td>
+        <td class="figure" data-label="Free, units">{units(status.free)}</td>
+        <td data-label="Window ends">{match ends_at {
             Some(at) => view! { <Age at=Signal::stored(at.0)/> }.into_any(),
             None => format::UNKNOWN.into_any(),
         }}</td>

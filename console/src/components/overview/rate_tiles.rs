@@ -2,9 +2,11 @@
 
 use leptos::prelude::*;
 
+use crate::components::explain::Explain;
 use crate::components::spark::Sparkline;
 use crate::context::Console;
 use crate::format;
+use crate::glossary::Term;
 use crate::live::rates::{CallsPerS, RatePoint};
 
 /// One figure each, over the last ten seconds, with the last two minutes beside it.
@@ -14,7 +16,8 @@ pub fn RateTiles() -> impl IntoView {
         <dl class="tiles">
             <Tile label="Admitted" testid="rate-admitted" now=|per_s| per_s.admitted then=|point| point.admitted/>
             <Tile label="Denied" testid="rate-denied" now=|per_s| per_s.denied then=|point| point.denied/>
-            <Tile label="Shed" testid="rate-shed" now=|per_s| per_s.shed then=|point| point.shed/>
+            <Tile label="Would deny" testid="rate-would-deny" explained=Term::WouldDeny now=|per_s| per_s.would_deny then=|point| point.would_deny/>
+            <Tile label="Shed" testid="rate-shed" explained=Term::Shed now=|per_s| per_s.shed then=|point| point.shed/>
         </dl>
     }
 }
@@ -23,6 +26,7 @@ pub fn RateTiles() -> impl IntoView {
 fn Tile(
     label: &'static str,
     testid: &'static str,
+    #[prop(optional)] explained: Option<Term>,
     now: fn(CallsPerS) -> f64,
     then: fn(&RatePoint) -> u64,
 ) -> impl IntoView {
@@ -46,7 +50,7 @@ fn Tile(
     };
     view! {
         <div class="tile">
-            <dt>{label}</dt>
+            <dt>{label}{explained.map(|term| view! { <Explain term/> })}</dt>
             <dd>
                 <span
                     class="amount"

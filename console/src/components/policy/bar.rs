@@ -6,6 +6,7 @@ use super::editor::Editor;
 use crate::components::dialog::Confirm;
 use crate::difference::words;
 use crate::format;
+use crate::policy::draft::PolicyDraft;
 use crate::policy::section::address_of;
 
 /// The draft in a line. It is there while the draft changes something.
@@ -45,8 +46,14 @@ pub fn DraftBar() -> impl IntoView {
             };
             view! { <button type="button" class="primary" data-testid="preview" on:click=review>"Preview and save"</button> }
         });
+        let undo = editor.draft.with(|draft| draft.as_ref().is_some_and(PolicyDraft::can_undo)).then(|| {
+            view! {
+                <button type="button" data-testid="undo" title="Ctrl+Z" on:click=move |_| editor.undo()>"Undo"</button>
+            }
+        });
         view! {
             {preview}
+            {undo}
             <button type="button" data-testid="discard" on:click=move |_| asking.set(true)>"Discard"</button>
         }
     };

@@ -5,8 +5,11 @@ use serde_json::Value;
 
 use super::editor::Editor;
 use crate::components::field::{CheckField, NumberField, SelectField, TextField};
-use crate::policy::fields::{Field, Kind, control, expected, typed, unit};
+use crate::difference::shown_at;
+use crate::instant::TimeZone;
+use crate::policy::fields::{Field, Kind, control, expected, offered, shared_by, typed, unit};
 use crate::policy::limit_fields;
+use crate::policy::section::Section;
 use crate::policy::validate::Flaw;
 
 /// A field of the object at a pointer.
@@ -19,10 +22,34 @@ pub fn DraftField(
 ) -> impl IntoView {
     let editor = expect_context::<Editor>();
     let pointer = format!("{parent}/{}", field.name);
-    match field.kind {
+    let undone = pointer.clone();
+    // Of an entry that the draft adds there is nothing to go back to.
+    let of_entry = parent.clone();
+    let changed = Memo::new({
+        let pointer = pointer.clone();
+        move |_| {
+            editor.draft.with(|draft| {
+                let draft = draft.as_ref();
+                draft.is_some_and(|draft| {
+                    draft.base_at(&of_entry).is_some() && draft.is_changed_at(&pointer)
+                })
+            })
+        }
+    });
+    let undo = move || {
+        let pointer = undone.clone();
+        changed.get().then(|| {
+            let before = editor.draft.with_untracked(|draft| draft.as_ref().and_then(|draft| draft.base_at(&pointer).cloned()));
+            let text = format!("Undo: back to {}", shown_at(&pointer, before.as_ref(), TimeZone::UTC));
+            let testid = format!("undo-{}", field.name);
+            view! { <button type="button" class="link undo" data-testid=testid on:click=move |_| editor.undo_value(&pointer)>{text}</button> }
+        })
+    };
+    let control = match field.kind {
         Kind::Flag(default) => flag(editor, field, pointer, default),
         kind => text(editor, field, parent, pointer, kind),
-    }
+    };
+    view! { <div class="drafted">{control}{undo}</div> }
 }
 
 fn flag(editor: Editor, field: Field, pointer: String, default: bool) -> AnyView {
@@ -56,7 +83,8 @@ fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kin
         move || editor.at(&pointer).filter(|value| !value.is_null())
     };
     let value = RwSignal::new(control(kind, untrack(&at).as_ref()));
-    let (now, shown) = (at.clone(), at.clone());
+    let now = at.clone();
+    let options_of = parent.clone();
     // What is being typed stays as it is typed while it means what the draft has.
     Effect::new(move |_| {
         let now = now();
@@ -78,32 +106,24 @@ fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kin
         is_at(&flaw, &pointer).then(|| message(&flaw, kind))
     });
     match kind {
-        Kind::Choice(options) => {
-            let options: Vec<(String, String)> = options
-                .iter()
-                .map(|(value, label)| ((*value).to_owned(), (*label).to_owned()))
-                .collect();
-            let options = Signal::stored(options);
+        Kind::Choice(_) => {
+            let of = options_of;
+            let options = Signal::derive(move || {
+                let entry = editor.at(&of).unwrap_or(Value::Null);
+                let section = Section::of(&of);
+                let offered = offered(section, &field, &entry).into_iter();
+                let pair = |(value, label): (&str, &str)| (value.to_owned(), label.to_owned());
+                offered.map(pair).collect::<Vec<_>>()
+            });
             view! { <SelectField label=field.label name=field.name value options error hint=field.hint/> }.into_any()
         }
-        Kind::Text | Kind::Json | Kind::Parts => {
+        Kind::Text | Kind::Parts => {
             view! { <TextField label=field.label name=field.name value error hint=field.hint/> }
                 .into_any()
         }
         _ => {
-            let unit_of = unit(kind, None);
-            let spelled = move || {
-                let text = unit(kind, shown().as_ref());
-                let (_, spelled) = text.split_once(" = ")?;
-                Some(view! { <span class="spelled">{format!("= {spelled}")}</span> })
-            };
-            view! {
-                <div class="measured">
-                    <NumberField label=field.label name=field.name value error hint=field.hint unit=unit_of/>
-                    {spelled}
-                </div>
-            }
-            .into_any()
+            let unit = unit(kind);
+            view! { <NumberField label=field.label name=field.name value error hint=field.hint unit/> }.into_any()
         }
     }
 }
@@ -111,7 +131,22 @@ fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kin
 /// A field that decides which others there are takes what no longer belongs with it.
 fn put(editor: Editor, field: Field, parent: &str, pointer: &str, value: Option<Value>) {
     let decides = field.name == "cadence" && parent.starts_with("/limits/");
+    if field.name.starts_with("lease/") {
+        let lease = format!("{parent}/lease");
+        return editor.edit(|draft| {
+            draft.put(pointer, value);
+            let empty = |lease: &Value| lease.as_object().is_some_and(serde_json::Map::is_empty);
+            if draft.at(&lease).is_some_and(empty) {
+                draft.put(&lease, None);
+            }
+        });
+    }
+    let shares = field.name == "sharing" && parent.starts_with("/budgets/");
     match value.as_ref().and_then(Value::as_str) {
+        Some(sharing) if shares => editor.edit(|draft| {
+            let budget = draft.at(parent).cloned().unwrap_or(Value::Null);
+            draft.put(parent, Some(shared_by(&budget, sharing)));
+        }),
         Some(cadence) if decides => editor.edit(|draft| {
             let limit = draft.at(parent).cloned().unwrap_or(Value::Null);
             draft.put(
@@ -130,7 +165,7 @@ pub fn is_at(flaw: &Flaw, pointer: &str) -> bool {
 }
 
 fn message(flaw: &Flaw, kind: Kind) -> String {
-    if flaw.form && !matches!(kind, Kind::Json | Kind::Parts) {
+    if flaw.form && !matches!(kind, Kind::Parts) {
         expected(kind).to_owned()
     } else {
         flaw.message.clone()

@@ -6,6 +6,7 @@ use std::time::Duration;
 use leptos::ev;
 use leptos::leptos_dom::helpers::TimeoutHandle;
 use leptos::prelude::*;
+use leptos::wasm_bindgen::JsCast;
 use serde_json::Value;
 use weir_shared::wire::policy::PolicyDocument;
 
@@ -62,7 +63,26 @@ impl Editor {
                 event.prevent_default();
             }
         });
+        // In a field the browser itself undoes what was typed in it.
+        let undo = window_event_listener(ev::keydown, move |event| {
+            let wanted =
+                (event.ctrl_key() || event.meta_key()) && !event.shift_key() && !event.alt_key();
+            let typing = event
+                .target()
+                .and_then(|target| target.dyn_into::<web_sys::Element>().ok())
+                .is_some_and(|target| {
+                    matches!(
+                        target.closest("input, textarea, select, dialog"),
+                        Ok(Some(_))
+                    )
+                });
+            if wanted && !typing && event.key().eq_ignore_ascii_case("z") && editor.can_undo() {
+                event.prevent_default();
+                editor.undo();
+            }
+        });
         on_cleanup(move || {
+            undo.remove();
             unload.remove();
             editor.keep_what_waits();
         });
@@ -107,6 +127,20 @@ impl Editor {
         self.timer.set_value(handle.ok());
     }
 
+    /// Takes the last change back, and looks at what is left.
+    pub fn undo(self) {
+        self.edit(|draft| {
+            draft.undo();
+        });
+        self.look();
+    }
+
+    /// Puts one value back to what the policy in force has.
+    pub fn undo_value(self, pointer: &str) {
+        self.edit(|draft| draft.undo_value(pointer));
+        self.look();
+    }
+
     /// Puts a value at a pointer.
     pub fn put(self, pointer: &str, value: Option<Value>) {
         self.edit(|draft| draft.put(pointer, value));
@@ -145,6 +179,14 @@ impl Editor {
             Some(Arc::new(verdict))
         });
         self.verdict.set(verdict);
+    }
+
+    /// Whether there is a change to take back.
+    pub fn can_undo(self) -> bool {
+        let can = self
+            .draft
+            .try_with_untracked(|draft| draft.as_ref().is_some_and(PolicyDraft::can_undo));
+        can == Some(true)
     }
 
     /// Whether the draft changes anything.

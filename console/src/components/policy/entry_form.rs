@@ -6,11 +6,13 @@ use serde_json::Value;
 use super::draft_field::{DraftField, is_at};
 use super::editor::Editor;
 use crate::components::field::SelectField;
+use crate::components::shadow_answer::ShadowAnswer;
 use crate::context::Console;
 use crate::difference::shown;
-use crate::policy::fields::{Field, fields};
+use crate::policy::fields::{Field, Kind, control, fields, unit};
 use crate::policy::limit_fields::{RULES, changed, rule};
 use crate::policy::section::Section;
+use crate::tenant::what::What;
 use crate::visible::visible;
 
 /// The form of one entry of a section.
@@ -43,6 +45,13 @@ pub fn EntryForm(
         })
     };
     let label = format!("{} {name}", section.noun());
+    let shadowed = Memo::new(move |_| {
+        in_force.with(|body| {
+            let body = body.as_ref();
+            body.and_then(|body| body.get("shadow")) == Some(&Value::Bool(true))
+        })
+    });
+    let answered = What::parse(&format!("{}:{name}", section.noun()));
     let body = move || {
         let parent = parent.clone();
         match (exists.get(), in_force.get()) {
@@ -58,6 +67,7 @@ pub fn EntryForm(
     view! {
         <section class="entry" aria-label=label>
             <h3>{visible(&name)}</h3>
+            {move || shadowed.get().then(|| answered.clone().map(|what| view! { <ShadowAnswer what/> }))}
             {body}
         </section>
     }
@@ -162,9 +172,13 @@ fn Facts(section: Section, parent: String) -> impl IntoView {
         });
         let fields = fields(section, &entry);
         let fields = fields.into_iter().filter_map(|field| {
-            let value = entry.get(field.name).filter(|value| !value.is_null())?;
-            let unit = crate::policy::fields::unit(field.kind, Some(value));
-            Some(fact(field.label, format!("{} {unit}", shown(Some(value)))))
+            let value = entry.pointer(&format!("/{}", field.name));
+            let value = value.filter(|value| !value.is_null())?;
+            let text = match field.kind {
+                Kind::Duration => control(field.kind, Some(value)),
+                _ => shown(Some(value)),
+            };
+            Some(fact(field.label, format!("{text} {}", unit(field.kind))))
         });
         decided.into_iter().chain(fields).collect_view()
     };

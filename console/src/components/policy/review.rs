@@ -16,7 +16,7 @@ use crate::clock;
 use crate::components::dialog::Why;
 use crate::components::difference::DifferenceTable;
 use crate::components::preview::PreviewTable;
-use crate::context::{Console, use_leave};
+use crate::context::{Console, leave_when_ended, use_leave};
 use crate::format;
 use crate::policy::draft::PolicyDraft;
 use crate::policy::recorded_windows::{Agreement, WINDOWS_OF_EACH, over_windows};
@@ -68,6 +68,7 @@ fn Open() -> impl IntoView {
                 .map_or_else(Vec::new, |verdict| verdict.rows.clone())
         })
     });
+    leave_when_ended(previews.failed);
     let heading = NodeRef::<leptos::html::H2>::new();
     Effect::new(move |_| {
         if let Some(heading) = heading.get() {

@@ -9,6 +9,7 @@ use super::entry_list::EntryList;
 use super::json_part::JsonPart;
 use super::reset_form::ResetSection;
 use super::tenant_tree::TenantTree;
+use super::tier_rules::TierRules;
 use crate::context::Console;
 use crate::difference::shown;
 use crate::policy::fields::{Field, GENERAL, TIERS};
@@ -46,6 +47,7 @@ pub fn SectionView(
     let parts = parts.map(|part| view! { <JsonPart part/> }).collect_view();
     let own = match section {
         Section::Tenants => view! { <TenantTree/> }.into_any(),
+        Section::Tiers => view! { <TierRules/> }.into_any(),
         Section::Reset => view! { <ResetSection/> }.into_any(),
         _ => ().into_any(),
     };

@@ -7,7 +7,6 @@ use weir_shared::units::Revision;
 use weir_shared::wire::operator::regions::{RegionStatus, RegionsReply};
 
 use crate::address::Page;
-use crate::api::ask::segment;
 use crate::components::overview::health::HealthWord;
 use crate::components::spark::Sparkline;
 use crate::components::time::Age;
@@ -15,6 +14,7 @@ use crate::context::Console;
 use crate::format;
 use crate::health::Health;
 use crate::live::rates::CallsPerS;
+use crate::region_name::in_full;
 use crate::regions::place::isolates;
 
 /// A row a region, in the policy's order.
@@ -31,7 +31,7 @@ pub fn HealthTable(
     };
     view! {
         <div class="scroll" tabindex="0" role="region" aria-label="Regions">
-            <table>
+            <table class="cards">
                 <thead>
                     <tr>
                         <th scope="col">"Region"</th>
@@ -64,25 +64,24 @@ fn Row(status: RegionStatus, reply: Arc<RegionsReply>) -> impl IntoView {
     let applied = status
         .policy_revision
         .filter(|applied| *applied > Revision(0));
-    let decisions = format!("{}?region={}", Page::Decisions.address(), segment(&name));
     let tag = |shown: bool, word: &'static str, meaning: &'static str| {
         shown.then(|| view! { <span class="tag" title=meaning>{word}</span> })
     };
     view! {
         <tr data-testid="region-row" data-region=name.clone() class:lost=!status.reachable>
             <th scope="row">
-                <a href=decisions title="Its decisions, as they are made">{name.clone()}</a>
+                <a href=Page::Region(name.clone()).address()>{in_full(&name)}</a>
                 {tag(status.home, "home", "Coordinators, registry and ledgers are placed here.")}
                 {tag(reply.here == name, "here", "Requests from where you are are decided here.")}
             </th>
-            <td><HealthWord health/></td>
-            <td>{match status.last_contact_at {
+            <td data-label="State"><HealthWord health/></td>
+            <td data-label="Last contact">{match status.last_contact_at {
                 Some(at) => view! { <Age at=Signal::stored(at.0)/> }.into_any(),
                 None => view! { <span class="muted">"none yet"</span> }.into_any(),
             }}</td>
-            <td class="figure">{number(status.answer_ms)}</td>
-            <td class="figure">{number(applied.map(|applied| applied.0))}</td>
-            <td class="figure">{number(isolates(&reply, &name))}</td>
+            <td data-label="Answer, ms" class="figure">{number(status.answer_ms)}</td>
+            <td data-label="Policy, revision" class="figure">{number(applied.map(|applied| applied.0))}</td>
+            <td data-label="Isolates" class="figure">{number(isolates(&reply, &name))}</td>
             <LiveCells region=name.clone()/>
         </tr>
     }
@@ -106,8 +105,8 @@ fn LiveCells(region: String) -> impl IntoView {
         })
     });
     view! {
-        <td class="figure">{move || rate(|per_s| per_s.admitted)}</td>
-        <td class="figure">{move || rate(|per_s| per_s.denied)}</td>
-        <td><Sparkline values=admitted/></td>
+        <td data-label="Admitted, calls/s" class="figure">{move || rate(|per_s| per_s.admitted)}</td>
+        <td data-label="Denied, calls/s" class="figure">{move || rate(|per_s| per_s.denied)}</td>
+        <td data-label="Admitted, last 2 min"><Sparkline values=admitted/></td>
     }
 }

@@ -4,10 +4,12 @@ use leptos::prelude::*;
 use weir_shared::wire::operator::regions::TenantLent;
 
 use crate::chart::scale::place as share_of;
+use crate::components::explain::Explain;
 use crate::components::spark::SplitBar;
 use crate::components::tenant_link::TenantLink;
 use crate::components::time::Age;
 use crate::format;
+use crate::glossary::Term;
 use crate::regions::place::{Holder, Place, Who};
 
 /// The regions, the coordinator, and what nobody knows of.
@@ -23,16 +25,16 @@ pub fn Holders(
     let rows = place.holders.into_iter().map(|holder| row(holder, limit));
     view! {
         <div class="scroll" tabindex="0" role="region" aria-label=label>
-            <table class="holders">
+            <table class="holders cards">
                 <thead>
                     <tr>
                         <th scope="col">"Held by"</th>
                         <th scope="col" class="figure">"Units"</th>
                         <th scope="col" class="figure">{if own { "Of all regions" } else { "Of the window" }}</th>
                         <th scope="col" class="wide">"Drawn"</th>
-                        <th scope="col" class="figure"><abbr title="Spent or not: isolates spend what is leased to them without asking">"Leased to isolates, units"</abbr></th>
-                        <th scope="col" class="figure"><abbr title="What the region has and has not lent on">"In escrow, units"</abbr></th>
-                        <th scope="col" class="figure">"Isolates"</th>
+                        <th scope="col" class="figure">"Leased to isolates, units"<Explain term=Term::Leased/></th>
+                        <th scope="col" class="figure">"In escrow, units"<Explain term=Term::Escrow/></th>
+                        <th scope="col" class="figure">"Isolates"<Explain term=Term::Isolate/></th>
                         <th scope="col">"Last contact"</th>
                     </tr>
                 </thead>
@@ -55,12 +57,12 @@ fn row(holder: Holder, limit: u64) -> impl IntoView {
     let name = holder.name().to_owned();
     let label = format!("{name}: {} of the window", format::percent(share));
     let parts = holder.parts();
-    let figure = |testid: &'static str, units: Option<u64>| {
+    let figure = |testid: &'static str, label: &'static str, units: Option<u64>| {
         let text = units.map_or_else(
             || format::UNKNOWN.to_owned(),
             |units| format::count(units.into()),
         );
-        view! { <td class="figure" data-testid=testid data-value=units.map(|units| units.to_string())>{text}</td> }
+        view! { <td class="figure" data-label=label data-testid=testid data-value=units.map(|units| units.to_string())>{text}</td> }
     };
     let region = matches!(holder.who, Who::Region(_));
     view! {
@@ -69,15 +71,15 @@ fn row(holder: Holder, limit: u64) -> impl IntoView {
                 {name.clone()}
                 {holder.trouble.map(|trouble| view! { <span class="tag warning">{trouble}</span> })}
             </th>
-            {figure("held", Some(holder.held))}
-            <td class="figure">{format::percent(share)}</td>
-            <td class="wide">
+            {figure("held", "Units", Some(holder.held))}
+            <td class="figure" data-label="Of the window">{format::percent(share)}</td>
+            <td class="wide" data-label="Drawn">
                 <SplitBar parts=Signal::stored(parts) whole=Signal::stored(limit as f64) label=Signal::stored(label)/>
             </td>
-            {figure("leased", holder.leased)}
-            {figure("escrow", holder.escrow)}
-            {figure("isolates", holder.isolates)}
-            <td>{match holder.last_contact_at {
+            {figure("leased", "Leased to isolates, units", holder.leased)}
+            {figure("escrow", "In escrow, units", holder.escrow)}
+            {figure("isolates", "Isolates", holder.isolates)}
+            <td data-label="Last contact">{match holder.last_contact_at {
                 Some(at) => view! { <Age at=Signal::stored(at)/> }.into_any(),
                 None => view! { <span class="muted">{format::UNKNOWN}</span> }.into_any(),
             }}</td>

@@ -51,7 +51,7 @@ pub fn Filters(
                 choose=Callback::new(move |text: String| change(true, &|query| {
                     query.named = said(&text).map(|text| text == "yes");
                 }))/>
-            <Choice label="Figures of" testid="filter-budget" all="Everything charged" value=budget options=pairs(budgets)
+            <Choice label="Figures of budget" testid="filter-budget" all="The busiest one" value=budget options=pairs(budgets)
                 choose=Callback::new(move |text: String| change(true, &|query| query.budget = said(&text)))/>
         </form>
     }

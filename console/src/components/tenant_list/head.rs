@@ -13,15 +13,10 @@ pub fn Head(
     query: Memo<TenantsQuery>,
     /// Asks for something else.
     ask: Ask,
-    /// The budget that guarantees are of.
-    budget: Signal<Option<String>>,
 ) -> impl IntoView {
     let heading = move |column: Column| {
         let sorted = Memo::new(move |_| query.with(|query| query.aria_sort(column)));
-        let unit = move || match (column, budget.get()) {
-            (Column::Guarantee, Some(budget)) => format!("units/window of {budget}"),
-            _ => column.unit().unwrap_or_default().to_owned(),
-        };
+        let unit = column.unit().unwrap_or_default();
         let Some(key) = column.key() else {
             return view! {
                 <th scope="col" class=column.class()>

@@ -17,6 +17,7 @@ use crate::context::Console;
 use crate::fetched::{Follow, fetched};
 use crate::format;
 use crate::query_address::{use_ask, use_asked};
+use crate::tenants::busiest::busiest;
 use crate::tenants::query::{TenantsQuery, change_said};
 use crate::tenants::virtual_rows::{Slice, VirtualRows, moved};
 
@@ -34,8 +35,21 @@ const VIEWPORT_PX: f64 = 700.0;
 pub fn TenantList() -> impl IntoView {
     let query = use_asked(TenantsQuery::parse);
     let ask = use_ask(&Page::Tenants, TenantsQuery::to_query_string);
-    let feed = Feed::start(query);
     let policy = fetched(|| Client.policy(), Follow::Once);
+    // Units of different things do not add up: figures are of one budget, the busiest where none is chosen.
+    let counted = fetched(|| Client.budgets(), Follow::Once);
+    let first = Memo::new(move |_| {
+        counted
+            .value
+            .with(|reply| busiest(&reply.as_ref()?.budgets))
+    });
+    let feed = Feed::start(Memo::new(move |_| {
+        let asked = query.get();
+        TenantsQuery {
+            budget: asked.budget.clone().or_else(|| first.get()),
+            ..asked
+        }
+    }));
     let names = move |of: fn(&weir_shared::wire::policy::PolicyDocument) -> Vec<String>| {
         Signal::derive(move || {
             let policy = policy.value.get();
@@ -54,6 +68,9 @@ pub fn TenantList() -> impl IntoView {
         <Filters query ask tiers budgets/>
         <div class="list-head">
             <p class="muted" data-testid="found">{found}</p>
+            {move || feed.rows.with(|rows| rows.budget().map(|budget| view! {
+                <p class="muted">{format!("Figures of budget {budget}, since counting began")}</p>
+            }))}
             {move || feed.busy.get().then(|| view! {
                 <p class="muted">"Order held while you are in the table"</p>
             })}
@@ -75,7 +92,7 @@ pub fn TenantList() -> impl IntoView {
             {move || if total.get() == Some(0) {
                 view! { <Nobody query ask/> }.into_any()
             } else {
-                view! { <Table query ask feed total/> }.into_any()
+                view! { <Table query ask feed total first/> }.into_any()
             }}
         </States>
     }
@@ -105,6 +122,7 @@ fn Table(
     ask: Ask,
     feed: Feed,
     total: Memo<Option<usize>>,
+    first: Memo<Option<String>>,
 ) -> impl IntoView {
     let scroller = NodeRef::<Div>::new();
     let scroll_px = RwSignal::new(0.0);
@@ -159,8 +177,9 @@ fn Table(
             focus_row(to);
         }
     };
-    let chosen = Signal::derive(move || query.with(|query| query.budget.is_some()));
-    let budget = Signal::derive(move || feed.rows.with(|rows| rows.budget().map(str::to_owned)));
+    let chosen = Signal::derive(move || {
+        query.with(|query| query.budget.is_some()) || first.with(Option::is_some)
+    });
     let count = move || (total.get().unwrap_or(0) + 1).to_string();
     let space = move |of: fn(&Slice) -> f64| {
         let px = move || format!("{}px", slice.with(of));
@@ -182,7 +201,7 @@ fn Table(
             on:focusout=move |_| feed.busy.set(false)
         >
             <table class="list" aria-rowcount=count aria-busy=move || (!feed.fresh.get()).to_string()>
-                <Head query ask budget/>
+                <Head query ask/>
                 <tbody on:keydown=keydown>
                     {space(|slice| slice.top_px)}
                     <For each=move || shown.get() key=|index| *index let:index>

@@ -44,7 +44,7 @@ pub fn ChooseWhat(
     };
     view! {
         <label class="filter">
-            <span>"Of"</span>
+            <span>"Resource"</span>
             <select data-testid=testid on:change=change>{groups}</select>
         </label>
     }

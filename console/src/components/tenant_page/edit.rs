@@ -22,7 +22,7 @@ use crate::components::difference::MeetingTable;
 use crate::components::notice::{Notice, Severity};
 use crate::components::preview::PreviewTable;
 use crate::components::states::States;
-use crate::context::Console;
+use crate::context::{Console, leave_when_ended};
 use crate::fetched::{Fetched, Follow, fetched};
 use crate::tenant::conflict::Conflict;
 use crate::tenant::draft::{Setting, TenantDraft, errors_elsewhere, pointers};
@@ -77,6 +77,7 @@ fn Change(page: Tenant, policy: Fetched<Tagged<PolicyDocument>>) -> impl IntoVie
         why: RwSignal::new(String::new()),
     };
     editing.follow();
+    leave_when_ended(editing.failed);
     let form = editing.form;
     let setting = Memo::new(move |_| policy.value.get().map(|policy| Setting::of(&policy.body)));
     let draft = Memo::new(move |_| form.draft());

@@ -34,7 +34,7 @@ pub fn Overrides(
     view! {
         <h3>"Overrides"</h3>
         <p class="muted">
-            "What an override leaves out is as beneath; when it ends, what is beneath counts again. Times are UTC."
+            "Anything not set here keeps its usual value. When an override ends, the usual values count again. Times are UTC."
         </p>
         <For each=each key=|(index, one)| (*index, one.key) let:one>
             <OneOverride form errors names index=one.0 one=one.1/>
@@ -99,7 +99,7 @@ fn OneOverride(
                 <TextField label="Until" name="expires-at" value=one.expires_at error=at("expires_at")
                     hint="2026-11-23 08:30. Empty: for good."/>
                 <NumberField label="Weight" name="override-weight" value=one.weight error=at("weight")
-                    hint="Empty: as beneath."/>
+                    hint="Empty: its usual weight."/>
             </div>
             <For each=move || numbers.get() key=|number| number.key children=number/>
             <div class="actions">

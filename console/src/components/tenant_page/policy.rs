@@ -3,8 +3,10 @@
 use leptos::prelude::*;
 
 use super::view::Tenant;
+use crate::api::Client;
 use crate::components::time::Time;
-use crate::tenant::effective_rows::{EffectiveRow, origin_words, rows};
+use crate::fetched::{Follow, fetched};
+use crate::tenant::effective_rows::{EffectiveRow, by_key, origin_words, rows};
 
 /// The table of the effective policy.
 #[component]
@@ -12,22 +14,30 @@ pub fn EffectivePolicy(
     /// The page.
     page: Tenant,
 ) -> impl IntoView {
+    let policy = fetched(|| Client.policy(), Follow::Once);
     let listed = Memo::new(move |_| {
         let told = page.told();
         let effective = told.as_ref().and_then(|told| told.body.effective.as_ref());
-        effective.map(rows).unwrap_or_default()
+        let Some(effective) = effective else {
+            return Vec::new();
+        };
+        let mut listed = rows(effective);
+        if let Some(policy) = policy.value.get() {
+            listed.extend(by_key(&policy.body, effective));
+        }
+        listed
     });
     view! {
         <section aria-labelledby="effective-heading">
-            <h2 id="effective-heading">"What counts for it now"</h2>
+            <h2 id="effective-heading">"Its effective policy now"</h2>
             <div class="scroll" role="region" aria-labelledby="effective-heading" tabindex="0">
                 <table class="plain" data-testid="effective">
                     <thead>
                         <tr>
-                            <th scope="col">"Of"</th>
+                            <th scope="col">"Resource"</th>
                             <th scope="col">"Field"</th>
                             <th scope="col" class="figure">"Value"</th>
-                            <th scope="col">"By"</th>
+                            <th scope="col">"Set by"</th>
                             <th scope="col">"In the policy at"</th>
                             <th scope="col">"Until"</th>
                         </tr>

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
+use weir_shared::wire::operator::TenantReport;
 use weir_shared::wire::operator::series::SeriesView;
 use weir_shared::wire::operator::tenants::TenantReply;
 
@@ -14,15 +15,19 @@ use super::policy::EffectivePolicy;
 use super::why::WhyDenied;
 use crate::address::Page;
 use crate::api::Client;
-use crate::api::ask::SeriesAsk;
+use crate::api::ask::{FairnessAsk, SeriesAsk};
 use crate::api::tagged::Tagged;
 use crate::clock;
+use crate::components::range_picker::RangePicker;
 use crate::components::states::States;
 use crate::context::Console;
 use crate::fetched::{Fetched, Follow, fetched};
-use crate::query_address::{use_ask, use_asked};
+use crate::query_address::{use_ask, use_asked, use_range};
 use crate::tenant::query::{Tab, TenantQuery};
 use crate::time_range::TimeRange;
+
+/// Tenants that are looked through for the one by exactly this name.
+const SEARCHED: u64 = 100;
 
 /// What the parts of the page share.
 #[derive(Clone, Copy)]
@@ -33,6 +38,8 @@ pub struct Tenant {
     pub reply: Fetched<Tagged<TenantReply>>,
     /// What it was counted for in the range of time.
     pub series: Fetched<SeriesView>,
+    /// What it got since counting began; nothing of a tenant that was not seen.
+    pub report: Fetched<Option<TenantReport>>,
     /// What is asked of the page.
     pub query: Memo<TenantQuery>,
     /// The range of time.
@@ -74,7 +81,10 @@ pub fn TenantView(
     view! {
         <States ready=page.reply.ready() error=page.reply.error retry=page.reply.retry()>
             <Facts page/>
-            <Tabs page tab/>
+            <div class="tabs-line">
+                <Tabs page tab/>
+                {move || matches!(tab.get(), Tab::Accounting | Tab::Why).then(|| view! { <RangePicker range=page.range/> })}
+            </div>
             {move || match tab.get() {
                 Tab::Accounting => view! { <Accounting page/> }.into_any(),
                 Tab::Why => view! { <WhyDenied page/> }.into_any(),
@@ -89,26 +99,18 @@ fn start(tenant: String) -> Tenant {
     let search = use_location().search;
     let query = use_asked(TenantQuery::parse);
     let navigate = use_ask(&Page::Tenant(tenant.clone()), TenantQuery::to_query_string);
-    let range = RwSignal::new(search.with_untracked(|search| TimeRange::of_query(search)));
-    Effect::new(move |_| {
-        let asked = search.with(|search| TimeRange::of_query(search));
-        if range.get_untracked() != asked {
-            range.set(asked);
-        }
-    });
-    Effect::new(move |before: Option<TimeRange>| {
-        let wanted = range.get();
-        let asked = search.with_untracked(|search| TimeRange::of_query(search));
-        if before.is_some() && asked != wanted {
+    let asked = Memo::new(move |_| search.with(|search| TimeRange::of_query(search)));
+    let range = use_range(
+        asked,
+        Callback::new(move |wanted: TimeRange| {
             let mut query = query.get_untracked();
             query.rest.retain(|(name, _)| name != "range");
             if !wanted.is_default() {
                 query.rest.push(("range".to_owned(), wanted.name()));
             }
             navigate.run((query, true));
-        }
-        wanted
-    });
+        }),
+    );
     let name = StoredValue::new(tenant);
     let reply = fetched(
         move || {
@@ -134,10 +136,28 @@ fn start(tenant: String) -> Tenant {
         },
         Follow::Calm,
     );
+    let report = fetched(
+        move || {
+            let name = name.get_value();
+            let ask = FairnessAsk {
+                page: 1,
+                page_size: SEARCHED,
+                sort: Some("tenant".to_owned()),
+                search: Some(name.clone()),
+                effective: false,
+            };
+            async move {
+                let reply = Client.fairness(&ask).await?;
+                Ok(reply.tenants.into_iter().find(|one| one.tenant == name))
+            }
+        },
+        Follow::Calm,
+    );
     Tenant {
         name,
         reply,
         series,
+        report,
         query,
         range,
         navigate,

@@ -13,7 +13,6 @@ use crate::address::Page;
 use crate::api::Client;
 use crate::api::ask::WindowsAsk;
 use crate::clock;
-use crate::components::range_picker::RangePicker;
 use crate::components::states::States;
 use crate::components::time::Time;
 use crate::fetched::{Follow, fetched};
@@ -72,7 +71,6 @@ pub fn WhyDenied(
                 <h2 id="why-heading">"Why was it denied?"</h2>
                 <div class="filters">
                     <ChooseWhat options value=what.into() choose testid="why-what"/>
-                    <RangePicker range=page.range/>
                 </div>
             </div>
             <States ready error retry>

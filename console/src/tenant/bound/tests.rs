@@ -37,6 +37,7 @@ fn stretch(denied_calls: u128, for_want_of_a_slot: u128) -> Stretch {
         denied_calls,
         denied_units: denied_calls * 10,
         for_want_of_a_slot,
+        ..Seen::default()
     };
     Stretch {
         interval: Interval { at_ms: 0, seen },

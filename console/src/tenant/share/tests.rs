@@ -83,7 +83,7 @@ fn the_lines_add_up() {
         figures.served + figures.others + figures.left,
         figures.limit
     );
-    assert_eq!((figures.asked, figures.kept), (180, 300));
+    assert_eq!((figures.asked, figures.kept), (180, 250));
     assert_eq!(figures.weight / figures.weights * 700.0, 100.0);
 }
 
@@ -112,6 +112,13 @@ fn the_share_is_said_in_words_and_numbers() {
         explained.steps.iter().filter(|step| step.binding).count(),
         1
     );
+}
+
+#[test]
+fn no_more_is_kept_for_others_than_is_left() {
+    // c has 300 units of its guarantee left, of which b borrowed 250.
+    let figures = arithmetic(&record([100, 450, 100], [30, 0, 0]), "a", None).unwrap();
+    assert_eq!((figures.left, figures.kept), (50, 50));
 }
 
 #[test]

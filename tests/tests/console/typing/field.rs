@@ -67,7 +67,7 @@ impl Field {
             ("SELECT", _) => Hand::Select,
             ("TEXTAREA", _) => Hand::Area,
             (_, "checkbox") => Hand::Check,
-            _ if name == "field-lease" || name == "field-all" || name == "field-any" => Hand::Json,
+            _ if name == "field-all" || name == "field-any" => Hand::Json,
             _ if kind[2] == "decimal" => Hand::Number,
             _ => Hand::Text,
         };

@@ -1,0 +1,151 @@
+//! One region: its health, its calls over time, and the units that it holds.
+
+use leptos::prelude::*;
+use weir_shared::wire::operator::regions::{RegionBudget, RegionStatus};
+
+use super::health_table::HealthTable;
+use crate::address::Page;
+use crate::api::Client;
+use crate::api::ask::SeriesAsk;
+use crate::clock;
+use crate::components::chart::{Kind as Drawn, SeriesChart};
+use crate::components::range_picker::RangePicker;
+use crate::components::states::States;
+use crate::components::time::Age;
+use crate::fetched::{Follow, fetched};
+use crate::format;
+use crate::query_address::{use_ask, use_asked, use_range};
+use crate::situation::flow::calls;
+use crate::situation::query::SituationQuery;
+
+/// What is below the page's heading.
+#[component]
+pub fn OneRegion(
+    /// The region.
+    name: String,
+) -> impl IntoView {
+    let query = use_asked(SituationQuery::parse);
+    let ask = use_ask(&Page::Region(name.clone()), SituationQuery::to_query_string);
+    let range = use_range(
+        Memo::new(move |_| query.with(|query| query.range)),
+        Callback::new(move |range| ask.run((SituationQuery { range, what: None }, true))),
+    );
+    let regions = fetched(|| Client.regions(), Follow::Calm);
+    let region = name.clone();
+    let series = fetched(
+        move || {
+            let now_ms = clock::server_ms();
+            let (from, to) = range.get().span(now_ms);
+            let ask = SeriesAsk {
+                from: Some(from),
+                to: Some(to),
+                step_ms: Some(range.get().step_ms(now_ms)),
+                region: Some(region.clone()),
+                ..SeriesAsk::default()
+            };
+            async move { Client.series(&ask).await }
+        },
+        Follow::Calm,
+    );
+    let of = name.clone();
+    let status = Memo::new(move |_| {
+        regions.value.with(|reply| {
+            let reply = reply.as_ref()?;
+            reply.regions.iter().find(|one| one.region == of).cloned()
+        })
+    });
+    let missing = Signal::derive(move || {
+        let gone = regions.value.with(Option::is_some) && status.with(Option::is_none);
+        gone.then(|| format!("The policy has no region {name}."))
+    });
+    // The table of all regions, with this one alone.
+    let alone = Signal::derive(move || {
+        let mut reply = regions.value.get().map(|reply| (*reply).clone())?;
+        let name = status.with(|status| status.as_ref().map(|status| status.region.clone()))?;
+        reply.regions.retain(|one| one.region == name);
+        Some(std::sync::Arc::new(reply))
+    });
+    let lines = Signal::derive(move || {
+        let view = series.value.get();
+        view.map(|view| calls(&view, clock::server_ms()))
+            .unwrap_or_default()
+    });
+    let span = Signal::derive(move || {
+        series.value.with(|view| {
+            view.as_ref()
+                .map_or((0, 1), |view| (view.from.0, view.to.0))
+        })
+    });
+    let step_ms = Signal::derive(move || {
+        series
+            .value
+            .with(|view| view.as_ref().map_or(60_000, |view| view.step_ms))
+    });
+    view! {
+        <States ready=regions.ready() error=regions.error retry=regions.retry() empty=missing>
+            <section class="block" aria-label="Health"><HealthTable regions=alone/></section>
+            <section class="block" aria-labelledby="region-flow">
+                <div class="section-head">
+                    <h2 id="region-flow">"Over time"</h2>
+                    <RangePicker range/>
+                </div>
+                <States ready=series.ready() error=series.error retry=series.retry()>
+                    <SeriesChart title="Calls in this region" unit="calls/s" kind=Drawn::Bars series=lines span step_ms/>
+                </States>
+            </section>
+            <section class="block" aria-labelledby="region-holds">
+                <h2 id="region-holds">"What it holds now"</h2>
+                {move || status.get().map(held)}
+            </section>
+        </States>
+    }
+}
+
+fn held(status: RegionStatus) -> AnyView {
+    if status.budgets.is_empty() {
+        return view! {
+            <p class="state" data-testid="state-empty">
+                "It holds no units: nothing was asked of a budget here in the window that is open. The first check draws some."
+            </p>
+        }
+        .into_any();
+    }
+    let row = |one: RegionBudget| {
+        let units = |units: u64| format::count(units.into());
+        let address = Page::Budget(one.budget.clone()).address();
+        let named = one.budget.clone();
+        view! {
+            <tr data-testid="held-row" data-budget=named>
+                <th scope="row"><a href=address>{one.budget}</a></th>
+                <td class="figure" data-label="Held, units">{units(one.held)}</td>
+                <td class="figure" data-label="Leased to isolates, units">{units(one.lent)}</td>
+                <td class="figure" data-label="In escrow, units">{units(one.held.saturating_sub(one.lent))}</td>
+                <td class="figure" data-label="Of the window, units">{units(one.limit)}</td>
+                <td class="figure" data-label="Isolates">{units(one.isolates)}</td>
+                <td data-label="Window ends">{match one.ends_at {
+                    Some(at) => view! { <Age at=Signal::stored(at.0)/> }.into_any(),
+                    None => format::UNKNOWN.into_any(),
+                }}</td>
+            </tr>
+        }
+    };
+    view! {
+        <div class="scroll" tabindex="0" role="region" aria-label="Units that the region holds">
+            <table class="cards">
+                <thead>
+                    <tr>
+                        <th scope="col">"Budget"</th>
+                        <th scope="col" class="figure">"Held, units"</th>
+                        <th scope="col" class="figure">"Leased to isolates, units"</th>
+                        <th scope="col" class="figure">"In escrow, units"</th>
+                        <th scope="col" class="figure">"Of the window, units"</th>
+                        <th scope="col" class="figure">"Isolates"</th>
+                        <th scope="col">"Window ends"</th>
+                    </tr>
+                </thead>
+                <tbody>{status.budgets.into_iter().map(row).collect_view()}</tbody>
+            </table>
+        </div>
+    }
+    .into_any()
+}

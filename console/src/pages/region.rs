@@ -1,0 +1,33 @@
+//! One region: how it is, what goes through it, and what it holds.
+
+use leptos::prelude::*;
+
+use crate::address::Page;
+use crate::api::ask::segment;
+use crate::components::region_page::one::OneRegion;
+use crate::components::shell::Shell;
+use crate::context::use_page;
+use crate::region_name::in_full;
+
+/// The region that the address names.
+#[component]
+pub fn RegionPage() -> impl IntoView {
+    let page = use_page();
+    let name = Memo::new(move |before: Option<&String>| match page.get() {
+        Some(Page::Region(name)) => name,
+        // The page is being left.
+        _ => before.cloned().unwrap_or_default(),
+    });
+    let title = Signal::derive(move || in_full(&name.get()));
+    let actions = move || {
+        let decisions =
+            move || Page::Decisions.address_with(&format!("region={}", segment(&name.get())));
+        view! {
+            <p class="links">
+                <a href=Page::Regions.address()>"All regions"</a>
+                <a href=decisions>"Its decisions"</a>
+            </p>
+        }
+    };
+    view! { <Shell title=title actions=actions>{move || view! { <OneRegion name=name.get()/> }}</Shell> }
+}

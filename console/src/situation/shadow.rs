@@ -1,0 +1,186 @@
+//! What a rule in shadow mode would have denied.
+
+use weir_shared::wire::operator::FairnessReply;
+use weir_shared::wire::operator::series::SeriesView;
+use weir_shared::wire::policy::PolicyDocument;
+
+use crate::format::{count, percent};
+use crate::tenant::what::{Kind, Seen, What, seen};
+
+/// Tenants that are named.
+pub const NAMED_MAX: usize = 5;
+
+/// What one rule would have denied in a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shadowed {
+    /// The rule.
+    pub what: What,
+    /// Calls that it decided.
+    pub calls: u128,
+    /// Calls that it would have denied.
+    pub would_deny_calls: u128,
+    /// Units of them.
+    pub would_deny_units: u128,
+}
+
+impl Shadowed {
+    /// Of a rule, in the time that was read.
+    pub fn of(view: &SeriesView, what: &What) -> Self {
+        let mut shadowed = Self {
+            what: what.clone(),
+            calls: 0,
+            would_deny_calls: 0,
+            would_deny_units: 0,
+        };
+        for point in &view.points {
+            let Seen {
+                admitted_calls,
+                denied_calls,
+                would_deny_calls,
+                would_deny_units,
+                ..
+            } = seen(&point.counters, what);
+            shadowed.calls += admitted_calls + denied_calls + would_deny_calls;
+            shadowed.would_deny_calls += would_deny_calls;
+            shadowed.would_deny_units += would_deny_units;
+        }
+        shadowed
+    }
+
+    /// In a sentence; `period` is the time that was read, such as `the last 24 hours`.
+    pub fn words(&self, period: &str) -> String {
+        if self.calls == 0 {
+            return format!("It decided nothing in {period}.");
+        }
+        if self.would_deny_calls == 0 {
+            return format!(
+                "It would have denied none of {} calls in {period}.",
+                count(self.calls)
+            );
+        }
+        let share = percent(self.would_deny_calls as f64 / self.calls as f64);
+        let units = match self.what.kind {
+            Kind::Guard => String::new(),
+            _ => format!(", {} units,", count(self.would_deny_units)),
+        };
+        format!(
+            "It would have denied {} of {} calls{units} in {period}: {share}.",
+            count(self.would_deny_calls),
+            count(self.calls)
+        )
+    }
+}
+
+/// Every rule of the policy that is in shadow mode.
+pub fn rules(document: &PolicyDocument) -> Vec<What> {
+    let value = serde_json::to_value(document).unwrap_or_default();
+    let kinds = [
+        (Kind::Budget, "budgets"),
+        (Kind::Limit, "limits"),
+        (Kind::Meter, "meters"),
+        (Kind::Guard, "guards"),
+        (Kind::Overload, "overload"),
+    ];
+    let mut found = Vec::new();
+    for (kind, place) in kinds {
+        let entries = value.get(place).and_then(serde_json::Value::as_object);
+        for (name, body) in entries.into_iter().flatten() {
+            if body.get("shadow") == Some(&serde_json::Value::Bool(true)) {
+                found.push(What::new(kind, name));
+            }
+        }
+    }
+    found
+}
+
+/// Whom a rule would have denied most since counting began, with the calls: the most first, at most [`NAMED_MAX`].
+pub fn tenants(reply: &FairnessReply, what: &What) -> Vec<(String, u128)> {
+    let name = &what.name;
+    let mut found: Vec<(String, u128)> = reply
+        .tenants
+        .iter()
+        .map(|report| {
+            let calls = match what.kind {
+                Kind::Budget => report
+                    .budgets
+                    .get(name)
+                    .map(|one| one.total.would_deny_calls),
+                Kind::Limit => report.limits.get(name).map(|one| one.would_deny_calls),
+                Kind::Meter => report.meters.get(name).map(|one| one.would_deny_calls),
+                Kind::Guard => report.guards.get(name).map(|one| one.would_deny),
+                Kind::Overload => report.overload.get(name).map(|one| one.would_deny_calls),
+            };
+            (report.tenant.clone(), calls.unwrap_or_default().0)
+        })
+        .filter(|(_, calls)| *calls > 0)
+        .collect();
+    found.sort_by(|(one, a), (other, b)| b.cmp(a).then_with(|| one.cmp(other)));
+    found.truncate(NAMED_MAX);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_it_would_have_denied_is_said_with_what_it_decided() {
+        let view: SeriesView = serde_json::from_value(json!({
+            "from": 0, "to": 120_000, "step_ms": 60_000, "tenant": null, "unreachable": [], "points": [
+                {"at": 0, "budgets": {"tokens": {"admitted_calls": 60, "would_deny_calls": 15, "would_deny_units": 75}}},
+                {"at": 60_000, "budgets": {"tokens": {"admitted_calls": 20, "would_deny_calls": 5, "would_deny_units": 25}},
+                 "guards": {"queries": {"allowed": 9, "would_deny": 1}}},
+            ],
+        }))
+        .unwrap();
+        let tokens = Shadowed::of(&view, &What::new(Kind::Budget, "tokens"));
+        assert_eq!(
+            tokens.words("the last hour"),
+            "It would have denied 20 of 100 calls, 100 units, in the last hour: 20.0%."
+        );
+        let queries = Shadowed::of(&view, &What::new(Kind::Guard, "queries"));
+        assert_eq!(
+            queries.words("the last hour"),
+            "It would have denied 1 of 10 calls in the last hour: 10.0%."
+        );
+        let other = Shadowed::of(&view, &What::new(Kind::Limit, "tokens"));
+        assert_eq!(
+            other.words("the last hour"),
+            "It decided nothing in the last hour."
+        );
+    }
+
+    #[test]
+    fn rules_in_shadow_mode_are_found_whatever_their_kind() {
+        let document: PolicyDocument = serde_json::from_value(json!({
+            "budgets": {"a": {"limit": 1, "window_ms": 1_000, "sharing": "first_come", "scope": "global", "shadow": true},
+                        "b": {"limit": 1, "window_ms": 1_000, "sharing": "first_come", "scope": "global"}},
+            "limits": {"c": {"algorithm": "gcra", "limit": 1, "period_ms": 1_000, "scope": "region", "shadow": true}},
+            "guards": {"d": {"concurrency": 1, "shadow": false}},
+        }))
+        .unwrap();
+        let found: Vec<String> = rules(&document).iter().map(What::to_string).collect();
+        assert_eq!(found, ["budget:a", "limit:c"]);
+    }
+
+    #[test]
+    fn those_whom_it_would_have_denied_most_stand_first() {
+        let tenant = |name: &str, calls: u64| {
+            json!({"tenant": name, "tier": null, "weight": 1, "total": {}, "budgets": {},
+                   "limits": {"login": {"would_deny_calls": calls}}})
+        };
+        let reply: FairnessReply = serde_json::from_value(json!({
+            "at": 1, "policy_revision": 1, "enforcing": true, "regions": [],
+            "tenants": [tenant("a", 3), tenant("b", 0), tenant("c", 9)],
+        }))
+        .unwrap();
+        let login = What::new(Kind::Limit, "login");
+        assert_eq!(
+            tenants(&reply, &login),
+            [("c".to_owned(), 9), ("a".to_owned(), 3)]
+        );
+        assert!(tenants(&reply, &What::new(Kind::Budget, "login")).is_empty());
+    }
+}

@@ -1,0 +1,184 @@
+//! Drafts: what was changed is taken back value by value and step by step, lengths of time are typed with their units,
+//! and what is not served is not offered.
+
+use serde_json::{Value, json};
+use weir_tests::browser::{Browser, Key, test_id_selector};
+use weir_tests::workerd::TOKEN;
+
+use crate::console::site::{Site, everything};
+use crate::console::{assert_no_errors, eventually, log_in, visit};
+
+async fn value(browser: &Browser, field: &str) -> String {
+    let script = "return document.querySelector(arguments[0]).value";
+    let selector = json!(test_id_selector(field));
+    let value = browser.evaluate(script, vec![selector]).await.unwrap();
+    value.as_str().unwrap().to_owned()
+}
+
+async fn becomes(browser: &Browser, field: &str, expected: &str) {
+    eventually(&format!("{field} = {expected}"), async || {
+        (value(browser, field).await == expected).then_some(())
+    })
+    .await;
+}
+
+async fn options(browser: &Browser, field: &str) -> Vec<String> {
+    let script = "return [...document.querySelector(arguments[0]).options].map(one => one.value)";
+    let selector = json!(test_id_selector(field));
+    let told = browser.evaluate(script, vec![selector]).await.unwrap();
+    serde_json::from_value(told).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_changed_is_taken_back_and_what_is_not_served_is_not_offered() {
+    let site = Site::start(&everything()).await;
+    let browser = Browser::start().await.expect("the browser starts");
+    log_in(&browser, &site.origin(), TOKEN).await;
+    visit(
+        &browser,
+        &site.origin(),
+        "/policy?section=budgets&name=tokens",
+        "policy",
+    )
+    .await;
+    becomes(&browser, "field-window_ms", "5 s").await;
+    browser
+        .fill(&test_id_selector("field-window_ms"), "1 min")
+        .await
+        .unwrap();
+    browser
+        .fill(&test_id_selector("field-limit"), "90")
+        .await
+        .unwrap();
+    // One value, and the other stays.
+    browser.press_id("undo-window_ms").await.unwrap();
+    becomes(&browser, "field-window_ms", "5 s").await;
+    assert_eq!(value(&browser, "field-limit").await, "90");
+    // Step by step, by the key, with the focus in no field.
+    let heading = "document.querySelector('h1').focus()";
+    browser.evaluate(heading, vec![]).await.unwrap();
+    browser.key(Key::Undo).await.unwrap();
+    becomes(&browser, "field-window_ms", "1 min").await;
+    browser.evaluate(heading, vec![]).await.unwrap();
+    browser.key(Key::Undo).await.unwrap();
+    becomes(&browser, "field-limit", "60").await;
+    browser.press_id("undo").await.unwrap();
+    becomes(&browser, "field-window_ms", "5 s").await;
+    browser
+        .wait_gone(&test_id_selector("draft"))
+        .await
+        .expect("nothing is changed any more");
+    // Fair share is not served in all regions at once.
+    browser
+        .choose(&test_id_selector("field-sharing"), "fair_share")
+        .await
+        .unwrap();
+    becomes(&browser, "field-scope", "region").await;
+    assert_eq!(
+        options(&browser, "field-scope").await,
+        ["isolate", "region"]
+    );
+    let draft = test_id_selector("draft");
+    eventually("a valid draft", async || {
+        browser
+            .text(&draft)
+            .await
+            .ok()?
+            .contains("It is valid")
+            .then_some(())
+    })
+    .await;
+    browser.press_id("undo").await.unwrap();
+    becomes(&browser, "field-scope", "global").await;
+    assert_no_errors(&browser, &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_in_shadow_mode_says_what_it_would_have_denied() {
+    let mut document = everything();
+    document["budgets"]["tokens"]["shadow"] = json!(true);
+    let site = Site::start(&document).await;
+    for _ in 0..20 {
+        let reply = site
+            .client
+            .check_budget("free:flood", "tokens", 30)
+            .await
+            .unwrap();
+        assert!(reply.decision.allowed, "a shadow denies nothing");
+    }
+    let browser = Browser::start().await.expect("the browser starts");
+    log_in(&browser, &site.origin(), TOKEN).await;
+    let said = eventually("the answer", async || {
+        visit(
+            &browser,
+            &site.origin(),
+            "/policy?section=budgets&name=tokens",
+            "policy",
+        )
+        .await;
+        let said = browser
+            .text(&test_id_selector("shadow-answer"))
+            .await
+            .ok()?;
+        (said.contains("It would have denied") && said.contains("free:flood")).then_some(said)
+    })
+    .await;
+    println!("on the rule: {said}");
+    visit(
+        &browser,
+        &site.origin(),
+        "/decisions?outcome=would_deny",
+        "decisions",
+    )
+    .await;
+    let rules = eventually("the rules", async || {
+        let said = browser.text(&test_id_selector("shadow-rules")).await.ok()?;
+        said.contains("budget tokens: It would have denied")
+            .then_some(said)
+    })
+    .await;
+    println!("in decisions: {rules}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn money_follows_the_prices_that_are_typed() {
+    let site = Site::start(&everything()).await;
+    let _traffic = crate::console::traffic::Traffic::of_all_tiers(&site.client);
+    let browser = Browser::start().await.expect("the browser starts");
+    log_in(&browser, &site.origin(), TOKEN).await;
+    let cost = async || {
+        let text = browser
+            .text(&test_id_selector("money-request"))
+            .await
+            .ok()?;
+        text.trim_start_matches('$')
+            .replace(',', "")
+            .parse::<f64>()
+            .ok()
+    };
+    let start = tokio::time::Instant::now();
+    let before = loop {
+        if let Some(cost) = cost().await.filter(|cost| *cost > 0.0) {
+            break cost;
+        }
+        assert!(start.elapsed().as_secs() < 60, "no cost is told");
+        tokio::time::sleep(std::time::Duration::from_millis(250)).await;
+    };
+    browser
+        .fill(&test_id_selector("price-request"), "30")
+        .await
+        .unwrap();
+    let after = eventually("a hundred times as much", async || {
+        cost().await.filter(|cost| *cost > 50.0 * before)
+    })
+    .await;
+    println!("${before} a month at $0.30, ${after} at $30");
+    browser.refresh().await.unwrap();
+    browser.find_id("price-request").await.unwrap();
+    let script = "return document.querySelector(arguments[0]).value";
+    let kept: Value = browser
+        .evaluate(script, vec![json!(test_id_selector("price-request"))])
+        .await
+        .unwrap();
+    assert_eq!(kept, json!("30"), "the price is kept");
+}
