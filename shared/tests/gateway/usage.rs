@@ -224,6 +224,27 @@ fn a_request_reserves_its_prompt_and_the_most_that_it_asks_for_up_to_the_bound()
 }
 
 #[test]
+fn a_model_that_readers_could_read_otherwise_is_the_answer_s_to_name() {
+    let model = |body: &str, rest: u64| ModelRequest::read(body.as_bytes(), rest).model;
+    let plain = r#"{"model":"dear","messages":[]}"#;
+    assert_eq!(model(plain, 0).as_deref(), Some("dear"));
+    for body in [
+        r#"{"model":"cheap","mod\u0065l":"dear"}"#,
+        r#"{"model":"cheap","model":"dear"}"#,
+        r#"{"model":"cheap","model":["dear"]}"#,
+        r#"{"model":"ch\u0065ap"}"#,
+        r#"{"messages":[]}"#,
+    ] {
+        assert_eq!(model(body, 0), None, "{body}");
+    }
+    let begun = r#"{"model":"cheap","messages":["#;
+    assert_eq!(model(begun, 1_000), None, "another may follow");
+    // What stands deeper is nobody's model.
+    let deep = r#"{"model":"dear","messages":[{"mod\u0065l":"x","model":"y"}]}"#;
+    assert_eq!(model(deep, 0).as_deref(), Some("dear"));
+}
+
+#[test]
 fn a_stream_is_asked_for_usage_once_wherever_its_options_stand() {
     let asked = |body: &str| {
         let asking = ModelRequest::read(body.as_bytes(), 0).with_usage(body.as_bytes());

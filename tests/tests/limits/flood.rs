@@ -65,11 +65,11 @@ async fn flood(witness: &Witness, clients: &[Client], question: Value) -> Flood 
     while let Some(ended) = senders.join_next().await {
         ended.expect("a sender ends well");
     }
-    let time = start.elapsed();
+    let calls = witness.seen().await.unwrap().count(DECIDE) - before;
     Flood {
         admitted: admitted.load(Ordering::Relaxed),
-        calls: witness.seen().await.unwrap().count(DECIDE) - before,
-        time,
+        calls,
+        time: start.elapsed(),
     }
 }
 

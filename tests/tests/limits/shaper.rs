@@ -116,7 +116,14 @@ async fn a_place_is_to_be_had_at_the_time_that_a_refusal_names() {
     let client = workerd.client(0).unwrap();
     // Forty units in two seconds, and one that has no wait.
     assert!(client.place("fast", "k", 41).await.unwrap().accepted);
-    let refused = client.place("fast", "k", 1).await.unwrap();
+    let mut refused = client.place("fast", "k", 1).await.unwrap();
+    // Where asking takes longer than a place, there is one.
+    for _ in 0..100 {
+        if !refused.accepted {
+            break;
+        }
+        refused = client.place("fast", "k", 1).await.unwrap();
+    }
     let retry_ms = refused.retry_after_ms.expect("a time");
     assert!(
         !refused.accepted && (1..=50).contains(&retry_ms),

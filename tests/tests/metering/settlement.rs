@@ -42,7 +42,8 @@ async fn a_meter_is_settled_from_any_region_where_it_was_charged() {
 /// Several meters of one request, each settled in proportion; units that were drawn ahead come back like any.
 #[tokio::test(flavor = "multi_thread")]
 async fn several_meters_are_settled_together_and_drawn_units_come_back() {
-    let meters = json!({ "rows": still(1_000), "bytes": still(100_000) });
+    // The larger one gains a unit in eight seconds.
+    let meters = json!({ "rows": still(1_000), "bytes": still(10_000) });
     let workerd = start(Setup::isolates(&["weur"]), meters, json!({})).await;
     let client = workerd.client(0).unwrap();
     // The isolate draws ahead by now.
@@ -56,7 +57,7 @@ async fn several_meters_are_settled_together_and_drawn_units_come_back() {
         .await
         .unwrap();
     assert_eq!((settled.reserved, settled.refunded), (2_000, 1_500));
-    await_left(&client, "pro:a", "bytes", 100_000 - 1_000 - 500).await;
+    await_left(&client, "pro:a", "bytes", 10_000 - 1_000 - 500).await;
     // A quarter of ten rows, rounded up.
     await_left(&client, "pro:a", "rows", 1_000 - 200 - 3).await;
 }

@@ -89,12 +89,13 @@ enum State {
 struct Word {
     bytes: Vec<u8>,
     is_cut: bool,
+    is_escaped: bool,
 }
 
 impl Word {
     fn clear(&mut self) {
         self.bytes.clear();
-        self.is_cut = false;
+        (self.is_cut, self.is_escaped) = (false, false);
     }
 
     fn push(&mut self, bytes: &[u8]) {
@@ -106,7 +107,7 @@ impl Word {
 
     fn text(&self) -> Option<&str> {
         let whole = std::str::from_utf8(&self.bytes).ok();
-        whole.filter(|_| !self.is_cut)
+        whole.filter(|_| !self.is_cut && !self.is_escaped)
     }
 }
 
@@ -138,6 +139,8 @@ pub struct JsonScanner {
     is_name: bool,
     /// Whether the text of the value is counted.
     is_text: bool,
+    /// Whether a name on a path was written with a backslash.
+    has_odd_names: bool,
     offset: u64,
     start: u64,
 }
@@ -156,6 +159,7 @@ impl JsonScanner {
             word: Word::default(),
             is_name: false,
             is_text: false,
+            has_odd_names: false,
             offset: 0,
             start: 0,
         };
@@ -170,7 +174,15 @@ impl JsonScanner {
         self.due = (self.paths.all(), 0);
         self.word.clear();
         self.is_text = false;
+        self.has_odd_names = false;
         (self.offset, self.start) = (0, 0);
+    }
+
+    /// Whether a name that a path could lead through was written with a backslash, which nobody needs to write a name of
+    /// these: other readers may find there what this one does not.
+    #[must_use]
+    pub fn has_odd_names(&self) -> bool {
+        self.has_odd_names
     }
 
     /// Bytes of the texts of the counted members so far, in all texts, without what only JSON needs.
@@ -211,7 +223,7 @@ impl JsonScanner {
         match end {
             None => plain.len(),
             Some(end) if bytes[end] == b'\\' => {
-                self.word.is_cut = true;
+                self.word.is_escaped = true;
                 self.state = State::String { escaped: true };
                 end + 1
             }
@@ -241,6 +253,7 @@ impl JsonScanner {
         let Some(level) = self.levels.last() else {
             return;
         };
+        self.has_odd_names |= self.word.is_escaped && level.mask != 0;
         let leads = |path: &usize| name.is_some() && self.paths.part(*path, level.parts) == name;
         let mask = self.paths.of(level.mask).filter(leads);
         self.due = (mask.fold(0, |mask, path| mask | 1 << path), level.parts + 1);

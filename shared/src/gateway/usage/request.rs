@@ -31,7 +31,8 @@ const PROMPT: &[&str] = &[
     "description",
 ];
 
-/// What the body of a request says.
+/// What the body of a request says. Where readers could differ (a name with a backslash, two values of one name, what stands
+/// behind the head), it says nothing of the model: the answer does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelRequest {
     /// The model that is asked for.
@@ -67,13 +68,14 @@ impl ModelRequest {
         let mut said = Said::default();
         scanner.feed(head, &mut |found| said.hear(found));
         let answers = said.answers.unwrap_or(1).max(1);
+        let is_clear = !scanner.has_odd_names() && !said.is_twofold;
         Self {
             output_max: said
                 .output_max
                 .map(|max| max.saturating_mul(answers).min(COST_MAX)),
             input: estimate(scanner.text_bytes().saturating_add(rest)),
-            insertion: said.insertion().filter(|_| rest == 0),
-            model: said.model,
+            insertion: said.insertion().filter(|_| is_clear && rest == 0),
+            model: said.model.filter(|_| is_clear && rest == 0),
         }
     }
 
@@ -102,6 +104,8 @@ impl ModelRequest {
 #[derive(Default)]
 struct Said {
     model: Option<String>,
+    /// Whether the model stands there twice, or is no text.
+    is_twofold: bool,
     output_max: Option<u64>,
     answers: Option<u64>,
     streams: bool,
@@ -138,7 +142,10 @@ impl Said {
         let (start, end) = (start as usize, end as usize);
         match (PATHS[path], value) {
             ([], Value::Object) => self.begins = Some(end),
-            (["model"], Value::Text(text)) => self.model = Some(text.to_owned()),
+            (["model"], Value::Text(text)) => {
+                self.is_twofold |= self.model.replace(text.to_owned()).is_some();
+            }
+            (["model"], _) => self.is_twofold = true,
             (["n"], Value::Number(number)) => self.answers = Some(number),
             (["stream"], Value::Bool(streams)) => self.streams = streams,
             (["messages"], Value::Array)
