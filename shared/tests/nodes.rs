@@ -16,6 +16,7 @@ use weir_shared::wire::exchange::{ExchangeBody, Refusal, Terms};
 use crate::federation::{everyone, holder, message, terms};
 
 mod commit;
+mod keys;
 mod lease;
 mod question;
 

@@ -55,21 +55,15 @@ impl LeaseCheck<'_> {
             if self.cost > self.terms.limit {
                 return Held::Decided(view.leases.never(self.pool, &ask, at));
             }
-            let held = view.leases.check(self.pool, &ask, at);
-            if matches!(held, Held::Decided(_)) {
-                let name = &self.party.name;
-                view.leases.refill_low(self.pool, name, self.terms, at);
-            }
-            held
+            view.leases.check(self.pool, &ask, self.terms, at)
         })?;
-        match held {
-            Held::Decided(decided) => {
-                let _landing = send(handles, self.region, self.pool)?;
-                Ok(Some(decided))
-            }
-            Held::Unknown => self.unavailable(at).map(Some),
-            Held::Short => self.wait(handles, at).await,
-        }
+        let decided = match held {
+            Held::Decided(decided) => decided,
+            Held::Unknown => (with(self.region, |view| self.out_of_reach(view, at))?, None),
+            Held::Short => return self.wait(handles, at).await,
+        };
+        let _landing = send(handles, self.region, self.pool)?;
+        Ok(Some(decided))
     }
 
     /// Gives back what a decision charged, as the request is denied elsewhere.

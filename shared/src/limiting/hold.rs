@@ -94,6 +94,12 @@ impl Holds {
         Some(row)
     }
 
+    /// When the first lapses.
+    #[must_use]
+    pub fn lapses_at(&self) -> Option<EpochMs> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
     /// Takes every hold off whose time is over. Each event asks: it looks at these alone.
     pub fn lapsed(&mut self, now: EpochMs) -> Vec<(OpId, StoredHold)> {
         let mut lapsed = Vec::new();

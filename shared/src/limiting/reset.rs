@@ -65,6 +65,12 @@ impl Shard {
         puts.collect()
     }
 
+    /// When the first hold lapses.
+    #[must_use]
+    pub fn lapses_at(&self) -> Option<EpochMs> {
+        self.holds.lapses_at()
+    }
+
     /// A shard that knows which keys were put back, too.
     #[must_use]
     pub fn with_resets(mut self, stored: impl IntoIterator<Item = (StateKey, EpochMs)>) -> Self {

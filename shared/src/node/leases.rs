@@ -129,10 +129,20 @@ impl Leases {
         accounts.collect()
     }
 
-    /// What is held of a pool decides.
+    /// What is held of a pool decides, or that nobody knows. More is asked for where units run low, also where nobody
+    /// could say: else it would not be heard that somebody can by now.
     #[must_use]
-    pub fn check(&mut self, pool: &str, ask: &Ask<'_>, now: EpochMs) -> Held {
-        self.pool(pool).node.check(ask, now)
+    pub fn check(&mut self, pool: &str, ask: &Ask<'_>, terms: &Terms, now: EpochMs) -> Held {
+        let one = self.pool(pool);
+        let held = one.node.check(ask, now);
+        if held == Held::Unknown {
+            one.node.deny(ask, now);
+        }
+        if held != Held::Short && one.node.holder().runs_low(&ask.party.name, now) {
+            let terms = terms.clone();
+            self.run(pool, Event::Refill { terms }, now);
+        }
+        held
     }
 
     /// A cost above the limit is refused before anything is leased; see [`Ask::never`].
@@ -206,15 +216,6 @@ impl Leases {
             if let Some(terms) = terms(&pool) {
                 self.run(&pool, Event::Refill { terms }, now);
             }
-        }
-    }
-
-    /// Asks for more of a pool at once, where its units run low for a tenant.
-    pub fn refill_low(&mut self, pool: &str, name: &str, terms: &Terms, now: EpochMs) {
-        let low = |one: &Pool| one.node.holder().runs_low(name, now);
-        if self.nodes.get(pool).is_some_and(low) {
-            let terms = terms.clone();
-            self.run(pool, Event::Refill { terms }, now);
         }
     }
 

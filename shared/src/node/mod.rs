@@ -10,11 +10,13 @@
 //! | [`escrow`] | a region's part of a pool: lends on to isolates, and asks the coordinator when it is short |
 //! | [`lease`] | an isolate's part of a pool: decides, and asks the region when it is short; [`leases`] are all of them |
 //! | [`question`] | what a request asks, all or nothing: first of what is held here, then of shards |
+//! | [`keys`] | a shard of keys, which decides, holds and settles |
 //! | [`commit`] | what it asks of shards: each holds, and all commit or all undo |
 
 pub mod commit;
 pub mod escrow;
 mod gate;
+pub mod keys;
 pub mod lease;
 pub mod leases;
 pub mod pool;

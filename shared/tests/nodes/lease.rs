@@ -427,6 +427,30 @@ fn a_pool_that_runs_low_is_asked_for_by_the_terms_in_force() {
 }
 
 #[test]
+fn where_nobody_could_say_more_is_asked_for_all_the_same() {
+    let (mut leases, mut root) = (Leases::new(HolderId(1)), root());
+    let (caller, body) = waits(&mut leases);
+    answer(&mut leases, &mut root, &body);
+    let polled = leases.poll("tokens", caller, NOW);
+    assert!(matches!(polled, Polled::Answered(_)), "{polled:?}");
+    // The next is told of an outage.
+    let ask = asked(LIMIT - 5);
+    let caller = leases.wait("tokens", ask.clone(), NOW);
+    let body = leases.unsent().remove(0);
+    let mut reply = above(&mut root, &body, NOW).unwrap();
+    (reply.outage, reply.left) = (true, 20);
+    reply.grants.iter_mut().for_each(|grant| grant.units = 0);
+    let later = NOW.plus(reply.next_contact_ms / 2);
+    leases.answered("tokens", body.sequence, Some(Ok(reply)), NOW);
+    let polled = leases.poll("tokens", caller, NOW);
+    assert_eq!(polled, Polled::Answered(Verdict::Unavailable));
+    assert_eq!(leases.unsent(), [], "not at once");
+    let held = leases.check("tokens", &ask.ask(), &minutes(), later);
+    assert_eq!(held, Held::Unknown);
+    assert_eq!(leases.unsent().len(), 1);
+}
+
+#[test]
 fn a_holder_is_another_life_than_the_one_before() {
     let born = |leases: &mut Leases| {
         let (_, body) = waits(leases);

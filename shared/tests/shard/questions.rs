@@ -142,7 +142,12 @@ pub(crate) fn run(seed: u64, broken: Option<Broken>) -> Report {
         now: START,
         queue: BTreeMap::new(),
         made: 0,
-        shards: (0..shards).map(|_| Store::default()).collect(),
+        shards: (0..shards)
+            .map(|_| match broken {
+                Some(Broken::ShardRepliesBeforeWrite) => Store::default().believes(),
+                _ => Store::default(),
+            })
+            .collect(),
         own: 0,
         askers: Vec::new(),
         over: BTreeSet::new(),
@@ -153,6 +158,9 @@ pub(crate) fn run(seed: u64, broken: Option<Broken>) -> Report {
     }
     while let Some(((at, _), happens)) = world.queue.pop_first() {
         world.now = at;
+        if broken != Some(Broken::HoldNeverReleased) {
+            world.shards.iter_mut().for_each(|shard| shard.wakes(at));
+        }
         world.happens(happens);
     }
     world.report()
@@ -374,8 +382,6 @@ impl World {
         let commit = self.askers[index].commit.as_ref();
         let part = commit.and_then(|commit| commit.part(call.part));
         let (shard, mut body) = part.map(|part| (part.shard, part.body.clone())).unwrap();
-        let unwritten = self.broken == Some(Broken::ShardRepliesBeforeWrite);
-        let before = unwritten.then(|| self.shards[shard].kept_aside());
         let said = match end {
             None => {
                 let first = self.askers[index].asked_at.entry(shard);
@@ -391,15 +397,12 @@ impl World {
             }
         };
         if self.random.chance(self.faults.shards_die) {
-            if let Some(before) = before {
-                self.shards[shard].put_back(before);
-            }
             self.shards[shard].crash();
             for asker in &mut self.askers {
                 asker.died.insert(shard);
             }
             // What was written is; whether it was answered, too, is open.
-            if !unwritten && self.random.chance(500) {
+            if self.random.chance(500) {
                 return;
             }
         }

@@ -1,6 +1,6 @@
 //! A shard with its rows in memory: what it writes is there after a crash, and nothing else.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use weir_shared::algorithms::composite::{Mode, StateKey};
 use weir_shared::algorithms::scale::ScaledState;
@@ -14,19 +14,34 @@ use weir_shared::limiting::room::{Bounds, Room, Size};
 use weir_shared::limiting::rows::{Kept, Put, Row, Rows};
 use weir_shared::limiting::shard::Shard;
 use weir_shared::limiting::stored::{StoredHold, StoredState};
+use weir_shared::node::keys::{Answer, Ask, Effect, Event, Reply, ShardNode};
 use weir_shared::units::{EpochMs, OpId, Revision};
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::limit_terms::LimitTerms;
 use weir_shared::wire::policy::{Algorithm, LimitBody, Scope};
 
-#[derive(Default)]
 pub struct Store {
-    shard: Shard,
+    node: ShardNode<()>,
     table: Table,
+    /// Whether rows are believed to be written when they are not.
+    believes: bool,
+    unwritten: Option<Vec<Put>>,
+    wakes_at: Option<EpochMs>,
 }
 
-#[derive(Clone)]
+impl Default for Store {
+    fn default() -> Self {
+        Self {
+            node: ShardNode::new(Shard::default()),
+            table: Table::default(),
+            believes: false,
+            unwritten: None,
+            wakes_at: None,
+        }
+    }
+}
+
 pub struct Table {
     states: BTreeMap<StateKey, ScaledState>,
     damaged: BTreeSet<StateKey>,
@@ -82,7 +97,7 @@ impl Rows for Table {
 }
 
 impl Table {
-    fn write(&mut self, puts: Vec<Put>) {
+    pub fn write(&mut self, puts: Vec<Put>) {
         for put in puts {
             match put {
                 Put::State { key, state, .. } => {
@@ -113,10 +128,49 @@ impl Table {
 }
 
 impl Store {
+    /// Lets the node take an event, and does what it says, in its order: what it answers.
+    fn run(&mut self, event: Event<()>, now: EpochMs) -> Option<Answer> {
+        let mut effects = VecDeque::from(self.node.step(event, &mut self.table, now));
+        let mut answer = None;
+        while let Some(effect) = effects.pop_front() {
+            match effect {
+                Effect::Persist(puts) => {
+                    match self.believes {
+                        // It is only believed to be written, and is so when nothing has died until the next event.
+                        true => self.unwritten = Some(puts),
+                        false => self.table.write(puts),
+                    }
+                    effects.extend(self.node.step(Event::Persisted, &mut self.table, now));
+                }
+                Effect::Reply((), reply) => answer = Some(reply),
+                Effect::Fail(()) => panic!("every row is written"),
+                Effect::Restart => self.crash(),
+                Effect::WakeAt(at) => self.wakes_at = Some(at),
+            }
+        }
+        answer
+    }
+
+    fn asks(&mut self, ask: Ask, now: EpochMs) -> Answer {
+        if let Some(puts) = self.unwritten.take() {
+            self.table.write(puts);
+        }
+        let caller = ();
+        let answer = self.run(Event::Asked { caller, ask }, now);
+        answer.expect("every call is answered")
+    }
+
+    /// From now on rows are believed to be written when they are not.
+    pub fn believes(mut self) -> Self {
+        self.believes = true;
+        self
+    }
+
     pub fn try_decide(&mut self, body: &DecideBody, now: EpochMs) -> Result<DecideReply, Invalid> {
-        let (reply, puts) = self.shard.decide(body, &mut self.table, now)?;
-        self.table.write(puts);
-        Ok(reply)
+        match self.asks(Ask::Decide(body.clone()), now)? {
+            Reply::Decide(reply) => Ok(reply),
+            other => panic!("not what was asked: {other:?}"),
+        }
     }
 
     pub fn decide(&mut self, body: &DecideBody, now: EpochMs) -> DecideReply {
@@ -124,27 +178,31 @@ impl Store {
     }
 
     pub fn finish(&mut self, body: FinishBody, now: EpochMs) -> FinishReply {
-        let (reply, puts) = self.shard.finish(body, &mut self.table, now);
-        self.table.write(puts);
-        reply
+        match self.asks(Ask::Finish(body), now) {
+            Ok(Reply::Finish(reply)) => reply,
+            other => panic!("not what was asked: {other:?}"),
+        }
     }
 
     pub fn settle(&mut self, body: &SettleKeysBody, now: EpochMs) -> SettledKeys {
-        let (reply, puts) = self.shard.settle(body, &mut self.table, now).unwrap();
-        self.table.write(puts);
-        reply
+        match self.asks(Ask::Settle(body.clone()), now) {
+            Ok(Reply::Settle(result)) => result,
+            other => panic!("not what was asked: {other:?}"),
+        }
     }
 
     pub fn shape(&mut self, body: &ShapeBody, now: EpochMs) -> ShapeReply {
-        let (reply, puts) = self.shard.shape(body, &mut self.table, now).unwrap();
-        self.table.write(puts);
-        reply
+        match self.asks(Ask::Shape(body.clone()), now) {
+            Ok(Reply::Shape(reply)) => reply,
+            other => panic!("not what was asked: {other:?}"),
+        }
     }
 
     pub fn try_guard(&mut self, body: &GuardBody, now: EpochMs) -> Result<GuardReply, Invalid> {
-        let (reply, puts) = self.shard.guard(body, &mut self.table, now)?;
-        self.table.write(puts);
-        Ok(reply)
+        match self.asks(Ask::Guard(body.clone()), now)? {
+            Reply::Guard(reply) => Ok(reply),
+            other => panic!("not what was asked: {other:?}"),
+        }
     }
 
     pub fn guard(&mut self, body: &GuardBody, now: EpochMs) -> GuardReply {
@@ -153,8 +211,16 @@ impl Store {
 
     /// Puts a key back to its start.
     pub fn reset(&mut self, key: StateKey, now: EpochMs) {
-        let puts = self.shard.reset(&[key], now);
-        self.table.write(puts);
+        let answer = self.asks(Ask::Reset(vec![key]), now);
+        assert_eq!(answer, Ok(Reply::Reset(1)));
+    }
+
+    /// The instant has come that the node named, if it did.
+    pub fn wakes(&mut self, now: EpochMs) {
+        if self.wakes_at.is_some_and(|at| now >= at) {
+            self.wakes_at = None;
+            assert_eq!(self.run(Event::Woke, now), None);
+        }
     }
 
     /// What a look sees.
@@ -165,19 +231,11 @@ impl Store {
 
     /// The memory is gone; the rows are not.
     pub fn crash(&mut self) {
+        self.unwritten = None;
         let holds = self.table.holds.iter();
         let resets = self.table.resets.clone();
-        self.shard = Shard::wake(holds.map(|(op, row)| (*op, row.clone()))).with_resets(resets);
-    }
-
-    /// What is written by now, for who believes that more is.
-    pub fn kept_aside(&self) -> Table {
-        self.table.clone()
-    }
-
-    /// No more than that is written.
-    pub fn put_back(&mut self, table: Table) {
-        self.table = table;
+        let shard = Shard::wake(holds.map(|(op, row)| (*op, row.clone()))).with_resets(resets);
+        self.node = ShardNode::new(shard);
     }
 
     /// An owner has invented so many keys.

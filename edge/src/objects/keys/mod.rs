@@ -1,4 +1,4 @@
-//! A shard of keys: an object of its own that runs a [`Shard`] on its rows. Those of a region are objects of the class
+//! A shard of keys: an object of its own that runs a [`ShardNode`] on its rows. Those of a region are objects of the class
 //! `Region`, those of the whole deployment of the class `Coordinator`.
 
 mod rows;
@@ -7,19 +7,17 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use serde::Serialize;
 use weir_shared::clock::MonotonicClock;
-use weir_shared::invalid::Invalid;
 use weir_shared::limiting::messages::{
     DecideBody, FinishBody, GuardBody, ResetBody, ResetReply, SettleKeysBody, ShapeBody,
 };
 use weir_shared::limiting::rows::Put;
 use weir_shared::limiting::shard::Shard;
 use weir_shared::limits::PURGE_MS;
+use weir_shared::node::keys::{Answer, Ask, Effect, Event, Reply, ShardNode};
 use weir_shared::units::EpochMs;
 use worker::{Date, Response, State, console_error};
 
-use crate::objects::binding::Call;
 use crate::objects::server::{Arrived, Refused};
 use crate::objects::storage::Database;
 use rows::{KeyRows, Table};
@@ -36,7 +34,7 @@ pub(super) struct Keys {
 #[derive(Default)]
 struct Memory {
     clock: MonotonicClock,
-    shard: Option<Shard>,
+    node: Option<ShardNode<()>>,
     table: Table,
     armed: bool,
 }
@@ -55,69 +53,60 @@ impl Keys {
         if arrived.is::<ResetBody>() {
             return Some(self.reset(arrived));
         }
-        let answer = self.event(arrived)?;
+        let answer = ask(arrived)?.and_then(|ask| self.answered(ask));
         if answer.is_ok() {
             self.arm().await;
         } else {
             // What is in memory may be ahead of what is written.
             self.forget();
         }
-        Some(arrived.answer_text(answer))
+        Some(arrived.answer_text(answer.and_then(|reply| text(&reply))))
     }
 
-    /// One event: decide, write in one statement; `None` where it is not one of keys.
-    fn event(&self, arrived: &Arrived) -> Option<Result<String, Refused>> {
-        Some(if arrived.is::<DecideBody>() {
-            self.step(arrived, |shard, body: DecideBody, rows, now| {
-                shard.decide(&body, rows, now)
-            })
-        } else if arrived.is::<FinishBody>() {
-            self.step(arrived, |shard, body: FinishBody, rows, now| {
-                Ok(shard.finish(body, rows, now))
-            })
-        } else if arrived.is::<SettleKeysBody>() {
-            self.step(arrived, |shard, body: SettleKeysBody, rows, now| {
-                shard.settle(&body, rows, now)
-            })
-        } else if arrived.is::<ShapeBody>() {
-            self.step(arrived, |shard, body: ShapeBody, rows, now| {
-                shard.shape(&body, rows, now)
-            })
-        } else if arrived.is::<GuardBody>() {
-            self.step(arrived, |shard, body: GuardBody, rows, now| {
-                shard.guard(&body, rows, now)
-            })
-        } else {
-            return None;
-        })
+    /// What the node answers.
+    fn answered(&self, ask: Ask) -> Result<Reply, Refused> {
+        let caller = ();
+        let answer = self.run(Event::Asked { caller, ask })?;
+        Ok(answer.ok_or_else(|| Refused("it could not be written".to_owned()))??)
     }
 
-    fn step<C: Call, R: Serialize>(
-        &self,
-        arrived: &Arrived,
-        step: impl FnOnce(&mut Shard, C, &mut KeyRows<'_>, EpochMs) -> Result<(R, Vec<Put>), Invalid>,
-    ) -> Result<String, Refused> {
-        let body: C = arrived.parse()?;
-        self.with(|shard, rows, now| {
-            let (reply, puts) = step(shard, body, rows, now)?;
-            rows.write(&puts)?;
-            Ok(serde_json::to_string(&reply)?)
-        })
+    /// Lets the node take an event, and does what it says until nothing is left to do.
+    fn run(&self, event: Event<()>) -> Result<Option<Answer>, Refused> {
+        let (mut answer, mut restarts) = (None, false);
+        self.with(|node, rows, now| {
+            let mut effects = node.step(event, rows, now);
+            while !effects.is_empty() {
+                let mut next = Vec::new();
+                for effect in effects {
+                    match effect {
+                        Effect::Persist(puts) => next = node.step(written(rows, &puts), rows, now),
+                        Effect::Reply((), reply) => answer = Some(reply),
+                        Effect::Fail(()) => {}
+                        Effect::Restart => restarts = true,
+                        // The next event sees what has lapsed, else the alarm does.
+                        Effect::WakeAt(_) => {}
+                    }
+                }
+                effects = next;
+            }
+            Ok(())
+        })?;
+        if restarts {
+            self.forget();
+        }
+        Ok(answer)
     }
 
     /// Puts keys back to their start: drops their states, and remembers since when what comes back is void.
     fn reset(&self, arrived: &Arrived) -> worker::Result<Response> {
         let answer = arrived.parse().and_then(|body: ResetBody| {
-            self.with(|shard, rows, now| {
-                let (keys, more) = rows.meant(&body)?;
-                let puts = shard.reset(&keys, now);
-                rows.remove(&keys)?;
-                rows.write(&puts)?;
-                Ok(ResetReply {
-                    v: body.v,
-                    keys: keys.len() as u64,
-                    more,
-                })
+            let (keys, more) = self.with(|_, rows, _| rows.meant(&body))?;
+            let count = keys.len() as u64;
+            self.answered(Ask::Reset(keys))?;
+            Ok(ResetReply {
+                v: body.v,
+                keys: count,
+                more,
             })
         });
         if answer.is_err() {
@@ -129,12 +118,9 @@ impl Keys {
     /// The alarm: holds lapse, what has expired is removed.
     pub(super) async fn alarm(&self) {
         self.set_armed(false);
-        let expired = self.with(|shard, rows, now| {
-            let puts = shard.expire(rows, now);
-            rows.write(&puts)?;
-            rows.purge(now)
-        });
-        if let Err(refused) = expired {
+        let expired = self.run(Event::Woke);
+        let purged = expired.and_then(|_| self.with(|_, rows, now| rows.purge(now)));
+        if let Err(refused) = purged {
             console_error!("alarm: {}", refused.0);
             self.forget();
         }
@@ -143,29 +129,32 @@ impl Keys {
 
     fn with<R>(
         &self,
-        step: impl FnOnce(&mut Shard, &mut KeyRows<'_>, EpochMs) -> Result<R, Refused>,
+        step: impl FnOnce(&mut ShardNode<()>, &mut KeyRows<'_>, EpochMs) -> Result<R, Refused>,
     ) -> Result<R, Refused> {
         let mut memory = self.memory.try_borrow_mut()?;
-        let (shard, mut rows, now) = self.awake(&mut memory)?;
-        step(shard, &mut rows, now)
+        let (node, mut rows, now) = self.awake(&mut memory)?;
+        step(node, &mut rows, now)
     }
 
     fn awake<'a>(
         &'a self,
         memory: &'a mut Memory,
-    ) -> Result<(&'a mut Shard, KeyRows<'a>, EpochMs), Refused> {
+    ) -> Result<(&'a mut ShardNode<()>, KeyRows<'a>, EpochMs), Refused> {
         let now = memory.clock.read(EpochMs(Date::now().as_millis()));
         let rows = KeyRows::new(&self.database, &mut memory.table, now);
-        let shard = match &mut memory.shard {
-            Some(shard) => shard,
-            asleep => asleep.insert(Shard::wake(rows.holds()?).with_resets(rows.resets()?)),
+        let node = match &mut memory.node {
+            Some(node) => node,
+            asleep => {
+                let shard = Shard::wake(rows.holds()?).with_resets(rows.resets()?);
+                asleep.insert(ShardNode::new(shard))
+            }
         };
-        Ok((shard, rows, now))
+        Ok((node, rows, now))
     }
 
     fn forget(&self) {
         if let Ok(mut memory) = self.memory.try_borrow_mut() {
-            memory.shard = None;
+            memory.node = None;
             memory.table = Table::default();
         }
     }
@@ -193,6 +182,45 @@ impl Keys {
     fn set_armed(&self, armed: bool) {
         if let Ok(mut memory) = self.memory.try_borrow_mut() {
             memory.armed = armed;
+        }
+    }
+}
+
+/// What a call asks; `None` where it is not one of keys.
+fn ask(arrived: &Arrived) -> Option<Result<Ask, Refused>> {
+    Some(if arrived.is::<DecideBody>() {
+        arrived.parse().map(Ask::Decide)
+    } else if arrived.is::<FinishBody>() {
+        arrived.parse().map(Ask::Finish)
+    } else if arrived.is::<SettleKeysBody>() {
+        arrived.parse().map(Ask::Settle)
+    } else if arrived.is::<ShapeBody>() {
+        arrived.parse().map(Ask::Shape)
+    } else if arrived.is::<GuardBody>() {
+        arrived.parse().map(Ask::Guard)
+    } else {
+        return None;
+    })
+}
+
+/// An answer as it travels.
+fn text(reply: &Reply) -> Result<String, Refused> {
+    Ok(match reply {
+        Reply::Decide(reply) => serde_json::to_string(reply)?,
+        Reply::Finish(reply) => serde_json::to_string(reply)?,
+        Reply::Settle(result) => serde_json::to_string(result)?,
+        Reply::Shape(reply) => serde_json::to_string(reply)?,
+        Reply::Guard(reply) => serde_json::to_string(reply)?,
+        Reply::Reset(keys) => serde_json::to_string(keys)?,
+    })
+}
+
+fn written(rows: &mut KeyRows<'_>, puts: &[Put]) -> Event<()> {
+    match rows.write(puts) {
+        Ok(()) => Event::Persisted,
+        Err(refused) => {
+            console_error!("keys: {}", refused.0);
+            Event::NotPersisted
         }
     }
 }

@@ -153,7 +153,10 @@ impl<'a> KeyRows<'a> {
     }
 
     /// Drops the states of keys.
-    pub(super) fn remove(&mut self, keys: &[StateKey]) -> Result<(), Refused> {
+    fn remove(&mut self, keys: &[&StateKey]) -> Result<(), Refused> {
+        if keys.is_empty() {
+            return Ok(());
+        }
         for chunk in keys.chunks(ROWS_PER_STATEMENT) {
             let meant = vec!["(name = ? AND key = ?)"; chunk.len()].join(" OR ");
             let values = chunk
@@ -166,8 +169,13 @@ impl<'a> KeyRows<'a> {
         Ok(())
     }
 
-    /// Writes what an event changed.
+    /// Writes what an event changed. Keys that are put back have no state any more.
     pub(super) fn write(&mut self, puts: &[Put]) -> Result<(), Refused> {
+        let reset = puts.iter().filter_map(|put| match put {
+            Put::Reset { key, .. } => Some(key),
+            _ => None,
+        });
+        self.remove(&reset.collect::<Vec<_>>())?;
         for chunk in puts.chunks(ROWS_PER_STATEMENT) {
             let mut values = Vec::with_capacity(chunk.len() * 6);
             for put in chunk {
