@@ -11,7 +11,7 @@ use crate::access::roles::purpose;
 use crate::access::row::is_bootstrap;
 use crate::api::Client;
 use crate::api::error::ApiError;
-use crate::clock::now_ms;
+use crate::clock::server_ms;
 use crate::components::dialog::Dialog;
 use crate::components::field::{SelectField, TextField};
 use crate::components::notice::{Notice, Severity};
@@ -149,7 +149,7 @@ fn Form(open: RwSignal<bool>, on_made: Callback<TokenReply>) -> impl IntoView {
 }
 
 fn now() -> EpochMs {
-    EpochMs(now_ms())
+    EpochMs(server_ms())
 }
 
 fn make(console: Console, fields: Fields, on_made: Callback<TokenReply>) {
