@@ -75,5 +75,7 @@ caught! {
     what_was_lent_in_windows_that_an_edit_closed_that_is_forgotten: ClosedEarlyForgotten in edited,
     a_short_window_that_a_longer_one_does_not_count: ShortWindowForgotten in edited,
     slices_that_are_kept_when_the_limit_is_lowered: SlicesKept in sliced,
+    an_answer_of_which_whoever_waits_does_not_hear: WaiterForgotten in drawn,
+    an_isolate_that_is_not_woken_at_the_end_of_a_wait: NeverWoken in drawn,
     a_damaged_window_that_is_lent_again_though_windows_are_edited: DamagedWindowLentAgain in edited,
 }

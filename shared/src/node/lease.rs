@@ -115,6 +115,8 @@ pub struct LeaseNode<C> {
     /// In the order in which they came, which is that of their callers.
     waiting: Vec<(C, Waiter)>,
     answers: Vec<(C, Told)>,
+    /// The instant that was named last, until it has come.
+    wakes_at: Option<EpochMs>,
 }
 
 type Effects<C> = Vec<Effect<C>>;
@@ -127,6 +129,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
             holder,
             waiting: Vec::new(),
             answers: Vec::new(),
+            wakes_at: None,
         }
     }
 
@@ -208,6 +211,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
         let mut effects = Vec::new();
         match event {
             Event::Check { caller, asked } => {
+                self.look_if_due(now, &mut effects);
                 let waiter = Waiter {
                     asked,
                     ticket: None,
@@ -215,7 +219,10 @@ impl<C: Copy + Ord> LeaseNode<C> {
                 };
                 self.look(vec![(caller, waiter)], now, &mut effects);
             }
-            Event::Left { caller } => self.left(caller, now, &mut effects),
+            Event::Left { caller } => {
+                self.left(caller, now, &mut effects);
+                self.look_if_due(now, &mut effects);
+            }
             Event::Answered { sequence, answer } => {
                 match &answer {
                     Some(Ok(reply)) => {
@@ -229,11 +236,15 @@ impl<C: Copy + Ord> LeaseNode<C> {
             Event::Woke => self.look_again(now, &mut effects),
             Event::Tend { terms } => {
                 self.give_back_untaken(now);
+                self.look_if_due(now, &mut effects);
                 if self.wants_contact(now) {
                     self.tell(terms, now, &mut effects);
                 }
             }
-            Event::Refill { terms } => self.tell(terms, now, &mut effects),
+            Event::Refill { terms } => {
+                self.look_if_due(now, &mut effects);
+                self.tell(terms, now, &mut effects);
+            }
             Event::Renewed { holder } => {
                 self.holder = *holder;
                 for (_, waiter) in &mut self.waiting {
@@ -245,9 +256,18 @@ impl<C: Copy + Ord> LeaseNode<C> {
         effects
     }
 
+    /// Looks at all that wait where the instant has come that was named, before another is named: whoever comes in between
+    /// would put it off.
+    fn look_if_due(&mut self, now: EpochMs, effects: &mut Effects<C>) {
+        if self.wakes_at.is_some_and(|at| now >= at) {
+            self.look_again(now, effects);
+        }
+    }
+
     /// Looks at all that wait.
     fn look_again(&mut self, now: EpochMs, effects: &mut Effects<C>) {
         self.give_back_untaken(now);
+        self.wakes_at = None;
         if !self.waiting.is_empty() {
             let waiting = mem::take(&mut self.waiting);
             self.look(waiting, now, effects);
@@ -288,7 +308,8 @@ impl<C: Copy + Ord> LeaseNode<C> {
             let waiting = mem::take(&mut self.waiting);
             return self.look(waiting, now, effects);
         }
-        effects.extend(self.wakes_at(now).map(Effect::WakeAt));
+        self.wakes_at = self.next_wake(now);
+        effects.extend(self.wakes_at.map(Effect::WakeAt));
     }
 
     /// What a request that waits is answered by now; else it is registered for the next message.
@@ -342,7 +363,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
 
     /// When those that wait are to be looked at again, whatever the region says: a window opens of which units are held,
     /// the wait of the first is over, or the message may be repeated.
-    fn wakes_at(&self, now: EpochMs) -> Option<EpochMs> {
+    fn next_wake(&self, now: EpochMs) -> Option<EpochMs> {
         let since = self.waiting.first()?.1.since;
         let ends_at = since.plus(DECIDE_WAIT_MS_MAX);
         let instants = [

@@ -207,6 +207,16 @@ fn a_wait_ends_whatever_becomes_of_the_message() {
 }
 
 #[test]
+fn whoever_comes_when_a_wait_ends_does_not_put_its_end_off() {
+    let mut node = isolate();
+    let _waits = node.step(check(1, 5), NOW);
+    let effects = node.step(check(2, 5), EpochMs(DECIDE_WAIT_MS_MAX));
+    assert_eq!(replied(&effects), [1]);
+    assert_eq!(node.take(1), Some(Verdict::Unavailable));
+    assert!(node.waits(2));
+}
+
+#[test]
 fn a_message_that_failed_is_repeated_as_it_was_while_somebody_waits() {
     let mut node = isolate();
     let body = one(&node.step(check(1, 5), NOW));

@@ -93,6 +93,10 @@ pub(crate) enum Broken {
     ShortWindowForgotten,
     /// Regions do not hear that a limit was lowered, so that they keep their slices.
     SlicesKept,
+    /// An isolate forgets whom an answer decides.
+    WaiterForgotten,
+    /// An isolate's node is not woken when it said.
+    NeverWoken,
     /// A reply that was given up, and its grant cancelled, is credited when it comes after all.
     CancelledGrantKept,
 }

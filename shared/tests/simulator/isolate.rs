@@ -32,6 +32,8 @@ pub(crate) struct Isolate {
     pub(crate) clock: Clock,
     /// Those that wait.
     requests: BTreeMap<u64, (Ask, Rc<Party>)>,
+    /// Since when, in true time.
+    waits_since: BTreeMap<u64, u64>,
     requests_made: u64,
     /// When its node is to be woken, in true time.
     wakes_at_ms: u64,
@@ -65,6 +67,7 @@ impl World {
             made: 1,
             clock: Clock::new(self.place_offsets[place], self.clamped),
             requests: BTreeMap::new(),
+            waits_since: BTreeMap::new(),
             requests_made: 0,
             wakes_at_ms: 0,
             asked: None,
@@ -146,6 +149,8 @@ impl World {
         self.isolate_runs(life, LeaseEvent::Check { caller, asked });
         if self.isolates[life].requests.contains_key(&caller) {
             self.truth.waits.push(self.now_ms);
+            let waits = &mut self.isolates[life].waits_since;
+            waits.insert(caller, self.now_ms);
             if self.setup.faults.any() && self.random.chance(50) {
                 let left = Event::RequestLeft {
                     isolate: life,
@@ -160,6 +165,7 @@ impl World {
     pub(crate) fn request_left(&mut self, life: usize, caller: u64) {
         let isolate = &mut self.isolates[life];
         if isolate.alive && isolate.requests.remove(&caller).is_some() {
+            isolate.waits_since.remove(&caller);
             self.truth.unavailable += 1;
             self.isolate_runs(life, LeaseEvent::Left { caller });
         }
@@ -190,7 +196,9 @@ impl World {
         for effect in effects {
             match effect {
                 Effect::Send(body) => self.isolate_sends(life, *body),
+                Effect::Reply(_) if self.is_broken(Broken::WaiterForgotten) => {}
                 Effect::Reply(caller) => self.answered(life, caller),
+                Effect::WakeAt(_) if self.is_broken(Broken::NeverWoken) => {}
                 Effect::WakeAt(at) => {
                     let wakes_at_ms = self.now_ms + at.since(now).max(1);
                     let isolate = &mut self.isolates[life];
@@ -209,6 +217,7 @@ impl World {
         let isolate = &mut self.isolates[life];
         let verdict = isolate.node.take(caller);
         let ask = isolate.requests.remove(&caller);
+        isolate.waits_since.remove(&caller);
         let (Some(verdict), Some((ask, party))) = (verdict, ask) else {
             self.truth.fail(Violation::AnsweredTwice);
             return;
@@ -220,6 +229,15 @@ impl World {
             Verdict::Decided(_) => self.truth.denied(self.now_ms, ask),
             Verdict::Unavailable => self.truth.unavailable += 1,
         }
+    }
+
+    /// Every wait ends, by the clock of whoever waits.
+    fn check_waits(&mut self, life: usize) {
+        let first = self.isolates[life].waits_since.values().min();
+        let waited_ms = first.map_or(0, |since| self.now_ms - since);
+        let ends = self.setup.faults.steps || waited_ms <= DECIDE_WAIT_MS_MAX;
+        self.truth
+            .require(ends, || Violation::WaitsTooLong { waited_ms });
     }
 
     /// Nobody waits for what is there.
@@ -370,6 +388,7 @@ impl World {
 
     pub(crate) fn isolate_timer(&mut self, place: usize) {
         let life = self.places[place];
+        self.check_waits(life);
         let terms = self.terms_at(self.isolates[life].region).clone();
         self.isolate_runs(life, LeaseEvent::Tend { terms });
     }

@@ -72,6 +72,8 @@ pub(crate) enum Violation {
     },
     /// Fewer units were lent than the smallest waiting request needs.
     UselessGrant { units: u64, smallest: u64 },
+    /// A request waits for longer than any may.
+    WaitsTooLong { waited_ms: u64 },
     /// A request waits for what is held.
     CoveredWaits,
     /// A request was answered that nobody asked, or twice.
