@@ -69,10 +69,10 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
         "CostSource",
         "A cost from a request header, the bytes of the body, a header of the answer, or the usage that it tells.",
         "header?: string, max?: integer, body_bytes?: BodyBytes, response_header?: string, \
-         reserve?: integer, usage?: Usage",
+         reserve?: integer, usage?: TokenUsage",
     ),
     (
-        "Usage",
+        "TokenUsage",
         "A cost by the usage that an answer tells, in its body or in its last event.",
         "format: UsageFormat?, reserve: integer?, reserve_max?: integer, weights?: TokenWeights, models?: {number}",
     ),

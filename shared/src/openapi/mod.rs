@@ -232,6 +232,14 @@ mod tests {
     }
 
     #[test]
+    fn no_two_forms_have_one_name() {
+        let mut names = std::collections::BTreeSet::new();
+        for (name, ..) in forms() {
+            assert!(names.insert(name), "{name}");
+        }
+    }
+
+    #[test]
     fn names_of_operations_are_unique() {
         let document = document().unwrap();
         let mut names = std::collections::BTreeSet::new();
