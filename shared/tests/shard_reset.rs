@@ -13,7 +13,9 @@ const NOW: EpochMs = EpochMs(3_600_000 * 500_000 + 60_000);
 
 /// Charges a key, and what names the charge.
 fn charged(store: &mut Store, limit: &str, cost: u64, now: EpochMs) -> ScaledReceipt {
-    let reply = store.decide(&decide(1, Mode::All, &[(limit, "a", cost)], false), now);
+    // Each is a question of its own.
+    let question = decide(now.0, Mode::All, &[(limit, "a", cost)], false);
+    let reply = store.decide(&question, now);
     assert!(reply.admitted);
     reply.groups[0][0].receipt.clone().expect("it is charged")
 }

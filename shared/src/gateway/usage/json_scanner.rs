@@ -253,7 +253,9 @@ impl JsonScanner {
         let Some(level) = self.levels.last() else {
             return;
         };
-        self.has_odd_names |= self.word.is_escaped && level.mask != 0;
+        let mut open = self.paths.of(level.mask);
+        let leads_on = open.any(|path| self.paths.len(path) > level.parts);
+        self.has_odd_names |= self.word.is_escaped && leads_on;
         let leads = |path: &usize| name.is_some() && self.paths.part(*path, level.parts) == name;
         let mask = self.paths.of(level.mask).filter(leads);
         self.due = (mask.fold(0, |mask, path| mask | 1 << path), level.parts + 1);
