@@ -285,6 +285,9 @@ fn a_stream_is_asked_for_usage_once_wherever_its_options_stand() {
         r#"{"messages":[],"stream":false}"#,
         r#"{"input":"x","stream":true}"#,
         r#"{"inner":{"messages":[],"stream":true}}"#,
+        r#"{"messages":[],"stream":true,"stream_options":5}"#,
+        r#"{"messages":[],"stream":true,"stream_options":{"include_usage":false,"include_usage":{}}}"#,
+        r#"{"messages":[],"stream":true,"stream_options":null,"stream_options":{}}"#,
         "",
     ] {
         assert_eq!(asked(body), None, "{body}");

@@ -127,6 +127,20 @@ enum Options {
     /// `include_usage` that is not `true`.
     Without(usize, usize),
     Asking,
+    /// Something that no provider takes, or one of them twice.
+    Odd,
+}
+
+impl Options {
+    /// Whether a value may follow at a path of so many parts, after what was there.
+    fn permit(&self, parts: usize, value: Value<'_>) -> bool {
+        match (self, parts, value) {
+            (Self::Nothing, 1, Value::Null | Value::Object) => true,
+            (Self::Object(_), 1, Value::EmptyObject) => true,
+            (Self::Object(_), 2, Value::Bool(_) | Value::Null) => true,
+            _ => false,
+        }
+    }
 }
 
 impl Said {
@@ -151,6 +165,9 @@ impl Said {
             (["messages"], Value::Array)
             | (["prompt"], Value::Array | Value::Text(_) | Value::LongText) => {
                 self.can_ask = true;
+            }
+            (["stream_options", ..], _) if !self.options.permit(PATHS[path].len(), value) => {
+                self.options = Options::Odd;
             }
             (["stream_options"], Value::Null) => self.options = Options::Null(start, end),
             (["stream_options"], Value::Object) => self.options = Options::Object(end),
@@ -182,7 +199,7 @@ impl Said {
             Options::Object(at) => put(at, at, r#""include_usage":true,"#),
             Options::Empty(at) => put(at, at, r#""include_usage":true"#),
             Options::Without(start, end) => put(start, end, "true"),
-            Options::Asking => None,
+            Options::Asking | Options::Odd => None,
         }
     }
 }
