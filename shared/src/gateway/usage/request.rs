@@ -64,7 +64,7 @@ impl ModelRequest {
     /// ```
     #[must_use]
     pub fn read(head: &[u8], rest: u64) -> Self {
-        let mut scanner = JsonScanner::new(Paths::Named(PATHS), PROMPT);
+        let mut scanner = JsonScanner::new(Paths::Named(PATHS.to_vec()), PROMPT);
         let mut said = Said::default();
         scanner.feed(head, &mut |found| said.hear(found));
         let answers = said.answers.unwrap_or(1).max(1);
@@ -134,12 +134,12 @@ enum Options {
 impl Options {
     /// Whether a value may follow at a path of so many parts, after what was there.
     fn permit(&self, parts: usize, value: Value<'_>) -> bool {
-        match (self, parts, value) {
-            (Self::Nothing, 1, Value::Null | Value::Object) => true,
-            (Self::Object(_), 1, Value::EmptyObject) => true,
-            (Self::Object(_), 2, Value::Bool(_) | Value::Null) => true,
-            _ => false,
-        }
+        matches!(
+            (self, parts, value),
+            (Self::Nothing, 1, Value::Null | Value::Object)
+                | (Self::Object(_), 1, Value::EmptyObject)
+                | (Self::Object(_), 2, Value::Bool(_) | Value::Null)
+        )
     }
 }
 
