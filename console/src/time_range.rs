@@ -3,6 +3,7 @@
 
 use form_urlencoded::parse;
 
+use crate::api::ask::SeriesAsk;
 use crate::instant::{self, INSTANT_MS_MAX, TimeZone};
 
 const MINUTE_MS: u64 = 60_000;
@@ -194,6 +195,17 @@ impl TimeRange {
         match self {
             Self::Last(preset) => (now_ms.saturating_sub(preset.length_ms()), now_ms),
             Self::Between { from_ms, to_ms } => (from_ms, to_ms),
+        }
+    }
+
+    /// What is asked for of it: everything that was counted.
+    pub fn series_ask(self, now_ms: u64) -> SeriesAsk {
+        let (from, to) = self.span(now_ms);
+        SeriesAsk {
+            from: Some(from),
+            to: Some(to),
+            step_ms: Some(self.step_ms(now_ms)),
+            ..SeriesAsk::default()
         }
     }
 

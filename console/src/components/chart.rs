@@ -1,6 +1,9 @@
 //! A chart of values over time: lines or stacked bars, with its axes, its key, a cursor and a table of what it shows.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
+use weir_shared::wire::operator::series::SeriesView;
 
 use super::chart_table::ChartTable;
 use super::spark::{Swatch, hatch};
@@ -23,6 +26,18 @@ pub enum Kind {
     Lines,
     /// Bars on top of one another: for what adds up.
     Bars,
+}
+
+/// The start and the end of what was counted, and the length of its intervals; a minute before anything is known.
+pub fn intervals(series: Signal<Option<Arc<SeriesView>>>) -> (Signal<(u64, u64)>, Signal<u64>) {
+    let span = move || {
+        series.with(|view| {
+            let view = view.as_ref();
+            view.map_or((0, 1), |view| (view.from.0, view.to.0))
+        })
+    };
+    let step_ms = move || series.with(|view| view.as_ref().map_or(60_000, |view| view.step_ms));
+    (Signal::derive(span), Signal::derive(step_ms))
 }
 
 /// What a chart shows, as its parts read it.

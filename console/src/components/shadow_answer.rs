@@ -30,20 +30,12 @@ pub fn ShadowAnswer(
     let series = fetched(
         move || {
             let now_ms = clock::server_ms();
-            let mut ask = SeriesAsk {
+            let ask = asked.of(SeriesAsk {
                 from: Some(now_ms.saturating_sub(DAY_MS)),
                 to: Some(now_ms),
                 step_ms: Some(HOUR_MS),
                 ..SeriesAsk::default()
-            };
-            let name = Some(asked.name.clone());
-            match asked.kind {
-                Kind::Budget => ask.budget = name,
-                Kind::Limit => ask.limit = name,
-                Kind::Meter => ask.meter = name,
-                Kind::Guard => ask.guard = name,
-                Kind::Overload => ask.overload = name,
-            }
+            });
             async move { Client.series(&ask).await }
         },
         Follow::Once,

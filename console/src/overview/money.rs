@@ -46,14 +46,6 @@ impl Item {
             Self::RowWritten => "row-written",
         }
     }
-
-    fn place(self) -> usize {
-        match self {
-            Self::Request => 0,
-            Self::ObjectCall => 1,
-            Self::RowWritten => 2,
-        }
-    }
 }
 
 /// Dollars for a million of each.
@@ -70,13 +62,13 @@ impl Default for Prices {
 impl Prices {
     /// Dollars for a million.
     pub fn of(self, item: Item) -> f64 {
-        self.0[item.place()]
+        self.0[item as usize]
     }
 
     /// With another price.
     #[must_use]
     pub fn with(mut self, item: Item, dollars: f64) -> Self {
-        self.0[item.place()] = dollars;
+        self.0[item as usize] = dollars;
         self
     }
 
@@ -140,11 +132,11 @@ pub struct MoneyRow {
 
 /// What each comes to a month.
 pub fn rows(per_s: PerS, prices: Prices) -> Vec<MoneyRow> {
-    let cost = |item: Item| per_s[item.place()] * MONTH_S * prices.of(item) / 1e6;
+    let cost = |item: Item| per_s[item as usize] * MONTH_S * prices.of(item) / 1e6;
     let all: f64 = Item::ALL.into_iter().map(cost).sum();
     let row = |item: Item| MoneyRow {
         item,
-        a_month: per_s[item.place()] * MONTH_S,
+        a_month: per_s[item as usize] * MONTH_S,
         dollars: cost(item),
         share: if all > 0.0 { cost(item) / all } else { 0.0 },
     };

@@ -247,13 +247,9 @@ fn History(
     let page = Memo::new(move |_| query.with(|query| query.page.max(1)));
     let series = fetched(
         move || {
-            let (from, to) = range.get().span(clock::server_ms());
             let ask = SeriesAsk {
-                from: Some(from),
-                to: Some(to),
-                step_ms: Some(range.get().step_ms(clock::server_ms())),
                 budget: Some(name.get()),
-                ..SeriesAsk::default()
+                ..range.get().series_ask(clock::server_ms())
             };
             async move { Client.series(&ask).await }
         },

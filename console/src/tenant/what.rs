@@ -6,6 +6,8 @@ use weir_shared::wire::accounting::TenantCounters;
 use weir_shared::wire::effective::EffectiveBody;
 use weir_shared::wire::policy::PolicyDocument;
 
+use crate::api::ask::SeriesAsk;
+
 /// The kinds, in the order in which they are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -98,6 +100,19 @@ impl What {
         let (kind, name) = text.split_once(':')?;
         let kind = Kind::named(kind)?;
         (!name.is_empty()).then(|| Self::new(kind, name))
+    }
+
+    /// The same question, of this alone.
+    pub fn of(&self, mut ask: SeriesAsk) -> SeriesAsk {
+        let place = match self.kind {
+            Kind::Budget => &mut ask.budget,
+            Kind::Limit => &mut ask.limit,
+            Kind::Meter => &mut ask.meter,
+            Kind::Guard => &mut ask.guard,
+            Kind::Overload => &mut ask.overload,
+        };
+        *place = Some(self.name.clone());
+        ask
     }
 
     /// In words: `budget tokens`.

@@ -10,6 +10,7 @@ use weir_shared::limiting::reservation::{
 };
 use weir_shared::limits::{JSON_INTEGER_MAX, RESERVATION_MS};
 use weir_shared::name::SEPARATOR;
+use weir_shared::node::question::answers::{Answers, At, Charge};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::check::DecisionBody;
@@ -28,7 +29,6 @@ use crate::http::failure::Failure;
 use crate::http::ratelimit::{Promise, Standing};
 use crate::isolate::sealed;
 use crate::isolate::sealed::reservation::seal;
-use weir_shared::node::question::answers::{Answers, At, Charge};
 
 /// Who decides the questions of one request, or of one batch.
 pub struct Asker<'a> {

@@ -1,5 +1,7 @@
 //! What a request is charged before it is forwarded, and what it turns out to have cost.
 
+use std::sync::Arc;
+
 use super::facts::{BodyLength, Facts};
 use super::usage::reader::UsageReader;
 use super::usage::request::ModelRequest;
@@ -34,7 +36,7 @@ pub enum Settled {
 /// A request whose answer tells what it used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asking {
-    usage: Usage,
+    usage: Arc<Usage>,
     /// The model that is asked for, where it is known.
     model: Option<String>,
     /// Tokens that the prompt is taken for, 0 where it was not read; `None` of a request without a body.
@@ -104,10 +106,10 @@ pub fn charge(
 }
 
 impl Asking {
-    fn of(usage: &Usage, facts: &Facts<'_>, asked: Option<&ModelRequest>) -> Self {
+    fn of(usage: &Arc<Usage>, facts: &Facts<'_>, asked: Option<&ModelRequest>) -> Self {
         let has_body = facts.body != BodyLength::None;
         Self {
-            usage: usage.clone(),
+            usage: Arc::clone(usage),
             model: asked.and_then(|asked| asked.model.clone()),
             input: has_body.then(|| asked.map_or(0, |asked| asked.input)),
         }

@@ -187,6 +187,12 @@ impl<C: Copy + Ord> LeaseNode<C> {
         self.holder.wants_contact(now)
     }
 
+    /// The instant that was named last, until it has come.
+    #[must_use]
+    pub fn wakes_at(&self) -> Option<EpochMs> {
+        self.wakes_at
+    }
+
     /// Whether there are answers that nobody has taken yet.
     #[must_use]
     pub fn has_answers(&self) -> bool {

@@ -49,7 +49,7 @@ pub struct Leases {
     /// Holders made so far. Each is a life of its own: one of a budget that was removed and came back must not be
     /// taken for the one before.
     made: u64,
-    nodes: BTreeMap<String, Pool>,
+    nodes: BTreeMap<String, LeaseNode<Caller>>,
     /// Whose those of keys are.
     roll: Roll,
     /// Those of which units run low, to be asked for.
@@ -58,13 +58,6 @@ pub struct Leases {
     unsent: Vec<ExchangeBody>,
     callers: u64,
     purged_at: EpochMs,
-}
-
-/// The node of a pool, and when it is to be woken.
-#[derive(Debug, Clone)]
-struct Pool {
-    node: LeaseNode<Caller>,
-    wakes_at: Option<EpochMs>,
 }
 
 impl Leases {
@@ -85,13 +78,13 @@ impl Leases {
 
     /// The holder of a pool, where there is one.
     pub fn known(&mut self, pool: &str) -> Option<&mut Holder> {
-        self.nodes.get_mut(pool).map(|one| one.node.holder_mut())
+        self.nodes.get_mut(pool).map(|node| node.holder_mut())
     }
 
     /// All holders.
     pub fn holders(&mut self) -> impl Iterator<Item = (&String, &mut Holder)> {
         let nodes = self.nodes.iter_mut();
-        nodes.map(|(pool, one)| (pool, one.node.holder_mut()))
+        nodes.map(|(pool, node)| (pool, node.holder_mut()))
     }
 
     /// For whom a tenant's requests count at the holder of a pool: for itself, or where there are too many that the
@@ -99,7 +92,7 @@ impl Leases {
     #[must_use]
     pub fn seat<'a>(&self, pool: &str, party: &'a Party) -> Cow<'a, Party> {
         match self.nodes.get(pool) {
-            Some(one) if !party.name.is_empty() && !one.node.holder().has_seat(party) => {
+            Some(node) if !party.name.is_empty() && !node.holder().has_seat(party) => {
                 Cow::Owned(Party::overflow())
             }
             _ => Cow::Borrowed(party),
@@ -114,7 +107,7 @@ impl Leases {
         let purge = now.since(self.purged_at) >= PURGE_MS || now < self.purged_at;
         if purge {
             self.purged_at = now;
-            self.nodes.retain(|_, one| !one.node.idle(now));
+            self.nodes.retain(|_, node| !node.idle(now));
             self.forget_dropped();
         }
         purge && self.roll.admits(pool, account)
@@ -133,12 +126,12 @@ impl Leases {
     /// could say: else it would not be heard that somebody can by now.
     #[must_use]
     pub fn check(&mut self, pool: &str, ask: &Ask<'_>, terms: &Terms, now: EpochMs) -> Held {
-        let one = self.pool(pool);
-        let held = one.node.check(ask, now);
+        let node = self.node(pool);
+        let held = node.check(ask, now);
         if held == Held::Unknown {
-            one.node.deny(ask, now);
+            node.deny(ask, now);
         }
-        if held != Held::Short && one.node.holder().runs_low(&ask.party.name, now) {
+        if held != Held::Short && node.holder().runs_low(&ask.party.name, now) {
             let terms = terms.clone();
             self.run(pool, Event::Refill { terms }, now);
         }
@@ -148,12 +141,12 @@ impl Leases {
     /// A cost above the limit is refused before anything is leased; see [`Ask::never`].
     #[must_use]
     pub fn never(&mut self, pool: &str, ask: &Ask<'_>, now: EpochMs) -> Decided {
-        ask.never(self.pool(pool).node.holder(), now)
+        ask.never(self.node(pool).holder(), now)
     }
 
     /// Counts what nobody could decide as demand.
     pub fn deny(&mut self, pool: &str, ask: &Ask<'_>, now: EpochMs) {
-        self.pool(pool).node.deny(ask, now);
+        self.node(pool).deny(ask, now);
     }
 
     /// A request waits; it has to [look](Leases::poll) for its answer, and to [leave](Leases::leave) at its end.
@@ -166,17 +159,17 @@ impl Leases {
 
     /// What there is for a request that waits. Whoever looks wakes the node when it is time.
     pub fn poll(&mut self, pool: &str, caller: Caller, now: EpochMs) -> Polled {
-        let Some(one) = self.nodes.get_mut(pool) else {
+        let Some(node) = self.nodes.get(pool) else {
             return Polled::Lost;
         };
-        if one.wakes_at.take_if(|at| now >= *at).is_some() {
+        if node.wakes_at().is_some_and(|at| now >= at) {
             self.run(pool, Event::Woke, now);
         }
-        let one = self.pool(pool);
-        match one.node.take(caller) {
+        let node = self.node(pool);
+        match node.take(caller) {
             Some(verdict) => Polled::Answered(verdict),
-            None if one.node.waits(caller) => {
-                Polled::Waits(one.wakes_at.map_or(0, |at| at.since(now)).max(1))
+            None if node.waits(caller) => {
+                Polled::Waits(node.wakes_at().map_or(0, |at| at.since(now)).max(1))
             }
             None => Polled::Lost,
         }
@@ -193,8 +186,8 @@ impl Leases {
     pub fn undo(&mut self, pool: &str, spent: Spent<'_>, now: EpochMs) {
         let node = self.nodes.get_mut(pool);
         // Units of a window that is over are nobody's any more.
-        let effects = node.and_then(|one| one.node.undo(spent, now));
-        self.carry_out(pool, effects.unwrap_or_default());
+        let effects = node.and_then(|node| node.undo(spent, now));
+        self.carry_out(effects.unwrap_or_default());
     }
 
     /// Units of a pool run low: they are asked for with the next [`Leases::refill`].
@@ -221,7 +214,7 @@ impl Leases {
 
     /// Hears of a pool at once, where units of an open window are held.
     pub fn look_again(&mut self, pool: &str, terms: Terms, now: EpochMs) {
-        let open = |one: &Pool| one.node.holder().open_lease(now).is_some();
+        let open = |node: &LeaseNode<Caller>| node.holder().open_lease(now).is_some();
         if self.nodes.get(pool).is_some_and(open) {
             self.run(pool, Event::Refill { terms }, now);
         }
@@ -230,7 +223,7 @@ impl Leases {
     /// Tells the region what there is to tell, as far as one contact has room.
     pub fn tend(&mut self, terms: impl Fn(&str) -> Option<Terms>, now: EpochMs) {
         let nodes = self.nodes.iter_mut();
-        let due = nodes.filter_map(|(pool, Pool { node, .. })| {
+        let due = nodes.filter_map(|(pool, node)| {
             (node.wants_contact(now) || node.has_answers()).then(|| pool.clone())
         });
         for pool in due.collect::<Vec<_>>() {
@@ -279,7 +272,7 @@ impl Leases {
     /// Whether there is anything left to tell the region.
     #[must_use]
     pub fn restless(&self, now: EpochMs) -> bool {
-        self.nodes.values().any(|one| one.node.restless(now))
+        self.nodes.values().any(|node| node.restless(now))
             || self.budgets().any(|holder| holder.lapsing(now))
     }
 
@@ -296,7 +289,7 @@ impl Leases {
     /// Holders of budgets, whose windows are recorded.
     fn budgets(&self) -> impl Iterator<Item = &Holder> {
         let nodes = self.nodes.iter().filter(|(pool, _)| is_budget(pool));
-        nodes.map(|(_, one)| one.node.holder())
+        nodes.map(|(_, node)| node.holder())
     }
 
     fn forget_dropped(&mut self) {
@@ -306,27 +299,23 @@ impl Leases {
     }
 
     /// The node of a pool of the policy.
-    fn pool(&mut self, pool: &str) -> &mut Pool {
+    fn node(&mut self, pool: &str) -> &mut LeaseNode<Caller> {
         let (id, made) = (self.id, &mut self.made);
         let nodes = self.nodes.entry(pool.to_owned());
-        nodes.or_insert_with(|| Pool {
-            node: LeaseNode::new(born(pool, id, made)),
-            wakes_at: None,
-        })
+        nodes.or_insert_with(|| LeaseNode::new(born(pool, id, made)))
     }
 
     fn run(&mut self, pool: &str, event: Event<Caller>, now: EpochMs) {
-        let effects = self.pool(pool).node.step(event, now);
-        self.carry_out(pool, effects);
+        let effects = self.node(pool).step(event, now);
+        self.carry_out(effects);
     }
 
-    fn carry_out(&mut self, pool: &str, effects: Vec<Effect<Caller>>) {
+    fn carry_out(&mut self, effects: Vec<Effect<Caller>>) {
         for effect in effects {
             match effect {
                 Effect::Send(body) => self.unsent.push(*body),
-                // Whoever waits looks for it.
-                Effect::Reply(_) => {}
-                Effect::WakeAt(at) => self.pool(pool).wakes_at = Some(at),
+                // Whoever waits looks for it, and wakes the node.
+                Effect::Reply(_) | Effect::WakeAt(_) => {}
             }
         }
     }

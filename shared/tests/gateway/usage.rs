@@ -1,5 +1,7 @@
 //! What answers tell of what was used, in whatever pieces they come.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use weir_shared::gateway::cost::{Settled, charge};
@@ -191,7 +193,7 @@ fn reserved(body: &Json, bound: Json) -> (u64, u64) {
         body: BodyLength::Known(text.len() as u64),
     };
     let said = ModelRequest::read(text.as_bytes(), 0);
-    let cost = Cost::Usage(usage(bound));
+    let cost = Cost::Usage(Arc::new(usage(bound)));
     let charged = sent
         .facts(|facts| charge(&cost, facts, Some(&said)))
         .unwrap();

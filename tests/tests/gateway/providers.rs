@@ -6,12 +6,7 @@ use weir_tests::fixtures::with;
 use weir_tests::origin::Echo;
 use weir_tests::workerd::Setup;
 
-use crate::gateway::{Gateway, route};
-
-/// `printf %s key-of-acme | sha256sum`
-const KEY_OF_ACME: &str = "689febd264f8b977e29c0fdb75f839eb248ba07d1561b14f2b95f42756943245";
-
-const SECRET: &str = "the-key-that-the-provider-gave-us";
+use crate::gateway::{Gateway, KEY_OF_ACME, SECRET, route};
 
 /// A route below `/llm` with a budget of 1,000, whose tenants have keys of the deployment's own.
 fn provided(document: Value, origin: &str, secret: &str) -> Value {

@@ -9,12 +9,7 @@ use weir_tests::fixtures::with;
 use weir_tests::paths::workspace;
 use weir_tests::workerd::Setup;
 
-use crate::gateway::{Gateway, eventually};
-
-/// `printf %s key-of-acme | sha256sum`
-const KEY_OF_ACME: &str = "689febd264f8b977e29c0fdb75f839eb248ba07d1561b14f2b95f42756943245";
-
-const SECRET: &str = "the-key-that-the-provider-gave-us";
+use crate::gateway::{Gateway, KEY_OF_ACME, SECRET, eventually};
 
 /// A route of OpenAI's form and one of Anthropic's, with a budget of 100,000 tokens.
 async fn gateway() -> Gateway {

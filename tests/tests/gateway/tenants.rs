@@ -11,10 +11,7 @@ use weir_tests::origin::Echo;
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{PLATFORM_HEADER, Setup};
 
-use crate::gateway::{Gateway, LONG_MS, TENANT, one_token, route};
-
-/// `printf %s key-of-acme | sha256sum`
-const KEY_OF_ACME: &str = "689febd264f8b977e29c0fdb75f839eb248ba07d1561b14f2b95f42756943245";
+use crate::gateway::{Gateway, KEY_OF_ACME, LONG_MS, TENANT, one_token, route};
 
 /// Requests that count under an address are admitted this often.
 const BURST: usize = 3;

@@ -56,23 +56,28 @@ async fn assert_stays(what: &str, socket: &mut Socket) {
     assert_eq!(socket.closed(STAYS).await, None, "{what}");
 }
 
+/// The sockets that one token opens: by itself, by a session, and in another region.
+async fn of_token(workerd: &Workerd, holder: &Client, token: &str) -> [(&'static str, Socket); 3] {
+    let (session, _) = holder.anonymous().log_in(token).await.unwrap();
+    let elsewhere = workerd.client(1).unwrap().with_token(token);
+    [
+        ("bearer", open(holder).await.unwrap()),
+        ("session", open(&session).await.unwrap()),
+        ("elsewhere", open(&elsewhere).await.unwrap()),
+    ]
+}
+
 #[tokio::test]
 async fn a_socket_ends_with_the_token_that_opened_it_and_no_other_does() {
     let (workerd, root) = deployment().await;
     let (viewer, made) = employ(&root, &request("ada", Role::Viewer)).await;
     let (other, _) = employ(&root, &request("bob", Role::Viewer)).await;
-    let (session, _) = root.anonymous().log_in(&made.token).await.unwrap();
-    let elsewhere = workerd.client(1).unwrap().with_token(&made.token);
-    let mut ending = [
-        open(&viewer).await.unwrap(),
-        open(&session).await.unwrap(),
-        open(&elsewhere).await.unwrap(),
-    ];
+    let mut ending = of_token(&workerd, &viewer, &made.token).await;
     let mut staying = open(&other).await.unwrap();
     let path = format!("{TOKENS}/{}", made.view.id);
     let revoked = root.send(root.request(Method::DELETE, &path)).await;
     assert_eq!(revoked.unwrap().status, 204);
-    for (socket, what) in ending.iter_mut().zip(["bearer", "session", "elsewhere"]) {
+    for (what, socket) in &mut ending {
         assert_ends(what, socket).await;
     }
     assert_stays("of another token", &mut staying).await;
@@ -125,16 +130,10 @@ async fn a_socket_ends_when_its_token_expires() {
     };
     let (viewer, made) = employ(&root, &guest).await;
     let (other, _) = employ(&root, &request("bob", Role::Viewer)).await;
-    let (session, _) = root.anonymous().log_in(&made.token).await.unwrap();
-    let elsewhere = workerd.client(1).unwrap().with_token(&made.token);
-    let mut ending = [
-        open(&viewer).await.unwrap(),
-        open(&session).await.unwrap(),
-        open(&elsewhere).await.unwrap(),
-    ];
+    let mut ending = of_token(&workerd, &viewer, &made.token).await;
     let mut staying = open(&other).await.unwrap();
     tokio::time::sleep(Duration::from_millis(end.saturating_sub(epoch_ms()))).await;
-    for (socket, what) in ending.iter_mut().zip(["bearer", "session", "elsewhere"]) {
+    for (what, socket) in &mut ending {
         assert_ends(what, socket).await;
     }
     assert_stays("of another token", &mut staying).await;

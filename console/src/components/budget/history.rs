@@ -10,7 +10,7 @@ use weir_shared::wire::windows::WindowRecord;
 use crate::address::Page;
 use crate::budget::history::{jain, limit_of_interval, units};
 use crate::budget::query::{BudgetQuery, Drawn};
-use crate::components::chart::{Kind, SeriesChart};
+use crate::components::chart::{Kind, SeriesChart, intervals};
 use crate::components::explain::Explain;
 use crate::components::rows::rows;
 use crate::components::time::Time;
@@ -29,19 +29,12 @@ pub fn UnitsChart(
     #[prop(into)]
     body: Signal<BudgetBody>,
 ) -> impl IntoView {
-    let step_ms =
-        Signal::derive(move || series.with(|view| view.as_ref().map_or(0, |view| view.step_ms)));
+    let (span, step_ms) = intervals(series);
     let lines = Signal::derive(move || {
         series.with(|view| {
             let view = view.as_ref();
             view.map(|view| budget.with(|budget| units(view, budget)))
                 .unwrap_or_default()
-        })
-    });
-    let span = Signal::derive(move || {
-        series.with(|view| {
-            view.as_ref()
-                .map_or((0, 1), |view| (view.from.0, view.to.0))
         })
     });
     let limit = Signal::derive(move || body.with(|body| limit_of_interval(body, step_ms.get())));

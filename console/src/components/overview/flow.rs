@@ -9,9 +9,8 @@ use weir_shared::wire::policy::PolicyDocument;
 
 use crate::address::Page;
 use crate::api::Client;
-use crate::api::ask::SeriesAsk;
 use crate::clock;
-use crate::components::chart::{Kind as Drawn, SeriesChart};
+use crate::components::chart::{Kind as Drawn, SeriesChart, intervals};
 use crate::components::choice::Choice;
 use crate::components::range_picker::RangePicker;
 use crate::components::states::States;
@@ -55,24 +54,11 @@ pub fn Flow(
     });
     let series = fetched(
         move || {
-            let now_ms = clock::server_ms();
-            let (from, to) = range.get().span(now_ms);
-            let mut ask = SeriesAsk {
-                from: Some(from),
-                to: Some(to),
-                step_ms: Some(range.get().step_ms(now_ms)),
-                ..SeriesAsk::default()
+            let all = range.get().series_ask(clock::server_ms());
+            let ask = match what.get() {
+                Some(what) => what.of(all),
+                None => all,
             };
-            if let Some(What { kind, name }) = what.get() {
-                let place = match kind {
-                    Kind::Budget => &mut ask.budget,
-                    Kind::Limit => &mut ask.limit,
-                    Kind::Meter => &mut ask.meter,
-                    Kind::Guard => &mut ask.guard,
-                    Kind::Overload => &mut ask.overload,
-                };
-                *place = Some(name);
-            }
             async move { Client.series(&ask).await }
         },
         Follow::Calm,
@@ -127,17 +113,7 @@ fn Chart(
             Some(what) => units(&view, what, now_ms),
         }
     });
-    let span = Signal::derive(move || {
-        series.value.with(|view| {
-            view.as_ref()
-                .map_or((0, 1), |view| (view.from.0, view.to.0))
-        })
-    });
-    let step_ms = Signal::derive(move || {
-        series
-            .value
-            .with(|view| view.as_ref().map_or(60_000, |view| view.step_ms))
-    });
+    let (span, step_ms) = intervals(series.value);
     let limit = Signal::derive(move || {
         let name = of_budget.as_ref()?;
         budgets.with(|reply| {

@@ -8,7 +8,7 @@ use crate::address::Page;
 use crate::api::Client;
 use crate::api::ask::SeriesAsk;
 use crate::clock;
-use crate::components::chart::{Kind as Drawn, SeriesChart};
+use crate::components::chart::{Kind as Drawn, SeriesChart, intervals};
 use crate::components::range_picker::RangePicker;
 use crate::components::states::States;
 use crate::components::time::Age;
@@ -34,14 +34,9 @@ pub fn OneRegion(
     let region = name.clone();
     let series = fetched(
         move || {
-            let now_ms = clock::server_ms();
-            let (from, to) = range.get().span(now_ms);
             let ask = SeriesAsk {
-                from: Some(from),
-                to: Some(to),
-                step_ms: Some(range.get().step_ms(now_ms)),
                 region: Some(region.clone()),
-                ..SeriesAsk::default()
+                ..range.get().series_ask(clock::server_ms())
             };
             async move { Client.series(&ask).await }
         },
@@ -70,17 +65,7 @@ pub fn OneRegion(
         view.map(|view| calls(&view, clock::server_ms()))
             .unwrap_or_default()
     });
-    let span = Signal::derive(move || {
-        series.value.with(|view| {
-            view.as_ref()
-                .map_or((0, 1), |view| (view.from.0, view.to.0))
-        })
-    });
-    let step_ms = Signal::derive(move || {
-        series
-            .value
-            .with(|view| view.as_ref().map_or(60_000, |view| view.step_ms))
-    });
+    let (span, step_ms) = intervals(series.value);
     view! {
         <States ready=regions.ready() error=regions.error retry=regions.retry() empty=missing>
             <section class="block" aria-label="Health"><HealthTable regions=alone/></section>

@@ -13,7 +13,7 @@ use crate::api::ask::WindowsAsk;
 use crate::api::tagged::Tagged;
 use crate::chart::series::{Tone, instants};
 use crate::clock;
-use crate::components::chart::{Kind as Drawn, SeriesChart};
+use crate::components::chart::{Kind as Drawn, SeriesChart, intervals};
 use crate::components::notice::{Notice, Severity};
 use crate::components::states::States;
 use crate::fetched::{Fetched, Follow, fetched};
@@ -96,10 +96,7 @@ fn Chart(page: Tenant, what: What, policy: Fetched<Tagged<PolicyDocument>>) -> i
     let title = format!("{} {}", what.kind.title(), what.name);
     let meter = (what.kind == Kind::Meter).then(|| what.name.clone());
     let claims = (what.kind == Kind::Budget).then(|| Claims::read(page, &what.name, policy));
-    let step_ms = Signal::derive(move || {
-        let view = page.series.value.get();
-        view.map_or(60_000, |view| view.step_ms)
-    });
+    let (span, step_ms) = intervals(page.series.value);
     let counted = Memo::new(move |_| {
         let view = page.series.value.get();
         view.map(|view| units(&view, &what, clock::server_ms()))
@@ -128,10 +125,6 @@ fn Chart(page: Tenant, what: What, policy: Fetched<Tagged<PolicyDocument>>) -> i
             .into_iter()
             .chain(fair.map(|fair| fair_share(&starts, &fair)))
             .collect::<Vec<_>>()
-    });
-    let span = Signal::derive(move || {
-        let view = page.series.value.get();
-        view.map_or((0, 0), |view| (view.from.0, view.to.0))
     });
     let limit = Signal::derive(move || {
         let told = page.told()?;

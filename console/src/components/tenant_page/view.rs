@@ -122,15 +122,10 @@ fn start(tenant: String) -> Tenant {
     let region = Memo::new(move |_| query.with(|query| query.region.clone()));
     let series = fetched(
         move || {
-            let now_ms = clock::server_ms();
-            let (from, to) = range.get().span(now_ms);
             let ask = SeriesAsk {
-                from: Some(from),
-                to: Some(to),
-                step_ms: Some(range.get().step_ms(now_ms)),
                 tenant: Some(name.get_value()),
                 region: region.get(),
-                ..SeriesAsk::default()
+                ..range.get().series_ask(clock::server_ms())
             };
             async move { Client.series(&ask).await }
         },

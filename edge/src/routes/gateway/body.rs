@@ -68,9 +68,7 @@ pub fn count(body: &ReadableStream) -> Result<Passing, Failure> {
         enqueue(&controller, &chunk);
     };
     let transform = Closure::<dyn FnMut(JsValue, JsValue)>::new(transform);
-    let transformer = Object::new();
-    Reflect::set(&transformer, &"transform".into(), transform.as_ref()).map_err(failure)?;
-    let through = TransformStream::new_with_transformer(&transformer).map_err(failure)?;
+    let through = transformed(&[("transform", transform.as_ref())])?;
     Ok(Passing {
         passing: body.pipe_to(&through.writable()),
         out: through.readable(),
@@ -123,10 +121,7 @@ pub fn tap(
     };
     let transform = Closure::<dyn FnMut(JsValue, JsValue)>::new(transform);
     let flush = Closure::<dyn FnMut(JsValue)>::new(flush);
-    let transformer = Object::new();
-    Reflect::set(&transformer, &"transform".into(), transform.as_ref()).map_err(failure)?;
-    Reflect::set(&transformer, &"flush".into(), flush.as_ref()).map_err(failure)?;
-    let through = TransformStream::new_with_transformer(&transformer).map_err(failure)?;
+    let through = transformed(&[("transform", transform.as_ref()), ("flush", flush.as_ref())])?;
     // It breaks off with the next pipe, which the platform ends when the client has gone.
     let before = JsFuture::from(body.pipe_to(&through.writable()));
     spawn_local(async move { drop(before.await) });
@@ -145,6 +140,15 @@ fn enqueue(controller: &JsValue, chunk: &JsValue) {
     if let Some(enqueue) = enqueue.and_then(|value| value.dyn_into::<Function>().ok()) {
         let _gone = enqueue.call1(controller, chunk);
     }
+}
+
+/// A transform of these methods.
+fn transformed(methods: &[(&str, &JsValue)]) -> Result<TransformStream, Failure> {
+    let transformer = Object::new();
+    for (name, method) in methods {
+        Reflect::set(&transformer, &(*name).into(), method).map_err(failure)?;
+    }
+    TransformStream::new_with_transformer(&transformer).map_err(failure)
 }
 
 /// A transform that the platform runs without JavaScript.

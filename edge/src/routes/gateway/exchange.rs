@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::pin::pin;
+use std::sync::Arc;
 
 use futures_channel::oneshot;
 use futures_util::future::{Either, join, join3, select};
@@ -14,7 +15,7 @@ use weir_shared::gateway::problem::Refusal;
 use weir_shared::gateway::usage::reader::{AnswerForm, UsageReader};
 use weir_shared::limits::{OUTCOME_MS, UPLOAD_AFTER_MS, UPLOAD_NOTICED_MS};
 use weir_shared::overload::resource::Outcome;
-use weir_shared::policy::route::UsageFormat;
+use weir_shared::policy::route::Usage;
 use worker::Response;
 use worker::js_sys::Promise;
 use worker::wasm_bindgen_futures::JsFuture;
@@ -50,8 +51,8 @@ pub struct Exchange {
 
 /// How an answer is read while it passes.
 pub struct Reading {
-    /// Where it tells what was used.
-    pub format: UsageFormat,
+    /// Where it tells what was used, and what that is worth.
+    pub usage: Arc<Usage>,
     /// Whether the event that tells it is left out, as the client did not ask for it.
     pub drops_usage: bool,
 }
@@ -260,7 +261,11 @@ impl Exchange {
         let field = |name: &str| headers.get(name).ok().flatten();
         let (kind, coding) = (field("content-type"), field("content-encoding"));
         let form = AnswerForm::of(kind.as_deref(), coding.as_deref());
-        Some(UsageReader::new(&reading.format, form, reading.drops_usage))
+        Some(UsageReader::new(
+            &reading.usage.format,
+            form,
+            reading.drops_usage,
+        ))
     }
 
     /// Settles by what the answer has told, or by what has passed of it. An answer that is a failure and tells nothing has

@@ -12,6 +12,7 @@ mod visitor;
 
 use std::cell::Cell;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use weir_shared::check::Target;
 use weir_shared::gateway::address;
@@ -320,7 +321,7 @@ impl Gate<'_> {
             body,
             answered: passed.answered,
             reading: usage.map(|usage| Reading {
-                format: usage.format.clone(),
+                usage: Arc::clone(usage),
                 drops_usage: asks,
             }),
         };

@@ -37,8 +37,7 @@ const SLOTS: usize = 9;
 /// A format: the places of its values, and how they add up.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
-    paths: &'static [&'static [&'static str]],
-    slots: &'static [Slot],
+    places: &'static [(&'static [&'static str], Slot)],
     /// Whether the tokens of the prompt count the cached ones.
     pub(super) input_has_cached: bool,
     /// Whether the tokens of the answer count those of reasoning.
@@ -46,94 +45,84 @@ pub(super) struct Layout {
 }
 
 const OPENAI: Layout = Layout {
-    paths: &[
-        &["usage", "prompt_tokens"],
-        &["usage", "input_tokens"],
-        &["usage", "prompt_tokens_details", "cached_tokens"],
-        &["usage", "input_tokens_details", "cached_tokens"],
-        &["usage", "completion_tokens"],
-        &["usage", "output_tokens"],
-        &["usage", "completion_tokens_details", "reasoning_tokens"],
-        &["usage", "output_tokens_details", "reasoning_tokens"],
-        &["response", "usage", "input_tokens"],
-        &["response", "usage", "input_tokens_details", "cached_tokens"],
-        &["response", "usage", "output_tokens"],
-        &[
-            "response",
-            "usage",
-            "output_tokens_details",
-            "reasoning_tokens",
-        ],
-        &["model"],
-        &["response", "model"],
-        &["choices"],
-    ],
-    slots: &[
-        Slot::Input,
-        Slot::Input,
-        Slot::Cached,
-        Slot::Cached,
-        Slot::Output,
-        Slot::Output,
-        Slot::Reasoning,
-        Slot::Reasoning,
-        Slot::Input,
-        Slot::Cached,
-        Slot::Output,
-        Slot::Reasoning,
-        Slot::Model,
-        Slot::Model,
-        Slot::Choices,
+    places: &[
+        (&["usage", "prompt_tokens"], Slot::Input),
+        (&["usage", "input_tokens"], Slot::Input),
+        (
+            &["usage", "prompt_tokens_details", "cached_tokens"],
+            Slot::Cached,
+        ),
+        (
+            &["usage", "input_tokens_details", "cached_tokens"],
+            Slot::Cached,
+        ),
+        (&["usage", "completion_tokens"], Slot::Output),
+        (&["usage", "output_tokens"], Slot::Output),
+        (
+            &["usage", "completion_tokens_details", "reasoning_tokens"],
+            Slot::Reasoning,
+        ),
+        (
+            &["usage", "output_tokens_details", "reasoning_tokens"],
+            Slot::Reasoning,
+        ),
+        (&["response", "usage", "input_tokens"], Slot::Input),
+        (
+            &["response", "usage", "input_tokens_details", "cached_tokens"],
+            Slot::Cached,
+        ),
+        (&["response", "usage", "output_tokens"], Slot::Output),
+        (
+            &[
+                "response",
+                "usage",
+                "output_tokens_details",
+                "reasoning_tokens",
+            ],
+            Slot::Reasoning,
+        ),
+        (&["model"], Slot::Model),
+        (&["response", "model"], Slot::Model),
+        (&["choices"], Slot::Choices),
     ],
     input_has_cached: true,
     output_has_reasoning: true,
 };
 
 const ANTHROPIC: Layout = Layout {
-    paths: &[
-        &["usage", "input_tokens"],
-        &["usage", "cache_read_input_tokens"],
-        &["usage", "cache_creation_input_tokens"],
-        &["usage", "output_tokens"],
-        &["message", "usage", "input_tokens"],
-        &["message", "usage", "cache_read_input_tokens"],
-        &["message", "usage", "cache_creation_input_tokens"],
-        &["message", "usage", "output_tokens"],
-        &["model"],
-        &["message", "model"],
-    ],
-    slots: &[
-        Slot::Input,
-        Slot::Cached,
-        Slot::InputBeside,
-        Slot::Output,
-        Slot::Input,
-        Slot::Cached,
-        Slot::InputBeside,
-        Slot::OutputBegun,
-        Slot::Model,
-        Slot::Model,
+    places: &[
+        (&["usage", "input_tokens"], Slot::Input),
+        (&["usage", "cache_read_input_tokens"], Slot::Cached),
+        (&["usage", "cache_creation_input_tokens"], Slot::InputBeside),
+        (&["usage", "output_tokens"], Slot::Output),
+        (&["message", "usage", "input_tokens"], Slot::Input),
+        (
+            &["message", "usage", "cache_read_input_tokens"],
+            Slot::Cached,
+        ),
+        (
+            &["message", "usage", "cache_creation_input_tokens"],
+            Slot::InputBeside,
+        ),
+        (&["message", "usage", "output_tokens"], Slot::OutputBegun),
+        (&["model"], Slot::Model),
+        (&["message", "model"], Slot::Model),
     ],
     input_has_cached: false,
     output_has_reasoning: true,
 };
 
 const GEMINI: Layout = Layout {
-    paths: &[
-        &["usageMetadata", "promptTokenCount"],
-        &["usageMetadata", "cachedContentTokenCount"],
-        &["usageMetadata", "toolUsePromptTokenCount"],
-        &["usageMetadata", "candidatesTokenCount"],
-        &["usageMetadata", "thoughtsTokenCount"],
-        &["modelVersion"],
-    ],
-    slots: &[
-        Slot::Input,
-        Slot::Cached,
-        Slot::InputBeside,
-        Slot::Output,
-        Slot::Reasoning,
-        Slot::Model,
+    places: &[
+        (&["usageMetadata", "promptTokenCount"], Slot::Input),
+        (&["usageMetadata", "cachedContentTokenCount"], Slot::Cached),
+        (
+            &["usageMetadata", "toolUsePromptTokenCount"],
+            Slot::InputBeside,
+        ),
+        (&["usageMetadata", "candidatesTokenCount"], Slot::Output),
+        (&["usageMetadata", "thoughtsTokenCount"], Slot::Reasoning),
+        (&["modelVersion"], Slot::Model),
     ],
     input_has_cached: true,
     output_has_reasoning: false,
@@ -141,8 +130,7 @@ const GEMINI: Layout = Layout {
 
 /// A number of units, wherever a policy says.
 const POINTER: Layout = Layout {
-    paths: &[],
-    slots: &[Slot::Total],
+    places: &[(&[], Slot::Total)],
     input_has_cached: true,
     output_has_reasoning: true,
 };
@@ -160,12 +148,12 @@ impl Layout {
     pub(super) fn paths(&self, format: &UsageFormat) -> Paths {
         match format {
             UsageFormat::Pointer(parts) => Paths::Pointer(parts.clone()),
-            _ => Paths::Named(self.paths),
+            _ => Paths::Named(self.places.iter().map(|(path, _)| *path).collect()),
         }
     }
 
     pub(super) fn slot(&self, path: usize) -> Slot {
-        self.slots[path]
+        self.places[path].1
     }
 }
 

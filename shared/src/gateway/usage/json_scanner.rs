@@ -8,7 +8,7 @@ use crate::limits::{SCAN_DEPTH_MAX, SCAN_WORD_BYTES_MAX};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Paths {
     /// Ways of names. Arrays on them are looked through: what is in an array counts as if it stood in its place.
-    Named(&'static [&'static [&'static str]]),
+    Named(Vec<&'static [&'static str]>),
     /// One JSON pointer (RFC 6901): its parts, unescaped.
     Pointer(Vec<String>),
 }
@@ -115,7 +115,7 @@ impl Word {
 ///
 /// ```
 /// use weir_shared::gateway::usage::json_scanner::{JsonScanner, Paths, Value};
-/// let mut scanner = JsonScanner::new(Paths::Named(&[&["usage", "total_tokens"]]), &["content"]);
+/// let mut scanner = JsonScanner::new(Paths::Named(vec![&["usage", "total_tokens"]]), &["content"]);
 /// let mut told = Vec::new();
 /// for piece in [r#"{"content":"hello","usage":{"tot"#, r#"al_tokens":12}}"#] {
 ///     scanner.feed(piece.as_bytes(), &mut |found| {

@@ -1,5 +1,7 @@
 //! How much a route charges for a request.
 
+use std::sync::Arc;
+
 use super::header::HeaderName;
 use super::usage::Usage;
 use super::{one_of, required};
@@ -35,7 +37,7 @@ pub enum Cost {
         reserve: u64,
     },
     /// What the answer tells of its usage.
-    Usage(Usage),
+    Usage(Arc<Usage>),
 }
 
 impl Cost {
@@ -53,7 +55,7 @@ impl Cost {
 
     /// By what the answer tells, if that is how.
     #[must_use]
-    pub fn usage(&self) -> Option<&Usage> {
+    pub fn usage(&self) -> Option<&Arc<Usage>> {
         match self {
             Self::Usage(usage) => Some(usage),
             _ => None,
@@ -86,7 +88,7 @@ fn source(body: &CostSourceBody) -> Result<Cost, Invalid> {
     });
     let usage = body.usage.as_ref();
     let usage = usage.map(|usage| match Usage::read(usage) {
-        Ok(usage) => Ok(Cost::Usage(usage)),
+        Ok(usage) => Ok(Cost::Usage(Arc::new(usage))),
         Err(refused) => Err(refused.under("/usage")),
     });
     let given = [

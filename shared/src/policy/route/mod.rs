@@ -11,6 +11,7 @@ mod tenant;
 mod usage;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::{Policy, count};
 use crate::access::own_path::is_own;
@@ -152,7 +153,7 @@ impl Route {
 
     /// A cost of the route by what the answer tells: all of them are told in one format.
     #[must_use]
-    pub fn usage(&self) -> Option<&Usage> {
+    pub fn usage(&self) -> Option<&Arc<Usage>> {
         self.checks.iter().find_map(|check| check.cost.usage())
     }
 
@@ -160,7 +161,7 @@ impl Route {
     #[must_use]
     pub fn reads_requests(&self) -> bool {
         let mut usages = self.checks.iter().filter_map(|check| check.cost.usage());
-        self.injects_usage || usages.any(Usage::reads_requests)
+        self.injects_usage || usages.any(|usage| usage.reads_requests())
     }
 }
 
