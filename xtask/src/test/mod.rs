@@ -110,7 +110,6 @@ fn beside_each_other() -> Result<Report> {
     });
     schedule::run(
         &jobs,
-        Step::EndToEnd,
         |step| {
             announce(step);
             let began = start.elapsed().0;

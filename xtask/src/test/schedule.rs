@@ -3,13 +3,10 @@
 use std::sync::{Condvar, Mutex};
 use std::thread;
 
-/// How many steps run beside each other. One computes on a single core for minutes (the linker of a release build), one
-/// waits for most of its time (the tests of the built Worker): two keep two cores busy.
-const LANES: usize = 2;
-
-/// How many more do when no load is judged any more: beside it, a third would keep it from what it asks for, however far
-/// compilers step back.
-const LANES_AFTER_LOADS: usize = 1;
+/// How many steps run beside each other. One waits for most of its time (the tests of the built Worker), one computes on a
+/// single core for minutes (the linker of a release build): with a third, two cores are busy throughout. Compilers step
+/// back behind the tests, which get the machine whenever they ask for it.
+const LANES: usize = 3;
 
 /// What is known of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,11 +42,10 @@ pub(super) enum Ended<R> {
     Skipped,
 }
 
-/// Runs all jobs, more of them beside each other once `loads` has ended; `run` says what came of one, and whether those
-/// that wait for it may begin. `ended` hears of each as it ends, one at a time.
+/// Runs all jobs, some beside each other; `run` says what came of one, and whether those that wait for it may begin.
+/// `ended` hears of each as it ends, one at a time.
 pub(super) fn run<T, R>(
     jobs: &[Job<T>],
-    loads: T,
     run: impl Fn(T) -> (R, bool) + Sync,
     mut ended: impl FnMut(T, Ended<R>) + Send,
 ) where
@@ -74,22 +70,9 @@ pub(super) fn run<T, R>(
             changed.notify_all();
         }
     };
-    let end_of_loads = || {
-        let judged = |states: &mut Vec<State>| {
-            let mut all = jobs.iter().zip(&*states);
-            all.any(|(job, state)| job.what == loads && !state.has_ended())
-        };
-        drop(changed.wait_while(lock(&states), judged));
-    };
     thread::scope(|scope| {
         for _ in 0..LANES {
             scope.spawn(lane);
-        }
-        for _ in 0..LANES_AFTER_LOADS {
-            scope.spawn(|| {
-                end_of_loads();
-                lane();
-            });
         }
     });
 }
@@ -145,7 +128,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
 
@@ -162,7 +145,6 @@ mod tests {
         let mut order = String::new();
         run(
             jobs,
-            '-',
             |what| (what, what != fails),
             |what, outcome| match outcome {
                 Ended::Ran(_) => order.push(what.to_ascii_uppercase()),
@@ -206,25 +188,20 @@ mod tests {
     }
 
     #[test]
-    fn two_run_beside_each_other_until_the_loads_have_ended_and_three_from_then_on() {
-        let (running, most) = (AtomicUsize::new(0), [const { AtomicUsize::new(0) }; 2]);
-        let loads_over = AtomicBool::new(false);
+    fn three_run_beside_each_other() {
+        let (running, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let jobs: Vec<_> = ('a'..='z').map(|what| job(what, &[])).collect();
         run(
             &jobs,
-            'g',
-            |what| {
+            |_| {
                 let beside = running.fetch_add(1, Ordering::SeqCst) + 1;
-                let phase = usize::from(loads_over.load(Ordering::SeqCst));
-                most[phase].fetch_max(beside, Ordering::SeqCst);
+                most.fetch_max(beside, Ordering::SeqCst);
                 thread::sleep(std::time::Duration::from_millis(20));
-                loads_over.fetch_or(what == 'g', Ordering::SeqCst);
                 running.fetch_sub(1, Ordering::SeqCst);
                 ((), true)
             },
             |_, _| {},
         );
-        let most = most.map(AtomicUsize::into_inner);
-        assert_eq!(most, [LANES, LANES + LANES_AFTER_LOADS]);
+        assert_eq!(most.into_inner(), LANES);
     }
 }
