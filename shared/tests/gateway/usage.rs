@@ -290,6 +290,7 @@ fn a_stream_is_asked_for_usage_once_wherever_its_options_stand() {
         r#"{"messages":[],"stream":true,"stream_options":5}"#,
         r#"{"messages":[],"stream":true,"stream_options":{"include_usage":false,"include_usage":{}}}"#,
         r#"{"messages":[],"stream":true,"stream_options":null,"stream_options":{}}"#,
+        r#"{"messages":[],"stream":true,"stream_options":{"include_usage":false,"a":{}},"stream_options":-1}"#,
         "",
     ] {
         assert_eq!(asked(body), None, "{body}");
@@ -297,6 +298,15 @@ fn a_stream_is_asked_for_usage_once_wherever_its_options_stand() {
     // Of a body that was not read to its end nobody knows what follows.
     let body = br#"{"messages":[],"stream":true,"#;
     assert!(!ModelRequest::read(body, 100).wants_usage());
+    // Nor of one that is nested more deeply than anybody reads.
+    let nested = |depth: usize| {
+        let (open, shut) = ("[".repeat(depth), "]".repeat(depth));
+        format!(
+            r#"{{"stream":true,"prompt":{open}"x"{shut},"stream_options":{{"include_usage":true}}}}"#
+        )
+    };
+    assert_eq!(asked(&nested(1)), None);
+    assert_eq!(asked(&nested(SCAN_DEPTH_MAX)), None);
 }
 
 #[test]

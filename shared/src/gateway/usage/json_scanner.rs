@@ -18,6 +18,8 @@ pub enum Paths {
 pub enum Value<'a> {
     /// A number of at least 0; a part of one counts as one, and what is too large is the largest.
     Number(u64),
+    /// A number below 0.
+    Negative,
     /// A text of at most 128 bytes, as it is written, without a backslash.
     Text(&'a str),
     /// A longer text, or one with a backslash.
@@ -141,6 +143,8 @@ pub struct JsonScanner {
     is_text: bool,
     /// Whether a name on a path was written with a backslash.
     has_odd_names: bool,
+    /// Whether the outermost value has ended.
+    is_whole: bool,
     offset: u64,
     start: u64,
 }
@@ -160,6 +164,7 @@ impl JsonScanner {
             is_name: false,
             is_text: false,
             has_odd_names: false,
+            is_whole: false,
             offset: 0,
             start: 0,
         };
@@ -175,6 +180,7 @@ impl JsonScanner {
         self.word.clear();
         self.is_text = false;
         self.has_odd_names = false;
+        self.is_whole = false;
         (self.offset, self.start) = (0, 0);
     }
 
@@ -183,6 +189,12 @@ impl JsonScanner {
     #[must_use]
     pub fn has_odd_names(&self) -> bool {
         self.has_odd_names
+    }
+
+    /// Whether the text was read to the end of its outermost value: neither broken off nor nested too deeply.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// Bytes of the texts of the counted members so far, in all texts, without what only JSON needs.
@@ -275,20 +287,18 @@ impl JsonScanner {
 
     fn word_ends(&mut self, end: u64, found: &mut dyn FnMut(Found<'_>)) {
         let value = match self.word.text() {
-            Some("true") => Some(Value::Bool(true)),
-            Some("false") => Some(Value::Bool(false)),
-            Some("null") => Some(Value::Null),
+            Some("true") => Value::Bool(true),
+            Some("false") => Value::Bool(false),
+            Some("null") => Value::Null,
             _ => match number(&self.word) {
-                Ok(number) => number.map(Value::Number),
-                Err(()) => {
+                Some(value) => value,
+                None => {
                     self.state = State::Over;
                     return;
                 }
             },
         };
-        if let Some(value) = value {
-            self.tell(value, end, found);
-        }
+        self.tell(value, end, found);
         self.value_ends();
     }
 
@@ -398,7 +408,8 @@ impl JsonScanner {
     }
 
     fn value_ends(&mut self) {
-        self.state = if self.levels.is_empty() {
+        self.is_whole = self.levels.is_empty();
+        self.state = if self.is_whole {
             State::Over
         } else {
             State::AfterValue
@@ -470,12 +481,16 @@ fn index(part: &str) -> Option<u32> {
     part.parse().ok().filter(|_| canonical && digits)
 }
 
-/// The number that a word is; `None` below 0.
-fn number(word: &Word) -> Result<Option<u64>, ()> {
-    let text = std::str::from_utf8(&word.bytes).map_err(|_| ())?;
+/// The number that a word is; `None` for one that is none.
+fn number(word: &Word) -> Option<Value<'static>> {
+    let text = std::str::from_utf8(&word.bytes).ok()?;
     if word.bytes.iter().all(u8::is_ascii_digit) {
-        return Ok(Some(text.parse().unwrap_or(u64::MAX)));
+        return Some(Value::Number(text.parse().unwrap_or(u64::MAX)));
     }
-    let number: f64 = text.parse().map_err(|_| ())?;
-    Ok((number >= 0.0).then(|| number.ceil() as u64))
+    let number: f64 = text.parse().ok()?;
+    Some(if number >= 0.0 {
+        Value::Number(number.ceil() as u64)
+    } else {
+        Value::Negative
+    })
 }

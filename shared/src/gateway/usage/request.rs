@@ -31,8 +31,8 @@ const PROMPT: &[&str] = &[
     "description",
 ];
 
-/// What the body of a request says. Where readers could differ (a name with a backslash, two values of one name, what stands
-/// behind the head), it says nothing of the model: the answer does.
+/// What the body of a request says. Where readers could differ (a name with a backslash, two values of one name, what is
+/// nested too deeply or stands behind the head), it says nothing of the model: the answer does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelRequest {
     /// The model that is asked for.
@@ -68,7 +68,7 @@ impl ModelRequest {
         let mut said = Said::default();
         scanner.feed(head, &mut |found| said.hear(found));
         let answers = said.answers.unwrap_or(1).max(1);
-        let is_clear = !scanner.has_odd_names() && !said.is_twofold;
+        let is_clear = scanner.is_whole() && !scanner.has_odd_names() && !said.is_twofold;
         Self {
             output_max: said
                 .output_max
