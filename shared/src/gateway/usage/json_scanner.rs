@@ -82,8 +82,10 @@ enum State {
     },
     /// Within a number, `true`, `false` or `null`.
     Word,
-    /// The outermost value has ended, or what came is no JSON: nothing more is read.
-    Over,
+    /// The outermost value has ended: nothing more is read.
+    Whole,
+    /// What came is no JSON, or is nested too deeply: nothing more is read.
+    Broken,
 }
 
 /// A few bytes of a name or value; of a longer one, that it was longer.
@@ -143,8 +145,6 @@ pub struct JsonScanner {
     is_text: bool,
     /// Whether a name on a path was written with a backslash.
     has_odd_names: bool,
-    /// Whether the outermost value has ended.
-    is_whole: bool,
     offset: u64,
     start: u64,
 }
@@ -164,7 +164,6 @@ impl JsonScanner {
             is_name: false,
             is_text: false,
             has_odd_names: false,
-            is_whole: false,
             offset: 0,
             start: 0,
         };
@@ -180,7 +179,6 @@ impl JsonScanner {
         self.word.clear();
         self.is_text = false;
         self.has_odd_names = false;
-        self.is_whole = false;
         (self.offset, self.start) = (0, 0);
     }
 
@@ -194,7 +192,7 @@ impl JsonScanner {
     /// Whether the text was read to the end of its outermost value: neither broken off nor nested too deeply.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.is_whole
+        self.state == State::Whole
     }
 
     /// Bytes of the texts of the counted members so far, in all texts, without what only JSON needs.
@@ -206,7 +204,7 @@ impl JsonScanner {
     /// Takes the next bytes, and tells what they complete. Of what is no JSON, only what stands before the fault is told.
     pub fn feed(&mut self, bytes: &[u8], found: &mut dyn FnMut(Found<'_>)) {
         let mut at = 0;
-        while at < bytes.len() && self.state != State::Over {
+        while at < bytes.len() && !self.is_over() {
             let taken = match self.state {
                 State::String { .. } => self.string(&bytes[at..], found),
                 State::Word => self.within_word(&bytes[at..], found),
@@ -218,6 +216,10 @@ impl JsonScanner {
             at += taken;
             self.offset += taken as u64;
         }
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.state, State::Whole | State::Broken)
     }
 
     /// The bytes of a string up to its end, an escape, or the end of the piece.
@@ -290,13 +292,13 @@ impl JsonScanner {
             Some("true") => Value::Bool(true),
             Some("false") => Value::Bool(false),
             Some("null") => Value::Null,
-            _ => match number(&self.word) {
-                Some(value) => value,
-                None => {
-                    self.state = State::Over;
+            _ => {
+                let Some(number) = number(&self.word) else {
+                    self.state = State::Broken;
                     return;
-                }
-            },
+                };
+                number
+            }
         };
         self.tell(value, end, found);
         self.value_ends();
@@ -322,7 +324,7 @@ impl JsonScanner {
             }
             (State::Colon, b':') => State::Value,
             (State::AfterValue, b',') => self.next(),
-            _ => State::Over,
+            _ => State::Broken,
         };
     }
 
@@ -337,7 +339,7 @@ impl JsonScanner {
     /// What is due after a comma.
     fn next(&mut self) -> State {
         let Some(level) = self.levels.last_mut() else {
-            return State::Over;
+            return State::Broken;
         };
         level.members = level.members.saturating_add(1);
         if !level.is_array {
@@ -362,7 +364,7 @@ impl JsonScanner {
 
     fn open(&mut self, is_array: bool, found: &mut dyn FnMut(Found<'_>)) {
         if self.levels.len() == SCAN_DEPTH_MAX {
-            self.state = State::Over;
+            self.state = State::Broken;
             return;
         }
         self.start = self.offset;
@@ -391,7 +393,7 @@ impl JsonScanner {
 
     fn close(&mut self, found: &mut dyn FnMut(Found<'_>)) {
         let Some(level) = self.levels.pop() else {
-            self.state = State::Over;
+            self.state = State::Broken;
             return;
         };
         if self.state != State::AfterValue {
@@ -408,9 +410,8 @@ impl JsonScanner {
     }
 
     fn value_ends(&mut self) {
-        self.is_whole = self.levels.is_empty();
-        self.state = if self.is_whole {
-            State::Over
+        self.state = if self.levels.is_empty() {
+            State::Whole
         } else {
             State::AfterValue
         };
