@@ -40,8 +40,11 @@ const SETTLE: &str = "/v1/settle";
 /// The guard of [`policy`].
 const GUARD: &str = "queries";
 
-/// A change is in force everywhere within a second; a machine that is busy with other tests gets some more.
-const IN_FORCE: Duration = Duration::from_secs(5);
+/// A change is in force everywhere within so long after the answer to it.
+const IN_FORCE: Duration = Duration::from_secs(1);
+
+/// The audit log tells what was refused and what was used after it has been passed on: nobody is promised how soon.
+const RECORDED: Duration = Duration::from_secs(10);
 
 async fn one_isolate() -> (Workerd, Client) {
     let workerd = Setup::isolates(&["weur"])
@@ -90,17 +93,21 @@ async fn employ(client: &Client, token: &TokenRequest) -> (Client, TokenReply) {
     (employed, made)
 }
 
-/// Waits until the policy is answered with such a status: who may not read it is refused by role.
+/// Waits until the policy is answered with such a status: who may not read it is refused by role. A question that is sent
+/// when the change has to be in force gets the new answer; that the machine is slow to answer excuses as much as an answer
+/// took meanwhile.
 async fn await_status(client: &Client, wanted: impl Fn(u16) -> bool) {
-    let start = clock::now();
+    let (start, mut longest) = (clock::now(), Duration::ZERO);
     loop {
+        let sent = start.elapsed();
         let reply = client.get(POLICY).await.unwrap();
         if wanted(reply.status) {
             return;
         }
+        longest = longest.max(start.elapsed() - sent);
         assert!(
-            start.elapsed() < IN_FORCE,
-            "{}: {}",
+            sent <= IN_FORCE + longest,
+            "asked after {sent:?}, while an answer takes up to {longest:?}: {}: {}",
             reply.status,
             reply.text()
         );

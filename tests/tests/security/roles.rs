@@ -209,6 +209,8 @@ async fn former(admin: &Client) -> Vec<(String, Client)> {
         }
         former.push((name, client));
     }
+    let left_ms = expires_at.0.saturating_sub(epoch_ms());
+    tokio::time::sleep(Duration::from_millis(left_ms)).await;
     for (_, client) in &former {
         await_status(client, |status| status == 401).await;
     }
