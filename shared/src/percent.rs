@@ -9,6 +9,30 @@ pub enum Miswritten {
     Utf8,
 }
 
+/// A text as a header field may hold it: what is no visible character of ASCII, and `%`, is encoded.
+///
+/// ```
+/// use weir_shared::percent::{decoded, in_header};
+/// assert_eq!(in_header("acme/web:1"), "acme/web:1");
+/// assert_eq!(in_header("50% von Jürgen"), "50%25%20von%20J%C3%BCrgen");
+/// assert_eq!(decoded(&in_header("50% von Jürgen")).as_deref(), Ok("50% von Jürgen"));
+/// ```
+#[must_use]
+pub fn in_header(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'!'..=b'~' if byte != b'%' => encoded.push(char::from(byte)),
+            _ => {
+                encoded.push('%');
+                let digit = |nibble: u8| char::from(b"0123456789ABCDEF"[usize::from(nibble)]);
+                encoded.extend([digit(byte >> 4), digit(byte & 15)]);
+            }
+        }
+    }
+    encoded
+}
+
 /// Takes the encoding off, once.
 ///
 /// # Errors

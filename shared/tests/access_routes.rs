@@ -14,6 +14,8 @@ const MEANT: &str = "
     POST   /v1/reserve                             s t a
     POST   /v1/settle                              s t a
     POST   /v1/report                              s a
+    GET    /v1/authorize                           s a
+    POST   /v1/authorize                           s a
     POST   /v1/guards/queries/acquire              s t a
     POST   /v1/guards/queries/renew                s t a
     POST   /v1/guards/queries/release              s t a
@@ -145,6 +147,29 @@ fn nothing_but_the_table_is_served_and_other_methods_are_named() {
             "{method} {path}"
         );
     }
+}
+
+/// Envoy keeps the method and the path of what it asks about, and puts its own path before.
+#[test]
+fn a_proxy_asks_by_any_method_where_the_path_carries_that_of_the_request() {
+    for (method, path) in [
+        ("GET", "/v1/authorize"),
+        ("POST", "/v1/authorize"),
+        ("GET", "/v1/authorize/"),
+        ("DELETE", "/v1/authorize/llm/chat"),
+        ("OPTIONS", "/v1/authorize/v1/authorize"),
+        ("M-SEARCH", "/v1/authorize/../check"),
+    ] {
+        let found = find(method, path).unwrap_or_else(|missed| panic!("{path}: {missed:?}"));
+        assert_eq!(found.route.endpoint, Endpoint::Authorize, "{method} {path}");
+        assert_eq!(found.name().as_deref(), Ok(""));
+    }
+    let allow = "GET, POST".to_owned();
+    assert_eq!(
+        find("DELETE", "/v1/authorize"),
+        Err(Missed::Method { allow })
+    );
+    assert_eq!(find("GET", "/v1/authorized"), Err(Missed::Path));
 }
 
 #[test]

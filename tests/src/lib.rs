@@ -35,6 +35,7 @@ pub mod ports;
 pub mod process;
 pub mod proxy;
 pub mod ratelimit;
+pub mod recipe;
 pub mod reply;
 pub mod schema;
 pub mod shares;

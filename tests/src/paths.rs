@@ -86,6 +86,21 @@ pub fn chrome() -> Result<PathBuf> {
     )
 }
 
+/// nginx: `WEIR_NGINX`, else from `PATH`.
+pub fn nginx() -> Result<PathBuf> {
+    program("WEIR_NGINX", &["nginx"])
+}
+
+/// Caddy: `WEIR_CADDY`, else from `PATH`.
+pub fn caddy() -> Result<PathBuf> {
+    program("WEIR_CADDY", &["caddy"])
+}
+
+/// Envoy: `WEIR_ENVOY`, else from `PATH`.
+pub fn envoy() -> Result<PathBuf> {
+    program("WEIR_ENVOY", &["envoy"])
+}
+
 /// The folder for screenshots, made when it is missing.
 pub fn screenshots() -> Result<PathBuf> {
     let dir = workspace().join("screenshots");

@@ -82,6 +82,14 @@ impl Environment {
         Ok(self)
     }
 
+    /// Lets the tests find the proxies, each by a variable.
+    pub(crate) fn with_proxies(mut self, proxies: Vec<(&'static str, PathBuf)>) -> Self {
+        for (variable, program) in proxies {
+            self.export(variable, program);
+        }
+        self
+    }
+
     /// Lets all commands run behind whatever else wants the machine.
     pub(crate) fn stepping_back(mut self) -> Self {
         self.steps_back = true;

@@ -2,6 +2,7 @@
 //!
 //! Every command does the set-up it needs first; each part of it returns at once when there is nothing to do.
 
+mod apt;
 mod args;
 mod bench;
 mod browser;
@@ -14,6 +15,7 @@ mod node;
 mod paths;
 mod process;
 mod progress;
+mod proxies;
 mod rust;
 mod setup;
 mod stamp;

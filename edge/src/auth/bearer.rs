@@ -187,7 +187,8 @@ impl Tokens<'_> {
 
     fn decides(&self) -> bool {
         use Endpoint::{
-            Check, CheckBatch, GuardAcquire, GuardRelease, GuardRenew, Report, Reserve, Settle,
+            Authorize, Check, CheckBatch, GuardAcquire, GuardRelease, GuardRenew, Report, Reserve,
+            Settle,
         };
         matches!(
             self.route.endpoint,
@@ -196,6 +197,7 @@ impl Tokens<'_> {
                 | Reserve
                 | Settle
                 | Report
+                | Authorize
                 | GuardAcquire
                 | GuardRenew
                 | GuardRelease

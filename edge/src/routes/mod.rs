@@ -111,6 +111,9 @@ async fn private(
     handles: &RequestHandles,
     matched: &Matched<'_>,
 ) -> Result<Response, Failure> {
+    if matched.route.endpoint == Endpoint::Authorize {
+        return gateway::authorize::serve(request, handles, matched).await;
+    }
     let caller = admit(request, handles, matched).await?;
     answer(request, handles, matched.route.endpoint, &caller).await
 }

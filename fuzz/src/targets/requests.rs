@@ -2,7 +2,9 @@
 //! a line).
 
 use weir_shared::access::credential::SecretEnds;
-use weir_shared::gateway::address::{Cidr, client};
+use weir_shared::access::endpoint::AUTHORIZE;
+use weir_shared::gateway::address::{Cidr, behind, client};
+use weir_shared::gateway::described::Described;
 use weir_shared::gateway::facts::{BodyLength, Facts};
 use weir_shared::gateway::forwarding::{Hop, keep_response_header, loops, request_headers};
 
@@ -62,6 +64,10 @@ fn forwarded(input: &[u8]) -> bool {
         asn: None,
         body: BodyLength::None,
     };
+    described(&Facts {
+        path: AUTHORIZE,
+        ..facts
+    });
     let trusted = [Cidr::read("10.0.0.0/8").expect("a network")];
     let secret = SecretEnds::of(SECRET);
     for trusted in [&trusted[..], &[]] {
@@ -94,6 +100,23 @@ fn forwarded(input: &[u8]) -> bool {
         }
     }
     !given.is_empty()
+}
+
+/// What a proxy asks about has one URI, which no other field contradicts, and a client that is the last of its chain.
+fn described(question: &Facts<'_>) {
+    let said = ["x-forwarded-uri", "x-original-uri"].map(|name| question.value(name));
+    if let Ok(read) = Described::read(question) {
+        let path = read.facts(question.header).path.to_owned();
+        for uri in said.iter().flatten() {
+            assert!(uri.starts_with(&path), "{uri}");
+        }
+        let chain = question.value("x-forwarded-for").unwrap_or_default();
+        let last = chain.rsplit(',').next().unwrap_or_default();
+        assert!(
+            behind(&[], question).is_none() || !last.trim().is_empty(),
+            "{chain}"
+        );
+    }
 }
 
 /// No answer of an origin sets an operator's cookie.

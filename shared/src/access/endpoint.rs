@@ -74,6 +74,8 @@ pub enum Endpoint {
     Report,
     /// A slot of a guard.
     GuardAcquire,
+    /// Decides a request that a proxy has received.
+    Authorize,
     /// Keeps a slot for longer.
     GuardRenew,
     /// Gives a slot back.
@@ -189,8 +191,9 @@ impl Route {
 
 /// Who decides. A viewer and an editor decide nothing.
 const DECIDES: Access = Access::Roles(&[Service, Tenant, Admin]);
-/// Who says how requests came out: a tenant would report its own successes alone.
-const REPORTS: Access = Access::Roles(&[Service, Admin]);
+/// Who speaks for others: says how requests came out, of which a tenant would report its own successes alone, or which
+/// requests it has received.
+const SPEAKS: Access = Access::Roles(&[Service, Admin]);
 /// Who reads what operators read.
 const READS: Access = Access::Roles(&[Viewer, Editor, Admin]);
 /// Who changes what operators change.
@@ -209,6 +212,24 @@ const fn route(method: Method, path: &'static str, endpoint: Endpoint, access: A
     }
 }
 
+/// Where proxies ask about requests.
+pub const AUTHORIZE: &str = "/v1/authorize";
+
+/// What follows [`AUTHORIZE`] in a path: that of the request, from a proxy that puts its own path before and keeps the
+/// rest. `None` where nothing follows.
+///
+/// ```
+/// use weir_shared::access::endpoint::carried;
+/// assert_eq!(carried("/v1/authorize/llm/chat"), Some("/llm/chat"));
+/// assert_eq!(carried("/v1/authorize"), None);
+/// assert_eq!(carried("/v1/authorized/x"), None);
+/// ```
+#[must_use]
+pub fn carried(path: &str) -> Option<&str> {
+    let rest = path.strip_prefix(AUTHORIZE)?;
+    rest.starts_with('/').then_some(rest)
+}
+
 /// Every route. What is not here is not served.
 pub const ROUTES: &[Route] = {
     use Access::Public;
@@ -219,7 +240,9 @@ pub const ROUTES: &[Route] = {
         route(Post, "/v1/check/batch", CheckBatch, DECIDES),
         route(Post, "/v1/reserve", Reserve, DECIDES),
         route(Post, "/v1/settle", Settle, DECIDES),
-        route(Post, "/v1/report", Report, REPORTS),
+        route(Post, "/v1/report", Report, SPEAKS),
+        route(Get, AUTHORIZE, Authorize, SPEAKS),
+        route(Post, AUTHORIZE, Authorize, SPEAKS),
         route(Post, "/v1/guards/{guard}/acquire", GuardAcquire, DECIDES),
         route(Post, "/v1/guards/{guard}/renew", GuardRenew, DECIDES),
         route(Post, "/v1/guards/{guard}/release", GuardRelease, DECIDES),
@@ -290,7 +313,8 @@ pub enum Missed {
     },
 }
 
-/// The route of a request, by its method and its path as it was sent (percent-encoded).
+/// The route of a request, by its method and its path as it was sent (percent-encoded). A proxy that puts its path before
+/// that of the request it asks about keeps the request's method, too: it may be any.
 ///
 /// # Errors
 /// Why there is none.
@@ -309,6 +333,10 @@ pub enum Missed {
 /// assert_eq!(find("GET", "/operator/v1/tenants/"), Err(Missed::Path));
 /// ```
 pub fn find<'a>(method: &str, path: &'a str) -> Result<Matched<'a>, Missed> {
+    let (method, path) = match carried(path) {
+        Some(_) => (Method::Post.name(), AUTHORIZE),
+        None => (method, path),
+    };
     let mut allow: Vec<&str> = Vec::new();
     for route in ROUTES {
         let Some(raw) = matches(route.path, path) else {

@@ -40,30 +40,52 @@ pub const UNKNOWN: &str = "unknown";
 /// ```
 #[must_use]
 pub fn client(trusted: &[Cidr], facts: &Facts<'_>) -> Option<IpAddr> {
-    let mut client = read(&facts.value(CONNECTING)?)?;
-    let trusts = |address: IpAddr| trusted.iter().any(|network| network.contains(address));
-    if !trusts(client) {
-        return Some(client);
+    let connecting = read(&facts.value(CONNECTING)?)?;
+    if !is_among(trusted, connecting) {
+        return Some(connecting);
     }
-    let chain = facts.value(FORWARDED_FOR).unwrap_or_default();
+    Some(behind(trusted, facts).unwrap_or(connecting))
+}
+
+/// The address of the client of a request that somebody else has received and speaks for: the last one of the chain that
+/// is no trusted proxy, or its first where all are. `None` where the chain names nobody.
+///
+/// ```
+/// use weir_shared::gateway::address::{Cidr, behind};
+/// use weir_shared::gateway::facts::{BodyLength, Facts};
+/// let header = |name: &str| (name == "x-forwarded-for").then(|| "192.0.2.1, 203.0.113.9, 10.0.0.3".to_owned());
+/// let facts = Facts {
+///     method: "GET", host: "h", path: "/", header: &header, country: None, asn: None, body: BodyLength::None,
+/// };
+/// assert_eq!(behind(&[Cidr::read("10.0.0.0/8").unwrap()], &facts), "203.0.113.9".parse().ok());
+/// assert_eq!(behind(&[], &facts), "10.0.0.3".parse().ok());
+/// ```
+#[must_use]
+pub fn behind(trusted: &[Cidr], facts: &Facts<'_>) -> Option<IpAddr> {
+    let chain = facts.value(FORWARDED_FOR)?;
+    let mut client = None;
     for hop in chain.rsplit(',').take(FORWARDED_HOPS_MAX) {
         // Whoever wrote what cannot be read is the last one known.
         let Some(address) = read(hop) else {
             break;
         };
-        client = address;
-        if !trusts(client) {
+        client = Some(address);
+        if !is_among(trusted, address) {
             break;
         }
     }
-    Some(client)
+    client
 }
 
 /// Whether the one who connects is a proxy whose word is taken.
 #[must_use]
 pub fn from_trusted(trusted: &[Cidr], facts: &Facts<'_>) -> bool {
     let connecting = facts.value(CONNECTING).and_then(|value| read(&value));
-    connecting.is_some_and(|address| trusted.iter().any(|network| network.contains(address)))
+    connecting.is_some_and(|address| is_among(trusted, address))
+}
+
+fn is_among(networks: &[Cidr], address: IpAddr) -> bool {
+    networks.iter().any(|network| network.contains(address))
 }
 
 /// The name of a client by its address: of IPv6 its network of 64 bits, as whoever has one has all its addresses.

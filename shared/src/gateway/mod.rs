@@ -4,6 +4,7 @@
 pub mod address;
 pub mod client_address;
 pub mod cost;
+pub mod described;
 pub mod error_form;
 pub mod facts;
 pub mod forwarding;
@@ -14,3 +15,4 @@ pub mod question;
 pub mod router;
 pub mod tenant;
 pub mod usage;
+pub mod verdict;

@@ -127,6 +127,12 @@ pub struct Change {
 }
 
 impl Reservation {
+    /// Whether there is nothing to settle, as what was let through was not charged.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.charges.is_empty() && self.counted.is_empty()
+    }
+
     /// The cost that was reserved: the largest of its charges.
     #[must_use]
     pub fn cost(&self) -> u64 {

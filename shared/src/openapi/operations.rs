@@ -119,6 +119,13 @@ pub fn operation(endpoint: Endpoint) -> Operation {
             "ReportRequest",
             "ReportReply",
         ),
+        E::Authorize => Operation {
+            summary: "Decides a request that a proxy has received and describes in header fields.",
+            query: &[("deny", "string"), ("unavailable", "string")],
+            answer: Answer::Empty(200),
+            refusals: &[400, 404, 429, 503],
+            ..NOTHING
+        },
         E::GuardAcquire => refusing(
             ask("Takes a slot of a guard.", "AcquireRequest", "AcquireReply"),
             &[400, 404, 413, 415, 429, 503],

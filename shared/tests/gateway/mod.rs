@@ -4,6 +4,7 @@
 mod addresses;
 mod answers;
 mod costs;
+mod described;
 mod document;
 mod headers;
 mod operators;

@@ -1,7 +1,9 @@
 //! The gateway: a request whose path is none of Weir's own goes where the policy's routes say. It is decided before the
 //! first byte of its body is read, handed to the origin and back as streams, and what it owes is worked off at its end.
 
+pub mod authorize;
 mod body;
+mod decision;
 mod exchange;
 mod facts;
 mod head;
@@ -14,18 +16,14 @@ use std::cell::Cell;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use weir_shared::check::Target;
 use weir_shared::gateway::address;
 use weir_shared::gateway::facts::{BodyLength, Facts};
 use weir_shared::gateway::forwarding::{
     Hop, loops, request_headers, target_url, with_origin_headers,
 };
 use weir_shared::gateway::problem::Refusal;
-use weir_shared::gateway::question::question;
 use weir_shared::gateway::router::{Routed, To, find};
-use weir_shared::gateway::tenant::is_vouched;
 use weir_shared::gateway::usage::reader::AnswerForm;
-use weir_shared::limiting::owner::Asking;
 use weir_shared::policy::doors::{Forwarding, OPERATOR_HOST};
 use weir_shared::policy::route::{HeaderName, Origin, Route};
 use weir_shared::wire::route::ErrorForm;
@@ -37,15 +35,14 @@ use crate::auth::doors::doors;
 use crate::auth::secrets::secret_of;
 use crate::http::answered::Answered;
 use crate::http::failure::Failure;
-use crate::isolate::answer::Asker;
-use crate::isolate::now;
 use crate::isolate::place::place;
 use crate::isolate::region::Loaded;
 use crate::isolate::request::RequestHandles;
+use decision::{Asked, Decider, Passed, unless_shadow};
 use exchange::{Exchange, Reading};
 use facts::Arrived;
 use head::{Body, Head};
-use ticket::{Desk, Ticket};
+use ticket::Desk;
 use upstream::Upstream;
 
 /// Why a request does not get the origin's answer.
@@ -93,7 +90,7 @@ pub async fn serve(request: &Request, handles: &RequestHandles) -> Result<Respon
         Ok(response) => Ok(response),
         Err(Refused::Problem(refusal, answered)) => {
             let decided = answered.as_deref().map(|one| (one, &*loaded.policy));
-            reply::problem(&refusal, gate.errors.get(), decided)
+            Ok(reply::problem(&refusal, gate.errors.get(), decided).respond()?)
         }
         Err(Refused::Failure(failure)) => Err(failure),
     }
@@ -137,13 +134,6 @@ impl<'a> Way<'a> {
     }
 }
 
-/// What was decided of a request that may pass.
-#[derive(Default)]
-struct Passed {
-    ticket: Ticket,
-    answered: Option<Answered>,
-}
-
 impl Gate<'_> {
     async fn pass(&self, request: &Request) -> Result<Response, Refused> {
         let told_by = client_address(&self.handles.env);
@@ -168,14 +158,14 @@ impl Gate<'_> {
             To::Forward(origin) => (Way::to(origin), Passed::default()),
             To::Route(route) => {
                 self.errors.set(route.errors);
-                let passed = self.ask(request, route, &facts, address).await?;
+                let passed = self.ask(request, route, &facts, address).await;
+                let passed = unless_shadow(route, passed)?;
                 (Way::by(route), passed)
             }
         };
         self.forward(request, (way, &path), &facts, passed).await
     }
 
-    /// Decides by a route. A route in shadow lets everything through, whatever comes of the question.
     async fn ask(
         &self,
         request: &Request,
@@ -183,88 +173,25 @@ impl Gate<'_> {
         facts: &Facts<'_>,
         address: Option<IpAddr>,
     ) -> Result<Passed, Refused> {
-        let decided = self.decide(request, route, facts, address).await;
-        if !route.shadow {
-            return decided;
-        }
-        Ok(match decided {
-            // Clients that heed the headers would be held back by them.
-            Ok(passed) => Passed {
-                answered: None,
-                ..passed
-            },
-            Err(Refused::Failure(failure)) => {
-                console_error!("route {} in shadow: {failure:?}", route.name);
-                Passed::default()
-            }
-            Err(Refused::Problem(..)) => Passed::default(),
-        })
-    }
-
-    async fn decide(
-        &self,
-        request: &Request,
-        route: &Route,
-        facts: &Facts<'_>,
-        address: Option<IpAddr>,
-    ) -> Result<Passed, Refused> {
-        let policy = &self.loaded.policy;
-        let tenant = visitor::tenant(self.handles, policy, route, facts, address).await?;
-        let known = |tenant: &str| policy.resolve(tenant, now()).is_some();
-        if !tenant.as_deref().is_none_or(known) {
-            return Err(Refusal::unknown_tenant().into());
-        }
+        let decider = Decider {
+            handles: self.handles,
+            region: self.region,
+            loaded: self.loaded,
+        };
+        let tenant = decider.tenant(route, facts, address).await?;
         if route.reads_requests() {
             self.read_head(request).await?;
         }
         let head = self.head.take();
-        let said = head.as_ref().map(|head| &head.said);
-        let asked = question(route, facts, said, tenant.as_deref(), address);
-        self.head.set(head);
-        let asked = asked?;
-        if asked.check.items.is_empty() {
-            return Ok(Passed::default());
-        }
-        let from = address.map(address::owner);
-        let asker = Asker {
-            shadow: route.shadow,
-            handles: self.handles,
-            region: self.region,
-            loaded: self.loaded,
-            asking: Asking::Route {
-                name: &route.name,
-                from: from.as_ref(),
-                vouched: is_vouched(route, tenant.as_deref()),
-            },
+        let asked = Asked {
+            facts,
+            said: head.as_ref().map(|head| &head.said),
+            tenant,
+            address,
         };
-        let settled: Vec<usize> = asked.settled.iter().map(|(index, _)| *index).collect();
-        let admission = asker.admit(&asked.check, &settled).await?;
-        // In shadow the origin's outcome is told all the same.
-        if !admission.answered.body.allowed && !route.shadow {
-            let refusal = Refusal::denied(&admission.answered.body);
-            let answered = Some(Box::new(admission.answered));
-            return Err(Refused::Problem(Box::new(refusal), answered));
-        }
-        let reservations = admission.reservations.into_iter().zip(asked.settled);
-        let overload = asked
-            .check
-            .items
-            .iter()
-            .filter_map(|item| match &item.target {
-                Target::Overload(name) => Some(name.clone()),
-                _ => None,
-            });
-        Ok(Passed {
-            ticket: Ticket {
-                tenant: tenant.unwrap_or_default(),
-                slot: admission.slot,
-                reservations: reservations
-                    .map(|((_, reservation), (_, how))| (reservation, how))
-                    .collect(),
-                overload: overload.collect(),
-            },
-            answered: Some(admission.answered),
-        })
+        let decided = decider.decide(route, &asked).await;
+        self.head.set(head);
+        decided
     }
 
     async fn forward(

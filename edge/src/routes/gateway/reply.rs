@@ -54,14 +54,7 @@ pub fn with_body(head: ResponseBuilder, body: Option<ReadableStream>) -> Respons
 }
 
 /// A refusal in the form that the route says, with what the decision says where there was one.
-///
-/// # Errors
-/// When the platform refuses to build it.
-pub fn problem(
-    refusal: &Refusal,
-    form: ErrorForm,
-    decided: Option<(&Answered, &Policy)>,
-) -> Result<Response, Failure> {
+pub fn problem(refusal: &Refusal, form: ErrorForm, decided: Option<(&Answered, &Policy)>) -> Reply {
     let mut headers = decided.map_or_else(Vec::new, |(answered, policy)| {
         ratelimit::headers(policy.headers, answered, now())
     });
@@ -72,11 +65,10 @@ pub fn problem(
         headers.push(("www-authenticate", challenge.to_owned()));
     }
     headers.extend(error_form::fields(refusal, form));
-    let reply = Reply {
+    Reply {
         status: refusal.status,
         media_type: error_form::media_type(form),
         headers,
         body: error_form::body(refusal, form),
-    };
-    Ok(reply.respond()?)
+    }
 }

@@ -87,11 +87,11 @@ impl Ticket {
 
     /// Settles what `used` knows of.
     pub async fn settle(&self, desk: &Desk, used: impl Fn(&Settled) -> Used) {
-        let due = self.reservations.iter().filter_map(|(reservation, how)| {
-            // What was let through uncharged has nothing to settle.
-            let nothing = reservation.charges.is_empty() && reservation.counted.is_empty();
-            match used(how) {
-                _ if nothing => None,
+        let due = self
+            .reservations
+            .iter()
+            .filter_map(|(reservation, how)| match used(how) {
+                _ if reservation.is_empty() => None,
                 Used::Units(units) => Some(settled(desk, reservation, units)),
                 Used::AsReserved => {
                     if let Err(failure) = keep(&desk.handles, &desk.loaded, reservation) {
@@ -100,8 +100,7 @@ impl Ticket {
                     None
                 }
                 Used::Unknown => None,
-            }
-        });
+            });
         join_all(due).await;
     }
 

@@ -1,0 +1,144 @@
+//! The decision on a request by its route: whose it is, and whether it may pass.
+
+use std::net::IpAddr;
+
+use weir_shared::check::Target;
+use weir_shared::gateway::address;
+use weir_shared::gateway::facts::Facts;
+use weir_shared::gateway::problem::Refusal;
+use weir_shared::gateway::question::question;
+use weir_shared::gateway::tenant::is_vouched;
+use weir_shared::gateway::usage::request::ModelRequest;
+use weir_shared::limiting::owner::Asking;
+use weir_shared::policy::route::Route;
+use worker::console_error;
+
+use super::ticket::Ticket;
+use super::{Refused, visitor};
+use crate::http::answered::Answered;
+use crate::isolate::answer::Asker;
+use crate::isolate::now;
+use crate::isolate::region::Loaded;
+use crate::isolate::request::RequestHandles;
+
+/// Who decides.
+pub struct Decider<'a> {
+    /// The platform.
+    pub handles: &'a RequestHandles,
+    /// The region.
+    pub region: &'a str,
+    /// Its policy.
+    pub loaded: &'a Loaded,
+}
+
+/// A request that is decided.
+pub struct Asked<'a> {
+    /// What is known of it.
+    pub facts: &'a Facts<'a>,
+    /// What the head of its body says, where it was read.
+    pub said: Option<&'a ModelRequest>,
+    /// Whose it is.
+    pub tenant: Option<String>,
+    /// Where it comes from.
+    pub address: Option<IpAddr>,
+}
+
+/// What was decided of a request that may pass.
+#[derive(Default)]
+pub struct Passed {
+    /// What it owes.
+    pub ticket: Ticket,
+    /// The decision, where anything was asked.
+    pub answered: Option<Answered>,
+}
+
+impl Decider<'_> {
+    /// Whose a request is, as the route says.
+    ///
+    /// # Errors
+    /// 400, 401 or 403 for one that is nobody's, 503 while the keys of a token's issuer cannot be had.
+    pub async fn tenant(
+        &self,
+        route: &Route,
+        facts: &Facts<'_>,
+        address: Option<IpAddr>,
+    ) -> Result<Option<String>, Refused> {
+        let policy = &self.loaded.policy;
+        let tenant = visitor::tenant(self.handles, policy, route, facts, address).await?;
+        let known = |tenant: &str| policy.resolve(tenant, now()).is_some();
+        if !tenant.as_deref().is_none_or(known) {
+            return Err(Refusal::unknown_tenant().into());
+        }
+        Ok(tenant)
+    }
+
+    /// Whether a request may pass, with what it then owes. What passes is charged.
+    ///
+    /// # Errors
+    /// A denial; 400 where the request does not say what the route asks for.
+    pub async fn decide(&self, route: &Route, asked: &Asked<'_>) -> Result<Passed, Refused> {
+        let (tenant, address) = (asked.tenant.as_deref(), asked.address);
+        let question = question(route, asked.facts, asked.said, tenant, address)?;
+        if question.check.items.is_empty() {
+            return Ok(Passed::default());
+        }
+        let from = address.map(address::owner);
+        let asker = Asker {
+            shadow: route.shadow,
+            handles: self.handles,
+            region: self.region,
+            loaded: self.loaded,
+            asking: Asking::Route {
+                name: &route.name,
+                from: from.as_ref(),
+                vouched: is_vouched(route, tenant),
+            },
+        };
+        let settled = question.settled.iter().map(|(index, _)| *index);
+        let admission = asker
+            .admit(&question.check, &settled.collect::<Vec<_>>())
+            .await?;
+        // In shadow the origin's outcome is told all the same.
+        if !admission.answered.body.allowed && !route.shadow {
+            let refusal = Refusal::denied(&admission.answered.body);
+            let answered = Some(Box::new(admission.answered));
+            return Err(Refused::Problem(Box::new(refusal), answered));
+        }
+        let items = question.check.items.iter();
+        let overload = items.filter_map(|item| match &item.target {
+            Target::Overload(name) => Some(name.clone()),
+            _ => None,
+        });
+        let reservations = admission.reservations.into_iter().zip(&question.settled);
+        Ok(Passed {
+            ticket: Ticket {
+                tenant: asked.tenant.clone().unwrap_or_default(),
+                slot: admission.slot,
+                reservations: reservations
+                    .map(|((_, reservation), (_, how))| (reservation, how.clone()))
+                    .collect(),
+                overload: overload.collect(),
+            },
+            answered: Some(admission.answered),
+        })
+    }
+}
+
+/// A route in shadow lets everything through, whatever came of the question.
+pub fn unless_shadow(route: &Route, decided: Result<Passed, Refused>) -> Result<Passed, Refused> {
+    if !route.shadow {
+        return decided;
+    }
+    Ok(match decided {
+        // Clients that heed the headers would be held back by them.
+        Ok(passed) => Passed {
+            answered: None,
+            ..passed
+        },
+        Err(Refused::Failure(failure)) => {
+            console_error!("route {} in shadow: {failure:?}", route.name);
+            Passed::default()
+        }
+        Err(Refused::Problem(..)) => Passed::default(),
+    })
+}

@@ -1,0 +1,112 @@
+//! Proxies that ask Weir about requests, by hand and by the programs that people run.
+
+mod asking;
+mod describing;
+mod proxies;
+mod settling;
+mod telling;
+
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+use weir_shared::wire::access::TokenRequest;
+use weir_shared::wire::role::Role;
+use weir_tests::client::Client;
+use weir_tests::fixtures::{policy, with};
+use weir_tests::reply::Reply;
+use weir_tests::workerd::{Setup, Workerd};
+
+const AUTHORIZE: &str = "/v1/authorize";
+
+/// Thirty days: the budget ends in no test.
+const LONG_MS: u64 = 30 * 24 * 3_600_000;
+
+/// The header that names the tenant.
+const TENANT: &str = "x-tenant";
+
+/// `printf %s key-of-acme | sha256sum`
+const KEY_OF_ACME: &str = "689febd264f8b977e29c0fdb75f839eb248ba07d1561b14f2b95f42756943245";
+
+/// A deployment, and a proxy with a token of the role `service`.
+struct Door {
+    workerd: Workerd,
+    admin: Client,
+    proxy: Client,
+    token: String,
+}
+
+impl Door {
+    /// With these routes.
+    async fn with_routes(routes: Value) -> Self {
+        Self::with_policy(|document| with(document, "/routes", routes)).await
+    }
+
+    /// With a policy that is made of the common one.
+    async fn with_policy(change: impl FnOnce(Value) -> Value) -> Self {
+        Self::of(Setup::isolates(&["weur"]), change).await
+    }
+
+    async fn of(setup: Setup, change: impl FnOnce(Value) -> Value) -> Self {
+        let workerd = setup.start().await.expect("workerd starts");
+        let document = change(policy(1_000, LONG_MS));
+        workerd.apply(&document).await.expect("the policy is saved");
+        let admin = workerd.client(0).unwrap();
+        let made = admin.make_token(&service("proxy")).await.unwrap();
+        Self {
+            proxy: admin.with_token(&made.token),
+            token: made.token,
+            workerd,
+            admin,
+        }
+    }
+
+    /// Asks about a request of a tenant.
+    fn about(&self, method: &str, uri: &str, tenant: &str) -> RequestBuilder {
+        self.with_query("", method, uri, tenant)
+    }
+
+    /// The same with a query of the proxy's own.
+    fn with_query(&self, query: &str, method: &str, uri: &str, tenant: &str) -> RequestBuilder {
+        let asked = self
+            .proxy
+            .request(Method::GET, &format!("{AUTHORIZE}{query}"));
+        let asked = asked.header("x-forwarded-method", method);
+        asked.header("x-forwarded-uri", uri).header(TENANT, tenant)
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Reply {
+        self.proxy.send(request).await.unwrap()
+    }
+
+    async fn ask(&self, uri: &str, tenant: &str) -> Reply {
+        self.send(self.about("GET", uri, tenant)).await
+    }
+
+    /// What is left of the common budget.
+    async fn left(&self, tenant: &str) -> u64 {
+        let checked = self.admin.check_budget(tenant, "tokens", 0).await.unwrap();
+        checked.decision.remaining
+    }
+}
+
+fn service(name: &str) -> TokenRequest {
+    TokenRequest {
+        name: name.to_owned(),
+        role: Role::Service,
+        tenant: None,
+        prefix: None,
+        expires_at: None,
+    }
+}
+
+/// A route with these checks; the tenant is in [`TENANT`].
+fn route(name: &str, path: &str, checks: Value) -> Value {
+    json!({
+        "name": name, "path": path, "tenant": { "header": TENANT }, "checks": checks,
+        "origin": { "url": "https://application.example.com" }
+    })
+}
+
+/// One unit of the budget of the common policy.
+fn one_token() -> Value {
+    json!([{ "budget": "tokens" }])
+}
