@@ -35,6 +35,7 @@ const isPlain = (headers) => {
     length >= 0 &&
     length <= BODY_BYTES_MAX &&
     !headers.has("transfer-encoding") &&
+    !headers.has("idempotency-key") &&
     (type === JSON_TYPE || !!type?.startsWith(`${JSON_TYPE};`))
   );
 };

@@ -10,6 +10,7 @@ mod crash;
 mod federation;
 mod gateway;
 mod harness;
+mod idempotency;
 mod ledger;
 mod limits;
 mod metering;

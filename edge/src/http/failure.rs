@@ -1,6 +1,7 @@
 //! Every error answer, as `application/problem+json` (RFC 9457). Internal error text goes to the log, never out.
 
 use weir_shared::invalid::Invalid;
+use weir_shared::limiting::idempotency;
 use weir_shared::wire::problem::{MEDIA_TYPE, Problem};
 use worker::{Response, console_error};
 
@@ -61,6 +62,13 @@ pub enum Failure {
     Conflict {
         /// For what.
         detail: String,
+    },
+    /// The key of the request stands for another one.
+    KeyReused,
+    /// A request by the same key is being answered.
+    UnderWay {
+        /// Milliseconds until it is over at the latest.
+        after_ms: u64,
     },
     /// The reservation's time is over: it stays charged in full.
     Expired,
@@ -129,6 +137,7 @@ impl Failure {
                 let after_s = after_ms.div_ceil(1_000).max(1);
                 Some(("retry-after", after_s.to_string()))
             }
+            Self::UnderWay { .. } => Some(("retry-after", RETRY_AFTER_S.to_owned())),
             Self::Unavailable { what } => {
                 console_error!("unavailable: {what}");
                 Some(("retry-after", RETRY_AFTER_S.to_owned()))
@@ -168,7 +177,7 @@ impl Failure {
             detail,
             field,
             retry_after_ms: match self {
-                Self::TooMany { after_ms, .. } => Some(*after_ms),
+                Self::TooMany { after_ms, .. } | Self::UnderWay { after_ms } => Some(*after_ms),
                 _ => None,
             },
         }
@@ -184,11 +193,13 @@ impl Failure {
             Self::NotFound { .. } => (404, "not-found", "There is nothing by that name"),
             Self::Method { .. } => (405, "method", "The method is not served here"),
             Self::Expired => (409, "expired", "The reservation has expired"),
+            Self::UnderWay { .. } => (409, "under-way", "The same request is being answered"),
             Self::Conflict { .. } => (409, "conflict", "There is no room for this"),
             Self::PreconditionFailed { .. } => (412, "moved", "The document has changed"),
             Self::TooLarge { .. } => (413, "too-large", "The body is too large"),
             Self::TooMuch(_) => (413, "too-much", "The document is too much work"),
             Self::MediaType => (415, "media-type", "The body must be JSON"),
+            Self::KeyReused => (422, "key-reused", "The key stands for another request"),
             Self::Upgrade => (426, "upgrade", "A WebSocket is required"),
             Self::PreconditionRequired => (428, "if-match", "If-Match is required"),
             Self::TooMany { .. } => (429, "too-many", "Too many requests"),
@@ -215,6 +226,11 @@ impl Failure {
             Self::NotFound { what, field } => (format!("No such {what}."), field.clone()),
             Self::Method { allow } => (format!("Allowed: {allow}."), None),
             Self::TooLarge { bytes_max } => (format!("At most {bytes_max} bytes are read."), None),
+            Self::KeyReused => (
+                "It was sent with another body; give each request a key of its own.".to_owned(),
+                Some(format!("/headers/{}", idempotency::HEADER)),
+            ),
+            Self::UnderWay { .. } => ("Ask again for its answer.".to_owned(), None),
             Self::MediaType => ("Send `Content-Type: application/json`.".to_owned(), None),
             Self::PreconditionRequired => (
                 "Send the `ETag` of the document that you changed as `If-Match`.".to_owned(),

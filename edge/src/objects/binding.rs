@@ -94,6 +94,17 @@ impl<'a> Address<'a> {
         }
     }
 
+    /// The answers that a region remembers, by the name of [`answers_of`] that region: no region, and no shard of keys, is
+    /// called so.
+    #[must_use]
+    pub fn answers(name: &'a str, region: &'a str) -> Self {
+        Self {
+            class: Class::Region,
+            name,
+            place: region,
+        }
+    }
+
     /// The registry.
     #[must_use]
     pub fn registry(home: &'a str) -> Self {
@@ -113,6 +124,12 @@ impl<'a> Address<'a> {
             place: region,
         }
     }
+}
+
+/// The name of the object that remembers a region's answers.
+#[must_use]
+pub fn answers_of(region: &str) -> String {
+    format!("{region}/answers")
 }
 
 /// A shard of keys: a region's, or one for the whole deployment. Ordered by name; no two have the same.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use weir_shared::contact::{ContactBody, ContactReply};
+use weir_shared::limiting::idempotency::{ClaimBody, Claimed, KeepBody};
 use weir_shared::limiting::messages::{
     DecideBody, DecideReply, FinishBody, FinishReply, GuardBody, GuardReply, ResetBody, ResetReply,
     SettleKeysBody, SettledKeys, ShapeBody, ShapeReply,
@@ -47,6 +48,8 @@ calls! {
     GuardBody => Region | Coordinator "guard" -> GuardReply;
     ShapeBody => Region | Coordinator "shape" -> ShapeReply;
     ResetBody => Region | Coordinator "reset" -> ResetReply;
+    ClaimBody => Region "claim" -> Claimed;
+    KeepBody => Region "keep" -> Done;
     PushRules => Region "push" -> Pushed;
     ReadPolicy => Registry "read" -> Rules;
     SavePolicy => Registry "save" -> Saved;

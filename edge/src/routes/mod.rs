@@ -4,6 +4,7 @@ pub mod check;
 mod console;
 mod gateway;
 mod guards;
+mod idempotency;
 mod metrics;
 mod operator;
 mod own;
@@ -115,7 +116,11 @@ async fn private(
         return gateway::authorize::serve(request, handles, matched).await;
     }
     let caller = admit(request, handles, matched).await?;
-    answer(request, handles, matched.route.endpoint, &caller).await
+    let endpoint = matched.route.endpoint;
+    match idempotency::key(request, endpoint)? {
+        Some(key) => idempotency::once(request, handles, (endpoint, &caller), &key).await,
+        None => answer(request, handles, endpoint, &caller).await,
+    }
 }
 
 async fn answer(

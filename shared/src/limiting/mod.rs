@@ -4,6 +4,7 @@
 mod asked_scale;
 pub mod cache;
 pub mod hold;
+pub mod idempotency;
 pub mod key;
 pub mod line;
 pub mod messages;

@@ -62,3 +62,23 @@ pub const CALLER_PART: usize = 2;
 
 /// Beyond, one in so many is kept for keys of tenants that the policy names, and as much again for the only key of each.
 pub const NAMED_PART: usize = 4;
+
+/// Bytes of an idempotency key: as many as a name of a tenant has.
+pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
+
+/// How long an answer is remembered by its key: clients that try again do so within minutes.
+pub const IDEMPOTENCY_MS: u64 = 10 * 60_000;
+
+/// After so long without an answer a key may be claimed again: no request takes as long, as each call of an object has a
+/// deadline of seconds.
+pub const IDEMPOTENCY_CLAIM_MS: u64 = 30_000;
+
+/// Keys that a region remembers: at 166 a second all of ten minutes. With an answer of 1 kB each, 100 MB of an object's
+/// storage.
+pub const IDEMPOTENCY_KEYS_MAX: usize = 100_000;
+
+/// Keys of one token, so that it takes ten of them to fill the room.
+pub const IDEMPOTENCY_KEYS_OF_ONE_MAX: usize = IDEMPOTENCY_KEYS_MAX / 10;
+
+/// Bytes of an answer that is remembered: that of a check with as many reservations as one may have.
+pub const IDEMPOTENCY_ANSWER_BYTES_MAX: usize = 64 * 1024;

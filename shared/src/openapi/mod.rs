@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::access::endpoint::{Access, ROUTES, Route};
 use crate::access::session::COOKIE;
+use crate::limits::IDEMPOTENCY_KEY_BYTES_MAX;
 use crate::wire::problem::MEDIA_TYPE;
 use form::Miswritten;
 use forms::FORMS;
@@ -94,6 +95,12 @@ fn described(route: &Route) -> Result<Value, Miswritten> {
     if operation.if_match {
         parameters.push(json!({
             "name": "If-Match", "in": "header", "required": true, "schema": { "type": "string" },
+        }));
+    }
+    if operation.idempotent {
+        parameters.push(json!({
+            "name": "Idempotency-Key", "in": "header",
+            "schema": { "type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_BYTES_MAX },
         }));
     }
     if !parameters.is_empty() {

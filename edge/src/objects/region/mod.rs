@@ -1,7 +1,8 @@
 //! The region's object: lends the region's part of each pool to isolates, settles reservations, hands on counters, and
-//! holds the last policy and tokens that it has seen. The keys of limits are kept by further objects of the same class, its shards.
+//! holds the last policy and tokens that it has seen. The keys of limits are kept by further objects of the same class, its shards, and so are answers that are remembered.
 
 mod access;
+mod answers;
 mod counters;
 mod escrow_rows;
 mod holdings;
@@ -40,6 +41,7 @@ use super::hubs::{self, Hubs};
 use super::keys::{self, Keys};
 use super::server::{Arrived, Refused};
 use super::storage::{Database, integer, number};
+use answers::Answers;
 use nodes::Caller;
 use policy::Loaded;
 use settled::SettledEntries;
@@ -63,6 +65,7 @@ const LIFE_MINUTES_MAX: u64 = 1 << 20;
 pub struct Region {
     core: Rc<Core>,
     keys: Keys,
+    answers: Answers,
 }
 
 /// What outlives one event: shared with what runs on after the reply.
@@ -123,10 +126,18 @@ impl DurableObject for Region {
         let state = Rc::new(state);
         let database = Database::open(
             &state,
-            &[SCHEMA, settled::SCHEMA, keys::SCHEMA, &[hubs::SCHEMA]].concat(),
+            &[
+                SCHEMA,
+                settled::SCHEMA,
+                keys::SCHEMA,
+                answers::SCHEMA,
+                &[hubs::SCHEMA],
+            ]
+            .concat(),
         );
         Self {
             keys: Keys::new(Rc::clone(&state), database.clone()),
+            answers: Answers::new(Rc::clone(&state), database.clone()),
             core: Rc::new(Core {
                 hubs: Rc::new(Hubs::new(Rc::clone(&state), database.clone())),
                 state,
@@ -158,13 +169,19 @@ impl DurableObject for Region {
             arrived.answer(arrived.parse().and_then(|call| core.pushed(call)))
         } else if let Some(answer) = self.keys.answer(&arrived).await {
             answer
+        } else if let Some(answer) = self.answers.answer(&arrived).await {
+            answer
         } else {
             arrived.unknown()
         }
     }
 
     async fn alarm(&self) -> worker::Result<Response> {
-        self.keys.alarm().await;
+        // An object has one alarm, and is either a shard of keys or a region's answers.
+        match self.answers.is_used() {
+            true => self.answers.alarm().await,
+            false => self.keys.alarm().await,
+        }
         Response::empty()
     }
 }

@@ -1,0 +1,249 @@
+//! Requests with an `Idempotency-Key`: asked as often as one likes, charged once.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use reqwest::Method;
+use serde_json::{Value, json};
+use weir_shared::wire::access::TokenRequest;
+use weir_shared::wire::role::Role;
+use weir_tests::client::Client;
+use weir_tests::fixtures::{BUDGET, gcra, policy, with};
+use weir_tests::reply::Reply;
+use weir_tests::witness::Fault;
+use weir_tests::workerd::{Setup, Workerd};
+
+const CHECK: &str = "/v1/check";
+const SETTLE: &str = "/v1/settle";
+const RESERVE: &str = "/v1/reserve";
+const ACQUIRE: &str = "/v1/guards/calls/acquire";
+
+/// Thirty days: the budget ends in no test.
+const LONG_MS: u64 = 30 * 24 * 3_600_000;
+
+/// A budget of 1,000, a shaper of one a second, and a guard of two slots.
+fn document() -> Value {
+    let shaper = json!({
+        "algorithm": "leaky_bucket", "rate_per_sec": 1, "max_queue_ms": 600_000, "scope": "region"
+    });
+    let guard = json!({ "concurrency": 2, "per_minute": "unlimited", "lease_ms": 60_000 });
+    let document = with(policy(1_000, LONG_MS), "/limits/shape", shaper);
+    let document = with(document, "/limits/per_ip", gcra(6, 3_600_000, 20));
+    with(document, "/guards", json!({ "calls": guard }))
+}
+
+async fn start(setup: Setup) -> Workerd {
+    let workerd = setup.start().await.unwrap();
+    workerd.apply(&document()).await.unwrap();
+    workerd
+}
+
+async fn ask(client: &Client, path: &str, key: &str, body: &Value) -> Reply {
+    let asked = client.request(Method::POST, path).json(body);
+    client
+        .send(asked.header("idempotency-key", key))
+        .await
+        .unwrap()
+}
+
+fn cost(units: u64) -> Value {
+    json!({ "tenant": "pro:a", "budget": BUDGET, "cost": units })
+}
+
+async fn left(client: &Client) -> u64 {
+    client
+        .check_budget("pro:a", BUDGET, 0)
+        .await
+        .unwrap()
+        .decision
+        .remaining
+}
+
+/// The second answer is the first one.
+fn assert_again(first: &Reply, again: &Reply) {
+    assert_eq!((again.status, again.text()), (first.status, first.text()));
+    assert_eq!(first.header("idempotent-replayed"), None);
+    assert_eq!(again.header("idempotent-replayed"), Some("true"));
+    for name in [
+        "content-type",
+        "ratelimit",
+        "ratelimit-policy",
+        "retry-after",
+    ] {
+        assert_eq!(again.header(name), first.header(name), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_check_that_is_asked_again_is_answered_alike_and_charged_once_in_every_isolate() {
+    let workerd = start(Setup::isolates(&["weur", "weur"])).await;
+    let clients = workerd.clients().unwrap();
+    let first = ask(&clients[0], CHECK, "order-7", &cost(30)).await;
+    assert_eq!(first.status, 200, "{}", first.text());
+    for client in [&clients[0], &clients[1], &clients[0]] {
+        assert_again(&first, &ask(client, CHECK, "order-7", &cost(30)).await);
+    }
+    assert_eq!(left(&clients[0]).await, 970);
+    // A denial is an answer, too.
+    let denied = ask(&clients[0], CHECK, "too-much", &cost(971)).await;
+    assert!(
+        denied.text().contains("\"allowed\":false"),
+        "{}",
+        denied.text()
+    );
+    assert_again(
+        &denied,
+        &ask(&clients[1], CHECK, "too-much", &cost(971)).await,
+    );
+    // Another key is another request, and so is none.
+    assert_eq!(
+        ask(&clients[1], CHECK, "order-8", &cost(30)).await.status,
+        200
+    );
+    assert_eq!(clients[0].post(CHECK, &cost(30)).await.unwrap().status, 200);
+    assert_eq!(left(&clients[0]).await, 910);
+}
+
+#[tokio::test]
+async fn a_key_is_one_token_s_one_path_s_and_one_body_s() {
+    let workerd = start(Setup::isolates(&["weur"])).await;
+    let admin = workerd.client(0).unwrap();
+    assert_eq!(ask(&admin, CHECK, "k", &cost(10)).await.status, 200);
+    let other = ask(&admin, CHECK, "k", &cost(11)).await;
+    assert_eq!(other.status, 422, "{}", other.text());
+    let field = other.problem().unwrap().field;
+    assert_eq!(field.as_deref(), Some("/headers/idempotency-key"));
+    let token = TokenRequest {
+        name: "other".to_owned(),
+        role: Role::Service,
+        tenant: None,
+        prefix: None,
+        expires_at: None,
+    };
+    let made = admin.make_token(&token).await.unwrap();
+    let service = admin.with_token(&made.token);
+    let reply = ask(&service, CHECK, "k", &cost(11)).await;
+    assert_eq!(
+        (reply.status, reply.header("idempotent-replayed")),
+        (200, None)
+    );
+    let slot = ask(&admin, ACQUIRE, "k", &json!({ "tenant": "pro:a" })).await;
+    assert_eq!(
+        (slot.status, slot.header("idempotent-replayed")),
+        (200, None)
+    );
+    assert_eq!(left(&admin).await, 979);
+    for key in ["", "a b", &"k".repeat(129)] {
+        let reply = ask(&admin, CHECK, key, &cost(1)).await;
+        assert_eq!(reply.status, 400, "{key:?}: {}", reply.text());
+    }
+    assert_eq!(left(&admin).await, 979, "what was refused cost nothing");
+}
+
+#[tokio::test]
+async fn reservations_settlements_places_and_slots_are_given_once() {
+    let workerd = start(Setup::isolates(&["weur"])).await;
+    let client = workerd.client(0).unwrap();
+    let reserve = with(cost(100), "/reserve", json!(true));
+    let first = ask(&client, CHECK, "reserve", &reserve).await;
+    assert_again(&first, &ask(&client, CHECK, "reserve", &reserve).await);
+    let told: Value = first.ok().unwrap();
+    let settle = json!({ "reservation": told["reservation"], "actual": 40 });
+    let first = ask(&client, SETTLE, "settle", &settle).await;
+    assert_eq!(first.status, 200, "{}", first.text());
+    assert_again(&first, &ask(&client, SETTLE, "settle", &settle).await);
+    assert_eq!(left(&client).await, 960);
+
+    let place = json!({ "limit": "shape", "key": "k" });
+    let first = ask(&client, RESERVE, "place", &place).await;
+    assert_eq!(first.status, 200, "{}", first.text());
+    assert_again(&first, &ask(&client, RESERVE, "place", &place).await);
+    let next: Value = ask(&client, RESERVE, "next", &place).await.ok().unwrap();
+    let delay_ms = next["delay_ms"].as_u64().unwrap();
+    assert!(
+        delay_ms <= 1_000,
+        "the second in the queue, not the third: {next}"
+    );
+
+    let slot = json!({ "tenant": "pro:a" });
+    let first = ask(&client, ACQUIRE, "slot", &slot).await;
+    assert_again(&first, &ask(&client, ACQUIRE, "slot", &slot).await);
+    assert_eq!(
+        ask(&client, ACQUIRE, "slot-2", &slot).await.status,
+        200,
+        "one of two was taken"
+    );
+    assert_ne!(
+        ask(&client, ACQUIRE, "slot-3", &slot).await.text(),
+        first.text()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_that_ask_at_the_same_time_one_is_charged() {
+    let workerd = start(Setup::isolates(&["weur", "weur"])).await;
+    let clients = workerd.clients().unwrap();
+    let body = cost(7);
+    let asked = (0..24).map(|index| ask(&clients[index % 2], CHECK, "at-once", &body));
+    let replies = join_all(asked).await;
+    let mut answers: Vec<_> = Vec::new();
+    for reply in &replies {
+        match reply.status {
+            200 => answers.push(reply.text()),
+            409 => assert!(reply.header("retry-after").is_some(), "{}", reply.text()),
+            other => panic!("{other}: {}", reply.text()),
+        }
+    }
+    answers.dedup();
+    assert_eq!(answers.len(), 1, "{answers:?}");
+    let later = ask(&clients[1], CHECK, "at-once", &body).await;
+    assert_eq!(later.text(), answers[0]);
+    assert_eq!(left(&clients[0]).await, 993);
+}
+
+#[tokio::test]
+async fn what_was_refused_is_not_remembered() {
+    let workerd = start(Setup::isolates(&["weur"])).await;
+    let client = workerd.client(0).unwrap();
+    let unknown = json!({ "tenant": "pro:a", "budget": "none", "cost": 1 });
+    assert_eq!(ask(&client, CHECK, "k", &unknown).await.status, 404);
+    let mended = ask(&client, CHECK, "k", &cost(5)).await;
+    assert_eq!(
+        (mended.status, mended.header("idempotent-replayed")),
+        (200, None)
+    );
+    assert_eq!(left(&client).await, 995);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_outlives_the_death_of_everything() {
+    let mut workerd = start(Setup::isolates(&["weur"])).await;
+    let client = workerd.client(0).unwrap();
+    let first = ask(&client, CHECK, "k", &cost(30)).await;
+    workerd.kill_hard();
+    workerd.restart().await.unwrap();
+    assert_again(&first, &ask(&client, CHECK, "k", &cost(30)).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_nobody_can_say_whether_there_was_an_answer_nothing_is_charged() {
+    let workerd = start(Setup::isolates(&["weur"]).witnessed()).await;
+    let client = workerd.client(0).unwrap();
+    assert_eq!(left(&client).await, 1_000);
+    let witness = workerd.witness().unwrap();
+    witness
+        .fault("Region/claim", Fault::Refuse, 1_000)
+        .await
+        .unwrap();
+    let refused = ask(&client, CHECK, "k", &cost(30)).await;
+    assert_eq!(refused.status, 503, "{}", refused.text());
+    witness.calm().await.unwrap();
+    assert_eq!(left(&client).await, 1_000);
+    // The word that it was kept is lost: it is kept all the same.
+    witness.fault("Region/keep", Fault::Lose, 1).await.unwrap();
+    let first = ask(&client, CHECK, "k", &cost(30)).await;
+    assert_eq!(first.status, 200, "{}", first.text());
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_again(&first, &ask(&client, CHECK, "k", &cost(30)).await);
+    assert_eq!(left(&client).await, 970);
+}
