@@ -133,7 +133,6 @@ fn what_is_needed_is_asked_for_by_its_pointer() {
         "/budgets/tokens/window_ms",
         "/budgets/tokens/sharing",
         "/budgets/tokens/scope",
-        "/limits/per_ip/algorithm",
         "/limits/per_ip/limit",
         "/limits/per_ip/period_ms",
         "/limits/per_ip/scope",

@@ -19,7 +19,7 @@ pub const ABILITIES: [Ability; 6] = [
         roles: &[Service, Tenant, Admin],
     },
     Ability {
-        name: "Report how calls came out",
+        name: "Report how calls came out, ask in a client's place",
         roles: &[Service, Admin],
     },
     Ability {
@@ -73,7 +73,7 @@ mod tests {
         match endpoint {
             E::Check | E::CheckBatch | E::Reserve | E::Settle => "Decide calls",
             E::GuardAcquire | E::GuardRenew | E::GuardRelease => "Decide calls",
-            E::Report => "Report how calls came out",
+            E::Report | E::Authorize => "Report how calls came out, ask in a client's place",
             E::OwnFairness => "Read one tenant's share",
             E::PolicySave | E::TenantPatch | E::TenantDelete | E::Reset => {
                 "Change policy and tenants, reset"

@@ -1,6 +1,6 @@
 //! The named entries of a section: what each says in a line, and whether the draft changes it.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use weir_shared::name::label;
 
 use super::draft::PolicyDraft;
@@ -96,6 +96,9 @@ pub fn summary(section: Section, entry: &Value) -> String {
             text("sharing"),
             text("scope")
         ),
+        Section::Limits if entry.as_object().is_some_and(Map::is_empty) => {
+            "no numbers yet".to_owned()
+        }
         Section::Limits => limit(entry),
         Section::Meters => format!(
             "{} units/s · {}",
@@ -150,13 +153,13 @@ fn limit(entry: &Value) -> String {
             });
             return format!("{made_of} of {}", names.collect::<Vec<_>>().join(", "));
         }
-        _ => return "no algorithm yet".to_owned(),
+        _ => return format::UNKNOWN.to_owned(),
     };
     let per_tenant = entry.get("per_tenant").and_then(Value::as_bool) == Some(true);
     let keys = if per_tenant { " · per tenant" } else { "" };
     format!(
         "{} · {numbers} · {}{keys}",
-        words(entry.get("algorithm")),
+        words(Some(&json!(rule(entry)))),
         words(entry.get("scope"))
     )
 }
@@ -280,7 +283,12 @@ mod tests {
                 json!({ "all": ["per_ip", { "limit": "login", "weight": 2 }] }),
                 "all of per_ip, login",
             ),
-            (Section::Limits, json!({}), "no algorithm yet"),
+            (Section::Limits, json!({}), "no numbers yet"),
+            (
+                Section::Limits,
+                json!({ "limit": 100, "period_ms": 60_000, "scope": "region" }),
+                "gcra · 100 per 1 min · region",
+            ),
             (
                 Section::Meters,
                 json!({ "per_sec": "unlimited", "shadow": true }),

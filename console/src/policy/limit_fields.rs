@@ -80,14 +80,14 @@ const PER_TENANT: Field = field(
     "Each tenant has its own keys.",
 );
 
-/// The rule of a limit by its name in [`RULES`]; empty for one that has none.
+/// The rule of a limit by its name in [`RULES`]: `gcra` where it names none.
 pub fn rule(limit: &Value) -> &str {
     let given = |name: &str| limit.get(name).is_some_and(|value| !value.is_null());
     match limit.get("algorithm").and_then(Value::as_str) {
         Some(algorithm) => algorithm,
         None if given("all") => "all",
         None if given("any") => "any",
-        None => "",
+        None => "gcra",
     }
 }
 

@@ -1,6 +1,7 @@
 //! Why a limit, a meter, a guard or an overload resource denied a tenant: its numbers, and what was asked for in the
 //! interval of the denial.
 
+use weir_shared::policy::limit::algorithm_of;
 use weir_shared::wire::effective::{EffectiveBody, EffectiveGuardBody, EffectiveMeterBody};
 use weir_shared::wire::metering::RateBody;
 use weir_shared::wire::policy::{Algorithm, Cadence, DimensionBody, LimitBody};
@@ -128,7 +129,7 @@ struct Numbers {
 impl Numbers {
     /// The rule in words, its numbers, and when a request can pass.
     fn of(&self, body: &LimitBody, stretch: &Stretch) -> (String, Vec<Step>, String) {
-        match body.algorithm {
+        match algorithm_of(body) {
             Some(Algorithm::Gcra) => self.gcra(stretch),
             Some(Algorithm::TokenBucket) => self.bucket(stretch),
             Some(Algorithm::LeakyBucket) => self.queue(),

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use weir_shared::invalid::{Fault, Invalid, read_json};
 use weir_shared::json::pointer::step;
+use weir_shared::policy::limit::algorithm_of;
 use weir_shared::wire::overrides::OverrideBody;
 use weir_shared::wire::policy::{Algorithm, PolicyDocument};
 
@@ -80,7 +81,7 @@ pub fn number_names(document: &PolicyDocument) -> Vec<NumberName> {
     for (name, limit) in &document.limits {
         // Only a tenant's own keys can have numbers of their own.
         if limit.per_tenant == Some(true)
-            && let Some(algorithm) = limit.algorithm
+            && let Some(algorithm) = algorithm_of(limit)
         {
             add("limits", name, limit_fields(algorithm));
         }

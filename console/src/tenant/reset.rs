@@ -1,5 +1,6 @@
 //! What of a tenant can be put back to its start, and what that does and does not do.
 
+use weir_shared::policy::limit::algorithm_of;
 use weir_shared::wire::operator::reset::ResetRequest;
 
 use weir_shared::wire::policy::{PolicyDocument, Scope};
@@ -105,10 +106,9 @@ impl Reset {
 pub fn resettable(document: &PolicyDocument) -> Vec<What> {
     let possible = |what: &What| match what.kind {
         Kind::Meter | Kind::Guard => true,
-        Kind::Limit => document
-            .limits
-            .get(&what.name)
-            .is_some_and(|limit| limit.algorithm.is_some() && limit.scope == Some(Scope::Region)),
+        Kind::Limit => document.limits.get(&what.name).is_some_and(|limit| {
+            algorithm_of(limit).is_some() && limit.scope == Some(Scope::Region)
+        }),
         Kind::Budget | Kind::Overload => false,
     };
     let mut all = choices(document);

@@ -1,6 +1,7 @@
 //! Which fields a limit has, by its algorithm. A field of another algorithm is refused: to drop it would be to promise
 //! a bound that is not kept.
 
+use super::limit::algorithm_of;
 use super::wire_name;
 use crate::invalid::{Fault, Invalid};
 use crate::wire::policy::{Algorithm, Cadence, LimitBody};
@@ -9,12 +10,12 @@ use crate::wire::policy::{Algorithm, Cadence, LimitBody};
 pub(super) fn only_own(body: &LimitBody) -> Result<(), Invalid> {
     let own = own(body);
     let common =
-        |field: &str| body.algorithm.is_some() && ["/scope", "/per_tenant"].contains(&field);
+        |field: &str| algorithm_of(body).is_some() && ["/scope", "/per_tenant"].contains(&field);
     let foreign = given(body).find(|field| !own.contains(field) && !common(field));
     let Some(field) = foreign else {
         return Ok(());
     };
-    let to = match (body.algorithm, body.cadence) {
+    let to = match (algorithm_of(body), body.cadence) {
         (Some(Algorithm::Quota), Some(cadence)) => {
             format!("quota with the cadence {}", wire_name(&cadence))
         }
@@ -26,7 +27,7 @@ pub(super) fn only_own(body: &LimitBody) -> Result<(), Invalid> {
 
 /// What the algorithm has of its own; `/scope` and `/per_tenant` belong to each.
 fn own(body: &LimitBody) -> &'static [&'static str] {
-    match body.algorithm {
+    match algorithm_of(body) {
         None => &[],
         Some(Algorithm::Gcra) => &["/limit", "/period_ms", "/burst"],
         Some(Algorithm::TokenBucket) => &["/capacity", "/refill_per_sec"],

@@ -1,7 +1,7 @@
 //! What a limit must be to be one for the whole deployment: one with windows, whose units can be lent ahead.
 
 use super::algorithm::buckets;
-use super::limit::{Limit, Rule};
+use super::limit::{Limit, Rule, algorithm_of};
 use super::{between, wire_name};
 use crate::federation::schedule::Schedule;
 use crate::invalid::{Fault, Invalid};
@@ -42,7 +42,7 @@ impl Limit {
 
 /// How the windows of a global limit follow each other.
 fn cycle(body: &LimitBody) -> Option<Cycle> {
-    match (body.algorithm, body.cadence) {
+    match (algorithm_of(body), body.cadence) {
         (Some(Algorithm::SlidingWindow), _) | (_, Some(Cadence::Rolling)) => Some(Cycle::Sliding {
             buckets: buckets(body),
         }),

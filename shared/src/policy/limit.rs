@@ -102,7 +102,7 @@ impl Single {
 /// the numbers have no room for that scale.
 pub fn rule_of(body: &LimitBody, scale: u64) -> Result<Rule, Invalid> {
     between("/scale", scale, 1, ONE)?;
-    let Some(name) = body.algorithm else {
+    let Some(name) = algorithm_of(body) else {
         return Composite::try_from(body).map(Rule::Composite);
     };
     let others = [("/all", body.all.is_some()), ("/any", body.any.is_some())];
@@ -125,6 +125,22 @@ pub fn rule_of(body: &LimitBody, scale: u64) -> Result<Rule, Invalid> {
     };
     let machine = machine.ok_or_else(|| Invalid::new("/scale", no_room()))?;
     Ok(Rule::Single(Single { machine, scope }))
+}
+
+/// The algorithm of a limit: `gcra` where it names none. `None` of one that is made of others.
+///
+/// ```
+/// use weir_shared::policy::limit::algorithm_of;
+/// use weir_shared::wire::policy::{Algorithm, LimitBody};
+/// let of = |text| algorithm_of(&serde_json::from_str::<LimitBody>(text).unwrap());
+/// assert_eq!(of(r#"{"limit":10,"period_ms":1000}"#), Some(Algorithm::Gcra));
+/// assert_eq!(of(r#"{"all":["a","b"]}"#), None);
+/// ```
+#[must_use]
+pub fn algorithm_of(body: &LimitBody) -> Option<Algorithm> {
+    let is_composite = body.all.is_some() || body.any.is_some();
+    body.algorithm
+        .or((!is_composite).then_some(Algorithm::Gcra))
 }
 
 /// The scope, and what it asks of a limit.
