@@ -39,7 +39,7 @@ type Before = &'static [(&'static str, &'static str)];
 
 const WEIGH: &str = include_str!("../fixtures/weigh/weigh.js");
 const WATCH: &str = include_str!("../fixtures/weigh/watch.js");
-const ASSETS: &str = include_str!("../fixtures/assets/assets.js");
+const ASSETS: &str = include_str!("../../package/worker/assets.js");
 
 /// A module that is served instead of the Worker's entry, beside the Worker's own modules.
 #[derive(Debug, Clone)]

@@ -17,6 +17,7 @@ mod metering;
 mod operator;
 mod outage;
 mod overload;
+mod package;
 mod region_pool;
 mod registry;
 mod security;

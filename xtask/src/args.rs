@@ -18,6 +18,7 @@ cargo xtask test --repeat N [--busy] [NAME]...  the end-to-end tests, or those w
                                       failed how often (--busy: beside other work)
 cargo xtask bench [--only SECTION]    measure, and write the figures into BENCHMARKS.md
 cargo xtask build [--edge|--console]  build the Worker and the console, only what changed
+cargo xtask package                   the npm package: target/package/weir-VERSION.tgz
 cargo xtask fuzz [--executions N] [--target T]  what reads input, given what nobody meant (10^8 executions)
 cargo xtask vectors DIR               replay a folder of golden vectors: passed, failed, not compared and why
 cargo xtask setup                     the set-up that the other commands do by themselves
@@ -36,6 +37,7 @@ pub(crate) enum Command {
     Dev(DevOptions),
     Bench { only: Option<Section> },
     Test(Scope),
+    Package,
     Vectors { folder: PathBuf },
     Fuzz(FuzzOptions),
 }
@@ -89,6 +91,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             "dev" => dev(parser),
             "test" => test(parser),
             "bench" => bench(parser),
+            "package" => plain(parser, Command::Package),
             "vectors" => vectors(parser),
             "fuzz" => fuzz(parser),
             other => bail!("unknown command `{other}`; the commands are:\n{USAGE}"),

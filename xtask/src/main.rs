@@ -12,6 +12,7 @@ mod dev;
 mod environment;
 mod fuzz;
 mod node;
+mod package;
 mod paths;
 mod process;
 mod progress;
@@ -48,6 +49,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Bench { only } => return bench::run(only),
         Command::Test(scope) => return test::run(scope),
         Command::Fuzz(options) => return fuzz::run(&options),
+        Command::Package => package::run()?,
         Command::Vectors { folder } => return vectors::run(&folder),
     }
     Ok(ExitCode::SUCCESS)

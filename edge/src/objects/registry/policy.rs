@@ -18,6 +18,7 @@ use weir_shared::wire::policy::PolicyDocument;
 use weir_shared::wire::saved_policy::SavedPolicy;
 use weir_shared::wire::shard_key::ShardKey;
 use weir_shared::wire::stored::Damaged;
+use worker::js_sys::{self, Reflect};
 
 use super::tokens::random;
 use super::{DEPLOYMENT, Registry, parts};
@@ -36,6 +37,9 @@ pub(super) const SCHEMA: &[&str] = &[
 
 /// The policy of a deployment that has never saved one.
 const INITIAL: &str = include_str!("../../../../policy.json");
+
+/// Where a deployment's own module puts another, as an object.
+const OWN: &str = "WEIR_POLICY";
 
 /// Bytes of the values that a change changed, as the audit log has them: they leave room for the revision beside them.
 const CHANGED_BYTES_MAX: usize = AUDIT_VALUE_BYTES_MAX - 128;
@@ -415,15 +419,25 @@ pub fn read_policy(text: &str) -> Result<PolicyDocument, Damaged> {
     Ok(document)
 }
 
-/// The policy that the deployment ships, under revision 0: what applies where no saved one was ever seen.
+/// The policy that the deployment ships, under revision 0: what applies where no saved one was ever seen. It is what the
+/// deployment's own module has put at [`OWN`], else that of the build.
 ///
 /// # Errors
-/// Never for a build that passed, as the build validates it.
+/// What is wrong with a policy of the deployment's own; never for that of a build that passed, as the build validates it.
 pub fn shipped() -> Result<SavedPolicy, Refused> {
+    let own = own_policy();
+    let text = own.as_deref().unwrap_or(INITIAL);
     Ok(SavedPolicy {
         revision: Revision(0),
-        document: read_json(INITIAL.as_bytes())?,
+        document: read_json(text.as_bytes())?,
         handovers: Handovers::new(),
         placement: None,
     })
+}
+
+/// The policy of the deployment's own module, as text.
+fn own_policy() -> Option<String> {
+    let own = Reflect::get(&js_sys::global(), &OWN.into()).ok()?;
+    let text = own.is_object().then(|| js_sys::JSON::stringify(&own));
+    text?.ok()?.as_string()
 }

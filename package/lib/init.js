@@ -1,0 +1,44 @@
+// `weir init`: a folder to deploy from.
+
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { Mistake } from "./mistake.js";
+import { part } from "./parts.js";
+
+// What is written, and of which template: npm keeps no file of the name `.gitignore` in a package.
+const FILES = [
+  ["README.md", "template/README.md"],
+  ["worker.js", "template/worker.js"],
+  ["wrangler.jsonc", "template/wrangler.jsonc"],
+  [".gitignore", "template/gitignore"],
+  ["policy.json", "dist/policy.json"],
+];
+
+export const init = (folder) => {
+  if (existsSync(folder) && readdirSync(folder).some((name) => name !== ".git")) {
+    throw new Mistake(`${folder} is not empty; nothing was written`);
+  }
+  mkdirSync(folder, { recursive: true });
+  for (const [name, template] of FILES) {
+    copyFileSync(part(template), join(folder, name));
+  }
+  const { version } = JSON.parse(readFileSync(part("package.json"), "utf8"));
+  const { wrangler } = JSON.parse(readFileSync(part("template/versions.json"), "utf8"));
+  const settings = {
+    name: basename(resolve(folder)).toLowerCase().replace(/[^a-z0-9-]+/g, "-") || "weir-deployment",
+    private: true,
+    type: "module",
+    scripts: { dev: "weir dev", check: "weir check", deploy: "wrangler deploy" },
+    dependencies: { weir: version },
+    devDependencies: { wrangler },
+  };
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(settings, undefined, 2)}\n`);
+  console.log(`
+  ${folder} is ready:
+
+    cd ${folder} && npm install
+    npx weir dev                                        the console, by policy.json
+    npx wrangler secret put WEIR_BOOTSTRAP_TOKEN        what \`openssl rand -hex 32\` prints
+    npx wrangler deploy                                 after policy.json was found valid
+`);
+};

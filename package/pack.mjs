@@ -1,0 +1,36 @@
+// Makes the npm package of what is built: node package/pack.mjs FOLDER writes FOLDER/weir-VERSION.tgz.
+
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+// What is copied, and where to.
+const PARTS = [
+  ["package/package.json", "package.json"],
+  ["package/README.md", "README.md"],
+  ["package/bin", "bin"],
+  ["package/lib", "lib"],
+  ["package/template", "template"],
+  ["package/worker", "worker"],
+  ["edge/build/index.js", "dist/worker/index.js"],
+  ["edge/build/index_bg.wasm", "dist/worker/index_bg.wasm"],
+  ["console/dist", "dist/console"],
+  ["policy.json", "dist/policy.json"],
+  ["LICENSE-APACHE", "LICENSE-APACHE"],
+  ["LICENSE-MIT", "LICENSE-MIT"],
+];
+
+const folder = resolve(process.argv[2] ?? join(root, "target/package"));
+const staging = join(folder, "staging");
+rmSync(staging, { recursive: true, force: true });
+mkdirSync(staging, { recursive: true });
+for (const [from, to] of PARTS) {
+  cpSync(join(root, from), join(staging, to), { recursive: true });
+}
+const pack = ["pack", "--ignore-scripts", "--loglevel=error", "--pack-destination", folder];
+const name = execFileSync("npm", pack, { cwd: staging, encoding: "utf8" }).trim();
+rmSync(staging, { recursive: true, force: true });
+console.log(join(folder, name));

@@ -1,0 +1,288 @@
+//! The npm package: on an empty folder with Node alone, from the file that is published to the first decision.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use weir_tests::client::Client;
+use weir_tests::paths::{edge_build, workspace, wrangler};
+use weir_tests::process::ProcessTree;
+use weir_tests::{clock, ports};
+
+/// How long a start may take on a busy machine.
+const START_DEADLINE: Duration = Duration::from_secs(60);
+
+/// A folder in which the package is installed.
+struct Installed {
+    folder: TempDir,
+    took: Duration,
+}
+
+fn run(command: &mut Command) -> Output {
+    let name = format!("{command:?}");
+    command
+        .output()
+        .unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn succeed(command: &mut Command) -> String {
+    let output = run(command);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, error) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{command:?}: {out}\n{error}");
+    out
+}
+
+/// The file that is published, of what is built.
+fn packed(folder: &Path) -> PathBuf {
+    edge_build().expect("the Worker is built");
+    let mut node = Command::new("node");
+    node.arg(workspace().join("package/pack.mjs")).arg(folder);
+    PathBuf::from(succeed(&mut node).trim())
+}
+
+fn npm_install(folder: &Path, cache: &Path, file: &Path) {
+    let mut npm = Command::new("npm");
+    npm.current_dir(folder)
+        .args(["install", "--no-audit", "--no-fund"]);
+    succeed(npm.arg("--cache").arg(cache).arg(file));
+}
+
+impl Installed {
+    /// In an empty folder, with an empty cache of npm.
+    fn new() -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("weir-package-")
+            .tempdir()
+            .unwrap();
+        let file = packed(folder.path());
+        let start = clock::now();
+        npm_install(folder.path(), &folder.path().join("cache"), &file);
+        Self {
+            took: start.elapsed(),
+            folder,
+        }
+    }
+
+    fn file(&self) -> PathBuf {
+        let entries = std::fs::read_dir(self.folder.path()).unwrap();
+        let mut paths = entries.map(|entry| entry.unwrap().path());
+        paths
+            .find(|path| path.extension().is_some_and(|extension| extension == "tgz"))
+            .unwrap()
+    }
+
+    /// `npx weir`, in a folder.
+    fn weir(&self, folder: &Path, words: &[&str]) -> Command {
+        let mut weir = Command::new("node");
+        let package = self.folder.path().join("node_modules/weir");
+        weir.arg(package.join("bin/weir.js")).args(words);
+        weir.current_dir(folder);
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("WEIR_")) {
+            weir.env_remove(name);
+        }
+        weir
+    }
+
+    /// Starts one that runs on, and reads what it says of its token.
+    fn start(&self, folder: &Path, words: &[&str]) -> Running {
+        let port = ports::free().unwrap();
+        let mut words = words.to_vec();
+        let number = port.to_string();
+        words.extend(["--port", &number]);
+        let log = folder.join(format!("log-{port}"));
+        let process = ProcessTree::spawn(&self.weir(folder, &words), &log).unwrap();
+        let mut running = Running { process, log, port };
+        let start = clock::now();
+        while !running.said().contains("Ctrl-C") {
+            assert!(running.process.is_running(), "{}", running.said());
+            assert!(start.elapsed() < START_DEADLINE, "{}", running.said());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        running
+    }
+}
+
+struct Running {
+    process: ProcessTree,
+    log: PathBuf,
+    port: u16,
+}
+
+impl Running {
+    fn said(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// With the token that it printed.
+    fn client(&self) -> Client {
+        let said = self.said();
+        let told = |name: &str| {
+            let line = said.lines().find_map(|line| line.trim().strip_prefix(name));
+            line.unwrap_or_else(|| panic!("no {name}: {said}"))
+                .trim()
+                .to_owned()
+        };
+        let url = format!("http://127.0.0.1:{}", self.port);
+        assert_eq!(told("console"), format!("{url}/console/"));
+        Client::new(url).unwrap().with_token(&told("admin token"))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_with_node_alone_decides_within_a_minute_of_the_file() {
+    let installed = Installed::new();
+    let folder = installed.folder.path();
+    let start = clock::now();
+    let running = installed.start(folder, &["dev", "--demo"]);
+    let client = running.client();
+    let decided = client.check_budget("acme", "tokens", 3).await.unwrap();
+    let took = installed.took + start.elapsed();
+    println!(
+        "installed in {:?}, first decision after {took:?}",
+        installed.took
+    );
+    assert!(decided.decision.allowed, "{decided:?}");
+    assert!(took < START_DEADLINE, "{took:?}");
+    let page = client.anonymous().get("/console/").await.unwrap();
+    assert_eq!(page.status, 200);
+    assert!(
+        page.header("content-security-policy").is_some(),
+        "the console's own fields"
+    );
+    // The demo's traffic is decided and counted.
+    let start = clock::now();
+    loop {
+        let told: Value = client
+            .get("/operator/v1/fairness")
+            .await
+            .unwrap()
+            .ok()
+            .unwrap();
+        let tenants = told["tenants"].as_array().map_or(0, Vec::len);
+        if tenants >= 12 {
+            break;
+        }
+        assert!(
+            start.elapsed() < START_DEADLINE,
+            "{tenants} tenants: {told}"
+        );
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    // The token is its owner's alone.
+    let file = folder.join(".weir/token");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+
+    deployment(&installed).await;
+    state_survives(&installed).await;
+}
+
+/// `init` makes a folder that wrangler takes, and that runs by its own policy.
+async fn deployment(installed: &Installed) {
+    let folder = installed.folder.path().join("my-limits");
+    let root = installed.folder.path();
+    succeed(&mut installed.weir(root, &["init", "my-limits"]));
+    let again = run(&mut installed.weir(root, &["init", "my-limits"]));
+    assert!(!again.status.success(), "a folder that is not empty");
+    npm_install(&folder, &root.join("cache"), &installed.file());
+    let policy = folder.join("policy.json");
+    let mut document: Value =
+        serde_json::from_str(&std::fs::read_to_string(&policy).unwrap()).unwrap();
+    document["budgets"]["tokens"]["limit"] = json!(-1);
+    std::fs::write(&policy, document.to_string()).unwrap();
+    let refused = run(&mut installed.weir(&folder, &["check"]));
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        !refused.status.success() && said.contains("/budgets/tokens/limit"),
+        "{said}"
+    );
+    document["budgets"]["tokens"]["limit"] = json!(77);
+    std::fs::write(&policy, document.to_string()).unwrap();
+    let said = succeed(&mut installed.weir(&folder, &["check"]));
+    assert!(said.contains("policy.json is valid"), "{said}");
+
+    let mut deploy = Command::new(wrangler().unwrap());
+    deploy
+        .current_dir(&folder)
+        .env("WRANGLER_SEND_METRICS", "false");
+    deploy.args(["deploy", "--dry-run", "--outdir", "out"]);
+    let said = succeed(&mut deploy);
+    for binding in [
+        "COORDINATOR",
+        "REGION_ESCROW",
+        "REGISTRY",
+        "LEDGER",
+        "ASSETS",
+    ] {
+        assert!(said.contains(binding), "{binding}: {said}");
+    }
+    let bundle = std::fs::read_to_string(folder.join("out/worker.js")).unwrap();
+    assert!(
+        bundle.contains("WEIR_POLICY"),
+        "the policy is in the bundle"
+    );
+
+    let running = installed.start(&folder, &["dev"]);
+    let decided = running
+        .client()
+        .check_budget("acme", "tokens", 0)
+        .await
+        .unwrap();
+    assert_eq!(decided.decision.limit, 77, "its own policy");
+}
+
+/// `serve` keeps its state over a SIGKILL, and its token out of what it prints.
+async fn state_survives(installed: &Installed) {
+    let folder = installed.folder.path().join("server");
+    std::fs::create_dir(&folder).unwrap();
+    let mut running = installed.start(&folder, &["serve", "--dir", "state"]);
+    let token = std::fs::read_to_string(folder.join("state/token")).unwrap();
+    assert!(!running.said().contains(token.trim()), "{}", running.said());
+    let client = |running: &Running| running.client().with_token(token.trim());
+    let saved = client(&running);
+    let mut policy = saved.policy().await.unwrap().document;
+    policy["budgets"]["tokens"]["limit"] = json!(55);
+    let revision = saved
+        .save_policy(&policy)
+        .await
+        .unwrap()
+        .revision()
+        .unwrap();
+    running.process.kill_hard();
+    let running = installed.start(&folder, &["serve", "--dir", "state"]);
+    let again = client(&running);
+    let found = again.policy().await.unwrap();
+    assert_eq!(found.revision().unwrap(), revision);
+    assert_eq!(found.document["budgets"]["tokens"]["limit"], 55);
+}
+
+#[test]
+fn a_mistake_is_told_in_a_line_and_changes_nothing() {
+    let main = workspace().join("package/bin/weir.js");
+    let folder = tempfile::tempdir().unwrap();
+    for (words, told) in [
+        (&["devv"][..], "there is no command devv"),
+        (&["dev", "--port", "0"], "--port 0"),
+        (&["dev", "--prot", "1"], "--prot"),
+        (&["dev", "there"], "there"),
+        (&["serve"], "--dir"),
+        (&["init"], "DIR"),
+        (&["check", "none.json"], "none.json"),
+    ] {
+        let output = run(Command::new("node")
+            .arg(&main)
+            .args(words)
+            .current_dir(&folder));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
+        assert!(
+            said.starts_with("weir: ") && said.contains(told),
+            "{words:?}: {said}"
+        );
+        assert!(!said.contains("    at "), "a trace: {said}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

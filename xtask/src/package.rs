@@ -1,0 +1,72 @@
+//! `package`: the npm package of what is built.
+
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::args::Selection;
+use crate::{build, paths, process, progress, setup};
+
+/// Builds the Worker and the console, and makes the package of them.
+pub(crate) fn run() -> Result<()> {
+    build::build(Selection::BOTH, &setup::for_builds()?)?;
+    let mut node = Command::new("node");
+    node.arg(paths::root().join("package/pack.mjs"));
+    node.arg(paths::root().join("target/package"));
+    let file = process::capture(&mut node).context("making the package")?;
+    progress::note(&format!("made {}", file.trim()));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read(path: &str) -> String {
+        fs::read_to_string(paths::root().join(path)).unwrap()
+    }
+
+    fn json(path: &str) -> Value {
+        serde_json::from_str(&read(path)).unwrap()
+    }
+
+    /// JSON whose comments are whole lines.
+    fn jsonc(path: &str) -> Value {
+        let text = read(path);
+        let lines = text.lines().filter(|line| !line.trim().starts_with("//"));
+        serde_json::from_str(&lines.collect::<Vec<_>>().join("\n")).unwrap()
+    }
+
+    #[test]
+    fn the_settings_of_a_folder_to_deploy_from_are_those_of_the_repository() {
+        let mut shipped: Value = toml::from_str(&read("wrangler.toml")).unwrap();
+        let of_a_folder = jsonc("package/template/wrangler.jsonc");
+        // Where its parts are, and what is run before, is the folder's own.
+        shipped["main"] = json!("worker.js");
+        shipped["assets"]["directory"] = json!("node_modules/weir/dist/console");
+        shipped["build"] = json!({ "command": "npx weir check" });
+        assert_eq!(of_a_folder, shipped);
+    }
+
+    #[test]
+    fn the_package_runs_what_was_tested() {
+        let package = json("package/package.json");
+        assert_eq!(package["version"], env!("CARGO_PKG_VERSION"));
+        let locked = json("package-lock.json");
+        let version = |name: &str| &locked["packages"][format!("node_modules/{name}")]["version"];
+        assert_eq!(&package["dependencies"]["workerd"], version("workerd"));
+        let versions = json("package/template/versions.json");
+        assert_eq!(&versions["wrangler"], version("wrangler"));
+        assert_eq!(package["engines"], json("package.json")["engines"]);
+        let date = jsonc("package/template/wrangler.jsonc")["compatibility_date"].clone();
+        let line = format!("COMPATIBILITY_DATE = {date};");
+        assert!(
+            read("package/lib/configuration.js").contains(&line),
+            "{line}"
+        );
+    }
+}
