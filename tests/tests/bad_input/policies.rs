@@ -33,7 +33,7 @@ const BAD_VALUES: &[(&str, &[&str])] = &[
     ("/limits/per_ip/limit", &["0", "-1", "1e999", "1.5"]),
     ("/limits/per_ip/period_ms", &["0", "null", "-1"]),
     ("/limits/per_ip/burst", &["0", "-1", "9007199254740991"]),
-    ("/limits/per_ip/algorithm", &["\"guess\"", "null"]),
+    ("/limits/per_ip/algorithm", &["\"guess\""]),
     // One key of this algorithm cannot be held in many places at once.
     ("/limits/per_ip/scope", &["\"global\"", "\"planet\""]),
     (
@@ -61,10 +61,9 @@ const BAD_PARTS: &[(&str, &str, &str)] = &[
     ("/tiers/pro", "{}", "/tiers/pro/weight"),
 ];
 
-const REQUIRED: [&str; 6] = [
+const REQUIRED: [&str; 5] = [
     "/budgets/tokens/limit",
     "/budgets/tokens/window_ms",
-    "/limits/per_ip/algorithm",
     "/limits/per_ip/period_ms",
     "/tiers/pro/weight",
     "/regions",

@@ -55,7 +55,7 @@ fn bad() -> Vec<(&'static str, Value, &'static str)> {
     let mut global_cycle = quota("fixed", "period_ms", json!(999));
     global_cycle["scope"] = json!("global");
     vec![
-        ("x", json!({}), "/algorithm"),
+        ("x", json!({}), "/scope"),
         (
             "x",
             json!({ "algorithm": "guess", "scope": "region" }),
