@@ -2,11 +2,11 @@
 
 import { spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { configuration } from "./configuration.js";
 import { Mistake } from "./mistake.js";
 import { part, workerd } from "./parts.js";
+import { probe } from "./ports.js";
 
 const READY_MS_MAX = 60_000;
 const POLL_MS = 50;
@@ -35,7 +35,8 @@ export const start = async ({ folder, host = "127.0.0.1", port, policy, variable
     copyFileSync(policy, join(run, "policy.json"));
   }
   writeFileSync(join(run, "worker.js"), hasPolicy ? WITH_POLICY : PLAIN);
-  const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const name = host.includes(":") ? `[${host}]` : host;
+  const address = `${name}:${port}`;
   const files = part("dist/console");
   const names = Object.keys(variables);
   writeFileSync(join(run, "workerd.capnp"), configuration({ address, disk, files, variables: names, hasPolicy }));
@@ -49,20 +50,20 @@ export const start = async ({ folder, host = "127.0.0.1", port, policy, variable
   });
   // A process that ends takes its Worker along.
   process.once("exit", () => child.kill("SIGKILL"));
-  const url = `http://${["0.0.0.0", "::"].includes(host) ? "127.0.0.1" : address.slice(0, -`:${port}`.length)}:${port}`;
+  const isAnywhere = ["0.0.0.0", "::"].includes(host);
+  const url = `http://${isAnywhere ? "127.0.0.1" : name}:${port}`;
   await ready(url, ended);
   return { url, ended, stop: () => child.kill("SIGTERM") };
 };
 
 // Fails before anything is written rather than in the words of another program.
-const free = (host, port) =>
-  new Promise((done, failed) => {
-    const probe = createServer();
-    probe.once("error", (error) =>
-      failed(new Mistake(`port ${port} of ${host} cannot be used (${error.code}): choose another one with --port N`)),
-    );
-    probe.listen({ host, port, exclusive: true }, () => probe.close(done));
-  });
+const free = async (host, port) => {
+  try {
+    await probe(host, port);
+  } catch (error) {
+    throw new Mistake(`port ${port} of ${host} cannot be used (${error.code}): choose another one with --port N`);
+  }
+};
 
 const ready = async (url, ended) => {
   let over;

@@ -1,12 +1,28 @@
 //! Policies and names.
 
 use serde_json::{Value, json};
+use weir_shared::wire::access::TokenRequest;
+use weir_shared::wire::role::Role;
 
 /// The budget of [`policy`].
 pub const BUDGET: &str = "tokens";
 
 /// The limit of [`policy`].
 pub const LIMIT: &str = "per_ip";
+
+/// `printf %s key-of-acme | sha256sum`
+pub const KEY_OF_ACME: &str = "689febd264f8b977e29c0fdb75f839eb248ba07d1561b14f2b95f42756943245";
+
+/// A token that is bound to nobody and does not expire.
+pub fn token_request(name: &str, role: Role) -> TokenRequest {
+    TokenRequest {
+        name: name.to_owned(),
+        role,
+        tenant: None,
+        prefix: None,
+        expires_at: None,
+    }
+}
 
 /// A policy with one global `first_come` budget and one regional gcra limit of 100 a minute in bursts of 20.
 pub fn policy(limit: u64, window_ms: u64) -> Value {

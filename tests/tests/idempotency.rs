@@ -5,10 +5,9 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use weir_shared::wire::access::TokenRequest;
 use weir_shared::wire::role::Role;
 use weir_tests::client::Client;
-use weir_tests::fixtures::{BUDGET, gcra, policy, with};
+use weir_tests::fixtures::{BUDGET, gcra, policy, token_request, with};
 use weir_tests::reply::Reply;
 use weir_tests::witness::Fault;
 use weir_tests::workerd::{Setup, Workerd};
@@ -113,13 +112,7 @@ async fn a_key_is_one_token_s_one_path_s_and_one_body_s() {
     assert_eq!(other.status, 422, "{}", other.text());
     let field = other.problem().unwrap().field;
     assert_eq!(field.as_deref(), Some("/headers/idempotency-key"));
-    let token = TokenRequest {
-        name: "other".to_owned(),
-        role: Role::Service,
-        tenant: None,
-        prefix: None,
-        expires_at: None,
-    };
+    let token = token_request("other", Role::Service);
     let made = admin.make_token(&token).await.unwrap();
     let service = admin.with_token(&made.token);
     let reply = ask(&service, CHECK, "k", &cost(11)).await;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::apt::apt;
+use crate::apt::Apt;
 use crate::{paths, process, progress};
 
 const DRIVERS: [&str; 3] = [
@@ -40,18 +40,13 @@ pub(crate) fn ensure() -> Result<Browser> {
     if let Some(found) = locate()? {
         return Ok(found);
     }
-    let Some(mut apt) = apt() else {
+    let Some(apt) = Apt::find() else {
         bail!(
             "the browser tests need Chromium or Chrome and `chromedriver`: install them (Debian: apt-get install chromium chromium-driver) or set CHROME and CHROMEDRIVER"
         );
     };
     progress::step("installing Chromium and its driver", || {
-        process::run(apt("update").args(["-q"]))?;
-        process::run(
-            apt("install")
-                .args(["-q", "-y", "--no-install-recommends"])
-                .args(DEBIAN_PACKAGES),
-        )
+        apt.install(&DEBIAN_PACKAGES)
     })?;
     locate()?.context("Chromium was installed, and `chromium` or `chromedriver` is not on PATH")
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::apt::apt;
+use crate::apt::Apt;
 use crate::{paths, process, progress};
 
 /// A proxy.
@@ -97,8 +97,8 @@ fn debian(package: &str, folder: &Path) -> Result<()> {
     }
     // Without the lists of packages there is nothing to fetch.
     if fetch().is_err() {
-        let mut apt = apt().context("the lists of packages cannot be updated")?;
-        process::run(apt("update").args(["-q"]))?;
+        let apt = Apt::find().context("the lists of packages cannot be updated")?;
+        apt.update()?;
         fetch()?;
     }
     for entry in fs::read_dir(folder).context("listing what was fetched")? {
@@ -114,10 +114,8 @@ fn debian(package: &str, folder: &Path) -> Result<()> {
 /// Unpacks a package of the Python index.
 fn python(package: &str, folder: &Path) -> Result<()> {
     if process::find("pip3").is_none() {
-        let mut apt = apt().context("there is no pip here")?;
-        process::run(apt("update").args(["-q"]))?;
-        let install = ["-q", "-y", "--no-install-recommends", "python3-pip"];
-        process::run(apt("install").args(install))?;
+        let apt = Apt::find().context("there is no pip here")?;
+        apt.install(&["python3-pip"])?;
     }
     let mut pip = Command::new("pip3");
     pip.args([

@@ -159,7 +159,7 @@ fn limit(entry: &Value) -> String {
     let keys = if per_tenant { " · per tenant" } else { "" };
     format!(
         "{} · {numbers} · {}{keys}",
-        words(Some(&json!(rule(entry)))),
+        rule(entry).replace('_', " "),
         words(entry.get("scope"))
     )
 }

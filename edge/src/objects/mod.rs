@@ -1,5 +1,6 @@
 //! The Durable Objects: each loads its state, calls a machine of `weir_shared`, persists, and replies.
 
+mod alarm;
 pub mod binding;
 pub mod calls;
 pub mod coordinator;

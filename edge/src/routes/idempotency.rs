@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use weir_shared::access::endpoint::Endpoint;
 use weir_shared::json;
-use weir_shared::limiting::idempotency::{ClaimBody, Claimed, HEADER, KeepBody, VERSION};
+use weir_shared::limiting::idempotency::{ClaimBody, Claimed, KeepBody, VERSION};
 use weir_shared::limits::{
     CHECK_BODY_BYTES_MAX, IDEMPOTENCY_ANSWER_BYTES_MAX, IDEMPOTENCY_CLAIM_MS, OPERATOR_CALL_MS_MAX,
 };
@@ -26,21 +26,6 @@ struct Kept {
     status: u16,
     headers: Vec<(String, String)>,
     body: String,
-}
-
-/// The key of a request to an endpoint that takes one.
-///
-/// # Errors
-/// When the platform refuses to read the header.
-pub fn key(request: &Request, endpoint: Endpoint) -> Result<Option<String>, Failure> {
-    let takes = matches!(
-        endpoint,
-        Endpoint::Check | Endpoint::Reserve | Endpoint::Settle | Endpoint::GuardAcquire
-    );
-    match takes {
-        true => Ok(request.headers().get(HEADER)?),
-        false => Ok(None),
-    }
 }
 
 /// Answers a request as it was answered before under the same key, or for the first time.

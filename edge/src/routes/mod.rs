@@ -15,6 +15,7 @@ mod session;
 mod settle;
 
 use weir_shared::access::endpoint::{Access, Endpoint, Matched, Missed, Route, find};
+use weir_shared::limiting::idempotency::HEADER;
 use weir_shared::openapi::text;
 use weir_shared::policy::doors::{Doors, Way};
 use worker::{Context, Env, Request, Response, ResponseBuilder};
@@ -117,7 +118,8 @@ async fn private(
     }
     let caller = admit(request, handles, matched).await?;
     let endpoint = matched.route.endpoint;
-    match idempotency::key(request, endpoint)? {
+    let key = request.headers().get(HEADER)?;
+    match key.filter(|_| matched.route.takes_key()) {
         Some(key) => idempotency::once(request, handles, (endpoint, &caller), &key).await,
         None => answer(request, handles, endpoint, &caller).await,
     }

@@ -182,6 +182,13 @@ impl Route {
         self.path.starts_with("/operator/")
     }
 
+    /// Whether an `Idempotency-Key` lets it be asked again and charged once.
+    #[must_use]
+    pub fn takes_key(&self) -> bool {
+        use Endpoint::{Check, GuardAcquire, Reserve, Settle};
+        matches!(self.endpoint, Check | Reserve | Settle | GuardAcquire)
+    }
+
     /// The name in braces; `None` where there is none.
     #[must_use]
     pub fn parameter(&self) -> Option<&'static str> {

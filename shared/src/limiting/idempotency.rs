@@ -209,6 +209,14 @@ impl Keys {
         *self.of.entry(owner.to_owned()).or_default() += 1;
     }
 
+    /// One less.
+    pub fn remove(&mut self, owner: &str) {
+        if let Some(own) = self.of.get_mut(owner).filter(|own| **own > 0) {
+            *own -= 1;
+            self.all -= 1;
+        }
+    }
+
     fn has_room(&self, owner: &str) -> bool {
         let own = self.of.get(owner).copied().unwrap_or(0);
         self.all < IDEMPOTENCY_KEYS_MAX && own < IDEMPOTENCY_KEYS_OF_ONE_MAX
@@ -281,6 +289,10 @@ mod tests {
         assert!(matches!(told(&keys), Claimed::New { .. }));
         keys.add("token-1");
         assert_eq!(told(&keys), Claimed::Full);
+        let mut fewer = keys.clone();
+        fewer.remove("token-1");
+        fewer.remove("nobody");
+        assert!(matches!(told(&fewer), Claimed::New { .. }));
         let other = ClaimBody::of("token-2", "/v1/check", "k", b"").unwrap();
         assert!(matches!(
             claim(&other, None, &keys, EpochMs(0)),

@@ -97,7 +97,7 @@ fn described(route: &Route) -> Result<Value, Miswritten> {
             "name": "If-Match", "in": "header", "required": true, "schema": { "type": "string" },
         }));
     }
-    if operation.idempotent {
+    if route.takes_key() {
         parameters.push(json!({
             "name": "Idempotency-Key", "in": "header",
             "schema": { "type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_BYTES_MAX },
@@ -166,7 +166,12 @@ fn responses(route: &Route) -> Result<Value, Miswritten> {
         Access::Public => &[],
         Access::Roles(_) => &[401, 403, 429, 503],
     };
-    for status in everywhere.iter().chain(operation.refusals) {
+    // While the first is being answered, and for a key that stands for another body.
+    let of_keys: &[u16] = match route.takes_key() {
+        true => &[409, 422],
+        false => &[],
+    };
+    for status in everywhere.iter().chain(operation.refusals).chain(of_keys) {
         responses.insert(status.to_string(), refused.clone());
     }
     Ok(Value::Object(responses))

@@ -13,8 +13,6 @@ pub struct Operation {
     pub body: Option<&'static str>,
     /// Whether `If-Match` is needed.
     pub if_match: bool,
-    /// Whether `Idempotency-Key` lets it be asked again.
-    pub idempotent: bool,
     /// Its answer.
     pub answer: Answer,
     /// Statuses of its refusals, beside those of every route that needs a token.
@@ -39,7 +37,6 @@ const NOTHING: Operation = Operation {
     query: &[],
     body: None,
     if_match: false,
-    idempotent: false,
     answer: Answer::Empty(204),
     refusals: &[],
 };
@@ -88,48 +85,34 @@ const fn refusing(operation: Operation, refusals: &'static [u16]) -> Operation {
     }
 }
 
-const fn again(operation: Operation, refusals: &'static [u16]) -> Operation {
-    Operation {
-        idempotent: true,
-        refusals,
-        ..operation
-    }
-}
-
 /// What an endpoint takes and answers.
 #[must_use]
 pub fn operation(endpoint: Endpoint) -> Operation {
     use Endpoint as E;
     const CHANGED: &[u16] = &[400, 404, 409, 412, 413, 415, 428, 503];
     match endpoint {
-        E::Check => again(
-            ask(
-                "Decides. A denial is an answer, not an error.",
-                "CheckRequest",
-                "Decision",
-            ),
-            &[400, 404, 409, 413, 415, 422],
+        E::Check => ask(
+            "Decides. A denial is an answer, not an error.",
+            "CheckRequest",
+            "Decision",
         ),
         E::CheckBatch => ask(
             "Decides many questions, in order.",
             "BatchRequest",
             "BatchReply",
         ),
-        E::Reserve => again(
-            ask(
-                "Takes a place in the queue of a shaper.",
-                "ReserveRequest",
-                "ReserveReply",
-            ),
-            &[400, 404, 409, 413, 415, 422],
+        E::Reserve => ask(
+            "Takes a place in the queue of a shaper.",
+            "ReserveRequest",
+            "ReserveReply",
         ),
-        E::Settle => again(
+        E::Settle => refusing(
             ask(
                 "Says what a reservation really cost.",
                 "SettleRequest",
                 "SettleReply",
             ),
-            &[400, 404, 409, 413, 415, 422, 503],
+            &[400, 404, 409, 413, 415, 503],
         ),
         E::Report => ask(
             "Says how a request that used a resource came out.",
@@ -143,9 +126,9 @@ pub fn operation(endpoint: Endpoint) -> Operation {
             refusals: &[400, 404, 429, 503],
             ..NOTHING
         },
-        E::GuardAcquire => again(
+        E::GuardAcquire => refusing(
             ask("Takes a slot of a guard.", "AcquireRequest", "AcquireReply"),
-            &[400, 404, 409, 413, 415, 422, 429, 503],
+            &[400, 404, 413, 415, 429, 503],
         ),
         E::GuardRenew => refusing(
             ask("Keeps a slot for longer.", "SlotRequest", "SlotReply"),

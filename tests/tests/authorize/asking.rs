@@ -4,9 +4,9 @@ use reqwest::Method;
 use serde_json::json;
 use weir_shared::wire::access::TokenRequest;
 use weir_shared::wire::role::Role;
-use weir_tests::fixtures::with;
+use weir_tests::fixtures::{KEY_OF_ACME, token_request, with};
 
-use crate::authorize::{AUTHORIZE, Door, KEY_OF_ACME, TENANT, one_token, route, service};
+use crate::authorize::{AUTHORIZE, Door, TENANT, one_token, route};
 
 #[tokio::test]
 async fn a_service_token_may_ask_and_strangers_and_other_roles_may_not() {
@@ -32,9 +32,8 @@ async fn a_service_token_may_ask_and_strangers_and_other_roles_may_not() {
     for role in [Role::Tenant, Role::Viewer, Role::Editor] {
         let tenant = (role == Role::Tenant).then(|| "pro:a".to_owned());
         let token = TokenRequest {
-            role,
             tenant,
-            ..service(role.name())
+            ..token_request(role.name(), role)
         };
         let made = door.admin.make_token(&token).await.unwrap();
         assert_eq!(asked(&nobody, Some(&made.token)).await, 403, "{role:?}");
@@ -80,7 +79,7 @@ async fn a_token_for_tenants_of_a_prefix_asks_for_no_others() {
     let door = Door::with_routes(json!([route("all", "/*", one_token())])).await;
     let token = TokenRequest {
         prefix: Some("pro:".to_owned()),
-        ..service("for-pro")
+        ..token_request("for-pro", Role::Service)
     };
     let made = door.admin.make_token(&token).await.unwrap();
     let proxy = door.admin.with_token(&made.token);

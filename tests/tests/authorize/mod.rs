@@ -8,10 +8,9 @@ mod telling;
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
-use weir_shared::wire::access::TokenRequest;
 use weir_shared::wire::role::Role;
 use weir_tests::client::Client;
-use weir_tests::fixtures::{policy, with};
+use weir_tests::fixtures::{policy, token_request, with};
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{Setup, Workerd};
 
@@ -22,9 +21,6 @@ const LONG_MS: u64 = 30 * 24 * 3_600_000;
 
 /// The header that names the tenant.
 const TENANT: &str = "x-tenant";
-
-/// `printf %s key-of-acme | sha256sum`
-const KEY_OF_ACME: &str = "689febd264f8b977e29c0fdb75f839eb248ba07d1561b14f2b95f42756943245";
 
 /// A deployment, and a proxy with a token of the role `service`.
 struct Door {
@@ -45,12 +41,26 @@ impl Door {
         Self::of(Setup::isolates(&["weur"]), change).await
     }
 
+    /// With a guard of one slot for everything.
+    async fn guarded(setup: Setup) -> Self {
+        Self::of(setup, |document| {
+            let guard = json!({ "concurrency": 1, "per_minute": "unlimited", "lease_ms": 60_000 });
+            let document = with(document, "/guards", json!({ "calls": guard }));
+            let checks = json!([{ "guard": "calls" }]);
+            with(document, "/routes", json!([route("all", "/*", checks)]))
+        })
+        .await
+    }
+
     async fn of(setup: Setup, change: impl FnOnce(Value) -> Value) -> Self {
         let workerd = setup.start().await.expect("workerd starts");
         let document = change(policy(1_000, LONG_MS));
         workerd.apply(&document).await.expect("the policy is saved");
         let admin = workerd.client(0).unwrap();
-        let made = admin.make_token(&service("proxy")).await.unwrap();
+        let made = admin
+            .make_token(&token_request("proxy", Role::Service))
+            .await
+            .unwrap();
         Self {
             proxy: admin.with_token(&made.token),
             token: made.token,
@@ -85,16 +95,6 @@ impl Door {
     async fn left(&self, tenant: &str) -> u64 {
         let checked = self.admin.check_budget(tenant, "tokens", 0).await.unwrap();
         checked.decision.remaining
-    }
-}
-
-fn service(name: &str) -> TokenRequest {
-    TokenRequest {
-        name: name.to_owned(),
-        role: Role::Service,
-        tenant: None,
-        prefix: None,
-        expires_at: None,
     }
 }
 

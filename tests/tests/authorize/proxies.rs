@@ -5,12 +5,12 @@ use std::time::Duration;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use weir_tests::client::Client;
-use weir_tests::fixtures::{gcra, with};
+use weir_tests::fixtures::{KEY_OF_ACME, gcra, with};
 use weir_tests::origin::Origin;
 use weir_tests::recipe::{Between, Recipe};
 use weir_tests::reply::Reply;
 
-use crate::authorize::{Door, KEY_OF_ACME, route};
+use crate::authorize::{Door, route};
 
 /// What a client may forge.
 const FORGED: [(&str, &str); 8] = [

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use weir_tests::fixtures::with;
+use weir_tests::workerd::Setup;
 
 use crate::authorize::{Door, route};
 
@@ -70,16 +71,7 @@ async fn each_check_that_is_settled_has_an_id_of_its_own() {
 
 #[tokio::test]
 async fn a_slot_is_passed_on_and_released() {
-    let door = Door::with_policy(|document| {
-        let guard = json!({ "concurrency": 1, "per_minute": "unlimited", "lease_ms": 60_000 });
-        let document = with(document, "/guards", json!({ "calls": guard }));
-        with(
-            document,
-            "/routes",
-            json!([route("all", "/*", json!([{ "guard": "calls" }]))]),
-        )
-    })
-    .await;
+    let door = Door::guarded(Setup::isolates(&["weur"])).await;
     let reply = door.ask("/x", "pro:a").await;
     let slot = reply.header("weir-slot").expect("a slot").to_owned();
     assert_eq!(door.ask("/x", "pro:a").await.status, 429);

@@ -107,16 +107,7 @@ async fn a_proxy_that_knows_no_429_is_answered_403_with_what_it_stands_for() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_decided_passes_or_not_as_the_proxy_says() {
     let setup = Setup::isolates(&["weur"]).witnessed();
-    let door = Door::of(setup, |document| {
-        let guard = json!({ "concurrency": 1, "per_minute": "unlimited", "lease_ms": 60_000 });
-        let document = with(document, "/guards", json!({ "calls": guard }));
-        with(
-            document,
-            "/routes",
-            json!([route("all", "/x", json!([{ "guard": "calls" }]))]),
-        )
-    })
-    .await;
+    let door = Door::guarded(setup).await;
     let witness = door.workerd.witness().unwrap();
     let ask = async |query: &str| {
         door.send(door.with_query(query, "GET", "/x", "pro:a"))

@@ -39,9 +39,6 @@ const SETTLING: Duration = Duration::from_secs(8);
 /// The header that names the tenant.
 const TENANT: &str = "x-tenant";
 
-/// `printf %s key-of-acme | sha256sum`
-const KEY_OF_ACME: &str = "689febd264f8b977e29c0fdb75f839eb248ba07d1561b14f2b95f42756943245";
-
 /// What a provider knows the deployment by.
 const SECRET: &str = "the-key-that-the-provider-gave-us";
 

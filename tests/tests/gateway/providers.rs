@@ -2,11 +2,11 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use weir_tests::fixtures::with;
+use weir_tests::fixtures::{KEY_OF_ACME, with};
 use weir_tests::origin::Echo;
 use weir_tests::workerd::Setup;
 
-use crate::gateway::{Gateway, KEY_OF_ACME, SECRET, route};
+use crate::gateway::{Gateway, SECRET, route};
 
 /// A route below `/llm` with a budget of 1,000, whose tenants have keys of the deployment's own.
 fn provided(document: Value, origin: &str, secret: &str) -> Value {

@@ -5,11 +5,11 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
-use weir_tests::fixtures::with;
+use weir_tests::fixtures::{KEY_OF_ACME, with};
 use weir_tests::paths::workspace;
 use weir_tests::workerd::Setup;
 
-use crate::gateway::{Gateway, KEY_OF_ACME, SECRET, eventually};
+use crate::gateway::{Gateway, SECRET, eventually};
 
 /// A route of OpenAI's form and one of Anthropic's, with a budget of 100,000 tokens.
 async fn gateway() -> Gateway {

@@ -6,12 +6,12 @@ use futures_util::{StreamExt, stream};
 use reqwest::Method;
 use serde_json::{Value, json};
 use weir_shared::limits::{CALLER_PART, HOLDERS_ISOLATE_MAX, OWNER_PART};
-use weir_tests::fixtures::{gcra, with};
+use weir_tests::fixtures::{KEY_OF_ACME, gcra, with};
 use weir_tests::origin::Echo;
 use weir_tests::reply::Reply;
 use weir_tests::workerd::{PLATFORM_HEADER, Setup};
 
-use crate::gateway::{Gateway, KEY_OF_ACME, LONG_MS, TENANT, one_token, route};
+use crate::gateway::{Gateway, LONG_MS, TENANT, one_token, route};
 
 /// Requests that count under an address are admitted this often.
 const BURST: usize = 3;

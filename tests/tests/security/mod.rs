@@ -26,7 +26,7 @@ use weir_shared::wire::access::{TokenReply, TokenRequest};
 use weir_shared::wire::role::Role;
 use weir_tests::client::Client;
 use weir_tests::clock;
-use weir_tests::fixtures::{self, with};
+use weir_tests::fixtures::{self, token_request as request, with};
 use weir_tests::workerd::{Setup, Workerd};
 
 const SESSION: &str = "/operator/v1/session";
@@ -59,16 +59,6 @@ async fn one_isolate() -> (Workerd, Client) {
 fn policy() -> Value {
     let guard = json!({ GUARD: { "concurrency": 20, "per_minute": 120 } });
     with(fixtures::policy(100_000, 24 * 3_600_000), "/guards", guard)
-}
-
-fn request(name: &str, role: Role) -> TokenRequest {
-    TokenRequest {
-        name: name.to_owned(),
-        role,
-        tenant: None,
-        prefix: None,
-        expires_at: None,
-    }
 }
 
 fn of_tenant(tenant: &str) -> TokenRequest {

@@ -5,7 +5,6 @@ mod rows;
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::Duration;
 
 use weir_shared::clock::MonotonicClock;
 use weir_shared::limiting::messages::{
@@ -18,6 +17,7 @@ use weir_shared::node::keys::{Answer, Ask, Effect, Event, Reply, ShardNode};
 use weir_shared::units::EpochMs;
 use worker::{Date, Response, State, console_error};
 
+use crate::objects::alarm::Alarm;
 use crate::objects::server::{Arrived, Refused};
 use crate::objects::storage::Database;
 use rows::{KeyRows, Table};
@@ -26,7 +26,7 @@ pub(super) use rows::SCHEMA;
 
 /// A shard of keys.
 pub(super) struct Keys {
-    state: Rc<State>,
+    alarm: Alarm,
     database: Database,
     memory: RefCell<Memory>,
 }
@@ -36,13 +36,12 @@ struct Memory {
     clock: MonotonicClock,
     node: Option<ShardNode<()>>,
     table: Table,
-    armed: bool,
 }
 
 impl Keys {
     pub(super) fn new(state: Rc<State>, database: Database) -> Self {
         Self {
-            state,
+            alarm: Alarm::new(state),
             database,
             memory: RefCell::default(),
         }
@@ -117,7 +116,7 @@ impl Keys {
 
     /// The alarm: holds lapse, what has expired is removed.
     pub(super) async fn alarm(&self) {
-        self.set_armed(false);
+        self.alarm.rang();
         let expired = self.run(Event::Woke);
         let purged = expired.and_then(|_| self.with(|_, rows, now| rows.purge(now)));
         if let Err(refused) = purged {
@@ -162,26 +161,9 @@ impl Keys {
     /// Sets the alarm, a minute ahead, while rows are kept that will expire. A hold that lapses before is seen by the
     /// next event.
     async fn arm(&self) {
-        if !self.claim_alarm().unwrap_or(false) {
-            return;
-        }
-        let offset = Duration::from_millis(PURGE_MS);
-        if let Err(error) = self.state.storage().set_alarm(offset).await {
-            console_error!("alarm: {error}");
-            self.set_armed(false);
-        }
-    }
-
-    fn claim_alarm(&self) -> Result<bool, Refused> {
-        let mut memory = self.memory.try_borrow_mut()?;
-        let claimed = !memory.armed && !memory.table.is_empty();
-        memory.armed |= claimed;
-        Ok(claimed)
-    }
-
-    fn set_armed(&self, armed: bool) {
-        if let Ok(mut memory) = self.memory.try_borrow_mut() {
-            memory.armed = armed;
+        let memory = self.memory.try_borrow();
+        if memory.is_ok_and(|memory| !memory.table.is_empty()) {
+            self.alarm.set(PURGE_MS).await;
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::Duration;
 
 use weir_shared::clock::MonotonicClock;
 use weir_shared::limiting::idempotency::{ClaimBody, Claimed, KeepBody, Keys, Remembered, claim};
@@ -10,6 +9,7 @@ use weir_shared::limits::{IDEMPOTENCY_MS, PURGE_MS};
 use weir_shared::units::EpochMs;
 use worker::{Date, Response, State, console_error};
 
+use crate::objects::alarm::Alarm;
 use crate::objects::calls::Done;
 use crate::objects::server::{Arrived, Refused};
 use crate::objects::storage::{Database, Value, integer, number, text};
@@ -20,7 +20,7 @@ pub(super) const SCHEMA: &[&str] = &[
 
 /// The answers of a region.
 pub(super) struct Answers {
-    state: Rc<State>,
+    alarm: Alarm,
     database: Database,
     memory: RefCell<Memory>,
 }
@@ -32,13 +32,12 @@ struct Memory {
     keys: Option<Keys>,
     /// When answers that are over were last looked for.
     purged_at: EpochMs,
-    armed: bool,
 }
 
 impl Answers {
     pub(super) fn new(state: Rc<State>, database: Database) -> Self {
         Self {
-            state,
+            alarm: Alarm::new(state),
             database,
             memory: RefCell::default(),
         }
@@ -48,7 +47,7 @@ impl Answers {
     pub(super) async fn answer(&self, arrived: &Arrived) -> Option<worker::Result<Response>> {
         if arrived.is::<ClaimBody>() {
             let claimed = arrived.parse().and_then(|body| self.claim(&body));
-            self.arm().await;
+            self.alarm.set(IDEMPOTENCY_MS).await;
             return Some(arrived.answer(claimed));
         }
         if arrived.is::<KeepBody>() {
@@ -68,10 +67,10 @@ impl Answers {
 
     /// Forgets what is over; the object sleeps once nothing is left.
     pub(super) async fn alarm(&self) {
-        self.set_armed(false);
+        self.alarm.rang();
         match self.forget_all(self.now()) {
             Ok(keys) if keys == Keys::default() => {}
-            Ok(_) => self.arm().await,
+            Ok(_) => self.alarm.set(IDEMPOTENCY_MS).await,
             Err(refused) => console_error!("answers: {}", refused.0),
         }
     }
@@ -107,12 +106,10 @@ impl Answers {
 
     /// Keeps the answer of a claim; without one, the key is as if it had never been claimed.
     fn keep(&self, body: KeepBody) -> Result<Done, Refused> {
-        if !self
-            .stored(&body.key)?
-            .is_some_and(|stored| stored.takes(&body))
-        {
+        let stored = self.stored(&body.key)?;
+        let Some(claim) = stored.filter(|stored| stored.takes(&body)) else {
             return Ok(Done {});
-        }
+        };
         match body.answer {
             Some(answer) => {
                 let statement = "UPDATE answers SET body = ? WHERE key = ?";
@@ -122,8 +119,9 @@ impl Answers {
             None => {
                 let statement = "DELETE FROM answers WHERE key = ?";
                 self.database.run(statement, vec![body.key.into()])?;
-                // Counted anew by the next claim.
-                self.memory.try_borrow_mut()?.keys = None;
+                if let Some(keys) = &mut self.memory.try_borrow_mut()?.keys {
+                    keys.remove(&claim.owner);
+                }
             }
         }
         Ok(Done {})
@@ -165,23 +163,5 @@ impl Answers {
         let now = EpochMs(Date::now().as_millis());
         let memory = self.memory.try_borrow_mut();
         memory.map_or(now, |mut memory| memory.clock.read(now))
-    }
-
-    async fn arm(&self) {
-        if self.memory.try_borrow().is_ok_and(|memory| memory.armed) {
-            return;
-        }
-        self.set_armed(true);
-        let offset = Duration::from_millis(IDEMPOTENCY_MS);
-        if let Err(error) = self.state.storage().set_alarm(offset).await {
-            console_error!("alarm: {error}");
-            self.set_armed(false);
-        }
-    }
-
-    fn set_armed(&self, armed: bool) {
-        if let Ok(mut memory) = self.memory.try_borrow_mut() {
-            memory.armed = armed;
-        }
     }
 }

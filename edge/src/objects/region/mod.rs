@@ -1,5 +1,6 @@
 //! The region's object: lends the region's part of each pool to isolates, settles reservations, hands on counters, and
-//! holds the last policy and tokens that it has seen. The keys of limits are kept by further objects of the same class, its shards, and so are answers that are remembered.
+//! holds the last policy and tokens that it has seen. The keys of limits are kept by further objects of the same class, its
+//! shards, and so are answers that are remembered.
 
 mod access;
 mod answers;
