@@ -1,35 +1,49 @@
 // `weir check`: whether a policy is valid. The Worker itself says so.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Mistake } from "./mistake.js";
+import { probe } from "./ports.js";
 import { start } from "./runtime.js";
 import { token } from "./token.js";
 
 export const check = async (file) => {
   let document;
+  let policy;
   try {
     document = readFileSync(file, "utf8");
-    JSON.parse(document);
+    policy = JSON.parse(document);
   } catch (error) {
     throw new Mistake(`${file} cannot be read: ${error.message}`);
   }
   const folder = mkdtempSync(join(tmpdir(), "weir-check-"));
   try {
-    await preview(file, document, folder);
+    await preview(file, document, { folder, secrets: secretsOf(policy) });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
   console.log(`${file} is valid.`);
 };
 
-const preview = async (file, document, folder) => {
+// What variables are called.
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+// The names of the secrets that a policy sends to its origins.
+const secretsOf = (value) =>
+  Object.entries(typeof value === "object" && value !== null ? value : {}).flatMap(([name, inner]) =>
+    name === "secret" && NAME.test(inner) ? [inner] : secretsOf(inner),
+  );
+
+const preview = async (file, document, { folder, secrets }) => {
   const admin = token(folder);
-  // Which hosts a deployment has is not the policy's.
-  const variables = { WEIR_BOOTSTRAP_TOKEN: admin, WEIR_ALLOW_SHARED_HOST: "1" };
-  const running = await start({ folder, port: await anyPort(), variables });
+  const variables = {
+    // Which secrets and hosts a deployment has is not the policy's.
+    ...Object.fromEntries(secrets.map((name) => [name, "there"])),
+    WEIR_BOOTSTRAP_TOKEN: admin,
+    WEIR_ALLOW_SHARED_HOST: "1",
+  };
+  const running = await start({ folder, port: await probe("127.0.0.1", 0), variables });
   try {
     const answer = await fetch(`${running.url}/operator/v1/policy/preview`, {
       method: "POST",
@@ -45,13 +59,3 @@ const preview = async (file, document, folder) => {
     await running.ended;
   }
 };
-
-const anyPort = () =>
-  new Promise((done, failed) => {
-    const probe = createServer();
-    probe.once("error", failed);
-    probe.listen(0, "127.0.0.1", () => {
-      const { port } = probe.address();
-      probe.close(() => done(port));
-    });
-  });

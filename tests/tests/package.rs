@@ -200,6 +200,12 @@ async fn deployment(installed: &Installed) {
         "{said}"
     );
     document["budgets"]["tokens"]["limit"] = json!(77);
+    // A secret is the deployment's, which is not there yet.
+    document["routes"] = json!([{
+        "name": "all", "path": "/*", "origin": {
+            "url": "https://models.example.com", "headers": { "authorization": { "secret": "PROVIDER_KEY" } }
+        }
+    }]);
     std::fs::write(&policy, document.to_string()).unwrap();
     let said = succeed(&mut installed.weir(&folder, &["check"]));
     assert!(said.contains("policy.json is valid"), "{said}");
