@@ -2,12 +2,14 @@
 
 use anyhow::Result;
 
+use super::named::Named;
 use super::phases::Phases;
 use super::totals::Totals;
 
 /// What a step came to.
 pub(super) struct Outcome {
     pub(super) totals: Totals,
+    pub(super) named: Named,
     pub(super) phases: Phases,
     pub(super) result: Result<()>,
 }
@@ -17,6 +19,7 @@ impl Outcome {
     pub(super) fn check(result: Result<()>) -> Self {
         Self {
             totals: Totals::default(),
+            named: Named::default(),
             phases: Phases::default(),
             result,
         }

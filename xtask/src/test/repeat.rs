@@ -10,6 +10,7 @@ use anyhow::{Result, bail};
 
 use super::compiled::Choice;
 use super::end_to_end::{self, Retries};
+use super::named::Named;
 use super::steps::Step;
 use super::workbench::Workbench;
 use crate::clock::{Elapsed, Stopwatch};
@@ -27,23 +28,12 @@ impl Flakes {
     fn add(&mut self, result: &Result<()>, output: &str) {
         self.runs += 1;
         self.failed_runs += u32::from(result.is_err());
-        let mut names: Vec<_> = output.lines().filter_map(failed_test).collect();
-        names.sort_unstable();
-        names.dedup();
-        for name in names {
-            *self.failed.entry(name.to_owned()).or_default() += 1;
+        let mut named = Named::default();
+        output.lines().for_each(|line| named.read(line));
+        for name in named.failed {
+            *self.failed.entry(name).or_default() += 1;
         }
     }
-}
-
-/// The test that a line of nextest reports as failed: `  FAIL [   1.234s] (3/9) package::program module::test`.
-fn failed_test(line: &str) -> Option<&str> {
-    let line = line.trim();
-    let rest = ["FAIL", "TIMEOUT", "SIGABRT", "SIGKILL", "SIGSEGV"]
-        .iter()
-        .find_map(|word| line.strip_prefix(word)?.trim_start().strip_prefix('['))?;
-    let (_, named) = rest.split_once(']')?;
-    named.split_whitespace().next_back()
 }
 
 impl fmt::Display for Flakes {

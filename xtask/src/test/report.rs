@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::named::Named;
 use super::outcome::Outcome;
 use super::phases::Phases;
 use super::totals::Totals;
@@ -22,6 +23,7 @@ struct Row {
 #[derive(Default)]
 pub(super) struct Report {
     rows: Vec<Row>,
+    named: Named,
 }
 
 impl Report {
@@ -33,6 +35,7 @@ impl Report {
         began: Duration,
         time: Duration,
     ) {
+        self.named.add(&outcome.named);
         self.rows.push(Row {
             name,
             is_ok: outcome.result.is_ok(),
@@ -147,7 +150,7 @@ impl fmt::Display for Report {
             ],
         )?;
         let Totals { passed, failed } = self.totals();
-        writeln!(out, "\n{passed} passed, {failed} failed")
+        writeln!(out, "\n{}{passed} passed, {failed} failed", self.named)
     }
 }
 
@@ -162,6 +165,7 @@ mod tests {
         for &(is_ok, passed, failed) in rows {
             let outcome = Outcome {
                 totals: Totals { passed, failed },
+                named: Named::default(),
                 phases: Phases {
                     compile: Duration::from_secs(40),
                     link: Duration::from_secs(3),
@@ -197,6 +201,20 @@ mod tests {
             "12 passed, 0 failed",
         );
         check(&[(true, 5, 0), (false, 6, 1)], false, "11 passed, 1 failed");
+    }
+
+    #[test]
+    fn what_failed_is_named_beside_the_sum() {
+        let mut report = report(&[(true, 5, 0)]);
+        let mut outcome = Outcome::check(Err(anyhow!("no")));
+        outcome.totals.failed = 1;
+        outcome.named.failed.insert("outage::regional".to_owned());
+        report.add("step", &outcome, Duration::ZERO, Duration::ZERO);
+        let text = report.to_string();
+        assert!(
+            text.ends_with("\nfailed: outage::regional\n5 passed, 1 failed\n"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -5,19 +5,27 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use super::named::Named;
 use super::totals::Totals;
 use crate::process;
 
-/// What became of the program, and the tests that it reported even when it failed.
-///
-/// Both of its outputs go the same way: some runners report on the one, some on the other.
-pub(super) fn run(command: &mut Command, to: impl Write) -> (Totals, Result<()>) {
-    let mut totals = Totals::default();
-    let result = run_counted(command, to, &mut totals);
-    (totals, result)
+/// What a program said of its tests.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub(super) totals: Totals,
+    pub(super) named: Named,
 }
 
-fn run_counted(command: &mut Command, to: impl Write, totals: &mut Totals) -> Result<()> {
+/// What became of the program, and what it said of its tests even when it failed.
+///
+/// Both of its outputs go the same way: some runners report on the one, some on the other.
+pub(super) fn run(command: &mut Command, to: impl Write) -> (Told, Result<()>) {
+    let mut told = Told::default();
+    let result = run_counted(command, to, &mut told);
+    (told, result)
+}
+
+fn run_counted(command: &mut Command, to: impl Write, told: &mut Told) -> Result<()> {
     let name = process::describe(command);
     let (output, writer) = io::pipe().context("making a pipe")?;
     let mut child = command
@@ -28,7 +36,7 @@ fn run_counted(command: &mut Command, to: impl Write, totals: &mut Totals) -> Re
         .with_context(|| format!("`{name}` could not be started"))?;
     // The command holds the writing ends: as long as it does, the output does not end.
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    *totals = copy(output, to).context("passing the output on")?;
+    *told = copy(output, to).context("passing the output on")?;
     let status = child
         .wait()
         .with_context(|| format!("waiting for `{name}`"))?;
@@ -39,19 +47,21 @@ fn run_counted(command: &mut Command, to: impl Write, totals: &mut Totals) -> Re
 }
 
 /// Copies line by line; what is no text is passed on as it is.
-fn copy(from: impl Read, mut to: impl Write) -> io::Result<Totals> {
+fn copy(from: impl Read, mut to: impl Write) -> io::Result<Told> {
     let mut from = BufReader::new(from);
-    let mut totals = Totals::default();
+    let mut told = Told::default();
     let mut line = Vec::new();
     while from.read_until(b'\n', &mut line)? > 0 {
         to.write_all(&line)?;
         to.flush()?;
-        if let Some(more) = Totals::parse(&String::from_utf8_lossy(&line)) {
-            totals += more;
+        let text = String::from_utf8_lossy(&line);
+        told.named.read(&text);
+        if let Some(more) = Totals::parse(&text) {
+            told.totals += more;
         }
         line.clear();
     }
-    Ok(totals)
+    Ok(told)
 }
 
 #[cfg(test)]
@@ -65,10 +75,10 @@ mod tests {
     #[test]
     fn all_output_passes_and_is_counted() {
         let mut copied = Vec::new();
-        let totals = copy(OUTPUT, &mut copied).unwrap();
+        let told = copy(OUTPUT, &mut copied).unwrap();
         assert_eq!(copied, OUTPUT);
         assert_eq!(
-            totals,
+            told.totals,
             Totals {
                 passed: 3,
                 failed: 3
@@ -78,15 +88,17 @@ mod tests {
 
     #[test]
     fn a_failing_program_keeps_its_counts() {
-        let script = "echo 'test result: FAILED. 4 passed; 1 failed; 0 ignored' >&2; exit 101";
-        let (totals, result) = run(Command::new("sh").args(["-c", script]), io::sink());
+        let script = "echo 'test a::b ... FAILED'; \
+            echo 'test result: FAILED. 4 passed; 1 failed; 0 ignored' >&2; exit 101";
+        let (told, result) = run(Command::new("sh").args(["-c", script]), io::sink());
         assert_eq!(
-            totals,
+            told.totals,
             Totals {
                 passed: 4,
                 failed: 1
             }
         );
+        assert!(told.named.failed.contains("a::b"));
         assert!(result.is_err());
     }
 }

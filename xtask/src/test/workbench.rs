@@ -6,6 +6,7 @@ use std::process::Command;
 use anyhow::{Result, anyhow};
 
 use super::links::Links;
+use super::named::Named;
 use super::outcome::Outcome;
 use super::phases::Phases;
 use super::steps::Step;
@@ -19,6 +20,7 @@ pub(super) struct Workbench<'a> {
     links: Links,
     phases: Phases,
     totals: Totals,
+    named: Named,
 }
 
 impl<'a> Workbench<'a> {
@@ -29,6 +31,7 @@ impl<'a> Workbench<'a> {
             links: Links::of(step.name())?,
             phases: Phases::default(),
             totals: Totals::default(),
+            named: Named::default(),
         })
     }
 
@@ -59,11 +62,12 @@ impl<'a> Workbench<'a> {
     /// Runs a command that runs tests, and counts them; one that runs none has checked nothing.
     pub(super) fn test(&mut self, mut command: Command) -> Result<()> {
         let watch = Stopwatch::start();
-        let (totals, result) = stream::run(&mut command, &mut self.output);
+        let (told, result) = stream::run(&mut command, &mut self.output);
         self.phases.run += watch.elapsed().0;
-        self.totals += totals;
+        self.totals += told.totals;
+        self.named.add(&told.named);
         result?;
-        if totals.count() == 0 {
+        if told.totals.count() == 0 {
             return Err(anyhow!("no test ran"));
         }
         Ok(())
@@ -73,6 +77,7 @@ impl<'a> Workbench<'a> {
     pub(super) fn outcome(self, result: Result<()>) -> Outcome {
         Outcome {
             totals: self.totals,
+            named: self.named,
             phases: self.phases,
             result,
         }
