@@ -1,7 +1,7 @@
 // Makes the npm package of what is built: node package/pack.mjs FOLDER writes FOLDER/weir-VERSION.tgz.
 
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -22,6 +22,14 @@ const PARTS = [
   ["LICENSE-APACHE", "LICENSE-APACHE"],
   ["LICENSE-MIT", "LICENSE-MIT"],
 ];
+
+// What a build writes last: without it the package would hold half of what is built.
+for (const built of ["edge/build/index_bg.wasm", "console/dist/index.html"]) {
+  if (!existsSync(join(root, built))) {
+    console.error(`${built} is missing: \`cargo xtask package\` builds it`);
+    process.exit(1);
+  }
+}
 
 const folder = resolve(process.argv[2] ?? join(root, "target/package"));
 const staging = join(folder, "staging");

@@ -23,6 +23,9 @@ pub(super) const PACKAGES: [&str; 5] = [
 /// What holds the tests of the built Worker.
 pub(super) const END_TO_END: &str = "weir-tests";
 
+/// Those of them that need the console.
+const OF_CONSOLE: &str = "test(/^(console|package)::/)";
+
 /// Which tests of them run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Choice {
@@ -30,7 +33,7 @@ pub(super) enum Choice {
     Native,
     /// Those of the built Worker.
     EndToEnd,
-    /// Those of the console on it.
+    /// Those that need the console, too: its pages, and the package that holds it.
     Pages,
     /// Of both those whose names begin so.
     Named(Vec<String>),
@@ -41,8 +44,8 @@ impl Choice {
     fn filter(&self) -> (String, &'static str) {
         match self {
             Self::Native => ("not package(weir-tests)".to_owned(), "default"),
-            Self::EndToEnd => (of_end_to_end("not test(/^console::/)"), "e2e"),
-            Self::Pages => (of_end_to_end("test(/^console::/)"), "e2e"),
+            Self::EndToEnd => (of_end_to_end(&format!("not {OF_CONSOLE}")), "e2e"),
+            Self::Pages => (of_end_to_end(OF_CONSOLE), "e2e"),
             Self::Named(names) => {
                 let begins = format!("test(/^({})/)", names.join("|"));
                 (of_end_to_end(&begins), "e2e")
