@@ -153,14 +153,25 @@ fn assert_healed(what: &str, run: &Run) {
     before.retain(|operation| operation.received < run.gone);
     after.retain(|operation| operation.sent > healed);
     let (used, again) = (mean_use(what, &before), mean_use(what, &after));
-    // What is asked for depends on the machine, so the control is the same load before. One region that stayed away would
-    // leave a third.
+    // What is asked for depends on the machine, so the control is the same load before, as far as as much is asked for
+    // after. One region that stayed away would leave a third.
+    let asked = (asked_a_second(&after) / asked_a_second(&before)).min(1.0);
+    let least = 0.75 * asked * used as f64;
     assert!(
-        4 * used >= LIMIT && again * 100 >= used * 75,
-        "{what}: windows were used to {used} of {LIMIT} before the outage, and to {again} after it"
+        4 * used >= LIMIT && again as f64 >= least,
+        "{what}: windows were used to {used} of {LIMIT} before the outage, and to {again} after it, when {:.0}% as much was \
+         asked for",
+        100.0 * asked
     );
     let seen = outcomes(&after);
     assert!(!seen.contains_key("unavailable"), "{what}: {seen:?}");
+}
+
+/// Requests a second, from the first that was sent to the last.
+fn asked_a_second(operations: &[Operation]) -> f64 {
+    let sent = || operations.iter().map(|operation| operation.sent);
+    let span = sent().max().unwrap_or_default() - sent().min().unwrap_or_default();
+    operations.len() as f64 / span.as_secs_f64().max(f64::MIN_POSITIVE)
 }
 
 /// What is admitted in a whole window, on average.
