@@ -2,37 +2,6 @@
 
 use weir_shared::wire::check::Reason;
 
-/// Every reason: the admission first, then the refusals from the most to the least usual.
-pub const ALL: [Reason; 8] = [
-    Reason::Admitted,
-    Reason::OverShare,
-    Reason::CapReached,
-    Reason::LimitExceeded,
-    Reason::Concurrency,
-    Reason::Overloaded,
-    Reason::Unavailable,
-    Reason::Never,
-];
-
-/// Its name in addresses and in the API.
-pub fn slug(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Admitted => "admitted",
-        Reason::OverShare => "over_share",
-        Reason::CapReached => "cap_reached",
-        Reason::LimitExceeded => "limit_exceeded",
-        Reason::Concurrency => "concurrency",
-        Reason::Overloaded => "overloaded",
-        Reason::Unavailable => "unavailable",
-        Reason::Never => "never",
-    }
-}
-
-/// The reason of that name.
-pub fn from_slug(name: &str) -> Option<Reason> {
-    ALL.into_iter().find(|reason| slug(*reason) == name)
-}
-
 /// What it is called.
 pub fn name(reason: Reason) -> &'static str {
     match reason {
@@ -68,19 +37,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_in_addresses_are_those_of_the_api() {
-        for reason in ALL {
-            let wire = serde_json::to_value(reason).unwrap();
-            assert_eq!(wire, slug(reason));
-            assert_eq!(from_slug(slug(reason)), Some(reason));
-        }
-        assert_eq!(from_slug("Admitted"), None);
-    }
-
-    #[test]
     fn no_two_reasons_read_alike() {
-        let names: BTreeSet<_> = ALL.into_iter().map(name).collect();
-        let meanings: BTreeSet<_> = ALL.into_iter().map(meaning).collect();
-        assert_eq!((names.len(), meanings.len()), (ALL.len(), ALL.len()));
+        let names: BTreeSet<_> = Reason::ALL.into_iter().map(name).collect();
+        let meanings: BTreeSet<_> = Reason::ALL.into_iter().map(meaning).collect();
+        assert_eq!(
+            (names.len(), meanings.len()),
+            (Reason::ALL.len(), Reason::ALL.len())
+        );
     }
 }

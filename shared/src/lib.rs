@@ -11,6 +11,7 @@ pub mod check;
 pub mod clock;
 pub mod contact;
 pub mod decision;
+pub mod export;
 pub mod fairness;
 pub mod federation;
 pub mod gateway;

@@ -4,7 +4,9 @@
 use std::cmp::Ordering;
 
 use crate::invalid::{Fault, Invalid, within};
-use crate::limits::{NAME_BYTES_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, PAGES_MAX};
+use crate::limits::{
+    FAIRNESS_PAGE_SIZE_MAX, NAME_BYTES_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, PAGES_MAX,
+};
 use crate::query::Query;
 use crate::wire::operator::page::PageReport;
 
@@ -39,6 +41,14 @@ pub struct Sizes {
     pub default: u64,
     /// At most.
     pub max: u64,
+}
+
+impl Sizes {
+    /// Without a word of the caller everything: as many tenants as a deployment's ledgers keep by name in all.
+    pub const WHOLE: Self = Self {
+        default: FAIRNESS_PAGE_SIZE_MAX,
+        max: FAIRNESS_PAGE_SIZE_MAX,
+    };
 }
 
 impl Default for Sizes {

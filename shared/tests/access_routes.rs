@@ -43,6 +43,7 @@ const MEANT: &str = "
     GET    /operator/v1/audit/verify               v e a
     GET    /operator/v1/audit/export               v e a
     GET    /operator/v1/series                     v e a
+    GET    /operator/v1/decisions                  v e a
     GET    /operator/v1/costs                      v e a
     GET    /operator/v1/live                       v e a
     POST   /operator/v1/reset                      e a

@@ -90,6 +90,22 @@ pub struct TenantsAsk {
 impl TenantsAsk {
     /// With its question mark; empty for nothing.
     pub fn query_string(&self) -> String {
+        self.pairs().finish()
+    }
+
+    /// The address of the list as comma-separated values: all of it, where no page is asked for.
+    ///
+    /// ```
+    /// use weir_console::api::ask::TenantsAsk;
+    /// let ask = TenantsAsk { tier: Some("pro".to_owned()), ..TenantsAsk::default() };
+    /// assert_eq!(ask.csv_address(), "/operator/v1/tenants?tier=pro&format=csv");
+    /// ```
+    pub fn csv_address(&self) -> String {
+        let query = self.pairs().text("format", Some("csv")).finish();
+        format!("/operator/v1/tenants{query}")
+    }
+
+    fn pairs(&self) -> Pairs {
         Pairs::default()
             .count("page", self.page)
             .count("page_size", self.page_size)
@@ -98,7 +114,6 @@ impl TenantsAsk {
             .flag("named", self.named)
             .text("tier", self.tier.as_deref())
             .text("budget", self.budget.as_deref())
-            .finish()
     }
 }
 
@@ -219,6 +234,18 @@ pub fn regions_query(budget: Option<&str>) -> String {
 pub fn audit_export_address(after: Option<u64>) -> String {
     let query = Pairs::default().number("after", after).finish();
     format!("/operator/v1/audit/export{query}")
+}
+
+/// The address of every window that a budget had as comma-separated values.
+///
+/// ```
+/// use weir_console::api::ask::windows_csv_address;
+/// let address = windows_csv_address("a/b");
+/// assert_eq!(address, "/operator/v1/budgets/a%2Fb/windows?format=csv");
+/// ```
+pub fn windows_csv_address(budget: &str) -> String {
+    let budget = segment(budget);
+    format!("/operator/v1/budgets/{budget}/windows?format=csv")
 }
 
 /// The address of the live socket of a region's ledger. `origin` is that of the page; `after` is the number of the last

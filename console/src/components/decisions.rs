@@ -4,11 +4,12 @@ mod filters;
 mod list;
 
 use leptos::prelude::*;
+use weir_shared::wire::operator::decisions::DecisionOutcome;
 
 use crate::address::Page;
 use crate::components::shadow_answer::ShadowRules;
 use crate::context::Console;
-use crate::decisions::filter::{DecisionFilter, Outcome};
+use crate::decisions::filter::DecisionFilter;
 use crate::decisions::watch::{Choices, Empty, Watch};
 use crate::live::Phase;
 use crate::query_address::{use_ask, use_asked};
@@ -50,8 +51,9 @@ pub fn Tail(
         console.live.decisions.track();
         filter.with(|filter| console.live.with_tail(|tail| Choices::of(tail, filter)))
     });
-    let shadows =
-        Memo::new(move |_| filter.with(|filter| filter.outcome == Some(Outcome::WouldDeny)));
+    let shadows = Memo::new(move |_| {
+        filter.with(|filter| filter.outcome == Some(DecisionOutcome::WouldDeny))
+    });
     let summary = move || look.with(|look| look.summary(filter.with(DecisionFilter::is_default)));
     let waiting = move || {
         let text = look.with(|look| look.waiting_words(paused.get()))?;
@@ -74,7 +76,10 @@ pub fn Tail(
         }}
         <p class="hint">
             "Some of the decisions of each region, as they are made: a busy region tells a sample. "
-            "Every decision is counted in the figures of its tenant."
+            "Every decision is counted in the figures of its tenant. "
+            <a href=move || filter.with(DecisionFilter::csv_address) rel="external" download data-testid="decisions-csv">
+                "Download the last ones as CSV"
+            </a>
         </p>
     }
 }

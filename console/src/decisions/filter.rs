@@ -3,64 +3,25 @@
 use form_urlencoded::{Serializer, parse};
 use weir_shared::limits::NAME_BYTES_MAX;
 use weir_shared::wire::check::Reason;
+use weir_shared::wire::operator::decisions::DecisionOutcome;
 use weir_shared::wire::operator::live::DecisionSample;
 
 use crate::live::tail::{TailEntry, TailEvent};
-use crate::reason;
 
-/// How a decision came out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// It may pass.
-    Admitted,
-    /// It may not.
-    Denied,
-    /// It passed, and a shadow would have denied it.
-    WouldDeny,
+/// What an outcome is called.
+pub fn outcome_name(outcome: DecisionOutcome) -> &'static str {
+    match outcome {
+        DecisionOutcome::Admitted => "Admitted",
+        DecisionOutcome::Denied => "Denied",
+        DecisionOutcome::WouldDeny => "Would deny",
+    }
 }
 
-impl Outcome {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Admitted, Self::Denied, Self::WouldDeny];
-
-    /// How this one came out.
-    pub fn of(sample: &DecisionSample) -> Self {
-        match (sample.allowed, sample.would_deny) {
-            (false, _) => Self::Denied,
-            (true, true) => Self::WouldDeny,
-            (true, false) => Self::Admitted,
-        }
-    }
-
-    /// What it is called.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Admitted => "Admitted",
-            Self::Denied => "Denied",
-            Self::WouldDeny => "Would deny",
-        }
-    }
-
-    /// What it means, where the word alone does not say it.
-    pub fn meaning(self) -> Option<&'static str> {
-        (self == Self::WouldDeny).then_some(
-            "It passed: a rule in shadow mode would have denied it, for the reason that is named.",
-        )
-    }
-
-    /// Its name in the address.
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Admitted => "admitted",
-            Self::Denied => "denied",
-            Self::WouldDeny => "would_deny",
-        }
-    }
-
-    /// The outcome of that name.
-    pub fn from_slug(slug: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|outcome| outcome.slug() == slug)
-    }
+/// What an outcome means, where the word alone does not say it.
+pub fn outcome_meaning(outcome: DecisionOutcome) -> Option<&'static str> {
+    (outcome == DecisionOutcome::WouldDeny).then_some(
+        "It passed: a rule in shadow mode would have denied it, for the reason that is named.",
+    )
 }
 
 /// What a decision has to be like; a part that is empty lets everything through.
@@ -69,7 +30,7 @@ pub struct DecisionFilter {
     /// What the tenant's name contains, whatever the case.
     pub tenant: String,
     /// How it came out.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<DecisionOutcome>,
     /// Why.
     pub reason: Option<Reason>,
     /// The budget, limit, meter, guard or overload resource that decided.
@@ -86,8 +47,8 @@ impl DecisionFilter {
             let bounded = || value.chars().take(NAME_BYTES_MAX).collect();
             match &*name {
                 "tenant" => filter.tenant = bounded(),
-                "outcome" => filter.outcome = Outcome::from_slug(&value),
-                "reason" => filter.reason = reason::from_slug(&value),
+                "outcome" => filter.outcome = DecisionOutcome::named(&value),
+                "reason" => filter.reason = Reason::named(&value),
                 "binding" => filter.binding = bounded(),
                 "region" => filter.region = bounded(),
                 _ => {}
@@ -101,8 +62,8 @@ impl DecisionFilter {
         let mut pairs = Serializer::new(String::new());
         for (name, value) in [
             ("tenant", self.tenant.as_str()),
-            ("outcome", self.outcome.map_or("", Outcome::slug)),
-            ("reason", self.reason.map_or("", reason::slug)),
+            ("outcome", self.outcome.map_or("", DecisionOutcome::name)),
+            ("reason", self.reason.map_or("", Reason::name)),
             ("binding", self.binding.as_str()),
             ("region", self.region.as_str()),
         ] {
@@ -111,6 +72,24 @@ impl DecisionFilter {
             }
         }
         pairs.finish()
+    }
+
+    /// Where the last decisions that it lets through are to be had as a file.
+    pub fn csv_address(&self) -> String {
+        let mut pairs = Serializer::new(String::new());
+        pairs.append_pair("format", "csv");
+        for (name, value) in [
+            ("search", self.tenant.as_str()),
+            ("outcome", self.outcome.map_or("", DecisionOutcome::name)),
+            ("reason", self.reason.map_or("", Reason::name)),
+            ("binding", self.binding.as_str()),
+            ("region", self.region.as_str()),
+        ] {
+            if !value.is_empty() {
+                pairs.append_pair(name, value);
+            }
+        }
+        format!("/operator/v1/decisions?{}", pairs.finish())
     }
 
     /// Whether everything is let through.
@@ -135,7 +114,7 @@ impl DecisionFilter {
             contains(tenant, &self.tenant)
         };
         self.outcome
-            .is_none_or(|outcome| outcome == Outcome::of(sample))
+            .is_none_or(|outcome| outcome == DecisionOutcome::of(sample))
             && self.reason.is_none_or(|reason| reason == sample.reason)
             && (self.binding.is_empty() || self.binding == sample.binding)
             && (self.tenant.is_empty() || named())
@@ -171,7 +150,7 @@ mod tests {
     fn addresses_come_back() {
         let all = DecisionFilter {
             tenant: "a&b=c ü".to_owned(),
-            outcome: Some(Outcome::Denied),
+            outcome: Some(DecisionOutcome::Denied),
             reason: Some(Reason::OverShare),
             binding: "tokens".to_owned(),
             region: "weur".to_owned(),
@@ -179,6 +158,16 @@ mod tests {
         assert_eq!(DecisionFilter::parse(&all.to_query_string()), all);
         assert_eq!(DecisionFilter::default().to_query_string(), "");
         assert!(DecisionFilter::default().is_default() && !all.is_default());
+    }
+
+    #[test]
+    fn a_file_holds_what_is_looked_at() {
+        let all =
+            DecisionFilter::parse("tenant=a%26b&outcome=denied&reason=over_share&region=weur");
+        assert_eq!(
+            all.csv_address(),
+            "/operator/v1/decisions?format=csv&search=a%26b&outcome=denied&reason=over_share&region=weur"
+        );
     }
 
     #[test]

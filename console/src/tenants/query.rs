@@ -5,6 +5,7 @@ use form_urlencoded::{Serializer, parse};
 
 use super::column::Column;
 
+use crate::api::ask::TenantsAsk;
 use crate::visible::visible;
 
 /// Characters of a search that are looked at: a tenant's name is no longer.
@@ -88,6 +89,19 @@ impl TenantsQuery {
             }
         }
         pairs.finish()
+    }
+
+    /// What the server is asked for, its pages apart.
+    pub fn ask(&self) -> TenantsAsk {
+        let search = self.search.trim();
+        TenantsAsk {
+            sort: Some(self.server_sort()),
+            search: (!search.is_empty()).then(|| search.to_owned()),
+            named: self.named,
+            tier: self.tier.clone(),
+            budget: self.budget.clone(),
+            ..TenantsAsk::default()
+        }
     }
 
     /// What the server is asked to sort by.

@@ -1,8 +1,9 @@
-//! HTTP: bounded bodies, addresses, problem answers, rate-limit headers.
+//! HTTP: bounded bodies, addresses, problem answers, files, rate-limit headers.
 
 pub mod answered;
 pub mod body;
 pub mod failure;
+pub mod file;
 pub mod location;
 pub mod ratelimit;
 pub mod reply;

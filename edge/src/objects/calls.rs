@@ -13,6 +13,7 @@ use weir_shared::wire::accounting::{Counters, FrameBody, FrameReply};
 use weir_shared::wire::audit::AuditVerdict;
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody};
 use weir_shared::wire::holdings::{Lent, LentBody};
+use weir_shared::wire::operator::decisions::{DecisionsBody, DecisionsReply};
 use weir_shared::wire::region_pool::{RegionPoolBody, RegionPoolReply};
 use weir_shared::wire::series::{SeriesBody, SeriesReply, TotalsBody, TotalsReply};
 use weir_shared::wire::shares::{SharesBody, SharesReply};
@@ -70,6 +71,7 @@ calls! {
     TotalsBody => Ledger "totals" -> TotalsReply;
     SeriesBody => Ledger "series" -> SeriesReply;
     WindowsBody => Ledger "windows" -> WindowsReply;
+    DecisionsBody => Ledger "decisions" -> DecisionsReply;
     ClosedBody => Coordinator | Region "closed" -> ClosedReply;
 }
 

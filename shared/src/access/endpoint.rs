@@ -120,6 +120,8 @@ pub enum Endpoint {
     AuditExport,
     /// Counters over time.
     SeriesRead,
+    /// The last decisions, some of many.
+    DecisionsRead,
     /// What the deployment costs to run.
     CostsRead,
     /// What happens, as it happens: a WebSocket.
@@ -282,6 +284,7 @@ pub const ROUTES: &[Route] = {
         route(Get, "/operator/v1/audit/verify", AuditVerify, READS),
         route(Get, "/operator/v1/audit/export", AuditExport, READS),
         route(Get, "/operator/v1/series", SeriesRead, READS),
+        route(Get, "/operator/v1/decisions", DecisionsRead, READS),
         route(Get, "/operator/v1/costs", CostsRead, READS),
         route(Get, "/operator/v1/live", Live, READS),
         route(Post, "/operator/v1/reset", Reset, CHANGES),

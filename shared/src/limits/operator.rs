@@ -47,6 +47,12 @@ pub const RESET_KEYS_MAX: usize = 2_000;
 /// Messages that a ledger keeps for live sockets which lost their connection: a frame a second makes some twenty seconds.
 pub const LIVE_KEPT_MAX: usize = 64;
 
+/// Decisions that a ledger keeps to be listed, some 200 bytes each.
+pub const DECISIONS_KEPT_MAX: usize = 1_000;
+
+/// Entries of a list that are written to a file at a time: some 200 KB of tenants with their effective policies.
+pub const EXPORT_BATCH: usize = 100;
+
 /// Tenants that one live message counts by name, some 300 bytes each.
 pub const LIVE_TENANTS_MAX: usize = 50;
 

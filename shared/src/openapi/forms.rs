@@ -433,6 +433,17 @@ pub const FORMS: &[(&str, &str, &str)] = &[
          points: [SeriesPoint]",
     ),
     (
+        "DecisionRow",
+        "One decision, of many.",
+        "region: string, outcome: 'admitted' or 'denied' or 'would_deny', at: integer, tenant?: string, \
+         allowed: boolean, binding: string, reason: Reason, would_deny?: boolean",
+    ),
+    (
+        "Decisions",
+        "The last decisions that the regions show, newest first.",
+        "at: integer, unreachable: [string], decisions: [DecisionRow]",
+    ),
+    (
         "Usage",
         "What was used of the platform.",
         "coordinator_calls: Count, region_calls: Count, registry_calls: Count, \

@@ -11,12 +11,13 @@ use serde_json::{Map, Value, json};
 
 use crate::access::endpoint::{Access, ROUTES, Route};
 use crate::access::session::COOKIE;
+use crate::export::file_form::FileForm;
 use crate::limits::IDEMPOTENCY_KEY_BYTES_MAX;
 use crate::wire::problem::MEDIA_TYPE;
 use form::Miswritten;
 use forms::FORMS;
 use gateway_forms::GATEWAY_FORMS;
-use operations::{Answer, operation};
+use operations::{Answer, FORMAT, operation};
 
 /// The document.
 ///
@@ -144,7 +145,12 @@ fn responses(route: &Route) -> Result<Value, Miswritten> {
     let mut responses = Map::new();
     let (status, answer) = match operation.answer {
         Answer::Json(status, form) => {
-            let content = json!({ "application/json": { "schema": form::schema(form)? } });
+            let mut content = json!({ "application/json": { "schema": form::schema(form)? } });
+            if operation.query.contains(&FORMAT) {
+                for file in [FileForm::Csv, FileForm::JsonLines] {
+                    content[file.media_type()] = json!({});
+                }
+            }
             (
                 status,
                 json!({ "description": "Done.", "content": content }),

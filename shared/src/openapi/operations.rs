@@ -41,6 +41,9 @@ const NOTHING: Operation = Operation {
     refusals: &[],
 };
 
+/// In which form a list is a file; without it an answer is JSON.
+pub const FORMAT: (&str, &str) = ("format", "'csv' or 'jsonl'");
+
 const PAGING: &[(&str, &str)] = &[
     ("page", "integer"),
     ("page_size", "integer"),
@@ -195,6 +198,7 @@ pub fn operation(endpoint: Endpoint) -> Operation {
                 ("named", "boolean"),
                 ("tier", "string"),
                 ("budget", "string"),
+                FORMAT,
             ],
         ),
         E::TenantRead => refusing(
@@ -226,6 +230,7 @@ pub fn operation(endpoint: Endpoint) -> Operation {
                 ("sort", "string"),
                 ("search", "string"),
                 ("effective", "boolean"),
+                FORMAT,
             ],
         ),
         E::BudgetsList => with_query(read("The budgets of the policy.", "Budgets"), &[]),
@@ -236,6 +241,7 @@ pub fn operation(endpoint: Endpoint) -> Operation {
                 ("page_size", "integer"),
                 ("from", "integer"),
                 ("to", "integer"),
+                FORMAT,
             ],
         ),
         E::RegionsList => with_query(
@@ -295,6 +301,22 @@ pub fn operation(endpoint: Endpoint) -> Operation {
                 ("guard", "string"),
                 ("overload", "string"),
                 ("region", "string"),
+                FORMAT,
+            ],
+        ),
+        E::DecisionsRead => with_query(
+            read(
+                "The last decisions that the regions show, some of many.",
+                "Decisions",
+            ),
+            &[
+                ("tenant", "string"),
+                ("search", "string"),
+                ("outcome", "'admitted' or 'denied' or 'would_deny'"),
+                ("reason", "Reason"),
+                ("binding", "string"),
+                ("region", "string"),
+                FORMAT,
             ],
         ),
         E::CostsRead => with_query(

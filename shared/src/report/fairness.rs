@@ -12,6 +12,7 @@ use crate::units::{EpochMs, Revision};
 use crate::wire::accounting::{Counters, TenantCounters};
 use crate::wire::decimal::Decimal;
 use crate::wire::operator::fairness::GuardReport;
+use crate::wire::operator::page::PageReport;
 use crate::wire::operator::{BudgetReport, FairnessReply, TenantReport};
 use crate::wire::policy::PolicyDocument;
 
@@ -70,14 +71,9 @@ pub fn guaranteed(source: &Source<'_>, budget: &str) -> Guarantees {
     Guarantees::of(source.policy, budget, names, source.at)
 }
 
-/// The report. Without `effective` it leaves out what the policy comes to for each tenant, which is most of its length.
+/// The names of the tenants that were seen, of one page.
 #[must_use]
-pub fn report(
-    source: &Source<'_>,
-    document: &PolicyDocument,
-    paging: &Paging<By>,
-    effective: bool,
-) -> FairnessReply {
+pub fn seen<'a>(source: &Source<'a>, paging: &Paging<By>) -> (Vec<&'a str>, PageReport) {
     let counters: &Counters = &source.totals.counters;
     let seen: Vec<_> = counters
         .iter()
@@ -101,13 +97,23 @@ pub fn report(
             By::Calls => counted.calls().cmp(&beside.calls()),
         },
     );
+    let names = seen.into_iter().map(|(name, _)| name.as_str());
+    (names.collect(), page)
+}
+
+/// The report. Without `effective` it leaves out what the policy comes to for each tenant, which is most of its length.
+#[must_use]
+pub fn report(
+    source: &Source<'_>,
+    document: &PolicyDocument,
+    paging: &Paging<By>,
+    effective: bool,
+) -> FairnessReply {
+    let (seen, page) = seen(source, paging);
     let guarantees = guarantees(source);
-    let tenants = seen.into_iter().map(|(name, counters)| {
-        let mut report = tenant(source, &guarantees, (name, counters), effective);
-        let body = document.tenants.get(name);
-        report.overrides = body.map_or_else(Vec::new, |body| body.overrides.clone());
-        report
-    });
+    let tenants = seen
+        .into_iter()
+        .filter_map(|name| tenant(source, document, &guarantees, name, effective));
     FairnessReply {
         at: source.at.0,
         policy_revision: source.revision.0,
@@ -125,16 +131,21 @@ fn weight(source: &Source<'_>, name: &str) -> f64 {
     resolved.map_or(0.0, |resolved| resolved.weight.as_f64())
 }
 
-fn tenant(
+/// What one tenant got; `None` for one that was not seen.
+#[must_use]
+pub fn tenant(
     source: &Source<'_>,
+    document: &PolicyDocument,
     guarantees: &BTreeMap<String, Guarantees>,
-    (name, counters): (&str, &TenantCounters),
+    name: &str,
     effective: bool,
-) -> TenantReport {
+) -> Option<TenantReport> {
     let Source { policy, at, .. } = *source;
+    let counters = source.totals.counters.get(name)?;
+    let body = document.tenants.get(name);
     let one = tenant_name(name).is_ok();
     let resolved = policy.resolve(name, at).filter(|_| one);
-    TenantReport {
+    Some(TenantReport {
         tenant: name.to_owned(),
         tier: resolved.map(|resolved| resolved.tier.to_owned()),
         weight: Decimal(weight(source, name)),
@@ -148,8 +159,8 @@ fn tenant(
             .then(|| policy.effective(name, at))
             .flatten()
             .map(Box::new),
-        overrides: Vec::new(),
-    }
+        overrides: body.map_or_else(Vec::new, |body| body.overrides.clone()),
+    })
 }
 
 /// What a tenant got of each budget.

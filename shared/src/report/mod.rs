@@ -3,6 +3,7 @@
 
 pub mod budgets;
 pub mod costs;
+pub mod decisions;
 pub mod fairness;
 pub mod feed;
 pub mod guarantee;

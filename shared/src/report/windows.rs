@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::limits::WINDOWS_READ_MAX;
+use crate::units::EpochMs;
 use crate::wire::operator::page::PageReport;
 use crate::wire::operator::series::WindowsView;
 use crate::wire::windows::{WindowRecord, WindowsReply};
@@ -31,6 +32,40 @@ impl Span {
     }
 }
 
+/// A part of all windows that a budget had, newest first, and where the next begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// The windows.
+    pub windows: Vec<WindowRecord>,
+    /// The next part holds those that end before this; `None` after the last.
+    pub before: Option<EpochMs>,
+}
+
+/// The answers of ledgers to one question as a part of the whole. A ledger that has more than it told is silent on what
+/// ends before its oldest: what others told of that time comes in the next part, so that none is missed nor told twice.
+#[must_use]
+pub fn part(answers: impl IntoIterator<Item = WindowsReply>) -> Part {
+    let mut windows = Vec::new();
+    let mut before = None;
+    for answer in answers {
+        let oldest = answer.windows.last().map(|record| record.ends_at);
+        if answer.more {
+            before = before.max(oldest);
+        }
+        windows.extend(answer.windows);
+    }
+    windows.retain(|record| before.is_none_or(|before| record.ends_at >= before));
+    sort(&mut windows);
+    Part { windows, before }
+}
+
+fn sort(windows: &mut [WindowRecord]) {
+    windows.sort_by(|one, other| {
+        let place = |of: &WindowRecord| (Reverse((of.ends_at, of.label)), of.region.clone());
+        place(one).cmp(&place(other))
+    });
+}
+
 /// The answers of the ledgers that have them, in one. The number of windows in all is that of those that were told.
 #[must_use]
 pub fn merged(
@@ -46,10 +81,7 @@ pub fn merged(
             None => unreachable.push(region),
         }
     }
-    windows.sort_by(|one, other| {
-        let place = |of: &WindowRecord| (Reverse((of.ends_at, of.label)), of.region.clone());
-        place(one).cmp(&place(other))
-    });
+    sort(&mut windows);
     let total = windows.len() as u64;
     let skipped = usize::try_from((span.page - 1).saturating_mul(span.size)).unwrap_or(usize::MAX);
     let size = usize::try_from(span.size).unwrap_or(usize::MAX);
@@ -69,7 +101,7 @@ pub fn merged(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::{EpochMs, WindowLabel};
+    use crate::units::WindowLabel;
     use crate::wire::count::Count;
 
     fn record(region: Option<&str>, label: u64, ends_at: u64) -> WindowRecord {
@@ -92,6 +124,53 @@ mod tests {
             jain: None,
             tenants_seen: 0,
             tenants: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn parts_of_a_file_tell_every_window_once_whatever_regions_tell_at_a_time() {
+        let all: Vec<(&str, Vec<u64>)> = vec![
+            ("enam", (1..=9).rev().map(|end| end * 10).collect()),
+            ("oc", vec![85, 80]),
+            ("weur", (1..=30).rev().map(|end| end * 3).collect()),
+        ];
+        let told = |region: &str, ends: &[u64], before: u64, count: usize| {
+            let ends: Vec<u64> = ends.iter().copied().filter(|end| *end < before).collect();
+            let windows = ends.iter().take(count);
+            WindowsReply {
+                windows: windows
+                    .map(|end| record(Some(region), *end, *end))
+                    .collect(),
+                more: ends.len() > count,
+            }
+        };
+        for count in 1..=12 {
+            let mut found = Vec::new();
+            let mut before = Some(EpochMs(u64::MAX));
+            while let Some(EpochMs(end)) = before {
+                let answers = all
+                    .iter()
+                    .map(|(region, ends)| told(region, ends, end, count));
+                let part = part(answers);
+                assert!(
+                    part.before.is_none_or(|next| next < EpochMs(end)),
+                    "it goes on"
+                );
+                found.extend(
+                    part.windows
+                        .iter()
+                        .map(|one| (one.ends_at.0, one.region.clone())),
+                );
+                before = part.before;
+            }
+            let mut expected: Vec<_> = all
+                .iter()
+                .flat_map(|(region, ends)| {
+                    ends.iter().map(|end| (*end, Some((*region).to_owned())))
+                })
+                .collect();
+            expected.sort_by_key(|(end, region)| (Reverse(*end), region.clone()));
+            assert_eq!(found, expected, "{count} at a time");
         }
     }
 

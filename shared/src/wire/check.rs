@@ -131,6 +131,30 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Admitted,
+        Self::OverShare,
+        Self::CapReached,
+        Self::LimitExceeded,
+        Self::Concurrency,
+        Self::Overloaded,
+        Self::Unavailable,
+        Self::Never,
+    ];
+
+    /// The reason of that name.
+    ///
+    /// ```
+    /// use weir_shared::wire::check::Reason;
+    /// assert_eq!(Reason::named("over_share"), Some(Reason::OverShare));
+    /// assert_eq!(Reason::named("OverShare"), None);
+    /// ```
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.name() == name)
+    }
+
     /// As it is written.
     #[must_use]
     pub fn name(self) -> &'static str {

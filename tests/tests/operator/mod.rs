@@ -2,6 +2,7 @@
 
 mod audit;
 mod bad_input;
+mod exports;
 mod fairness;
 mod live;
 mod openapi;

@@ -129,6 +129,7 @@ async fn real_answers_keep_to_the_document() {
         ("/operator/v1/audit/verify", ""),
         ("/operator/v1/series", ""),
         ("/operator/v1/costs", ""),
+        ("/operator/v1/decisions", ""),
         ("/operator/v1/tokens", ""),
     ] {
         let asked = path.replace("{id}", "acme").replace("{name}", "tokens");

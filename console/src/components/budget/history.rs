@@ -8,6 +8,7 @@ use weir_shared::wire::policy::BudgetBody;
 use weir_shared::wire::windows::WindowRecord;
 
 use crate::address::Page;
+use crate::api::ask::windows_csv_address;
 use crate::budget::history::{jain, limit_of_interval, units};
 use crate::budget::query::{BudgetQuery, Drawn};
 use crate::components::chart::{Kind, SeriesChart, intervals};
@@ -102,13 +103,16 @@ pub fn WindowsTable(
                 query.query_string()
             )
         };
-        (pages > 1 || page > 1).then(|| view! {
+        view! {
             <nav class="more" aria-label="Pages of windows">
                 {(page > 1).then(|| view! { <a class="button" href=to(page - 1)>"Newer"</a> })}
-                <span class="muted">{format!("Page {page} of {pages}")}</span>
+                {(pages > 1 || page > 1).then(|| view! { <span class="muted">{format!("Page {page} of {pages}")}</span> })}
                 {(page < pages).then(|| view! { <a class="button" href=to(page + 1)>"Older"</a> })}
+                <a class="button" href=windows_csv_address(&budget.get()) rel="external" download data-testid="windows-csv">
+                    "Export CSV"
+                </a>
             </nav>
-        })
+        }
     };
     view! {
         <div class="scroll" tabindex="0" role="region" aria-label="Windows, newest first">

@@ -2,11 +2,13 @@
 
 use leptos::prelude::*;
 use weir_shared::limits::NAME_BYTES_MAX;
+use weir_shared::wire::check::Reason;
+use weir_shared::wire::operator::decisions::DecisionOutcome;
 
 use super::Ask;
 use crate::components::choice::Choice;
 use crate::components::search_box::SearchBox;
-use crate::decisions::filter::{DecisionFilter, Outcome};
+use crate::decisions::filter::{DecisionFilter, outcome_name};
 use crate::decisions::watch::Choices;
 use crate::reason;
 
@@ -26,8 +28,8 @@ pub fn Filters(
         ask.run((wanted, push));
     };
     let of = move |read: fn(&DecisionFilter) -> String| Signal::derive(move || filter.with(read));
-    let outcomes = Outcome::ALL.map(|outcome| pair(outcome.slug(), outcome.name()));
-    let reasons = reason::ALL.map(|reason| pair(reason::slug(reason), reason::name(reason)));
+    let outcomes = DecisionOutcome::ALL.map(|outcome| pair(outcome.name(), outcome_name(outcome)));
+    let reasons = Reason::ALL.map(|reason| pair(reason.name(), reason::name(reason)));
     let names = move |read: fn(&Choices) -> Vec<String>| {
         Signal::derive(move || {
             let names = choices.with(read).into_iter();
@@ -40,11 +42,11 @@ pub fn Filters(
             <SearchBox label="Tenant" chars_max=NAME_BYTES_MAX value=of(|filter| filter.tenant.clone())
                 typed=Callback::new(move |text: String| change(false, &|filter| filter.tenant.clone_from(&text)))/>
             <Choice label="Outcome" testid="filter-outcome" all="Every outcome" options=Signal::stored(outcomes.to_vec())
-                value=of(|filter| filter.outcome.map_or("", Outcome::slug).to_owned())
-                choose=Callback::new(move |slug: String| change(true, &|filter| filter.outcome = Outcome::from_slug(&slug)))/>
+                value=of(|filter| filter.outcome.map_or("", DecisionOutcome::name).to_owned())
+                choose=Callback::new(move |slug: String| change(true, &|filter| filter.outcome = DecisionOutcome::named(&slug)))/>
             <Choice label="Reason" testid="filter-reason" all="Every reason" options=Signal::stored(reasons.to_vec())
-                value=of(|filter| filter.reason.map_or("", reason::slug).to_owned())
-                choose=Callback::new(move |slug: String| change(true, &|filter| filter.reason = reason::from_slug(&slug)))/>
+                value=of(|filter| filter.reason.map_or("", Reason::name).to_owned())
+                choose=Callback::new(move |slug: String| change(true, &|filter| filter.reason = Reason::named(&slug)))/>
             <Choice label="Decided by" testid="filter-binding" all="Everything"
                 options=names(|choices| choices.bindings.iter().cloned().collect())
                 value=of(|filter| filter.binding.clone())

@@ -3,12 +3,13 @@
 use leptos::prelude::*;
 use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::check::Reason;
+use weir_shared::wire::operator::decisions::DecisionOutcome;
 use weir_shared::wire::operator::live::DecisionSample;
 
 use crate::clock;
 use crate::components::tenant_link::TenantLink;
 use crate::components::time::use_time_zone;
-use crate::decisions::filter::Outcome;
+use crate::decisions::filter::{outcome_meaning, outcome_name};
 use crate::decisions::watch::Look;
 use crate::instant::{TimeZone, date_time, rfc3339, time_of_day};
 use crate::live::tail::{TailEntry, TailEvent};
@@ -85,7 +86,7 @@ fn to_the_millisecond(at: u64, zone: TimeZone) -> String {
 
 fn decision(sample: DecisionSample, region: String, zone: Signal<TimeZone>) -> AnyView {
     let at = sample.at.0;
-    let outcome = Outcome::of(&sample);
+    let outcome = DecisionOutcome::of(&sample);
     let tenant = sample.tenant.unwrap_or_else(|| ANONYMOUS.to_owned());
     let in_words = region_name(&region);
     let named = tenant.clone();
@@ -93,11 +94,11 @@ fn decision(sample: DecisionSample, region: String, zone: Signal<TimeZone>) -> A
         <tr
             data-testid="decision-row"
             data-tenant=named
-            data-outcome=outcome.slug()
-            data-reason=reason::slug(sample.reason)
+            data-outcome=outcome.name()
+            data-reason=sample.reason.name()
         >
             <td class="instant" data-label="Time"><time datetime=rfc3339(at)>{move || to_the_millisecond(at, zone.get())}</time></td>
-            <td data-label="Outcome"><span class=format!("tag {}", outcome.slug()) title=outcome.meaning()>{outcome.name()}</span></td>
+            <td data-label="Outcome"><span class=format!("tag {}", outcome.name()) title=outcome_meaning(outcome)>{outcome_name(outcome)}</span></td>
             <th scope="row"><TenantLink tenant/></th>
             <td data-label="Reason" class:muted=sample.reason == Reason::Admitted title=reason::meaning(sample.reason)>{reason::name(sample.reason)}</td>
             <td data-label="Decided by">{sample.binding}</td>

@@ -241,14 +241,9 @@ impl Feed {
 }
 
 fn ask(query: &TenantsQuery, page: usize) -> TenantsAsk {
-    let search = query.search.trim();
     TenantsAsk {
         page: page as u64,
         page_size: PAGE_ROWS as u64,
-        sort: Some(query.server_sort()),
-        search: (!search.is_empty()).then(|| search.to_owned()),
-        named: query.named,
-        tier: query.tier.clone(),
-        budget: query.budget.clone(),
+        ..query.ask()
     }
 }

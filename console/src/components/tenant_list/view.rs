@@ -43,13 +43,14 @@ pub fn TenantList() -> impl IntoView {
             .value
             .with(|reply| busiest(&reply.as_ref()?.budgets))
     });
-    let feed = Feed::start(Memo::new(move |_| {
+    let asked = Memo::new(move |_| {
         let asked = query.get();
         TenantsQuery {
             budget: asked.budget.clone().or_else(|| first.get()),
             ..asked
         }
-    }));
+    });
+    let feed = Feed::start(asked);
     let names = move |of: fn(&weir_shared::wire::policy::PolicyDocument) -> Vec<String>| {
         Signal::derive(move || {
             let policy = policy.value.get();
@@ -71,6 +72,9 @@ pub fn TenantList() -> impl IntoView {
             {move || feed.rows.with(|rows| rows.budget().map(|budget| view! {
                 <p class="muted">{format!("Figures of budget {budget}, since counting began")}</p>
             }))}
+            <a class="button" href=move || asked.with(|asked| asked.ask().csv_address()) rel="external" download data-testid="tenants-csv">
+                "Export CSV"
+            </a>
             {move || feed.busy.get().then(|| view! {
                 <p class="muted">"Order held while you are in the table"</p>
             })}

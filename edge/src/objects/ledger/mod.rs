@@ -16,8 +16,10 @@ use std::time::Duration;
 
 use weir_shared::accounting::books::Books;
 use weir_shared::limits::MINUTE_MS;
+use weir_shared::report::decisions::RecentDecisions;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::FrameReply;
+use weir_shared::wire::operator::decisions::DecisionsBody;
 use weir_shared::wire::series::{SeriesBody, TotalsBody};
 use weir_shared::wire::windows::WindowsBody;
 use worker::{
@@ -41,6 +43,7 @@ pub struct Ledger {
     database: Database,
     memory: RefCell<Memory>,
     live: Live,
+    recent: RefCell<RecentDecisions>,
 }
 
 #[derive(Default)]
@@ -62,6 +65,7 @@ impl DurableObject for Ledger {
             env,
             memory: RefCell::default(),
             live: Live::default(),
+            recent: RefCell::default(),
         }
     }
 
@@ -87,6 +91,9 @@ impl DurableObject for Ledger {
         } else if arrived.is::<WindowsBody>() {
             self.ask_roots().await;
             arrived.answer(arrived.parse().and_then(|body| self.windows(&body)))
+        } else if arrived.is::<DecisionsBody>() {
+            let body = arrived.parse();
+            arrived.answer(body.and_then(|body| Ok(self.recent.try_borrow()?.read(&body))))
         } else if arrived.is::<ReadCounters>() {
             arrived.answer(self.with_books(|books, _| Ok(books.totals().counters)))
         } else {
@@ -162,6 +169,7 @@ impl Ledger {
                 self.memory.try_borrow_mut()?.told_at = Some(EpochMs(Date::now().as_millis()));
             }
             let samples = &call.frame.samples;
+            self.recent.try_borrow_mut()?.keep(samples);
             self.live.dismiss(&self.state, &self.env);
             self.live
                 .publish(&self.state, &entry.frame.counters, samples);

@@ -2,6 +2,7 @@
 
 use futures_util::stream::try_unfold;
 use weir_shared::audit::csv;
+use weir_shared::export::file_form::FileForm;
 use weir_shared::invalid::{Fault, Invalid, within};
 use weir_shared::limits::{
     AUDIT_PAGE_MAX, JSON_INTEGER_MAX, LABEL_BYTES_MAX, NAME_BYTES_MAX, OPERATOR_CALL_MS_MAX,
@@ -10,10 +11,11 @@ use weir_shared::limits::{
 use weir_shared::query::Query;
 use weir_shared::wire::audit::{AuditVerdict, Outcome};
 use weir_shared::wire::operator::audit::AuditReply;
-use worker::{Request, Response, ResponseBuilder};
+use worker::{Request, Response};
 
 use super::{query, registry};
 use crate::http::failure::Failure;
+use crate::http::file::attachment;
 use crate::http::reply;
 use crate::isolate::place::home;
 use crate::isolate::request::RequestHandles;
@@ -119,14 +121,8 @@ pub async fn verify(request: &Request, handles: &RequestHandles) -> Result<Respo
 /// record that the log's head names.
 pub async fn export(request: &Request, handles: &RequestHandles) -> Result<Response, Failure> {
     let mut query = query(request)?;
-    match query.take("format").as_deref() {
-        None | Some("jsonl") => {}
-        Some("csv") => return export_csv(query, handles).await,
-        Some(other) => {
-            let got = other.chars().take(LABEL_BYTES_MAX).collect();
-            let served = "jsonl, csv";
-            return Err(Invalid::new("/format", Fault::Unserved { got, served }).into());
-        }
+    if FileForm::take(&mut query)? == Some(FileForm::Csv) {
+        return export_csv(query, handles).await;
     }
     let after = query.number("after")?.unwrap_or(0);
     let after = within("/after", after, 0..=JSON_INTEGER_MAX)?;
@@ -156,7 +152,7 @@ pub async fn export(request: &Request, handles: &RequestHandles) -> Result<Respo
             Ok::<_, worker::Error>(Some((text.into_bytes(), next)))
         }
     });
-    let builder = file("application/x-ndjson", "weir-audit.jsonl")?;
+    let builder = attachment(FileForm::JsonLines.media_type(), "weir-audit.jsonl")?;
     Ok(builder.from_stream(parts)?)
 }
 
@@ -198,19 +194,8 @@ async fn export_csv(mut query: Query, handles: &RequestHandles) -> Result<Respon
             Ok::<_, worker::Error>(Some((text.into_bytes(), next)))
         }
     });
-    let builder = file("text/csv; charset=utf-8", "weir-audit.csv")?;
+    let builder = attachment(FileForm::Csv.media_type(), "weir-audit.csv")?;
     Ok(builder.from_stream(parts)?)
-}
-
-/// An answer that a browser saves under that name.
-fn file(media_type: &str, name: &str) -> Result<ResponseBuilder, Failure> {
-    let disposition = format!("attachment; filename=\"{name}\"");
-    let builder = ResponseBuilder::new()
-        .with_status(200)
-        .with_header("content-type", media_type)?
-        .with_header("content-disposition", &disposition)?
-        .with_header("cache-control", "no-store")?;
-    Ok(builder)
 }
 
 /// A part of the file.

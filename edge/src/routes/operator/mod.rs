@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod budgets;
 pub mod costs;
+pub mod decisions;
 pub mod fairness;
 pub mod policy;
 pub mod regions;
@@ -58,6 +59,7 @@ pub async fn answer(
         Endpoint::AuditVerify => audit::verify(request, handles).await,
         Endpoint::AuditExport => audit::export(request, handles).await,
         Endpoint::SeriesRead => series::read(request, handles).await,
+        Endpoint::DecisionsRead => decisions::list(request, handles).await,
         Endpoint::CostsRead => costs::read(request, handles).await,
         Endpoint::Live => live::open(request, handles, caller).await,
         Endpoint::Reset => reset::reset(request, handles, caller).await,
@@ -98,6 +100,18 @@ pub async fn in_force(handles: &RequestHandles) -> Result<InForce, Failure> {
         document: saved.document,
         placement: saved.placement,
     })
+}
+
+/// The region that is asked for, or all of the policy.
+///
+/// # Errors
+/// 404 for one that the policy does not have.
+pub fn one_or_all(policy: &Policy, region: Option<String>) -> Result<Vec<String>, Failure> {
+    match region {
+        None => Ok(policy.regions.clone()),
+        Some(region) if policy.regions.contains(&region) => Ok(vec![region]),
+        Some(_) => Err(Failure::unknown("region", "")),
+    }
 }
 
 /// Asks the registry.

@@ -1,13 +1,16 @@
 //! `GET /operator/v1/series`: counters over time.
 
+use weir_shared::export::file_form::FileForm;
+use weir_shared::export::sheets::SERIES;
 use weir_shared::invalid::Invalid;
 use weir_shared::limits::LABEL_BYTES_MAX;
 use weir_shared::report::series::{Names, asked, merged};
 use worker::{Request, Response};
 
 use super::ledgers::each;
-use super::{in_force, query};
+use super::{in_force, one_or_all, query};
 use crate::http::failure::Failure;
+use crate::http::file::{ListFile, written};
 use crate::http::reply;
 use crate::isolate::now;
 use crate::isolate::request::RequestHandles;
@@ -19,6 +22,7 @@ use crate::isolate::request::RequestHandles;
 /// 400, 404 for a name that the policy does not have, 503.
 pub async fn read(request: &Request, handles: &RequestHandles) -> Result<Response, Failure> {
     let mut query = query(request)?;
+    let form = FileForm::take(&mut query)?;
     let body = asked(&mut query, now())?;
     let mut name =
         |kind: &str| -> Result<Option<String>, Invalid> { query.text(kind, LABEL_BYTES_MAX) };
@@ -30,7 +34,9 @@ pub async fn read(request: &Request, handles: &RequestHandles) -> Result<Respons
         overload: name("overload")?,
     };
     let region = query.text("region", LABEL_BYTES_MAX)?;
-    query.finish("from, to, step_ms, tenant, budget, limit, meter, guard, overload, region")?;
+    query.finish(
+        "from, to, step_ms, tenant, budget, limit, meter, guard, overload, region, format",
+    )?;
     let found = in_force(handles).await?;
     let policy = &found.policy;
     let unknown = [
@@ -73,11 +79,16 @@ pub async fn read(request: &Request, handles: &RequestHandles) -> Result<Respons
     if let Some((what, _)) = unknown.into_iter().find(|(_, unknown)| *unknown) {
         return Err(Failure::unknown(what, ""));
     }
-    let regions = match region {
-        None => policy.regions.clone(),
-        Some(region) if policy.regions.contains(&region) => vec![region],
-        Some(_) => return Err(Failure::unknown("region", "")),
-    };
+    let regions = one_or_all(policy, region)?;
     let answers = each(&handles.env, &regions, |_| body.clone()).await;
-    reply::json(200, &merged(body, &names, answers))
+    let view = merged(body, &names, answers);
+    let Some(form) = form else {
+        return reply::json(200, &view);
+    };
+    let file = ListFile {
+        name: "series",
+        form,
+        sheet: &SERIES,
+    };
+    file.of(written(view.points.into_iter()))
 }

@@ -1,6 +1,8 @@
 //! `/operator/v1/tenants`: the list, and one tenant: read, changed field by field, taken out of the policy.
 
 use weir_shared::audit::Action;
+use weir_shared::export::file_form::FileForm;
+use weir_shared::export::sheets::TENANTS;
 use weir_shared::limits::{LABEL_BYTES_MAX, OPERATOR_BODY_BYTES_MAX};
 use weir_shared::paging::{Paging, Sizes};
 use weir_shared::policy::Policy;
@@ -17,6 +19,7 @@ use super::ledgers::{borrowed, totals};
 use super::{in_force, query, registry};
 use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
+use crate::http::file::{ListFile, written};
 use crate::http::reply::Reply;
 use crate::http::{body, reply};
 use crate::isolate::request::RequestHandles;
@@ -30,13 +33,16 @@ use crate::objects::calls::{DeleteTenant, PatchTenant, Saved};
 /// 400, 404 for a budget that the policy does not have, 503.
 pub async fn list(request: &Request, handles: &RequestHandles) -> Result<Response, Failure> {
     let mut query = query(request)?;
-    let paging = Paging::read(&mut query, Sizes::default())?;
+    let form = FileForm::take(&mut query)?;
+    // A file holds all, unless a page is asked for.
+    let sizes = form.map_or_else(Sizes::default, |_| Sizes::WHOLE);
+    let paging = Paging::read(&mut query, sizes)?;
     let wanted = Wanted {
         named: query.flag("named")?,
         tier: query.text("tier", LABEL_BYTES_MAX)?,
         budget: query.text("budget", LABEL_BYTES_MAX)?,
     };
-    query.finish("page, page_size, sort, search, named, tier, budget")?;
+    query.finish("page, page_size, sort, search, named, tier, budget, format")?;
     let found = in_force(handles).await?;
     let budget = wanted.budget.as_ref();
     if budget.is_some_and(|name| !found.policy.budgets.contains_key(name)) {
@@ -50,7 +56,16 @@ pub async fn list(request: &Request, handles: &RequestHandles) -> Result<Respons
         totals: &totals,
         at: now(),
     };
-    reply::json(200, &listed(&source, &found.document, &paging, &wanted))
+    let list = listed(&source, &found.document, &paging, &wanted);
+    let Some(form) = form else {
+        return reply::json(200, &list);
+    };
+    let file = ListFile {
+        name: "tenants",
+        form,
+        sheet: &TENANTS,
+    };
+    file.of(written(list.tenants.into_iter()))
 }
 
 /// One tenant, with the tag of what the policy says of it as `ETag`. One that the policy does not name is resolved by

@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod budgets;
 pub mod costs;
+pub mod decisions;
 pub mod fairness;
 pub mod live;
 pub mod live_holder;
