@@ -69,9 +69,15 @@ export class Slot implements AsyncDisposable {
     this.#timer = setTimeout(() => void this.#renew(ms), ms);
   }
 
+  /** What is left of the lease, in milliseconds. */
+  get #leftMs(): number {
+    return Math.max(0, this.#endsAt - performance.now());
+  }
+
   async #renew(every: number): Promise<void> {
     try {
-      const { value, date } = await this.#keeping.renew(this.decision.slot ?? "", Math.ceil(every));
+      const timeoutMs = Math.max(1, Math.floor(this.#leftMs));
+      const { value, date } = await this.#keeping.renew(this.decision.slot ?? "", timeoutMs);
       if (this.#released) return;
       if (value.held) this.#schedule(value.expires_at, date);
       else this.#lose("The slot had lapsed.");
@@ -83,8 +89,8 @@ export class Slot implements AsyncDisposable {
   #missed(every: number, error: unknown): void {
     const refused = !(error instanceof WeirError && error.unreachable);
     if (refused) this.#lose("The slot was not renewed.", error);
-    else if (performance.now() >= this.#endsAt) this.#lose("The lease passed without an answer.", error);
-    else this.#wait(Math.min(every, Math.max(0, this.#endsAt - performance.now())));
+    else if (this.#leftMs === 0) this.#lose("The lease passed without an answer.", error);
+    else this.#wait(Math.min(every, this.#leftMs));
   }
 
   #lose(why: string, cause?: unknown): void {

@@ -2,12 +2,16 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::block_in_place;
+use weir_tests::clock;
 use weir_tests::proxy::Proxy;
+use weir_tests::witness::Fault;
+use weir_tests::workerd::Setup;
 
-use super::{Package, left, start};
+use super::{Package, document, left, start};
 
 #[tokio::test]
 async fn a_check_whose_answer_was_lost_is_tried_again_and_charged_once() {
@@ -41,6 +45,26 @@ async fn a_settlement_whose_answer_was_lost_is_told_again() {
     assert_eq!(told, json!({ "value": null, "left": 970 }));
     assert_eq!(proxy.seen("/v1/settle"), 3);
     assert_eq!(left(&client).await, 970);
+}
+
+#[tokio::test]
+async fn a_refusal_that_says_when_to_come_back_is_tried_again_then() {
+    let workerd = Setup::isolates(&["weur"]).witnessed().start().await;
+    let workerd = workerd.unwrap();
+    workerd.apply(&document()).await.unwrap();
+    let client = workerd.client(0).unwrap();
+    assert_eq!(left(&client).await, 1_000);
+    // What remembers the answers by key cannot be reached once: 503, with a second to wait.
+    let witness = workerd.witness().unwrap();
+    let refused = witness.fault("Region/claim", Fault::Refuse, 1).await;
+    refused.unwrap();
+    let start = clock::now();
+    let told = Package::built().run("retry", client.origin()).await;
+    let statuses = told["tries"].as_array().unwrap().iter();
+    let statuses: Vec<_> = statuses.map(|one| one["status"].clone()).collect();
+    assert_eq!(statuses, [503, 200]);
+    assert!(start.elapsed() >= Duration::from_secs(1));
+    assert_eq!((&told["left"], &told["end"]), (&json!(970), &json!(940)));
 }
 
 /// A script that is talked with. It ends with the test.

@@ -20,6 +20,10 @@ told.single = requests.splice(0);
 
 // A batch of 1,500 is more than Weir takes at once.
 const many = await Promise.all(Array.from({ length: 1_500 }, () => weir.check({ ...one, cost: 0 })));
-told.many = many.filter(({ remaining }) => remaining === told.alone).length;
+told.many = {};
+for (const { reason, cause } of many) {
+  const answer = `${reason} ${cause?.message ?? ""}`.trim();
+  told.many[answer] = (told.many[answer] ?? 0) + 1;
+}
 told.cut = requests.splice(0);
 tell(told);

@@ -1,7 +1,7 @@
 // Weir is killed in the middle of it all, and comes back.
 import { client, nextLine, tell } from "./client.mjs";
 
-const options = { timeoutMs: 2_000, retries: 1 };
+const options = { timeoutMs: 15_000, retries: 1 };
 const open = client({ ...options, fail: "open" });
 const closed = client({ ...options, fail: "closed" });
 const batching = client({ ...options, fail: "open", batchMs: 0 });
