@@ -129,6 +129,8 @@ async fn while_weir_is_dead_open_lets_pass_closed_denies_and_no_check_throws() {
     // What was under way is not harmed: it is not settled, and stays charged. The slot is known to be lost.
     assert_eq!(told["value"], "kept");
     assert_eq!(told["lost"], "The lease passed without an answer.");
+    // Scopes run while `fail` is open, and do not while it is closed.
+    assert_eq!(told["ran"], json!(["ran", "ran", null, null]));
     let open = unreachable(true);
     assert_eq!(told["asked"], json!([open, unreachable(false), open, open]));
     workerd.restart().await.unwrap();

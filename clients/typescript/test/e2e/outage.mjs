@@ -38,7 +38,12 @@ const guarded = open.acquire({ tenant: "acme", guard: "calls" }, async (slot) =>
   return slot.signal.reason.message;
 });
 const outcome = await held;
-tell({ value: outcome.value, lost: (await guarded).value, asked: await ask() });
+const lost = (await guarded).value;
+const guard = { tenant: "acme", guard: "calls" };
+const scopes = [open.reserve(question, () => "ran"), open.acquire(guard, () => "ran")];
+const closedScopes = [closed.reserve(question, () => "ran"), closed.acquire(guard, () => "ran")];
+const ran = (await Promise.all([...scopes, ...closedScopes])).map(({ value }) => value ?? null);
+tell({ value: outcome.value, lost, ran, asked: await ask() });
 
 await nextLine();
 running = false;
