@@ -20,7 +20,7 @@ export interface ResponseEvent {
   /** The HTTP status; 0 when there was no answer. */
   status: number;
   /** How long it took, in milliseconds. */
-  duration_ms: number;
+  durationMs: number;
   /** What went wrong, if anything. A denial is no error. */
   error?: WeirError;
 }

@@ -78,7 +78,7 @@ async function attempt<T>(settings: Settings, call: Call<T>, one: Try): Promise<
   tell(settings.on.request, request);
   const start = performance.now();
   const { status, outcome } = await exchange(settings, call, request, one);
-  const event = { request, status, duration_ms: performance.now() - start };
+  const event = { request, status, durationMs: performance.now() - start };
   const failed = outcome instanceof WeirError;
   tell(settings.on.response, failed ? { ...event, error: outcome } : event);
   return outcome;

@@ -6,6 +6,7 @@ mod lost;
 mod packed;
 mod scopes;
 mod stores;
+mod types;
 mod workers;
 
 use std::fs;

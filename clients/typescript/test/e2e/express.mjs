@@ -11,7 +11,8 @@ const weir = client();
 /** A limiter in front of everything below a path, counted by the header `who`. */
 function limiter(store, more) {
   const keyGenerator = (request) => request.get("who");
-  return rateLimit({ windowMs: 3_600_000, limit: 5, standardHeaders: "draft-8", legacyHeaders: true, keyGenerator, store, ...more });
+  const headers = { standardHeaders: "draft-8", legacyHeaders: true };
+  return rateLimit({ windowMs: 3_600_000, limit: 5, ...headers, keyGenerator, store, ...more });
 }
 
 const app = express();

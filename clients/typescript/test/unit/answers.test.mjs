@@ -94,5 +94,5 @@ test("hooks see each request without the token, and may add fields", async () =>
   assert.deepEqual(JSON.parse(request.body), question);
   assert.equal(response.request, request);
   assert.deepEqual([response.status, response.error.status], [502, 502]);
-  assert.ok(response.duration_ms > 0);
+  assert.ok(response.durationMs > 0);
 });
