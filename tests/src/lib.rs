@@ -10,7 +10,7 @@
 //! | [`fixtures`] | policies and names |
 //! | [`origin`] | a server to stand behind the gateway, which can be overloaded, slow and broken |
 //! | [`accessibility`] | what a page in the browser does wrong for people who see, hear or move otherwise |
-//! | [`proxy`] | what stands between a browser and a server on bad days |
+//! | [`proxy`] | what stands between a client and a server on bad days |
 //! | [`socket`] | a WebSocket |
 //! | [`schema`] | answers against the OpenAPI document |
 //! | [`load`], [`plain`], [`spread`], [`bytes`] | what benchmarks need: a cheap load generator, Workers to stand beside, medians, sizes |

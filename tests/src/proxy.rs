@@ -1,9 +1,8 @@
-//! What stands between a browser and a server on bad days: it can be gone, lose sockets, and change answers.
+//! What stands between a client and a server on bad days: it can be gone, lose sockets and answers, and change answers.
 
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
@@ -36,6 +35,8 @@ struct State {
     http: reqwest::Client,
     weather: watch::Sender<Weather>,
     change: Mutex<Option<(String, Change)>>,
+    lose: Mutex<Option<(String, u32)>>,
+    seen: Mutex<Vec<String>>,
 }
 
 /// What gets through.
@@ -66,6 +67,8 @@ impl Proxy {
             http,
             weather: watch::channel(Weather::Fair).0,
             change: Mutex::default(),
+            lose: Mutex::default(),
+            seen: Mutex::default(),
         });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&state)));
         Ok(Self {
@@ -88,6 +91,17 @@ impl Proxy {
     /// Changes the JSON that paths with this beginning answer from now on.
     pub fn change(&self, path: &str, change: impl Fn(&mut Value) + Send + Sync + 'static) {
         *locked(&self.state.change) = Some((path.to_owned(), Arc::new(change)));
+    }
+
+    /// Loses the next `count` answers of a path: the server does what it is asked, and the connection ends without a word.
+    pub fn lose(&self, path: &str, count: u32) {
+        *locked(&self.state.lose) = Some((path.to_owned(), count));
+    }
+
+    /// How many requests of a path have come.
+    pub fn seen(&self, path: &str) -> usize {
+        let seen = locked(&self.state.seen);
+        seen.iter().filter(|one| *one == path).count()
     }
 
     /// Changes nothing any more.
@@ -120,7 +134,15 @@ async fn connection(stream: TcpStream, state: Arc<State>) {
     let mut weather = state.weather.subscribe();
     let service = service_fn(move |request| {
         let state = Arc::clone(&state);
-        async move { Ok::<_, Infallible>(answer(request, &state).await) }
+        async move {
+            let path = request.uri().path().to_owned();
+            locked(&state.seen).push(path.clone());
+            let answer = answer(request, &state).await;
+            match is_lost(&path, &state) {
+                true => bail!("the answer is lost"),
+                false => Ok(answer),
+            }
+        }
     });
     let served = http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
@@ -129,6 +151,17 @@ async fn connection(stream: TcpStream, state: Arc<State>) {
         // How a connection ends is not of interest here.
         _ended = served => {}
         _gone = weather.wait_for(|weather| *weather == Weather::Gone) => {}
+    }
+}
+
+/// Whether this answer of a path is one of those that are to be lost.
+fn is_lost(path: &str, state: &State) -> bool {
+    match &mut *locked(&state.lose) {
+        Some((lossy, count)) if lossy == path && *count > 0 => {
+            *count -= 1;
+            true
+        }
+        _ => false,
     }
 }
 

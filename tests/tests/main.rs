@@ -4,6 +4,7 @@
 mod authorize;
 mod bad_input;
 mod check;
+mod clients;
 mod console;
 mod corruption;
 mod crash;

@@ -1,0 +1,148 @@
+//! Answers that are lost on their way, and a Weir that is killed.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+use tokio::task::block_in_place;
+use weir_tests::proxy::Proxy;
+use weir_tests::witness::Fault;
+use weir_tests::workerd::Setup;
+
+use super::{Package, document, left, start};
+
+#[tokio::test]
+async fn a_check_whose_answer_was_lost_is_tried_again_and_charged_once() {
+    let (_workerd, client) = start().await;
+    let proxy = Proxy::start(client.origin().to_owned()).await.unwrap();
+    proxy.lose("/v1/check", 1);
+    let told = Package::built().run("retry", &proxy.origin()).await;
+    let check = "/v1/check";
+    let tries = json!([
+        { "path": check, "attempt": 1, "status": 0 }, { "path": check, "attempt": 2, "status": 200 },
+    ]);
+    assert_eq!(told["tries"], tries);
+    assert_eq!(told["check"], json!({ "allowed": true, "remaining": 970 }));
+    assert_eq!(told["left"], 970);
+    // Without retries: one request, without a key.
+    assert_eq!(
+        told["once"],
+        json!({ "allowed": true, "reason": "admitted" })
+    );
+    assert_eq!(told["onceTries"].as_array().map(Vec::len), Some(1));
+    assert_eq!(told["end"], 940);
+    assert_eq!(left(&client).await, 940);
+}
+
+#[tokio::test]
+async fn a_settlement_whose_answer_was_lost_is_told_again() {
+    let (_workerd, client) = start().await;
+    let proxy = Proxy::start(client.origin().to_owned()).await.unwrap();
+    proxy.lose("/v1/settle", 2);
+    let told = Package::built().run("settle-again", &proxy.origin()).await;
+    assert_eq!(told, json!({ "value": null, "left": 970 }));
+    assert_eq!(proxy.seen("/v1/settle"), 3);
+    assert_eq!(left(&client).await, 970);
+}
+
+#[tokio::test]
+async fn a_refusal_that_says_when_to_come_back_is_tried_again_then() {
+    let workerd = Setup::isolates(&["weur"]).witnessed().start().await;
+    let workerd = workerd.unwrap();
+    workerd.apply(&document()).await.unwrap();
+    let client = workerd.client(0).unwrap();
+    assert_eq!(left(&client).await, 1_000);
+    // What remembers the answers by key cannot be reached once: 503, with a second to wait.
+    let witness = workerd.witness().unwrap();
+    let refused = witness.fault("Region/claim", Fault::Refuse, 1).await;
+    refused.unwrap();
+    let told = Package::built().run("retry", client.origin()).await;
+    let statuses = told["tries"].as_array().unwrap().iter();
+    let statuses: Vec<_> = statuses.map(|one| one["status"].clone()).collect();
+    assert_eq!(statuses, [503, 200]);
+    assert!(
+        told["apart_ms"].as_f64() >= Some(1_000.0),
+        "{}",
+        told["apart_ms"]
+    );
+    assert_eq!((&told["left"], &told["end"]), (&json!(970), &json!(940)));
+}
+
+/// A script that is talked with. It ends with the test.
+struct Running {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Running {
+    fn start(mut script: Command) -> Self {
+        let script = script.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = script.spawn().expect("node runs");
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Self {
+            child,
+            input,
+            output: BufReader::new(output),
+        }
+    }
+
+    /// What it prints next.
+    fn told(&mut self) -> Value {
+        let mut line = String::new();
+        block_in_place(|| self.output.read_line(&mut line)).unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line:?}: {error}"))
+    }
+
+    fn go_on(&mut self) {
+        self.input.write_all(b"\n").unwrap();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ended = (self.child.kill(), self.child.wait());
+    }
+}
+
+fn admitted() -> Value {
+    json!({ "allowed": true, "reason": "admitted", "retry_after_ms": 0 })
+}
+
+fn unreachable(allowed: bool) -> Value {
+    let retry_after_ms = if allowed { 0 } else { 1_000 };
+    json!({
+        "allowed": allowed, "reason": "unreachable", "retry_after_ms": retry_after_ms, "cause": "Weir did not answer",
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_weir_is_dead_open_lets_pass_closed_denies_and_no_check_throws() {
+    let (mut workerd, client) = start().await;
+    let package = Package::built();
+    let mut script = Running::start(package.script("outage", client.origin()));
+    assert_eq!(script.told(), json!(vec![admitted(); 4]));
+    assert_eq!(script.told(), "reserved");
+    workerd.kill_hard();
+    script.go_on();
+    let told = script.told();
+    // What was under way is not harmed: it is not settled, and stays charged. The slot is known to be lost.
+    assert_eq!(told["value"], "kept");
+    assert_eq!(told["lost"], "The lease passed without an answer.");
+    // Scopes run while `fail` is open, and do not while it is closed.
+    assert_eq!(told["ran"], json!(["ran", "ran", null, null]));
+    let open = unreachable(true);
+    assert_eq!(told["asked"], json!([open, unreachable(false), open, open]));
+    workerd.restart().await.unwrap();
+    script.go_on();
+    let told = script.told();
+    assert_eq!(told["asked"], json!(vec![admitted(); 4]));
+    // Those that never stopped asking were answered one way or the other.
+    let reasons = told["reasons"].as_array().unwrap();
+    assert!(
+        reasons.contains(&json!("admitted true")) && reasons.contains(&json!("unreachable false")),
+        "{reasons:?}"
+    );
+    assert!(left(&client).await <= 1_000 - 9 * 5);
+}

@@ -1,0 +1,61 @@
+//! What is settled, and what is given back, when a scope ends.
+
+use serde_json::{Value, json};
+
+use super::{Package, left, start};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reservation_is_settled_to_what_was_said_in_full_or_to_nothing() {
+    let (_workerd, client) = start().await;
+    let told = Package::built().run("reserve", client.origin()).await;
+    let scope = |name: &str| {
+        let of = |field: &str| told[name][field].clone();
+        (of("settled"), of("left"))
+    };
+    assert_eq!(scope("used"), (json!([30]), json!(970)));
+    assert_eq!(told["used"]["value"], "answer");
+    assert_eq!(scope("silent"), (json!([100]), json!(870)));
+    assert_eq!(scope("threw"), (json!([0]), json!(870)));
+    assert_eq!(told["threw"]["thrown"], "before a word");
+    assert_eq!(scope("threwLate"), (json!([20]), json!(850)));
+    assert_eq!(told["threwLate"]["thrown"], "after a word");
+    assert_eq!(scope("beyond"), (json!([150]), json!(700)));
+    assert_eq!(scope("denied"), (json!([]), json!(700)));
+    assert_eq!(
+        (&told["denied"]["allowed"], told["denied"].get("thrown")),
+        (&json!(false), None)
+    );
+    // A guard among several checks is held meanwhile, and free afterwards.
+    assert_eq!(scope("several"), (json!([50]), json!(650)));
+    assert_eq!(
+        (&told["several"]["value"], &told["free"]),
+        (&json!("concurrency"), &json!("mine"))
+    );
+    // At the end of a block.
+    assert_eq!(
+        (&told["block"], &told["blockSettled"]),
+        (&json!(true), &json!([40]))
+    );
+    assert_eq!(told["left"], 610);
+    assert_eq!(left(&client).await, 610);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slot_is_renewed_while_it_is_needed_given_back_and_known_to_be_lost() {
+    let (_workerd, client) = start().await;
+    let told = Package::built().run("acquire", client.origin()).await;
+    let held = json!({ "lost": false, "other": "concurrency" });
+    assert_eq!(told["held"], held, "longer than a lease");
+    // A third of three seconds each, for four and a half; a busy machine may be late for one.
+    let renewals = told["renewals"].as_u64();
+    assert!((3..=5).contains(&renewals.unwrap()), "{renewals:?}");
+    assert_eq!(told["released"], "/v1/guards/calls/release 200");
+    assert_eq!(told["thrown"], "inside");
+    assert_eq!(
+        told["block"],
+        json!(["admitted", "concurrency", "admitted"])
+    );
+    assert_eq!(told["lost"], "The slot had lapsed.");
+    // What is lost is somebody else's: it is not given back.
+    assert_eq!(told["after"], Value::Array(Vec::new()));
+}
