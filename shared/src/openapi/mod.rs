@@ -4,6 +4,7 @@ pub mod form;
 pub mod forms;
 pub mod gateway_forms;
 pub mod operations;
+pub mod operator_forms;
 
 use std::sync::OnceLock;
 
@@ -18,6 +19,7 @@ use form::Miswritten;
 use forms::FORMS;
 use gateway_forms::GATEWAY_FORMS;
 use operations::{Answer, FORMAT, operation};
+use operator_forms::OPERATOR_FORMS;
 
 /// The document.
 ///
@@ -69,7 +71,7 @@ pub fn text() -> Result<&'static str, Miswritten> {
 
 /// Every form that has a name.
 fn forms() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static str)> {
-    FORMS.iter().chain(GATEWAY_FORMS)
+    FORMS.iter().chain(OPERATOR_FORMS).chain(GATEWAY_FORMS)
 }
 
 fn fields_of(name: &str) -> Option<&'static str> {
