@@ -77,6 +77,18 @@ pub fn full_key(tenant: Option<&str>, key: &str) -> String {
     }
 }
 
+/// The tenant of a key of a state that each tenant has for itself.
+///
+/// ```
+/// use weir_shared::name::{full_key, tenant_of_key};
+/// assert_eq!(tenant_of_key(&full_key(Some("acme"), "login")), "acme");
+/// assert_eq!(tenant_of_key(&full_key(Some("acme"), "")), "acme");
+/// ```
+#[must_use]
+pub fn tenant_of_key(key: &str) -> &str {
+    key.split(SEPARATOR).next().unwrap_or(key)
+}
+
 /// The name under which a meter's states are kept: no limit of the policy has it.
 ///
 /// ```

@@ -126,6 +126,8 @@ mod partition_changes;
 #[cfg(not(target_arch = "wasm32"))]
 mod policy;
 #[cfg(not(target_arch = "wasm32"))]
+mod policy_changes;
+#[cfg(not(target_arch = "wasm32"))]
 mod policy_effective;
 #[cfg(not(target_arch = "wasm32"))]
 mod policy_metering;

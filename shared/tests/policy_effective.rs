@@ -238,7 +238,12 @@ fn what_is_shown_is_what_is_applied() {
             for (name, shown) in &body.limits {
                 let applied = policy.limit_at(name, Some(tenant), now).unwrap();
                 let burst = applied.body.burst.map(|burst| burst as f64);
-                assert_eq!(shown.get("burst").map(|burst| burst.value.0), burst);
+                assert_eq!(
+                    shown
+                        .get("burst")
+                        .map(|burst| burst.value.number().unwrap()),
+                    burst
+                );
             }
         }
     }

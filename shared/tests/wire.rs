@@ -317,6 +317,7 @@ fn the_policy_document() {
     is_written_as(
         &TierBody {
             weight: Some(Decimal(4.0)),
+            ..TierBody::default()
         },
         r#"{"weight":4}"#,
     );

@@ -86,7 +86,7 @@ pub fn limit(
     let own = effective.and_then(|effective| effective.limits.get(name));
     let number = |field: &str, said: Option<f64>| {
         let own = own.and_then(|numbers| numbers.get(field));
-        own.map(|valued| valued.value.0).or(said)
+        own.and_then(|valued| valued.value.number()).or(said)
     };
     let of = |units: Option<u64>| units.map(|units| units as f64);
     let decimal = |value: Option<weir_shared::wire::decimal::Decimal>| value.map(|value| value.0);

@@ -29,6 +29,8 @@ pub struct TenantDraft {
     pub lend_max: String,
     /// Its overrides.
     pub overrides: Vec<OverrideDraft>,
+    /// What it says of meters, guards, limits and budgets, which has no field here: it stays as it is.
+    kept: Value,
 }
 
 impl TenantDraft {
@@ -50,6 +52,7 @@ impl TenantDraft {
             borrow_max: amount(body.borrow_max),
             lend_max: amount(body.lend_max),
             overrides: body.overrides.iter().map(OverrideDraft::of).collect(),
+            kept: kept(body),
         }
     }
 
@@ -95,6 +98,7 @@ impl TenantDraft {
             return Err(errors);
         }
         let said = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        let kept: TenantBody = serde_json::from_value(self.kept.clone()).unwrap_or_default();
         Ok(TenantBody {
             tier: said(&self.tier),
             weight,
@@ -102,6 +106,7 @@ impl TenantDraft {
             borrow_max,
             lend_max,
             overrides,
+            ..kept
         })
     }
 
@@ -201,15 +206,33 @@ pub fn patch(from: &TenantBody, to: &TenantBody) -> TenantPatch {
     fn changed<T: PartialEq + Clone>(from: &Option<T>, to: &Option<T>) -> Option<Option<T>> {
         (from != to).then(|| to.clone())
     }
+    fn whole<T: PartialEq + Clone>(from: &T, to: &T) -> Option<Option<T>> {
+        (from != to).then(|| Some(to.clone()))
+    }
     TenantPatch {
         tier: changed(&from.tier, &to.tier),
         weight: changed(&from.weight, &to.weight),
         parent: changed(&from.parent, &to.parent),
         borrow_max: changed(&from.borrow_max, &to.borrow_max),
         lend_max: changed(&from.lend_max, &to.lend_max),
-        overrides: (from.overrides != to.overrides).then(|| Some(to.overrides.clone())),
+        meters: whole(&from.meters, &to.meters),
+        guards: whole(&from.guards, &to.guards),
+        limits: whole(&from.limits, &to.limits),
+        budgets: whole(&from.budgets, &to.budgets),
+        overrides: whole(&from.overrides, &to.overrides),
         why: None,
     }
+}
+
+fn kept(body: &TenantBody) -> Value {
+    let kept = TenantBody {
+        meters: body.meters.clone(),
+        guards: body.guards.clone(),
+        limits: body.limits.clone(),
+        budgets: body.budgets.clone(),
+        ..TenantBody::default()
+    };
+    serde_json::to_value(kept).unwrap_or_default()
 }
 
 /// What is wrong at a pointer, or anywhere below it where `below` says so.
@@ -258,6 +281,7 @@ mod tests {
     fn body_json() -> Value {
         json!({
             "tier": "pro", "weight": 6, "parent": null, "borrow_max": 5000, "lend_max": "unlimited",
+            "meters": { "bytes": { "per_sec": 400 } },
             "overrides": [ { "expires_at": 1_795_336_200_000_u64, "meters": { "bytes": { "per_sec": 500 } } } ],
         })
     }

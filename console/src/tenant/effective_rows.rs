@@ -1,7 +1,7 @@
 //! What counts for a tenant, one value a row, each with whose word it is.
 
 use weir_shared::wire::amount::AmountBody;
-use weir_shared::wire::effective::{EffectiveBody, Origin, Valued};
+use weir_shared::wire::effective::{EffectiveBody, FieldValue, Origin, Valued};
 use weir_shared::wire::metering::RateBody;
 use weir_shared::wire::policy::PolicyDocument;
 
@@ -110,12 +110,11 @@ pub fn rows(effective: &EffectiveBody) -> Vec<EffectiveRow> {
     for (name, numbers) in &effective.limits {
         let what = What::new(Kind::Limit, name);
         for (field, number) in numbers {
-            rows.add(
-                Some(&what),
-                field,
-                number,
-                limit_value(field, number.value.0),
-            );
+            let value = match &number.value {
+                FieldValue::Number(number) => limit_value(field, number.0),
+                FieldValue::Text(text) => text.clone(),
+            };
+            rows.add(Some(&what), field, number, value);
         }
     }
     for (name, meter) in &effective.meters {

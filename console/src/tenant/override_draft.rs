@@ -68,6 +68,9 @@ impl NumberName {
     }
 }
 
+/// Fields that are words.
+const WORDS: [&str; 2] = ["cadence", "time_zone"];
+
 /// Every number that an override of a tenant may give under a policy.
 pub fn number_names(document: &PolicyDocument) -> Vec<NumberName> {
     let mut names = Vec::new();
@@ -189,6 +192,7 @@ fn put(object: &mut Map<String, Value>, one: &NumberDraft) -> Result<(), Invalid
                 "is missing: remove the line to keep the usual value",
             ));
         }
+        text if WORDS.contains(&one.at.field.as_str()) => Value::from(text),
         "unlimited" => Value::from("unlimited"),
         text => {
             number(text).ok_or_else(|| fault(pointer.clone(), "is no number, nor unlimited"))?

@@ -196,8 +196,17 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     (
         "Override",
         "Changes for one tenant, from a start to an end.",
-        "starts_at: integer?, expires_at: integer?, weight?: number, meters?: {MeterOverride}, \
-         guards?: {GuardOverride}, limits?: {any}, budgets?: {BudgetOverride}",
+        "starts_at: integer?, expires_at: integer?, weight?: number, ...Changes",
+    ),
+    (
+        "Changes",
+        "Other numbers than the policy has for all; what is absent is as beneath, each inner field for itself.",
+        "meters?: {MeterOverride}, guards?: {GuardOverride}, limits?: {any}, budgets?: {BudgetOverride}",
+    ),
+    (
+        "Tier",
+        "A tier: the weight of each of its tenants, and what else is other for them.",
+        "weight?: number?, ...Changes",
     ),
     (
         "MeterOverride",
@@ -218,13 +227,13 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "Tenant",
         "What the policy says of a tenant by its name.",
         "tier?: string?, weight?: number?, parent?: string?, borrow_max?: Amount?, \
-         lend_max?: Amount?, overrides?: [Override]",
+         lend_max?: Amount?, ...Changes, overrides?: [Override]",
     ),
     (
         "TenantPatch",
         "The fields that change; null takes the tenant's own word away.",
         "tier?: string?, weight?: number?, parent?: string?, borrow_max?: Amount?, \
-         lend_max?: Amount?, overrides?: [any]?",
+         lend_max?: Amount?, meters?: any, guards?: any, limits?: any, budgets?: any, overrides?: [any]?",
     ),
     (
         "Budget",
@@ -255,7 +264,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "Policy",
         "The policy document. Every key at the top is answered; a limit is an algorithm with its numbers, or \
          others combined.",
-        "enforcing: boolean, regions: [string], home: string?, tiers: {any}, tier_rules: [any], \
+        "enforcing: boolean, regions: [string], home: string?, tiers: {Tier}, tier_rules: [any], \
          default_tier: string?, tenants_max: integer, unknown_weight_max: number, \
          tenants: {Tenant}, budgets: {Budget}, limits: {any}, meters: {Meter}, guards: {Guard}, \
          overload: {Overload}, routes: [Route], unrouted: 'refuse' or Forward, \

@@ -1,17 +1,18 @@
-//! What counts for one tenant at one instant: the policy's numbers, with those that an override in force puts in their
-//! place.
+//! What counts for one tenant at one instant: the policy's numbers, with those that its tier, its own entry or an
+//! override in force puts in their place.
 
 use std::borrow::Cow;
 
 use super::Policy;
+use super::changes::{Changes, Word};
 use super::guard::GuardNumbers;
 use super::limit::Limit;
 use super::meter::MeterNumbers;
 use super::overridden::{merged, scale_of};
-use super::overrides::{Override, Overrides};
+use super::overrides::Overrides;
 use super::tenant::Resolved;
 use crate::fairness::ask::Party;
-use crate::name::full_key;
+use crate::name::{full_key, tenant_of_key};
 use crate::units::{EpochMs, Revision};
 use crate::wire::limit_terms::LimitTerms;
 use crate::wire::policy::LimitBody;
@@ -59,16 +60,34 @@ impl Policy {
     /// The numbers of a meter for a tenant; `None` for a meter that this policy does not have.
     #[must_use]
     pub fn meter_numbers(&self, name: &str, tenant: &str, now: EpochMs) -> Option<MeterNumbers> {
+        self.meter_by(name, self.tiers.words(tenant, now))
+    }
+
+    /// The numbers of a meter by these words, first the one that counts before all others.
+    pub(super) fn meter_by<'a>(
+        &self,
+        name: &str,
+        words: impl DoubleEndedIterator<Item = Word<'a>>,
+    ) -> Option<MeterNumbers> {
         let base = self.meters.get(name)?.numbers;
-        let given = self.given(tenant, now, |one| one.meters.get(name));
+        let given = words.filter_map(|word| word.changes.meters.get(name));
         Some(given.rev().fold(base, MeterNumbers::with))
     }
 
     /// The numbers of a guard for a tenant; `None` for a guard that this policy does not have.
     #[must_use]
     pub fn guard_numbers(&self, name: &str, tenant: &str, now: EpochMs) -> Option<GuardNumbers> {
+        self.guard_by(name, self.tiers.words(tenant, now))
+    }
+
+    /// The numbers of a guard by these words, first the one that counts before all others.
+    pub(super) fn guard_by<'a>(
+        &self,
+        name: &str,
+        words: impl DoubleEndedIterator<Item = Word<'a>>,
+    ) -> Option<GuardNumbers> {
         let base = self.guards.get(name)?.numbers;
-        let given = self.given(tenant, now, |one| one.guards.get(name));
+        let given = words.filter_map(|word| word.changes.guards.get(name));
         Some(given.rev().fold(base, GuardNumbers::with))
     }
 
@@ -92,21 +111,23 @@ impl Policy {
         })
     }
 
-    pub(super) fn limit_body<'a>(
+    /// The limit of a pool: as it is for the tenant whose key the pool is for. Overrides have no word on such a limit, so
+    /// that of one revision its windows are the same for all who hold of them.
+    pub(super) fn limit_of_pool(&self, name: &str, key: &str) -> Option<Cow<'_, Limit>> {
+        self.limit_at(name, Some(tenant_of_key(key)), EpochMs(0))
+    }
+
+    fn limit_body<'a>(
         &'a self,
         name: &str,
         limit: &'a Limit,
         tenant: Option<&str>,
         now: EpochMs,
     ) -> Cow<'a, LimitBody> {
-        let tenant = tenant.filter(|_| limit.per_tenant);
-        let given = tenant.map(|tenant| self.given(tenant, now, |one| one.limits.get(name)));
-        let given = given.into_iter().flatten();
-        given
-            .rev()
-            .fold(Cow::Borrowed(&limit.body), |body, changes| {
-                Cow::Owned(merged(&body, changes))
-            })
+        match tenant.filter(|_| limit.per_tenant) {
+            None => Cow::Borrowed(&limit.body),
+            Some(tenant) => limit_by(name, limit, self.tiers.words(tenant, now)),
+        }
     }
 
     /// The rules of a meter for a tenant, as they travel to a shard; `None` for a meter that this policy does not have,
@@ -145,7 +166,7 @@ impl Policy {
     ) -> Option<LimitTerms> {
         let numbers = self.meter_numbers(name, tenant, now)?.terms()?;
         let terms = LimitTerms::of_meter(name, revision, numbers);
-        let changes = |one: &Override| one.meters.contains_key(name);
+        let changes = |one: &Changes| one.meters.contains_key(name);
         Some(self.own(terms, tenant, &full_key(Some(tenant), ""), now, changes))
     }
 
@@ -161,7 +182,7 @@ impl Policy {
     ) -> Option<LimitTerms> {
         let numbers = self.guard_numbers(name, tenant, now)?.terms();
         let terms = LimitTerms::of_guard(name, revision, numbers);
-        let changes = |one: &Override| one.guards.contains_key(name);
+        let changes = |one: &Changes| one.guards.contains_key(name);
         Some(self.own(terms, tenant, &full_key(Some(tenant), ""), now, changes))
     }
 
@@ -181,44 +202,50 @@ impl Policy {
         let tenant = tenant.filter(|_| limit.per_tenant);
         let body = self.limit_body(name, limit, tenant, now).into_owned();
         let terms = LimitTerms::of_limit(name, revision, scale, body);
-        let changes = |one: &Override| one.limits.contains_key(name);
+        let changes = |one: &Changes| one.limits.contains_key(name);
         Some(match tenant {
             None => terms,
             Some(tenant) => self.own(terms, tenant, key, now, changes),
         })
     }
 
-    /// The rules for one key alone, where overrides of its tenant change them. It has rules of its own also while none of
-    /// those is in force, so that whoever has heard of an override hears of its end as well.
+    /// The rules for one key alone, where its tenant's are not those of all. It has rules of its own also while none of its
+    /// overrides is in force, so that whoever has heard of one hears of its end as well.
     fn own(
         &self,
         terms: LimitTerms,
         tenant: &str,
         key: &str,
         now: EpochMs,
-        changes: impl Fn(&Override) -> bool,
+        changes: impl Fn(&Changes) -> bool,
     ) -> LimitTerms {
-        let overrides = self.overrides(tenant);
-        match overrides.filter(|overrides| overrides.iter().any(changes)) {
-            None => terms,
-            Some(overrides) => terms.for_key(key, overrides.since(now)),
+        let overrides = self.tiers.named(tenant).map(|named| &named.overrides);
+        let mut ever = overrides.into_iter().flat_map(Overrides::iter);
+        let overridden = ever.any(|one| changes(&one.changes));
+        if overridden
+            || self
+                .tiers
+                .words(tenant, now)
+                .any(|word| changes(word.changes))
+        {
+            let since = overrides.map_or(EpochMs(0), |overrides| overrides.since(now));
+            terms.for_key(key, since)
+        } else {
+            terms
         }
     }
+}
 
-    fn overrides(&self, tenant: &str) -> Option<&Overrides> {
-        Some(&self.tiers.named(tenant)?.overrides)
-    }
-
-    /// What the overrides in force give, first the one that counts before all others.
-    fn given<'a, T: 'a>(
-        &'a self,
-        tenant: &str,
-        now: EpochMs,
-        of: impl Fn(&'a Override) -> Option<&'a T>,
-    ) -> impl DoubleEndedIterator<Item = &'a T> {
-        let overrides = self.overrides(tenant).into_iter();
-        overrides
-            .flat_map(move |overrides| overrides.in_force(now))
-            .filter_map(of)
-    }
+/// The rules of a limit by these words, first the one that counts before all others.
+pub(super) fn limit_by<'a>(
+    name: &str,
+    limit: &'a Limit,
+    words: impl DoubleEndedIterator<Item = Word<'a>>,
+) -> Cow<'a, LimitBody> {
+    let given = words.filter_map(|word| word.changes.limits.get(name));
+    given
+        .rev()
+        .fold(Cow::Borrowed(&limit.body), |body, changes| {
+            Cow::Owned(merged(&body, changes))
+        })
 }

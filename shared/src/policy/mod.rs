@@ -3,6 +3,7 @@
 mod algorithm;
 pub mod api_keys;
 pub mod budget;
+pub mod changes;
 pub mod composite;
 pub mod doors;
 pub mod effective;
@@ -110,7 +111,7 @@ impl Policy {
     pub fn terms(&self, pool: &str, region: &str, revision: Revision) -> Option<Terms> {
         match PoolName::try_from(pool).ok()? {
             PoolName::Budget(name) => self.budget_terms(self.budgets.get(&name)?, region, revision),
-            PoolName::Limit { limit, .. } => self.limits.get(&limit)?.terms(revision),
+            PoolName::Limit { limit, key } => self.limit_of_pool(&limit, &key)?.terms(revision),
         }
     }
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::Policy;
+use super::changes::{By, Changes, Claim};
 use super::guard::{Guard, LEASE_MS};
 use super::limit::Limit;
 use super::meter::{BURST_SECONDS, MAX_DEBT_MS, Meter};
-use super::overrides::{Claim, Given, Override, Overrides};
 use super::tenant::{Named, TierBy};
 use crate::fairness::weight::Weight;
 use crate::gather::gathered;
@@ -19,11 +20,11 @@ use crate::wire::amount::AmountBody;
 use crate::wire::decimal::Decimal;
 use crate::wire::effective::{
     EffectiveBody, EffectiveBudgetBody, EffectiveGuardBody, EffectiveMeterBody,
-    EffectiveOverloadBody, Origin, Valued,
+    EffectiveOverloadBody, FieldValue, Origin, Valued,
 };
 
-/// The numbers that an override may change of a limit.
-const LIMIT_FIELDS: [&str; 9] = [
+/// What may be changed of a limit for a tenant.
+const LIMIT_FIELDS: [&str; 14] = [
     "limit",
     "period_ms",
     "burst",
@@ -31,6 +32,11 @@ const LIMIT_FIELDS: [&str; 9] = [
     "refill_per_sec",
     "window_ms",
     "buckets",
+    "cadence",
+    "offset_minutes",
+    "time_zone",
+    "week_starts_on",
+    "anchor",
     "rate_per_sec",
     "max_queue_ms",
 ];
@@ -63,6 +69,7 @@ impl Policy {
         let named = self.tiers.named(tenant);
         let view = View {
             policy: self,
+            tenant,
             at: format!("/tenants{}", step(tenant)),
             named,
             now,
@@ -101,6 +108,7 @@ fn each<A, B>(map: &BTreeMap<String, A>, of: impl Fn(&str, &A) -> B) -> BTreeMap
 /// One tenant at one instant.
 struct View<'a> {
     policy: &'a Policy,
+    tenant: &'a str,
     named: Option<&'a Named>,
     now: EpochMs,
     /// Where the policy names it.
@@ -108,42 +116,62 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    fn overrides(&self) -> Option<&Overrides> {
-        Some(&self.named?.overrides)
+    /// What the first word says of it, at `path` within whatever says so.
+    fn given<T>(&self, path: &str, of: impl Fn(&Changes) -> Option<T>) -> Option<Valued<T>> {
+        self.given_by(path, |_| true, of)
     }
 
-    /// What the first override in force says that has a word on it, at `path` within it.
-    fn given<T>(&self, path: &str, of: impl Fn(&Override) -> Option<T>) -> Option<Valued<T>> {
-        let Given {
-            value,
-            index,
-            until,
-        } = self.overrides()?.given(self.now, of)?;
-        Some(Valued {
-            value,
-            origin: Origin::Override,
-            from: Some(format!("{}/overrides/{index}{path}", self.at)),
-            until,
+    /// The same of some of those who have a word.
+    fn given_by<T>(
+        &self,
+        path: &str,
+        by: impl Fn(By<'_>) -> bool,
+        of: impl Fn(&Changes) -> Option<T>,
+    ) -> Option<Valued<T>> {
+        let words = self.policy.tiers.words(self.tenant, self.now);
+        let mut words = words.filter(|word| by(word.by));
+        words.find_map(|word| {
+            Some(Valued {
+                value: of(word.changes)?,
+                origin: word.origin(),
+                from: Some(format!("{}{path}", word.place(self.tenant))),
+                until: word.until(),
+            })
         })
     }
 
-    fn weight(&self, tier: &str) -> Option<Valued<Decimal>> {
-        let decimal = |weight: Weight| Decimal(weight.as_f64());
-        if let Some(given) = self.given("/weight", |one| one.weight.map(decimal)) {
-            return Some(given);
-        }
-        if let Some(own) = self.named.and_then(|named| named.weight) {
-            let from = format!("{}/weight", self.at);
-            return Some(said(decimal(own), Origin::Tenant, from));
-        }
+    /// The weight that the override in force gives, whatever the budget.
+    fn overridden_weight(&self) -> Option<Valued<Decimal>> {
+        let given = self.named?.overrides.given(self.now, |one| one.weight)?;
+        Some(Valued {
+            value: decimal(given.value),
+            origin: Origin::Override,
+            from: Some(format!("{}/overrides/{}/weight", self.at, given.index)),
+            until: given.until,
+        })
+    }
+
+    fn own_weight(&self) -> Option<Valued<Decimal>> {
+        let own = self.named?.weight?;
+        let from = format!("{}/weight", self.at);
+        Some(said(decimal(own), Origin::Tenant, from))
+    }
+
+    fn tier_weight(&self, tier: &str) -> Option<Valued<Decimal>> {
         let weight = self.policy.tiers.tier_weight(tier)?;
         let from = format!("/tiers{}/weight", step(tier));
         Some(said(decimal(weight), Origin::Tier, from))
     }
 
+    fn weight(&self, tier: &str) -> Option<Valued<Decimal>> {
+        self.overridden_weight()
+            .or_else(|| self.own_weight())
+            .or_else(|| self.tier_weight(tier))
+    }
+
     fn meter(&self, name: &str, meter: &Meter) -> EffectiveMeterBody {
         let at = format!("/meters{}", step(name));
-        let given = |one: &Override| one.meters.get(name).copied();
+        let given = |one: &Changes| one.meters.get(name).copied();
         let body = &meter.body;
         let path = |field: &str| format!("{at}/{field}");
         EffectiveMeterBody {
@@ -164,7 +192,7 @@ impl View<'_> {
 
     fn guard(&self, name: &str, guard: &Guard) -> EffectiveGuardBody {
         let at = format!("/guards{}", step(name));
-        let given = |one: &Override| one.guards.get(name).copied();
+        let given = |one: &Changes| one.guards.get(name).copied();
         let body = &guard.body;
         let path = |field: &str| format!("{at}/{field}");
         let numbers = guard.numbers;
@@ -194,18 +222,15 @@ impl View<'_> {
         })
     }
 
-    /// The numbers of a limit that it has, or that an override gives it.
-    fn limit(&self, name: &str, limit: &Limit) -> BTreeMap<String, Valued<Decimal>> {
+    /// The fields of a limit that it has, or that somebody gives it.
+    fn limit(&self, name: &str, limit: &Limit) -> BTreeMap<String, Valued<FieldValue>> {
         let at = format!("/limits{}", step(name));
         let fields = LIMIT_FIELDS.into_iter().filter_map(|field| {
             let path = format!("{at}/{field}");
-            let given = self.given(&path, |one| number(one.limits.get(name)?, field));
+            let given = self.given(&path, |one| value_of(one.limits.get(name)?, field));
             let base = || {
-                Some(said(
-                    number(&limit.body, field)?,
-                    Origin::Policy,
-                    path.clone(),
-                ))
+                let value = value_of(&limit.body, field)?;
+                Some(said(value, Origin::Policy, path.clone()))
             };
             Some((field.to_owned(), given.or_else(base)?))
         });
@@ -214,14 +239,19 @@ impl View<'_> {
 
     fn budget(&self, name: &str, tier: &str) -> Option<EffectiveBudgetBody> {
         let at = format!("/budgets{}", step(name));
-        let claim = |one: &Override| one.budgets.get(name).copied();
-        let weight = |one: &Override| Some(Decimal(claim(one)?.weight?.as_f64()));
-        let here = self.given(&format!("{at}/weight"), weight);
+        let weight = |by: fn(By<'_>) -> bool| {
+            let of = |one: &Changes| Some(decimal(one.budgets.get(name)?.weight?));
+            self.given_by(&format!("{at}/weight"), by, of)
+        };
+        let is_tier = |by: By<'_>| matches!(by, By::Tier(_));
         let amount = |field: &str,
                       of: fn(&Claim) -> Option<AmountBody>,
                       own: fn(&Named) -> Option<AmountBody>| {
-            let given = self.given(&format!("{at}/{field}"), |one| of(&claim(one)?));
-            let named = || {
+            let here = |by: fn(By<'_>) -> bool| {
+                let of = |one: &Changes| of(one.budgets.get(name)?);
+                self.given_by(&format!("{at}/{field}"), by, of)
+            };
+            let of_all = || {
                 let from = format!("{}/{field}", self.at);
                 Some(said(own(self.named?)?, Origin::Tenant, from))
             };
@@ -231,17 +261,26 @@ impl View<'_> {
                 from: None,
                 until: None,
             };
-            given.or_else(named).unwrap_or_else(unbound)
+            here(|by| !matches!(by, By::Tier(_)))
+                .or_else(of_all)
+                .or_else(|| here(is_tier))
+                .unwrap_or_else(unbound)
         };
         Some(EffectiveBudgetBody {
-            weight: match here {
-                Some(here) => here,
-                None => self.weight(tier)?,
-            },
+            weight: weight(|by| matches!(by, By::Override { .. }))
+                .or_else(|| self.overridden_weight())
+                .or_else(|| weight(|by| by == By::Tenant))
+                .or_else(|| self.own_weight())
+                .or_else(|| weight(is_tier))
+                .or_else(|| self.tier_weight(tier))?,
             borrow_max: amount("borrow_max", |claim| claim.borrow_max, |own| own.borrow_max),
             lend_max: amount("lend_max", |claim| claim.lend_max, |own| own.lend_max),
         })
     }
+}
+
+fn decimal(weight: Weight) -> Decimal {
+    Decimal(weight.as_f64())
 }
 
 /// The policy's word, or the default where it has none.
@@ -266,8 +305,13 @@ fn said<T>(value: T, origin: Origin, from: String) -> Valued<T> {
     }
 }
 
-/// A field of a body that is a number.
-fn number(body: &impl Serialize, field: &str) -> Option<Decimal> {
+/// A field of a body.
+fn value_of(body: &impl Serialize, field: &str) -> Option<FieldValue> {
     let value = json::to_value(body).ok()?;
-    value.get(field)?.as_f64().map(Decimal)
+    match value.get(field)? {
+        Value::String(text) => Some(FieldValue::Text(text.clone())),
+        number => number
+            .as_f64()
+            .map(|number| FieldValue::Number(Decimal(number))),
+    }
 }

@@ -1,12 +1,13 @@
-//! Whether what overrides come to is served: at every instant, each number within its range.
+//! Whether what tiers, tenants and overrides change is served: at every instant, each number within its range.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
 use super::Policy;
+use super::changes::{By, Changes, Word};
+use super::effective::limit_by;
 use super::limit::{Limit, Rule};
-use super::overrides::{Override, Overrides};
 use super::wire_name;
 use crate::invalid::{Fault, Invalid};
 use crate::json;
@@ -34,9 +35,14 @@ pub(super) fn merged(body: &LimitBody, changes: &LimitOverrideBody) -> LimitBody
         refill_per_sec,
         window_ms,
         buckets,
+        cadence,
+        offset_minutes,
+        time_zone,
+        week_starts_on,
+        anchor,
         rate_per_sec,
         max_queue_ms,
-    } = *changes;
+    } = changes.clone();
     body.limit = limit.or(body.limit);
     body.period_ms = period_ms.or(body.period_ms);
     body.burst = burst.or(body.burst);
@@ -44,63 +50,66 @@ pub(super) fn merged(body: &LimitBody, changes: &LimitOverrideBody) -> LimitBody
     body.refill_per_sec = refill_per_sec.or(body.refill_per_sec);
     body.window_ms = window_ms.or(body.window_ms);
     body.buckets = buckets.or(body.buckets);
+    body.cadence = cadence.or(body.cadence);
+    body.offset_minutes = offset_minutes.or(body.offset_minutes);
+    body.time_zone = time_zone.or(body.time_zone);
+    body.week_starts_on = week_starts_on.or(body.week_starts_on);
+    body.anchor = anchor.or(body.anchor);
     body.rate_per_sec = rate_per_sec.or(body.rate_per_sec);
     body.max_queue_ms = max_queue_ms.or(body.max_queue_ms);
     body
 }
 
-/// Refuses overrides of what the policy does not have, and numbers that are out of range alone or together with those
-/// that they leave in force.
+/// Refuses changes of what the policy does not have, and numbers that are out of range alone or together with those that
+/// they leave in force.
 pub(super) fn check(policy: &Policy) -> Result<(), Invalid> {
+    let tiers = policy.tiers.tiers();
+    for word in tiers.filter_map(|tier| policy.tiers.tier_word(tier)) {
+        names(policy, &word, "")?;
+        numbers(policy, &[word], "")?;
+    }
     for (tenant, named) in policy.tiers.iter() {
-        let at = |refused: Invalid| refused.under(&format!("/tenants{}", step(tenant)));
-        for one in named.overrides.iter() {
-            names(policy, one).map_err(|refused| at(refused.under(&place(one))))?;
+        let own = Word {
+            changes: &named.changes,
+            by: By::Tenant,
+        };
+        let overrides = named.overrides.iter().map(Word::of_override);
+        for word in std::iter::once(own).chain(overrides) {
+            names(policy, &word, tenant)?;
         }
-        let spans: BTreeSet<EpochMs> = named.overrides.turns().collect();
+        let turns = named.overrides.turns();
+        let always = (!named.changes.is_empty()).then_some(EpochMs(0));
+        let spans: BTreeSet<EpochMs> = turns.chain(always).collect();
         for now in spans {
-            span(policy, tenant, &named.overrides, now).map_err(at)?;
+            let words: Vec<Word<'_>> = policy.tiers.words(tenant, now).collect();
+            numbers(policy, &words, tenant)?;
         }
     }
     Ok(())
 }
 
-/// Where an override stands.
-fn place(one: &Override) -> String {
-    format!("/overrides/{}", one.index)
-}
-
 /// Refuses the first name that the policy does not have, or that has nothing of a tenant's own.
-fn names(policy: &Policy, one: &Override) -> Result<(), Invalid> {
-    known(
-        "/meters",
-        one.meters.keys(),
-        "meter of this policy",
-        |name| policy.meters.contains_key(name),
-    )?;
-    known(
-        "/guards",
-        one.guards.keys(),
-        "guard of this policy",
-        |name| policy.guards.contains_key(name),
-    )?;
-    known(
-        "/limits",
-        one.limits.keys(),
-        "limit of this policy",
-        |name| policy.limits.contains_key(name),
-    )?;
-    known(
-        "/budgets",
-        one.budgets.keys(),
-        "budget of this policy",
-        |name| policy.budgets.contains_key(name),
-    )?;
-    for name in one.limits.keys() {
-        if let Some(got) = policy.limits.get(name).and_then(unserved) {
-            let served = "limits with an algorithm and per_tenant, at scope isolate or region";
+fn names(policy: &Policy, word: &Word<'_>, tenant: &str) -> Result<(), Invalid> {
+    let Changes {
+        meters,
+        guards,
+        limits,
+        budgets,
+    } = word.changes;
+    let at = |refused: Invalid| refused.under(&word.place(tenant));
+    let meter = |name: &str| policy.meters.contains_key(name);
+    let guard = |name: &str| policy.guards.contains_key(name);
+    let limit = |name: &str| policy.limits.contains_key(name);
+    let budget = |name: &str| policy.budgets.contains_key(name);
+    known("/meters", meters.keys(), "meter of this policy", meter).map_err(at)?;
+    known("/guards", guards.keys(), "guard of this policy", guard).map_err(at)?;
+    known("/limits", limits.keys(), "limit of this policy", limit).map_err(at)?;
+    known("/budgets", budgets.keys(), "budget of this policy", budget).map_err(at)?;
+    for name in limits.keys() {
+        let limit = policy.limits.get(name);
+        if let Some((got, served)) = limit.and_then(|limit| unserved(limit, word.by)) {
             let fault = Fault::Unserved { got, served };
-            return Err(Invalid::new(format!("/limits{}", step(name)), fault));
+            return Err(at(Invalid::new(format!("/limits{}", step(name)), fault)));
         }
     }
     Ok(())
@@ -122,44 +131,52 @@ fn known<'a>(
     }
 }
 
-/// Why no tenant can have other numbers of a limit.
-fn unserved(limit: &Limit) -> Option<String> {
+/// Why no tenant can have other numbers of a limit, and of which it can. Windows of a limit at scope global are lent by the
+/// rules of a revision: nothing may change them in between.
+fn unserved(limit: &Limit, by: By<'_>) -> Option<(String, &'static str)> {
+    let timed = matches!(by, By::Override { .. });
+    let served = if timed {
+        "limits with an algorithm and per_tenant, at scope isolate or region"
+    } else {
+        "limits with an algorithm and per_tenant"
+    };
     let scope = match &limit.rule {
-        Rule::Composite(_) => return Some("a limit that is made of others".to_owned()),
+        Rule::Composite(_) => return Some(("a limit that is made of others".to_owned(), served)),
         Rule::Single(single) => single.scope,
         Rule::Shaper(shaper) => shaper.scope,
     };
     if !limit.per_tenant {
-        return Some("a limit whose keys are no tenant's own".to_owned());
+        return Some(("a limit whose keys are no tenant's own".to_owned(), served));
     }
-    (scope == Scope::Global).then(|| format!("a limit at scope {}", wire_name(&scope)))
+    let got = || format!("a limit at scope {}", wire_name(&scope));
+    (timed && scope == Scope::Global).then(|| (got(), served))
 }
 
-/// Refuses numbers that cannot be together, as they are from `now` on.
-fn span(policy: &Policy, tenant: &str, overrides: &Overrides, now: EpochMs) -> Result<(), Invalid> {
+/// Refuses numbers that cannot be together, as these words have them, first the one that counts before all others.
+fn numbers(policy: &Policy, words: &[Word<'_>], tenant: &str) -> Result<(), Invalid> {
     let mut seen = BTreeSet::new();
-    for one in overrides.in_force(now) {
-        let at = place(one);
-        for (name, body) in &one.meters {
+    let all = || words.iter().copied();
+    for word in words {
+        let at = word.place(tenant);
+        for (name, body) in &word.changes.meters {
             if seen.insert(("meters", name.as_str())) {
-                let numbers = policy.meter_numbers(name, tenant, now);
+                let numbers = policy.meter_by(name, all());
                 let checked = numbers.map(|numbers| numbers.checked()).transpose();
                 checked.map_err(|refused| blame(refused, body, &at, "meters", name))?;
             }
         }
-        for (name, body) in &one.guards {
+        for (name, body) in &word.changes.guards {
             if seen.insert(("guards", name.as_str())) {
-                let numbers = policy.guard_numbers(name, tenant, now);
+                let numbers = policy.guard_by(name, all());
                 let checked = numbers.map(|numbers| numbers.checked()).transpose();
                 checked.map_err(|refused| blame(refused, body, &at, "guards", name))?;
             }
         }
-        for (name, body) in &one.limits {
+        for (name, body) in &word.changes.limits {
             if let Some(limit) = policy.limits.get(name)
                 && seen.insert(("limits", name.as_str()))
             {
-                let numbers = policy.limit_body(name, limit, Some(tenant), now);
-                let checked = Limit::read(&numbers, scale_of(limit));
+                let checked = Limit::read(&limit_by(name, limit, all()), scale_of(limit));
                 checked.map_err(|refused| blame(refused, body, &at, "limits", name))?;
             }
         }
@@ -167,7 +184,7 @@ fn span(policy: &Policy, tenant: &str, overrides: &Overrides, now: EpochMs) -> R
     Ok(())
 }
 
-/// The refusal at the field of the override that counts, or where that field is another's, at what it says of that name.
+/// The refusal at the field of the word that counts, or where that field is another's, at what it says of that name.
 fn blame(refused: Invalid, body: &impl Serialize, at: &str, kind: &str, name: &str) -> Invalid {
     let at = format!("{at}/{kind}{}", step(name));
     let given = json::to_value(body).unwrap_or_default();

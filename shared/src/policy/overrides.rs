@@ -1,8 +1,8 @@
 //! What a policy changes for one tenant at an instant: which of its overrides are in force, and what counts of them.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
+use super::changes::Changes;
 use super::{between, count};
 use crate::fairness::weight::Weight;
 use crate::invalid::{Fault, Invalid};
@@ -10,9 +10,7 @@ use crate::limits::{JSON_INTEGER_MAX, OVERRIDES_MAX};
 use crate::units::EpochMs;
 use crate::wire::amount::AmountBody;
 use crate::wire::decimal::Decimal;
-use crate::wire::overrides::{
-    BudgetOverrideBody, GuardOverrideBody, LimitOverrideBody, MeterOverrideBody, OverrideBody,
-};
+use crate::wire::overrides::OverrideBody;
 
 /// One override of a tenant.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,25 +23,8 @@ pub struct Override {
     pub expires_at: Option<EpochMs>,
     /// The tenant's weight.
     pub weight: Option<Weight>,
-    /// Of meters, by name.
-    pub meters: BTreeMap<String, MeterOverrideBody>,
-    /// Of guards, by name.
-    pub guards: BTreeMap<String, GuardOverrideBody>,
-    /// Of limits, by name.
-    pub limits: BTreeMap<String, LimitOverrideBody>,
-    /// Of its claim to budgets, by name.
-    pub budgets: BTreeMap<String, Claim>,
-}
-
-/// What an override says of a tenant's claim to one budget.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Claim {
-    /// Its weight there.
-    pub weight: Option<Weight>,
-    /// Units that it may borrow in a window.
-    pub borrow_max: Option<AmountBody>,
-    /// Units that others may have of its guarantee.
-    pub lend_max: Option<AmountBody>,
+    /// What else it changes.
+    pub changes: Changes,
 }
 
 /// A value that an override gives.
@@ -144,29 +125,12 @@ fn read(index: usize, body: &OverrideBody) -> Result<Override, Invalid> {
             JSON_INTEGER_MAX,
         )?;
     }
-    let mut budgets = BTreeMap::new();
-    for (name, body) in &body.budgets {
-        let at = format!("/budgets{}", crate::json::pointer::step(name));
-        let claim = claim(body).map_err(|refused| refused.under(&at))?;
-        budgets.insert(name.clone(), claim);
-    }
     Ok(Override {
         index,
         starts_at,
         expires_at: body.expires_at,
         weight: weight(body.weight)?,
-        meters: body.meters.clone(),
-        guards: body.guards.clone(),
-        limits: body.limits.clone(),
-        budgets,
-    })
-}
-
-fn claim(body: &BudgetOverrideBody) -> Result<Claim, Invalid> {
-    Ok(Claim {
-        weight: weight(body.weight)?,
-        borrow_max: amount("/borrow_max", body.borrow_max)?,
-        lend_max: amount("/lend_max", body.lend_max)?,
+        changes: Changes::read(&body.meters, &body.guards, &body.limits, &body.budgets)?,
     })
 }
 

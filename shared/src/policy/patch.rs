@@ -42,6 +42,10 @@ pub fn merge(
         parent,
         borrow_max,
         lend_max,
+        meters,
+        guards,
+        limits,
+        budgets,
         overrides,
         why: _,
     } = patch.clone();
@@ -50,9 +54,11 @@ pub fn merge(
     set(&mut body.parent, parent);
     set(&mut body.borrow_max, borrow_max);
     set(&mut body.lend_max, lend_max);
-    if let Some(overrides) = overrides {
-        body.overrides = overrides.unwrap_or_default();
-    }
+    put(&mut body.meters, meters);
+    put(&mut body.guards, guards);
+    put(&mut body.limits, limits);
+    put(&mut body.budgets, budgets);
+    put(&mut body.overrides, overrides);
     let at = format!("/tenants{}", step(tenant));
     Policy::try_from(&changed).map_err(|refused| inside(refused, &at))?;
     Ok(changed)
@@ -74,6 +80,13 @@ pub fn remove(document: &PolicyDocument, tenant: &str) -> Result<Option<PolicyDo
 fn set<T>(field: &mut Option<T>, change: Option<Option<T>>) {
     if let Some(value) = change {
         *field = value;
+    }
+}
+
+/// A list or a map is given whole.
+fn put<T: Default>(field: &mut T, change: Option<Option<T>>) {
+    if let Some(value) = change {
+        *field = value.unwrap_or_default();
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::overrides::{Claim, Overrides, amount, weight};
+use super::changes::{By, Changes, Claim, Word};
+use super::overrides::{Overrides, amount, weight};
 use super::{count, entries, hierarchy};
 use crate::fairness::ask::{Above, AsOf, Party, Standing};
 use crate::fairness::weight::Weight;
@@ -17,10 +18,21 @@ use crate::wire::policy::{PolicyDocument, TenantBody, TierBody};
 /// Tiers, the rules that give them, and the tenants that are named.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tiers {
-    weights: BTreeMap<String, Weight>,
+    tiers: BTreeMap<String, Tier>,
+    /// Whether any of them says more than a weight.
+    tiers_change: bool,
     rules: Vec<(String, String)>,
     default_tier: Option<String>,
     tenants: BTreeMap<String, Named>,
+}
+
+/// A tier.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tier {
+    /// The weight of each of its tenants.
+    pub weight: Weight,
+    /// What else it says of each of them.
+    pub changes: Changes,
 }
 
 /// A tenant that the policy names, by its own word alone.
@@ -36,6 +48,8 @@ pub struct Named {
     pub borrow_max: Option<AmountBody>,
     /// Units of its guarantee that others may use while it does not.
     pub lend_max: Option<AmountBody>,
+    /// What else it says of the tenant.
+    pub changes: Changes,
     /// Changes with a start and an end.
     pub overrides: Overrides,
 }
@@ -72,7 +86,7 @@ impl Tiers {
         let weight = given.map(|given| given.value).or(own);
         Some(Resolved {
             tier,
-            weight: weight.or_else(|| self.weights.get(tier).copied())?,
+            weight: weight.or_else(|| self.tier_weight(tier))?,
         })
     }
 
@@ -95,7 +109,37 @@ impl Tiers {
     /// The weight of each tenant of a tier.
     #[must_use]
     pub fn tier_weight(&self, tier: &str) -> Option<Weight> {
-        self.weights.get(tier).copied()
+        Some(self.tiers.get(tier)?.weight)
+    }
+
+    /// Whose words count for a tenant at `now`, first the one that counts before all others.
+    pub fn words(&self, tenant: &str, now: EpochMs) -> impl DoubleEndedIterator<Item = Word<'_>> {
+        let named = self.tenants.get(tenant);
+        let overrides = named.map(|named| named.overrides.in_force(now));
+        let overrides = overrides.into_iter().flatten().map(Word::of_override);
+        let own = named.map(|named| Word {
+            changes: &named.changes,
+            by: By::Tenant,
+        });
+        // Most policies need no look at their rules for it.
+        let tier = self.tiers_change.then(|| self.tier(tenant)).flatten();
+        let tier = tier.and_then(|(tier, _)| self.tier_word(tier));
+        overrides.chain(own).chain(tier)
+    }
+
+    /// What a tier says.
+    #[must_use]
+    pub fn tier_word<'a>(&'a self, tier: &str) -> Option<Word<'a>> {
+        let (name, tier) = self.tiers.get_key_value(tier)?;
+        Some(Word {
+            changes: &tier.changes,
+            by: By::Tier(name),
+        })
+    }
+
+    /// The names of the tiers.
+    pub fn tiers(&self) -> impl Iterator<Item = &str> {
+        self.tiers.keys().map(String::as_str)
     }
 
     /// What the policy says of a tenant by its name.
@@ -167,30 +211,43 @@ impl Tiers {
     }
 
     /// What a tenant claims of a budget: what the override in force says of that budget, else what it says of all, else
-    /// the tenant's own word, else its tier's.
+    /// the tenant's own word on that budget, else its word on all, else its tier's.
     fn claim(&self, tenant: &str, budget: Option<&str>, now: EpochMs) -> Option<Claimed> {
         let resolved = self.resolve(tenant, now)?;
-        let Some(named) = self.tenants.get(tenant) else {
-            return Some(Claimed {
-                weight: resolved.weight,
-                borrow_max: None,
-                lend_max: None,
-            });
+        let named = self.tenants.get(tenant);
+        let claims = |by: fn(By<'_>) -> bool| {
+            let words = self.words(tenant, now).filter(move |word| by(word.by));
+            words.filter_map(|word| word.changes.budgets.get(budget?))
         };
-        let given = |amount: fn(&Claim) -> Option<AmountBody>| {
-            let given = named
-                .overrides
-                .given(now, |one| amount(one.budgets.get(budget?)?));
+        let all = |_: By<'_>| true;
+        let overridden = |by: By<'_>| matches!(by, By::Override { .. });
+        let own = |by: By<'_>| by == By::Tenant;
+        let of_tier = |by: By<'_>| matches!(by, By::Tier(_));
+        let general = named.and_then(|named| {
+            let given = named.overrides.given(now, |one| one.weight);
             given.map(|given| given.value)
+        });
+        let weight = claims(overridden).find_map(|claim| claim.weight);
+        let weight = weight
+            .or(general)
+            .or_else(|| claims(own).find_map(|claim| claim.weight))
+            .or_else(|| named?.weight)
+            .or_else(|| claims(of_tier).find_map(|claim| claim.weight));
+        let amount = |of: fn(&Claim) -> Option<AmountBody>, of_all: Option<AmountBody>| {
+            let here = |by| claims(by).find_map(of);
+            let amount = match of_all {
+                None => here(all),
+                Some(of_all) => here(|by| !matches!(by, By::Tier(_))).or(Some(of_all)),
+            };
+            amount.and_then(AmountBody::units)
         };
-        let weight = named
-            .overrides
-            .given(now, |one| one.budgets.get(budget?)?.weight);
-        let units = |amount: Option<AmountBody>| amount.and_then(AmountBody::units);
         Some(Claimed {
-            weight: weight.map_or(resolved.weight, |given| given.value),
-            borrow_max: units(given(|claim| claim.borrow_max).or(named.borrow_max)),
-            lend_max: units(given(|claim| claim.lend_max).or(named.lend_max)),
+            weight: weight.unwrap_or(resolved.weight),
+            borrow_max: amount(
+                |claim| claim.borrow_max,
+                named.and_then(|one| one.borrow_max),
+            ),
+            lend_max: amount(|claim| claim.lend_max, named.and_then(|one| one.lend_max)),
         })
     }
 
@@ -221,18 +278,22 @@ impl Tiers {
         let own = self.tenants.values().filter_map(|named| named.weight);
         let overrides = self.tenants.values().flat_map(|one| one.overrides.iter());
         let given = overrides.flat_map(|one| {
-            let claims = one.budgets.values().map(|claim| claim.weight);
+            let claims = one.changes.budgets.values().map(|claim| claim.weight);
             claims.chain([one.weight]).flatten()
         });
-        let tiers = self.weights.values().copied();
-        let weights: BTreeSet<Weight> = tiers.chain(own).chain(given).collect();
+        let tiers = self.tiers.values().map(|tier| tier.weight);
+        let changes = self.tiers.values().map(|tier| &tier.changes);
+        let changes = changes.chain(self.tenants.values().map(|one| &one.changes));
+        let claims = changes.flat_map(|one| one.budgets.values());
+        let claims = claims.filter_map(|claim| claim.weight);
+        let weights: BTreeSet<Weight> = tiers.chain(own).chain(given).chain(claims).collect();
         let what = "different weights of tiers and tenants";
         count("/tenants", what, weights.len(), WEIGHTS_MAX)
     }
 
     fn known(&self, field: &str, tier: Option<&String>) -> Result<(), Invalid> {
         match tier {
-            Some(tier) if !self.weights.contains_key(tier) => Err(Invalid::new(
+            Some(tier) if !self.tiers.contains_key(tier) => Err(Invalid::new(
                 field,
                 Fault::Unknown {
                     name: tier.clone(),
@@ -248,8 +309,10 @@ impl TryFrom<&PolicyDocument> for Tiers {
     type Error = Invalid;
 
     fn try_from(document: &PolicyDocument) -> Result<Self, Invalid> {
+        let read = entries("/tiers", &document.tiers, tier)?;
         let mut tiers = Self {
-            weights: entries("/tiers", &document.tiers, tier_weight)?,
+            tiers_change: read.values().any(|tier| !tier.changes.is_empty()),
+            tiers: read,
             rules: Vec::new(),
             default_tier: document.default_tier.clone(),
             tenants: BTreeMap::new(),
@@ -288,9 +351,12 @@ fn rules(document: &PolicyDocument, tiers: &Tiers) -> Result<Vec<(String, String
     Ok(rules)
 }
 
-fn tier_weight(body: &TierBody) -> Result<Weight, Invalid> {
+fn tier(body: &TierBody) -> Result<Tier, Invalid> {
     let weight = super::required("/weight", body.weight)?;
-    Weight::try_from(weight.0).map_err(|fault| Invalid::new("/weight", fault))
+    Ok(Tier {
+        weight: Weight::try_from(weight.0).map_err(|fault| Invalid::new("/weight", fault))?,
+        changes: Changes::read(&body.meters, &body.guards, &body.limits, &body.budgets)?,
+    })
 }
 
 fn named(body: &TenantBody) -> Result<Named, Invalid> {
@@ -300,6 +366,7 @@ fn named(body: &TenantBody) -> Result<Named, Invalid> {
         parent: body.parent.clone(),
         borrow_max: amount("/borrow_max", body.borrow_max)?,
         lend_max: amount("/lend_max", body.lend_max)?,
+        changes: Changes::read(&body.meters, &body.guards, &body.limits, &body.budgets)?,
         overrides: Overrides::read(&body.overrides)?,
     })
 }

@@ -4,9 +4,10 @@ use super::count;
 use crate::invalid::Invalid;
 use crate::limits::POLICY_CHECKS_MAX;
 use crate::wire::overrides::OverrideBody;
-use crate::wire::policy::PolicyDocument;
+use crate::wire::policy::{PolicyDocument, TenantBody};
 
-/// How often a number of an override is checked, at most: once in each span of time that the overrides of its tenant make.
+/// How often a number that is changed for a tenant is checked, at most: once in each span of time that the overrides of its
+/// tenant make, and once for its own entry, each with what its tier changes.
 ///
 /// ```
 /// use weir_shared::invalid::read_json;
@@ -19,15 +20,19 @@ use crate::wire::policy::PolicyDocument;
 /// ```
 #[must_use]
 pub fn checks(document: &PolicyDocument) -> usize {
-    let of_tenant = |overrides: &[OverrideBody]| {
+    let tiers = document.tiers.values();
+    let of_tier = tiers.map(|tier| tier.meters.len() + tier.guards.len() + tier.limits.len());
+    let of_tier = of_tier.max().unwrap_or_default();
+    let of_tenant = |tenant: &TenantBody| {
         let turns = |one: &OverrideBody| 1 + usize::from(one.expires_at.is_some());
         let numbers = |one: &OverrideBody| one.meters.len() + one.guards.len() + one.limits.len();
-        let turns: usize = overrides.iter().map(turns).sum();
-        let numbers: usize = overrides.iter().map(numbers).sum();
-        turns.saturating_mul(numbers)
+        let own = tenant.meters.len() + tenant.guards.len() + tenant.limits.len();
+        let all_own = own + of_tier;
+        let turns: usize = tenant.overrides.iter().map(turns).sum();
+        let numbers: usize = tenant.overrides.iter().map(numbers).sum();
+        (turns + usize::from(own > 0)).saturating_mul(numbers + all_own)
     };
-    let tenants = document.tenants.values();
-    let checks = tenants.map(|tenant| of_tenant(&tenant.overrides));
+    let checks = document.tenants.values().map(of_tenant);
     checks.fold(0, usize::saturating_add)
 }
 

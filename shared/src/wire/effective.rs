@@ -40,6 +40,27 @@ pub struct Valued<T> {
     pub until: Option<EpochMs>,
 }
 
+/// The value of a field of a limit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum FieldValue {
+    /// A number.
+    Number(Decimal),
+    /// A word: a cadence, a time zone.
+    Text(String),
+}
+
+impl FieldValue {
+    /// The number.
+    #[must_use]
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(number.0),
+            Self::Text(_) => None,
+        }
+    }
+}
+
 /// What counts for one tenant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EffectiveBody {
@@ -62,7 +83,7 @@ pub struct EffectiveBody {
     /// Every guard.
     pub guards: BTreeMap<String, EffectiveGuardBody>,
     /// The numbers of every limit of which it has its own keys.
-    pub limits: BTreeMap<String, BTreeMap<String, Valued<Decimal>>>,
+    pub limits: BTreeMap<String, BTreeMap<String, Valued<FieldValue>>>,
     /// Its claim to every budget that tenants share.
     pub budgets: BTreeMap<String, EffectiveBudgetBody>,
     /// Every overload resource.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::amount::AmountBody;
 use super::decimal::Decimal;
 use super::metering::RateBody;
+use super::policy::Cadence;
 use super::unique_map;
 use crate::units::EpochMs;
 
@@ -80,7 +81,7 @@ pub struct GuardOverrideBody {
 }
 
 /// The numbers of a limit; those that its algorithm has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitOverrideBody {
     /// Units per period, window or cadence.
@@ -104,6 +105,21 @@ pub struct LimitOverrideBody {
     /// Parts of the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buckets: Option<u64>,
+    /// The period of a quota.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cadence: Option<Cadence>,
+    /// Minutes of local time before UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset_minutes: Option<i64>,
+    /// The time zone by whose calendar periods go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+    /// The first day of a week.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub week_starts_on: Option<u64>,
+    /// The start of a period.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<i64>,
     /// Units that leave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_per_sec: Option<Decimal>,

@@ -15,7 +15,9 @@ use super::decimal::Decimal;
 use super::lease_sizes::LeaseSizesBody;
 use super::metering::{GuardBody, MeterBody};
 use super::overload::OverloadBody;
-use super::overrides::OverrideBody;
+use super::overrides::{
+    BudgetOverrideBody, GuardOverrideBody, LimitOverrideBody, MeterOverrideBody, OverrideBody,
+};
 use super::route::{RouteBody, UnroutedBody};
 use super::unique_map;
 
@@ -106,6 +108,30 @@ impl Default for PolicyDocument {
 pub struct TierBody {
     /// The weight of each of its tenants; at most six decimals.
     pub weight: Option<Decimal>,
+    /// Of meters, by name.
+    #[serde(
+        deserialize_with = "unique_map::deserialize",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub meters: BTreeMap<String, MeterOverrideBody>,
+    /// Of guards, by name.
+    #[serde(
+        deserialize_with = "unique_map::deserialize",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub guards: BTreeMap<String, GuardOverrideBody>,
+    /// Of limits of which each tenant has its own keys, by name.
+    #[serde(
+        deserialize_with = "unique_map::deserialize",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub limits: BTreeMap<String, LimitOverrideBody>,
+    /// Of its claim to budgets, by name.
+    #[serde(
+        deserialize_with = "unique_map::deserialize",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub budgets: BTreeMap<String, BudgetOverrideBody>,
 }
 
 /// One rule that gives a tier by prefix.
@@ -132,6 +158,30 @@ pub struct TenantBody {
     pub borrow_max: Option<AmountBody>,
     /// Units of its guarantee that others may use while it does not; all of it when absent.
     pub lend_max: Option<AmountBody>,
+    /// Of meters, by name.
+    #[serde(
+        deserialize_with = "unique_map::deserialize",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub meters: BTreeMap<String, MeterOverrideBody>,
+    /// Of guards, by name.
+    #[serde(
+        deserialize_with = "unique_map::deserialize",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub guards: BTreeMap<String, GuardOverrideBody>,
+    /// Of limits of which each tenant has its own keys, by name.
+    #[serde(
+        deserialize_with = "unique_map::deserialize",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub limits: BTreeMap<String, LimitOverrideBody>,
+    /// Of its claim to budgets, by name.
+    #[serde(
+        deserialize_with = "unique_map::deserialize",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub budgets: BTreeMap<String, BudgetOverrideBody>,
     /// Changes with a start and an end.
     pub overrides: Vec<OverrideBody>,
 }

@@ -1,10 +1,14 @@
 //! `PATCH /operator/v1/tenants/{id}`: the fields of a tenant that change, and no others.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::amount::AmountBody;
 use super::decimal::Decimal;
-use super::overrides::OverrideBody;
+use super::overrides::{
+    BudgetOverrideBody, GuardOverrideBody, LimitOverrideBody, MeterOverrideBody, OverrideBody,
+};
 
 /// A change of one tenant. What is absent stays as it is; null takes the tenant's own word away, so that what is beneath
 /// counts.
@@ -35,6 +39,18 @@ pub struct TenantPatch {
     /// Units of its guarantee that others may use.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub lend_max: Option<Option<AmountBody>>,
+    /// All that it says of meters; null for nothing.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub meters: Option<Option<BTreeMap<String, MeterOverrideBody>>>,
+    /// All that it says of guards; null for nothing.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub guards: Option<Option<BTreeMap<String, GuardOverrideBody>>>,
+    /// All that it says of limits; null for nothing.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Option<BTreeMap<String, LimitOverrideBody>>>,
+    /// All that it says of its claim to single budgets; null for nothing.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub budgets: Option<Option<BTreeMap<String, BudgetOverrideBody>>>,
     /// The whole list of its overrides; null for none.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub overrides: Option<Option<Vec<OverrideBody>>>,

@@ -1,0 +1,140 @@
+//! What a tier, a tenant or an override says otherwise than the policy says for all, and whose word it is. Of a number the
+//! override in force counts, else the tenant's own word, else its tier's, else the policy's.
+
+use std::collections::BTreeMap;
+
+use super::overrides::{Override, amount, weight};
+use crate::fairness::weight::Weight;
+use crate::invalid::Invalid;
+use crate::json::pointer::step;
+use crate::units::EpochMs;
+use crate::wire::amount::AmountBody;
+use crate::wire::effective::Origin;
+use crate::wire::overrides::{
+    BudgetOverrideBody, GuardOverrideBody, LimitOverrideBody, MeterOverrideBody,
+};
+
+/// Other numbers than the policy's: what is absent is as beneath, each inner field for itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Changes {
+    /// Of meters, by name.
+    pub meters: BTreeMap<String, MeterOverrideBody>,
+    /// Of guards, by name.
+    pub guards: BTreeMap<String, GuardOverrideBody>,
+    /// Of limits, by name.
+    pub limits: BTreeMap<String, LimitOverrideBody>,
+    /// Of its claim to budgets, by name.
+    pub budgets: BTreeMap<String, Claim>,
+}
+
+/// What is said of a tenant's claim to one budget.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Claim {
+    /// Its weight there.
+    pub weight: Option<Weight>,
+    /// Units that it may borrow in a window.
+    pub borrow_max: Option<AmountBody>,
+    /// Units that others may have of its guarantee.
+    pub lend_max: Option<AmountBody>,
+}
+
+impl Changes {
+    /// Those of a document.
+    ///
+    /// # Errors
+    /// At the field of a budget's claim that is out of its range. Numbers of limits, meters and guards are checked where
+    /// they stand together with those that they leave in force.
+    pub(super) fn read(
+        meters: &BTreeMap<String, MeterOverrideBody>,
+        guards: &BTreeMap<String, GuardOverrideBody>,
+        limits: &BTreeMap<String, LimitOverrideBody>,
+        budgets: &BTreeMap<String, BudgetOverrideBody>,
+    ) -> Result<Self, Invalid> {
+        let claims = budgets.iter().map(|(name, body)| {
+            let at = format!("/budgets{}", step(name));
+            let claim = claim(body).map_err(|refused| refused.under(&at))?;
+            Ok((name.clone(), claim))
+        });
+        Ok(Self {
+            meters: meters.clone(),
+            guards: guards.clone(),
+            limits: limits.clone(),
+            budgets: claims.collect::<Result<_, Invalid>>()?,
+        })
+    }
+
+    /// Whether nothing is said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+fn claim(body: &BudgetOverrideBody) -> Result<Claim, Invalid> {
+    Ok(Claim {
+        weight: weight(body.weight)?,
+        borrow_max: amount("/borrow_max", body.borrow_max)?,
+        lend_max: amount("/lend_max", body.lend_max)?,
+    })
+}
+
+/// Whose word changes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By<'a> {
+    /// An override of the tenant.
+    Override {
+        /// Where it stands in the tenant's list.
+        index: usize,
+        /// When it is over.
+        until: Option<EpochMs>,
+    },
+    /// The tenant's own entry.
+    Tenant,
+    /// Its tier, by name.
+    Tier(&'a str),
+}
+
+/// What one of them says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Word<'a> {
+    /// What is said.
+    pub changes: &'a Changes,
+    /// By whom.
+    pub by: By<'a>,
+}
+
+impl<'a> Word<'a> {
+    pub(super) fn of_override(one: &'a Override) -> Self {
+        Self {
+            changes: &one.changes,
+            by: By::Override {
+                index: one.index,
+                until: one.expires_at,
+            },
+        }
+    }
+
+    /// Where the document says so, of a tenant of that name.
+    pub(super) fn place(&self, tenant: &str) -> String {
+        match self.by {
+            By::Override { index, .. } => format!("/tenants{}/overrides/{index}", step(tenant)),
+            By::Tenant => format!("/tenants{}", step(tenant)),
+            By::Tier(tier) => format!("/tiers{}", step(tier)),
+        }
+    }
+
+    pub(super) fn origin(&self) -> Origin {
+        match self.by {
+            By::Override { .. } => Origin::Override,
+            By::Tenant => Origin::Tenant,
+            By::Tier(_) => Origin::Tier,
+        }
+    }
+
+    pub(super) fn until(&self) -> Option<EpochMs> {
+        match self.by {
+            By::Override { until, .. } => until,
+            By::Tenant | By::Tier(_) => None,
+        }
+    }
+}
