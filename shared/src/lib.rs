@@ -32,5 +32,6 @@ pub mod policy;
 pub mod query;
 pub mod report;
 pub mod units;
+pub mod visible;
 pub mod window;
 pub mod wire;
