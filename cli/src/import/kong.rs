@@ -2,8 +2,9 @@
 //! for all.
 //!
 //! Its counters are of windows that begin with the clock: `fixed_window` for second to day and year, a `quota` for the
-//! calendar's months. Several windows are one limit made of all. `local` counts on each node, which is a region here;
-//! `cluster` and `redis` count for the deployment.
+//! calendar's months. Several windows are one limit made of all. `local`, the default, counts on each node, which is a
+//! region here; `cluster` and `redis` count for the deployment. Consumers, by whom it limits unless it says otherwise, are
+//! tenants. It is `fault_tolerant`, which is `on_unavailable: allow`, unless it says otherwise.
 
 use weir_shared::wire::policy::{
     Algorithm, Cadence, DimensionBody, LimitBody, OnUnavailable, Scope,
@@ -76,6 +77,8 @@ fn take(plugin: &Node, owner: &str, imported: &mut Imported) {
         key: None,
         body: LimitBody {
             scope: Some(Scope::Region),
+            per_tenant: Some(true),
+            on_unavailable: Some(OnUnavailable::Allow),
             ..LimitBody::default()
         },
     };
@@ -153,10 +156,12 @@ fn setting(field: &Field, common: &mut Common, imported: &mut Imported) {
             );
         }
         ("policy", _) => common.body.scope = Some(Scope::Global),
-        ("limit_by", "consumer" | "credential") => common.body.per_tenant = Some(true),
-        ("limit_by", by) => common.key = Some(by.to_owned()),
-        ("fault_tolerant", "true") => common.body.on_unavailable = Some(OnUnavailable::Allow),
-        ("fault_tolerant", _) => {}
+        ("limit_by", "consumer" | "credential") | ("fault_tolerant", "true") => {}
+        ("limit_by", by) => {
+            common.body.per_tenant = None;
+            common.key = Some(by.to_owned());
+        }
+        ("fault_tolerant", _) => common.body.on_unavailable = None,
         (name, _) => imported.unmapped(field.line, format!("{name}: this has no counterpart")),
     }
 }
@@ -178,7 +183,6 @@ services:
           month: 10000
           policy: redis
           limit_by: ip
-          fault_tolerant: true
           error_code: 429
       - name: cors
     routes:
@@ -190,6 +194,7 @@ services:
               hour: null
               policy: local
               limit_by: consumer
+              fault_tolerant: false
 plugins:
   - name: rate-limiting
     service: other
@@ -225,9 +230,9 @@ plugins:
         let told: Vec<String> = made.notes.iter().map(|note| note.text("f")).collect();
         for expected in [
             "f:7: shop: ask for limit \"shop\", by ip",
-            "f:13: not mapped: error_code: ",
-            "f:19: login: ask for limit \"login_minute\", by consumer",
-            "f:22: not mapped: policy local: ",
+            "f:12: not mapped: error_code: ",
+            "f:18: login: ask for limit \"login_minute\", by consumer",
+            "f:21: not mapped: policy local: ",
             "f:28: not mapped: other_day: a limit of Weir refuses /limit: 0 is outside 1 to ",
         ] {
             assert!(

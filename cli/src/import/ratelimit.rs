@@ -79,8 +79,8 @@ fn descriptor(domain: &str, path: &[Step], entry: &Node, imported: &mut Imported
         match field.name.as_str() {
             "key" | "shadow_mode" => {}
             "value" => {
-                if field.value.text().is_some_and(|value| value.ends_with('*')) {
-                    let why = "value: every value with this beginning shares the limit, if whoever asks says so";
+                if field.value.text().is_some_and(is_open) {
+                    let why = "value: that only values with this beginning are limited is for who asks to see to";
                     imported.unmapped(field.line, why);
                 }
             }
@@ -155,13 +155,20 @@ fn words(path: &[Step]) -> String {
 
 /// Which key is to be asked with: the values that the descriptor leaves open.
 fn key(path: &[Step]) -> String {
-    let open = path.iter().filter(|step| step.value.is_none());
+    let open = path
+        .iter()
+        .filter(|step| step.value.as_deref().is_none_or(is_open));
     let open: Vec<&str> = open.map(|step| step.key.as_str()).collect();
     match open.as_slice() {
         [] => "with one key for all".to_owned(),
         [one] => format!("with the value of {one} as the key"),
         several => format!("with the values of {} as the key", several.join(" and ")),
     }
+}
+
+/// Whether a value stands for all with its beginning: each of them has a counter of its own.
+fn is_open(value: &str) -> bool {
+    value.ends_with('*')
 }
 
 fn unknown(field: &Field, imported: &mut Imported) {
@@ -198,6 +205,9 @@ descriptors:
   - key: partner
     value: big*
     rate_limit: { unlimited: true }
+  - key: region
+    value: eu-*
+    rate_limit: { unit: hour, requests_per_unit: 7 }
   - key: closed
     rate_limit: { unit: minute, requests_per_unit: 0 }
   - key: odd
@@ -212,6 +222,9 @@ descriptors:
             json!({ "limits": {
                 "shop_remote_address": {
                     "algorithm": "fixed_window", "limit": 10, "window_ms": 1_000, "scope": "global"
+                },
+                "shop_region_eu-_": {
+                    "algorithm": "fixed_window", "limit": 7, "window_ms": 3_600_000, "scope": "global"
                 },
                 "free_users": {
                     "algorithm": "fixed_window", "limit": 1_000, "window_ms": DAY_MS, "scope": "global", "shadow": true
@@ -231,8 +244,10 @@ descriptors:
             "f:17: not mapped: replaces: ",
             "f:20: not mapped: value: ",
             "f:21: not mapped: unlimited: ",
-            "f:23: not mapped: shop_closed: a limit of Weir refuses /limit: 0 is outside 1 to ",
-            "f:25: not mapped: rate_limit: its unit is none of second to year",
+            "f:23: not mapped: value: ",
+            "f:24: region=eu-*: ask for limit \"shop_region_eu-_\", with the value of region as the key",
+            "f:26: not mapped: shop_closed: a limit of Weir refuses /limit: 0 is outside 1 to ",
+            "f:28: not mapped: rate_limit: its unit is none of second to year",
         ] {
             assert!(
                 told.iter().any(|line| line.starts_with(expected)),
