@@ -148,7 +148,7 @@ impl Client {
         let mut ask = Ask::with(Method::PUT, path, candidate)?
             .header("if-match", &format!("\"{planned}\""))?;
         if let Some(why) = why {
-            ask = ask.header(REASON_HEADER, why)?;
+            ask = ask.header(REASON_HEADER, &why.replace(char::is_control, " "))?;
         }
         match self.ask(ask) {
             Ok(answer) => revision(path, answer.etag.as_deref()),

@@ -35,13 +35,14 @@ pub struct Row {
     pub after: Option<Value>,
 }
 
-/// What differs, in the order of the pointers.
+/// What differs, in the order of the document: objects field by field, lists entry by entry between what is the same at
+/// both ends. An entry that is gone stands at its place in the first document, one that is new at that in the second.
 ///
 /// ```
 /// use serde_json::json;
 /// use weir_cli::difference::{difference, text};
-/// let rows = difference(&json!({ "a": { "b": 1 }, "c": 2 }), &json!({ "a": { "b": 3 }, "d": 4 }));
-/// assert_eq!(text(&rows), "~ /a/b: 1 → 3\n- /c: 2\n+ /d: 4\n");
+/// let rows = difference(&json!({ "a": { "b": 1 }, "c": [2, 3] }), &json!({ "a": { "b": 3 }, "c": [2, 5, 3], "d": 4 }));
+/// assert_eq!(text(&rows), "~ /a/b: 1 → 3\n+ /c/1: 5\n+ /d: 4\n");
 /// ```
 #[must_use]
 pub fn difference(before: &Value, after: &Value) -> Vec<Row> {
@@ -49,21 +50,58 @@ pub fn difference(before: &Value, after: &Value) -> Vec<Row> {
     let mut pointers: Vec<&String> = was.keys().chain(is.keys()).collect();
     pointers.sort();
     pointers.dedup();
-    let rows = pointers.into_iter().map(|pointer| {
-        let (before, after) = (was.get(pointer).cloned(), is.get(pointer).cloned());
-        let kind = match (&before, &after) {
-            (None, _) => Kind::Added,
-            (_, None) => Kind::Removed,
-            _ => Kind::Changed,
-        };
-        Row {
-            pointer: pointer.clone(),
-            kind,
-            before,
-            after,
-        }
+    let mut rows = Vec::new();
+    for pointer in pointers {
+        differs(pointer, was.get(pointer), is.get(pointer), &mut rows);
+    }
+    rows
+}
+
+fn differs(pointer: &str, before: Option<&Value>, after: Option<&Value>, rows: &mut Vec<Row>) {
+    if let (Some(Value::Array(before)), Some(Value::Array(after))) = (before, after) {
+        return lists(pointer, before, after, rows);
+    }
+    let kind = match (before, after) {
+        (None, _) => Kind::Added,
+        (_, None) => Kind::Removed,
+        _ => Kind::Changed,
+    };
+    rows.push(Row {
+        pointer: pointer.to_owned(),
+        kind,
+        before: before.cloned(),
+        after: after.cloned(),
     });
-    rows.collect()
+}
+
+fn lists(pointer: &str, before: &[Value], after: &[Value], rows: &mut Vec<Row>) {
+    let same = |(one, other): &(&Value, &Value)| one == other;
+    let first = before.iter().zip(after).take_while(same).count();
+    let (before, after) = (&before[first..], &after[first..]);
+    let last = before
+        .iter()
+        .rev()
+        .zip(after.iter().rev())
+        .take_while(same)
+        .count();
+    let (before, after) = (&before[..before.len() - last], &after[..after.len() - last]);
+    let at = |place: usize| format!("{pointer}/{}", first + place);
+    if before.len() == after.len() {
+        for (place, (before, after)) in before.iter().zip(after).enumerate() {
+            let inner = difference(before, after).into_iter().map(|row| Row {
+                pointer: format!("{}{}", at(place), row.pointer),
+                ..row
+            });
+            rows.extend(inner);
+        }
+        return;
+    }
+    for (place, gone) in before.iter().enumerate() {
+        differs(&at(place), Some(gone), None, rows);
+    }
+    for (place, new) in after.iter().enumerate() {
+        differs(&at(place), None, Some(new), rows);
+    }
 }
 
 /// A line a value, each ended: `+` for what is new, `-` for what is gone, `~` for what changes.
@@ -123,8 +161,24 @@ pub fn counted_words(rows: &[Row], verb: (&str, &str)) -> String {
     format!("{} {verb}", counted(rows.len() as u64, "value"))
 }
 
+/// The longest value that is shown; JSON has all of each.
+const SHOWN_MAX: usize = 240;
+
 fn shown(value: Option<&Value>) -> String {
-    value.map_or_else(|| "not set".to_owned(), |value| visible(&value.to_string()))
+    let Some(value) = value else {
+        return "not set".to_owned();
+    };
+    let text = value.to_string();
+    let length = text.chars().count();
+    if length <= SHOWN_MAX {
+        return visible(&text);
+    }
+    let first: String = text.chars().take(SHOWN_MAX).collect();
+    format!(
+        "{}… ({})",
+        visible(&first),
+        counted(length as u64, "character")
+    )
 }
 
 #[cfg(test)]
@@ -141,27 +195,62 @@ mod tests {
     }
 
     #[test]
-    fn lists_differ_as_a_whole_and_names_hide_nothing() {
-        let before = json!({ "regions": ["a", "b"], "tenants": {} });
-        let after = json!({ "regions": ["a"], "tenants": { "\u{202e}x/y": { "weight": 2 } } });
+    fn names_hide_nothing_and_what_differs_is_counted() {
+        let before = json!({ "enforcing": true, "tenants": {} });
+        let after = json!({ "enforcing": false, "tenants": { "\u{202e}x/y": { "weight": 2 } } });
         let rows = difference(&before, &after);
         assert_eq!(
             text(&rows),
-            "~ /regions: [\"a\",\"b\"] → [\"a\"]\n+ /tenants/⟨U+202E⟩x~1y: {\"weight\":2}\n"
+            "~ /enforcing: true → false\n+ /tenants/⟨U+202E⟩x~1y: {\"weight\":2}\n"
         );
-        assert_eq!(
-            counted_words(&rows, ("differs", "differ")),
-            "2 values differ"
+        let words = |rows: &[Row]| counted_words(rows, ("differs", "differ"));
+        assert_eq!(words(&rows), "2 values differ");
+        assert_eq!(words(&rows[..1]), "1 value differs");
+    }
+
+    #[test]
+    fn an_entry_of_a_list_is_found_by_what_stands_around_it() {
+        let of = |before: Value, after: Value| {
+            let (before, after) = (json!({ "l": before }), json!({ "l": after }));
+            text(&difference(&before, &after))
+        };
+        let route = |name: &str, cost: u64| json!({ "name": name, "checks": [{ "cost": cost }] });
+        for (before, after, expected) in [
+            (json!([1, 2, 3]), json!([1, 3]), "- /l/1: 2\n"),
+            (json!([1, 3]), json!([1, 2, 3]), "+ /l/1: 2\n"),
+            (json!([1]), json!([1, 1]), "+ /l/1: 1\n"),
+            (json!([]), json!([1]), "+ /l/0: 1\n"),
+            (
+                json!([1, 2, 5]),
+                json!([1, 3, 4, 5]),
+                "- /l/1: 2\n+ /l/1: 3\n+ /l/2: 4\n",
+            ),
+            (
+                json!([route("a", 1), route("b", 1)]),
+                json!([route("a", 1), route("b", 7)]),
+                "~ /l/1/checks/0/cost: 1 → 7\n",
+            ),
+        ] {
+            assert_eq!(of(before, after), expected);
+        }
+    }
+
+    #[test]
+    fn a_long_value_is_cut_for_people_and_whole_for_programs() {
+        let rows = difference(&json!({}), &json!({ "a": "x".repeat(1_000) }));
+        let text = text(&rows);
+        assert!(
+            text.ends_with("x… (1,002 characters)\n") && text.len() < 300,
+            "{text}"
         );
-        assert_eq!(
-            counted_words(&rows[..1], ("differs", "differ")),
-            "1 value differs"
-        );
+        let told = serde_json::to_string(&rows).unwrap();
+        assert!(told.contains(&"x".repeat(1_000)));
     }
 
     #[test]
     fn a_difference_is_the_same_from_either_side() {
-        let (one, other) = (json!({ "a": 1, "b": 2 }), json!({ "a": 3, "c": 4 }));
+        let one = json!({ "a": 1, "b": 2, "l": [1, 2, 3] });
+        let other = json!({ "a": 3, "c": 4, "l": [1, 3] });
         assert_eq!(reversed(difference(&one, &other)), difference(&other, &one));
     }
 

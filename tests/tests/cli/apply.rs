@@ -35,7 +35,7 @@ async fn a_file_is_put_in_force_in_every_region_and_recorded_with_its_reason() {
     );
     let told = weir.ends(
         0,
-        &["apply", "wider.json", "--yes", "--why", "more for all"],
+        &["apply", "wider.json", "--yes", "--why", "mehr für alle"],
     );
     let revision = before + 1;
     assert!(
@@ -57,7 +57,7 @@ async fn a_file_is_put_in_force_in_every_region_and_recorded_with_its_reason() {
         .unwrap()
         .ok()
         .unwrap();
-    assert_eq!(audit["records"][0]["why"], "more for all");
+    assert_eq!(audit["records"][0]["why"], "mehr für alle");
 
     let again = weir.json(0, &["apply", "wider.json", "--yes"]);
     assert_eq!(
