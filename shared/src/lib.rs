@@ -33,5 +33,6 @@ pub mod policy;
 pub mod query;
 pub mod report;
 pub mod units;
+pub mod visible;
 pub mod window;
 pub mod wire;

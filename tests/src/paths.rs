@@ -32,6 +32,17 @@ pub fn console_build() -> Result<PathBuf> {
     Ok(dir)
 }
 
+/// The command `weir`: `WEIR_CLI`, else the one that was built beside the program that runs.
+pub fn cli() -> Result<PathBuf> {
+    let tests = env::current_exe().context("the program that runs")?;
+    let built = tests.ancestors().nth(2).unwrap_or(&tests);
+    existing(
+        from_env("WEIR_CLI")
+            .unwrap_or_else(|| built.join(format!("weir{}", env::consts::EXE_SUFFIX))),
+        "run `cargo build -p weir-cli`",
+    )
+}
+
 /// The script that checks pages for accessibility.
 pub fn axe() -> Result<PathBuf> {
     existing(

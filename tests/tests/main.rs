@@ -4,6 +4,7 @@
 mod authorize;
 mod bad_input;
 mod check;
+mod cli;
 mod clients;
 mod console;
 mod corruption;

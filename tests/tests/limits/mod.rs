@@ -25,6 +25,7 @@ mod settlement;
 mod shadow;
 mod shaper;
 mod storm;
+mod tenants;
 mod unreachable;
 
 use std::sync::Mutex;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use crate::{paths, process};
 
 /// A folder, and the packages that are made from what is in it.
-const MADE_FROM: [(&str, &[&str]); 7] = [
+const MADE_FROM: [(&str, &[&str]); 8] = [
     ("xtask/", &["xtask"]),
     ("shared/tests/", &["weir-shared"]),
     (
@@ -17,12 +17,14 @@ const MADE_FROM: [(&str, &[&str]); 7] = [
             "weir-fuzz",
             "weir-console",
             "weir-edge",
+            "weir-cli",
             "weir-tests",
         ],
     ),
     ("fuzz/", &["weir-fuzz"]),
     ("console/", &["weir-console"]),
     ("edge/", &["weir-edge"]),
+    ("cli/", &["weir-cli"]),
     ("tests/", &["weir-tests"]),
 ];
 
@@ -38,12 +40,13 @@ const EVERYTHING: [&str; 5] = [
     ".c",
 ];
 
-const ALL: [&str; 6] = [
+const ALL: [&str; 7] = [
     "xtask",
     "weir-shared",
     "weir-fuzz",
     "weir-console",
     "weir-edge",
+    "weir-cli",
     "weir-tests",
 ];
 
@@ -130,6 +133,7 @@ mod tests {
         assert_eq!(
             of(&["shared/src/lib.rs"]),
             [
+                "weir-cli",
                 "weir-console",
                 "weir-edge",
                 "weir-fuzz",

@@ -12,11 +12,13 @@ use crate::environment::Environment;
 use crate::{paths, process};
 
 /// Everything that is compiled natively. Always all of it: cargo compiles what they share anew for another choice.
-pub(super) const PACKAGES: [&str; 5] = [
+pub(super) const PACKAGES: [&str; 6] = [
     "xtask",
     "weir-shared",
     "weir-fuzz",
     "weir-console",
+    // Its own test is named as theirs is, so that the command is built with them: they run it.
+    "weir-cli",
     END_TO_END,
 ];
 

@@ -9,11 +9,12 @@ use crate::environment::Environment;
 use crate::rust::WASM_TARGET;
 
 /// What is linted where.
-const NATIVE: [&str; 5] = [
+const NATIVE: [&str; 6] = [
     "xtask",
     "weir-shared",
     "weir-fuzz",
     "weir-console",
+    "weir-cli",
     "weir-tests",
 ];
 /// `weir-shared` is a part of both, and linted as such.

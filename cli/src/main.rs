@@ -1,0 +1,7 @@
+//! The command `weir`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    weir_cli::run::main()
+}

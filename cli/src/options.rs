@@ -1,0 +1,311 @@
+//! What is typed behind `weir`, and its help.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use weir_shared::wire::check::Reason;
+use weir_shared::wire::role::Role;
+
+use crate::starvation::PERCENT;
+use crate::tail::filter::reason;
+
+/// Behind what only one command takes.
+const LAST: usize = 900;
+
+/// How commands end, for the help and the manual.
+const ENDINGS: &str = "Exit status:
+  0  it is done, or nothing differs
+  1  it failed, or was called wrongly, and says why on the standard error
+  2  plan, drift: something differs
+  3  plan: something differs, and a tenant is starved by it";
+
+/// What starving is, for the help of `plan`.
+const STARVING: &str = "A tenant is starved of a budget, meter or guard when one of these is true:
+  - the policy in force guarantees it units of the budget, and the file guarantees it none, among all tenants
+    that either names and all that were seen to ask;
+  - of what it asked for in the recorded windows and minutes, the file would give it less than the policy in
+    force would, by more than --starve-percent percent.
+What is in shadow mode gives all that is asked for. Limits and routes are not looked at.
+
+Exit status:
+  0  nothing changes
+  1  it failed, or was called wrongly, and says why on the standard error
+  2  something changes
+  3  something changes, and a tenant is starved by it";
+
+/// The command.
+#[derive(Debug, Parser)]
+#[command(
+    name = "weir",
+    version,
+    about = "A policy of Weir as code, and a look at what a deployment decides",
+    after_help = ENDINGS,
+    after_long_help = ENDINGS,
+    max_term_width = 100
+)]
+pub struct Options {
+    /// What every command takes.
+    #[command(flatten)]
+    pub common: Common,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+pub struct Common {
+    /// The deployment: https://HOST; without it, that of the last login
+    #[arg(
+        long,
+        env = "WEIR_URL",
+        value_name = "URL",
+        global = true,
+        display_order = LAST
+    )]
+    pub url: Option<String>,
+    /// The token, of a role that the command needs; without it, that of the last login at the same URL
+    #[arg(
+        long,
+        env = "WEIR_TOKEN",
+        value_name = "TOKEN",
+        global = true,
+        display_order = LAST,
+        hide_env_values = true
+    )]
+    pub token: Option<String>,
+    /// Tell in JSON, failures too
+    #[arg(long, global = true, display_order = LAST)]
+    pub json: bool,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Read a policy file and say whether it is valid, without asking anybody
+    Validate {
+        /// The file; `-` is the standard input
+        file: String,
+    },
+    /// Say what a policy file would change, and who gains and who loses by it
+    #[command(after_long_help = STARVING)]
+    Plan {
+        /// The file; `-` is the standard input
+        file: String,
+        /// What counts as starving
+        #[command(flatten)]
+        starve: Starve,
+        /// Tell in Markdown, for a pull request
+        #[arg(long, conflicts_with = "json")]
+        markdown: bool,
+    },
+    /// Put a policy file in force, after a plan that somebody agreed to, and wait until every region applies it
+    Apply {
+        /// The file; `-`, with --yes, is the standard input
+        file: String,
+        /// What counts as starving
+        #[command(flatten)]
+        starve: Starve,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+        /// Change this revision alone, the one that a plan was made against
+        #[arg(long, value_name = "N")]
+        revision: Option<u64>,
+        /// Why, for the audit log
+        #[arg(long, value_name = "TEXT")]
+        why: Option<String>,
+        /// Seconds to wait until every region applies it; 0 does not wait
+        #[arg(long, value_name = "S", default_value_t = 30)]
+        wait_s: u64,
+    },
+    /// Say whether the policy in force is what a file says: 0 when it is, 2 when it is not
+    Drift {
+        /// The file; `-` is the standard input
+        file: String,
+    },
+    /// Print the policy in force
+    Export,
+    /// Make the limits of a policy out of another limiter's configuration, and say what does not map
+    Import {
+        /// Whose configuration it is
+        format: Format,
+        /// The file; `-` is the standard input
+        file: String,
+    },
+    /// Show decisions as they are made, a sample of all regions
+    Tail {
+        /// Only of this tenant; may be given several times
+        #[arg(long = "tenant", value_name = "NAME")]
+        tenants: Vec<String>,
+        /// Only for this reason, as over_share; may be given several times
+        #[arg(long = "reason", value_name = "REASON", value_parser = reason)]
+        reasons: Vec<Reason>,
+        /// Only what was denied, or would have been but for a shadow
+        #[arg(long)]
+        denied: bool,
+        /// End after so many
+        #[arg(long, value_name = "N")]
+        count: Option<u64>,
+    },
+    /// Show tenants by use, drawn anew
+    Top {
+        /// Of this budget alone
+        #[arg(long, value_name = "NAME")]
+        budget: Option<String>,
+        /// Rows, at most
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        rows: usize,
+        /// Seconds from one look to the next
+        #[arg(long, value_name = "S", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=3600))]
+        interval_s: u64,
+        /// Look once and end
+        #[arg(long)]
+        once: bool,
+    },
+    /// List, make and revoke tokens
+    Token {
+        /// Which of these
+        #[command(subcommand)]
+        command: TokenCommand,
+    },
+    /// Keep an address and a token for the commands that follow; a token that is not given is asked for
+    Login,
+    /// Print what a shell completes
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual
+    Man {
+        /// Write a page a command into this folder instead
+        #[arg(long, value_name = "FOLDER")]
+        dir: Option<PathBuf>,
+    },
+}
+
+/// What counts as starving.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Starve {
+    /// A tenant that loses more than this percent of what it would get of its recorded demand is starved
+    #[arg(
+        long = "starve-percent",
+        value_name = "P",
+        default_value_t = PERCENT,
+        value_parser = clap::value_parser!(u8).range(0..=100)
+    )]
+    pub percent: u8,
+}
+
+/// What is done with tokens.
+#[derive(Debug, Subcommand)]
+pub enum TokenCommand {
+    /// List all, without what is secret about them
+    List,
+    /// Make one, and print its text, this once
+    Create {
+        /// What it is called: a-z, 0-9, _ and -
+        name: String,
+        /// What it permits: service, tenant, viewer, editor or admin
+        #[arg(long, value_parser = role)]
+        role: Role,
+        /// The tenant, with the role tenant
+        #[arg(long)]
+        tenant: Option<String>,
+        /// How the names begin that it may name, with the role service
+        #[arg(long)]
+        prefix: Option<String>,
+        /// Days until it ends; without them it is valid until it is revoked
+        #[arg(long, value_name = "N")]
+        days: Option<u64>,
+    },
+    /// Revoke one: it opens nothing any more, everywhere within a second
+    Revoke {
+        /// Its id, as the list has it
+        id: String,
+    },
+}
+
+/// Whose configuration is imported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// limit_req_zone and limit_req of nginx
+    Nginx,
+    /// The YAML of envoyproxy/ratelimit
+    Ratelimit,
+    /// The plugin rate-limiting of Kong, in its declarative YAML
+    Kong,
+}
+
+fn role(name: &str) -> Result<Role, String> {
+    Role::named(name).ok_or_else(|| {
+        let names = Role::ALL.map(Role::name);
+        format!("the roles are {}", names.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn read(words: &[&str]) -> Result<Options, clap::Error> {
+        Options::try_parse_from([&["weir"], words].concat())
+    }
+
+    #[test]
+    fn the_options_agree_with_each_other() {
+        Options::command().debug_assert();
+    }
+
+    #[test]
+    fn what_every_command_takes_may_stand_anywhere() {
+        for words in [
+            ["--url", "https://a.example", "--json", "export"],
+            ["export", "--url", "https://a.example", "--json"],
+        ] {
+            let common = read(&words).unwrap().common;
+            assert_eq!(common.url.as_deref(), Some("https://a.example"));
+            assert!(common.json);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for words in [
+            &["plan"][..],
+            &["plan", "p.json", "--starve-percent", "101"],
+            &["plan", "p.json", "--json", "--markdown"],
+            &["tail", "--reason", "late"],
+            &["token", "create", "ci", "--role", "king"],
+            &["import", "apache", "f"],
+            &["dev"],
+        ] {
+            assert!(read(words).is_err(), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn the_help_of_plan_says_what_starving_is_and_how_it_ends() {
+        let mut command = Options::command();
+        command.build();
+        let plan = command.find_subcommand_mut("plan").unwrap();
+        let help = plan.render_long_help().to_string();
+        assert!(
+            help.contains("guarantees it none") && help.contains("\n  3  "),
+            "{help}"
+        );
+    }
+
+    #[test]
+    fn the_help_shows_no_token() {
+        let token = Options::command();
+        let token = token
+            .get_arguments()
+            .find(|one| one.get_id() == "token")
+            .unwrap();
+        assert!(token.is_hide_env_values_set());
+    }
+}

@@ -1,0 +1,294 @@
+//! Carries out what the options say. What is told is worked out elsewhere.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::Duration;
+
+use clap::Parser;
+use serde_json::json;
+use weir_shared::wire::access::TokenRequest;
+
+use crate::apply::{agreed, apply, confirm};
+use crate::client::Client;
+use crate::credentials::{Said, chosen, kept};
+use crate::difference::reversed;
+use crate::document::{STDIN, bytes, called, read};
+use crate::drift::Drift;
+use crate::ending::{Ending, FAILED};
+use crate::failure::Failure;
+use crate::import::import;
+use crate::options::{Command, Common, Options, Starve, TokenCommand};
+use crate::output::{Output, aside, is_unread};
+use crate::plan::plan;
+use crate::policy::compare;
+use crate::tail::filter::Filter;
+use crate::tail::tail;
+use crate::top::{Look, REDRAW};
+use crate::{completions, export, login, man, token, validate};
+
+/// The command, from its words to its exit status.
+#[must_use]
+pub fn main() -> ExitCode {
+    let options = match Options::try_parse() {
+        Ok(options) => options,
+        Err(error) => return mistyped(&error),
+    };
+    let output = Output {
+        json: options.common.json,
+    };
+    match run(options, output) {
+        Ok(ending) => ending.into(),
+        Err(failure) if is_unread(&failure) => Ending::Done.into(),
+        Err(failure) => {
+            if output.json {
+                aside(&failure.json().to_string());
+            } else {
+                aside(&format!("weir: {failure}"));
+            }
+            FAILED.into()
+        }
+    }
+}
+
+/// Help and the version are what was asked for; all else is a failure, and never the status of a difference.
+fn mistyped(error: &clap::Error) -> ExitCode {
+    let _unread = error.print();
+    if error.use_stderr() {
+        FAILED.into()
+    } else {
+        Ending::Done.into()
+    }
+}
+
+/// What commands ask a deployment by.
+fn client(common: &Common) -> Result<Client, Failure> {
+    Ok(Client::new(chosen(&said(common), kept()?)?))
+}
+
+fn said(common: &Common) -> Said {
+    Said::new(common.url.clone(), common.token.clone())
+}
+
+fn run(options: Options, output: Output) -> Result<Ending, Failure> {
+    let common = options.common;
+    match options.command {
+        Command::Validate { file } => {
+            let valid = read(&file)?;
+            output.either(
+                &validate::text(&called(&file), &valid),
+                &validate::value(&valid),
+            )?;
+        }
+        Command::Plan {
+            file,
+            starve,
+            markdown,
+        } => return planned(&common, &file, starve, markdown, output),
+        Command::Apply {
+            file,
+            starve,
+            yes,
+            revision,
+            why,
+            wait_s,
+        } => {
+            let asked = Asked {
+                file,
+                starve,
+                yes,
+                revision,
+                why,
+                wait_s,
+            };
+            applied(&common, &asked, output)?;
+        }
+        Command::Drift { file } => return drifted(&common, &file, output),
+        Command::Export => {
+            output.text(&export::text(&client(&common)?.policy()?.document)?)?;
+        }
+        Command::Import { format, file } => {
+            let imported = import(format, &called(&file), &bytes(&file)?)?;
+            if output.json {
+                output.value(&imported.value())?;
+            } else {
+                for note in &imported.notes {
+                    aside(&note.text(&called(&file)));
+                }
+                output.value(&imported.fragment())?;
+            }
+        }
+        Command::Tail {
+            tenants,
+            reasons,
+            denied,
+            count,
+        } => {
+            let filter = Filter {
+                tenants,
+                reasons,
+                denied,
+            };
+            tail(&client(&common)?, &filter, count, output)?;
+        }
+        Command::Top {
+            budget,
+            rows,
+            interval_s,
+            once,
+        } => {
+            let top = Top {
+                budget,
+                rows,
+                interval: (!once).then(|| Duration::from_secs(interval_s)),
+            };
+            top.show(&client(&common)?, output)?;
+        }
+        Command::Token { command } => tokens(&client(&common)?, command, output)?,
+        Command::Login => {
+            let done = login::login(&said(&common))?;
+            output.either(&done.text(), &done)?;
+        }
+        Command::Completions { shell } => output.text(&completions::script(shell))?,
+        Command::Man { dir: None } => output.text(&man::page()?)?,
+        Command::Man { dir: Some(folder) } => man::pages(&folder)?,
+    }
+    Ok(Ending::Done)
+}
+
+fn planned(
+    common: &Common,
+    file: &str,
+    starve: Starve,
+    markdown: bool,
+    output: Output,
+) -> Result<Ending, Failure> {
+    let file = read(file)?;
+    let plan = plan(&client(common)?, &file, starve.percent)?;
+    let text = if markdown {
+        plan.markdown()
+    } else {
+        plan.text()
+    };
+    output.either(&text, &plan)?;
+    Ok(plan.ending())
+}
+
+/// What `apply` was told.
+struct Asked {
+    file: String,
+    starve: Starve,
+    yes: bool,
+    revision: Option<u64>,
+    why: Option<String>,
+    wait_s: u64,
+}
+
+fn applied(common: &Common, asked: &Asked, output: Output) -> Result<(), Failure> {
+    if asked.file == STDIN && !asked.yes {
+        return Err(Failure::Option {
+            option: "--yes",
+            why: "a file from the standard input needs it, as nobody can be asked there."
+                .to_owned(),
+        });
+    }
+    let file = read(&asked.file)?;
+    let client = client(common)?;
+    let plan = plan(&client, &file, asked.starve.percent)?;
+    agreed(&plan, asked.revision)?;
+    if !output.json {
+        output.text(&plan.text())?;
+    }
+    if !asked.yes && !plan.difference.is_empty() {
+        confirm(&client.login().url)?;
+    }
+    let applied = apply(&client, &file, plan, asked.why.as_deref(), asked.wait_s)?;
+    output.either(&applied.text(), &applied)
+}
+
+fn drifted(common: &Common, file: &str, output: Output) -> Result<Ending, Failure> {
+    let file = read(file)?;
+    let compared = compare(&file, client(common)?.policy()?)?;
+    let drift = Drift {
+        revision: compared.revision,
+        difference: reversed(compared.difference),
+    };
+    output.either(&drift.text(), &drift)?;
+    Ok(drift.ending())
+}
+
+/// What `top` was told.
+struct Top {
+    budget: Option<String>,
+    rows: usize,
+    /// From one look to the next; one look alone where there is none.
+    interval: Option<Duration>,
+}
+
+impl Top {
+    fn show(&self, client: &Client, output: Output) -> Result<(), Failure> {
+        let mut before = None;
+        loop {
+            match client.fairness("") {
+                Ok(reply) => {
+                    let look = Look::new(reply, self.budget.as_deref(), before.as_ref());
+                    self.tell(&look, output)?;
+                    before = Some(look);
+                }
+                // What was seen once may be seen again.
+                Err(failure) if before.is_some() && failure.passes() => aside(&failure.to_string()),
+                Err(failure) => return Err(failure),
+            }
+            match self.interval {
+                Some(interval) => sleep(interval),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn tell(&self, look: &Look, output: Output) -> Result<(), Failure> {
+        match (output.json, self.interval) {
+            (true, None) => output.value(look),
+            (true, Some(_)) => output.line(look),
+            (false, Some(_)) if std::io::stdout().is_terminal() => {
+                output.text(&format!("{REDRAW}{}", look.text(self.rows)))
+            }
+            (false, _) => output.text(&look.text(self.rows)),
+        }
+    }
+}
+
+fn tokens(client: &Client, command: TokenCommand, output: Output) -> Result<(), Failure> {
+    match command {
+        TokenCommand::List => {
+            let all = token::all(client)?;
+            output.either(&token::text(&all), &all)
+        }
+        TokenCommand::Create {
+            name,
+            role,
+            tenant,
+            prefix,
+            days,
+        } => {
+            let asked = TokenRequest {
+                name,
+                role,
+                tenant,
+                prefix,
+                expires_at: None,
+            };
+            let asked = token::ending(asked, days, crate::clock::epoch())?;
+            let made = client.make_token(&asked)?;
+            if !output.json {
+                aside(&token::made(&made));
+            }
+            output.either(&format!("{}\n", made.token), &made)
+        }
+        TokenCommand::Revoke { id } => {
+            client.revoke_token(&id)?;
+            let text = format!("{id} is revoked: it opens nothing any more.\n");
+            output.either(&text, &json!({ "revoked": id }))
+        }
+    }
+}
