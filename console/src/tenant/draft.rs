@@ -30,7 +30,7 @@ pub struct TenantDraft {
     /// Its overrides.
     pub overrides: Vec<OverrideDraft>,
     /// What it says of meters, guards, limits and budgets, which has no field here: it stays as it is.
-    kept: Value,
+    pub kept: Value,
 }
 
 impl TenantDraft {

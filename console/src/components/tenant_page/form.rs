@@ -1,6 +1,7 @@
 //! The fields of a tenant that is being changed.
 
 use leptos::prelude::*;
+use serde_json::Value;
 use weir_shared::invalid::Invalid;
 
 use crate::components::field::{NumberField, SelectField, TextField};
@@ -23,6 +24,8 @@ pub struct Form {
     pub lend_max: RwSignal<String>,
     /// The overrides.
     pub overrides: RwSignal<Vec<OverrideForm>>,
+    /// What has no field.
+    kept: RwSignal<Value>,
     /// Who the signals of added lines belong to: the form, not the press that added them.
     owner: StoredValue<Option<Owner>>,
     next_key: StoredValue<usize>,
@@ -65,6 +68,7 @@ impl Form {
             borrow_max: text(),
             lend_max: text(),
             overrides: RwSignal::new(Vec::new()),
+            kept: RwSignal::new(Value::default()),
             owner: StoredValue::new(Owner::current()),
             next_key: StoredValue::new(0),
         }
@@ -103,6 +107,7 @@ impl Form {
             borrow_max: self.borrow_max.get(),
             lend_max: self.lend_max.get(),
             overrides: overrides.collect(),
+            kept: self.kept.get(),
         }
     }
 
@@ -115,6 +120,7 @@ impl Form {
         self.lend_max.set(draft.lend_max.clone());
         let overrides = draft.overrides.iter().map(|one| self.override_form(one));
         self.overrides.set(overrides.collect());
+        self.kept.set(draft.kept.clone());
     }
 
     fn override_form(self, draft: &OverrideDraft) -> OverrideForm {
