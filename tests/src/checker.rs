@@ -1,9 +1,10 @@
 //! Whether a history keeps the promises of a budget.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::history::{Operation, Outcome};
+use crate::shares::hungry;
 
 /// Units admitted by window label.
 pub fn admitted_by_window(operations: &[Operation]) -> BTreeMap<u64, u64> {
@@ -166,34 +167,19 @@ pub fn full_windows(operations: &[Operation]) -> BTreeMap<u64, u64> {
     sums
 }
 
-/// The full windows in which demand was there for all of `limit`: each client had answers to twice its even part of it. A
-/// machine that is busy elsewhere sends less, and what a client did not ask for says nothing of whether it was to be had.
-pub fn pressed_windows(operations: &[Operation], limit: u64) -> BTreeMap<u64, u64> {
-    let mut sums = full_windows(operations);
-    let asked = asked_by_window(operations);
-    let clients: BTreeSet<usize> = operations
-        .iter()
-        .map(|operation| operation.client)
-        .collect();
-    let pressed = |window: u64| {
-        clients.iter().all(|client| {
-            let units = asked.get(&(window, *client)).copied().unwrap_or(0);
-            units * clients.len() as u64 >= 2 * limit
-        })
-    };
-    sums.retain(|window, _| pressed(*window));
-    sums
-}
-
-/// Units that were answered, admitted or not, by window label and client.
-fn asked_by_window(operations: &[Operation]) -> BTreeMap<(u64, usize), u64> {
-    let mut asked = BTreeMap::new();
-    for operation in operations {
-        if let Some(window) = operation.window() {
-            *asked.entry((window, operation.client)).or_default() += operation.cost;
-        }
-    }
-    asked
+/// The full windows of which units were left though somebody was denied: the window, and what was admitted in it. `most` says
+/// how much of a window may be left. What nobody asked for was not denied, however busy the machine.
+pub fn left_unused(
+    operations: &[Operation],
+    limit: u64,
+    most: impl Fn(u64) -> u64,
+) -> Vec<(u64, u64)> {
+    let full = full_windows(operations).into_iter();
+    let left = full.filter(|(window, admitted)| {
+        let denied = !hungry(operations, *window).is_empty();
+        denied && admitted + most(*window) < limit
+    });
+    left.collect()
 }
 
 #[cfg(test)]
@@ -340,19 +326,22 @@ mod tests {
             admitted(4_000, 3, 1),
         ];
         assert_eq!(full_windows(&history), BTreeMap::from([(2, 9)]));
-        assert_eq!(pressed_windows(&history, 10), BTreeMap::from([(2, 9)]));
     }
 
     #[test]
-    fn a_window_for_which_a_client_hardly_asked_is_not_judged() {
-        let mut history = vec![admitted(0, 1, 1), admitted(6_000, 4, 1)];
-        for (window, of_the_other) in [(2, 9), (3, 10)] {
-            let at_ms = 2_000 * (window - 1);
-            history.extend([admitted(at_ms, window, 5), denied(at_ms, window, 5)]);
-            let mut other = denied(at_ms, window, of_the_other);
-            other.client = 1;
-            history.push(other);
-        }
-        assert_eq!(pressed_windows(&history, 10), BTreeMap::from([(3, 5)]));
+    fn what_was_denied_while_units_were_left_is_found() {
+        let history = [
+            admitted(0, 1, 1),
+            admitted(2_000, 2, 7),
+            denied(2_100, 2, 1),
+            admitted(4_000, 3, 7),
+            admitted(6_000, 4, 9),
+            denied(6_100, 4, 1),
+            admitted(8_000, 5, 1),
+        ];
+        let found = |most: u64| left_unused(&history, 10, |_| most);
+        assert_eq!(found(0), [(2, 7), (4, 9)]);
+        assert_eq!(found(1), [(2, 7)]);
+        assert_eq!(found(3), []);
     }
 }

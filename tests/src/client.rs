@@ -17,7 +17,7 @@ use crate::clock;
 use crate::reply::Reply;
 
 /// The deadline of a request.
-pub const REQUEST_DEADLINE: Duration = Duration::from_secs(10);
+pub const REQUEST_DEADLINE: Duration = Duration::from_secs(30);
 
 /// A connection that nothing is on is closed by workerd after 5 s, also in the moment in which it is used again: the
 /// client gives it up before.

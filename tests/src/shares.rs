@@ -30,15 +30,40 @@ pub fn settled_windows(operations: &[Operation]) -> BTreeMap<u64, Shares> {
     windows
 }
 
-/// Where an answer takes longer than one part in so many of a window, the machine kept somebody from a turn for that long,
-/// and as much of the window may be left or go to another.
-const STALL_PARTS: u32 = 16;
+/// How long the machine kept somebody from a turn, as a part of a window: for so long units lay where nobody asked for them,
+/// and demand was elsewhere than what is left. It is the control of a rule that the machine has a part in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
+pub struct Stall(f64);
 
-/// The windows of that length in which the machine stalled.
-pub fn stalled_windows(operations: &[Operation], window: Duration) -> BTreeSet<u64> {
-    let slow = |operation: &&Operation| operation.latency() > window / STALL_PARTS;
-    let slow = operations.iter().filter(slow);
-    slow.filter_map(Operation::window).collect()
+impl Stall {
+    /// What may be left or go to another of so many units a window: what flows in the time of a stall, until somebody asks
+    /// again, and in as much again, until it has come back to who needs it.
+    pub fn units(self, of: u64) -> u64 {
+        (2.0 * self.0.min(0.5) * of as f64).ceil() as u64
+    }
+
+    /// Whether it is too short to be seen.
+    pub fn is_quiet(self) -> bool {
+        self.0 <= 1.0 / 16.0
+    }
+}
+
+/// The longest that an answer took in each window and in those beside it, over which a stall may reach.
+pub fn stalls(operations: &[Operation], window: Duration) -> BTreeMap<u64, Stall> {
+    let mut slowest: BTreeMap<u64, Duration> = BTreeMap::new();
+    for operation in operations {
+        if let Some(label) = operation.window() {
+            for label in label.saturating_sub(1)..=label.saturating_add(1) {
+                let slowest = slowest.entry(label).or_default();
+                *slowest = (*slowest).max(operation.latency());
+            }
+        }
+    }
+    let part = |slowest: Duration| Stall(slowest.as_secs_f64() / window.as_secs_f64());
+    slowest
+        .into_iter()
+        .map(|(label, slowest)| (label, part(slowest)))
+        .collect()
 }
 
 /// The tenants that were denied something in a window: those that had demand for all of their share.
@@ -168,16 +193,23 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_stalled_by_an_answer_that_takes_more_than_a_sixteenth_of_it() {
+    fn a_stall_is_the_slowest_answer_of_a_window_and_of_those_beside_it() {
         let slow = Operation {
-            received: Duration::from_millis(4),
-            ..asked("a", 2, 1, true)
+            received: Duration::from_millis(48),
+            ..asked("a", 3, 1, true)
         };
-        let operations = [asked("a", 1, 1, true), slow, asked("b", 2, 1, false)];
-        let stalled = |window_ms| stalled_windows(&operations, Duration::from_millis(window_ms));
-        assert_eq!(stalled(64), BTreeSet::new());
-        assert_eq!(stalled(63), BTreeSet::from([2]));
-        assert_eq!(stalled(47), BTreeSet::from([1, 2]));
+        let operations = [asked("a", 1, 1, true), slow, asked("b", 5, 1, false)];
+        let stalls = stalls(&operations, Duration::from_millis(480));
+        let quiet: Vec<u64> = stalls
+            .iter()
+            .filter(|(_, stall)| stall.is_quiet())
+            .map(|(label, _)| *label)
+            .collect();
+        assert_eq!(quiet, [0, 1, 5, 6]);
+        // A tenth of the window, and as much again, of 200 a window.
+        assert_eq!(stalls[&3].units(200), 40);
+        assert_eq!(Stall(3.0).units(200), 200);
+        assert_eq!(Stall::default().units(200), 0);
     }
 
     #[test]

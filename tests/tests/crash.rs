@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use weir_shared::wire::accounting::Tally;
 use weir_shared::wire::operator::FairnessReply;
-use weir_tests::checker::{admitted_by_window, pressed_windows, violations};
+use weir_tests::checker::{admitted_by_window, full_windows, left_unused, violations};
 use weir_tests::client::{Client, PROBE_TENANT};
 use weir_tests::fixtures::{BUDGET, LIMIT, gcra, policy, with};
 use weir_tests::history::{Operation, Outcome, outcomes};
+use weir_tests::shares::stalls;
 use weir_tests::workerd::Setup;
 use weir_tests::workload::Workload;
 
@@ -54,19 +55,18 @@ async fn no_window_is_overdrawn_across_kills() {
 /// those are unaccounted until the windows are over. Whatever opens later is used in full.
 #[track_caller]
 fn assert_used_again(operations: &[Operation]) {
-    let mut full = pressed_windows(operations, CAP);
-    full.pop_first();
+    let mut full = full_windows(operations);
+    let first = full.pop_first().map(|(window, _)| window);
     assert!(
         full.len() >= 3,
         "only {} full windows in {RECOVERED:?}",
         full.len()
     );
-    for (window, admitted) in full {
-        assert!(
-            admitted * 100 >= CAP * 95,
-            "after the kills window {window} was used to {admitted} of {CAP}"
-        );
-    }
+    let stalls = stalls(operations, WINDOW);
+    let most = |window: u64| CAP / 20 + stalls[&window].units(CAP);
+    let mut unused = left_unused(operations, CAP, most);
+    unused.retain(|(window, _)| Some(*window) > first);
+    assert_eq!(unused, [], "after the kills: of {CAP}, stalls {stalls:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use weir_tests::checker::{admitted_by_window, pressed_windows, violations};
+use weir_tests::checker::{admitted_by_window, full_windows, left_unused, violations};
 use weir_tests::client::Client;
 use weir_tests::fixtures::{BUDGET, policy};
 use weir_tests::history::{Operation, outcomes};
+use weir_tests::shares::stalls;
 use weir_tests::workerd::{Setup, Workerd};
 use weir_tests::workload::Workload;
 
@@ -28,10 +29,11 @@ fn budget_policy() -> Value {
     policy(LIMIT, WINDOW.as_millis() as u64)
 }
 
-/// The two promises: at most the limit in every window, at least 95% of it in every one for all of which there was demand.
+/// The two promises: at most the limit in every window, and at least 95% of it, but for what a stall of the machine left, in
+/// every one in which somebody was denied.
 #[track_caller]
 fn assert_capped_and_used(what: &str, operations: &[Operation]) {
-    let full = pressed_windows(operations, LIMIT);
+    let full = full_windows(operations);
     println!(
         "{what}: limit {LIMIT}, admitted by window {:?}, {:?}",
         admitted_by_window(operations),
@@ -43,12 +45,10 @@ fn assert_capped_and_used(what: &str, operations: &[Operation]) {
         "{what}: only {} full windows in {RUN:?}",
         full.len()
     );
-    for (window, admitted) in full {
-        assert!(
-            admitted * 100 >= LIMIT * 95,
-            "{what}: window {window} was used to {admitted} of {LIMIT}"
-        );
-    }
+    let stalls = stalls(operations, WINDOW);
+    let most = |window: u64| LIMIT / 20 + stalls[&window].units(LIMIT);
+    let unused = left_unused(operations, LIMIT, most);
+    assert_eq!(unused, [], "{what}: of {LIMIT}, stalls {stalls:?}");
 }
 
 fn admitted_to(operations: &[Operation], client: usize) -> u64 {

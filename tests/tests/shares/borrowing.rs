@@ -45,9 +45,8 @@ async fn what_light_tenants_leave_is_used_where_it_is_paced() {
     let windows = settled_windows(&operations);
     println!("paced: {windows:?}, {:?}", sketch(&operations));
     assert_eq!(violations(&operations, LIMIT, WINDOW), []);
-    assert_rule("used", &operations, WINDOW, |_, shares| {
-        let used: u64 = shares.values().sum();
-        Some(used * 100 >= LIMIT * 90)
+    assert_rule("used", &operations, WINDOW, |seen| {
+        Some(seen.is_used(LIMIT * 9 / 10))
     });
 }
 
@@ -58,11 +57,12 @@ async fn what_light_tenants_leave_stays_reserved_where_it_is_pinned() {
     let windows = settled_windows(&operations);
     println!("pinned: {windows:?}, {:?}", sketch(&operations));
     assert_eq!(violations(&operations, LIMIT, WINDOW), []);
-    assert_rule("hungry", &operations, WINDOW, |_, shares| {
+    assert_rule("hungry", &operations, WINDOW, |seen| {
         // A fifth; what may be borrowed of the others until the last of them has come, which is half a second; and a
         // unit for each holder.
-        let (hungry, fifth) = (got(shares, "hungry"), LIMIT / 5);
-        Some(hungry >= fifth * 9 / 10 && hungry <= fifth + LIMIT / 10 + 12)
+        let fifth = LIMIT / 5;
+        let most = fifth + LIMIT / 10 + 12 + seen.stall.units(LIMIT);
+        Some(seen.has("hungry", fifth * 9 / 10) && seen.got("hungry") <= most)
     });
     let light_denied = LIGHT.iter().any(|tenant| denied(&operations, tenant) > 0);
     assert!(!light_denied, "{:?}", outcomes(&operations));
@@ -159,9 +159,10 @@ async fn what_a_tenant_does_not_lend_stays_reserved_for_it() {
     let windows = settled_windows(&operations);
     println!("{windows:?}, {}", sketch(&operations));
     assert_eq!(violations(&operations, LIMIT, WINDOW), []);
-    assert_rule("hungry", &operations, WINDOW, |_, shares| {
+    assert_rule("hungry", &operations, WINDOW, |seen| {
         // Half of it is its own, and 40 of the other's may be had.
-        let (hungry, half) = (got(shares, "hungry"), LIMIT / 2);
-        Some(hungry <= half + 40 && hungry >= half)
+        let half = LIMIT / 2;
+        let most = half + 40 + seen.stall.units(LIMIT);
+        Some(seen.got("hungry") <= most && seen.has("hungry", half))
     });
 }

@@ -8,7 +8,7 @@ use weir_tests::shares::{settled_windows, sketch};
 use weir_tests::workerd::{REGIONS, Setup};
 use weir_tests::workload::Workload;
 
-use crate::shares::{assert_rule, document, escrow, flood, got, start, until_judged, weighing};
+use crate::shares::{assert_rule, document, escrow, flood, start, until_judged, weighing};
 
 const LIMIT: u64 = 350;
 const IDEAL: [(&str, u64); 3] = [("one", 50), ("two", 100), ("four", 200)];
@@ -57,10 +57,9 @@ fn assert_recovered(reserve: &str, operations: &[Operation]) {
         settled_windows(operations),
         sketch(operations)
     );
-    assert_rule(reserve, operations, WINDOW, |_, shares| {
-        let admitted: u64 = shares.values().sum();
-        let by_everybody = |(tenant, ideal): (&str, u64)| got(shares, tenant) * 2 > ideal;
-        Some(admitted * 100 >= LIMIT * 90 && IDEAL.into_iter().all(by_everybody))
+    assert_rule(reserve, operations, WINDOW, |seen| {
+        let by_everybody = |(tenant, ideal): (&str, u64)| seen.has(tenant, ideal / 2 + 1);
+        Some(seen.is_used(LIMIT * 9 / 10) && IDEAL.into_iter().all(by_everybody))
     });
 }
 

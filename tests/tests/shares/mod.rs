@@ -13,6 +13,7 @@ mod rules;
 mod settlement;
 mod strangers;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -21,7 +22,7 @@ use weir_tests::client::Client;
 use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::{BUDGET, policy, with, without};
 use weir_tests::history::{Operation, outcomes};
-use weir_tests::shares::{Shares, hungry, settled_windows, sketch, stalled_windows};
+use weir_tests::shares::{Shares, Stall, hungry, settled_windows, sketch, stalls};
 use weir_tests::workerd::{Setup, Workerd};
 use weir_tests::workload::{Running, Workload};
 
@@ -172,48 +173,77 @@ async fn until_judged(running: &Running, from: usize, window: Duration) {
         tokio::time::sleep(window).await;
         let operations = running.history().operations();
         let operations = &operations[from..];
-        let stalled = stalled_windows(operations, window);
+        let stalls = stalls(operations, window);
         let settled = settled_windows(operations);
-        let quiet = settled.keys().filter(|label| !stalled.contains(label));
+        let quiet = settled.keys().filter(|label| stalls[label].is_quiet());
         if quiet.count() >= QUIET || settled.len() >= ALL {
             return;
         }
     }
 }
 
-/// The rule holds in each settled window of which it says anything, but for those in which the machine stalled; and in
-/// three at least, whatever the machine does.
+/// The rule holds in each settled window of which it says anything, three at least. It is told how long the machine stalled
+/// in the window, and whom it had demand of that was not served.
 #[track_caller]
 fn assert_rule(
     what: &str,
     operations: &[Operation],
     window: Duration,
-    holds: impl Fn(u64, &Shares) -> Option<bool>,
+    holds: impl Fn(&Seen<'_>) -> Option<bool>,
 ) {
-    let (settled, stalled) = (
-        settled_windows(operations),
-        stalled_windows(operations, window),
-    );
+    let settled = settled_windows(operations);
+    let stalls = stalls(operations, window);
     let mut held = 0;
     for (label, shares) in &settled {
-        if let Some(holds) = holds(*label, shares) {
-            assert!(
-                holds || stalled.contains(label),
-                "{what}: window {label}: {shares:?}"
-            );
-            held += usize::from(holds);
+        let seen = Seen {
+            label: *label,
+            shares,
+            stall: stalls[label],
+            hungry: hungry(operations, *label),
+        };
+        if let Some(holds) = holds(&seen) {
+            assert!(holds, "{what}: {seen:?}");
+            held += 1;
         }
     }
     assert!(
         held >= 3,
-        "{what}: it held in {held} windows of {settled:?}, the machine stalled in {stalled:?}"
+        "{what}: it was judged in {held} windows of {settled:?}"
     );
+}
+
+/// What was seen of a window.
+#[derive(Debug)]
+struct Seen<'a> {
+    label: u64,
+    shares: &'a Shares,
+    stall: Stall,
+    /// Who was denied something.
+    hungry: BTreeSet<&'a str>,
+}
+
+impl Seen<'_> {
+    fn got(&self, tenant: &str) -> u64 {
+        got(self.shares, tenant)
+    }
+
+    /// Whether a tenant got so much, but for what a stall took, or all that it asked for.
+    fn has(&self, tenant: &str, units: u64) -> bool {
+        let due = units.saturating_sub(self.stall.units(units));
+        self.got(tenant) >= due || !self.hungry.contains(tenant)
+    }
+
+    /// Whether all got so much together, but for what a stall took, or all that they asked for.
+    fn is_used(&self, units: u64) -> bool {
+        let used: u64 = self.shares.values().sum();
+        used >= units.saturating_sub(self.stall.units(units)) || self.hungry.is_empty()
+    }
 }
 
 /// In every settled window each tenant with demand for all of its ideal share got that, but for the bound: `c span (2 q +
 /// 1)`, with costs c of 1, `span` the holders that lend to it and q the units that one of them may have ahead: for six
 /// isolates of a unit each 6, and a tenth for a machine that is too busy to ask in time. Which tenants had the demand
-/// depends on the machine, too.
+/// depends on the machine, too, and what a stall left goes to who asks.
 #[track_caller]
 fn assert_ideal(what: &str, operations: &[Operation], window: Duration, ideals: &[(&str, u64)]) {
     println!(
@@ -222,11 +252,18 @@ fn assert_ideal(what: &str, operations: &[Operation], window: Duration, ideals: 
         outcomes(operations),
         sketch(operations)
     );
+    let all: u64 = ideals.iter().map(|(_, ideal)| ideal).sum();
     for (tenant, ideal) in ideals {
         let what = format!("{what}: {tenant}, of {ideal}");
-        assert_rule(&what, operations, window, |label, shares| {
-            let near = got(shares, tenant).abs_diff(*ideal) <= 6 + ideal / 10;
-            hungry(operations, label).contains(tenant).then_some(near)
+        let bound = 6 + ideal / 10;
+        assert_rule(&what, operations, window, |seen| {
+            let beyond = seen.got(tenant).saturating_sub(*ideal);
+            let near = seen.has(tenant, ideal - bound) && beyond <= bound + seen.stall.units(all);
+            // Who was not denied anything had less demand, and others what it left.
+            let short = ideals.iter().any(|(other, _)| !seen.hungry.contains(other));
+            seen.hungry
+                .contains(tenant)
+                .then_some(near || (short && beyond > 0))
         });
     }
 }

@@ -107,8 +107,8 @@ async fn a_tenant_that_may_not_borrow_stays_within_its_guarantee() {
     for (tenant, most) in bounds {
         let beyond = windows.values().find(|shares| got(shares, tenant) > most);
         assert_eq!(beyond, None, "{tenant} may have {most}");
-        assert_rule(tenant, &operations, WINDOW, |_, shares| {
-            Some(got(shares, tenant) * 10 >= most * 8)
+        assert_rule(tenant, &operations, WINDOW, |seen| {
+            Some(seen.has(tenant, most * 8 / 10))
         });
     }
     let borrowed = windows
