@@ -8,6 +8,7 @@ use weir_shared::accounting::frame::Outbox;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::algorithms::scale::ScaledReceipt;
 use weir_shared::fairness::local::LocalBudget;
+use weir_shared::gateway::fallback::Origins;
 use weir_shared::limiting::cache::Cache;
 use weir_shared::limiting::line::Lines;
 use weir_shared::limiting::owner::Account;
@@ -66,6 +67,8 @@ pub struct RegionView {
     pub leases: Leases,
     /// Resources that may be overloaded.
     pub overload: Resources,
+    /// Origins of routes that have several.
+    pub origins: Origins,
     /// The keys of limits that this isolate keeps for itself.
     pub store: Store,
     /// Budgets that this isolate keeps for itself.
@@ -91,6 +94,7 @@ impl RegionView {
             ready: Ready::default(),
             leases: Leases::new(id),
             overload: Resources::default(),
+            origins: Origins::default(),
             store: Store::default(),
             budgets: BTreeMap::new(),
             taps: Cache::new(Bounds::TAPS),

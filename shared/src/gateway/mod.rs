@@ -7,6 +7,7 @@ pub mod cost;
 pub mod described;
 pub mod error_form;
 pub mod facts;
+pub mod fallback;
 pub mod forwarding;
 pub mod outcome;
 pub mod path;

@@ -108,3 +108,32 @@ pub const FOLLOW_UP_MS: u64 = 1_000;
 
 /// How long after an origin has failed it may take to notice that it was the client who went away.
 pub const UPLOAD_NOTICED_MS: u64 = 50;
+
+/// Origins of a route after the first: a second provider, a third, a deployment of one's own, and one more. Each that is
+/// tried takes a part of the time that the client waits.
+pub const FALLBACK_ORIGINS_MAX: usize = 4;
+
+/// Bytes of a request's body that are kept, so that it can be sent again to the next origin: a long conversation, or one
+/// with two photographs. A larger body is sent once.
+pub const FALLBACK_BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Bytes of such bodies that an isolate keeps at once, of its 128 MB: beyond, bodies are sent once.
+pub const FALLBACK_BODIES_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// Failures in a row after which requests pass an origin by: one may be chance, and Envoy takes five by default, of many
+/// servers that are alike.
+pub const ORIGIN_FAILURES_MAX: u32 = 3;
+
+/// For how long they do at first: a restart takes some seconds.
+pub const ORIGIN_AWAY_MS: u64 = 5_000;
+
+/// For how long at most: so late it may be noticed that an origin is well again, and so seldom a request waits for one
+/// that is not.
+pub const ORIGIN_AWAY_MS_MAX: u64 = 60_000;
+
+/// Requests for each of which one more may be tried a second time: 20%, as Finagle's retry budget has it by default.
+pub const REQUESTS_PER_RETRY: u32 = 5;
+
+/// Second tries of a route that are in store at most, and at first: enough for all its origins to fail until they are
+/// passed by, and for a hundred requests' share.
+pub const RETRIES_STORED_MAX: u32 = 20;

@@ -151,9 +151,10 @@ pub fn permit_origins(policy: &Policy) -> Result<(), Invalid> {
         Err(Invalid::new(field, Fault::Inside { got }))
     };
     for (index, route) in policy.routes.iter().enumerate() {
-        if route.origin.url.is_inside() {
-            let field = format!("/routes/{index}/origin/url");
-            return refuse(field, &route.origin.url.text());
+        let mut origins = route.origins();
+        if let Some((at, origin)) = origins.find(|(_, origin)| origin.url.is_inside()) {
+            let field = format!("/routes/{index}{at}/url");
+            return refuse(field, &origin.url.text());
         }
         if let Some(TenantFrom::Jwt(jwt)) = route.tenant.as_ref().map(|source| &source.from)
             && inside(&jwt.jwks_url)

@@ -47,6 +47,13 @@ pub struct RouteBody {
     pub checks: Vec<RouteCheckBody>,
     /// Where requests go that are admitted.
     pub origin: Option<OriginBody>,
+    /// Where they go when that one fails: in turn, each when those before it have failed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fallback: Vec<OriginBody>,
+    /// Whether a request that may have been done is sent to the next one too, whatever its method; only by methods that
+    /// may be repeated when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_unsafe: Option<bool>,
     /// Decided and counted, never enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<bool>,

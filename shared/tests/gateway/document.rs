@@ -58,7 +58,13 @@ pub(crate) fn whole() -> Value {
                 "tenant": { "api_key": { "header": "x-api-key" } },
                 "absent_tenant": { "as": "anonymous" },
                 "checks": [ { "budget": "tokens", "cost": 3 } ],
-                "origin": { "url": "http://127.0.0.1:9000" }
+                "origin": { "url": "http://127.0.0.1:9000" },
+                "fallback": [
+                    { "url": "https://second.example.com", "timeout_ms": 1000, "strip_prefix": "/v2",
+                      "headers": { "authorization": { "secret": "SECOND_KEY", "prefix": "Bearer " } } },
+                    { "url": "https://third.example.com" }
+                ],
+                "retry_unsafe": true
             },
             {
                 "name": "signed", "path": "/signed",

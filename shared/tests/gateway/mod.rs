@@ -6,6 +6,7 @@ mod answers;
 mod costs;
 mod described;
 mod document;
+mod fallback;
 mod headers;
 mod operators;
 mod origin_headers;

@@ -17,7 +17,7 @@
 //! | anything else | `ok` |
 //!
 //! `used=N` in the query answers the header `x-tokens-used: N`. What comes beyond the capacity is answered with 503,
-//! whatever its path is.
+//! whatever its path is, and so is all while it is told to do otherwise ([`Origin::instead`]).
 
 mod model_provider;
 
@@ -84,8 +84,18 @@ pub struct Origin {
     accepting: JoinHandle<()>,
 }
 
+/// What a server does whatever it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Instead {
+    /// It answers with this status at once.
+    Status(u16),
+    /// It never answers.
+    Silence,
+}
+
 #[derive(Debug)]
 struct State {
+    instead: Mutex<Option<Instead>>,
     capacity: Mutex<Capacity>,
     seen: Mutex<Vec<Seen>>,
     served: AtomicU64,
@@ -129,6 +139,7 @@ impl Origin {
             .await
             .context("listen")?;
         let state = Arc::new(State {
+            instead: Mutex::default(),
             capacity: Mutex::new(Capacity {
                 per_s: None,
                 left: 0.0,
@@ -161,6 +172,11 @@ impl Origin {
         let mut capacity = locked(&self.state.capacity);
         capacity.per_s = per_s;
         capacity.at = clock::now();
+    }
+
+    /// Does this from now on, whatever it is asked; what its paths say again with `None`.
+    pub fn instead(&self, does: Option<Instead>) {
+        *locked(&self.state.instead) = does;
     }
 
     /// Ends the bodies of `/hold`, also of those that come later.
@@ -257,6 +273,12 @@ async fn connection(stream: TcpStream, state: Arc<State>) {
 async fn answer(request: Request<Incoming>, state: &Arc<State>) -> Answer {
     let in_flight = InFlight::new(state);
     remember(&request, state);
+    let instead = *locked(&state.instead);
+    match instead {
+        Some(Instead::Status(status)) => return text(status, "as told"),
+        Some(Instead::Silence) => return std::future::pending().await,
+        None => {}
+    }
     if !locked(&state.capacity).take(clock::now()) {
         state.refused.fetch_add(1, Ordering::SeqCst);
         return text(503, "overloaded");

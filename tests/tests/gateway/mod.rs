@@ -3,6 +3,7 @@
 mod bad_input;
 mod denials;
 mod failures;
+mod fallback;
 mod forwarding;
 mod held;
 mod near_misses;

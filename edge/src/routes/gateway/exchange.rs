@@ -22,6 +22,8 @@ use worker::wasm_bindgen_futures::JsFuture;
 
 use super::Refused;
 use super::body::{Counted, Passing, Tap, count, pass, tap};
+use super::fallback::{Fallback, Gathered, gather};
+use super::head::Body;
 use super::reply::{bodiless, head, with_body};
 use super::ticket::{Desk, Ticket, Used};
 use super::upstream::Upstream;
@@ -37,10 +39,18 @@ pub struct Exchange {
     pub desk: Desk,
     /// What it owes.
     pub ticket: Ticket,
-    /// The request to the origin, but for its body.
-    pub upstream: Upstream,
+    /// The request to each origin, but for its body; none to one that cannot be sent its headers.
+    pub upstreams: Vec<Option<Upstream>>,
+    /// Which of them is asked.
+    pub asked: Cell<usize>,
+    /// For how long its answer is waited for.
+    pub given_ms: Cell<u64>,
+    /// What there is to know where there are several.
+    pub fallback: Option<Fallback>,
     /// The body, and its length where it is known.
-    pub body: Option<(ReadableStream, Option<u64>)>,
+    pub body: Option<Body>,
+    /// The body on its way, where it is not kept.
+    pub sending: Option<ReadableStream>,
     /// What the answer's headers say of the decision.
     pub answered: Option<Answered>,
     /// Whether the origin turned out to be out of reach: then it has used nothing.
@@ -82,10 +92,12 @@ impl Exchange {
     }
 
     async fn finish(mut self, reply: Reply) {
-        let upload = match self.start_upload() {
+        let gathered = self.gather().await;
+        let started = gathered.and_then(|()| Ok(self.start_upload()?));
+        let upload = match started {
             Ok(upload) => upload,
-            Err(failure) => {
-                let _gone = reply.send(Err(failure.into()));
+            Err(refused) => {
+                let _gone = reply.send(Err(refused));
                 // Nothing was sent.
                 let settling = self.ticket.settle(&self.desk, |_| Used::Units(0));
                 join(self.ticket.release(&self.desk), settling).await;
@@ -106,7 +118,29 @@ impl Exchange {
                 let _unread = within(UPLOAD_AFTER_MS, uploading).await;
             }
         }
-        self.settle_counted(counted).await;
+        let kept = self.fallback.as_ref().and_then(Fallback::bytes);
+        self.settle_counted(counted.map(Counted::bytes).or(kept))
+            .await;
+    }
+
+    /// Waits for the body where it may have to be sent again, as long as an answer would be waited for.
+    async fn gather(&mut self) -> Result<(), Refused> {
+        let Some(fallback) = &self.fallback else {
+            return Ok(());
+        };
+        self.asked.set(fallback.first(&self.desk));
+        let Some(body) = self.body.take() else {
+            fallback.keep(None);
+            return Ok(());
+        };
+        let left_ms = fallback.left_ms();
+        let gathering = within(left_ms, gather(body));
+        let gathered = self.ticket.holding(&self.desk, gathering).await;
+        match gathered.ok_or_else(|| Refusal::body_timed_out(left_ms))?? {
+            Gathered::Whole(kept) => fallback.keep(Some(kept)),
+            Gathered::Passing(body) => self.body = Some(body),
+        }
+        Ok(())
     }
 
     /// Puts the body in the way of the origin: it is read as the origin reads it.
@@ -124,26 +158,84 @@ impl Exchange {
             (true, None) => count(&source)?,
             (_, length) => pass(&source, length)?,
         };
-        self.upstream.body = Some(out);
+        self.sending = Some(out);
         Ok(Some(Uploading { passing, counted }))
     }
 
     async fn download(&self, reply: Reply, upload: &Cell<Upload>) {
-        match self.ticket.holding(&self.desk, self.upstream.send()).await {
-            Ok(response) => self.answer(&response, reply).await,
-            Err(ending) => self.fail(ending, reply, upload).await,
+        loop {
+            let sent = self.ticket.holding(&self.desk, self.send()).await;
+            let ending = match &sent {
+                Ok(response) => Ending::Answered(response.status()),
+                Err(ending) => *ending,
+            };
+            if self.goes_on(ending, &reply) {
+                let body = sent.ok().and_then(|response| response.body());
+                let _cancelled = body.map(|body| body.cancel());
+                continue;
+            }
+            if let Some(fallback) = &self.fallback {
+                fallback.let_go();
+            }
+            return match sent {
+                Ok(response) => self.answer(&response, reply).await,
+                Err(ending) => self.fail(ending, reply, upload).await,
+            };
+        }
+    }
+
+    async fn send(&self) -> Result<web_sys::Response, Ending> {
+        let upstream = self.upstreams.get(self.asked.get());
+        let upstream = upstream.and_then(Option::as_ref);
+        let upstream = upstream.ok_or(Ending::Unreachable)?;
+        let Some(fallback) = &self.fallback else {
+            let body = self.sending.as_ref().map(AsRef::as_ref);
+            return upstream.send(body, upstream.timeout_ms).await;
+        };
+        let timeout_ms = upstream.timeout_ms.min(fallback.left_ms());
+        self.given_ms.set(timeout_ms);
+        let body = fallback
+            .body()
+            .or_else(|| self.sending.clone().map(JsValue::from));
+        upstream.send(body.as_ref(), timeout_ms).await
+    }
+
+    /// Whether the next origin is tried, which it then is; what came of this try is remembered.
+    fn goes_on(&self, ending: Ending, reply: &Reply) -> bool {
+        let Some(fallback) = &self.fallback else {
+            return false;
+        };
+        let (desk, asked) = (&self.desk, self.asked.get());
+        // Of a body that is still coming, it may be the client who has left.
+        if fallback.in_hand() || matches!(ending, Ending::Answered(_)) {
+            fallback.hear(desk, asked, ending);
+        }
+        let next = Some(ending).filter(|_| !reply.is_canceled());
+        let next = next.and_then(|ending| fallback.next(desk, asked, ending));
+        if let Some(next) = next {
+            self.report(ending);
+            self.asked.set(next);
+        }
+        next.is_some()
+    }
+
+    /// Tells the overload resources how the origin did: those of a route are its first origin's.
+    fn report(&self, ending: Ending) {
+        if self.asked.get() == 0 {
+            self.ticket.report(&self.desk, ending);
         }
     }
 
     /// The origin has not answered.
     async fn fail(&self, ending: Ending, reply: Reply, upload: &Cell<Upload>) {
         let refusal = match ending {
-            Ending::TimedOut => Refusal::origin_timed_out(self.upstream.timeout_ms),
+            Ending::TimedOut => Refusal::origin_timed_out(self.given_ms.get()),
             _ => Refusal::origin_unreachable(),
         };
         let _gone = reply.send(Err(self.refused(refusal)));
         // An origin that was not reached has used nothing; one that was too slow may have.
-        let unused = matches!(ending, Ending::Unreachable);
+        let may_be_done = self.fallback.as_ref().is_some_and(Fallback::may_be_done);
+        let unused = matches!(ending, Ending::Unreachable) && !may_be_done;
         self.unreached.set(unused);
         let settling = self.ticket.settle(&self.desk, unanswered(unused));
         let telling = self.tell_failure(ending, upload);
@@ -168,7 +260,14 @@ impl Exchange {
             _ => true,
         };
         if about_origin {
-            self.ticket.report(&self.desk, ending);
+            self.report(ending);
+        }
+        if let Some(fallback) = self
+            .fallback
+            .as_ref()
+            .filter(|one| about_origin && !one.in_hand())
+        {
+            fallback.hear(&self.desk, self.asked.get(), ending);
         }
     }
 
@@ -198,7 +297,7 @@ impl Exchange {
                     let watching = self.watch(passing.passing, ending);
                     self.ticket.holding(&self.desk, watching).await;
                 }
-                None => self.ticket.report(&self.desk, ending),
+                None => self.report(ending),
             }
             let settling = self.settle_usage(tap.as_ref(), ending);
             join(self.ticket.release(&self.desk), settling).await;
@@ -209,7 +308,7 @@ impl Exchange {
     /// An answer that cannot be handed on.
     async fn give_up(&self, refused: Refused, ending: Ending, reply: Reply) {
         let _gone = reply.send(Err(refused));
-        self.ticket.report(&self.desk, ending);
+        self.report(ending);
         let unused = matches!(ending, Ending::Unreachable);
         let settling = self.ticket.settle(&self.desk, unanswered(unused));
         join(self.ticket.release(&self.desk), settling).await;
@@ -227,7 +326,9 @@ impl Exchange {
             }
         }
         let status = response.status();
-        let none = bodiless(status) || self.upstream.method == "HEAD";
+        let upstream = self.upstreams.iter().flatten().next();
+        let is_head = upstream.is_some_and(|upstream| upstream.method == "HEAD");
+        let none = bodiless(status) || is_head;
         let body = response.body().filter(|_| !none);
         let reader = self.reader(response);
         let waits = reader.is_some() || self.ticket.waits_for_end();
@@ -291,15 +392,15 @@ impl Exchange {
     async fn watch(&self, passing: Promise, ending: Ending) {
         let end = pin!(JsFuture::from(passing));
         if outcome(ending) != Some(Outcome::Success) {
-            self.ticket.report(&self.desk, ending);
+            self.report(ending);
             let _ended = end.await;
             return;
         }
         match select(end, pin!(sleep(OUTCOME_MS))).await {
-            Either::Left((Ok(_), _)) => self.ticket.report(&self.desk, ending),
-            Either::Left((Err(_), _)) => self.ticket.report(&self.desk, Ending::ClientLeft),
+            Either::Left((Ok(_), _)) => self.report(ending),
+            Either::Left((Err(_), _)) => self.report(Ending::ClientLeft),
             Either::Right((_, end)) => {
-                self.ticket.report(&self.desk, ending);
+                self.report(ending);
                 let _ended = end.await;
             }
         }
@@ -322,8 +423,7 @@ impl Exchange {
     }
 
     /// Settles by the bytes of the request that have passed.
-    async fn settle_counted(&self, counted: Option<&Counted>) {
-        let bytes = counted.map(Counted::bytes);
+    async fn settle_counted(&self, bytes: Option<u64>) {
         let unreached = self.unreached.get();
         let actual = |how: &Settled| match how {
             Settled::BodyBytes { .. } if unreached => Used::Units(0),

@@ -6,6 +6,7 @@ mod body;
 mod decision;
 mod exchange;
 mod facts;
+mod fallback;
 mod head;
 mod reply;
 mod ticket;
@@ -41,6 +42,7 @@ use crate::isolate::request::RequestHandles;
 use decision::{Asked, Decider, Passed, unless_shadow};
 use exchange::{Exchange, Reading};
 use facts::Arrived;
+use fallback::Fallback;
 use head::{Body, Head};
 use ticket::Desk;
 use upstream::Upstream;
@@ -212,11 +214,6 @@ impl Gate<'_> {
             consumed: way.consumed(),
         };
         let headers = request_headers(self.arrived.headers(), &hop);
-        let secret = |name: &str| secret_of(&self.handles.env, name);
-        let mut headers = with_origin_headers(headers, origin, secret).map_err(|missing| {
-            console_error!("the deployment has no secret {}", missing.as_str());
-            Refusal::origin_unreachable()
-        })?;
         let (body, asks) = match (self.body(request), self.head.take()) {
             (Some((_, length)), Some(head)) => {
                 let asks_usage = way.route.is_some_and(|route| route.injects_usage);
@@ -226,9 +223,30 @@ impl Gate<'_> {
             (body, _) => (body, false),
         };
         let usage = way.route.and_then(Route::usage);
-        if usage.is_some() {
-            let length = body.as_ref().and_then(|(_, length)| *length);
-            headers = readable(headers, length);
+        let length = body.as_ref().and_then(|(_, length)| *length);
+        let secret = |name: &str| secret_of(&self.handles.env, name);
+        let upstream = |origin: &Origin, headers| {
+            let headers = with_origin_headers(headers, origin, secret).map_err(|missing| {
+                console_error!("the deployment has no secret {}", missing.as_str());
+            });
+            let mut headers = headers.ok()?;
+            if usage.is_some() {
+                headers = readable(headers, length);
+            }
+            Some(Upstream {
+                url: target_url(origin, path, url.query()),
+                method: self.arrived.method().to_owned(),
+                headers,
+                timeout_ms: origin.timeout_ms,
+            })
+        };
+        let others = way.route.map_or(&[][..], |route| &route.fallback);
+        // Each origin's own headers are put in beside the client's, and never beside another's.
+        let mut upstreams = Vec::with_capacity(1 + others.len());
+        upstreams.extend(others.iter().map(|other| upstream(other, headers.clone())));
+        upstreams.insert(0, upstream(origin, headers));
+        if upstreams.iter().all(Option::is_none) {
+            return Err(Refusal::origin_unreachable().into());
         }
         let exchange = Exchange {
             unreached: Default::default(),
@@ -238,14 +256,12 @@ impl Gate<'_> {
                 loaded: self.loaded.clone(),
             },
             ticket: passed.ticket,
-            upstream: Upstream {
-                url: target_url(origin, path, url.query()),
-                method: self.arrived.method().to_owned(),
-                headers,
-                body: None,
-                timeout_ms: origin.timeout_ms,
-            },
+            upstreams,
+            asked: Cell::new(0),
+            given_ms: Cell::new(origin.timeout_ms),
+            fallback: Fallback::of(way.route, self.arrived.method()),
             body,
+            sending: None,
             answered: passed.answered,
             reading: usage.map(|usage| Reading {
                 usage: Arc::clone(usage),

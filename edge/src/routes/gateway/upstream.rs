@@ -1,7 +1,7 @@
 //! The request to the origin, and its answer up to the head.
 
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{AbortController, ReadableStream, RequestInit, RequestRedirect, WorkerGlobalScope};
+use web_sys::{AbortController, RequestInit, RequestRedirect, WorkerGlobalScope};
 use weir_shared::gateway::outcome::Ending;
 use worker::js_sys::{Reflect, global};
 use worker::wasm_bindgen_futures::JsFuture;
@@ -17,28 +17,31 @@ pub struct Upstream {
     pub method: String,
     /// The headers.
     pub headers: Vec<(String, String)>,
-    /// The body, where there is one.
-    pub body: Option<ReadableStream>,
-    /// Within how many milliseconds the head of the answer has to be there.
+    /// Within how many milliseconds the head of the answer has to be there, at most.
     pub timeout_ms: u64,
 }
 
 impl Upstream {
-    /// Sends the request and waits for the head of the answer. Redirects are the client's to follow.
+    /// Sends the request with its body, if it has one, and waits so long for the head of the answer. Redirects are the
+    /// client's to follow.
     ///
     /// # Errors
     /// [`Ending::TimedOut`] when the head is not there in time, [`Ending::Unreachable`] when there is nobody, or nobody
     /// who speaks HTTP.
-    pub async fn send(&self) -> Result<web_sys::Response, Ending> {
+    pub async fn send(
+        &self,
+        body: Option<&JsValue>,
+        timeout_ms: u64,
+    ) -> Result<web_sys::Response, Ending> {
         let unreachable = |error: JsValue| {
             console_error!("{}: {error:?}", self.origin());
             Ending::Unreachable
         };
         let controller = AbortController::new().map_err(unreachable)?;
-        let init = self.init(&controller).map_err(unreachable)?;
+        let init = self.init(&controller, body).map_err(unreachable)?;
         let scope: WorkerGlobalScope = global().unchecked_into();
         let fetching = JsFuture::from(scope.fetch_with_str_and_init(&self.url, &init));
-        let Some(answer) = within(self.timeout_ms, fetching).await else {
+        let Some(answer) = within(timeout_ms, fetching).await else {
             controller.abort();
             return Err(Ending::TimedOut);
         };
@@ -46,7 +49,11 @@ impl Upstream {
         response.dyn_into().map_err(unreachable)
     }
 
-    fn init(&self, controller: &AbortController) -> Result<RequestInit, JsValue> {
+    fn init(
+        &self,
+        controller: &AbortController,
+        body: Option<&JsValue>,
+    ) -> Result<RequestInit, JsValue> {
         let headers = Headers::new();
         for (name, value) in &self.headers {
             // What the platform does not take as a header, it does not send.
@@ -59,7 +66,7 @@ impl Upstream {
         init.set_headers(&headers.0);
         init.set_redirect(RequestRedirect::Manual);
         init.set_signal(Some(&controller.signal()));
-        if let Some(body) = &self.body {
+        if let Some(body) = body {
             init.set_body(body);
         }
         // A compressed body is handed on as it comes: unpacked and packed again, its parts could wait for one another.

@@ -11,15 +11,16 @@ mod tenant;
 mod usage;
 
 use std::collections::BTreeSet;
+use std::iter::once;
 use std::sync::Arc;
 
 use super::{Policy, count};
 use crate::access::own_path::is_own;
 use crate::invalid::{Fault, Invalid};
-use crate::limits::{METHOD_BYTES_MAX, ROUTE_METHODS_MAX, ROUTES_MAX};
+use crate::limits::{FALLBACK_ORIGINS_MAX, METHOD_BYTES_MAX, ROUTE_METHODS_MAX, ROUTES_MAX};
 use crate::name::label;
 use crate::wire::policy::PolicyDocument;
-use crate::wire::route::{ErrorForm, RouteBody, UnroutedBody};
+use crate::wire::route::{ErrorForm, OriginBody, RouteBody, UnroutedBody};
 pub use check::{KeySource, KeySources, RouteCheck, RouteTarget};
 pub use cost::Cost;
 pub use header::{HOP_BY_HOP, HeaderName, is_reserved};
@@ -55,6 +56,10 @@ pub struct Route {
     pub checks: Vec<RouteCheck>,
     /// Where requests go that are admitted.
     pub origin: Origin,
+    /// Where they go when that one fails, in turn.
+    pub fallback: Vec<Origin>,
+    /// Whether a request that may have been done is sent to the next one too, whatever its method.
+    pub retries_unsafe: bool,
     /// Whether it is only decided and counted.
     pub shadow: bool,
 }
@@ -137,6 +142,8 @@ impl Route {
             errors: body.errors.unwrap_or_default(),
             checks: check::checks(&body.checks, policy)?,
             origin: Origin::read(body.origin.as_ref(), "/origin")?,
+            fallback: fallback(&body.fallback)?,
+            retries_unsafe: body.retry_unsafe.unwrap_or(false),
             shadow: body.shadow.unwrap_or(false),
         };
         let asks = |check: &RouteCheck| check.target.needs_tenant(policy);
@@ -148,7 +155,18 @@ impl Route {
             let to = "a route without a cost by usage in the format \"openai\"".to_owned();
             return Err(Invalid::new("/inject_usage", Fault::Foreign { to }));
         }
+        if body.retry_unsafe.is_some() && route.fallback.is_empty() {
+            let to = "a route without fallback".to_owned();
+            return Err(Invalid::new("/retry_unsafe", Fault::Foreign { to }));
+        }
         Ok(route)
+    }
+
+    /// The origins in the order in which they are tried, each with where it stands in the route.
+    pub fn origins(&self) -> impl Iterator<Item = (String, &Origin)> {
+        let others = self.fallback.iter().enumerate();
+        let others = others.map(|(index, origin)| (format!("/fallback/{index}"), origin));
+        once(("/origin".to_owned(), &self.origin)).chain(others)
     }
 
     /// A cost of the route by what the answer tells: all of them are told in one format.
@@ -163,6 +181,15 @@ impl Route {
         let mut usages = self.checks.iter().filter_map(|check| check.cost.usage());
         self.injects_usage || usages.any(|usage| usage.reads_requests())
     }
+}
+
+/// The origins that are tried after the first.
+fn fallback(bodies: &[OriginBody]) -> Result<Vec<Origin>, Invalid> {
+    count("/fallback", "origins", bodies.len(), FALLBACK_ORIGINS_MAX)?;
+    let numbered = bodies.iter().enumerate();
+    numbered
+        .map(|(index, body)| Origin::read(Some(body), &format!("/fallback/{index}")))
+        .collect()
 }
 
 /// The paths of a route, of which Weir must leave some over.
@@ -248,7 +275,10 @@ fn required<'a, T: ?Sized>(value: Option<&'a T>, field: &str) -> Result<&'a T, I
 /// At the first of them.
 pub fn permit_secrets(policy: &Policy, has: impl Fn(&str) -> bool) -> Result<(), Invalid> {
     let routed = policy.routes.iter().enumerate();
-    let routed = routed.map(|(index, route)| (format!("/routes/{index}/origin"), &route.origin));
+    let routed = routed.flat_map(|(index, route)| {
+        let origins = route.origins();
+        origins.map(move |(at, origin)| (format!("/routes/{index}{at}"), origin))
+    });
     let unrouted = match &policy.unrouted {
         Unrouted::Forward(origin) => Some(("/unrouted/forward".to_owned(), origin)),
         Unrouted::Refuse => None,
