@@ -17,6 +17,7 @@ use weir_shared::wire::operator::tokens::TokensReply;
 use weir_shared::wire::policy::PolicyDocument;
 use weir_shared::wire::preview::PreviewBody;
 use weir_shared::wire::problem::Problem;
+use weir_shared::wire::replay::{ReplayBody, ReplayRequest};
 
 use crate::credentials::Login;
 use crate::failure::Failure;
@@ -132,6 +133,15 @@ impl Client {
     pub fn preview(&self, candidate: &PolicyDocument) -> Result<PreviewBody, Failure> {
         let path = "/operator/v1/policy/preview";
         self.read(path, Ask::with(Method::POST, path, candidate)?)
+    }
+
+    /// What a candidate would have admitted.
+    ///
+    /// # Errors
+    /// As every question; a request that the deployment refuses.
+    pub fn replay(&self, asked: &ReplayRequest) -> Result<ReplayBody, Failure> {
+        let path = "/operator/v1/replay";
+        self.read(path, Ask::with(Method::POST, path, asked)?)
     }
 
     /// Puts a policy in the place of the one that was planned against, and answers its revision.

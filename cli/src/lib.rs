@@ -22,6 +22,7 @@ pub mod options;
 pub mod output;
 pub mod plan;
 pub mod policy;
+pub mod replay;
 pub mod rollout;
 pub mod run;
 pub mod starvation;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use jiff::Timestamp;
+use weir_shared::units::EpochMs;
 use weir_shared::wire::check::Reason;
 use weir_shared::wire::role::Role;
 
@@ -134,6 +136,8 @@ pub enum Command {
         /// The file; `-` is the standard input
         file: String,
     },
+    /// Say what a policy file would have admitted of what was asked for, beside another policy
+    Replay(Replaying),
     /// Show decisions as they are made, a sample of all regions
     Tail {
         /// Only of this tenant; may be given several times
@@ -198,6 +202,25 @@ pub struct Starve {
     pub percent: u8,
 }
 
+/// What is played against which policies.
+#[derive(Debug, Args)]
+pub struct Replaying {
+    /// The file; `-` is the standard input
+    pub file: String,
+    /// Play these requests here: a line each, as at,tenant,kind,name,key,cost or in JSON, at in milliseconds since 1970
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "to"], required_unless_present = "from")]
+    pub trace: Option<String>,
+    /// Beside this policy, without asking anybody, and not beside the one in force
+    #[arg(long, value_name = "FILE", requires = "trace", conflicts_with_all = ["from", "to"])]
+    pub present: Option<String>,
+    /// Play what the deployment recorded from this minute on: an instant as 2026-01-31T12:00:00Z, or in milliseconds
+    #[arg(long, value_name = "TIME", requires = "to", value_parser = time)]
+    pub from: Option<EpochMs>,
+    /// Until this minute is over
+    #[arg(long, value_name = "TIME", requires = "from", value_parser = time)]
+    pub to: Option<EpochMs>,
+}
+
 /// What is done with tokens.
 #[derive(Debug, Subcommand)]
 pub enum TokenCommand {
@@ -236,6 +259,14 @@ pub enum Format {
     Ratelimit,
     /// The plugin rate-limiting of Kong, in its declarative YAML
     Kong,
+}
+
+fn time(text: &str) -> Result<EpochMs, String> {
+    let ms = text.parse().or_else(|_| {
+        let instant = text.parse::<Timestamp>().map_err(|why| why.to_string())?;
+        u64::try_from(instant.as_millisecond()).map_err(|_| "this is before 1970".to_owned())
+    });
+    ms.map(EpochMs)
 }
 
 fn role(name: &str) -> Result<Role, String> {
@@ -281,10 +312,33 @@ mod tests {
             &["tail", "--reason", "late"],
             &["token", "create", "ci", "--role", "king"],
             &["import", "apache", "f"],
+            &["replay", "p.json"],
+            &["replay", "p.json", "--from", "0"],
+            &["replay", "p.json", "--from", "0", "--to", "noon"],
+            &[
+                "replay", "p.json", "--from", "0", "--to", "1", "--trace", "t",
+            ],
+            &[
+                "replay",
+                "p.json",
+                "--from",
+                "0",
+                "--to",
+                "1",
+                "--present",
+                "q.json",
+            ],
             &["dev"],
         ] {
             assert!(read(words).is_err(), "{words:?}");
         }
+    }
+
+    #[test]
+    fn an_instant_is_a_time_or_a_number() {
+        assert_eq!(time("1970-01-01T00:01:00Z"), Ok(EpochMs(60_000)));
+        assert_eq!(time("60000"), Ok(EpochMs(60_000)));
+        assert!(time("1960-01-01T00:00:00Z").is_err());
     }
 
     #[test]

@@ -62,6 +62,12 @@ pub fn aside(text: &str) {
     let _unheard = writeln!(std::io::stderr().lock(), "{text}");
 }
 
+/// The same in the place of what was said last, of a terminal's one line.
+pub fn again(text: &str) {
+    let mut error = std::io::stderr().lock();
+    let _unheard = write!(error, "\r\u{1b}[K{text}").and_then(|()| error.flush());
+}
+
 /// Whether nobody reads any more: `weir export | head` is no failure.
 #[must_use]
 pub fn is_unread(failure: &Failure) -> bool {

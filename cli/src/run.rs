@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use clap::Parser;
 use serde_json::json;
+use weir_shared::replay::Replay;
 use weir_shared::wire::access::TokenRequest;
+use weir_shared::wire::replay::{ReplayBody, ReplayRequest};
 
 use crate::apply::{agreed, apply, confirm};
 use crate::client::Client;
@@ -18,14 +20,15 @@ use crate::drift::Drift;
 use crate::ending::{Ending, FAILED};
 use crate::failure::Failure;
 use crate::import::import;
-use crate::options::{Command, Common, Options, Starve, TokenCommand};
-use crate::output::{Output, aside, is_unread};
+use crate::options::{Command, Common, Options, Replaying, Starve, TokenCommand};
+use crate::output::{Output, again, aside, is_unread};
 use crate::plan::plan;
 use crate::policy::compare;
+use crate::replay::trace;
 use crate::tail::filter::Filter;
 use crate::tail::tail;
 use crate::top::{Look, REDRAW};
-use crate::{completions, export, login, man, token, validate};
+use crate::{completions, export, login, man, replay, token, validate};
 
 /// The command, from its words to its exit status.
 #[must_use]
@@ -117,6 +120,10 @@ fn run(options: Options, output: Output) -> Result<Ending, Failure> {
                 }
                 output.value(&imported.fragment())?;
             }
+        }
+        Command::Replay(asked) => {
+            let told = replayed(&common, &asked)?;
+            output.either(&replay::text(&told), &told)?;
         }
         Command::Tail {
             tenants,
@@ -215,6 +222,46 @@ fn drifted(common: &Common, file: &str, output: Output) -> Result<Ending, Failur
     };
     output.either(&drift.text(), &drift)?;
     Ok(drift.ending())
+}
+
+/// A trace is played here, what was recorded where it is.
+fn replayed(common: &Common, asked: &Replaying) -> Result<ReplayBody, Failure> {
+    let file = read(&asked.file)?;
+    let Some(trace) = &asked.trace else {
+        let request = ReplayRequest {
+            policy: Some(file.document),
+            trace: None,
+            from: asked.from,
+            to: asked.to,
+        };
+        return client(common)?.replay(&request);
+    };
+    let files = [&asked.file, trace].into_iter().chain(&asked.present);
+    if files.filter(|file| *file == STDIN).count() > 1 {
+        return Err(Failure::Option {
+            option: "--trace",
+            why: "the standard input is one file alone.".to_owned(),
+        });
+    }
+    let (present, revision) = match &asked.present {
+        Some(present) => (read(present)?.policy, None),
+        None => {
+            let compared = compare(&file, client(common)?.policy()?)?;
+            (compared.present, Some(compared.revision))
+        }
+    };
+    let mut replay = Replay::new(&present, &file.policy);
+    let entries = trace::read(&replay, &called(trace), &bytes(trace)?)?;
+    let seen = std::io::stderr().is_terminal();
+    trace::play(&mut replay, &entries, |done| {
+        if seen {
+            again(done);
+        }
+    });
+    if seen {
+        again("");
+    }
+    Ok(replay.told(crate::clock::epoch(), revision))
 }
 
 /// What `top` was told.

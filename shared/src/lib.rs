@@ -31,6 +31,7 @@ pub mod paging;
 pub mod percent;
 pub mod policy;
 pub mod query;
+pub mod replay;
 pub mod report;
 pub mod units;
 pub mod visible;

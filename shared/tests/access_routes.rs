@@ -31,6 +31,7 @@ const MEANT: &str = "
     GET    /operator/v1/policy                     v e a
     PUT    /operator/v1/policy                     e a
     POST   /operator/v1/policy/preview             v e a
+    POST   /operator/v1/replay                     v e a
     GET    /operator/v1/tenants                    v e a
     GET    /operator/v1/tenants/acme               v e a
     PATCH  /operator/v1/tenants/acme               e a

@@ -182,6 +182,8 @@ mod token_bucket;
 #[cfg(not(target_arch = "wasm32"))]
 mod tokens;
 #[cfg(not(target_arch = "wasm32"))]
+mod trace_replay;
+#[cfg(not(target_arch = "wasm32"))]
 mod vectors;
 #[cfg(not(target_arch = "wasm32"))]
 mod wire;

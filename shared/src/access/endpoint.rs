@@ -96,6 +96,8 @@ pub enum Endpoint {
     PolicySave,
     /// Who would gain and who would lose.
     PolicyPreview,
+    /// What another policy would have admitted.
+    Replay,
     /// The tenants that the policy names.
     TenantsList,
     /// One tenant.
@@ -267,6 +269,7 @@ pub const ROUTES: &[Route] = {
         route(Get, "/operator/v1/policy", PolicyRead, READS),
         route(Put, "/operator/v1/policy", PolicySave, CHANGES),
         route(Post, "/operator/v1/policy/preview", PolicyPreview, READS),
+        route(Post, "/operator/v1/replay", Replay, READS),
         route(Get, "/operator/v1/tenants", TenantsList, READS),
         route(Get, "/operator/v1/tenants/{id}", TenantRead, READS),
         route(Patch, "/operator/v1/tenants/{id}", TenantPatch, CHANGES),

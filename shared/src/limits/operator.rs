@@ -34,6 +34,29 @@ pub const PREVIEW_TENANTS_MAX: usize = 8;
 /// each of which two policies are asked for, 25,600 questions. A ledger is asked for as many: some 600 KB.
 pub const PREVIEW_WINDOWS_MAX: u64 = 200;
 
+/// Requests that one replay plays, each decided by two policies within some microseconds: the Worker is done in half a
+/// second. The command plays longer traces by itself.
+pub const REPLAY_ENTRIES_MAX: usize = 20_000;
+
+/// Bytes of a body that asks for a replay: the largest policy, and as many entries as may be at some 150 bytes.
+pub const REPLAY_BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Rows of a replay that are answered, those that change most; the others are summed up: some 400 KB.
+pub const REPLAY_ROWS_MAX: usize = 1_000;
+
+/// The last instant of a trace: the end of the year 9999, behind which no calendar goes on. Time in which nothing is asked
+/// for costs nothing.
+pub const REPLAY_AT_MAX: u64 = 253_402_300_799_999;
+
+/// How much recorded time one replay plays: 360 minutes of each tenant are read of the ledger of every region.
+pub const REPLAY_SPAN_MS_MAX: u64 = 6 * 3_600_000;
+
+/// Tenants whose recorded counters one replay plays by name, each a question to the ledger of every region.
+pub const REPLAY_TENANTS_MAX: usize = 8;
+
+/// Requests as which one recorded minute of a tenant at a budget or meter is played, at most: one in 100 ms.
+pub const REPLAY_STEPS_MAX: u64 = 600;
+
 /// How long after a key was put back to its start all units that come back are taken for ones from before: longer than
 /// units that were drawn, and questions that were not committed, are on their way.
 pub const RESET_DRAWS_MS: u64 = 5_000;

@@ -185,6 +185,14 @@ pub fn operation(endpoint: Endpoint) -> Operation {
             ),
             &[400, 413, 415, 503],
         ),
+        E::Replay => refusing(
+            ask(
+                "What another policy would have admitted of a trace, or of what was recorded; changes nothing.",
+                "ReplayRequest",
+                "Replay",
+            ),
+            &[400, 413, 415, 503],
+        ),
         E::TenantsList => with_query(
             read(
                 "The tenants that the policy names, and those that were seen.",

@@ -225,4 +225,31 @@ pub const OPERATOR_FORMS: &[(&str, &str, &str)] = &[
         "role: Role, name: string, expires_at: integer",
     ),
     ("Health", "Whether the Worker runs.", "status: 'ok'"),
+    (
+        "ReplayRequest",
+        "A candidate, and what is played against it: a `trace`, or what was recorded in minutes `from` `to`.",
+        "policy: PolicyRequest, trace?: [TraceEntry], from?: integer, to?: integer",
+    ),
+    (
+        "TraceEntry",
+        "A request: one of `budget`, `limit` (with its `key`) and `meter`, of a tenant unless it is a limit for all.",
+        "at: integer, tenant?: string, budget?: string, limit?: string, meter?: string, key?: string, cost?: integer",
+    ),
+    (
+        "Replay",
+        "What either policy would have admitted, as one holder who sees every request. `others` is the sum of the rows \
+         that are not listed.",
+        "at: integer, present_revision: integer?, entries: integer, from: integer, to: integer, unreachable?: [string], \
+         rows_total: integer, rows: [ReplayRow], others?: ReplayTallies",
+    ),
+    (
+        "ReplayTallies",
+        "What either policy would have admitted.",
+        "present: Tally, candidate: Tally",
+    ),
+    (
+        "ReplayRow",
+        "One tenant at one budget, limit or meter.",
+        "kind: 'budget' or 'limit' or 'meter', name: string, tenant: string, ...ReplayTallies",
+    ),
 ];

@@ -26,6 +26,7 @@ pub mod policy;
 pub mod preview;
 pub mod problem;
 pub mod region_pool;
+pub mod replay;
 pub mod report;
 pub mod reserve;
 pub mod role;

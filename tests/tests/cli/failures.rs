@@ -5,11 +5,12 @@ use weir_tests::ports;
 use crate::cli::{Weir, deployment};
 
 /// Everything that asks a deployment.
-const ASKING: [&[&str]; 8] = [
+const ASKING: [&[&str]; 9] = [
     &["plan", "policy.json"],
     &["apply", "policy.json", "--yes"],
     &["drift", "policy.json"],
     &["export"],
+    &["replay", "policy.json", "--from", "0", "--to", "1"],
     &["tail"],
     &["top", "--once"],
     &["token", "list"],

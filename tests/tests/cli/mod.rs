@@ -6,6 +6,7 @@ mod failures;
 mod login;
 mod pipeline;
 mod plan;
+mod replay;
 mod tail;
 mod token;
 mod top;

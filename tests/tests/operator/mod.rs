@@ -9,6 +9,7 @@ mod openapi;
 mod own;
 mod preview;
 mod reads;
+mod replay;
 mod reset;
 mod tenants;
 mod tokens;

@@ -77,6 +77,14 @@ async fn real_answers_keep_to_the_document() {
             json!({ "resource": "origin", "tenant": "acme", "outcome": "failure" }),
         ),
         ("/operator/v1/policy/preview", crate::operator::document()),
+        (
+            "/operator/v1/replay",
+            json!({ "policy": crate::operator::document(), "trace": [
+                { "at": 0, "tenant": "acme", "budget": "tokens", "cost": 3 },
+                { "at": 5, "limit": "per_ip", "key": "k" },
+            ] }),
+        ),
+        ("/operator/v1/replay", json!({ "policy": {} })),
         ("/operator/v1/reset", json!({ "tenant": "acme" })),
         (
             "/operator/v1/tokens",

@@ -7,6 +7,7 @@ pub mod decisions;
 pub mod fairness;
 pub mod policy;
 pub mod regions;
+pub mod replay;
 pub mod reset;
 pub mod series;
 pub mod tenants;
@@ -47,6 +48,7 @@ pub async fn answer(
         Endpoint::PolicyRead => policy::read(handles).await,
         Endpoint::PolicySave => policy::save(request, handles, caller).await,
         Endpoint::PolicyPreview => policy::preview(request, handles).await,
+        Endpoint::Replay => replay::replay(request, handles).await,
         Endpoint::TenantsList => tenants::list(request, handles).await,
         Endpoint::TenantRead => tenants::read(handles, caller).await,
         Endpoint::TenantPatch => tenants::patch(request, handles, caller).await,

@@ -74,8 +74,18 @@ async fn asked(
     // No revision has the number of a tag that is none.
     let expected = tag.map(|tag| Revision(tag.parse().unwrap_or(u64::MAX)));
     let document: PolicyDocument = body::json(request, POLICY_BODY_BYTES_MAX).await?;
-    permit(handles, &validated(&document)?)?;
+    candidate(handles, &document)?;
     Ok((expected, document))
+}
+
+/// A candidate that could be put in force here, if it is no more work than one request may cause.
+///
+/// # Errors
+/// 400 naming the field, 413.
+pub fn candidate(handles: &RequestHandles, document: &PolicyDocument) -> Result<Policy, Failure> {
+    let candidate = validated(document)?;
+    permit(handles, &candidate)?;
+    Ok(candidate)
 }
 
 /// Refuses a policy that the deployment is not set up for.
@@ -97,8 +107,7 @@ fn validated(document: &PolicyDocument) -> Result<Policy, Failure> {
 /// 400 naming the field, 413, 415, 503.
 pub async fn preview(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
     let document: PolicyDocument = body::json(request, POLICY_BODY_BYTES_MAX).await?;
-    let candidate = validated(&document)?;
-    permit(handles, &candidate)?;
+    let candidate = candidate(handles, &document)?;
     let found = in_force(handles).await?;
     let at = now();
     let (env, regions) = (&handles.env, &found.policy.regions);

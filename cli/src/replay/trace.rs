@@ -1,0 +1,197 @@
+//! A trace out of a file: JSON, an entry a line, or a table of `at,tenant,kind,name,key,cost` with commas.
+
+use weir_shared::invalid::read_json;
+use weir_shared::replay::{Entry, Replay, in_order};
+use weir_shared::wire::replay::TraceEntry;
+
+use crate::failure::Failure;
+use crate::figures::count;
+
+/// The columns of a table, and its first line where it has one.
+pub const COLUMNS: &str = "at,tenant,kind,name,key,cost";
+
+/// The requests of a trace, in the order of time; those of one instant as they stand in the file. Blank lines are passed
+/// over.
+///
+/// # Errors
+/// At the first line that is no entry, or one that neither policy could decide.
+pub fn read(replay: &Replay<'_>, file: &str, bytes: &[u8]) -> Result<Vec<Entry>, Failure> {
+    let unparsed = |line: usize, why: String| Failure::Unparsed {
+        file: file.to_owned(),
+        line,
+        why,
+    };
+    let text = std::str::from_utf8(bytes)
+        .map_err(|why| unparsed(1, format!("this is no text: {why}")))?
+        .trim_start_matches('\u{feff}');
+    let mut entries = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || (entries.is_empty() && line.replace(' ', "") == COLUMNS) {
+            continue;
+        }
+        let entry = if line.starts_with('{') {
+            read_json::<TraceEntry>(line.as_bytes()).map_err(|refused| refused.to_string())
+        } else {
+            row(line)
+        };
+        let entry = entry.and_then(|entry| {
+            let entry = replay.entry(entry);
+            entry.map_err(|refused| refused.to_string())
+        });
+        entries.push(entry.map_err(|why| unparsed(index + 1, why))?);
+    }
+    in_order(&mut entries);
+    Ok(entries)
+}
+
+/// One line of a table.
+fn row(line: &str) -> Result<TraceEntry, String> {
+    let cells = cells(line)?;
+    let mut cells = cells
+        .into_iter()
+        .map(|cell| Some(cell).filter(|cell| !cell.is_empty()));
+    let mut next = || cells.next().flatten();
+    let (at, tenant, kind, name, key, cost) = (next(), next(), next(), next(), next(), next());
+    let number = |what: &str, cell: Option<String>| match cell {
+        None => Ok(None),
+        Some(text) => match text.parse::<u64>() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => Err(format!("{what}: {text:?} is no whole number")),
+        },
+    };
+    let mut entry = TraceEntry {
+        at: number("at", at)?,
+        tenant,
+        key,
+        cost: number("cost", cost)?,
+        ..TraceEntry::default()
+    };
+    match kind.as_deref() {
+        Some("budget") => entry.budget = name,
+        Some("limit") => entry.limit = name,
+        Some("meter") => entry.meter = name,
+        Some(other) => {
+            return Err(format!(
+                "kind: {other:?} is none of budget, limit and meter"
+            ));
+        }
+        None => {
+            return Err(format!(
+                "a line has {COLUMNS}, and key and cost may be empty"
+            ));
+        }
+    }
+    Ok(entry)
+}
+
+/// The cells of a line. One in quotes may have commas, and its own quotes twice (RFC 4180).
+fn cells(line: &str) -> Result<Vec<String>, String> {
+    let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
+    let mut rest = line.chars().peekable();
+    while let Some(letter) = rest.next() {
+        match letter {
+            '"' if quoted && rest.peek() == Some(&'"') => {
+                rest.next();
+                cell.push('"');
+            }
+            '"' if quoted => quoted = false,
+            '"' if cell.is_empty() => quoted = true,
+            ',' if !quoted => cells.push(std::mem::take(&mut cell).trim().to_owned()),
+            other => cell.push(other),
+        }
+    }
+    if quoted {
+        return Err("a quote is not closed".to_owned());
+    }
+    cells.push(cell.trim().to_owned());
+    let (got, most) = (cells.len(), COLUMNS.split(',').count());
+    if got > most {
+        return Err(format!("{got} cells, and a line has {COLUMNS}"));
+    }
+    Ok(cells)
+}
+
+/// Plays requests, and tells now and then how many are done.
+pub fn play(replay: &mut Replay<'_>, entries: &[Entry], mut tell: impl FnMut(&str)) {
+    let all = entries.len();
+    // As often as a hundredth of a second takes.
+    for (index, part) in entries.chunks(10_000).enumerate() {
+        for entry in part {
+            replay.play(entry);
+        }
+        let done = index * 10_000 + part.len();
+        let (shown, of) = (count(done as u128), count(all as u128));
+        tell(&format!(
+            "{}% played, {shown} of {of} requests",
+            done * 100 / all
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_shared::policy::Policy;
+
+    use super::*;
+
+    fn policy() -> Policy {
+        let text = br#"{ "regions": ["weur"], "tiers": { "free": { "weight": 1 } }, "default_tier": "free",
+          "budgets": { "tokens": { "limit": 10, "window_ms": 1000, "sharing": "first_come", "scope": "global" } },
+          "limits": { "per_ip": { "limit": 5, "period_ms": 1000, "scope": "region" } } }"#;
+        Policy::try_from(&read_json(text).unwrap()).unwrap()
+    }
+
+    fn entries(text: &str) -> Result<Vec<Entry>, String> {
+        let policy = policy();
+        let read = read(&Replay::new(&policy, &policy), "t", text.as_bytes());
+        read.map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn a_table_and_lines_of_json_say_the_same() {
+        let table = "at,tenant,kind,name,key,cost\r\n5,\"a,\"\"b\",budget,tokens,,3\n\n2,,limit,per_ip,10.0.0.1,\n";
+        let lines = "{\"at\":5,\"tenant\":\"a,\\\"b\",\"budget\":\"tokens\",\"cost\":3}\n\
+                     {\"at\":2,\"limit\":\"per_ip\",\"key\":\"10.0.0.1\"}\n";
+        let read = entries(table).unwrap();
+        assert_eq!(read, entries(lines).unwrap());
+        let at: Vec<u64> = read.iter().map(|entry| entry.at.0).collect();
+        assert_eq!(at, [2, 5]);
+        assert_eq!(entries("").unwrap(), []);
+    }
+
+    #[test]
+    fn a_line_that_is_no_entry_is_named() {
+        for (text, why) in [
+            ("1,a,budget,tokens\n1,a,budget", "t:2: /budget: is required"),
+            ("x,a,budget,tokens", "t:1: at: \"x\" is no whole number"),
+            ("1,a,queue,tokens", "t:1: kind: \"queue\" is none"),
+            ("1,a", "t:1: a line has at,tenant"),
+            ("1,\"a,budget,tokens", "t:1: a quote is not closed"),
+            ("1,a,budget,tokens,,1,7", "t:1: 7 cells"),
+            ("1,a,budget,tokens,k", "t:1: /key: cannot be given"),
+            ("{\"at\":1,\"colour\":1}", "t:1: /colour: "),
+            (
+                "1,a,budget,nope",
+                "t:1: /budget: \"nope\" is not a known budget",
+            ),
+        ] {
+            let refused = entries(text).unwrap_err();
+            assert!(refused.starts_with(why), "{text:?}: {refused}");
+        }
+    }
+
+    #[test]
+    fn what_is_done_is_told_up_to_the_end() {
+        let policy = policy();
+        let text = "1,a,budget,tokens\n".repeat(25_000);
+        let mut replay = Replay::new(&policy, &policy);
+        let entries = read(&replay, "t", text.as_bytes()).unwrap();
+        let mut told = Vec::new();
+        play(&mut replay, &entries, |text| told.push(text.to_owned()));
+        assert_eq!(
+            (told.len(), told[2].as_str()),
+            (3, "100% played, 25,000 of 25,000 requests")
+        );
+    }
+}

@@ -1,0 +1,290 @@
+//! What was asked for, played against two policies in simulated time: what either would have admitted.
+//!
+//! Each policy is decided as by one holder who sees every request, on the machines that decide in a deployment: budgets
+//! ([`fairness::local`](crate::fairness::local)), the algorithms of limits, alone and together, queues and meters. A
+//! deployment leases units over regions and isolates, so it can only deny more; a `static_partition` and what each region
+//! or isolate has for itself are played as one whole. Tiers, tenants and overrides count as of the instant of each
+//! request. There is no clock and no randomness: the same requests in the same order come to the same.
+//!
+//! What only one of the two policies has a rule for is admitted by the other; what neither has is refused when it is
+//! read. A tenant that a policy does not know is denied by it. A shadow, and a policy that is not enforced, admits: it is
+//! told what would have been denied.
+
+pub mod asked;
+mod recorded;
+mod side;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+pub use self::recorded::busiest;
+use self::recorded::recorded;
+use self::side::Side;
+use crate::invalid::{Fault, Invalid, within};
+use crate::limits::{COST_MAX, REPLAY_AT_MAX, REPLAY_ENTRIES_MAX, REPLAY_ROWS_MAX};
+use crate::name::{full_key, tenant_name};
+use crate::policy::limit::{Limit, Rule};
+use crate::policy::{Policy, count};
+use crate::units::{EpochMs, Revision};
+use crate::wire::accounting::{ANONYMOUS, OTHERS, Tally};
+use crate::wire::replay::{ReplayBody, ReplayKind, ReplayRow, ReplayTallies, TraceEntry};
+use crate::wire::series::SeriesReply;
+
+/// A request that can be played: both policies know what it lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// When it is made.
+    pub at: EpochMs,
+    kind: ReplayKind,
+    name: String,
+    /// Whose; of a budget `None` is all who are not told apart.
+    tenant: Option<String>,
+    key: Option<String>,
+    /// Calls that it stands for.
+    calls: u64,
+    /// Units that they ask for together.
+    units: u64,
+}
+
+impl Entry {
+    /// The key within a limit, the tenant included where each has its own.
+    fn key_in(&self, limit: &Limit) -> String {
+        let tenant = self.tenant.as_deref().filter(|_| limit.per_tenant);
+        full_key(tenant, self.key.as_deref().unwrap_or_default())
+    }
+
+    /// Under which name it is counted.
+    fn counted_as(&self) -> String {
+        let nobody = match self.kind {
+            ReplayKind::Limit => ANONYMOUS,
+            ReplayKind::Budget | ReplayKind::Meter => OTHERS,
+        };
+        self.tenant.as_deref().unwrap_or(nobody).to_owned()
+    }
+}
+
+/// Two policies at play. What was played so far carries over to what follows.
+///
+/// ```
+/// use weir_shared::invalid::read_json;
+/// use weir_shared::policy::Policy;
+/// use weir_shared::replay::Replay;
+/// use weir_shared::units::EpochMs;
+/// let policy = |limit: u64| {
+///     let text = format!(r#"{{ "regions": ["weur"], "tiers": {{ "free": {{ "weight": 1 }} }}, "default_tier": "free",
+///       "budgets": {{ "tokens": {{ "limit": {limit}, "window_ms": 1000, "sharing": "first_come", "scope": "global" }} }}
+///     }}"#);
+///     Policy::try_from(&read_json(text.as_bytes()).unwrap()).unwrap()
+/// };
+/// let (present, candidate) = (policy(5), policy(8));
+/// let mut replay = Replay::new(&present, &candidate);
+/// let trace = read_json(br#"[
+///   { "at": 0, "tenant": "a", "budget": "tokens", "cost": 3 }, { "at": 1, "tenant": "a", "budget": "tokens", "cost": 3 },
+///   { "at": 1000, "tenant": "b", "budget": "tokens" }
+/// ]"#).unwrap();
+/// for entry in replay.trace(trace).unwrap() {
+///     replay.play(&entry);
+/// }
+/// let body = replay.told(EpochMs(2_000), None);
+/// let units = |row: usize| (body.rows[row].present.admitted_units.0, body.rows[row].candidate.admitted_units.0);
+/// assert_eq!((body.rows[0].tenant.as_str(), units(0)), ("a", (3, 6)));
+/// assert_eq!((body.rows[1].tenant.as_str(), units(1)), ("b", (1, 1)));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Replay<'a> {
+    present: Side<'a>,
+    candidate: Side<'a>,
+    rows: BTreeMap<(ReplayKind, String, String), ReplayTallies>,
+    entries: u64,
+    span: Option<(EpochMs, EpochMs)>,
+}
+
+impl<'a> Replay<'a> {
+    /// Nothing was asked for yet.
+    #[must_use]
+    pub fn new(present: &'a Policy, candidate: &'a Policy) -> Self {
+        Self {
+            present: Side::new(present),
+            candidate: Side::new(candidate),
+            rows: BTreeMap::new(),
+            entries: 0,
+            span: None,
+        }
+    }
+
+    /// A whole trace in the order of time; what was asked for at the same instant stays in the order in which it is told.
+    ///
+    /// # Errors
+    /// More than [`REPLAY_ENTRIES_MAX`] entries, and what [`entry`](Self::entry) refuses, each at its place below `/trace`.
+    pub fn trace(&self, trace: Vec<TraceEntry>) -> Result<Vec<Entry>, Invalid> {
+        count("/trace", "entries", trace.len(), REPLAY_ENTRIES_MAX)?;
+        let numbered = trace.into_iter().enumerate();
+        let entries = numbered.map(|(index, entry)| {
+            let at = |refused: Invalid| refused.under(&format!("/trace/{index}"));
+            self.entry(entry).map_err(at)
+        });
+        let mut entries: Vec<Entry> = entries.collect::<Result<_, _>>()?;
+        in_order(&mut entries);
+        Ok(entries)
+    }
+
+    /// Recorded counters as requests in the order of time: those of tenants, each over all regions, and with `None` the sum
+    /// of all tenants. What neither policy has a rule for is left out. How minutes become requests is told in
+    /// `recorded.rs`, and in POLICY-AS-CODE.md.
+    ///
+    /// # Errors
+    /// At `/to`, where there are more minutes of tenants at budgets and meters than requests may be played.
+    pub fn recorded(
+        &self,
+        series: &[(Option<String>, SeriesReply)],
+    ) -> Result<Vec<Entry>, Invalid> {
+        recorded(series, &|kind, name| self.knows(kind, name))
+    }
+
+    /// One request of a trace.
+    ///
+    /// # Errors
+    /// What it lacks or names too much, names that neither policy has, and what a limit needs in either of them.
+    pub fn entry(&self, entry: TraceEntry) -> Result<Entry, Invalid> {
+        let missing = |field: &str| Err(Invalid::new(field, Fault::Missing));
+        let excluded = |field: &str, by| Err(Invalid::new(field, Fault::Excluded { by }));
+        let Some(at) = entry.at else {
+            return missing("/at");
+        };
+        let at = EpochMs(within("/at", at, 0..=REPLAY_AT_MAX)?);
+        let units = within("/cost", entry.cost.unwrap_or(1), 1..=COST_MAX)?;
+        let (kind, name, field, what) = match (entry.budget, entry.limit, entry.meter) {
+            (Some(name), None, None) => (ReplayKind::Budget, name, "/budget", "budget"),
+            (None, Some(name), None) => (ReplayKind::Limit, name, "/limit", "limit"),
+            (None, None, Some(name)) => (ReplayKind::Meter, name, "/meter", "meter"),
+            (None, None, None) => return missing("/budget"),
+            (Some(_), Some(_), _) => return excluded("/limit", "budget"),
+            (Some(_), None, Some(_)) => return excluded("/meter", "budget"),
+            (None, Some(_), Some(_)) => return excluded("/meter", "limit"),
+        };
+        for (field, name) in [("/tenant", &entry.tenant), ("/key", &entry.key)] {
+            if let Some(name) = name {
+                tenant_name(name).map_err(|fault| Invalid::new(field, fault))?;
+            }
+        }
+        if entry.key.is_some() && kind != ReplayKind::Limit {
+            return excluded("/key", what);
+        }
+        if !self.knows(kind, &name) {
+            return Err(Invalid::new(field, Fault::Unknown { name, what }));
+        }
+        let (needs_tenant, needs_key) = self.needs(kind, &name);
+        if needs_tenant && entry.tenant.is_none() {
+            return missing("/tenant");
+        }
+        if needs_key && entry.key.is_none() {
+            return missing("/key");
+        }
+        Ok(Entry {
+            at,
+            kind,
+            name,
+            tenant: entry.tenant,
+            key: entry.key,
+            calls: 1,
+            units,
+        })
+    }
+
+    fn policies(&self) -> [&'a Policy; 2] {
+        [self.present.policy, self.candidate.policy]
+    }
+
+    /// Whether either policy has a rule of that name.
+    fn knows(&self, kind: ReplayKind, name: &str) -> bool {
+        self.policies().iter().any(|policy| match kind {
+            ReplayKind::Budget => policy.budgets.contains_key(name),
+            ReplayKind::Limit => policy.limits.contains_key(name),
+            ReplayKind::Meter => policy.meters.contains_key(name),
+        })
+    }
+
+    /// Whether either policy needs the tenant, and whether either needs the key.
+    fn needs(&self, kind: ReplayKind, name: &str) -> (bool, bool) {
+        if kind != ReplayKind::Limit {
+            return (true, false);
+        }
+        let mut needs = (false, false);
+        for policy in self.policies() {
+            let Some(limit) = policy.limits.get(name) else {
+                continue;
+            };
+            let parts: Vec<&Limit> = match &limit.rule {
+                Rule::Composite(composite) => {
+                    let parts = composite.dimensions.iter();
+                    parts
+                        .filter_map(|one| policy.limits.get(&one.limit))
+                        .collect()
+                }
+                Rule::Single(_) | Rule::Shaper(_) => vec![limit],
+            };
+            needs.0 |= parts.iter().any(|part| part.per_tenant);
+            needs.1 |= parts.iter().any(|part| !part.per_tenant);
+        }
+        needs
+    }
+
+    /// Plays a request. They come in the order of time: to either policy, one that is made earlier than another before it
+    /// is made with that one.
+    pub fn play(&mut self, entry: &Entry) {
+        let (present, candidate) = (self.present.play(entry), self.candidate.play(entry));
+        let about = (entry.kind, entry.name.clone(), entry.counted_as());
+        let row = self.rows.entry(about).or_default();
+        row.present.add(&present);
+        row.candidate.add(&candidate);
+        self.entries += 1;
+        let (from, to) = self.span.unwrap_or((entry.at, entry.at));
+        self.span = Some((from.min(entry.at), to.max(entry.at)));
+    }
+
+    /// What it came to, told at `at`.
+    #[must_use]
+    pub fn told(&self, at: EpochMs, present_revision: Option<Revision>) -> ReplayBody {
+        let rows = self.rows.iter();
+        let rows = rows.map(|((kind, name, tenant), tallies)| ReplayRow {
+            kind: *kind,
+            name: name.clone(),
+            tenant: tenant.clone(),
+            present: tallies.present,
+            candidate: tallies.candidate,
+        });
+        let mut rows: Vec<ReplayRow> = rows.collect();
+        rows.sort_by_key(|row| Reverse(passed(&row.present).abs_diff(passed(&row.candidate))));
+        let rows_total = rows.len() as u64;
+        let mut others = None;
+        for row in rows.drain(REPLAY_ROWS_MAX.min(rows.len())..) {
+            let sum: &mut ReplayTallies = others.get_or_insert_default();
+            sum.present.add(&row.present);
+            sum.candidate.add(&row.candidate);
+        }
+        let (from, to) = self.span.unwrap_or_default();
+        ReplayBody {
+            at,
+            present_revision,
+            entries: self.entries,
+            from,
+            to,
+            unreachable: Vec::new(),
+            rows_total,
+            rows,
+            others,
+        }
+    }
+}
+
+/// Puts requests in the order of time. Those of the same instant stay as they are.
+pub fn in_order(entries: &mut [Entry]) {
+    entries.sort_by_key(|entry| entry.at);
+}
+
+/// Units that passed, those included that a shadow would have denied.
+#[must_use]
+pub fn passed(tally: &Tally) -> u128 {
+    let (admitted, shadowed) = (tally.admitted_units.0, tally.would_deny_units.0);
+    admitted.saturating_add(shadowed)
+}

@@ -1,0 +1,276 @@
+//! One policy as a single holder decides it, who sees every request.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::Entry;
+use crate::algorithms::composite::{Dimension, Group, Mode, Source, StateKey, bind, evaluate};
+use crate::algorithms::leaky_bucket::LeakyBucket;
+use crate::algorithms::scale::{Scaled, ScaledState};
+use crate::algorithms::state::State;
+use crate::decision::Decision;
+use crate::fairness::ask::Party;
+use crate::fairness::local::{LocalBudget, LocalTerms};
+use crate::federation::message::share_terms;
+use crate::limiting::terms::machine_of;
+use crate::name::{full_key, meter_name};
+use crate::policy::Policy;
+use crate::policy::limit::{Limit, Rule};
+use crate::units::Revision;
+use crate::wire::accounting::Tally;
+use crate::wire::count::Count;
+use crate::wire::limit_terms::LimitTerms;
+use crate::wire::replay::ReplayKind;
+
+/// A policy, and all that is known by it.
+#[derive(Debug, Clone)]
+pub(super) struct Side<'a> {
+    pub policy: &'a Policy,
+    budgets: BTreeMap<&'a str, LocalBudget>,
+    states: BTreeMap<StateKey, ScaledState>,
+    /// Machines of meters, by their rules: most tenants have the same.
+    meters: BTreeMap<&'a str, (LimitTerms, Scaled)>,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy)]
+struct Outcome {
+    admitted: bool,
+    /// Units for which there is room, where it was denied.
+    room: u64,
+}
+
+/// Nothing bounds it.
+const OPEN: Outcome = Outcome {
+    admitted: true,
+    room: 0,
+};
+
+/// The policy does not know the tenant.
+const REFUSED: Outcome = Outcome {
+    admitted: false,
+    room: 0,
+};
+
+impl From<Decision> for Outcome {
+    fn from(decision: Decision) -> Self {
+        Self {
+            admitted: decision.admitted(),
+            room: decision.remaining,
+        }
+    }
+}
+
+impl<'a> Side<'a> {
+    pub fn new(policy: &'a Policy) -> Self {
+        Self {
+            policy,
+            budgets: BTreeMap::new(),
+            states: BTreeMap::new(),
+            meters: BTreeMap::new(),
+        }
+    }
+
+    /// Decides and charges an entry. Of one that stands for several calls and is denied as a whole, as many are admitted as
+    /// there is room for.
+    pub fn play(&mut self, entry: &Entry) -> Tally {
+        let tenant = entry.tenant.as_deref();
+        if tenant.is_some_and(|tenant| self.policy.resolve(tenant, entry.at).is_none()) {
+            return tally(entry, (0, 0), false);
+        }
+        let whole = self.decide(entry, entry.units);
+        if whole.admitted {
+            return tally(entry, (entry.calls, entry.units), false);
+        }
+        let shadow = self.is_shadow(entry);
+        let calls = part(whole.room, entry.calls, entry.units).min(entry.calls.saturating_sub(1));
+        let units = part(calls, entry.units, entry.calls.max(1));
+        if units > 0 && self.decide(entry, units).admitted {
+            return tally(entry, (calls, units), shadow);
+        }
+        tally(entry, (0, 0), shadow)
+    }
+
+    fn is_shadow(&self, entry: &Entry) -> bool {
+        let (policy, name) = (self.policy, entry.name.as_str());
+        let shadow = match entry.kind {
+            ReplayKind::Budget => policy.budgets.get(name).map(|budget| budget.shadow),
+            ReplayKind::Limit => policy.limits.get(name).map(|limit| limit.shadow),
+            ReplayKind::Meter => policy.meters.get(name).map(|meter| meter.shadow),
+        };
+        !policy.enforcing || shadow.unwrap_or(false)
+    }
+
+    fn decide(&mut self, entry: &Entry, units: u64) -> Outcome {
+        let decided = match entry.kind {
+            ReplayKind::Budget => self.budget(entry, units),
+            ReplayKind::Limit => self.limit(entry, units),
+            ReplayKind::Meter => self.meter(entry, units),
+        };
+        // Where the policy has no rule, none denies.
+        decided.unwrap_or(OPEN)
+    }
+
+    fn budget(&mut self, entry: &Entry, units: u64) -> Option<Outcome> {
+        let policy = self.policy;
+        let (name, budget) = policy.budgets.get_key_value(&entry.name)?;
+        let tenant = entry.tenant.as_deref();
+        let party = match tenant.filter(|_| budget.rule().is_some()) {
+            Some(tenant) => policy.party(tenant, Some(name), Revision(0), entry.at),
+            None if budget.rule().is_some() => Some(Party::overflow()),
+            None => Some(Party::everyone()),
+        };
+        let Some(party) = party else {
+            return Some(REFUSED);
+        };
+        let local = self.budgets.entry(name).or_insert_with(|| {
+            let terms = budget.terms(Revision(0), policy.tenants_max, policy.unknown_weight_max);
+            let sharing = terms.sharing.as_ref();
+            LocalBudget::new(LocalTerms {
+                limit: terms.limit,
+                window_ms: terms.window_ms,
+                share: sharing.and_then(|sharing| share_terms(sharing).ok()),
+            })
+        });
+        if units > budget.limit {
+            // Refused before the tenant counts as there.
+            let look = local.check(&party, 0, entry.at);
+            return Some(Outcome {
+                admitted: false,
+                room: look.remaining,
+            });
+        }
+        Some(local.check(&party, units, entry.at).into())
+    }
+
+    fn meter(&mut self, entry: &Entry, units: u64) -> Option<Outcome> {
+        let policy = self.policy;
+        let (name, _) = policy.meters.get_key_value(&entry.name)?;
+        let tenant = entry.tenant.as_deref()?;
+        let numbers = policy.meter_numbers(name, tenant, entry.at)?.terms()?;
+        let terms = LimitTerms::of_meter(name, Revision(0), numbers);
+        if self
+            .meters
+            .get(name.as_str())
+            .is_none_or(|known| known.0 != terms)
+        {
+            let machine = machine_of(&terms).ok()?;
+            self.meters.insert(name, (terms, machine));
+        }
+        let machine = &self.meters.get(name.as_str())?.1;
+        let key = StateKey {
+            limit: meter_name(name),
+            key: full_key(Some(tenant), ""),
+        };
+        let checked = machine.check(self.states.get(&key), units, entry.at);
+        if let Some(next) = checked.next {
+            self.states.insert(key, next);
+        }
+        Some(checked.decision.into())
+    }
+
+    fn limit(&mut self, entry: &Entry, units: u64) -> Option<Outcome> {
+        let policy = self.policy;
+        let limit = policy.limits.get(&entry.name)?;
+        let (mode, parts) = match &limit.rule {
+            Rule::Composite(composite) => {
+                let parts = composite.dimensions.iter();
+                let parts = parts.map(|one| (one.limit.as_str(), Some(&one.weight)));
+                (composite.mode, parts.collect())
+            }
+            Rule::Single(_) | Rule::Shaper(_) => (Mode::All, vec![(entry.name.as_str(), None)]),
+        };
+        let alone = parts.len() == 1;
+        let at = |(name, weight)| {
+            let limit = policy.limit_at(name, entry.tenant.as_deref(), entry.at)?;
+            let key = StateKey {
+                limit: name.to_owned(),
+                key: entry.key_in(&limit),
+            };
+            Some((limit, key, weight))
+        };
+        let limits: Vec<(Cow<'_, Limit>, StateKey, _)> =
+            parts.into_iter().map(at).collect::<Option<_>>()?;
+        let mut dimensions = Vec::with_capacity(limits.len());
+        for (limit, key, weight) in &limits {
+            let single = match &limit.rule {
+                Rule::Single(single) => single,
+                Rule::Shaper(shaper) => return Some(self.queue(&shaper.bucket, key, units, entry)),
+                Rule::Composite(_) => return None,
+            };
+            if let Some(state) = self.states.get_mut(key)
+                && let Some(carried) = single.machine.carried(state, entry.at)
+            {
+                *state = carried;
+            }
+            dimensions.push(Dimension {
+                source: Source::Here {
+                    machine: &single.machine,
+                    key: key.clone(),
+                    cost: single.cost(*weight, units),
+                },
+                // One that stands alone decides, and is then counted as a shadow.
+                shadow: limit.shadow && !alone,
+            });
+        }
+        let groups = [Group { mode, dimensions }];
+        let states = &self.states;
+        let verdict = evaluate(&groups, |key| states.get(key).cloned(), entry.at);
+        self.states.extend(verdict.writes);
+        let decisions = verdict.decisions.first()?;
+        let binding = bind(mode, decisions).and_then(|bound| decisions.get(bound.index));
+        Some(Outcome {
+            admitted: verdict.admitted,
+            room: binding.filter(|_| alone).map_or(0, |one| one.remaining),
+        })
+    }
+
+    /// A place in a queue, which is refused where it would be waited for too long.
+    fn queue(
+        &mut self,
+        bucket: &LeakyBucket,
+        key: &StateKey,
+        units: u64,
+        entry: &Entry,
+    ) -> Outcome {
+        let state = self.states.get(key).and_then(|kept| match &kept.state {
+            State::LeakyBucket(state) => Some(*state),
+            _ => bucket.carried(kept, entry.at),
+        });
+        let reserved = bucket.reserve(state.as_ref(), units, entry.at);
+        if let Some(next) = reserved.next {
+            let next = ScaledState::whole(State::LeakyBucket(next));
+            self.states.insert(key.clone(), next);
+        }
+        Outcome {
+            admitted: reserved.outcome.accepted,
+            room: 0,
+        }
+    }
+}
+
+/// So many of `of`, as `number` is of `among`, rounded down.
+pub(super) fn part(number: u64, of: u64, among: u64) -> u64 {
+    let product = u128::from(number) * u128::from(of);
+    u64::try_from(product / u128::from(among.max(1))).unwrap_or(u64::MAX)
+}
+
+/// What an entry is counted as, of which so many calls and units were admitted.
+fn tally(entry: &Entry, (calls, units): (u64, u64), shadow: bool) -> Tally {
+    let count = |number: u64| Count(number.into());
+    let (rest_calls, rest_units) = (
+        count(entry.calls.saturating_sub(calls)),
+        count(entry.units.saturating_sub(units)),
+    );
+    let mut tally = Tally {
+        admitted_calls: count(calls),
+        admitted_units: count(units),
+        ..Tally::default()
+    };
+    if shadow {
+        (tally.would_deny_calls, tally.would_deny_units) = (rest_calls, rest_units);
+    } else {
+        (tally.denied_calls, tally.denied_units) = (rest_calls, rest_units);
+    }
+    tally
+}
