@@ -67,7 +67,7 @@ fn is_asked(asked: &DecisionsBody, sample: &DecisionSample) -> bool {
 /// let mut query = Query::new([("outcome", "shed")]).unwrap();
 /// assert_eq!(
 ///     asked(&mut query).unwrap_err().to_string(),
-///     "/outcome: shed is not served, but admitted, denied, would_deny"
+///     "/outcome: shed is not served; served: admitted, denied, would_deny"
 /// );
 /// ```
 pub fn asked(query: &mut Query) -> Result<DecisionsBody, Invalid> {
