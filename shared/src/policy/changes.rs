@@ -94,6 +94,32 @@ pub enum By<'a> {
     Tier(&'a str),
 }
 
+impl By<'_> {
+    /// Where the document says so, of a tenant of that name.
+    pub(super) fn place(self, tenant: &str) -> String {
+        match self {
+            Self::Override { index, .. } => format!("/tenants{}/overrides/{index}", step(tenant)),
+            Self::Tenant => format!("/tenants{}", step(tenant)),
+            Self::Tier(tier) => format!("/tiers{}", step(tier)),
+        }
+    }
+
+    pub(super) fn origin(self) -> Origin {
+        match self {
+            Self::Override { .. } => Origin::Override,
+            Self::Tenant => Origin::Tenant,
+            Self::Tier(_) => Origin::Tier,
+        }
+    }
+
+    pub(super) fn until(self) -> Option<EpochMs> {
+        match self {
+            Self::Override { until, .. } => until,
+            Self::Tenant | Self::Tier(_) => None,
+        }
+    }
+}
+
 /// What one of them says.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Word<'a> {
@@ -111,30 +137,6 @@ impl<'a> Word<'a> {
                 index: one.index,
                 until: one.expires_at,
             },
-        }
-    }
-
-    /// Where the document says so, of a tenant of that name.
-    pub(super) fn place(&self, tenant: &str) -> String {
-        match self.by {
-            By::Override { index, .. } => format!("/tenants{}/overrides/{index}", step(tenant)),
-            By::Tenant => format!("/tenants{}", step(tenant)),
-            By::Tier(tier) => format!("/tiers{}", step(tier)),
-        }
-    }
-
-    pub(super) fn origin(&self) -> Origin {
-        match self.by {
-            By::Override { .. } => Origin::Override,
-            By::Tenant => Origin::Tenant,
-            By::Tier(_) => Origin::Tier,
-        }
-    }
-
-    pub(super) fn until(&self) -> Option<EpochMs> {
-        match self.by {
-            By::Override { until, .. } => until,
-            By::Tenant | By::Tier(_) => None,
         }
     }
 }

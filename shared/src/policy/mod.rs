@@ -4,6 +4,7 @@ mod algorithm;
 pub mod api_keys;
 pub mod budget;
 pub mod changes;
+mod claim;
 pub mod composite;
 pub mod doors;
 pub mod effective;

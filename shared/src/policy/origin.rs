@@ -6,12 +6,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Policy;
-use super::changes::{By, Changes, Claim};
+use super::changes::{By, Changes};
+use super::claim::{BORROW_MAX, LEND_MAX, Part, WEIGHT};
 use super::guard::{Guard, LEASE_MS};
 use super::limit::Limit;
 use super::meter::{BURST_SECONDS, MAX_DEBT_MS, Meter};
-use super::tenant::{Named, TierBy};
-use crate::fairness::weight::Weight;
+use super::tenant::TierBy;
 use crate::gather::gathered;
 use crate::json;
 use crate::json::pointer::step;
@@ -70,19 +70,18 @@ impl Policy {
         let view = View {
             policy: self,
             tenant,
-            at: format!("/tenants{}", step(tenant)),
-            named,
+            tier,
             now,
         };
         let (origin, from) = match by {
-            TierBy::Tenant => (Origin::Tenant, format!("{}/tier", view.at)),
+            TierBy::Tenant => (Origin::Tenant, format!("{}/tier", By::Tenant.place(tenant))),
             TierBy::Rule(index) => (Origin::Policy, format!("/tier_rules/{index}/tier")),
             TierBy::Default => (Origin::Policy, "/default_tier".to_owned()),
         };
         let own_keys = self.limits.iter().filter(|(_, limit)| limit.per_tenant);
         let mut budgets = BTreeMap::new();
         for (name, _) in self.budgets.iter().filter(|(_, one)| one.rule().is_some()) {
-            budgets.insert(name.clone(), view.budget(name, tier)?);
+            budgets.insert(name.clone(), view.budget(name)?);
         }
         Some(EffectiveBody {
             tenant: tenant.to_owned(),
@@ -90,13 +89,13 @@ impl Policy {
             next_change_at: named.and_then(|named| named.overrides.next_change_at(now)),
             known: named.is_some(),
             tier: said(tier.to_owned(), origin, from),
-            weight: view.weight(tier)?,
+            weight: view.weight(None)?,
             parent: named.and_then(|named| named.parent.clone()),
             meters: each(&self.meters, |name, meter| view.meter(name, meter)),
             guards: each(&self.guards, |name, guard| view.guard(name, guard)),
             limits: gathered(own_keys.map(|(name, limit)| (name.clone(), view.limit(name, limit)))),
             budgets,
-            overload: view.overload(&view.weight(tier)?),
+            overload: view.overload(&view.weight(None)?),
         })
     }
 }
@@ -109,64 +108,44 @@ fn each<A, B>(map: &BTreeMap<String, A>, of: impl Fn(&str, &A) -> B) -> BTreeMap
 struct View<'a> {
     policy: &'a Policy,
     tenant: &'a str,
-    named: Option<&'a Named>,
+    tier: &'a str,
     now: EpochMs,
-    /// Where the policy names it.
-    at: String,
 }
 
 impl View<'_> {
     /// What the first word says of it, at `path` within whatever says so.
     fn given<T>(&self, path: &str, of: impl Fn(&Changes) -> Option<T>) -> Option<Valued<T>> {
-        self.given_by(path, |_| true, of)
+        let mut words = self.policy.tiers.words(self.tenant, self.now);
+        words.find_map(|word| Some(self.valued(of(word.changes)?, word.by, path)))
     }
 
-    /// The same of some of those who have a word.
-    fn given_by<T>(
-        &self,
-        path: &str,
-        by: impl Fn(By<'_>) -> bool,
-        of: impl Fn(&Changes) -> Option<T>,
-    ) -> Option<Valued<T>> {
-        let words = self.policy.tiers.words(self.tenant, self.now);
-        let mut words = words.filter(|word| by(word.by));
-        words.find_map(|word| {
-            Some(Valued {
-                value: of(word.changes)?,
-                origin: word.origin(),
-                from: Some(format!("{}{path}", word.place(self.tenant))),
-                until: word.until(),
-            })
-        })
+    /// A value that somebody says, at `path` within whatever says so.
+    fn valued<T>(&self, value: T, by: By<'_>, path: &str) -> Valued<T> {
+        Valued {
+            value,
+            origin: by.origin(),
+            from: Some(format!("{}{path}", by.place(self.tenant))),
+            until: by.until(),
+        }
     }
 
-    /// The weight that the override in force gives, whatever the budget.
-    fn overridden_weight(&self) -> Option<Valued<Decimal>> {
-        let given = self.named?.overrides.given(self.now, |one| one.weight)?;
+    /// A part of its claim to a budget, or to whichever.
+    fn claimed<T>(&self, part: &Part<T>, budget: Option<&str>) -> Option<Valued<T>> {
+        let tiers = &self.policy.tiers;
+        let said = tiers.said(part, (self.tenant, self.tier), budget, self.now)?;
+        let within = budget.filter(|_| said.of_budget);
+        let within = within.map_or_else(String::new, |name| format!("/budgets{}", step(name)));
+        Some(self.valued(said.value, said.by, &format!("{within}/{}", part.field)))
+    }
+
+    fn weight(&self, budget: Option<&str>) -> Option<Valued<Decimal>> {
+        let weight = self.claimed(&WEIGHT, budget)?;
         Some(Valued {
-            value: decimal(given.value),
-            origin: Origin::Override,
-            from: Some(format!("{}/overrides/{}/weight", self.at, given.index)),
-            until: given.until,
+            value: Decimal(weight.value.as_f64()),
+            origin: weight.origin,
+            from: weight.from,
+            until: weight.until,
         })
-    }
-
-    fn own_weight(&self) -> Option<Valued<Decimal>> {
-        let own = self.named?.weight?;
-        let from = format!("{}/weight", self.at);
-        Some(said(decimal(own), Origin::Tenant, from))
-    }
-
-    fn tier_weight(&self, tier: &str) -> Option<Valued<Decimal>> {
-        let weight = self.policy.tiers.tier_weight(tier)?;
-        let from = format!("/tiers{}/weight", step(tier));
-        Some(said(decimal(weight), Origin::Tier, from))
-    }
-
-    fn weight(&self, tier: &str) -> Option<Valued<Decimal>> {
-        self.overridden_weight()
-            .or_else(|| self.own_weight())
-            .or_else(|| self.tier_weight(tier))
     }
 
     fn meter(&self, name: &str, meter: &Meter) -> EffectiveMeterBody {
@@ -237,50 +216,22 @@ impl View<'_> {
         gathered(fields)
     }
 
-    fn budget(&self, name: &str, tier: &str) -> Option<EffectiveBudgetBody> {
-        let at = format!("/budgets{}", step(name));
-        let weight = |by: fn(By<'_>) -> bool| {
-            let of = |one: &Changes| Some(decimal(one.budgets.get(name)?.weight?));
-            self.given_by(&format!("{at}/weight"), by, of)
-        };
-        let is_tier = |by: By<'_>| matches!(by, By::Tier(_));
-        let amount = |field: &str,
-                      of: fn(&Claim) -> Option<AmountBody>,
-                      own: fn(&Named) -> Option<AmountBody>| {
-            let here = |by: fn(By<'_>) -> bool| {
-                let of = |one: &Changes| of(one.budgets.get(name)?);
-                self.given_by(&format!("{at}/{field}"), by, of)
-            };
-            let of_all = || {
-                let from = format!("{}/{field}", self.at);
-                Some(said(own(self.named?)?, Origin::Tenant, from))
-            };
+    fn budget(&self, name: &str) -> Option<EffectiveBudgetBody> {
+        let amount = |part| {
             let unbound = || Valued {
                 value: AmountBody::Unlimited,
                 origin: Origin::Default,
                 from: None,
                 until: None,
             };
-            here(|by| !matches!(by, By::Tier(_)))
-                .or_else(of_all)
-                .or_else(|| here(is_tier))
-                .unwrap_or_else(unbound)
+            self.claimed(part, Some(name)).unwrap_or_else(unbound)
         };
         Some(EffectiveBudgetBody {
-            weight: weight(|by| matches!(by, By::Override { .. }))
-                .or_else(|| self.overridden_weight())
-                .or_else(|| weight(|by| by == By::Tenant))
-                .or_else(|| self.own_weight())
-                .or_else(|| weight(is_tier))
-                .or_else(|| self.tier_weight(tier))?,
-            borrow_max: amount("borrow_max", |claim| claim.borrow_max, |own| own.borrow_max),
-            lend_max: amount("lend_max", |claim| claim.lend_max, |own| own.lend_max),
+            weight: self.weight(Some(name))?,
+            borrow_max: amount(&BORROW_MAX),
+            lend_max: amount(&LEND_MAX),
         })
     }
-}
-
-fn decimal(weight: Weight) -> Decimal {
-    Decimal(weight.as_f64())
 }
 
 /// The policy's word, or the default where it has none.

@@ -96,7 +96,7 @@ fn names(policy: &Policy, word: &Word<'_>, tenant: &str) -> Result<(), Invalid> 
         limits,
         budgets,
     } = word.changes;
-    let at = |refused: Invalid| refused.under(&word.place(tenant));
+    let at = |refused: Invalid| refused.under(&word.by.place(tenant));
     let meter = |name: &str| policy.meters.contains_key(name);
     let guard = |name: &str| policy.guards.contains_key(name);
     let limit = |name: &str| policy.limits.contains_key(name);
@@ -157,7 +157,7 @@ fn numbers(policy: &Policy, words: &[Word<'_>], tenant: &str) -> Result<(), Inva
     let mut seen = BTreeSet::new();
     let all = || words.iter().copied();
     for word in words {
-        let at = word.place(tenant);
+        let at = word.by.place(tenant);
         for (name, body) in &word.changes.meters {
             if seen.insert(("meters", name.as_str())) {
                 let numbers = policy.meter_by(name, all());

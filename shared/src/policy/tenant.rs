@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::changes::{By, Changes, Claim, Word};
+use super::changes::{By, Changes, Word};
+use super::claim::{BORROW_MAX, LEND_MAX, Part, WEIGHT};
 use super::overrides::{Overrides, amount, weight};
 use super::{count, entries, hierarchy};
 use crate::fairness::ask::{Above, AsOf, Party, Standing};
@@ -80,14 +81,8 @@ impl Tiers {
     #[must_use]
     pub fn resolve(&self, tenant: &str, now: EpochMs) -> Option<Resolved<'_>> {
         let (tier, _) = self.tier(tenant)?;
-        let named = self.tenants.get(tenant);
-        let given = named.and_then(|named| named.overrides.given(now, |one| one.weight));
-        let own = named.and_then(|named| named.weight);
-        let weight = given.map(|given| given.value).or(own);
-        Some(Resolved {
-            tier,
-            weight: weight.or_else(|| self.tier_weight(tier))?,
-        })
+        let weight = self.said(&WEIGHT, (tenant, tier), None, now)?.value;
+        Some(Resolved { tier, weight })
     }
 
     /// The tenant's tier, and who says so.
@@ -106,10 +101,10 @@ impl Tiers {
             .or_else(default)
     }
 
-    /// The weight of each tenant of a tier.
+    /// The tier of that name.
     #[must_use]
-    pub fn tier_weight(&self, tier: &str) -> Option<Weight> {
-        Some(self.tiers.get(tier)?.weight)
+    pub fn tier_named(&self, tier: &str) -> Option<&Tier> {
+        self.tiers.get(tier)
     }
 
     /// Whose words count for a tenant at `now`, first the one that counts before all others.
@@ -210,44 +205,16 @@ impl Tiers {
         above.collect()
     }
 
-    /// What a tenant claims of a budget: what the override in force says of that budget, else what it says of all, else
-    /// the tenant's own word on that budget, else its word on all, else its tier's.
     fn claim(&self, tenant: &str, budget: Option<&str>, now: EpochMs) -> Option<Claimed> {
-        let resolved = self.resolve(tenant, now)?;
-        let named = self.tenants.get(tenant);
-        let claims = |by: fn(By<'_>) -> bool| {
-            let words = self.words(tenant, now).filter(move |word| by(word.by));
-            words.filter_map(|word| word.changes.budgets.get(budget?))
-        };
-        let all = |_: By<'_>| true;
-        let overridden = |by: By<'_>| matches!(by, By::Override { .. });
-        let own = |by: By<'_>| by == By::Tenant;
-        let of_tier = |by: By<'_>| matches!(by, By::Tier(_));
-        let general = named.and_then(|named| {
-            let given = named.overrides.given(now, |one| one.weight);
-            given.map(|given| given.value)
-        });
-        let weight = claims(overridden).find_map(|claim| claim.weight);
-        let weight = weight
-            .or(general)
-            .or_else(|| claims(own).find_map(|claim| claim.weight))
-            .or_else(|| named?.weight)
-            .or_else(|| claims(of_tier).find_map(|claim| claim.weight));
-        let amount = |of: fn(&Claim) -> Option<AmountBody>, of_all: Option<AmountBody>| {
-            let here = |by| claims(by).find_map(of);
-            let amount = match of_all {
-                None => here(all),
-                Some(of_all) => here(|by| !matches!(by, By::Tier(_))).or(Some(of_all)),
-            };
-            amount.and_then(AmountBody::units)
+        let (tier, _) = self.tier(tenant)?;
+        let amount = |part: &Part<AmountBody>| {
+            let said = self.said(part, (tenant, tier), budget, now);
+            said.and_then(|said| said.value.units())
         };
         Some(Claimed {
-            weight: weight.unwrap_or(resolved.weight),
-            borrow_max: amount(
-                |claim| claim.borrow_max,
-                named.and_then(|one| one.borrow_max),
-            ),
-            lend_max: amount(|claim| claim.lend_max, named.and_then(|one| one.lend_max)),
+            weight: self.said(&WEIGHT, (tenant, tier), budget, now)?.value,
+            borrow_max: amount(&BORROW_MAX),
+            lend_max: amount(&LEND_MAX),
         })
     }
 
