@@ -8,6 +8,7 @@ use weir_shared::limits::EXPORT_BATCH;
 use worker::{Response, ResponseBuilder};
 
 use super::failure::Failure;
+use super::reply;
 
 /// Entries of a list, each as JSON.
 pub type Batch = Vec<String>;
@@ -15,8 +16,6 @@ pub type Batch = Vec<String>;
 /// A list as a file.
 #[derive(Debug, Clone, Copy)]
 pub struct ListFile {
-    /// What its name begins with, after `weir-`.
-    pub name: &'static str,
     /// What it is written in.
     pub form: FileForm,
     /// Its columns.
@@ -54,7 +53,7 @@ impl ListFile {
     ) -> Result<Response, Failure> {
         let header = self.sheet.header(self.form).into_bytes();
         let parts = batches.map(move |batch| self.written(&batch?));
-        let name = format!("weir-{}.{}", self.name, self.form.extension());
+        let name = format!("weir-{}.{}", self.sheet.name, self.form.extension());
         let builder = attachment(self.form.media_type(), &name)?;
         Ok(builder.from_stream(stream::iter([Ok(header)]).chain(parts))?)
     }
@@ -65,6 +64,22 @@ impl ListFile {
             self.sheet.write(self.form, entry, &mut text)?;
         }
         Ok(text.into_bytes())
+    }
+}
+
+/// A list as JSON, or as a file of its entries where one is asked for.
+///
+/// # Errors
+/// When the platform refuses to build the answer.
+pub fn listed<V: Serialize, T: Serialize + 'static>(
+    form: Option<FileForm>,
+    sheet: &'static Sheet,
+    view: V,
+    entries: fn(V) -> Vec<T>,
+) -> Result<Response, Failure> {
+    match form {
+        None => reply::json(200, &view),
+        Some(form) => ListFile { form, sheet }.of(written(entries(view).into_iter())),
     }
 }
 

@@ -2,7 +2,6 @@
 
 pub mod chain;
 pub mod changes;
-pub mod csv;
 pub mod draft;
 pub mod export;
 pub mod summary;

@@ -25,6 +25,8 @@ pub enum CellForm {
     Count,
     /// An instant in epoch milliseconds, written as RFC 3339 has it.
     Time,
+    /// Any value, as JSON.
+    Json,
 }
 
 /// What an entry holds by name, each of which is a line of its own.
@@ -34,13 +36,21 @@ pub struct Named {
     pub kinds: &'static [(&'static str, &'static str)],
     /// Whether an entry that holds nothing is a line, too.
     pub every_entry: bool,
-    /// What each line tells of it, after `kind` and `name`.
-    pub columns: &'static [Column],
+    /// What each line tells of it, after `kind` and `name`, in the order of these groups.
+    pub columns: &'static [&'static [Column]],
+}
+
+impl Named {
+    fn columns(&self) -> impl Iterator<Item = &'static Column> + use<> {
+        self.columns.iter().copied().flatten()
+    }
 }
 
 /// The lines of one list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sheet {
+    /// What it is a list of: the name of its file, after `weir-`.
+    pub name: &'static str,
     /// What is told of an entry.
     pub entry: &'static [Column],
     /// What is told of that which it holds by name; without it an entry is one line.
@@ -57,7 +67,7 @@ impl Sheet {
         let mut names: Vec<&str> = self.entry.iter().map(|column| column.name).collect();
         if let Some(named) = self.named {
             names.extend(["kind", "name"]);
-            names.extend(named.columns.iter().map(|column| column.name));
+            names.extend(named.columns().map(|column| column.name));
         }
         names.join(",") + "\r\n"
     }
@@ -83,7 +93,7 @@ impl Sheet {
     }
 
     fn write_csv(&self, entry: &Value, out: &mut String) {
-        let start = cells(self.entry, entry);
+        let start = cells(self.entry.iter(), entry);
         let Some(named) = self.named else {
             write_line(&start, out);
             return;
@@ -96,7 +106,7 @@ impl Sheet {
             for (name, value) in held {
                 let mut line = start.clone();
                 line.extend([cell(kind), cell(name)]);
-                line.extend(cells(named.columns, value));
+                line.extend(cells(named.columns(), value));
                 write_line(&line, out);
                 lines += 1;
             }
@@ -104,7 +114,7 @@ impl Sheet {
         if lines == 0 && named.every_entry {
             let mut line = start;
             line.extend([String::new(), String::new()]);
-            line.extend(cells(named.columns, &Value::Null));
+            line.extend(cells(named.columns(), &Value::Null));
             write_line(&line, out);
         }
     }
@@ -115,9 +125,8 @@ fn write_line(cells: &[String], out: &mut String) {
     out.push_str("\r\n");
 }
 
-fn cells(columns: &[Column], value: &Value) -> Vec<String> {
-    let cells = columns.iter().map(|column| column.cell(value));
-    cells.collect()
+fn cells<'a>(columns: impl Iterator<Item = &'a Column>, value: &Value) -> Vec<String> {
+    columns.map(|column| column.cell(value)).collect()
 }
 
 impl Column {
@@ -125,6 +134,7 @@ impl Column {
         let found = self.at.iter().find_map(|at| value.pointer(at));
         match (self.form, found) {
             (CellForm::Count, None) => "0".to_owned(),
+            (CellForm::Json, Some(value)) => cell(&value.to_string()),
             (_, None | Some(Value::Null)) => String::new(),
             (CellForm::Time, Some(at)) => at.as_u64().map(time).unwrap_or_default(),
             (_, Some(Value::String(text))) => cell(text),

@@ -1,6 +1,6 @@
 //! The columns of each list that can be had as a spreadsheet.
 
-use super::sheet::CellForm::{Count, Plain, Time};
+use super::sheet::CellForm::{Count, Json, Plain, Time};
 use super::sheet::{CellForm, Column, Named, Sheet};
 
 const fn column(name: &'static str, at: &'static [&'static str], form: CellForm) -> Column {
@@ -69,6 +69,23 @@ const REJECTED_CONCURRENCY: Column =
 const REJECTED_BUDGET: Column = column("rejected_budget", &["/rejected_budget"], Count);
 const REJECTED_OTHER: Column = column("rejected_other", &["/rejected_other"], Count);
 
+/// What is told of everything that is counted; each kind has some of them.
+const TALLY: &[Column] = &[
+    ADMITTED_CALLS,
+    USED_UNITS,
+    RESERVED_UNITS,
+    BORROWED_UNITS,
+    DENIED_CALLS,
+    DENIED_UNITS,
+    SHED_CALLS,
+    SHED_UNITS,
+    WOULD_DENY_CALLS,
+    WOULD_DENY_UNITS,
+    REJECTED_CONCURRENCY,
+    REJECTED_BUDGET,
+    REJECTED_OTHER,
+];
+
 /// `GET /operator/v1/fairness`: a line for each tenant and what it was counted for.
 ///
 /// ```
@@ -89,6 +106,7 @@ const REJECTED_OTHER: Column = column("rejected_other", &["/rejected_other"], Co
 /// assert_eq!(lines[2], "acme,pro,guard,queries,,,7,0,0,0,0,0,0,0,0,0,1,0,0");
 /// ```
 pub const FAIRNESS: Sheet = Sheet {
+    name: "fairness",
     entry: &[
         column("tenant", &["/tenant"], Plain),
         column("tier", &["/tier"], Plain),
@@ -96,52 +114,24 @@ pub const FAIRNESS: Sheet = Sheet {
     named: Some(Named {
         kinds: KINDS,
         every_entry: false,
-        columns: &[
-            WEIGHT,
-            GUARANTEE,
-            ADMITTED_CALLS,
-            USED_UNITS,
-            RESERVED_UNITS,
-            BORROWED_UNITS,
-            DENIED_CALLS,
-            DENIED_UNITS,
-            SHED_CALLS,
-            SHED_UNITS,
-            WOULD_DENY_CALLS,
-            WOULD_DENY_UNITS,
-            REJECTED_CONCURRENCY,
-            REJECTED_BUDGET,
-            REJECTED_OTHER,
-        ],
+        columns: &[&[WEIGHT, GUARANTEE], TALLY],
     }),
 };
 
 /// `GET /operator/v1/series`: a line for each interval and what was counted in it.
 pub const SERIES: Sheet = Sheet {
+    name: "series",
     entry: &[column("time", &["/at"], Time)],
     named: Some(Named {
         kinds: KINDS,
         every_entry: false,
-        columns: &[
-            ADMITTED_CALLS,
-            USED_UNITS,
-            RESERVED_UNITS,
-            BORROWED_UNITS,
-            DENIED_CALLS,
-            DENIED_UNITS,
-            SHED_CALLS,
-            SHED_UNITS,
-            WOULD_DENY_CALLS,
-            WOULD_DENY_UNITS,
-            REJECTED_CONCURRENCY,
-            REJECTED_BUDGET,
-            REJECTED_OTHER,
-        ],
+        columns: &[TALLY],
     }),
 };
 
 /// `GET /operator/v1/tenants`: a line a tenant, with what it got of the budget that the list tells of.
 pub const TENANTS: Sheet = Sheet {
+    name: "tenants",
     entry: &[
         column("tenant", &["/tenant"], Plain),
         column("named", &["/named"], Plain),
@@ -153,18 +143,19 @@ pub const TENANTS: Sheet = Sheet {
     named: Some(Named {
         kinds: &[("budget", "/budgets")],
         every_entry: true,
-        columns: &[
+        columns: &[&[
             column("guarantee_units", &["/guarantee"], Count),
             column("used_units", &["/used"], Count),
             column("borrowed_units", &["/borrowed"], Count),
             column("denied_calls", &["/denied"], Count),
             DENIED_UNITS,
-        ],
+        ]],
     }),
 };
 
 /// `GET /operator/v1/budgets/{name}/windows`: a line a window.
 pub const WINDOWS: Sheet = Sheet {
+    name: "windows",
     entry: &[
         column("budget", &["/budget"], Plain),
         column("region", &["/region"], Plain),
@@ -189,6 +180,7 @@ pub const WINDOWS: Sheet = Sheet {
 
 /// `GET /operator/v1/decisions`: a line a decision.
 pub const DECISIONS: Sheet = Sheet {
+    name: "decisions",
     entry: &[
         column("time", &["/at"], Time),
         column("region", &["/region"], Plain),
@@ -200,6 +192,43 @@ pub const DECISIONS: Sheet = Sheet {
     named: None,
 };
 
+/// `GET /operator/v1/audit/export`: a line a record. It cannot be verified: the lines of [`crate::audit::export`] can.
+///
+/// ```
+/// use weir_shared::export::file_form::FileForm::Csv;
+/// use weir_shared::export::sheets::AUDIT;
+/// let entry = serde_json::json!({
+///     "sequence": 7, "previous": "", "at": 1_700_000_000_123_u64, "actor": "ada", "token": "AbCdEfGhIjKlMnOp", "role": "editor",
+///     "action": "tenant.patch", "target": "acme", "before": null, "after": { "a": 1 }, "why": "say \"why\"",
+///     "outcome": "done", "hash": "ab"
+/// });
+/// let mut lines = AUDIT.header(Csv);
+/// AUDIT.write(Csv, &entry.to_string(), &mut lines).unwrap();
+/// assert_eq!(
+///     lines,
+///     "sequence,time,actor,token,role,action,target,outcome,why,before,after,hash\r\n\
+///      7,2023-11-14T22:13:20.123Z,ada,AbCdEfGhIjKlMnOp,editor,tenant.patch,acme,done,\"say \"\"why\"\"\",null,\"{\"\"a\"\":1}\",ab\r\n",
+/// );
+/// ```
+pub const AUDIT: Sheet = Sheet {
+    name: "audit",
+    entry: &[
+        column("sequence", &["/sequence"], Plain),
+        column("time", &["/at"], Time),
+        column("actor", &["/actor"], Plain),
+        column("token", &["/token"], Plain),
+        column("role", &["/role"], Plain),
+        column("action", &["/action"], Plain),
+        column("target", &["/target"], Plain),
+        column("outcome", &["/outcome"], Plain),
+        column("why", &["/why"], Plain),
+        column("before", &["/before"], Json),
+        column("after", &["/after"], Json),
+        column("hash", &["/hash"], Plain),
+    ],
+    named: None,
+};
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -207,7 +236,7 @@ mod tests {
     use super::*;
     use crate::export::file_form::FileForm::{Csv, JsonLines};
 
-    const ALL: [Sheet; 5] = [FAIRNESS, SERIES, TENANTS, WINDOWS, DECISIONS];
+    const ALL: [Sheet; 6] = [FAIRNESS, SERIES, TENANTS, WINDOWS, DECISIONS, AUDIT];
 
     #[test]
     fn every_line_has_a_cell_for_every_name() {

@@ -1,8 +1,8 @@
 //! `/operator/v1/audit`: the records of changes, whether they are as they were written, and all of them as a file.
 
-use futures_util::stream::try_unfold;
-use weir_shared::audit::csv;
+use futures_util::stream::{StreamExt, try_unfold};
 use weir_shared::export::file_form::FileForm;
+use weir_shared::export::sheets::AUDIT;
 use weir_shared::invalid::{Fault, Invalid, within};
 use weir_shared::limits::{
     AUDIT_PAGE_MAX, JSON_INTEGER_MAX, LABEL_BYTES_MAX, NAME_BYTES_MAX, OPERATOR_CALL_MS_MAX,
@@ -15,7 +15,7 @@ use worker::{Request, Response};
 
 use super::{query, registry};
 use crate::http::failure::Failure;
-use crate::http::file::attachment;
+use crate::http::file::{ListFile, attachment};
 use crate::http::reply;
 use crate::isolate::place::home;
 use crate::isolate::request::RequestHandles;
@@ -167,13 +167,12 @@ async fn export_csv(mut query: Query, handles: &RequestHandles) -> Result<Respon
     let first = registry(handles, &read).await?;
     let env = handles.env.clone();
     let home = home()?;
-    let parts = try_unfold(Some((read, Some(first))), move |part| {
+    let batches = try_unfold(Some((read, Some(first))), move |part| {
         let (env, home) = (env.clone(), home.clone());
         async move {
             let Some((mut read, told)) = part else {
                 return Ok(None);
             };
-            let opens = told.is_some();
             let page = match told {
                 Some(page) => page,
                 None => {
@@ -182,20 +181,21 @@ async fn export_csv(mut query: Query, handles: &RequestHandles) -> Result<Respon
                     told.map_err(|error| worker::Error::RustError(error.to_string()))?
                 }
             };
-            let header = if opens { csv::HEADER } else { "" };
-            let lines = page.entries.iter().map(csv::line);
-            let text: String = std::iter::once(header.to_owned()).chain(lines).collect();
+            let texts = page.entries.iter().map(serde_json::to_string);
             let last = page.entries.last().map(|entry| entry.record.sequence);
             let passed = page.damaged.iter().copied().chain(last).max();
             let next = passed.filter(|_| page.more).map(|passed| {
                 read.after = passed;
                 (read, None)
             });
-            Ok::<_, worker::Error>(Some((text.into_bytes(), next)))
+            Ok(Some((texts.collect::<Result<_, _>>()?, next)))
         }
     });
-    let builder = attachment(FileForm::Csv.media_type(), "weir-audit.csv")?;
-    Ok(builder.from_stream(parts)?)
+    let file = ListFile {
+        form: FileForm::Csv,
+        sheet: &AUDIT,
+    };
+    file.of_batches(batches.boxed_local())
 }
 
 /// A part of the file.

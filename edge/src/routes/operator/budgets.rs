@@ -114,7 +114,6 @@ fn file(
         }
     });
     let file = ListFile {
-        name: "windows",
         form,
         sheet: &WINDOWS,
     };

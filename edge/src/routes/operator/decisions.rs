@@ -9,8 +9,7 @@ use worker::{Request, Response};
 use super::ledgers::each;
 use super::{in_force, one_or_all, query};
 use crate::http::failure::Failure;
-use crate::http::file::{ListFile, written};
-use crate::http::reply;
+use crate::http::file;
 use crate::isolate::now;
 use crate::isolate::request::RequestHandles;
 
@@ -29,13 +28,5 @@ pub async fn list(request: &Request, handles: &RequestHandles) -> Result<Respons
     let regions = one_or_all(&found.policy, region)?;
     let answers = each(&handles.env, &regions, |_| body.clone()).await;
     let view = merged(now(), answers);
-    let Some(form) = form else {
-        return reply::json(200, &view);
-    };
-    let file = ListFile {
-        name: "decisions",
-        form,
-        sheet: &DECISIONS,
-    };
-    file.of(written(view.decisions.into_iter()))
+    file::listed(form, &DECISIONS, view, |view| view.decisions)
 }

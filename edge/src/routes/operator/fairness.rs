@@ -41,7 +41,6 @@ pub async fn read(request: &Request, handles: &RequestHandles) -> Result<Respons
         return reply::json(200, &report);
     };
     let file = ListFile {
-        name: "fairness",
         form,
         sheet: &FAIRNESS,
     };

@@ -10,8 +10,7 @@ use worker::{Request, Response};
 use super::ledgers::each;
 use super::{in_force, one_or_all, query};
 use crate::http::failure::Failure;
-use crate::http::file::{ListFile, written};
-use crate::http::reply;
+use crate::http::file;
 use crate::isolate::now;
 use crate::isolate::request::RequestHandles;
 
@@ -82,13 +81,5 @@ pub async fn read(request: &Request, handles: &RequestHandles) -> Result<Respons
     let regions = one_or_all(policy, region)?;
     let answers = each(&handles.env, &regions, |_| body.clone()).await;
     let view = merged(body, &names, answers);
-    let Some(form) = form else {
-        return reply::json(200, &view);
-    };
-    let file = ListFile {
-        name: "series",
-        form,
-        sheet: &SERIES,
-    };
-    file.of(written(view.points.into_iter()))
+    file::listed(form, &SERIES, view, |view| view.points)
 }

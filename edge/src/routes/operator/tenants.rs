@@ -18,10 +18,10 @@ use super::change::{Change, if_match, invalid, too_often};
 use super::ledgers::{borrowed, totals};
 use super::{in_force, query, registry};
 use crate::auth::caller::Caller;
+use crate::http::body;
 use crate::http::failure::Failure;
-use crate::http::file::{ListFile, written};
+use crate::http::file;
 use crate::http::reply::Reply;
-use crate::http::{body, reply};
 use crate::isolate::request::RequestHandles;
 use crate::isolate::{adopt_everywhere, now};
 use crate::objects::calls::{DeleteTenant, PatchTenant, Saved};
@@ -57,15 +57,7 @@ pub async fn list(request: &Request, handles: &RequestHandles) -> Result<Respons
         at: now(),
     };
     let list = listed(&source, &found.document, &paging, &wanted);
-    let Some(form) = form else {
-        return reply::json(200, &list);
-    };
-    let file = ListFile {
-        name: "tenants",
-        form,
-        sheet: &TENANTS,
-    };
-    file.of(written(list.tenants.into_iter()))
+    file::listed(form, &TENANTS, list, |list| list.tenants)
 }
 
 /// One tenant, with the tag of what the policy says of it as `ETag`. One that the policy does not name is resolved by
