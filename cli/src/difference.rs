@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use weir_shared::audit::changes::changes;
+use weir_shared::audit::changes::{changes, side_by_side};
 use weir_shared::visible::visible;
 
 use crate::figures::counted;
@@ -47,12 +47,9 @@ pub struct Row {
 #[must_use]
 pub fn difference(before: &Value, after: &Value) -> Vec<Row> {
     let (was, is) = changes(before, after);
-    let mut pointers: Vec<&String> = was.keys().chain(is.keys()).collect();
-    pointers.sort();
-    pointers.dedup();
     let mut rows = Vec::new();
-    for pointer in pointers {
-        differs(pointer, was.get(pointer), is.get(pointer), &mut rows);
+    for (pointer, before, after) in side_by_side(&was, &is) {
+        differs(pointer, before, after, &mut rows);
     }
     rows
 }

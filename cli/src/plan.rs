@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
+use weir_shared::report::preview_words::summary;
 use weir_shared::units::Revision;
 use weir_shared::visible::visible;
 use weir_shared::wire::preview::{PreviewBody, PreviewRow};
@@ -14,7 +15,7 @@ use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::figures::{change, change_percent, count, counted};
 use crate::policy::compare;
-use crate::starvation::{Both, Starved, kind, starved};
+use crate::starvation::{Both, Starved, starved};
 use crate::table::{Side, Table, escaped};
 
 /// Rows of a preview that text shows; JSON has all.
@@ -148,37 +149,6 @@ impl Plan {
     }
 }
 
-/// The whole of a preview in a sentence: over what, and for how many.
-#[must_use]
-pub fn summary(preview: &PreviewBody) -> String {
-    let over = [(preview.windows, "window"), (preview.intervals, "minute")];
-    let over = over.into_iter().filter(|(number, _)| *number > 0);
-    let over: Vec<String> = over.map(|(number, noun)| counted(number, noun)).collect();
-    if over.is_empty() {
-        return "Nothing was recorded yet that a preview could look at.".to_owned();
-    }
-    let tenants = |of: u64| match of {
-        0 => "nobody".to_owned(),
-        of => counted(of, "tenant"),
-    };
-    let who = match (preview.gaining, preview.losing) {
-        (0, 0) => "nobody would gain or lose".to_owned(),
-        (gaining, losing) => format!(
-            "{} would gain, {} would lose",
-            tenants(gaining),
-            tenants(losing)
-        ),
-    };
-    let older = match preview.windows_left_out {
-        0 => String::new(),
-        of => format!(" Left out: {} recorded before.", counted(of, "window")),
-    };
-    format!(
-        "Over {} of demand as recorded: {who}.{older}",
-        over.join(" and ")
-    )
-}
-
 /// What changes for whom, the most first, and a line for what is not shown.
 fn rows(preview: &PreviewBody) -> (Table, String) {
     let mut table = Table::new(&[
@@ -196,7 +166,7 @@ fn rows(preview: &PreviewBody) -> (Table, String) {
         let (present, candidate) = (row.present.0, row.candidate.0);
         table.row([
             row.tenant.clone(),
-            format!("{} {}", kind(row.kind), row.name),
+            format!("{} {}", row.kind.name(), row.name),
             count(row.demand.0),
             count(present),
             count(candidate),
@@ -354,48 +324,5 @@ mod tests {
             (&value["preview"], &value["starves"]),
             (&Value::Null, &json!([]))
         );
-    }
-
-    #[test]
-    fn the_preview_is_a_sentence() {
-        for (windows, intervals, gaining, losing, text) in [
-            (
-                3,
-                60,
-                1,
-                2,
-                "Over 3 windows and 60 minutes of demand as recorded: 1 tenant would gain, 2 tenants would lose.",
-            ),
-            (
-                1,
-                0,
-                0,
-                1,
-                "Over 1 window of demand as recorded: nobody would gain, 1 tenant would lose.",
-            ),
-            (
-                1,
-                0,
-                0,
-                0,
-                "Over 1 window of demand as recorded: nobody would gain or lose.",
-            ),
-            (
-                0,
-                0,
-                0,
-                0,
-                "Nothing was recorded yet that a preview could look at.",
-            ),
-        ] {
-            let told = PreviewBody {
-                windows,
-                intervals,
-                gaining,
-                losing,
-                ..preview(Vec::new())
-            };
-            assert_eq!(summary(&told), text);
-        }
     }
 }

@@ -62,7 +62,7 @@ impl Starved {
     /// One line.
     #[must_use]
     pub fn text(&self) -> String {
-        let about = format!("{} at {} {}", self.tenant, kind(self.kind), self.name);
+        let about = format!("{} at {} {}", self.tenant, self.kind.name(), self.name);
         match &self.by {
             Rule::Guarantee { present } => format!(
                 "{about}: guaranteed {} a window now, and nothing then",
@@ -80,16 +80,6 @@ impl Starved {
                 change_percent(present.0, candidate.0)
             ),
         }
-    }
-}
-
-/// What a row is about, in a word.
-#[must_use]
-pub fn kind(kind: PreviewKind) -> &'static str {
-    match kind {
-        PreviewKind::Budget => "budget",
-        PreviewKind::Meter => "meter",
-        PreviewKind::Guard => "guard",
     }
 }
 

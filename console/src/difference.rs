@@ -1,7 +1,7 @@
 //! What differs between two documents, value by value, each at its JSON pointer.
 
 use serde_json::{Map, Value};
-use weir_shared::audit::changes::changes;
+use weir_shared::audit::changes::{changes, side_by_side};
 
 use crate::format::{count, counted, length};
 use crate::instant::{TimeZone, date_time};
@@ -62,13 +62,10 @@ pub fn of_changes(was: &Value, is: &Value) -> Vec<Row> {
 }
 
 fn rows(was: &Map<String, Value>, is: &Map<String, Value>) -> Vec<Row> {
-    let mut pointers: Vec<&String> = was.keys().chain(is.keys()).collect();
-    pointers.sort();
-    pointers.dedup();
-    let rows = pointers.into_iter().map(|pointer| Row {
-        pointer: pointer.clone(),
-        before: was.get(pointer).cloned(),
-        after: is.get(pointer).cloned(),
+    let rows = side_by_side(was, is).map(|(pointer, before, after)| Row {
+        pointer: pointer.to_owned(),
+        before: before.cloned(),
+        after: after.cloned(),
     });
     rows.collect()
 }

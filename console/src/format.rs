@@ -1,43 +1,16 @@
 //! Figures as text: equal widths for equal magnitudes, and never a digit dropped from a count.
 
-/// What stands where a figure is not known.
-pub const UNKNOWN: &str = "–";
+use weir_shared::figures;
+pub use weir_shared::figures::{UNKNOWN, count, percent, weight};
 
 const MS_PER_S: u64 = 1_000;
 const S_PER_MIN: u64 = 60;
 const S_PER_H: u64 = 3_600;
 const S_PER_DAY: u64 = 86_400;
 
-/// A count with thousands separators, in full.
-///
-/// ```
-/// assert_eq!(weir_console::format::count(1_234_567), "1,234,567");
-/// ```
-pub fn count(value: u128) -> String {
-    group(&value.to_string())
-}
-
 /// A rate with one decimal, so that the decimal points of a column are under one another.
 pub fn rate(per_s: Option<f64>) -> String {
-    match per_s {
-        Some(value) if value.is_finite() => {
-            let text = format!("{value:.1}");
-            let (whole, decimals) = text.split_once('.').unwrap_or((&text, "0"));
-            format!("{}.{decimals}", group(whole))
-        }
-        _ => UNKNOWN.to_owned(),
-    }
-}
-
-/// A weight, with as many decimals as it has (at most six).
-pub fn weight(value: f64) -> String {
-    let text = format!("{value:.6}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// A share of one as a percentage with one decimal.
-pub fn percent(fraction: f64) -> String {
-    format!("{:.1}%", fraction * 100.0)
+    per_s.map_or_else(|| UNKNOWN.to_owned(), figures::rate)
 }
 
 /// A length of time in its two largest units, the smaller one rounded down.
@@ -69,8 +42,8 @@ pub fn length(ms: u64) -> String {
     ];
     let fits = |(unit_ms, _): &(u64, &str)| ms >= *unit_ms && ms.is_multiple_of(*unit_ms);
     match units.into_iter().find(fits) {
-        Some((unit_ms, unit)) => format!("{} {unit}", group(&(ms / unit_ms).to_string())),
-        None => format!("{} ms", group(&ms.to_string())),
+        Some((unit_ms, unit)) => format!("{} {unit}", count((ms / unit_ms).into())),
+        None => format!("{} ms", count(ms.into())),
     }
 }
 
@@ -125,19 +98,7 @@ pub fn index(value: Option<f64>) -> String {
 
 /// `1 tenant`, `2 tenants`, `1,000 tenants`.
 pub fn counted(number: usize, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", count(number as u128))
-}
-
-fn group(digits: &str) -> String {
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    figures::counted(number as u64, noun)
 }
 
 #[cfg(test)]

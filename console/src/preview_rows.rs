@@ -1,8 +1,8 @@
 //! What a preview says, as lines of a table: who gains, who loses, and by how much.
 
-use weir_shared::wire::preview::{PreviewBody, PreviewKind, PreviewRow};
-
-use crate::format;
+use weir_shared::figures::{change, change_percent, count};
+pub use weir_shared::report::preview_words::summary;
+use weir_shared::wire::preview::{PreviewBody, PreviewRow};
 
 /// Which way something changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,86 +55,28 @@ pub fn lines(body: &PreviewBody) -> Vec<Line> {
 
 fn line(row: &PreviewRow) -> Line {
     let (present, candidate) = (row.present.0, row.candidate.0);
-    let by = format::count(candidate.abs_diff(present));
-    let (way, change) = match candidate.cmp(&present) {
-        std::cmp::Ordering::Greater => (Way::Gains, format!("+{by}")),
-        std::cmp::Ordering::Less => (Way::Loses, format!("\u{2212}{by}")),
-        std::cmp::Ordering::Equal => (Way::Stays, "0".to_owned()),
-    };
-    let percent = if present == 0 {
-        format::UNKNOWN.to_owned()
-    } else {
-        let part = format::percent(candidate.abs_diff(present) as f64 / present as f64);
-        match way {
-            Way::Gains => format!("+{part}"),
-            Way::Loses => format!("\u{2212}{part}"),
-            Way::Stays => part,
-        }
+    let way = match candidate.cmp(&present) {
+        std::cmp::Ordering::Greater => Way::Gains,
+        std::cmp::Ordering::Less => Way::Loses,
+        std::cmp::Ordering::Equal => Way::Stays,
     };
     Line {
         tenant: row.tenant.clone(),
-        what: format!("{} {}", kind(row.kind), row.name),
-        demand: format::count(row.demand.0),
-        present: format::count(present),
-        candidate: format::count(candidate),
-        change,
-        percent,
+        what: format!("{} {}", row.kind.name(), row.name),
+        demand: count(row.demand.0),
+        present: count(present),
+        candidate: count(candidate),
+        change: change(present, candidate),
+        percent: change_percent(present, candidate),
         way,
     }
-}
-
-fn kind(kind: PreviewKind) -> &'static str {
-    match kind {
-        PreviewKind::Budget => "budget",
-        PreviewKind::Meter => "meter",
-        PreviewKind::Guard => "guard",
-    }
-}
-
-/// The whole of it in a sentence: over what, and for how many.
-pub fn summary(body: &PreviewBody) -> String {
-    let number = |of: u64| usize::try_from(of).unwrap_or(usize::MAX);
-    let mut over = Vec::new();
-    if body.windows > 0 {
-        over.push(format::counted(number(body.windows), "window"));
-    }
-    if body.intervals > 0 {
-        over.push(format::counted(number(body.intervals), "minute"));
-    }
-    if over.is_empty() {
-        return "Nothing was recorded yet that a preview could look at.".to_owned();
-    }
-    let tenants = |of: u64| match of {
-        0 => "nobody".to_owned(),
-        of => format::counted(number(of), "tenant"),
-    };
-    let who = match (body.gaining, body.losing) {
-        (0, 0) => "nobody would gain or lose".to_owned(),
-        (gaining, losing) => {
-            format!(
-                "{} would gain, {} would lose",
-                tenants(gaining),
-                tenants(losing)
-            )
-        }
-    };
-    let older = match body.windows_left_out {
-        0 => String::new(),
-        of => format!(
-            " Left out: {} recorded before.",
-            format::counted(number(of), "window")
-        ),
-    };
-    format!(
-        "Over {} of demand as recorded: {who}.{older}",
-        over.join(" and ")
-    )
 }
 
 #[cfg(test)]
 mod tests {
     use weir_shared::units::EpochMs;
     use weir_shared::wire::count::Count;
+    use weir_shared::wire::preview::PreviewKind;
 
     use super::*;
 

@@ -14,6 +14,7 @@ pub mod decision;
 pub mod export;
 pub mod fairness;
 pub mod federation;
+pub mod figures;
 pub mod gateway;
 pub mod gather;
 pub mod hex;

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use weir_shared::replay::passed;
 use weir_shared::wire::accounting::{ANONYMOUS, OTHERS, Tally};
-use weir_shared::wire::replay::{ReplayBody, ReplayKind, ReplayRow};
+use weir_shared::wire::replay::{ReplayBody, ReplayRow};
 
 use crate::figures::{change, change_percent, count, counted, instant};
 use crate::table::{Side, Table};
@@ -48,7 +48,7 @@ pub fn text(told: &ReplayBody) -> String {
         let (present, candidate) = (passed(&row.present), passed(&row.candidate));
         table.row([
             shown(&row.tenant),
-            format!("{} {}", kind(row.kind), row.name),
+            format!("{} {}", row.kind.name(), row.name),
             count(asked(&row.present)),
             count(present),
             count(candidate),
@@ -76,14 +76,6 @@ fn asked(tally: &Tally) -> u128 {
     passed(tally).saturating_add(tally.denied_units.0)
 }
 
-fn kind(kind: ReplayKind) -> &'static str {
-    match kind {
-        ReplayKind::Budget => "budget",
-        ReplayKind::Limit => "limit",
-        ReplayKind::Meter => "meter",
-    }
-}
-
 /// A tenant's name, and what stands for several.
 fn shown(tenant: &str) -> String {
     match tenant {
@@ -97,6 +89,7 @@ fn shown(tenant: &str) -> String {
 mod tests {
     use weir_shared::units::{EpochMs, Revision};
     use weir_shared::wire::count::Count;
+    use weir_shared::wire::replay::ReplayKind;
 
     use super::*;
 

@@ -26,18 +26,6 @@ impl Filter {
     }
 }
 
-/// Every reason, for those who name one.
-pub const REASONS: [Reason; 8] = [
-    Reason::Admitted,
-    Reason::OverShare,
-    Reason::CapReached,
-    Reason::LimitExceeded,
-    Reason::Concurrency,
-    Reason::Overloaded,
-    Reason::Unavailable,
-    Reason::Never,
-];
-
 /// The reason of a name.
 ///
 /// # Errors
@@ -50,9 +38,8 @@ pub const REASONS: [Reason; 8] = [
 /// assert!(reason("late").unwrap_err().contains("cap_reached"));
 /// ```
 pub fn reason(name: &str) -> Result<Reason, String> {
-    let found = REASONS.into_iter().find(|reason| reason.name() == name);
-    found.ok_or_else(|| {
-        let names = REASONS.map(Reason::name);
+    Reason::named(name).ok_or_else(|| {
+        let names = Reason::ALL.map(Reason::name);
         format!("the reasons are {}", names.join(", "))
     })
 }
@@ -120,7 +107,7 @@ mod tests {
 
     #[test]
     fn every_reason_has_its_name() {
-        for one in REASONS {
+        for one in Reason::ALL {
             assert_eq!(reason(one.name()), Ok(one));
         }
     }

@@ -59,9 +59,20 @@ impl DecisionFilter {
 
     /// The query string, without `?`; empty for everything.
     pub fn to_query_string(&self) -> String {
+        self.written(Serializer::new(String::new()), "tenant")
+    }
+
+    /// Where the last decisions that it lets through are to be had as a file.
+    pub fn csv_address(&self) -> String {
         let mut pairs = Serializer::new(String::new());
+        pairs.append_pair("format", "csv");
+        format!("/operator/v1/decisions?{}", self.written(pairs, "search"))
+    }
+
+    /// What is looked for, the part of a tenant's name as `part`.
+    fn written(&self, mut pairs: Serializer<'_, String>, part: &str) -> String {
         for (name, value) in [
-            ("tenant", self.tenant.as_str()),
+            (part, self.tenant.as_str()),
             ("outcome", self.outcome.map_or("", DecisionOutcome::name)),
             ("reason", self.reason.map_or("", Reason::name)),
             ("binding", self.binding.as_str()),
@@ -72,24 +83,6 @@ impl DecisionFilter {
             }
         }
         pairs.finish()
-    }
-
-    /// Where the last decisions that it lets through are to be had as a file.
-    pub fn csv_address(&self) -> String {
-        let mut pairs = Serializer::new(String::new());
-        pairs.append_pair("format", "csv");
-        for (name, value) in [
-            ("search", self.tenant.as_str()),
-            ("outcome", self.outcome.map_or("", DecisionOutcome::name)),
-            ("reason", self.reason.map_or("", Reason::name)),
-            ("binding", self.binding.as_str()),
-            ("region", self.region.as_str()),
-        ] {
-            if !value.is_empty() {
-                pairs.append_pair(name, value);
-            }
-        }
-        format!("/operator/v1/decisions?{}", pairs.finish())
     }
 
     /// Whether everything is let through.

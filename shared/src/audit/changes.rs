@@ -1,6 +1,6 @@
 //! What a change changed: the values that differ, each at its JSON pointer. Whole documents stay out of the log.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -22,6 +22,24 @@ pub fn changes(before: &Value, after: &Value) -> (Map<String, Value>, Map<String
     let (mut was, mut is) = (Map::new(), Map::new());
     compare("", before, after, &mut was, &mut is);
     (was, is)
+}
+
+/// The values of both sides of a change, in the order of their pointers.
+///
+/// ```
+/// use serde_json::json;
+/// use weir_shared::audit::changes::{changes, side_by_side};
+/// let (was, is) = changes(&json!({ "a": 1, "b": 2 }), &json!({ "a": 3, "c": 4 }));
+/// let told: Vec<_> = side_by_side(&was, &is).map(|(pointer, ..)| pointer).collect();
+/// assert_eq!(told, ["/a", "/b", "/c"]);
+/// ```
+pub fn side_by_side<'a>(
+    was: &'a Map<String, Value>,
+    is: &'a Map<String, Value>,
+) -> impl Iterator<Item = (&'a str, Option<&'a Value>, Option<&'a Value>)> {
+    let pointers: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
+    let pairs = pointers.into_iter();
+    pairs.map(|pointer| (pointer.as_str(), was.get(pointer), is.get(pointer)))
 }
 
 fn compare(

@@ -8,6 +8,7 @@ pub mod fairness;
 pub mod feed;
 pub mod guarantee;
 pub mod own;
+pub mod preview_words;
 pub mod recorded;
 pub mod regions;
 pub mod series;

@@ -17,6 +17,18 @@ pub enum PreviewKind {
     Guard,
 }
 
+impl PreviewKind {
+    /// As it is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Budget => "budget",
+            Self::Meter => "meter",
+            Self::Guard => "guard",
+        }
+    }
+}
+
 /// Who gains and who loses, over what was recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreviewBody {

@@ -63,6 +63,18 @@ pub enum ReplayKind {
     Meter,
 }
 
+impl ReplayKind {
+    /// As it is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Budget => "budget",
+            Self::Limit => "limit",
+            Self::Meter => "meter",
+        }
+    }
+}
+
 /// What would have been admitted, by either policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplayBody {
