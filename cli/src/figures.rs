@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 pub use weir_shared::figures::{UNKNOWN, change, change_percent, count, counted, rate, weight};
 use weir_shared::units::EpochMs;
+use weir_shared::wire::accounting::{ANONYMOUS, OTHERS};
 
 /// An instant in UTC, to the millisecond where it has any (RFC 3339).
 ///
@@ -16,6 +17,16 @@ pub fn instant(at: EpochMs) -> String {
     let ms = i64::try_from(at.0).ok();
     let found = ms.and_then(|ms| Timestamp::from_millisecond(ms).ok());
     found.map_or_else(|| UNKNOWN.to_owned(), |instant| instant.to_string())
+}
+
+/// A tenant's name, and what stands for several.
+#[must_use]
+pub fn tenant(name: &str) -> String {
+    match name {
+        OTHERS => "(all others)".to_owned(),
+        ANONYMOUS => "(no tenant)".to_owned(),
+        name => name.to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use weir_shared::report::preview_words::summary;
+use weir_shared::preview::words::summary;
 use weir_shared::units::Revision;
 use weir_shared::visible::visible;
 use weir_shared::wire::preview::{PreviewBody, PreviewRow};
@@ -13,7 +13,7 @@ use crate::difference::{self, Row};
 use crate::document::Valid;
 use crate::ending::Ending;
 use crate::failure::Failure;
-use crate::figures::{change, change_percent, count, counted};
+use crate::figures::{change, change_percent, count, counted, tenant};
 use crate::policy::compare;
 use crate::starvation::{Both, Starved, starved};
 use crate::table::{Side, Table, escaped};
@@ -157,6 +157,7 @@ fn rows(preview: &PreviewBody) -> (Table, String) {
         ("asked for", Side::Right),
         ("now", Side::Right),
         ("then", Side::Right),
+        ("denied then", Side::Right),
         ("change", Side::Right),
         ("", Side::Right),
     ]);
@@ -165,11 +166,12 @@ fn rows(preview: &PreviewBody) -> (Table, String) {
     for row in changed.iter().take(ROWS_SHOWN) {
         let (present, candidate) = (row.present.0, row.candidate.0);
         table.row([
-            row.tenant.clone(),
+            tenant(&row.tenant),
             format!("{} {}", row.kind.name(), row.name),
             count(row.demand.0),
             count(present),
             count(candidate),
+            count(row.demand.0.saturating_sub(candidate)),
             change(present, candidate),
             change_percent(present, candidate),
         ]);
@@ -222,6 +224,8 @@ mod tests {
             windows: 3,
             windows_left_out: 0,
             intervals: 0,
+            interval_ms: 60_000,
+            tenants_left_out: 0,
             gaining: 1,
             losing: 1,
             gains: Vec::new(),
@@ -266,9 +270,9 @@ mod tests {
              ~ /budgets/tokens/limit: 5 → 7\n\
              \n\
              Over 3 windows of demand as recorded: 1 tenant would gain, 1 tenant would lose.\n\
-             tenant  of             asked for    now   then  change\n\
-             a       budget tokens      2,000  1,000  1,600    +600  +60.0%\n\
-             b       budget tokens      2,000  1,000    400    −600  −60.0%\n\
+             tenant  of             asked for    now   then  denied then  change\n\
+             a       budget tokens      2,000  1,000  1,600          400    +600  +60.0%\n\
+             b       budget tokens      2,000  1,000    400        1,600    −600  −60.0%\n\
              \n\
              This starves 1 tenant: nothing is guaranteed any more, or more than 50% of what was served is lost.\n\
              ! b at budget tokens: guaranteed 5 a window now, and nothing then\n"
@@ -287,7 +291,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("| b | budget tokens | 2,000 | 1,000 | 400 | −600 | −60.0% |"),
+            text.contains("| b | budget tokens | 2,000 | 1,000 | 400 | 1,600 | −600 | −60.0% |"),
             "{text}"
         );
         assert!(text.contains("\n**This starves 1 tenant"), "{text}");

@@ -1,14 +1,14 @@
 //! Which tenants a candidate starves.
 //!
-//! A tenant is starved of a budget, meter or guard that the candidate enforces (or does not have any more) when one of
-//! these is true:
+//! A tenant is starved of a budget, meter, guard, limit or overload resource when one of these is true:
 //!
 //! 1. *Guarantee*: the policy in force guarantees it units of the budget, and the candidate guarantees it none. Guarantees
 //!    are those among all tenants that either policy names and all that were seen to ask.
 //! 2. *Demand*: of what it asked for in the windows and minutes that the preview looks at, the candidate would have given
 //!    it less than the policy in force would, by more than so many percent.
 //!
-//! What limits and routes do to a tenant is not previewed, and not looked at.
+//! A budget, meter or guard that the candidate does not have gives nothing; without a limit or an overload resource nothing
+//! is denied. Requests without a tenant are nobody's. What routes do to a tenant is not previewed, and not looked at.
 
 use std::collections::BTreeSet;
 
@@ -16,6 +16,7 @@ use serde::Serialize;
 use weir_shared::policy::Policy;
 use weir_shared::report::guarantee::Guarantees;
 use weir_shared::units::EpochMs;
+use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::count::Count;
 use weir_shared::wire::preview::{PreviewBody, PreviewKind, PreviewRow};
 
@@ -31,7 +32,7 @@ pub struct Starved {
     pub tenant: String,
     /// Of what kind it is.
     pub kind: PreviewKind,
-    /// The name of the budget, meter or guard.
+    /// The name of what it is.
     pub name: String,
     /// By which rule.
     #[serde(flatten)]
@@ -98,10 +99,8 @@ pub struct Both<'a> {
 #[must_use]
 pub fn starved(both: Both<'_>, preview: &PreviewBody, percent: u8) -> Vec<Starved> {
     let mut found = by_guarantee(both, preview.at);
-    let rows = preview
-        .rows
-        .iter()
-        .filter_map(|row| by_demand(both, row, percent));
+    let named = preview.rows.iter().filter(|row| row.tenant != ANONYMOUS);
+    let rows = named.filter_map(|row| by_demand(both, row, percent));
     let mut hungry: Vec<Starved> = rows.collect();
     hungry.sort_by(|one, other| {
         (one.kind, &one.name, &one.tenant).cmp(&(other.kind, &other.name, &other.tenant))
@@ -156,12 +155,14 @@ fn by_demand(both: Both<'_>, row: &PreviewRow, percent: u8) -> Option<Starved> {
     })
 }
 
-/// Whether a policy only counts what it decides here. What it does not have denies everything.
+/// Whether a policy only counts what it decides here. A budget, meter or guard that it does not have denies everything.
 fn shadows(policy: &Policy, kind: PreviewKind, name: &str) -> bool {
     let own = match kind {
         PreviewKind::Budget => policy.budgets.get(name).map(|budget| budget.shadow),
         PreviewKind::Meter => policy.meters.get(name).map(|meter| meter.shadow),
         PreviewKind::Guard => policy.guards.get(name).map(|guard| guard.shadow),
+        PreviewKind::Limit => policy.limits.get(name).map(|limit| limit.shadow),
+        PreviewKind::Overload => policy.overload.get(name).map(|config| config.shadow),
     };
     own.is_some_and(|shadow| shadow || !policy.enforcing)
 }
@@ -204,6 +205,8 @@ mod tests {
             windows: 1,
             windows_left_out: 0,
             intervals: 0,
+            interval_ms: 60_000,
+            tenants_left_out: 0,
             gaining: 0,
             losing: 0,
             gains: Vec::new(),

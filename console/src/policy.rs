@@ -4,7 +4,6 @@ pub mod draft;
 pub mod entries;
 pub mod fields;
 pub mod limit_fields;
-pub mod recorded_windows;
 pub mod reset;
 pub mod section;
 pub mod tenant_tree;

@@ -1,7 +1,7 @@
 //! What a preview says, as lines of a table: who gains, who loses, and by how much.
 
 use weir_shared::figures::{change, change_percent, count};
-pub use weir_shared::report::preview_words::summary;
+pub use weir_shared::preview::words::summary;
 use weir_shared::wire::preview::{PreviewBody, PreviewRow};
 
 /// Which way something changes.
@@ -39,6 +39,8 @@ pub struct Line {
     pub present: String,
     /// What the candidate would give.
     pub candidate: String,
+    /// What it would deny.
+    pub denied: String,
     /// The difference, with its sign.
     pub change: String,
     /// The difference as a part of what the policy in force would give.
@@ -66,6 +68,7 @@ fn line(row: &PreviewRow) -> Line {
         demand: count(row.demand.0),
         present: count(present),
         candidate: count(candidate),
+        denied: count(row.demand.0.saturating_sub(candidate)),
         change: change(present, candidate),
         percent: change_percent(present, candidate),
         way,
@@ -99,6 +102,8 @@ mod tests {
             windows,
             windows_left_out: 0,
             intervals,
+            interval_ms: 60_000,
+            tenants_left_out: 0,
             gaining: count(|row| row.candidate > row.present),
             losing: count(|row| row.candidate < row.present),
             gains: Vec::new(),

@@ -31,6 +31,7 @@ pub mod overload;
 pub mod paging;
 pub mod percent;
 pub mod policy;
+pub mod preview;
 pub mod query;
 pub mod replay;
 pub mod report;

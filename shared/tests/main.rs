@@ -140,7 +140,6 @@ mod policy_overrides_terms;
 #[cfg(not(target_arch = "wasm32"))]
 mod policy_patch;
 #[cfg(not(target_arch = "wasm32"))]
-mod policy_preview;
 #[cfg(not(target_arch = "wasm32"))]
 mod policy_refused;
 #[cfg(not(target_arch = "wasm32"))]
@@ -148,6 +147,7 @@ mod policy_sharing;
 #[cfg(not(target_arch = "wasm32"))]
 mod policy_tenants;
 #[cfg(not(target_arch = "wasm32"))]
+mod preview;
 mod quota;
 #[cfg(not(target_arch = "wasm32"))]
 mod refresh;

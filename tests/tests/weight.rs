@@ -4,7 +4,7 @@ use weir_tests::bytes::gzip;
 use weir_tests::paths;
 
 /// What the Worker's wasm weighs by gzip -9, in bytes, at most: a little more than what it does.
-const WASM_GZIP_BYTES_MAX: usize = 1_514_000;
+const WASM_GZIP_BYTES_MAX: usize = 1_521_000;
 
 #[test]
 fn the_worker_does_not_grow_unseen() {

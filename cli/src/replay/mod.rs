@@ -5,10 +5,10 @@ pub mod trace;
 use std::fmt::Write;
 
 use weir_shared::replay::passed;
-use weir_shared::wire::accounting::{ANONYMOUS, OTHERS, Tally};
+use weir_shared::wire::accounting::Tally;
 use weir_shared::wire::replay::{ReplayBody, ReplayRow};
 
-use crate::figures::{change, change_percent, count, counted, instant};
+use crate::figures::{change, change_percent, count, counted, instant, tenant};
 use crate::table::{Side, Table};
 
 /// Rows of a text: what a screen shows.
@@ -47,7 +47,7 @@ pub fn text(told: &ReplayBody) -> String {
     for row in changed.iter().take(ROWS_SHOWN) {
         let (present, candidate) = (passed(&row.present), passed(&row.candidate));
         table.row([
-            shown(&row.tenant),
+            tenant(&row.tenant),
             format!("{} {}", row.kind.name(), row.name),
             count(asked(&row.present)),
             count(present),
@@ -76,18 +76,10 @@ fn asked(tally: &Tally) -> u128 {
     passed(tally).saturating_add(tally.denied_units.0)
 }
 
-/// A tenant's name, and what stands for several.
-fn shown(tenant: &str) -> String {
-    match tenant {
-        OTHERS => "(all others)".to_owned(),
-        ANONYMOUS => "(no tenant)".to_owned(),
-        name => name.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use weir_shared::units::{EpochMs, Revision};
+    use weir_shared::wire::accounting::ANONYMOUS;
     use weir_shared::wire::count::Count;
     use weir_shared::wire::replay::ReplayKind;
 

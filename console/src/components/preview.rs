@@ -7,7 +7,7 @@ use weir_shared::wire::preview::PreviewBody;
 
 use crate::address::Page;
 use crate::preview_rows::{Line, Way, lines, summary};
-use crate::visible::visible;
+use crate::tenant_name::TenantName;
 
 /// Lines that are shown before the rest is asked for.
 const SHOWN: usize = 12;
@@ -47,6 +47,7 @@ pub fn PreviewTable(
                                 <th scope="col" class="figure">"Asked, units"</th>
                                 <th scope="col" class="figure">"Now"</th>
                                 <th scope="col" class="figure">"With the change"</th>
+                                <th scope="col" class="figure">"Denied then"</th>
                                 <th scope="col" class="figure">"Difference"</th>
                                 <th scope="col" class="figure">"In part"</th>
                             </tr>
@@ -74,14 +75,23 @@ fn row(line: Line) -> AnyView {
         Way::Loses => "figure loses",
         Way::Stays => "figure",
     };
-    let address = Page::Tenant(line.tenant.clone()).address();
+    let name = TenantName::of(&line.tenant);
+    let label = name.label();
+    let told = match name {
+        TenantName::Named(_) => {
+            let address = Page::Tenant(line.tenant.clone()).address();
+            view! { <a href=address>{label}</a> }.into_any()
+        }
+        TenantName::Others | TenantName::Anonymous => label.into_any(),
+    };
     view! {
         <tr data-testid="preview-row" data-tenant=line.tenant.clone() data-way=line.way.word()>
-            <th scope="row"><a href=address>{visible(&line.tenant)}</a></th>
+            <th scope="row">{told}</th>
             <td>{line.what}</td>
             <td class="figure">{line.demand}</td>
             <td class="figure">{line.present}</td>
             <td class="figure">{line.candidate}</td>
+            <td class="figure">{line.denied}</td>
             <td class=class>{line.change}</td>
             <td class="figure">{line.percent}</td>
         </tr>

@@ -15,7 +15,9 @@ use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody};
 use weir_shared::wire::holdings::{Lent, LentBody};
 use weir_shared::wire::operator::decisions::{DecisionsBody, DecisionsReply};
 use weir_shared::wire::region_pool::{RegionPoolBody, RegionPoolReply};
-use weir_shared::wire::series::{SeriesBody, SeriesReply, TotalsBody, TotalsReply};
+use weir_shared::wire::series::{
+    DemandBody, DemandReply, SeriesBody, SeriesReply, TotalsBody, TotalsReply,
+};
 use weir_shared::wire::shares::{SharesBody, SharesReply};
 use weir_shared::wire::windows::{ClosedBody, ClosedReply, WindowsBody, WindowsReply};
 
@@ -70,6 +72,7 @@ calls! {
     ReadCounters => Ledger "counters" -> Counters;
     TotalsBody => Ledger "totals" -> TotalsReply;
     SeriesBody => Ledger "series" -> SeriesReply;
+    DemandBody => Ledger "demand" -> DemandReply;
     WindowsBody => Ledger "windows" -> WindowsReply;
     DecisionsBody => Ledger "decisions" -> DecisionsReply;
     ClosedBody => Coordinator | Region "closed" -> ClosedReply;

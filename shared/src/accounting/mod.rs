@@ -2,6 +2,7 @@
 
 pub mod books;
 pub mod counters;
+pub mod demand;
 pub mod fairness_index;
 pub mod frame;
 pub mod held;

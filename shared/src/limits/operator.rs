@@ -27,8 +27,12 @@ pub const WINDOWS_PAGE_SIZE_DEFAULT: u64 = 20;
 /// Windows that one ledger tells at a time, newest first: some 3 KB each. Who wants older ones names an earlier end.
 pub const WINDOWS_READ_MAX: u64 = 1_001;
 
-/// Tenants whose meters and guards one preview looks at: each is a question to the ledger of every region.
-pub const PREVIEW_TENANTS_MAX: usize = 8;
+/// Intervals of tenants that a ledger tells, and that one preview looks at: 333 tenants by minute, all 10,000 of a ledger by
+/// the hour. With two names each some 4 MB, and a second of a ledger's time.
+pub const DEMAND_CELLS_MAX: usize = 20_000;
+
+/// Requests as which one preview plays what was asked of limits, a dozen times each: as long as a replay.
+pub const PREVIEW_PLAYS_MAX: u64 = 20_000;
 
 /// Windows of budgets that one preview looks at, of all regions together, newest first: with the 64 tenants of a record,
 /// each of which two policies are asked for, 25,600 questions. A ledger is asked for as many: some 600 KB.

@@ -283,14 +283,15 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "Preview",
-        "Who gains and who loses by a candidate, over recorded windows.",
+        "Who gains and who loses by a candidate, over recorded windows and minutes.",
         "at: integer, windows: integer, windows_left_out?: integer, intervals: integer, \
-         gaining: integer, losing: integer, gains: [string], loses: [string], rows_total: integer, rows: [PreviewRow]",
+         interval_ms?: integer, tenants_left_out?: integer, gaining: integer, losing: integer, gains: [string], \
+         loses: [string], rows_total: integer, rows: [PreviewRow]",
     ),
     (
         "PreviewRow",
-        "One tenant at one budget, meter or guard.",
-        "kind: 'budget' or 'meter' or 'guard', name: string, tenant: string, demand: Count, \
+        "One tenant at one budget, meter, guard, limit or overload resource.",
+        "kind: 'budget' or 'meter' or 'guard' or 'limit' or 'overload', name: string, tenant: string, demand: Count, \
          served: Count, present: Count, candidate: Count",
     ),
 ];

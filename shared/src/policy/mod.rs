@@ -22,7 +22,6 @@ mod overridden;
 pub mod overrides;
 pub mod patch;
 pub mod per_revision;
-pub mod preview;
 pub mod region;
 pub mod route;
 mod served;

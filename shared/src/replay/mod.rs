@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 pub use self::recorded::busiest;
 use self::recorded::recorded;
-use self::side::Side;
+pub(crate) use self::side::{Side, part};
 use crate::invalid::{Fault, Invalid, within};
 use crate::limits::{COST_MAX, REPLAY_AT_MAX, REPLAY_ENTRIES_MAX, REPLAY_ROWS_MAX};
 use crate::name::{full_key, tenant_name};
@@ -47,6 +47,25 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// So many calls, and units together, at one key of a limit.
+    pub(crate) fn of_limit(
+        name: String,
+        tenant: Option<String>,
+        key: String,
+        at: EpochMs,
+        (calls, units): (u64, u64),
+    ) -> Self {
+        Self {
+            at,
+            kind: ReplayKind::Limit,
+            name,
+            tenant,
+            key: Some(key),
+            calls,
+            units,
+        }
+    }
+
     /// The key within a limit, the tenant included where each has its own.
     fn key_in(&self, limit: &Limit) -> String {
         let tenant = self.tenant.as_deref().filter(|_| limit.per_tenant);

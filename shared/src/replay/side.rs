@@ -24,7 +24,7 @@ use crate::wire::replay::ReplayKind;
 
 /// A policy, and all that is known by it.
 #[derive(Debug, Clone)]
-pub(super) struct Side<'a> {
+pub(crate) struct Side<'a> {
     pub policy: &'a Policy,
     budgets: BTreeMap<&'a str, LocalBudget>,
     states: BTreeMap<StateKey, ScaledState>,
@@ -250,7 +250,7 @@ impl<'a> Side<'a> {
 }
 
 /// So many of `of`, as `number` is of `among`, rounded down.
-pub(super) fn part(number: u64, of: u64, among: u64) -> u64 {
+pub(crate) fn part(number: u64, of: u64, among: u64) -> u64 {
     let product = u128::from(number) * u128::from(of);
     u64::try_from(product / u128::from(among.max(1))).unwrap_or(u64::MAX)
 }

@@ -8,8 +8,6 @@ pub mod fairness;
 pub mod feed;
 pub mod guarantee;
 pub mod own;
-pub mod preview_words;
-pub mod recorded;
 pub mod regions;
 pub mod series;
 pub mod tenants;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::count::{Count, is_zero};
+use crate::limits::MINUTE_MS;
 use crate::units::EpochMs;
 
 /// What a row is about.
@@ -15,6 +16,10 @@ pub enum PreviewKind {
     Meter,
     /// A guard, in calls a minute; how many ran at a time is not recorded.
     Guard,
+    /// A limit, in units.
+    Limit,
+    /// An overload resource, in units.
+    Overload,
 }
 
 impl PreviewKind {
@@ -25,6 +30,8 @@ impl PreviewKind {
             Self::Budget => "budget",
             Self::Meter => "meter",
             Self::Guard => "guard",
+            Self::Limit => "limit",
+            Self::Overload => "overload",
         }
     }
 }
@@ -39,8 +46,14 @@ pub struct PreviewBody {
     /// Older ones that were recorded and not looked at: what one preview works out is bounded.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub windows_left_out: u64,
-    /// Intervals of meters and guards that were looked at, each tenant's for itself.
+    /// Intervals of meters, guards, limits and overload resources that were looked at, each tenant's for itself.
     pub intervals: u64,
+    /// Their length: a minute; longer where there were many tenants.
+    #[serde(default = "minute", skip_serializing_if = "is_minute")]
+    pub interval_ms: u64,
+    /// Tenants, those with the fewest calls, that were counted too and whose intervals were not looked at.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tenants_left_out: u64,
     /// Tenants that gain somewhere.
     pub gaining: u64,
     /// Tenants that lose somewhere.
@@ -55,14 +68,14 @@ pub struct PreviewBody {
     pub rows: Vec<PreviewRow>,
 }
 
-/// One tenant at one budget, meter or guard.
+/// One tenant at one budget, meter, guard, limit or overload resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreviewRow {
     /// What it is about.
     pub kind: PreviewKind,
-    /// The budget's, meter's or guard's name.
+    /// The name of what it is about.
     pub name: String,
-    /// The tenant.
+    /// The tenant; requests at a limit that named none are `"\u0001anonymous"`'s.
     pub tenant: String,
     /// Units that were asked for.
     pub demand: Count,
@@ -72,4 +85,16 @@ pub struct PreviewRow {
     pub present: Count,
     /// Units that the candidate would have given.
     pub candidate: Count,
+}
+
+fn minute() -> u64 {
+    MINUTE_MS
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_minute(interval_ms: &u64) -> bool {
+    *interval_ms == MINUTE_MS
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::accounting::{Counters, TenantCounters};
+use super::count::is_zero;
 use super::usage::Usage;
 use crate::units::EpochMs;
 
@@ -32,6 +33,28 @@ pub struct SeriesReply {
     /// it never did, and from an older ledger.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub told_at: Option<EpochMs>,
+}
+
+/// Asks a ledger for what every tenant was counted for, by interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DemandBody {
+    /// From the minute of this instant on.
+    pub from: EpochMs,
+    /// Before this instant.
+    pub to: EpochMs,
+}
+
+/// The answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DemandReply {
+    /// Length of the intervals.
+    pub step_ms: u64,
+    /// By tenant, then by the start of the interval.
+    pub tenants: BTreeMap<String, BTreeMap<EpochMs, TenantCounters>>,
+    /// Tenants for whom there was no room.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: u64,
 }
 
 /// Asks a ledger for its totals.

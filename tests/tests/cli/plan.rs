@@ -79,7 +79,7 @@ async fn who_would_lose_most_of_what_it_asked_for_is_starved() {
     assert!(told.contains(line), "{told}");
     let markdown = weir.ends(3, &["plan", "less.json", "--markdown"]);
     assert!(
-        markdown.contains("| hooli | meter bytes | 600 | 86 | 10 | −76 | −88.4% |"),
+        markdown.contains("| hooli | meter bytes | 600 | 86 | 10 | 590 | −76 | −88.4% |"),
         "{markdown}"
     );
     weir.ends(2, &["plan", "less.json", "--starve-percent", "90"]);

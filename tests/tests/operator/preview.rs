@@ -56,6 +56,51 @@ async fn a_preview_says_who_gains_and_who_loses_and_changes_nothing() {
     assert_eq!(client.policy().await.unwrap(), before);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preview_tells_of_limits_and_of_every_tenant() {
+    let (_workerd, client) = deployment().await;
+    // More tenants than could each be asked for, the last of them with the fewest calls; each has ten of its own.
+    let names: Vec<String> = (0..12)
+        .map(|number| format!("tenant-{number:02}"))
+        .collect();
+    for (number, name) in names.iter().enumerate() {
+        for _ in 0..14 - number {
+            let check = json!({ "tenant": name, "limit": "own" });
+            decide(&client, check).await;
+        }
+    }
+    let calls: u64 = (0..12).map(|number| 14 - number).sum();
+    let counted = |series: &Value| {
+        let points = series["points"].as_array().unwrap().iter();
+        let limits = points.map(|point| &point["limits"]["own"]);
+        let all = limits.map(|limit| {
+            limit["admitted_calls"].as_u64().unwrap() + limit["denied_calls"].as_u64().unwrap()
+        });
+        all.sum::<u64>() == calls
+    };
+    await_that(&client, "/operator/v1/series?limit=own", counted).await;
+    let narrow = with(document(), "/limits/own/limit", json!(4));
+    let preview: Value = client.post(PREVIEW, &narrow).await.unwrap().ok().unwrap();
+    let rows = preview["rows"].as_array().unwrap();
+    for (number, name) in names.iter().enumerate() {
+        let asked = 14 - number as u64;
+        let row = rows.iter().find(|row| row["tenant"] == json!(name));
+        let row = row.unwrap_or_else(|| panic!("no row of {name}: {preview}"));
+        let told = ["kind", "name", "demand", "present", "candidate"].map(|field| &row[field]);
+        let expected = [
+            json!("limit"),
+            json!("own"),
+            json!(asked),
+            json!(asked.min(10)),
+            json!(asked.min(4)),
+        ];
+        assert_eq!(told, expected.each_ref(), "{name}: {preview}");
+    }
+    // The last two asked for no more than four.
+    assert_eq!(preview["losing"], 10, "{preview}");
+    assert_eq!(preview.get("tenants_left_out"), None);
+}
+
 /// Almost a megabyte of overrides, each number of which would be checked in 32 spans of time.
 fn heavy() -> Value {
     let one = |at: u64| json!({ "starts_at": at, "expires_at": at + 1_000, "meters": { "bytes": { "per_sec": at } } });

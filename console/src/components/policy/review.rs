@@ -6,33 +6,22 @@ use leptos::ev;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use weir_shared::wire::preview::PreviewBody;
-use weir_shared::wire::windows::WindowRecord;
 
 use super::editor::Editor;
 use crate::api::Client;
-use crate::api::ask::WindowsAsk;
 use crate::api::error::ApiError;
-use crate::clock;
 use crate::components::dialog::Why;
 use crate::components::difference::DifferenceTable;
 use crate::components::preview::PreviewTable;
 use crate::context::{Console, leave_when_ended, use_leave};
-use crate::format;
-use crate::policy::draft::PolicyDraft;
-use crate::policy::recorded_windows::{Agreement, WINDOWS_OF_EACH, over_windows};
-use crate::policy::validate::{Checked, check};
+use crate::policy::validate::Checked;
 use crate::session::LoginReason;
-
-/// Budgets whose windows the browser reads, at most.
-const BUDGETS_MAX: usize = 12;
 
 /// What has been worked out so far.
 #[derive(Clone, Copy)]
-struct Previews {
-    browser: RwSignal<Option<Arc<PreviewBody>>>,
-    server: RwSignal<Option<Arc<PreviewBody>>>,
+struct Preview {
+    body: RwSignal<Option<Arc<PreviewBody>>>,
     failed: RwSignal<Option<ApiError>>,
-    left_out: RwSignal<usize>,
 }
 
 /// The review of the draft.
@@ -46,11 +35,9 @@ pub fn Review() -> impl IntoView {
 #[component]
 fn Open() -> impl IntoView {
     let editor = expect_context::<Editor>();
-    let previews = Previews {
-        browser: RwSignal::new(None),
-        server: RwSignal::new(None),
+    let preview = Preview {
+        body: RwSignal::new(None),
         failed: RwSignal::new(None),
-        left_out: RwSignal::new(0),
     };
     let checked = editor
         .verdict
@@ -59,7 +46,7 @@ fn Open() -> impl IntoView {
         .draft
         .with_untracked(|draft| draft.as_ref().map(|draft| draft.etag().to_owned()));
     if let (Some(checked), Some(etag)) = (checked, etag) {
-        spawn_local(work_out(editor, previews, checked, etag));
+        spawn_local(work_out(editor, preview, checked, etag));
     }
     let rows = Signal::derive(move || {
         editor.verdict.with(|verdict| {
@@ -68,7 +55,7 @@ fn Open() -> impl IntoView {
                 .map_or_else(Vec::new, |verdict| verdict.rows.clone())
         })
     });
-    leave_when_ended(previews.failed);
+    leave_when_ended(preview.failed);
     let heading = NodeRef::<leptos::html::H2>::new();
     Effect::new(move |_| {
         if let Some(heading) = heading.get() {
@@ -76,46 +63,24 @@ fn Open() -> impl IntoView {
             heading.scroll_into_view();
         }
     });
-    let agreement = move || {
-        let (browser, server) = (previews.browser.get()?, previews.server.get()?);
-        Some(Agreement::of(&browser, &server).words())
-    };
-    let left_out = move || match previews.left_out.get() {
-        0 => None,
-        number => Some(format!(
-            " The windows of {} were left out.",
-            format::counted(number, "budget")
-        )),
-    };
     view! {
         <section class="review" data-testid="preview-result" aria-labelledby="review-title">
             <h2 id="review-title" node_ref=heading tabindex="-1">"What the draft changes"</h2>
             <DifferenceTable rows/>
             <h3>"Who gains and who loses"</h3>
-            <p class="muted">"Both policies over the same recorded demand, in units. "{agreement}{left_out}</p>
-            <div class="previews">
-                <div>
-                    <h4>"Budgets, worked out in this browser"</h4>
-                    {waiting(previews.browser, previews.failed)}
-                    <PreviewTable body=previews.browser caption="Preview by this browser"/>
-                </div>
-                <div>
-                    <h4>"Budgets, meters and guards, worked out by the server"</h4>
-                    {waiting(previews.server, previews.failed)}
-                    <PreviewTable body=previews.server caption="Preview by the server"/>
-                </div>
-            </div>
+            <p class="muted">
+                "Both policies over the same recorded demand, in units: windows of budgets, and the last hour of limits, meters, guards and overload resources."
+            </p>
+            {waiting(preview)}
+            <PreviewTable body=preview.body caption="Who gains and who loses"/>
             <Save/>
         </section>
     }
 }
 
-fn waiting(
-    body: RwSignal<Option<Arc<PreviewBody>>>,
-    failed: RwSignal<Option<ApiError>>,
-) -> AnyView {
+fn waiting(preview: Preview) -> AnyView {
     let told = move || {
-        match (body.with(Option::is_some), failed.get()) {
+        match (preview.body.with(Option::is_some), preview.failed.get()) {
         (true, _) => None,
         (false, None) => Some(view! { <p class="muted" role="status" data-testid="state-loading">"Working it out…"</p> }.into_any()),
         (false, Some(error)) => {
@@ -127,8 +92,8 @@ fn waiting(
     (move || told()).into_any()
 }
 
-/// Looks whether the draft is still on top of the policy in force, and works both previews out.
-async fn work_out(editor: Editor, previews: Previews, checked: Arc<Checked>, etag: String) {
+/// Looks whether the draft is still on top of the policy in force, and asks for the preview.
+async fn work_out(editor: Editor, preview: Preview, checked: Arc<Checked>, etag: String) {
     match Client.policy().await {
         Ok(now) if now.etag != etag => {
             editor.theirs.try_set(Some(now));
@@ -137,50 +102,18 @@ async fn work_out(editor: Editor, previews: Previews, checked: Arc<Checked>, eta
         }
         Ok(_) => {}
         Err(error) => {
-            previews.failed.try_set(Some(error));
+            preview.failed.try_set(Some(error));
             return;
         }
     }
-    let base = editor
-        .draft
-        .try_with_untracked(|draft| draft.as_ref().map(PolicyDraft::base).cloned())
-        .flatten();
-    let base = base.and_then(|base| check(&base).ok());
     match Client.preview_policy(&checked.document).await {
         Ok(body) => {
-            previews.server.try_set(Some(Arc::new(body)));
+            preview.body.try_set(Some(Arc::new(body)));
         }
         Err(error) => {
-            previews.failed.try_set(Some(error));
+            preview.failed.try_set(Some(error));
         }
     }
-    let Some(base) = base else {
-        return;
-    };
-    match windows_of(&base).await {
-        Ok(windows) => {
-            let body = over_windows(&base.policy, &checked.policy, windows, clock::epoch_ms());
-            let left_out = base.policy.budgets.len().saturating_sub(BUDGETS_MAX);
-            previews.left_out.try_set(left_out);
-            previews.browser.try_set(Some(Arc::new(body)));
-        }
-        Err(error) => {
-            previews.failed.try_set(Some(error));
-        }
-    }
-}
-
-async fn windows_of(base: &Checked) -> Result<Vec<WindowRecord>, ApiError> {
-    let ask = WindowsAsk {
-        page: 1,
-        page_size: WINDOWS_OF_EACH,
-        ..WindowsAsk::default()
-    };
-    let mut windows = Vec::new();
-    for budget in base.policy.budgets.keys().take(BUDGETS_MAX) {
-        windows.extend(Client.windows(budget, &ask).await?.windows);
-    }
-    Ok(windows)
 }
 
 /// The reason, and the button that saves.

@@ -20,7 +20,7 @@ use weir_shared::report::decisions::RecentDecisions;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::FrameReply;
 use weir_shared::wire::operator::decisions::DecisionsBody;
-use weir_shared::wire::series::{SeriesBody, TotalsBody};
+use weir_shared::wire::series::{DemandBody, SeriesBody, TotalsBody};
 use weir_shared::wire::windows::WindowsBody;
 use worker::{
     Date, DurableObject, Env, Request, Response, State, WebSocket, WebSocketIncomingMessage,
@@ -88,6 +88,8 @@ impl DurableObject for Ledger {
             arrived.answer(self.with_books(|books, _| Ok(books.totals())))
         } else if arrived.is::<SeriesBody>() {
             arrived.answer(arrived.parse().and_then(|body| self.series(&body)))
+        } else if arrived.is::<DemandBody>() {
+            arrived.answer(arrived.parse().and_then(|body| self.demand(&body)))
         } else if arrived.is::<WindowsBody>() {
             self.ask_roots().await;
             arrived.answer(arrived.parse().and_then(|body| self.windows(&body)))

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use weir_shared::accounting::demand::Demand;
 use weir_shared::accounting::interval;
 use weir_shared::accounting::pick::pick;
 use weir_shared::json;
 use weir_shared::limits::{LEDGER_POINTS_MAX, MINUTE_MS, RECORDS_READ_MAX};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::{Counters, OTHERS, TenantCounters};
-use weir_shared::wire::series::{SeriesBody, SeriesReply};
+use weir_shared::wire::cells::StoredCell;
+use weir_shared::wire::series::{DemandBody, DemandReply, SeriesBody, SeriesReply};
+use weir_shared::wire::stored::{Damaged, read_row};
 use weir_shared::wire::windows::{WindowRecord, WindowsBody, WindowsReply};
 
 use super::Ledger;
@@ -81,13 +84,52 @@ impl Ledger {
         Ok(row.and_then(|row| integer(row.first())).map(EpochMs))
     }
 
+    /// What every tenant was counted for by interval.
+    pub(super) fn demand(&self, body: &DemandBody) -> Result<DemandReply, Refused> {
+        if body.to.since(body.from) / MINUTE_MS > LEDGER_POINTS_MAX {
+            return Err(Refused("too many points".to_owned()));
+        }
+        let mut demand = Demand::default();
+        let from = interval::start(body.from, MINUTE_MS);
+        for row in 0..interval::SUM_ROW {
+            self.stored_row(row, MINUTE_MS, (from, body.to), |at, text| {
+                demand.add(at, &read_row::<StoredCell>(text)?.counters());
+                Ok(())
+            })?;
+        }
+        self.with_books(|books, _| {
+            let minutes = books.minutes();
+            for (at, counters) in minutes.filter(|(at, _)| *at >= from && *at < body.to) {
+                demand.add(at, counters);
+            }
+            Ok(())
+        })?;
+        Ok(demand.reply())
+    }
+
     /// The stored intervals of a tenant, or of the sum.
     fn stored(
         &self,
         tenant: Option<&str>,
         step_ms: u64,
-        (from, to): (EpochMs, EpochMs),
+        span: (EpochMs, EpochMs),
         mut take: impl FnMut(EpochMs, TenantCounters),
+    ) -> Result<(), Refused> {
+        self.stored_row(interval::row(tenant), step_ms, span, |at, text| {
+            if let Some(counters) = pick(text, tenant.unwrap_or(OTHERS))? {
+                take(at, counters);
+            }
+            Ok(())
+        })
+    }
+
+    /// The texts of one row of the stored intervals; one that cannot be read is reported and left out.
+    fn stored_row(
+        &self,
+        row: u32,
+        step_ms: u64,
+        (from, to): (EpochMs, EpochMs),
+        mut take: impl FnMut(EpochMs, &str) -> Result<(), Damaged>,
     ) -> Result<(), Refused> {
         let query = "SELECT at, body FROM intervals WHERE step_ms = ? AND row = ? AND at >= ? \
                      AND at < ? ORDER BY at LIMIT ?";
@@ -95,7 +137,7 @@ impl Ledger {
         while next < to {
             let values = vec![
                 number(step_ms),
-                number(interval::row(tenant).into()),
+                number(row.into()),
                 number(next.0),
                 number(to.0),
                 number(ROWS_READ),
@@ -108,10 +150,8 @@ impl Ledger {
                 };
                 next = next.max(at.plus(1));
                 let body = text(row.get(1)).ok_or_else(|| wrong_type("body"));
-                match body.and_then(|body| pick(body, tenant.unwrap_or(OTHERS))) {
-                    Ok(Some(counters)) => take(at, counters),
-                    Ok(None) => {}
-                    Err(damaged) => report_damaged(&format!("interval {at}"), &damaged),
+                if let Err(damaged) = body.and_then(|body| take(at, body)) {
+                    report_damaged(&format!("interval {at}"), &damaged);
                 }
             }
             if !full {

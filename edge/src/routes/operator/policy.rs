@@ -1,21 +1,19 @@
 //! `/operator/v1/policy`: the document in force, its replacement, and what a candidate would change.
 
-use futures_util::future::{join, join_all};
+use futures_util::future::join;
+use weir_shared::accounting::demand::Demand;
 use weir_shared::audit::Action;
-use weir_shared::limits::{JSON_INTEGER_MAX, POLICY_BODY_BYTES_MAX, PREVIEW_WINDOWS_MAX};
+use weir_shared::limits::{HOUR_MS, JSON_INTEGER_MAX, POLICY_BODY_BYTES_MAX, PREVIEW_WINDOWS_MAX};
 use weir_shared::policy::{Policy, work};
-use weir_shared::query::Query;
-use weir_shared::report::recorded::{busiest, recorded};
-use weir_shared::report::regions::Totals;
-use weir_shared::report::series::asked as asked_series;
+use weir_shared::preview::{self, recorded};
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::policy::PolicyDocument;
-use weir_shared::wire::series::SeriesBody;
+use weir_shared::wire::series::DemandBody;
 use weir_shared::wire::windows::WindowsBody;
 use worker::{Request, Response};
 
 use super::change::{Change, if_match, invalid, too_often};
-use super::ledgers::{borrowed, each, totals};
+use super::ledgers::each;
 use super::{in_force, registry};
 use crate::auth::caller::Caller;
 use crate::auth::doors::doors;
@@ -117,25 +115,19 @@ pub async fn preview(request: &mut Request, handles: &RequestHandles) -> Result<
         to: EpochMs(JSON_INTEGER_MAX),
         count: PREVIEW_WINDOWS_MAX,
     });
-    let (windows, answers) = join(windows, totals(env, regions)).await;
-    let totals = Totals::of(borrowed(&answers));
-    let hour = asked_series(&mut Query::default(), at)?;
-    let step_ms = hour.step_ms;
-    let asked = busiest(&totals.counters).into_iter().map(async |tenant| {
-        let body = SeriesBody {
-            tenant: Some(tenant.clone()),
-            ..hour.clone()
-        };
-        let told = each(env, regions, |_| body.clone()).await;
-        let told = told.into_iter().filter_map(|(_, answer)| answer);
-        told.map(|answer| (tenant.clone(), answer))
-            .collect::<Vec<_>>()
+    let asked = each(env, regions, |_| DemandBody {
+        from: EpochMs(at.0.saturating_sub(HOUR_MS)),
+        to: at.plus(1),
     });
-    let series = join_all(asked).await.into_iter().flatten().collect();
+    let (windows, answers) = join(windows, asked).await;
     let windows = windows.into_iter().filter_map(|(_, answer)| answer);
     let windows = windows.flat_map(|answer| answer.windows);
-    let recorded = recorded(windows.collect(), series, step_ms);
-    let answer = weir_shared::policy::preview::preview(&found.policy, &candidate, &recorded, at);
+    let mut demand = Demand::default();
+    for answer in answers.into_iter().filter_map(|(_, answer)| answer) {
+        demand.merge(answer);
+    }
+    let recorded = recorded(windows.collect(), demand.reply());
+    let answer = preview::preview(&found.policy, &candidate, &recorded, at);
     reply::json(200, &answer)
 }
 

@@ -1,14 +1,23 @@
 //! A preview in words.
 
 use crate::figures::counted;
+use crate::limits::MINUTE_MS;
 use crate::wire::preview::PreviewBody;
 
 /// The whole of a preview in a sentence: over what, and for how many.
 #[must_use]
 pub fn summary(preview: &PreviewBody) -> String {
-    let over = [(preview.windows, "window"), (preview.intervals, "minute")];
+    let minutes = match preview.interval_ms / MINUTE_MS {
+        0 | 1 => counted(preview.intervals, "minute"),
+        minutes => format!(
+            "{} of {minutes} minutes",
+            counted(preview.intervals, "interval")
+        ),
+    };
+    let windows = counted(preview.windows, "window");
+    let over = [(preview.windows, windows), (preview.intervals, minutes)];
     let over = over.into_iter().filter(|(number, _)| *number > 0);
-    let over: Vec<String> = over.map(|(number, noun)| counted(number, noun)).collect();
+    let over: Vec<String> = over.map(|(_, text)| text).collect();
     if over.is_empty() {
         return "Nothing was recorded yet that a preview could look at.".to_owned();
     }
@@ -28,8 +37,15 @@ pub fn summary(preview: &PreviewBody) -> String {
         0 => String::new(),
         of => format!(" Left out: {} recorded before.", counted(of, "window")),
     };
+    let fewest = match preview.tenants_left_out {
+        0 => String::new(),
+        of => format!(
+            " Left out, but for budgets: the {} with the fewest calls.",
+            counted(of, "tenant")
+        ),
+    };
     format!(
-        "Over {} of demand as recorded: {who}.{older}",
+        "Over {} of demand as recorded: {who}.{older}{fewest}",
         over.join(" and ")
     )
 }
@@ -46,6 +62,8 @@ mod tests {
             windows: 0,
             windows_left_out: 0,
             intervals: 0,
+            interval_ms: MINUTE_MS,
+            tenants_left_out: 0,
             gaining: 0,
             losing: 0,
             gains: Vec::new(),
@@ -96,5 +114,21 @@ mod tests {
             };
             assert_eq!(summary(&told), text);
         }
+    }
+
+    #[test]
+    fn what_is_coarse_and_what_is_missing_is_said() {
+        let told = PreviewBody {
+            intervals: 1_200,
+            interval_ms: 15 * MINUTE_MS,
+            tenants_left_out: 3,
+            gaining: 1,
+            ..empty()
+        };
+        assert_eq!(
+            summary(&told),
+            "Over 1,200 intervals of 15 minutes of demand as recorded: 1 tenant would gain, nobody would lose. \
+             Left out, but for budgets: the 3 tenants with the fewest calls."
+        );
     }
 }

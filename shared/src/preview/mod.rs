@@ -1,19 +1,32 @@
 //! What another policy would have changed: both policies, as they are now, over what was asked for in recorded windows
 //! and minutes.
 //!
-//! Budgets are divided as [`ideal`] says. The bucket of a meter, and the minute of a guard, start full and flow on from
-//! one recorded interval to the next; how many calls ran at a time is not recorded, so that is not previewed.
+//! | of | how both policies are asked |
+//! | --- | --- |
+//! | a budget | each recorded window is divided as [`ideal`] says |
+//! | a meter, a guard's minute | a bucket that starts full and flows on from one interval to the next (`bucket`); how many calls ran at a time is not recorded |
+//! | a limit | its own machine, over as many keys as explain what was admitted (`keys`) |
+//! | an overload resource | what its origin took in an interval is divided by weight (`congestion`) |
+//!
+//! A shadow counts as if it denied. What was denied and asked for again was asked for twice.
+
+mod bucket;
+mod congestion;
+mod keys;
+mod recorded;
+pub mod words;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Policy;
-use super::ideal::ideal;
-use crate::limits::PREVIEW_ROWS_MAX;
+use self::bucket::Bucket;
+pub use self::recorded::recorded;
+use crate::limits::{MINUTE_MS, PREVIEW_ROWS_MAX};
+use crate::policy::Policy;
+use crate::policy::ideal::ideal;
 use crate::units::EpochMs;
-use crate::wire::amount::AmountBody;
+use crate::wire::accounting::ANONYMOUS;
 use crate::wire::count::Count;
-use crate::wire::metering::RateBody;
 use crate::wire::preview::{PreviewBody, PreviewKind, PreviewRow};
 
 /// What was asked for, as ledgers recorded it.
@@ -27,6 +40,25 @@ pub struct Recorded {
     pub meters: Vec<RecordedInterval>,
     /// Intervals of guards, in the same order.
     pub guards: Vec<RecordedInterval>,
+    /// Intervals of limits, in the same order. Those of requests without a tenant are [`ANONYMOUS`]'s.
+    ///
+    /// [`ANONYMOUS`]: crate::wire::accounting::ANONYMOUS
+    pub limits: Vec<RecordedInterval>,
+    /// Intervals of overload resources, in the same order.
+    pub overload: Vec<RecordedInterval>,
+    /// Length of the intervals; 0 where there are none.
+    pub interval_ms: u64,
+    /// Tenants that were recorded too and are not among them.
+    pub tenants_left_out: u64,
+}
+
+impl Recorded {
+    /// How many intervals there are, each tenant's for itself.
+    #[must_use]
+    pub fn intervals(&self) -> u64 {
+        let lists = [&self.meters, &self.guards, &self.limits, &self.overload];
+        lists.iter().map(|list| list.len() as u64).sum()
+    }
 }
 
 /// One window of a budget.
@@ -53,10 +85,10 @@ pub struct RecordedTenant {
     pub served: u64,
 }
 
-/// One interval of a meter or a guard.
+/// One interval of a tenant at a meter, guard, limit or overload resource.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordedInterval {
-    /// The meter's or the guard's name.
+    /// The meter's, guard's, limit's or resource's name.
     pub name: String,
     /// The tenant.
     pub tenant: String,
@@ -64,7 +96,9 @@ pub struct RecordedInterval {
     pub at: EpochMs,
     /// Its length.
     pub interval_ms: u64,
-    /// Units, or calls, that were asked for.
+    /// Calls that asked.
+    pub calls: u64,
+    /// Units, or calls of a guard, that were asked for.
     pub demand: u64,
     /// Those that were admitted.
     pub served: u64,
@@ -75,7 +109,7 @@ pub struct RecordedInterval {
 /// ```
 /// use weir_shared::invalid::read_json;
 /// use weir_shared::policy::Policy;
-/// use weir_shared::policy::preview::{Recorded, RecordedTenant, RecordedWindow, preview};
+/// use weir_shared::preview::{Recorded, RecordedTenant, RecordedWindow, preview};
 /// use weir_shared::units::EpochMs;
 /// let policy = |weight: u64| {
 ///     let text = format!(r#"{{
@@ -114,6 +148,21 @@ pub fn preview(
     ] {
         rows.intervals(present, candidate, kind, intervals, now);
     }
+    let both = [present, candidate];
+    let told = |shares: Vec<[u64; 2]>, kind, intervals: &[RecordedInterval], rows: &mut Rows| {
+        for (one, [before, after]) in intervals.iter().zip(shares) {
+            rows.add(kind, one, before, after);
+        }
+    };
+    let limits = keys::shares(both, &recorded.limits);
+    told(limits, PreviewKind::Limit, &recorded.limits, &mut rows);
+    let overload = congestion::shares(both, &recorded.overload, now);
+    told(
+        overload,
+        PreviewKind::Overload,
+        &recorded.overload,
+        &mut rows,
+    );
     rows.body(recorded, now)
 }
 
@@ -181,18 +230,24 @@ impl Rows {
                 .entry(key)
                 .or_insert_with(|| [bucket(present), bucket(candidate)]);
             let [before, after] = buckets.each_mut().map(|bucket| bucket.admit(one));
-            let row = self.row(kind, &one.name, &one.tenant);
-            row.demand += one.demand;
-            row.served += one.served;
-            row.present += before;
-            row.candidate += after;
+            self.add(kind, one, before, after);
         }
+    }
+
+    /// What either policy lets through of an interval.
+    fn add(&mut self, kind: PreviewKind, one: &RecordedInterval, before: u64, after: u64) {
+        let row = self.row(kind, &one.name, &one.tenant);
+        row.demand += one.demand;
+        row.served += one.served;
+        row.present += before;
+        row.candidate += after;
     }
 
     fn body(self, recorded: &Recorded, now: EpochMs) -> PreviewBody {
         let mut rows: Vec<PreviewRow> = self.0.into_values().collect();
         let names = |of: fn(&PreviewRow) -> bool| {
             let rows = rows.iter().filter(|row| of(row));
+            let rows = rows.filter(|row| row.tenant != ANONYMOUS);
             rows.map(|row| row.tenant.clone()).collect::<BTreeSet<_>>()
         };
         let (gains, loses) = (
@@ -207,7 +262,12 @@ impl Rows {
             at: now,
             windows: recorded.budgets.len() as u64,
             windows_left_out: recorded.left_out,
-            intervals: (recorded.meters.len() + recorded.guards.len()) as u64,
+            intervals: recorded.intervals(),
+            interval_ms: match recorded.interval_ms {
+                0 => MINUTE_MS,
+                interval_ms => interval_ms,
+            },
+            tenants_left_out: recorded.tenants_left_out,
             gaining,
             losing,
             gains: gains.into_iter().take(PREVIEW_ROWS_MAX).collect(),
@@ -228,90 +288,4 @@ fn units_in(policy: &Policy, budget: &str, length_ms: u64) -> u64 {
     }
     let units = u128::from(budget.limit) * u128::from(length_ms);
     u64::try_from(units / u128::from(budget.window_ms.max(1))).unwrap_or(u64::MAX)
-}
-
-/// Millionths of a unit.
-const MICROS: f64 = 1_000_000.0;
-
-/// A bucket that fills evenly, in millionths of a unit; how finely its own machine counts makes no difference here.
-#[derive(Debug, Clone, Copy)]
-enum Bucket {
-    /// What is not there admits nothing.
-    Absent,
-    /// No bound.
-    Unlimited,
-    /// So many a second, up to so many at once.
-    Bounded {
-        per_sec: u128,
-        capacity: u128,
-        tokens: u128,
-        at: EpochMs,
-    },
-}
-
-impl Bucket {
-    /// A full bucket at the start of an interval.
-    fn of(policy: &Policy, kind: PreviewKind, one: &RecordedInterval, now: EpochMs) -> Self {
-        if policy.resolve(&one.tenant, now).is_none() {
-            return Self::Absent;
-        }
-        let numbers = match kind {
-            PreviewKind::Meter => {
-                policy
-                    .meter_numbers(&one.name, &one.tenant, now)
-                    .map(|numbers| {
-                        let RateBody::PerSec(rate) = numbers.per_sec else {
-                            return None;
-                        };
-                        Some((rate.0 * MICROS, rate.0 * numbers.burst_seconds.0 * MICROS))
-                    })
-            }
-            PreviewKind::Guard => {
-                policy
-                    .guard_numbers(&one.name, &one.tenant, now)
-                    .map(|numbers| {
-                        let AmountBody::Units(calls) = numbers.per_minute else {
-                            return None;
-                        };
-                        Some((calls as f64 / 60.0 * MICROS, calls as f64 * MICROS))
-                    })
-            }
-            PreviewKind::Budget => None,
-        };
-        match numbers {
-            None => Self::Absent,
-            Some(None) => Self::Unlimited,
-            Some(Some((per_sec, capacity))) => Self::Bounded {
-                per_sec: per_sec as u128,
-                capacity: capacity as u128,
-                tokens: capacity as u128,
-                at: one.at,
-            },
-        }
-    }
-
-    /// Units of an interval that it lets through.
-    fn admit(&mut self, one: &RecordedInterval) -> u64 {
-        let (per_sec, capacity, tokens, at) = match self {
-            Self::Absent => return 0,
-            Self::Unlimited => return one.demand,
-            Self::Bounded {
-                per_sec,
-                capacity,
-                tokens,
-                at,
-            } => (*per_sec, *capacity, tokens, at),
-        };
-        let flows = |ms: u64| per_sec * u128::from(ms) / 1_000;
-        // While nothing was recorded it filled up.
-        let rested = tokens
-            .saturating_add(flows(one.at.since(*at)))
-            .min(capacity);
-        let open = rested.saturating_add(flows(one.interval_ms));
-        let micros = MICROS as u128;
-        let admitted = (open / micros).min(u128::from(one.demand));
-        *tokens = (open - admitted * micros).min(capacity);
-        *at = one.at.plus(one.interval_ms);
-        u64::try_from(admitted).unwrap_or(one.demand)
-    }
 }

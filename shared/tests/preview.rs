@@ -1,5 +1,8 @@
 //! The preview of a candidate policy: who gains and who loses over what was recorded.
 
+mod congestion;
+mod keys;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use weir_shared::fairness::max_min::allocate;
@@ -7,9 +10,7 @@ use weir_shared::fairness::weight::Weight;
 use weir_shared::invalid::read_json;
 use weir_shared::policy::Policy;
 use weir_shared::policy::ideal::ideal;
-use weir_shared::policy::preview::{
-    Recorded, RecordedInterval, RecordedTenant, RecordedWindow, preview,
-};
+use weir_shared::preview::{Recorded, RecordedInterval, RecordedTenant, RecordedWindow, preview};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::preview::{PreviewBody, PreviewKind};
 
@@ -74,6 +75,7 @@ fn interval(name: &str, tenant: &str, at: u64, interval_ms: u64, demand: u64) ->
         tenant: tenant.to_owned(),
         at: EpochMs(at),
         interval_ms,
+        calls: demand,
         demand,
         served: demand,
     }
