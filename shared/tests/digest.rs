@@ -6,15 +6,20 @@
 #[cfg(target_arch = "wasm32")]
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
 
+mod composite;
 mod exchange;
 mod frames;
 mod log;
+mod machines;
 mod metering;
+mod overload;
+mod shares;
 
 use crate::random::Random;
 use log::Log;
 use weir_shared::algorithms::gcra::{Gcra, GcraState};
 use weir_shared::clock::MonotonicClock;
+use weir_shared::fairness::share::Rule;
 use weir_shared::fairness::weight::Weight;
 use weir_shared::federation::lease_size::{Asked, expected_units, lease_units};
 use weir_shared::limits::{COST_MAX, JSON_INTEGER_MAX};
@@ -22,6 +27,7 @@ use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::window::Window;
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::exchange::Cycle;
+use weir_shared::wire::overload::Steering;
 
 /// Decisions of each machine.
 const DECISIONS: usize = 10_000;
@@ -205,4 +211,88 @@ fn the_exchange_decides_the_same() {
 fn the_exchange_of_a_rolling_window_decides_the_same() {
     let rolling = Cycle::Sliding { buckets: 5 };
     exchange::run(7, DECISIONS, Some(rolling)).is(7_366, 0x4222_8df7_9f5e_2df0);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn token_buckets_decide_the_same() {
+    metering::run(&machines::token_buckets(), 10, DECISIONS).is(8_055, 0x47e7_a046_d736_2e4e);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn fixed_windows_decide_the_same() {
+    metering::run(&machines::fixed_windows(), 11, DECISIONS).is(6_103, 0x90a1_3018_706a_3102);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn sliding_windows_decide_the_same() {
+    metering::run(&machines::sliding_windows(), 12, DECISIONS).is(9_059, 0xc099_c316_4e8a_4a91);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn sliding_logs_decide_the_same() {
+    metering::run(&machines::sliding_logs(), 13, DECISIONS).is(8_210, 0x1160_da10_d8bf_20f5);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn quotas_decide_the_same() {
+    metering::run(&machines::quotas(), 14, DECISIONS).is(1_586, 0xa318_9a84_078c_53e2);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn queues_delay_the_same() {
+    machines::queues(15, DECISIONS).is(5_385, 0x6459_3cdb_ce58_11eb);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn limits_together_decide_the_same() {
+    composite::run(16, DECISIONS).is(8_444, 0xaa24_e672_f66c_2059);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn tenants_share_the_same_first_come() {
+    shares::run(17, DECISIONS, None).is(1_916, 0x09d4_0f2b_df0b_c1e7);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn tenants_share_the_same_fair() {
+    shares::run(18, DECISIONS, Some(Rule::Fair)).is(3_254, 0xb5b9_25c6_26e0_718e);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn tenants_share_the_same_weighted() {
+    shares::run(19, DECISIONS, Some(Rule::Weighted)).is(3_028, 0x883a_cd47_0f26_9609);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn tenants_share_the_same_pinned() {
+    shares::run(20, DECISIONS, Some(Rule::Pinned)).is(2_264, 0x6a30_a9eb_0cae_28bc);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn tenants_share_the_same_paced() {
+    shares::run(21, DECISIONS, Some(Rule::Paced)).is(2_286, 0x43a4_5604_9dba_c038);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn an_overloaded_origin_is_kept_the_same_by_its_fair_rate() {
+    overload::run(22, DECISIONS, Steering::FairRate).is(1_957, 0x01ad_9d86_c582_4c31);
+}
+
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
+#[cfg_attr(not(target_arch = "wasm32"), test)]
+fn an_overloaded_origin_is_kept_the_same_by_probabilities() {
+    overload::run(23, DECISIONS, Steering::Blue).is(4_853, 0x4ab1_eb2a_d603_db2e);
 }

@@ -8,7 +8,10 @@ use anyhow::{Context, Result, bail};
 use crate::{paths, process};
 
 /// The test that replays, and the variable that names the folder to it.
-const TEST: &str = "decisions_equal_the_golden_vectors";
+const TEST: &str = "vectors::decisions_equal_the_golden_vectors";
+
+/// The program that it is in.
+const PROGRAM: &str = "promises";
 const FOLDER: &str = "WEIR_VECTORS_DIR";
 
 /// Replays `folder`, relative to where the command was started, and prints what came of each file. Fails if a vector
@@ -33,7 +36,7 @@ fn command(folder: &Path) -> Command {
     // A vector that differs is told in the report: where the test stopped says no more.
     cargo.env("RUST_BACKTRACE", "0");
     cargo.args(["test", "--quiet", "--package", "weir-shared"]);
-    cargo.args(["--test", "vectors", "--", "--nocapture", "--exact", TEST]);
+    cargo.args(["--test", PROGRAM, "--", "--nocapture", "--exact", TEST]);
     cargo
 }
 
@@ -65,7 +68,11 @@ mod tests {
 
     #[test]
     fn the_test_that_replays_is_there() {
-        let test = fs::read_to_string(paths::root().join("shared/tests/vectors.rs")).unwrap();
-        assert!(test.contains(&format!("fn {TEST}(")) && test.contains(FOLDER));
+        let read = |path: &str| fs::read_to_string(paths::root().join(path)).unwrap();
+        let (module, name) = TEST.split_once("::").unwrap();
+        let test = read(&format!("shared/tests/{module}.rs"));
+        assert!(test.contains(&format!("fn {name}(")) && test.contains(FOLDER));
+        assert!(read("shared/tests/main.rs").contains(&format!("\nmod {module};\n")));
+        assert!(read("shared/Cargo.toml").contains(&format!("[[test]]\nname = \"{PROGRAM}\"")));
     }
 }

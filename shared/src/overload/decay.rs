@@ -15,5 +15,5 @@ pub fn decayed(p: f64, rate_per_s: f64, elapsed_ms: u64) -> f64 {
     if elapsed_ms == 0 || p == 0.0 {
         return p;
     }
-    p * (-rate_per_s * elapsed_ms as f64 / 1_000.0).exp()
+    p * libm::exp(-rate_per_s * elapsed_ms as f64 / 1_000.0)
 }

@@ -92,7 +92,7 @@ const FADING_MS: usize = 16;
 /// By what the outcomes of the last second, and those over [`CAPACITY_S`], have faded after so many milliseconds.
 fn faded(elapsed_ms: u64) -> (f64, f64) {
     let elapsed_s = elapsed_ms as f64 / 1_000.0;
-    ((-elapsed_s).exp(), (-elapsed_s / CAPACITY_S).exp())
+    (libm::exp(-elapsed_s), libm::exp(-elapsed_s / CAPACITY_S))
 }
 
 /// The fair rate of a resource, and how it got there.
@@ -166,7 +166,7 @@ impl Steering {
             denied_at: EpochMs(0),
             led_at: None,
         };
-        steering.set(rate.ln());
+        steering.set(libm::log(rate));
         steering
     }
 
@@ -203,7 +203,7 @@ impl Steering {
     pub fn exceeded_to(&mut self, rate: f64, now: EpochMs) {
         let began = !self.contended || now.since(self.contended_at) < FOLLOW_MS;
         if began && rate > self.rate {
-            self.set(rate.ln());
+            self.set(libm::log(rate));
             self.ln_ceiling = self.ln_rate;
         }
     }
@@ -291,7 +291,7 @@ impl Steering {
     fn learn_capacity(&mut self, now: EpochMs) {
         let elapsed_s = now.since(self.capacity_at) as f64 / 1_000.0;
         let kept = match self.capacity_per_s > 0.0 {
-            true => (-elapsed_s / CAPACITY_S).exp(),
+            true => libm::exp(-elapsed_s / CAPACITY_S),
             false => 0.0,
         };
         self.capacity_per_s = kept * self.capacity_per_s + (1.0 - kept) * self.served_per_s();
@@ -327,7 +327,7 @@ impl Steering {
         if self.failing {
             self.ln_ceiling = self.ln_ceiling.min(self.ln_rate + STEP_BACK);
         }
-        self.plateau_s = ((self.ln_ceiling - self.ln_rate).max(0.0) / CUBIC).cbrt();
+        self.plateau_s = libm::cbrt((self.ln_ceiling - self.ln_rate).max(0.0) / CUBIC);
     }
 
     fn recover(&mut self, served: u64, elapsed_s: f64, now: EpochMs) {
@@ -365,7 +365,7 @@ impl Steering {
         if self.capacity_per_s <= 0.0 {
             return SEARCH_PER_S;
         }
-        let missing = (USED * self.capacity_per_s / served_per_s).ln();
+        let missing = libm::log(USED * self.capacity_per_s / served_per_s);
         missing.clamp(0.0, SEARCH_PER_S)
     }
 
@@ -386,10 +386,10 @@ impl Steering {
         if contended {
             if !self.contended {
                 self.contended = true;
-                self.ln_ceiling = rate.ln();
-                self.set(rate.ln());
+                self.ln_ceiling = libm::log(rate);
+                self.set(libm::log(rate));
             } else {
-                self.set(rate.ln() + self.ln_rate - mark);
+                self.set(libm::log(rate) + self.ln_rate - mark);
             }
         } else if self.contended && !self.failing {
             self.contended = false;
@@ -409,7 +409,7 @@ impl Steering {
         // An exponential for each request of an open resource would be a tenth of what it costs.
         if self.ln_rate != self.ln_of_rate {
             self.ln_of_rate = self.ln_rate;
-            self.rate = self.ln_rate.exp();
+            self.rate = libm::exp(self.ln_rate);
         }
     }
 }

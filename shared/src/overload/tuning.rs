@@ -79,11 +79,11 @@ pub fn exact_levels(buckets: u32, heavy: u32, p: f64) -> Result<f64, Untunable> 
     if buckets == 0 {
         return Err(Untunable::NoBuckets);
     }
-    let covered = 1.0 - (1.0 - 1.0 / f64::from(buckets)).powf(f64::from(heavy));
+    let covered = 1.0 - libm::pow(1.0 - 1.0 / f64::from(buckets), f64::from(heavy));
     if covered >= 1.0 {
         return Err(Untunable::Covered);
     }
-    Ok(p.ln() / covered.ln())
+    Ok(libm::log(p) / libm::log(covered))
 }
 
 /// How many of `clients` are expected to be heavy: one in a thousand, rounded up.

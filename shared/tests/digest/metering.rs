@@ -56,7 +56,8 @@ pub(crate) fn guard(seed: u64, decisions: usize) -> Log {
     run(&guards(), seed, decisions)
 }
 
-fn run(machines: &[Algorithm], seed: u64, decisions: usize) -> Log {
+/// Until `decisions` are made by these, between which a key changes now and then.
+pub(crate) fn run(machines: &[Algorithm], seed: u64, decisions: usize) -> Log {
     let mut random = Random::new(seed);
     let mut keys: Vec<_> = (0..KEYS).map(|_| Key::default()).collect();
     let mut now = EpochMs(START_MS);
