@@ -3,6 +3,8 @@
 use std::hint::black_box;
 
 use allocation_counter::measure;
+use weir_reference::federated_escrow::FederatedEscrow;
+use weir_reference::region_pool::RegionPool;
 use weir_shared::algorithms::calendar::{Period, Zone};
 use weir_shared::algorithms::composite::Mode;
 use weir_shared::algorithms::deficit_bucket::DeficitBucket;
@@ -18,9 +20,7 @@ use weir_shared::fairness::ask::Party;
 use weir_shared::fairness::local::{LocalBudget, LocalTerms};
 use weir_shared::fairness::share::{Rule, ShareTerms};
 use weir_shared::fairness::weight::Weight;
-use weir_shared::federation::federated_escrow::FederatedEscrow;
 use weir_shared::federation::holder::{Holder, Lease};
-use weir_shared::federation::region_pool::RegionPool;
 use weir_shared::limiting::verdict::{DimensionRules, StepRules};
 use weir_shared::overload::config::Config;
 use weir_shared::overload::resource::{Client, Outcome, Resource};

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use weir_shared::decision::Reason;
-use weir_shared::federation::leasing::{
+use weir_reference::leasing::{
     Coordinator, Engine, EngineSettings, Parents, RegionalEscrow, WindowStart, Windows,
 };
+use weir_shared::decision::Reason;
 use weir_shared::invalid::read_json;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::policy::Outage;

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use weir_reference::limits::WEIGHT_SUM_MICROS_MAX;
+use weir_reference::region_pool::{RegionPool, RegionPoolState, WeightSum};
 use weir_shared::federation::partition::{Partition, slice};
-use weir_shared::federation::region_pool::{RegionPool, RegionPoolState, WeightSum};
-use weir_shared::limits::{REGIONS_MAX, WEIGHT_SUM_MICROS_MAX};
+use weir_shared::limits::REGIONS_MAX;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::stored::read_row;
 

@@ -1,7 +1,7 @@
 //! Lease sizes: near the least cost within three windows, and calm.
 
 use proptest::prelude::*;
-use weir_shared::federation::sizer::{LeaseCosts, LeaseSizer};
+use weir_reference::sizer::{LeaseCosts, LeaseSizer};
 use weir_shared::wire::decimal::Decimal;
 
 /// Costs with up to six decimals.

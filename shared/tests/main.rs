@@ -148,6 +148,7 @@ mod policy_sharing;
 mod policy_tenants;
 #[cfg(not(target_arch = "wasm32"))]
 mod preview;
+#[cfg(not(target_arch = "wasm32"))]
 mod quota;
 #[cfg(not(target_arch = "wasm32"))]
 mod refresh;

@@ -20,7 +20,6 @@ mod operator;
 mod outage;
 mod overload;
 mod package;
-mod region_pool;
 mod registry;
 mod security;
 mod service_binding;

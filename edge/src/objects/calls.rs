@@ -14,7 +14,6 @@ use weir_shared::wire::audit::AuditVerdict;
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody};
 use weir_shared::wire::holdings::{Lent, LentBody};
 use weir_shared::wire::operator::decisions::{DecisionsBody, DecisionsReply};
-use weir_shared::wire::region_pool::{RegionPoolBody, RegionPoolReply};
 use weir_shared::wire::series::{
     DemandBody, DemandReply, SeriesBody, SeriesReply, TotalsBody, TotalsReply,
 };
@@ -41,7 +40,6 @@ macro_rules! calls {
 calls! {
     ExchangeBody => Coordinator "exchange" -> ExchangeAnswer;
     LentBody => Coordinator "lent" -> Lent;
-    RegionPoolBody => Coordinator "split" -> RegionPoolReply;
     SharesBody => Coordinator "shares" -> SharesReply;
     ContactBody => Region "contact" -> ContactReply;
     SettleBody => Region "settle" -> SettleReply;

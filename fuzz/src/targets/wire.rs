@@ -3,7 +3,6 @@
 use weir_shared::access::stored::{StoredAccess, StoredToken};
 use weir_shared::audit::summary::Summary;
 use weir_shared::contact::{ContactBody, ContactReply};
-use weir_shared::federation::region_pool::RegionPoolState;
 use weir_shared::federation::stored::{StoredEscrow, StoredPool};
 use weir_shared::limiting::messages::{
     DecideBody, DecideReply, FinishBody, FinishReply, GuardBody, GuardReply, ResetBody, ResetReply,
@@ -24,7 +23,6 @@ use weir_shared::wire::operator::live_holder::LiveHolder;
 use weir_shared::wire::overload::{
     MergedBody, OverloadTerms, ShareBody, ShareReply, StoredOverload,
 };
-use weir_shared::wire::region_pool::{RegionPoolBody, RegionPoolReply};
 use weir_shared::wire::saved_policy::SavedPolicy;
 use weir_shared::wire::series::{SeriesBody, SeriesReply, TotalsBody, TotalsReply};
 use weir_shared::wire::shares::{SharesBody, SharesReply};
@@ -55,7 +53,6 @@ pub(super) const MESSAGES: &[Lane] = lanes! {
     "shares" => form::<SharesBody>,
     "contact" => form::<ContactBody>,
     "contact reply" => form::<ContactReply>,
-    "region pool" => form::<RegionPoolBody>,
     "overload terms" => form::<OverloadTerms>,
     "share" => form::<ShareBody>,
     "merged" => form::<MergedBody>,
@@ -81,7 +78,6 @@ pub(super) const MESSAGES: &[Lane] = lanes! {
     "settled keys" => form::<SettledKeys>,
     "settled" => form::<SettleReply>,
     "shaped" => form::<ShapeReply>,
-    "split" => form::<RegionPoolReply>,
     "shares reply" => form::<SharesReply>,
     "closed reply" => form::<ClosedReply>,
     "look" => form::<LentBody>,
@@ -109,7 +105,6 @@ pub(super) const ROWS: &[Lane] = lanes! {
     "overload" => row::<StoredOverload>,
     "token" => row::<StoredToken>,
     "access" => row::<StoredAccess>,
-    "region pool" => row::<RegionPoolState>,
     "summary" => row::<Summary>,
     "settlement of keys" => row::<StoredSettlement<SettledKeys>>,
     "settlement of pools" => row::<StoredSettlement<SettleReply>>,

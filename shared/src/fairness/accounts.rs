@@ -14,11 +14,11 @@ use super::name_index::NameIndex;
 use super::share::{ShareRow, ShareTerms};
 
 /// The account that the tenants beyond `tenants_max` share. No tenant's name has a control character.
-pub(crate) const OVERFLOW: &str = "\u{1}overflow";
+pub const OVERFLOW: &str = "\u{1}overflow";
 
 /// One tenant at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Account {
+pub struct Account {
     /// `floor(w * L / W)`.
     pub guarantee: u64,
     /// Units.
@@ -35,11 +35,12 @@ pub(crate) struct Account {
 
 /// Names an account; it stays until the window rolls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct AccountId(usize);
+pub struct AccountId(usize);
 
 impl AccountId {
     /// How many accounts were opened before it.
-    pub(crate) fn index(self) -> usize {
+    #[must_use]
+    pub fn index(self) -> usize {
         self.0
     }
 }
@@ -53,7 +54,7 @@ struct Stands {
 
 /// The accounts.
 #[derive(Debug, Clone)]
-pub(crate) struct Accounts {
+pub struct Accounts {
     terms: ShareTerms,
     keeping: Keeping,
     index: NameIndex,
@@ -73,7 +74,9 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    pub(crate) fn new(terms: ShareTerms, keeping: Keeping) -> Self {
+    /// Nobody has an account yet.
+    #[must_use]
+    pub fn new(terms: ShareTerms, keeping: Keeping) -> Self {
         Self {
             terms,
             keeping,
@@ -91,7 +94,7 @@ impl Accounts {
     }
 
     /// Other terms, for what comes.
-    pub(crate) fn retune(&mut self, terms: ShareTerms) {
+    pub fn retune(&mut self, terms: ShareTerms) {
         self.terms = terms;
         self.classes
             .bound_unknown(terms.unknown_weight_max.micros());
@@ -99,7 +102,7 @@ impl Accounts {
     }
 
     /// The next window: nobody has used anything.
-    pub(crate) fn roll(&mut self) {
+    pub fn roll(&mut self) {
         self.index = NameIndex::default();
         let members = std::mem::take(&mut self.members);
         self.carried.clear();
@@ -113,7 +116,7 @@ impl Accounts {
     }
 
     /// The account of a tenant, opened if it has none.
-    pub(crate) fn join(&mut self, name: &str, standing: &Standing) -> AccountId {
+    pub fn join(&mut self, name: &str, standing: &Standing) -> AccountId {
         self.count(1);
         if let Some(id) = self.own_id(name) {
             self.last = id;
@@ -226,7 +229,7 @@ impl Accounts {
     }
 
     /// The account at an instant.
-    pub(crate) fn at(&mut self, id: AccountId, at: &Moment) -> Account {
+    pub fn at(&mut self, id: AccountId, at: &Moment) -> Account {
         self.expire(at);
         let unused = self.stand(at.limit);
         self.count(1);
@@ -274,7 +277,7 @@ impl Accounts {
 
     /// In how many milliseconds those that are carried go, and what this tenant is guaranteed then. `None` when nobody
     /// is carried.
-    pub(crate) fn without_carried(&self, id: AccountId, at: &Moment) -> Option<(u64, u64)> {
+    pub fn without_carried(&self, id: AccountId, at: &Moment) -> Option<(u64, u64)> {
         if self.carried.is_empty() || !carries(at) {
             return None;
         }
@@ -285,7 +288,7 @@ impl Accounts {
     }
 
     /// In how many milliseconds at most so many units are kept for those that are carried. `None`: not before they go.
-    pub(crate) fn kept_for_carried(&self, units_max: u64, at: &Moment) -> Option<u64> {
+    pub fn kept_for_carried(&self, units_max: u64, at: &Moment) -> Option<u64> {
         let guarantees = self.stands?.unused.carried;
         let window_ms = u128::from(at.window_ms.max(1));
         // The largest left_ms with floor(guarantees * left_ms / window_ms) <= units_max.
@@ -355,7 +358,7 @@ impl Accounts {
     }
 
     /// Counts units as used. Those of a name without an account go to the one that is shared: nothing is forgotten.
-    pub(crate) fn charge(&mut self, name: &str, units: u64) {
+    pub fn charge(&mut self, name: &str, units: u64) {
         let id = match self.id(name) {
             Some(id) => id,
             None => self.open(OVERFLOW, &stranger()).0,
@@ -366,7 +369,7 @@ impl Accounts {
 
     /// Sets what a tenant has used. The account that many share is never lowered, as each of them knows its own part
     /// alone.
-    pub(crate) fn settle(&mut self, name: &str, standing: &Standing, used: u64) {
+    pub fn settle(&mut self, name: &str, standing: &Standing, used: u64) {
         let AccountId(id) = self.join(name, standing);
         let is_own = self.own_id(name) == Some(id) && name != OVERFLOW;
         let before = self.members.get(id).map_or(0, |member| member.used);
@@ -377,7 +380,7 @@ impl Accounts {
     }
 
     /// Takes units off what was charged to a tenant.
-    pub(crate) fn lower(&mut self, name: &str, units: u64) {
+    pub fn lower(&mut self, name: &str, units: u64) {
         if let Some(id) = self.id(name) {
             let used = self.members.get(id).map_or(0, |member| member.used);
             self.use_up(id, used.saturating_sub(units));
@@ -385,12 +388,12 @@ impl Accounts {
     }
 
     /// What a tenant with an account of its own has used.
-    pub(crate) fn own(&self, name: &str) -> Option<u64> {
+    pub fn own(&self, name: &str) -> Option<u64> {
         self.own_member(name).map(|member| member.used)
     }
 
     /// By which word the claim is that an own account of a tenant goes by.
-    pub(crate) fn as_of(&self, name: &str) -> Option<AsOf> {
+    pub fn as_of(&self, name: &str) -> Option<AsOf> {
         self.own_member(name).map(|member| member.as_of)
     }
 
@@ -399,18 +402,20 @@ impl Accounts {
     }
 
     /// What a tenant has used; of one without an account, what those without one have used together.
-    pub(crate) fn used(&self, name: &str) -> u64 {
+    pub fn used(&self, name: &str) -> u64 {
         let id = self.id(name);
         let member = id.and_then(|id| self.members.get(id));
         member.map_or(0, |member| member.used)
     }
 
-    pub(crate) fn used_total(&self) -> u64 {
+    /// Units that all have used in the window.
+    #[must_use]
+    pub fn used_total(&self) -> u64 {
         self.used_total
     }
 
     /// What a tenant is guaranteed, or would be if it came.
-    pub(crate) fn guarantee(&self, name: &str, standing: &Standing, at: &Moment) -> u64 {
+    pub fn guarantee(&self, name: &str, standing: &Standing, at: &Moment) -> u64 {
         let member = self.own_member(name);
         let is_counted = member.is_some() || self.carried.contains_key(name);
         let class = member.map_or_else(|| class_of(standing), |member| member.class);
@@ -420,7 +425,7 @@ impl Accounts {
     }
 
     /// Every account, by name.
-    pub(crate) fn rows(&self, limit: u64) -> Vec<ShareRow> {
+    pub fn rows(&self, limit: u64) -> Vec<ShareRow> {
         let scale = self.classes.scale(None);
         let sum = self.classes.sum(scale, None);
         let rows = self.members.iter().map(|member| {
@@ -439,7 +444,7 @@ impl Accounts {
     }
 
     /// Steps that were taken so far.
-    pub(crate) fn operations(&self) -> u64 {
+    pub fn operations(&self) -> u64 {
         self.operations.saturating_add(self.classes.steps())
     }
 
@@ -462,7 +467,7 @@ impl Account {
 }
 
 /// The claim of an account that many share, whoever of them came first: nobody's word is later than another's.
-pub(crate) fn shared(standing: &Standing) -> Standing {
+pub fn shared(standing: &Standing) -> Standing {
     Standing {
         as_of: AsOf::default(),
         ..standing.clone()

@@ -6,7 +6,7 @@ use crate::fairness::weight::Weight;
 
 /// What of its guarantee is kept for a tenant while it does not use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keeping {
+pub enum Keeping {
     /// All of it.
     Whole,
     /// What is above its `lend_max`.

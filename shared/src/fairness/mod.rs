@@ -1,7 +1,7 @@
 //! Who of the tenants that share a budget may have how much of it. Decides nothing about the cap: what can safely be
 //! lent is given to it as a number, and a fault here cannot lend more.
 
-pub(crate) mod accounts;
+pub mod accounts;
 mod allowance;
 pub mod ask;
 mod classes;
@@ -11,7 +11,7 @@ mod hungry;
 pub mod local;
 mod machine;
 pub mod max_min;
-pub(crate) mod member;
+pub mod member;
 mod name_index;
 mod pace;
 pub mod paced;

@@ -176,7 +176,7 @@ impl Account {
     }
 
     /// Units that nobody has and nobody else's guarantee covers.
-    pub(crate) fn surplus(&self) -> u64 {
+    pub fn surplus(&self) -> u64 {
         self.pool.saturating_sub(self.kept)
     }
 

@@ -14,24 +14,17 @@
 //! | [`divide::Divide`] | `Region`, `Coordinator` | to whom a lender lends: whoever comes first, a share, or as was decided above |
 //! | [`schedule::Schedule`] | `Coordinator` | how windows follow each other |
 //! | [`history::History`] | `Coordinator` | what earlier parts of a rolling window lent |
-//! | [`region_pool::RegionPool`] | tests | a window split between regions by weight: a control |
-//! | [`federated_escrow::FederatedEscrow`] | tests | a region's tenants over such a pool: a control |
 //! | [`partition::Partition`] | `Region` | static partition: an equal slice of the limit for each region |
-//! | [`spender::LeaseSpender`] | tests | a balance that leases fill, the smallest holder: a control |
-//! | [`sizer::LeaseSizer`] | isolate, `Region` | how large a lease saves most: `sqrt(2 c D / h)` |
-//! | [`leasing::Engine`] | tests | lease, reconcile, refill and release, as other limiters federate: a control |
 
 pub mod ahead;
 pub mod attribution;
 pub mod closed;
 pub mod divide;
 pub mod escrow;
-pub mod federated_escrow;
 pub mod handover;
 pub mod history;
 pub mod holder;
 pub mod lease_size;
-pub mod leasing;
 pub mod lender;
 pub mod message;
 pub mod pace;
@@ -40,9 +33,6 @@ pub mod party;
 pub mod pool;
 pub mod pool_name;
 pub mod purse;
-pub mod region_pool;
 pub mod schedule;
-pub mod sizer;
-pub mod spender;
 pub mod stored;
 pub mod waiting;

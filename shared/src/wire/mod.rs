@@ -25,7 +25,6 @@ pub mod overrides;
 pub mod policy;
 pub mod preview;
 pub mod problem;
-pub mod region_pool;
 pub mod replay;
 pub mod report;
 pub mod reserve;

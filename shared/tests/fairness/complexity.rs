@@ -3,8 +3,8 @@
 use weir_shared::fairness::ask::Party;
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 
-use weir_shared::federation::federated_escrow::FederatedEscrow;
-use weir_shared::federation::region_pool::RegionPool;
+use weir_reference::federated_escrow::FederatedEscrow;
+use weir_reference::region_pool::RegionPool;
 use weir_shared::units::EpochMs;
 
 use super::world::{moment, party, request, terms, weight};

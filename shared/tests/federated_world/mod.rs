@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use weir_reference::federated_escrow::FederatedEscrow;
+use weir_reference::leasing::{Coordinator, Windows};
+use weir_reference::region_pool::RegionPool;
 use weir_shared::fairness::ask::{Ask, Moment, Party, Standing};
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 use weir_shared::fairness::weight::Weight;
-use weir_shared::federation::federated_escrow::FederatedEscrow;
-use weir_shared::federation::leasing::{Coordinator, Windows};
-use weir_shared::federation::region_pool::RegionPool;
 use weir_shared::units::EpochMs;
 
 /// SplitMix64 (Steele, Lea, Flood 2014).

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use weir_reference::federated_escrow::FederatedEscrow;
+use weir_reference::region_pool::RegionPool;
 use weir_shared::fairness::weight::Weight;
-use weir_shared::federation::federated_escrow::FederatedEscrow;
-use weir_shared::federation::region_pool::RegionPool;
 use weir_shared::units::EpochMs;
 
 use super::Replay;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use weir_shared::federation::federated_escrow::FederatedEscrow;
-use weir_shared::federation::region_pool::RegionPool;
+use weir_reference::federated_escrow::FederatedEscrow;
+use weir_reference::region_pool::RegionPool;
 use weir_shared::units::EpochMs;
 
 use super::Replay;

@@ -1,7 +1,7 @@
 //! Lease sizes. What a learner of ThrottleKit says is informative; the least-cost formula is compared.
 
 use serde_json::Value;
-use weir_shared::federation::sizer::{LeaseCosts, LeaseSizer};
+use weir_reference::sizer::{LeaseCosts, LeaseSizer};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::decimal::Decimal;
 

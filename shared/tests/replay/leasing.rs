@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use weir_shared::federation::leasing::{
+use weir_reference::leasing::{
     Coordinator, Engine, EngineSettings, Parents, RegionalEscrow, WindowStart, Windows,
 };
-use weir_shared::limits::PROBE_MS;
+use weir_reference::limits::PROBE_MS;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::policy::Outage;
 

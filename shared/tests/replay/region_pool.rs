@@ -1,7 +1,7 @@
 //! The pool that regions share.
 
 use serde_json::{Value, json};
-use weir_shared::federation::region_pool::{RegionPool, RegionPoolState};
+use weir_reference::region_pool::{RegionPool, RegionPoolState};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::stored::read_row;
 

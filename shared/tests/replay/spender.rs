@@ -1,8 +1,8 @@
 //! The leased spender. Credits, costs and leases may have decimals: it counts in millionths.
 
 use serde_json::{Value, json};
+use weir_reference::spender::{Coupling, Lease, LeaseSpender, Reply, Stuck};
 use weir_shared::decision::Decision;
-use weir_shared::federation::spender::{Coupling, Lease, LeaseSpender, Reply, Stuck};
 use weir_shared::invalid::Fault;
 use weir_shared::units::EpochMs;
 

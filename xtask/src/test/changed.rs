@@ -7,13 +7,14 @@ use anyhow::{Context, Result};
 use crate::{paths, process};
 
 /// A folder, and the packages that are made from what is in it.
-const MADE_FROM: [(&str, &[&str]); 8] = [
+const MADE_FROM: [(&str, &[&str]); 9] = [
     ("xtask/", &["xtask"]),
     ("shared/tests/", &["weir-shared"]),
     (
         "shared/",
         &[
             "weir-shared",
+            "weir-reference",
             "weir-fuzz",
             "weir-console",
             "weir-edge",
@@ -21,6 +22,7 @@ const MADE_FROM: [(&str, &[&str]); 8] = [
             "weir-tests",
         ],
     ),
+    ("reference/", &["weir-reference", "weir-shared"]),
     ("fuzz/", &["weir-fuzz"]),
     ("console/", &["weir-console"]),
     ("edge/", &["weir-edge"]),
@@ -40,9 +42,10 @@ const EVERYTHING: [&str; 5] = [
     ".c",
 ];
 
-const ALL: [&str; 7] = [
+const ALL: [&str; 8] = [
     "xtask",
     "weir-shared",
+    "weir-reference",
     "weir-fuzz",
     "weir-console",
     "weir-edge",
@@ -137,6 +140,7 @@ mod tests {
                 "weir-console",
                 "weir-edge",
                 "weir-fuzz",
+                "weir-reference",
                 "weir-shared",
                 "weir-tests"
             ]

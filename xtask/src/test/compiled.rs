@@ -12,9 +12,10 @@ use crate::environment::Environment;
 use crate::{paths, process};
 
 /// Everything that is compiled natively. Always all of it: cargo compiles what they share anew for another choice.
-pub(super) const PACKAGES: [&str; 6] = [
+pub(super) const PACKAGES: [&str; 7] = [
     "xtask",
     "weir-shared",
+    "weir-reference",
     "weir-fuzz",
     "weir-console",
     // Its own test is named as theirs is, so that the command is built with them: they run it.

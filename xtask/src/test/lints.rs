@@ -9,9 +9,10 @@ use crate::environment::Environment;
 use crate::rust::WASM_TARGET;
 
 /// What is linted where.
-const NATIVE: [&str; 6] = [
+const NATIVE: [&str; 7] = [
     "xtask",
     "weir-shared",
+    "weir-reference",
     "weir-fuzz",
     "weir-console",
     "weir-cli",

@@ -3,7 +3,6 @@
 //! one more is the hub of overloaded resources.
 
 mod overload;
-mod region_pools;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,7 +17,6 @@ use weir_shared::node::pool::{Event, PoolNode};
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, Terms};
 use weir_shared::wire::holdings::{Lent, LentBody};
-use weir_shared::wire::region_pool::RegionPoolBody;
 use weir_shared::wire::shares::SharesBody;
 use weir_shared::wire::windows::{ClosedBody, ClosedReply};
 use worker::{Date, DurableObject, Env, Request, Response, State, console_error, durable_object};
@@ -34,7 +32,6 @@ const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS pools (name TEXT PRIMARY KEY, label INTEGER, \
      expires_at INTEGER, body TEXT)",
     "CREATE TABLE IF NOT EXISTS floor (id INTEGER PRIMARY KEY, label INTEGER)",
-    "CREATE TABLE IF NOT EXISTS region_pools (name TEXT PRIMARY KEY, body TEXT)",
 ];
 
 /// How long nobody asks a coordinator before it writes exactly what it has lent: it may fall asleep.
@@ -90,8 +87,6 @@ impl DurableObject for Coordinator {
             arrived.answer(arrived.parse().and_then(|body| self.closed(&body)))
         } else if arrived.is::<LentBody>() {
             arrived.answer(arrived.parse().and_then(|body| self.lent(&body)))
-        } else if arrived.is::<RegionPoolBody>() {
-            arrived.answer(arrived.parse().and_then(|body| self.split(&body)))
         } else if let Some(answer) = self.keys.answer(&arrived).await {
             answer
         } else {

@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 
-use weir_shared::federation::federated_escrow::FederatedEscrow;
-use weir_shared::federation::region_pool::RegionPool;
+use weir_reference::federated_escrow::FederatedEscrow;
+use weir_reference::region_pool::RegionPool;
 
 use super::random::Access;
 use super::{Kernel, START, party, weight};

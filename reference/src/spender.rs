@@ -5,10 +5,10 @@
 
 use std::fmt;
 
-use crate::decision::{Decision, Reason, Retry};
-use crate::invalid::{Invalid, within};
-use crate::limits::{COST_MAX, JSON_INTEGER_MAX};
-use crate::units::EpochMs;
+use weir_shared::decision::{Decision, Reason, Retry};
+use weir_shared::invalid::{Invalid, within};
+use weir_shared::limits::{COST_MAX, JSON_INTEGER_MAX};
+use weir_shared::units::EpochMs;
 
 /// What becomes of a balance when its lease has expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl LeaseSpender {
     /// `/cost` below 1 or above 2^53 - 1.
     ///
     /// ```
-    /// use weir_shared::federation::spender::{Coupling, Lease, LeaseSpender};
+    /// use weir_reference::spender::{Coupling, Lease, LeaseSpender};
     /// use weir_shared::units::EpochMs;
     /// let mut spender = LeaseSpender::new(1_000, 1, Coupling::Strict).unwrap();
     /// assert_eq!(spender.spend(3, EpochMs(10)), Ok(None));
@@ -140,7 +140,7 @@ impl LeaseSpender {
     /// [`Stuck`]: a parent that neither grants nor denies.
     ///
     /// ```
-    /// use weir_shared::federation::spender::{Coupling, Lease, LeaseSpender, Reply, Stuck};
+    /// use weir_reference::spender::{Coupling, Lease, LeaseSpender, Reply, Stuck};
     /// use weir_shared::units::EpochMs;
     /// let mut spender = LeaseSpender::new(1_000, 1, Coupling::Strict).unwrap();
     /// let (now, mut asked) = (EpochMs(10), 0);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::WindowStart;
-use crate::limits::POOLS_MAX;
+use weir_shared::limits::POOLS_MAX;
 
 /// One balance a key. A process takes from it before the coordinator is asked.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +38,7 @@ impl RegionalEscrow {
     /// that is held comes too late, and with [`POOLS_MAX`] keys a new one is not taken.
     ///
     /// ```
-    /// use weir_shared::federation::leasing::{RegionalEscrow, WindowStart};
+    /// use weir_reference::leasing::{RegionalEscrow, WindowStart};
     /// use weir_shared::units::EpochMs;
     /// let (first, next) = (WindowStart(EpochMs(0)), WindowStart(EpochMs(1_000)));
     /// let mut region = RegionalEscrow::new();

@@ -10,13 +10,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fairness::weight::Weight;
-use crate::invalid::{Fault, Invalid, within};
-use crate::limits::{JSON_INTEGER_MAX, REGIONS_MAX, WEIGHT_SUM_MICROS_MAX, WINDOW_MS_MAX};
-use crate::units::EpochMs;
-use crate::wire::count::Count;
-use crate::wire::exchange::VERSION;
-use crate::wire::stored::{Damaged, Row};
+use crate::limits::WEIGHT_SUM_MICROS_MAX;
+use weir_shared::fairness::weight::Weight;
+use weir_shared::invalid::{Fault, Invalid, within};
+use weir_shared::limits::{JSON_INTEGER_MAX, REGIONS_MAX, WINDOW_MS_MAX};
+use weir_shared::units::EpochMs;
+use weir_shared::wire::count::Count;
+use weir_shared::wire::exchange::VERSION;
+use weir_shared::wire::stored::{Damaged, Row};
 
 /// Weights added up, in millionths: at least 1, at most 2^60.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +36,7 @@ impl WeightSum {
     /// [`Fault::OutOfRange`] outside 1 to 2^60.
     ///
     /// ```
-    /// use weir_shared::federation::region_pool::WeightSum;
+    /// use weir_reference::region_pool::WeightSum;
     /// assert_eq!(WeightSum::from_micros(2_500_000).unwrap().micros(), 2_500_000);
     /// assert!(WeightSum::from_micros(0).is_err());
     /// ```
@@ -99,7 +100,7 @@ impl RegionPool {
     /// At `/region`, when there are [`REGIONS_MAX`] others in this window; nothing changes.
     ///
     /// ```
-    /// use weir_shared::federation::region_pool::{RegionPool, WeightSum};
+    /// use weir_reference::region_pool::{RegionPool, WeightSum};
     /// use weir_shared::units::EpochMs;
     /// let mut pool = RegionPool::new(99, 1_000).unwrap();
     /// let weight = |units: u128| WeightSum::from_micros(units * 1_000_000).unwrap();
@@ -289,7 +290,7 @@ impl TryFrom<RegionPoolState> for RegionPool {
     /// The pool that was stored.
     ///
     /// ```
-    /// use weir_shared::federation::region_pool::{RegionPool, RegionPoolState, WeightSum};
+    /// use weir_reference::region_pool::{RegionPool, RegionPoolState, WeightSum};
     /// use weir_shared::units::EpochMs;
     /// use weir_shared::wire::stored::read_row;
     /// let mut pool = RegionPool::new(99, 1_000).unwrap();

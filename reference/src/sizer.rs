@@ -9,10 +9,11 @@
 
 use std::collections::VecDeque;
 
-use crate::algorithms::rational::Rational;
-use crate::invalid::{Invalid, within};
-use crate::limits::{JSON_INTEGER_MAX, LEASE_COST_MAX, WEIGHT_DECIMALS_MAX};
-use crate::wire::decimal::Decimal;
+use crate::limits::LEASE_COST_MAX;
+use weir_shared::algorithms::rational::Rational;
+use weir_shared::invalid::{Invalid, within};
+use weir_shared::limits::{JSON_INTEGER_MAX, WEIGHT_DECIMALS_MAX};
+use weir_shared::wire::decimal::Decimal;
 
 /// Windows whose demand is kept.
 const WINDOWS: usize = 3;
@@ -49,7 +50,7 @@ impl LeaseCosts {
     /// `parts_per_unit`: the whole number of parts next to `sqrt(2 c D / h)`.
     ///
     /// ```
-    /// use weir_shared::federation::sizer::LeaseCosts;
+    /// use weir_reference::sizer::LeaseCosts;
     /// use weir_shared::wire::decimal::Decimal;
     /// let costs = LeaseCosts::new(Decimal(5.0), Decimal(0.1)).unwrap();
     /// // sqrt(2 x 5 x 11,329 / 0.1) = 1,064.378
@@ -112,7 +113,7 @@ impl LeaseSizer {
     /// Units to lease at a time.
     ///
     /// ```
-    /// use weir_shared::federation::sizer::{LeaseCosts, LeaseSizer};
+    /// use weir_reference::sizer::{LeaseCosts, LeaseSizer};
     /// use weir_shared::wire::decimal::Decimal;
     /// let costs = LeaseCosts::new(Decimal(1.0), Decimal(1.0)).unwrap();
     /// let mut sizer = LeaseSizer::new(costs, 1, 1_000_000, 16).unwrap();

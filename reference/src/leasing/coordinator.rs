@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{WindowStart, Windows};
-use crate::invalid::{Invalid, within};
-use crate::limits::{JSON_INTEGER_MAX, POOLS_MAX, REGIONS_MAX};
-use crate::units::EpochMs;
+use weir_shared::invalid::{Invalid, within};
+use weir_shared::limits::{JSON_INTEGER_MAX, POOLS_MAX, REGIONS_MAX};
+use weir_shared::units::EpochMs;
 
 /// Lends `budget` units a window, for each key by itself.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ impl Coordinator {
     /// [`POOLS_MAX`] keys with an open window, or [`REGIONS_MAX`] regions of one key, a new one gets nothing.
     ///
     /// ```
-    /// use weir_shared::federation::leasing::{Coordinator, Windows, WindowStart};
+    /// use weir_reference::leasing::{Coordinator, Windows, WindowStart};
     /// use weir_shared::units::EpochMs;
     /// let mut coordinator = Coordinator::new(20, Windows::new(1_000).unwrap()).unwrap();
     /// let (first, now) = (WindowStart(EpochMs(1_000)), EpochMs(1_500));
@@ -83,7 +83,7 @@ impl Coordinator {
     /// often it is told, and only while the window is open. Answers what was credited.
     ///
     /// ```
-    /// use weir_shared::federation::leasing::{Coordinator, Windows, WindowStart};
+    /// use weir_reference::leasing::{Coordinator, Windows, WindowStart};
     /// use weir_shared::units::EpochMs;
     /// let mut coordinator = Coordinator::new(20, Windows::new(1_000).unwrap()).unwrap();
     /// let (first, now) = (WindowStart(EpochMs(1_000)), EpochMs(1_500));

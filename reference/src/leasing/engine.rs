@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{Coordinator, RegionalEscrow, WindowStart, Windows};
-use crate::decision::{Decision, Reason, Retry};
-use crate::invalid::{Fault, Invalid, within};
-use crate::limits::{COST_MAX, JSON_INTEGER_MAX, LEASING_ROUNDS_MAX, POOLS_MAX};
-use crate::units::EpochMs;
-use crate::wire::policy::Outage;
+use crate::limits::LEASING_ROUNDS_MAX;
+use weir_shared::decision::{Decision, Reason, Retry};
+use weir_shared::invalid::{Fault, Invalid, within};
+use weir_shared::limits::{COST_MAX, JSON_INTEGER_MAX, POOLS_MAX};
+use weir_shared::units::EpochMs;
+use weir_shared::wire::policy::Outage;
 
 /// How a process leases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +77,7 @@ impl Engine {
     /// `/cost` outside 1 to 2^53 - 1; `/key` beyond [`POOLS_MAX`] keys with an open window. Nothing changes then.
     ///
     /// ```
-    /// use weir_shared::federation::leasing::{Coordinator, Engine, EngineSettings, Parents, Windows};
+    /// use weir_reference::leasing::{Coordinator, Engine, EngineSettings, Parents, Windows};
     /// use weir_shared::units::EpochMs;
     /// use weir_shared::wire::policy::Outage;
     /// let windows = Windows::new(60_000).unwrap();

@@ -8,15 +8,16 @@
 //! reserves, again and again while that brings more: more units raise the guarantees, and so the reserves.
 
 use super::region_pool::{RegionPool, WeightSum};
-use crate::decision::{Decision, Reason, Retry};
-use crate::fairness::accounts::{AccountId, Accounts};
-use crate::fairness::ask::{Moment, Party, Standing};
-use crate::fairness::member::Keeping;
-use crate::fairness::share::{Rule, ShareTerms};
-use crate::fairness::weight::Weight;
-use crate::invalid::{Fault, Invalid, within};
-use crate::limits::{COST_MAX, ESCROW_ROUNDS_MAX, TENANTS_MAX};
-use crate::units::EpochMs;
+use crate::limits::ESCROW_ROUNDS_MAX;
+use weir_shared::decision::{Decision, Reason, Retry};
+use weir_shared::fairness::accounts::{AccountId, Accounts};
+use weir_shared::fairness::ask::{Moment, Party, Standing};
+use weir_shared::fairness::member::Keeping;
+use weir_shared::fairness::share::{Rule, ShareTerms};
+use weir_shared::fairness::weight::Weight;
+use weir_shared::invalid::{Fault, Invalid, within};
+use weir_shared::limits::{COST_MAX, TENANTS_MAX};
+use weir_shared::units::EpochMs;
 
 /// What a tenant has used in the open window.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,8 +90,8 @@ impl FederatedEscrow {
     /// when the pool has too many.
     ///
     /// ```
-    /// use weir_shared::federation::federated_escrow::FederatedEscrow;
-    /// use weir_shared::federation::region_pool::RegionPool;
+    /// use weir_reference::federated_escrow::FederatedEscrow;
+    /// use weir_reference::region_pool::RegionPool;
     /// use weir_shared::fairness::weight::Weight;
     /// use weir_shared::units::EpochMs;
     /// let mut pool = RegionPool::new(12_345, 1_000).unwrap();

@@ -24,10 +24,10 @@ pub use coordinator::Coordinator;
 pub use engine::{Engine, EngineSettings, Parents};
 pub use regional::RegionalEscrow;
 
-use crate::invalid::{Fault, Invalid, within};
-use crate::limits::WINDOW_MS_MAX;
-use crate::units::EpochMs;
-use crate::wire::policy::{Algorithm, Cadence, LimitBody};
+use weir_shared::invalid::{Fault, Invalid, within};
+use weir_shared::limits::WINDOW_MS_MAX;
+use weir_shared::units::EpochMs;
+use weir_shared::wire::policy::{Algorithm, Cadence, LimitBody};
 
 /// The beginning of a window, which names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +55,7 @@ impl Windows {
     /// `/algorithm` or `/cadence` that has none, or none of one length; `/anchor` other than 0; what is missing.
     ///
     /// ```
-    /// use weir_shared::federation::leasing::Windows;
+    /// use weir_reference::leasing::Windows;
     /// use weir_shared::invalid::read_json;
     /// let windows = |text: &str| Windows::of(&read_json(text.as_bytes()).unwrap());
     /// assert!(windows(r#"{"algorithm":"fixed_window","limit":10,"window_ms":1000}"#).is_ok());
@@ -89,7 +89,7 @@ impl Windows {
     /// The window that is open at `now`.
     ///
     /// ```
-    /// use weir_shared::federation::leasing::{Windows, WindowStart};
+    /// use weir_reference::leasing::{Windows, WindowStart};
     /// use weir_shared::units::EpochMs;
     /// let windows = Windows::new(1_000).unwrap();
     /// assert_eq!(windows.at(EpochMs(2_345)), WindowStart(EpochMs(2_000)));
