@@ -113,7 +113,7 @@ fn every_algorithm_is_played_by_its_own_machine() {
             60..=60,
         ),
         (
-            json!({ "algorithm": "leaky_bucket", "rate_per_sec": 1, "max_queue_ms": 0 }),
+            json!({ "algorithm": "leaky_bucket", "rate_per_sec": 1, "max_queue_ms": 1 }),
             55..=60,
         ),
     ];
