@@ -27,8 +27,8 @@ struct Federation {
     regions: BTreeMap<String, Region>,
     /// Units admitted, by key and window.
     admitted: BTreeMap<(String, WindowStart), u64>,
-    /// Why an outcome may differ, as long as it is safe.
-    differs: &'static str,
+    /// Why an outcome may differ, as long as it is safe; `None` where it may not.
+    differs: Option<&'static str>,
 }
 
 struct Region {
@@ -80,14 +80,16 @@ pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
 }
 
 /// Why a sequence may differ.
-fn differs(sequence: &Sequence) -> &'static str {
+fn differs(sequence: &Sequence) -> Option<&'static str> {
     let has = |start| sequence.tag(start).is_some();
     if has("defect:") {
-        "an outcome that differs where ThrottleKit broke its own bound"
+        Some("an outcome that differs where ThrottleKit broke its own bound")
     } else if has("legacy_reconcile") {
-        "an outcome that differs where leftovers are credited to another window, which Weir forfeits"
+        Some(
+            "an outcome that differs where leftovers are credited to another window, which Weir forfeits",
+        )
     } else {
-        "an outcome that differs, and is within the bound"
+        None
     }
 }
 
@@ -122,9 +124,9 @@ impl Replay for Federation {
         if most > self.budget {
             return Outcome::failed(format!("at most {} in a window", self.budget), most);
         }
-        match outcome {
-            Outcome::Failed { .. } => Outcome::Skipped(self.differs.into()),
-            outcome => outcome,
+        match (outcome, self.differs) {
+            (Outcome::Failed { .. }, Some(why)) => Outcome::Skipped(why.into()),
+            (outcome, _) => outcome,
         }
     }
 }
@@ -197,7 +199,9 @@ impl Federation {
             *self.admitted.entry((key.to_owned(), window)).or_default() += cost;
         }
         if cost > self.settings.limit {
-            self.differs = "an outcome that differs after a cost above the limit, for which all is leased there, nothing in Weir";
+            self.differs = Some(
+                "an outcome that differs after a cost above the limit, for which all is leased there, nothing in Weir",
+            );
         }
         match Told::read(&op.result) {
             Ok(told) => told.compare(&decision, Fields::All),

@@ -14,7 +14,7 @@ use crate::console::traffic::Traffic;
 use crate::console::{NARROW, WIDE, await_page, log_in, visit};
 
 /// Each page with its address.
-pub(crate) const PAGES: [(&str, &str); 18] = [
+pub(crate) const PAGES: [(&str, &str); 25] = [
     ("overview", "/"),
     ("tenants", "/tenants"),
     ("tenant", "/tenant?name=enterprise%3Aacme"),
@@ -26,7 +26,14 @@ pub(crate) const PAGES: [(&str, &str); 18] = [
     ("regions", "/regions"),
     ("region", "/regions/weur"),
     ("policy", "/policy?section=budgets&name=tokens"),
+    ("policy", "/policy?section=limits&name=login"),
+    ("policy", "/policy?section=meters&name=bytes"),
+    ("policy", "/policy?section=guards&name=queries"),
+    ("policy", "/policy?section=tiers&name=pro"),
     ("policy", "/policy?section=tenants"),
+    ("policy", "/policy?section=overload&name=origin"),
+    ("policy", "/policy?section=routes"),
+    ("policy", "/policy?section=general"),
     ("policy", "/policy?section=document"),
     ("policy", "/policy?section=reset"),
     ("activity", "/activity"),
