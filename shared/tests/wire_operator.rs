@@ -62,6 +62,7 @@ fn the_fairness_view() {
             budgets: BTreeMap::from([("tokens".to_owned(), budget)]),
             limits: BTreeMap::from([("per_ip".to_owned(), total)]),
             meters: BTreeMap::from([("bytes".to_owned(), MeterTally::default())]),
+            billable_units: Count(5),
             guards: BTreeMap::from([("queries".to_owned(), GuardReport::default())]),
             overload: BTreeMap::from([("origin".to_owned(), total)]),
             effective: None,
@@ -74,7 +75,7 @@ fn the_fairness_view() {
     is_written_as(
         &reply,
         &format!(
-            r#"{{"at":1700000000000,"policy_revision":7,"enforcing":true,"regions":[{{"region":"weur","reachable":false,"total":{tally}}}],"tenants":[{{"tenant":"acme","tier":"enterprise","weight":4,"total":{tally},"budgets":{{"tokens":{{"weight":4,"guarantee":0,"used":2,"borrowed":0,"denied":3,"total":{tally}}}}},"limits":{{"per_ip":{tally}}},"meters":{{"bytes":{meter}}},"guards":{{"queries":{guard}}},"overload":{{"origin":{tally}}},"effective":null,"overrides":[]}}]}}"#
+            r#"{{"at":1700000000000,"policy_revision":7,"enforcing":true,"regions":[{{"region":"weur","reachable":false,"total":{tally}}}],"tenants":[{{"tenant":"acme","tier":"enterprise","weight":4,"total":{tally},"budgets":{{"tokens":{{"weight":4,"guarantee":0,"used":2,"borrowed":0,"denied":3,"total":{tally}}}}},"limits":{{"per_ip":{tally}}},"meters":{{"bytes":{meter}}},"billable_units":5,"guards":{{"queries":{guard}}},"overload":{{"origin":{tally}}},"effective":null,"overrides":[]}}]}}"#
         ),
     );
     // A server before had neither.

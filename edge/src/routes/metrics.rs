@@ -25,7 +25,7 @@ pub async fn read(request: &Request, handles: &RequestHandles) -> Result<Respons
         let guard = policy.guards.get(guard);
         guard.is_some_and(|guard| guard.scope == Scope::Region)
     };
-    let body = text(&regions, regional, now());
+    let body = text(&regions, regional, |meter| policy.bills(meter), now());
     Ok(ResponseBuilder::new()
         .with_status(200)
         .with_header("content-type", CONTENT_TYPE)?

@@ -301,6 +301,16 @@ impl TenantCounters {
             + new(&self.overload, &other.overload)
     }
 
+    /// Units used of those meters that are `billed`.
+    #[must_use]
+    pub fn billable_units(&self, billed: impl Fn(&str) -> bool) -> Count {
+        let mut units = Count::default();
+        for (_, tally) in self.meters.iter().filter(|(meter, _)| billed(meter)) {
+            units += tally.admitted_units;
+        }
+        units
+    }
+
     /// The sum over budgets and limits.
     #[must_use]
     pub fn total(&self) -> Tally {

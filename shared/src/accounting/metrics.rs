@@ -40,6 +40,7 @@ macro_rules! families {
 families! {
     UP "weir_ledger_up" "gauge" "Whether the ledger of a region answered.";
     ADMITTED "weir_fairness_admitted_units_total" "counter" "Units used of meters, as they were settled.";
+    BILLABLE "weir_billable_units_total" "counter" "Units used of meters that the policy bills.";
     SHED "weir_fairness_shed_units_total" "counter" "Units that meters shed.";
     ADMITTED_CALLS "weir_fairness_admitted_calls_total" "counter" "Calls that meters admitted.";
     SHED_CALLS "weir_fairness_shed_calls_total" "counter" "Calls that meters shed.";
@@ -74,19 +75,20 @@ families! {
 }
 
 /// The text, of what the ledgers of all regions said; `None` for one that did not answer. `regional`: whether a guard's
-/// slots are a region's own, so that those of the regions add up.
+/// slots are a region's own, so that those of the regions add up; `billed`: whether a meter is.
 ///
 /// ```
 /// use weir_shared::accounting::metrics::text;
 /// use weir_shared::units::EpochMs;
 /// use weir_shared::wire::series::TotalsReply;
-/// let text = text(&[("weur".to_owned(), Some(TotalsReply::default()))], |_| false, EpochMs(0));
+/// let text = text(&[("weur".to_owned(), Some(TotalsReply::default()))], |_| false, |_| true, EpochMs(0));
 /// assert!(text.contains("# TYPE weir_ledger_up gauge\nweir_ledger_up{region=\"weur\"} 1\n"));
 /// ```
 #[must_use]
 pub fn text(
     regions: &[(String, Option<TotalsReply>)],
     regional: impl Fn(&str) -> bool,
+    billed: impl Fn(&str) -> bool,
     now: EpochMs,
 ) -> String {
     let mut page = Page::default();
@@ -101,6 +103,8 @@ pub fn text(
             page.regional(region, label, tenant);
             if whole {
                 page.summed(label, tenant);
+                let units = tenant.billable_units(&billed);
+                page.add(&BILLABLE, &[("tenant_id", label)], units.0);
                 for (guard, tally) in &tenant.guards {
                     if regional(guard) {
                         let taken = tally.in_flight.slots_at(now);

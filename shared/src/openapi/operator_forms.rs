@@ -39,7 +39,7 @@ pub const OPERATOR_FORMS: &[(&str, &str, &str)] = &[
         "TenantReport",
         "What a tenant got.",
         "tenant: string, tier: string?, weight: number, total: Tally, budgets: {BudgetReport}, \
-         limits: {Tally}, meters: {MeterTally}, guards: {GuardReport}, overload: {Tally}, \
+         limits: {Tally}, meters: {MeterTally}, billable_units?: Count, guards: {GuardReport}, overload: {Tally}, \
          effective: Effective?, overrides: [Override]",
     ),
     (

@@ -105,6 +105,12 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// Whether units used of a meter are billed: `billable` of the meter; those of one that the policy does not have are not.
+    #[must_use]
+    pub fn bills(&self, meter: &str) -> bool {
+        self.meters.get(meter).is_some_and(|meter| meter.billable)
+    }
+
     /// The terms of a pool by its name, in `region`: those of a budget, or of a global limit for whichever key; `None`
     /// for what this policy does not lend there.
     #[must_use]

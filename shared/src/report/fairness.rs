@@ -153,6 +153,7 @@ pub fn tenant(
         budgets: budgets(source, guarantees, (name, counters)),
         limits: gathered(counters.limits.clone()),
         meters: gathered(counters.meters.clone()),
+        billable_units: counters.billable_units(|meter| policy.bills(meter)),
         guards: guards(counters, at),
         overload: gathered(counters.overload.clone()),
         effective: (one && effective)

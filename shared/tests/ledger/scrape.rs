@@ -64,7 +64,7 @@ fn read(text: &str) -> BTreeMap<String, u128> {
 #[test]
 fn every_series_has_help_and_type_once_and_large_totals_are_exact() {
     let regions = [("weur".to_owned(), Some(totals("acme", true)))];
-    let text = text(&regions, |_| false, EpochMs(500));
+    let text = text(&regions, |_| false, |_| true, EpochMs(500));
     for family in FAMILIES {
         assert_eq!(
             text.matches(&format!("# HELP {} ", family.name)).count(),
@@ -81,6 +81,8 @@ fn every_series_has_help_and_type_once_and_large_totals_are_exact() {
     let samples = read(&text);
     let units = "weir_fairness_admitted_units_total{tenant_id=\"acme\",meter=\"bytes\"}";
     assert_eq!(samples[units], 1 << 60);
+    let billed = "weir_billable_units_total{tenant_id=\"acme\"}";
+    assert_eq!(samples[billed], 1 << 60);
     assert_eq!(
         samples["weir_fairness_shed_units_total{tenant_id=\"acme\",meter=\"bytes\"}"],
         7
@@ -113,7 +115,7 @@ fn label_values_are_escaped_and_those_counted_together_are_told_from_every_tenan
         ("weur".to_owned(), Some(totals(tenant, true))),
         ("enam".to_owned(), Some(totals("stranger", false))),
     ];
-    let text = text(&regions, |_| false, EpochMs(500));
+    let text = text(&regions, |_| false, |_| true, EpochMs(500));
     assert!(
         text.contains("{tenant_id=\"a\\\\b\\\"c\",meter=\"bytes\"} "),
         "{text}"
@@ -128,7 +130,7 @@ fn what_sums_over_regions_is_left_out_while_one_does_not_answer() {
         ("weur".to_owned(), Some(totals("acme", true))),
         ("enam".to_owned(), None),
     ];
-    let samples = read(&text(&regions, |_| false, EpochMs(500)));
+    let samples = read(&text(&regions, |_| false, |_| true, EpochMs(500)));
     assert_eq!(samples["weir_ledger_up{region=\"enam\"}"], 0);
     assert!(
         !samples
@@ -146,7 +148,7 @@ fn what_sums_over_regions_is_left_out_while_one_does_not_answer() {
 fn slots_of_a_guard_are_told_once_unless_they_are_each_regions_own() {
     let regions = ["weur", "enam"].map(|name| (name.to_owned(), Some(totals("acme", true))));
     let taken = |regional: bool, now| {
-        let samples = read(&text(&regions, |_| regional, EpochMs(now)));
+        let samples = read(&text(&regions, |_| regional, |_| true, EpochMs(now)));
         samples["weir_fairness_queries_in_flight{tenant_id=\"acme\"}"]
     };
     assert_eq!((taken(false, 500), taken(true, 500)), (2, 4));

@@ -59,6 +59,9 @@ pub struct TenantReport {
     /// Per meter.
     #[serde(default)]
     pub meters: BTreeMap<String, MeterTally>,
+    /// Units used of those meters that the policy bills; absent for none.
+    #[serde(default, skip_serializing_if = "Count::is_zero")]
+    pub billable_units: Count,
     /// Per guard.
     #[serde(default)]
     pub guards: BTreeMap<String, GuardReport>,
