@@ -292,6 +292,7 @@ fn accounts() -> Accounts {
         tenants_max: TENANTS_MAX,
         unknown_weight_max: Weight::WHOLE,
         carried: false,
+        floors: 0,
     };
     Accounts::new(terms, Keeping::Whole)
 }

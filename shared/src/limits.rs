@@ -5,12 +5,14 @@ mod gateway;
 mod keys;
 mod operator;
 mod overload;
+mod sharing;
 
 pub use accounting::*;
 pub use gateway::*;
 pub use keys::*;
 pub use operator::*;
 pub use overload::*;
+pub use sharing::*;
 
 /// The largest integer that every JSON reader keeps exactly: 2^53 - 1 (RFC 8259, section 6).
 pub const JSON_INTEGER_MAX: u64 = (1 << 53) - 1;
@@ -84,20 +86,6 @@ pub const GUARD_LEASE_MS_MAX: u64 = 24 * 3_600_000;
 
 /// Rows of a preview, and names of those who gain or lose, that are answered, those that change most: some 300 KB.
 pub const PREVIEW_ROWS_MAX: usize = 1_000;
-
-/// Levels of tenants, the lowest included: a company, a team, a user, and one to spare. A charge goes to an account at
-/// each level, and each want brings the claims of all of them along.
-pub const TENANT_DEPTH_MAX: usize = 4;
-
-/// The largest weight; with the six decimals below, 10^12 micro-units, under 2^40.
-pub const WEIGHT_MAX: u64 = 1_000_000;
-
-/// Decimals of a weight: weights are kept as integers of one millionth.
-pub const WEIGHT_DECIMALS_MAX: u32 = 6;
-
-/// Different weights that the tiers and tenants of one policy have. Tenants of one weight are summed up together, so a
-/// change of the sum of the weights costs one step for each weight, however many tenants there are.
-pub const WEIGHTS_MAX: usize = 256;
 
 /// The shortest window of a global budget or limit. Below a second the leases' round trips outlast the window.
 pub const BUDGET_WINDOW_MS_MIN: u64 = 1_000;

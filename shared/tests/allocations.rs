@@ -213,6 +213,7 @@ fn a_fair_decision_among_10_000_tenants_allocates_nothing() {
                 tenants_max: TENANTS,
                 unknown_weight_max: Weight::WHOLE,
                 carried: false,
+                floors: 0,
             }),
         });
         for party in &parties {

@@ -8,7 +8,7 @@ use weir_shared::algorithms::composite::Mode;
 use weir_shared::fairness::weight::Weight;
 use weir_shared::federation::schedule::Schedule;
 use weir_shared::policy::limit::{Limit, Rule, Single};
-use weir_shared::units::Revision;
+use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::exchange::{Cycle, PeriodBody, Terms};
 use weir_shared::wire::policy::{Cadence, OnUnavailable, Scope};
 
@@ -279,7 +279,7 @@ fn the_terms_of_a_global_limit_are_its_numbers_in_its_parts_of_a_unit() {
 fn a_pool_has_terms_if_the_policy_lends_it() {
     let policy = policy(&whole().to_string()).unwrap();
     let terms = |pool: &str| {
-        let terms = policy.terms(pool, "weur", Revision(7));
+        let terms = policy.terms(pool, "weur", Revision(7), EpochMs(0));
         terms.map(|terms| terms.limit)
     };
     assert_eq!(terms("tokens"), Some(100));

@@ -20,6 +20,8 @@ mod audit_changes;
 #[cfg(not(target_arch = "wasm32"))]
 mod audit_summary;
 #[cfg(not(target_arch = "wasm32"))]
+mod bounds_leased;
+#[cfg(not(target_arch = "wasm32"))]
 mod broken_rules;
 #[cfg(not(target_arch = "wasm32"))]
 mod calendar;
@@ -125,6 +127,8 @@ mod paced;
 mod partition_changes;
 #[cfg(not(target_arch = "wasm32"))]
 mod policy;
+#[cfg(not(target_arch = "wasm32"))]
+mod policy_bounds;
 #[cfg(not(target_arch = "wasm32"))]
 mod policy_changes;
 #[cfg(not(target_arch = "wasm32"))]

@@ -96,8 +96,8 @@ impl Deployment {
             return;
         };
         let (policy, _) = &self.saved[region.heard];
-        let budget = &policy.budgets["tokens"];
-        let terms = policy.budget_terms(budget, name, Revision(1 + region.heard as u64));
+        let revision = Revision(1 + region.heard as u64);
+        let terms = policy.budget_terms("tokens", name, revision, now);
         region.dies(terms.as_ref().filter(|_| damaged).map(|terms| (terms, now)));
     }
 
@@ -120,8 +120,7 @@ impl Region {
         now: EpochMs,
     ) -> u64 {
         let revision = Revision(1 + self.heard as u64);
-        let budget = &policy.budgets["tokens"];
-        let Some(terms) = policy.budget_terms(budget, name, revision) else {
+        let Some(terms) = policy.budget_terms("tokens", name, revision, now) else {
             return 0;
         };
         let (row, life) = (&mut self.row, Incarnation(1 + self.deaths));
@@ -366,7 +365,7 @@ fn units_lent_ahead_by_old_shares_are_within_the_limit_of_their_window() {
 fn units_of_a_window_are_lent_no_sooner_than_half_a_minute_before_it_opens() {
     let budget = hourly(&["weur"], 400);
     let terms = budget
-        .budget_terms(&budget.budgets["tokens"], "weur", Revision(1))
+        .budget_terms("tokens", "weur", Revision(1), EpochMs(0))
         .unwrap();
     for (left_ms, lent) in [(AHEAD_MS_MAX + 1, false), (AHEAD_MS_MAX, true)] {
         let now = EpochMs(NOW.0 + HOUR_MS - left_ms);

@@ -18,7 +18,9 @@ fn the_shipped_policy_is_valid() {
     let policy = policy(SHIPPED).unwrap();
     assert_eq!(policy.home, "enam");
     assert_eq!(policy.regions.len(), 6);
-    let terms = policy.terms("tokens", "weur", Revision(3)).unwrap();
+    let terms = policy
+        .terms("tokens", "weur", Revision(3), EpochMs(0))
+        .unwrap();
     assert_eq!(
         (terms.limit, terms.window_ms, terms.revision),
         (30_000, 60_000, Revision(3))

@@ -220,7 +220,7 @@ fn a_quota_of_the_whole_deployment_is_another_for_one_customer() {
             key: tenant.to_owned(),
         };
         policy
-            .terms(&pool.to_string(), "weur", Revision(1))
+            .terms(&pool.to_string(), "weur", Revision(1), NOW)
             .unwrap()
     };
     assert_eq!(

@@ -234,6 +234,8 @@ fn what_is_shown_is_what_is_applied() {
                 assert_eq!(shown.weight.value.0, claim.weight.as_f64());
                 assert_eq!(shown.borrow_max.value.units(), claim.borrow_max);
                 assert_eq!(shown.lend_max.value.units(), claim.lend_max);
+                assert_eq!(shown.ceiling.value.units(), claim.ceiling);
+                assert_eq!(shown.floor.value, claim.floor.units);
             }
             for (name, shown) in &body.limits {
                 let applied = policy.limit_at(name, Some(tenant), now).unwrap();

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use weir_shared::invalid::read_json;
 use weir_shared::policy::budget::{Budget, LeaseBounds};
-use weir_shared::units::Revision;
-use weir_shared::wire::exchange::{LeaseBody, RuleBody, SharingBody, Terms};
+use weir_shared::units::{EpochMs, Revision};
+use weir_shared::wire::exchange::{FloorsBody, LeaseBody, RuleBody, SharingBody, Terms};
 use weir_shared::wire::policy::{BudgetBody, Outage, Reserve, Scope};
 
 const INTEGERS: u64 = 9_007_199_254_740_991;
@@ -231,7 +231,7 @@ fn windows_within_one_holder_may_be_shorter_than_a_second() {
 #[test]
 fn terms_say_how_a_budget_is_shared() {
     let policy = policy(&whole().to_string()).unwrap();
-    let terms = |name: &str, region: &str| policy.terms(name, region, Revision(7));
+    let terms = |name: &str, region: &str| policy.terms(name, region, Revision(7), EpochMs(0));
     let plain = |limit, window_ms| Terms {
         limit,
         window_ms,
@@ -246,6 +246,7 @@ fn terms_say_how_a_budget_is_shared() {
             rule,
             tenants_max: 5_000,
             unknown_weight_max: 3_250_000,
+            floors: FloorsBody::default(),
         })
     };
     assert_eq!(terms("tokens", "weur"), Some(plain(100, 1_000)));
@@ -298,7 +299,7 @@ fn each_region_of_a_partition_gets_a_unit_at_least() {
     is_refused(&sliced(1), "/limit", &message);
     assert!(saved(&sliced(2)).is_ok(), "one for each of the two regions");
     let one = policy(&with("/regions", r#"["enam"]"#)).unwrap();
-    let alone = one.terms("slices", "enam", Revision(1));
+    let alone = one.terms("slices", "enam", Revision(1), EpochMs(0));
     assert_eq!(alone.map(|terms| terms.limit), Some(101));
     let whole = and(body("first_come", "global"), "limit", json!(1));
     assert!(

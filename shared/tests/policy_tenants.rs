@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::document::{policy, whole, with};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use weir_shared::fairness::ask::{Above, AsOf, Party, Standing};
+use weir_shared::fairness::ask::{Above, AsOf, Floor, Party, SetAside, Standing};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, Revision};
@@ -49,6 +49,8 @@ fn a_tenants_claim_names_all_above_it_from_its_parent_up() {
         known: true,
         borrow_max: None,
         lend_max: Some(9_007_199_254_740_991),
+        ceiling: None,
+        floor: Floor::default(),
         as_of: AsOf::default(),
         above: vec![
             Above {
@@ -56,12 +58,18 @@ fn a_tenants_claim_names_all_above_it_from_its_parent_up() {
                 weight: weight(1.0), // its tier's
                 borrow_max: Some(0),
                 lend_max: None,
+                ceiling: None,
+                floor: Floor::default(),
+                floors: SetAside::default(),
             },
             Above {
                 name: "acme".to_owned(),
                 weight: weight(6.0), // its own
                 borrow_max: None,
                 lend_max: None,
+                ceiling: None,
+                floor: Floor::default(),
+                floors: SetAside::default(),
             },
         ],
     };
@@ -85,6 +93,8 @@ fn a_tenant_without_a_name_in_the_policy_is_not_known_whatever_its_tier() {
             known: false,
             borrow_max: None,
             lend_max: None,
+            ceiling: None,
+            floor: Floor::default(),
             as_of: AsOf::default(),
             above: vec![],
         };

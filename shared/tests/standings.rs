@@ -2,7 +2,7 @@
 //! not heard of it takes nothing back.
 
 use serde_json::json;
-use weir_shared::fairness::ask::{Above, AsOf, Ask, Moment, Party, Standing};
+use weir_shared::fairness::ask::{Above, AsOf, Ask, Floor, Moment, Party, SetAside, Standing};
 use weir_shared::fairness::share::{Rule, Share, ShareRow, ShareTerms};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::federation::escrow::{Escrow, Tickets};
@@ -30,6 +30,7 @@ fn share(rule: Rule) -> Share {
         tenants_max: 100,
         unknown_weight_max: Weight::WHOLE,
         carried: true,
+        floors: 0,
     })
 }
 
@@ -52,6 +53,9 @@ fn below(party: Party, parent: &str, weight: f64) -> Party {
         weight: Weight::try_from(weight).unwrap(),
         borrow_max: None,
         lend_max: None,
+        ceiling: None,
+        floor: Floor::default(),
+        floors: SetAside::default(),
     };
     let mut party = party;
     party.standing.above = vec![above];
@@ -192,7 +196,9 @@ fn policy() -> Policy {
 }
 
 fn terms() -> Terms {
-    policy().terms("tokens", "weur", Revision(7)).unwrap()
+    policy()
+        .terms("tokens", "weur", Revision(7), EpochMs(0))
+        .unwrap()
 }
 
 fn claim(tenant: &str, ms: u64) -> Party {

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use weir_shared::fairness::ask::Party;
 use weir_shared::units::{Revision, WindowLabel};
 use weir_shared::wire::exchange::{
-    AboveBody, AheadBody, ExchangeBody, Grant, LeaseBody, RankBody, Refusal, ReplyBody, RuleBody,
-    SharingBody, Terms, Want,
+    AboveBody, AheadBody, ExchangeBody, FloorsBody, Grant, LeaseBody, RankBody, Refusal, ReplyBody,
+    RuleBody, SharingBody, Terms, Want,
 };
 
 const RANK: &str = r#"{"weight":500000,"known":true,"borrow_max":0,"lend_max":9007199254740991,"above":[{"name":"acme/web","weight":1000000,"borrow_max":5},{"name":"acme","weight":1000000000000,"lend_max":0}]}"#;
@@ -18,12 +18,19 @@ fn rank() -> RankBody {
         weight,
         borrow_max,
         lend_max,
+        ceiling: None,
+        floor: 0,
+        floor_by_name: false,
+        floors: FloorsBody::default(),
     };
     RankBody {
         weight: 500_000,
         known: true,
         borrow_max: Some(0),
         lend_max: Some(9_007_199_254_740_991),
+        ceiling: None,
+        floor: 0,
+        floor_by_name: false,
         revision: Revision(0),
         since: 0,
         above: vec![
@@ -40,6 +47,9 @@ fn stranger() -> RankBody {
         known: false,
         borrow_max: None,
         lend_max: None,
+        ceiling: None,
+        floor: 0,
+        floor_by_name: false,
         revision: Revision(0),
         since: 0,
         above: vec![],
@@ -50,6 +60,19 @@ fn stranger() -> RankBody {
 fn the_claim_of_a_tenant() {
     is_written_as(&rank(), RANK);
     is_written_as(&stranger(), r#"{"weight":1}"#);
+    let mut bounded = rank();
+    (bounded.ceiling, bounded.floor, bounded.floor_by_name) = (Some(0), 7, true);
+    bounded.above.truncate(1);
+    let above = &mut bounded.above[0];
+    (above.ceiling, above.floor, above.floor_by_name) = (Some(9), 8, true);
+    above.floors = FloorsBody {
+        units: 7,
+        since: 1_000,
+    };
+    is_written_as(
+        &bounded,
+        r#"{"weight":500000,"known":true,"borrow_max":0,"lend_max":9007199254740991,"ceiling":0,"floor":7,"floor_by_name":true,"above":[{"name":"acme/web","weight":1000000,"borrow_max":5,"ceiling":9,"floor":8,"floor_by_name":true,"floors":{"units":7,"since":1000}}]}"#,
+    );
 }
 
 #[test]
@@ -67,9 +90,22 @@ fn the_terms_of_a_shared_pool() {
         rule: RuleBody::Paced,
         tenants_max: 100_000,
         unknown_weight_max: 8_000_000,
+        floors: FloorsBody::default(),
     };
     let sharing_text = r#"{"rule":"paced","tenants_max":100000,"unknown_weight_max":8000000}"#;
     is_written_as(&sharing, sharing_text);
+    let floors = FloorsBody {
+        units: 450,
+        since: 0,
+    };
+    let aside = SharingBody {
+        floors,
+        ..sharing.clone()
+    };
+    is_written_as(
+        &aside,
+        r#"{"rule":"paced","tenants_max":100000,"unknown_weight_max":8000000,"floors":{"units":450}}"#,
+    );
     let lease = LeaseBody { min: 1, max: 16 };
     is_written_as(&lease, r#"{"min":1,"max":16}"#);
     let terms = Terms {
@@ -176,6 +212,8 @@ fn a_claim_out_of_bounds_is_malformed_by_name() {
         bounds("weight", &weights),
         bounds("borrow_max", &units),
         bounds("lend_max", &units),
+        bounds("ceiling", &units),
+        bounds("floor", &units),
     ];
     for (pointer, value) in cases.concat() {
         let field = pointer.replace("/0", "").replace("/1", "");

@@ -106,6 +106,10 @@ pub fn rows(effective: &EffectiveBody) -> Vec<EffectiveRow> {
         let (borrow, lend) = (&budget.borrow_max, &budget.lend_max);
         rows.add(Some(&what), "borrow_max", borrow, units(borrow.value));
         rows.add(Some(&what), "lend_max", lend, units(lend.value));
+        let (ceiling, floor) = (&budget.ceiling, &budget.floor);
+        rows.add(Some(&what), "ceiling", ceiling, units(ceiling.value));
+        let aside = format!("{} units/window", count(floor.value.into()));
+        rows.add(Some(&what), "floor", floor, aside);
     }
     for (name, numbers) in &effective.limits {
         let what = What::new(Kind::Limit, name);
@@ -214,7 +218,8 @@ mod tests {
     fn document() -> PolicyDocument {
         serde_json::from_value(json!({
             "regions": ["weur"], "tiers": { "pro": { "weight": 2 } }, "default_tier": "pro",
-            "tenants": { "acme": { "borrow_max": 5000, "overrides": [
+            "tenants": { "acme": { "borrow_max": 5000, "budgets": { "tokens": { "ceiling": 2500 } }, "overrides": [
+                { "expires_at": 9_000, "budgets": { "tokens": { "floor": 60 } } },
                 { "expires_at": 9_000, "weight": 9, "meters": { "bytes": { "per_sec": "unlimited" } } } ] } },
             "budgets": { "tokens": { "limit": 700, "window_ms": 60_000, "sharing": "fair_share", "scope": "region" } },
             "limits": { "hourly": { "algorithm": "fixed_window", "limit": 1000, "window_ms": 3_600_000,
@@ -251,6 +256,8 @@ mod tests {
             "budget:tokens weight = 9 (override)",
             "budget:tokens borrow_max = 5,000 units/window (tenant)",
             "budget:tokens lend_max = unlimited (default)",
+            "budget:tokens ceiling = 2,500 units/window (tenant)",
+            "budget:tokens floor = 60 units/window (override)",
             "limit:hourly limit = 1,000 units (policy)",
             "limit:hourly window_ms = 1 h (policy)",
             "meter:bytes per_sec = unlimited (override)",
@@ -269,7 +276,7 @@ mod tests {
         assert_eq!(weight.until_ms, Some(9_000));
         assert_eq!(
             weight.from.as_deref(),
-            Some("/tenants/acme/overrides/0/weight")
+            Some("/tenants/acme/overrides/1/weight")
         );
     }
 

@@ -79,7 +79,8 @@ pub fn number_names(document: &PolicyDocument) -> Vec<NumberName> {
         names.extend(each.map(|field| NumberName::new(section, name, field)));
     };
     for name in document.budgets.keys() {
-        add("budgets", name, &["weight", "borrow_max", "lend_max"]);
+        let claim = ["weight", "borrow_max", "lend_max", "ceiling", "floor"];
+        add("budgets", name, &claim);
     }
     for (name, limit) in &document.limits {
         // Only a tenant's own keys can have numbers of their own.
@@ -349,7 +350,7 @@ mod tests {
         }))
         .unwrap();
         let names = number_names(&document);
-        assert_eq!(names.len(), 3 + 3 + 3 + 3);
+        assert_eq!(names.len(), 5 + 3 + 3 + 3);
         assert!(
             names
                 .iter()

@@ -1,5 +1,6 @@
 //! Why a budget denied a tenant: the arithmetic of its share of one recorded window.
 
+use weir_shared::fairness::ask::Standing;
 use weir_shared::name::tenant_name;
 use weir_shared::policy::Policy;
 use weir_shared::policy::ideal::ideal;
@@ -17,6 +18,8 @@ pub enum Binding {
     Nothing,
     /// All units of the window were used.
     Limit,
+    /// Its ceiling.
+    Ceiling,
     /// Its guarantee and all that it may borrow.
     BorrowMax,
     /// Its guarantee; what was left was kept for others.
@@ -54,6 +57,10 @@ pub struct Arithmetic {
     pub left: u128,
     /// Units above the guarantee that it may use; any number when absent.
     pub borrow_max: Option<u128>,
+    /// Units that it may use, whatever else is free; any number when absent.
+    pub ceiling: Option<u128>,
+    /// Units that are set aside for it.
+    pub floor: u128,
     /// What held it back.
     pub binding: Binding,
 }
@@ -62,7 +69,7 @@ pub struct Arithmetic {
 pub fn arithmetic(
     record: &WindowRecord,
     tenant: &str,
-    borrow_max: Option<u64>,
+    claim: Option<&Standing>,
 ) -> Option<Arithmetic> {
     let own = record.tenants.iter().find(|one| one.tenant == tenant)?;
     let weights: f64 = record.tenants.iter().map(|one| one.weight.0).sum();
@@ -83,7 +90,9 @@ pub fn arithmetic(
         others: record.admitted.0.saturating_sub(own.served.0),
         kept: kept.sum::<u128>().min(left),
         left,
-        borrow_max: borrow_max.map(u128::from),
+        borrow_max: claim.and_then(|claim| claim.borrow_max).map(u128::from),
+        ceiling: claim.and_then(|claim| claim.ceiling).map(u128::from),
+        floor: claim.map_or(0, |claim| claim.set_aside().units).into(),
         binding: Binding::Nothing,
     };
     figures.binding = figures.bound();
@@ -98,6 +107,8 @@ impl Arithmetic {
             Binding::Nothing
         } else if self.left == 0 {
             Binding::Limit
+        } else if guaranteed && self.ceiling.is_some_and(|most| self.served >= most) {
+            Binding::Ceiling
         } else if guaranteed && most.is_some_and(|most| self.served >= most) {
             Binding::BorrowMax
         } else if guaranteed && self.served >= self.guarantee {
@@ -129,8 +140,8 @@ pub fn explain(
 ) -> Option<Explanation> {
     let now = EpochMs(now_ms);
     let party = policy.party(tenant, Some(&record.budget), Revision(0), now);
-    let borrow_max = party.as_ref().and_then(|party| party.standing.borrow_max);
-    let figures = arithmetic(record, tenant, borrow_max)?;
+    let claim = party.as_ref().map(|party| &party.standing);
+    let figures = arithmetic(record, tenant, claim)?;
     let budget = policy.budgets.get(&record.budget);
     let rule = budget.and_then(|budget| budget.rule());
     let mut steps = steps(&figures, rule);
@@ -179,6 +190,10 @@ fn headline(figures: &Arithmetic, rule: Option<RuleBody>, budget: &str) -> Strin
             count(figures.limit),
             count(figures.others)
         ),
+        Binding::Ceiling => format!(
+            "It had used all {} units that its ceiling lets it have of {budget} in a window, whatever else was free.",
+            count(figures.ceiling.unwrap_or_default())
+        ),
         Binding::BorrowMax => format!(
             "It had used its guarantee of {} units and the {} more that it may borrow.",
             count(figures.guarantee),
@@ -219,12 +234,7 @@ fn steps(figures: &Arithmetic, rule: Option<RuleBody>) -> Vec<Step> {
             "weights of the {} that asked, together",
             tenants(figures.asking)
         );
-        let share = format!(
-            "{} / {} × {} units, rounded down",
-            weight(figures.weight),
-            weight(figures.weights),
-            count(figures.limit)
-        );
+        let share = guarantee(figures);
         steps.extend([
             Step::fact(own, weight(figures.weight), ""),
             Step::fact("All weights", weight(figures.weights), "").from(together),
@@ -259,6 +269,14 @@ fn steps(figures: &Arithmetic, rule: Option<RuleBody>) -> Vec<Step> {
                 .binds(binding(Binding::BorrowMax)),
         );
     }
+    if let Some(most) = figures.ceiling {
+        let formula = format!("{} used of it", count(figures.served));
+        steps.push(
+            Step::fact("Ceiling", count(most), "units")
+                .from(formula)
+                .binds(binding(Binding::Ceiling)),
+        );
+    }
     steps.push(Step::fact("Used by others", count(figures.others), "units"));
     if figures.weights > 0.0 {
         let formula = "of what is left: what others had not used of their own guarantees";
@@ -276,6 +294,20 @@ fn steps(figures: &Arithmetic, rule: Option<RuleBody>) -> Vec<Step> {
             .binds(binding(Binding::Request)),
     );
     steps
+}
+
+/// How the guarantee comes about.
+fn guarantee(figures: &Arithmetic) -> String {
+    let part = format!("{} / {}", weight(figures.weight), weight(figures.weights));
+    let bound = figures.ceiling.filter(|most| *most == figures.guarantee);
+    match (bound, figures.floor) {
+        (Some(_), _) => "its ceiling, which is less than its part by weight".to_owned(),
+        (None, 0) => format!("{part} × {} units, rounded down", count(figures.limit)),
+        (None, floor) => format!(
+            "{} set aside for it + {part} × what is set aside for nobody, rounded down",
+            count(floor)
+        ),
+    }
 }
 
 fn tenants(number: u64) -> String {

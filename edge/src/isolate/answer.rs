@@ -1,7 +1,7 @@
 //! The answer to a question: decided, counted, and reserved where it was asked for.
 
 use weir_shared::accounting::counters::{Charged, Decided, Entry};
-use weir_shared::accounting::pending::InWindow;
+use weir_shared::accounting::pending::{InWindow, WindowClaim};
 use weir_shared::check::{Check, Item, Target};
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::limiting::owner::{Account, Asking};
@@ -456,11 +456,7 @@ fn in_window<'a>(step: &Step<'a>, answers: &Answers, at: At) -> Option<InWindow<
         label: answer.window?,
         limit: terms.limit,
         ends_at: answer.decision.reset_at,
-        // Where nobody has a part of its own, nothing is guaranteed.
-        weight_micros: match party.name.is_empty() {
-            true => 0,
-            false => party.standing.weight.micros(),
-        },
+        claim: WindowClaim::from(party),
     })
 }
 

@@ -289,7 +289,7 @@ pub fn chores(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
         let loaded = view.loaded.clone();
         let terms = |pool: &str| {
             let loaded = loaded.as_ref()?;
-            loaded.policy.terms(pool, region, loaded.revision)
+            loaded.policy.terms(pool, region, loaded.revision, now)
         };
         view.leases.refill(terms, now);
     })?;
@@ -342,7 +342,7 @@ fn exchanges_due(view: &mut RegionView, region: &str, now: EpochMs) -> Vec<Excha
     let Some(loaded) = view.loaded.clone() else {
         return Vec::new();
     };
-    let terms = |pool: &str| loaded.policy.terms(pool, region, loaded.revision);
+    let terms = |pool: &str| loaded.policy.terms(pool, region, loaded.revision, now);
     view.leases.tend(terms, now);
     view.leases.unsent()
 }

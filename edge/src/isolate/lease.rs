@@ -141,10 +141,12 @@ impl LeaseCheck<'_> {
 
     /// A policy that arrived meanwhile may not have the pool any more.
     fn still_known(&self) -> Result<bool, Failure> {
+        let at = now();
         with(self.region, |view| {
             let loaded = view.loaded.as_ref();
             loaded.is_none_or(|loaded| {
-                let terms = loaded.policy.terms(self.pool, self.region, loaded.revision);
+                let revision = loaded.revision;
+                let terms = loaded.policy.terms(self.pool, self.region, revision, at);
                 terms.is_some()
             })
         })

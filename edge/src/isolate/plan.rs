@@ -273,7 +273,7 @@ impl<'a> Planner<'a> {
     fn budget(&self, name: &'a str, budget: &Budget, item: &Item) -> Result<Step<'a>, Failure> {
         let policy = &self.loaded.policy;
         let terms = policy
-            .budget_terms(budget, self.region, self.loaded.revision)
+            .budget_terms(name, self.region, self.loaded.revision, self.now)
             .ok_or_else(|| Failure::unknown("region", ""))?;
         let dimension = Dimension {
             name,

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use weir_shared::accounting::counters::{Charged, Decided};
-use weir_shared::accounting::pending::InWindow;
+use weir_shared::accounting::pending::{InWindow, WindowClaim};
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::holder::Holder;
@@ -84,6 +84,7 @@ impl Ready {
         let plain = policy.enforcing
             && policy.headers == HeaderDialect::Ietf
             && policy.tiers.stands(ask.tenant)
+            && policy.floors_stand(ask.budget)
             && !budget.shadow
             && budget.root() != Scope::Isolate;
         (plain && tenant_name(ask.tenant).is_ok()).then_some(())?;
@@ -95,7 +96,7 @@ impl Ready {
         if !self.budgets.contains_key(ask.budget) {
             let plan = Plan {
                 pool: PoolName::Budget(ask.budget.to_owned()).to_string(),
-                terms: policy.budget_terms(budget, region, loaded.revision)?,
+                terms: policy.budget_terms(ask.budget, region, loaded.revision, now)?,
                 promise: Promise {
                     quota: budget.limit,
                     window_ms: budget.window_ms,
@@ -216,10 +217,7 @@ impl RegionView {
             label: answer.window,
             limit: plan.terms.limit,
             ends_at: decision.reset_at,
-            weight_micros: match party.name.is_empty() {
-                true => 0,
-                false => party.standing.weight.micros(),
-            },
+            claim: WindowClaim::from(party),
         };
         self.outbox.decided(&decided, Some(&window));
         let pending = self.outbox.pending();

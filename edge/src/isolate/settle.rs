@@ -181,7 +181,7 @@ async fn look_again(handles: &RequestHandles, region: &str, pool: &str) -> Resul
         let terms = view
             .loaded
             .as_ref()
-            .and_then(|loaded| loaded.policy.terms(pool, region, loaded.revision));
+            .and_then(|loaded| loaded.policy.terms(pool, region, loaded.revision, at));
         if let Some(terms) = terms {
             view.leases.look_again(pool, terms, at);
         }

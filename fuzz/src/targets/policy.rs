@@ -3,7 +3,7 @@
 use weir_shared::invalid::read_json;
 use weir_shared::policy::Policy;
 use weir_shared::policy::patch::merge;
-use weir_shared::units::EpochMs;
+use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::policy::PolicyDocument;
 use weir_shared::wire::tenant::TenantPatch;
 
@@ -15,7 +15,8 @@ pub(super) const LANES: &[Lane] = lanes! {
     "patch" => patch,
 };
 
-/// What validates, validates again as it is answered; every tenant of it is resolved.
+/// What validates, validates again as it is answered; every tenant of it is resolved, and at each instant at which
+/// something changes no more is set aside by name than there is, nor for anybody more than its ceiling.
 fn document(input: &[u8]) -> bool {
     let Ok(document) = read_json::<PolicyDocument>(input) else {
         return false;
@@ -36,8 +37,25 @@ fn document(input: &[u8]) -> bool {
             "{tenant}"
         );
     }
+    let overrides = document.tenants.values().flat_map(|one| &one.overrides);
+    let turns = overrides.flat_map(|one| [one.starts_at, one.expires_at]);
+    for now in turns.flatten().chain([EpochMs(0)]).take(INSTANTS_MAX) {
+        for (name, budget) in &policy.budgets {
+            assert!(policy.floors_at(name, now) <= budget.limit, "{name}");
+            for tenant in document.tenants.keys() {
+                let party = policy.party(tenant, Some(name), Revision(1), now);
+                let bounds =
+                    party.map(|party| (party.standing.ceiling, party.standing.floor.units));
+                let most = bounds.and_then(|(ceiling, floor)| Some((floor, ceiling?)));
+                assert!(most.is_none_or(|(floor, most)| floor <= most), "{tenant}");
+            }
+        }
+    }
     true
 }
+
+/// A document may have thousands.
+const INSTANTS_MAX: usize = 16;
 
 /// A change that is taken leaves a document that validates.
 fn patch(input: &[u8]) -> bool {

@@ -10,6 +10,7 @@ use crate::wire::accounting::{
     Counters, GuardTally, InFlight, MeterTally, OTHERS, Tally, TenantCounters,
 };
 use crate::wire::by_name::ByName;
+use crate::wire::count::Count;
 
 /// What was charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -23,8 +23,19 @@ pub struct InWindow<'a> {
     pub limit: u64,
     /// Its end, as far as is known here.
     pub ends_at: EpochMs,
-    /// The tenant's weight, in millionths.
+    /// What the tenant claims of it; nothing where nobody has a part of its own.
+    pub claim: WindowClaim,
+}
+
+/// What a tenant claims of a window of a budget.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WindowClaim {
+    /// Its weight, in millionths.
     pub weight_micros: u64,
+    /// Units that are set aside for it.
+    pub floor: u64,
+    /// Units that it may use, whatever else is free.
+    pub ceiling: Option<u64>,
 }
 
 /// What was counted and is not in a frame yet. A frame is bounded; what has no room goes with the next.
@@ -89,7 +100,9 @@ impl Pending {
         let Some(window) = window else {
             return;
         };
-        part.weight_micros = window.weight_micros;
+        let claim = window.claim;
+        part.weight_micros = claim.weight_micros;
+        (part.floor, part.ceiling) = (claim.floor, claim.ceiling);
         match outcome {
             Outcome::Admitted => part.admitted += units,
             Outcome::Denied => part.denied += units,
@@ -328,9 +341,15 @@ impl WindowPart {
 }
 
 impl TenantPart {
-    /// Adds another part of the same tenant in the same window. Its weight is the greatest that was heard: it may have
-    /// changed within the window.
+    /// Adds another part of the same tenant in the same window. Its weight, floor and ceiling are the greatest that were
+    /// heard: they may have changed within the window.
     pub fn add(&mut self, other: &Self) {
+        self.ceiling = match (self.weight_micros, other.weight_micros) {
+            (0, _) => other.ceiling,
+            (_, 0) => self.ceiling,
+            _ => self.ceiling.zip(other.ceiling).map(|(a, b)| a.max(b)),
+        };
+        self.floor = self.floor.max(other.floor);
         self.weight_micros = self.weight_micros.max(other.weight_micros);
         self.known |= other.known;
         self.admitted += other.admitted;

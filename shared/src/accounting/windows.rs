@@ -252,12 +252,22 @@ impl Open {
         parts.map(|part| u128::from(part.weight_micros)).sum()
     }
 
-    /// `weight * limit / weights of all that asked`, rounded down: what a tenant is guaranteed under the pinned rule. 0
-    /// where nobody has a weight: such a budget guarantees nothing.
+    /// What is set aside for a tenant and `weight * rest / weights of all that asked`, rounded down, at most its ceiling:
+    /// what it is guaranteed under the pinned rule. 0 where nobody has a weight: such a budget guarantees nothing.
     fn entitlement(&self, part: &TenantPart) -> u64 {
-        let share = u128::from(part.weight_micros) * u128::from(self.part.limit);
-        let units = share.checked_div(self.weights()).unwrap_or(0);
-        u64::try_from(units).unwrap_or(u64::MAX)
+        let limit = self.part.limit;
+        let parts = self.part.tenants.values();
+        let floors = parts.fold(0, |sum: u64, part| sum.saturating_add(part.floor));
+        // Where they come to more than the limit, each counts as its part of it.
+        let floor = match floors <= limit {
+            true => u128::from(part.floor),
+            false => u128::from(part.floor) * u128::from(limit) / u128::from(floors.max(1)),
+        };
+        let rest = limit.saturating_sub(floors);
+        let share = u128::from(part.weight_micros) * u128::from(rest);
+        let share = share.checked_div(self.weights()).unwrap_or(0);
+        let units = u64::try_from(floor.saturating_add(share)).unwrap_or(u64::MAX);
+        units.min(part.ceiling.unwrap_or(u64::MAX))
     }
 
     /// What each tenant was served beyond its entitlement; nothing where nothing is guaranteed.

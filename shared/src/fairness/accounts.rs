@@ -5,10 +5,13 @@
 //! tree of used units for each distinct weight, into which those charged since are placed first. So a charge costs the
 //! same for any number of tenants, and a change of weights `O(K log n)` for `K` distinct ones.
 
+mod release;
+
 use std::collections::BTreeMap;
 
-use super::ask::{AsOf, Moment, Standing};
-use super::classes::{ClassKey, Classes, Tally, Unused, guarantee};
+use self::release::{carries, paced};
+use super::ask::{AsOf, Floor, Moment, Standing};
+use super::classes::{ClassKey, Classes, Tally, Unused};
 use super::member::{Keeping, Member, class_of, stranger};
 use super::name_index::NameIndex;
 use super::share::{ShareRow, ShareTerms};
@@ -19,7 +22,7 @@ pub const OVERFLOW: &str = "\u{1}overflow";
 /// One tenant at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Account {
-    /// `floor(w * L / W)`.
+    /// What is set aside for it and its part of the rest by weight, at most its ceiling.
     pub guarantee: u64,
     /// Units.
     pub used: u64,
@@ -31,6 +34,8 @@ pub struct Account {
     pub kept_carried: u64,
     /// Units above the guarantee that it may use.
     pub borrow_max: u64,
+    /// Units that it may use, whatever else is free.
+    pub most: u64,
 }
 
 /// Names an account; it stays until the window rolls.
@@ -49,6 +54,8 @@ impl AccountId {
 #[derive(Debug, Clone, Copy)]
 struct Stands {
     limit: u64,
+    /// Units that weights divide.
+    rest: u64,
     unused: Unused,
 }
 
@@ -84,7 +91,7 @@ impl Accounts {
             members: Vec::new(),
             last: 0,
             carried: BTreeMap::new(),
-            classes: Classes::new(terms.unknown_weight_max.micros()),
+            classes: Classes::new(terms.unknown_weight_max.micros(), terms.floors),
             unknown: 0,
             used_total: 0,
             moved: Vec::new(),
@@ -98,6 +105,7 @@ impl Accounts {
         self.terms = terms;
         self.classes
             .bound_unknown(terms.unknown_weight_max.micros());
+        self.classes.say_floors(terms.floors);
         self.stands = None;
     }
 
@@ -127,9 +135,27 @@ impl Accounts {
             return self.open(name, standing);
         }
         match self.own_id(OVERFLOW) {
-            Some(id) => AccountId(id),
+            Some(id) => self.tighten(id, standing),
             None => self.open(OVERFLOW, &shared(standing)),
         }
+    }
+
+    /// The account that many share, under the least ceiling of those that came to it.
+    fn tighten(&mut self, id: usize, standing: &Standing) -> AccountId {
+        let class = self.members.get(id).map(|member| member.class);
+        if let (Some(class), Some(ceiling)) = (class, standing.ceiling)
+            && ceiling < class.ceiling
+        {
+            if let Some(mut member) = self.members.get(id).cloned() {
+                self.reclass(&mut member, ClassKey { ceiling, ..class });
+                if let Some(slot) = self.members.get_mut(id) {
+                    *slot = member;
+                }
+            }
+            self.stands = None;
+            self.moved(id);
+        }
+        AccountId(id)
     }
 
     /// A tenant's own account.
@@ -231,12 +257,15 @@ impl Accounts {
     /// The account at an instant.
     pub fn at(&mut self, id: AccountId, at: &Moment) -> Account {
         self.expire(at);
-        let unused = self.stand(at.limit);
+        let unused = self.stand(at);
         self.count(1);
         let Some(member) = self.members.get(id.0) else {
             return Account::nothing();
         };
         let guarantee = self.classes.guarantee(member.class);
+        let absent = self.absent(at);
+        let most = member.class.ceiling;
+        let borrow_max = member.borrow_max.unwrap_or(u64::MAX);
         let others = unused.members - u128::from(member.kept_of(guarantee)).min(unused.members);
         let carried = match self.keeping {
             Keeping::Whole => paced(unused.carried, at),
@@ -247,9 +276,10 @@ impl Accounts {
             guarantee,
             used: member.used,
             pool: at.limit.saturating_sub(self.used_total).min(at.unlent),
-            kept: units(others.saturating_add(carried)),
+            kept: units(others.saturating_add(carried)).saturating_add(absent),
             kept_carried: units(carried),
-            borrow_max: member.borrow_max.unwrap_or(u64::MAX),
+            borrow_max: borrow_max.min(most - guarantee),
+            most,
         }
     }
 
@@ -263,38 +293,21 @@ impl Accounts {
     }
 
     /// What is unused, read anew where weights or the limit have changed.
-    fn stand(&mut self, limit: u64) -> Unused {
+    fn stand(&mut self, at: &Moment) -> Unused {
+        let (limit, rest) = (at.limit, self.classes.rest(at));
         if let Some(stands) = self.stands
-            && stands.limit == limit
+            && (stands.limit, stands.rest) == (limit, rest)
         {
             return stands.unused;
         }
         self.place();
-        let unused = self.classes.stand(limit);
-        self.stands = Some(Stands { limit, unused });
+        let unused = self.classes.stand(limit, rest);
+        self.stands = Some(Stands {
+            limit,
+            rest,
+            unused,
+        });
         unused
-    }
-
-    /// In how many milliseconds those that are carried go, and what this tenant is guaranteed then. `None` when nobody
-    /// is carried.
-    pub fn without_carried(&self, id: AccountId, at: &Moment) -> Option<(u64, u64)> {
-        if self.carried.is_empty() || !carries(at) {
-            return None;
-        }
-        let member = self.members.get(id.0)?;
-        let in_ms = at.left_ms - left_ms_after_quarter(at);
-        let later = self.classes.later(at.limit, member.class);
-        Some((in_ms, later))
-    }
-
-    /// In how many milliseconds at most so many units are kept for those that are carried. `None`: not before they go.
-    pub fn kept_for_carried(&self, units_max: u64, at: &Moment) -> Option<u64> {
-        let guarantees = self.stands?.unused.carried;
-        let window_ms = u128::from(at.window_ms.max(1));
-        // The largest left_ms with floor(guarantees * left_ms / window_ms) <= units_max.
-        let left_ms = (window_ms * (u128::from(units_max) + 1) - 1).checked_div(guarantees)?;
-        let left_ms = u64::try_from(left_ms).unwrap_or(u64::MAX).min(at.left_ms);
-        (left_ms > left_ms_after_quarter(at)).then(|| at.left_ms - left_ms)
     }
 
     fn place(&mut self) {
@@ -420,21 +433,27 @@ impl Accounts {
         let is_counted = member.is_some() || self.carried.contains_key(name);
         let class = member.map_or_else(|| class_of(standing), |member| member.class);
         let more = (!is_counted).then_some(class);
-        let scale = self.classes.scale(more);
-        guarantee(scale.weight(class), at.limit, self.classes.sum(scale, more))
+        let basis = self.classes.basis(more, at.limit, self.classes.rest(at));
+        basis.guarantee(class)
+    }
+
+    /// Units that a tenant may use, whatever else is free.
+    pub fn most(&self, name: &str, standing: &Standing) -> u64 {
+        let member = self.own_member(name);
+        let class = member.map_or_else(|| class_of(standing), |member| member.class);
+        class.ceiling
     }
 
     /// Every account, by name.
-    pub fn rows(&self, limit: u64) -> Vec<ShareRow> {
-        let scale = self.classes.scale(None);
-        let sum = self.classes.sum(scale, None);
+    pub fn rows(&self, at: &Moment) -> Vec<ShareRow> {
+        let basis = self.classes.basis(None, at.limit, self.classes.rest(at));
         let rows = self.members.iter().map(|member| {
-            let guarantee = guarantee(scale.weight(member.class), limit, sum);
+            let guarantee = basis.guarantee(member.class);
             ShareRow {
                 name: member.name.to_string(),
                 weight: member.weight,
                 guarantee,
-                ceiling: guarantee,
+                ceiling: member.class.ceiling,
                 used: member.used,
             }
         });
@@ -462,32 +481,17 @@ impl Account {
             kept: 0,
             kept_carried: 0,
             borrow_max: 0,
+            most: 0,
         }
     }
 }
 
-/// The claim of an account that many share, whoever of them came first: nobody's word is later than another's.
+/// The claim of an account that many share, whoever of them came first: nobody's word is later than another's, and
+/// nothing is set aside for all of them.
 pub fn shared(standing: &Standing) -> Standing {
     Standing {
         as_of: AsOf::default(),
+        floor: Floor::default(),
         ..standing.clone()
     }
-}
-
-/// Whether tenants of the last window that were not seen yet still count.
-fn carries(at: &Moment) -> bool {
-    at.left_ms > left_ms_after_quarter(at)
-}
-
-fn left_ms_after_quarter(at: &Moment) -> u64 {
-    at.window_ms - at.window_ms.div_ceil(4)
-}
-
-/// What is still kept of guarantees that nobody has claimed: the part that the window has left.
-fn paced(guarantees: u128, at: &Moment) -> u128 {
-    if guarantees == 0 {
-        return 0;
-    }
-    let window_ms = u128::from(at.window_ms.max(1));
-    guarantees.saturating_mul(u128::from(at.left_ms.min(at.window_ms))) / window_ms
 }

@@ -27,6 +27,19 @@ impl Party {
         }
     }
 
+    /// The same for a party that has no account of its own: what bounds it bounds all of them.
+    #[must_use]
+    pub fn overflow_with(&self) -> Self {
+        let overflow = Self::overflow();
+        Self {
+            standing: Standing {
+                ceiling: self.standing.ceiling,
+                ..overflow.standing
+            },
+            ..overflow
+        }
+    }
+
     /// Whether it is [`Party::overflow`], which no tenant can be called.
     #[must_use]
     pub fn is_overflow(&self) -> bool {
@@ -43,6 +56,8 @@ impl Party {
                 known: true,
                 borrow_max: None,
                 lend_max: None,
+                ceiling: None,
+                floor: Floor::default(),
                 as_of: AsOf::default(),
                 above: Vec::new(),
             },
@@ -61,10 +76,69 @@ pub struct Standing {
     pub borrow_max: Option<u64>,
     /// Units of its guarantee that others may use while it does not; `None` for all.
     pub lend_max: Option<u64>,
+    /// Units that it may use in a window, whatever else is free; `None` for any.
+    pub ceiling: Option<u64>,
+    /// Units that are set aside for it.
+    pub floor: Floor,
     /// By which word of the policy this is.
     pub as_of: AsOf,
     /// The tenants above it: its parent first, then that one's parent.
     pub above: Vec<Above>,
+}
+
+impl Standing {
+    /// What is set aside for it, as it counts: nothing above its ceiling.
+    ///
+    /// ```
+    /// use weir_shared::fairness::ask::{Floor, Party, Standing};
+    /// let standing = Standing {
+    ///     ceiling: Some(40), floor: Floor { units: 60, by_name: true }, ..Party::everyone().standing
+    /// };
+    /// assert_eq!(standing.set_aside().units, 40);
+    /// ```
+    #[must_use]
+    pub fn set_aside(&self) -> Floor {
+        self.floor.below(self.ceiling)
+    }
+
+    /// The ceilings that bound it: its own and those of the tenants above it, each with whose it is.
+    pub fn ceilings<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (&'a str, u64)> {
+        let above = self
+            .above
+            .iter()
+            .map(|one| (one.name.as_str(), one.ceiling));
+        let line = std::iter::once((name, self.ceiling)).chain(above);
+        line.filter_map(|(name, ceiling)| Some((name, ceiling?)))
+    }
+}
+
+/// Units of a window that are set aside for a tenant before weights divide the rest.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Floor {
+    /// How many.
+    pub units: u64,
+    /// Whether the policy says so of the tenant by its name, in its entry or an override: then they are set aside, at an
+    /// even pace, also while it is not there. What its tier says counts while it is a member.
+    pub by_name: bool,
+}
+
+impl Floor {
+    pub(crate) fn below(self, ceiling: Option<u64>) -> Self {
+        Self {
+            units: self.units.min(ceiling.unwrap_or(u64::MAX)),
+            ..self
+        }
+    }
+}
+
+/// What the floors come to that a policy gives some tenants with one parent by their names, whether they are there or
+/// not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SetAside {
+    /// Since when that is so: within a revision, the later counts.
+    pub since: EpochMs,
+    /// Units of a window.
+    pub units: u64,
 }
 
 /// Which word of the policy a claim is by: of two, the later counts, wherever they meet. A holder that has not heard of
@@ -88,6 +162,12 @@ pub struct Above {
     pub borrow_max: Option<u64>,
     /// As [`Standing::lend_max`], for all below it together.
     pub lend_max: Option<u64>,
+    /// As [`Standing::ceiling`], for all below it together.
+    pub ceiling: Option<u64>,
+    /// As [`Standing::floor`], for all below it together.
+    pub floor: Floor,
+    /// What is set aside by name for those right below it, of what it may have itself.
+    pub floors: SetAside,
 }
 
 /// What is asked for.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::{Add, Sub};
 
+use super::ask::{Floor, Moment};
+use super::floors::Floors;
 use super::prefix_sums::PrefixSums;
 
 /// Tenants below a bound, and the sum of their keys.
@@ -50,6 +52,10 @@ pub(crate) struct ClassKey {
     pub known: bool,
     /// In micro-units.
     pub weight: u64,
+    /// What is set aside for each.
+    pub floor: Floor,
+    /// Units that each may use in a window; `u64::MAX` for any.
+    pub ceiling: u64,
 }
 
 /// Tenants with one guarantee.
@@ -74,7 +80,7 @@ struct Weights {
 }
 
 /// How the weights of tenants without a name in the policy count.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Scale {
     unknown: u128,
     unknown_max: u128,
@@ -101,30 +107,88 @@ pub(crate) struct Unused {
     pub carried: u128,
 }
 
+/// By what guarantees go: how weights count, what they come to, and what they divide.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Basis {
+    scale: Scale,
+    /// Of all weights, at least 1.
+    sum: u128,
+    floors: Floors,
+    /// Units of the window.
+    limit: u64,
+    /// Units of them that weights divide.
+    rest: u64,
+}
+
+impl Basis {
+    /// The floor and `floor(w * rest / W)`, at most the ceiling.
+    pub(crate) fn guarantee(&self, key: ClassKey) -> u64 {
+        let share = guarantee(self.scale.weight(key), self.rest, self.sum);
+        let floor = self.floors.of(key.floor, self.limit);
+        floor.saturating_add(share).min(key.ceiling)
+    }
+
+    /// How many units weights have to divide before a guarantee is `units`; `None` where they never do.
+    pub(crate) fn rest_for(&self, key: ClassKey, units: u64) -> Option<u64> {
+        let floor = self.floors.of(key.floor, self.limit);
+        let share = u128::from(units.saturating_sub(floor));
+        let rest = share
+            .checked_mul(self.sum)?
+            .div_ceil(self.scale.weight(key));
+        u64::try_from(rest).ok().filter(|_| units <= key.ceiling)
+    }
+}
+
 /// The classes of some tenants.
 #[derive(Debug, Clone)]
 pub(crate) struct Classes {
     by_key: BTreeMap<ClassKey, Class>,
     weights: Weights,
     unknown_max: u128,
-    /// How weights count, and their sum, without those that are carried; as of the last [`Classes::stand`].
-    later: (Scale, u128),
+    floors: Floors,
+    /// As of the last [`Classes::stand`].
+    now: Basis,
+    /// The same without those that are carried.
+    later: Basis,
     steps: u64,
 }
 
 impl Classes {
-    pub(crate) fn new(unknown_max: u64) -> Self {
+    pub(crate) fn new(unknown_max: u64, floors: u64) -> Self {
         Self {
             by_key: BTreeMap::new(),
             weights: Weights::default(),
             unknown_max: u128::from(unknown_max),
-            later: (Scale::default(), 1),
+            floors: Floors::new(floors),
+            now: Basis::default(),
+            later: Basis::default(),
             steps: 0,
         }
     }
 
     pub(crate) fn bound_unknown(&mut self, unknown_max: u64) {
         self.unknown_max = u128::from(unknown_max);
+    }
+
+    /// Another word on what is set aside by name.
+    pub(crate) fn say_floors(&mut self, units: u64) {
+        self.floors.say(units);
+    }
+
+    /// What is set aside for those that are not there.
+    pub(crate) fn absent(&self, limit: u64) -> u64 {
+        if self.floors.is_empty() {
+            return 0;
+        }
+        self.floors.absent(limit)
+    }
+
+    /// What weights divide at an instant: as what is set aside for tenants that are not there is released, that too.
+    pub(crate) fn rest(&self, at: &Moment) -> u64 {
+        if self.floors.is_empty() {
+            return at.limit;
+        }
+        self.floors.rest_at(at)
     }
 
     /// The class of this key.
@@ -140,12 +204,14 @@ impl Classes {
     pub(crate) fn weigh(&mut self, key: ClassKey) {
         let sum = self.sum_mut(key);
         *sum = sum.saturating_add(u128::from(key.weight));
+        self.floors.add(key.floor);
     }
 
     /// One less does.
     pub(crate) fn unweigh(&mut self, key: ClassKey) {
         let sum = self.sum_mut(key);
         *sum = sum.saturating_sub(u128::from(key.weight));
+        self.floors.remove(key.floor);
     }
 
     fn sum_mut(&mut self, key: ClassKey) -> &mut u128 {
@@ -160,6 +226,7 @@ impl Classes {
     pub(crate) fn roll(&mut self, carried: bool) {
         let by_key = std::mem::take(&mut self.by_key);
         self.weights = Weights::default();
+        self.floors = self.floors.of_nobody();
         for (key, class) in by_key {
             self.steps = self.steps.saturating_add(class.keys.steps());
             if !carried || class.members == 0 {
@@ -168,6 +235,7 @@ impl Classes {
             let sum = self.sum_mut(key);
             let weight = u128::from(key.weight) * u128::from(class.members);
             *sum = sum.saturating_add(weight);
+            self.floors.add_all(key.floor, class.members);
             self.of(key).carried = class.members;
         }
     }
@@ -176,7 +244,9 @@ impl Classes {
     pub(crate) fn drop_carried(&mut self) {
         let (mut known, mut unknown) = (0, 0);
         for (key, class) in &mut self.by_key {
-            let weight = u128::from(key.weight) * u128::from(std::mem::take(&mut class.carried));
+            let carried = std::mem::take(&mut class.carried);
+            let weight = u128::from(key.weight) * u128::from(carried);
+            self.floors.remove_all(key.floor, carried);
             if key.known {
                 known += weight;
             } else {
@@ -188,7 +258,7 @@ impl Classes {
     }
 
     /// How weights count, with `more` beside those that are there.
-    pub(crate) fn scale(&self, more: Option<ClassKey>) -> Scale {
+    fn scale(&self, more: Option<ClassKey>) -> Scale {
         let more = more.filter(|key| !key.known).map_or(0, |key| key.weight);
         Scale {
             unknown: self.weights.unknown.saturating_add(u128::from(more)),
@@ -197,7 +267,7 @@ impl Classes {
     }
 
     /// The sum of all weights as they count, at least 1, with `more` beside those that are there.
-    pub(crate) fn sum(&self, scale: Scale, more: Option<ClassKey>) -> u128 {
+    fn sum(&self, scale: Scale, more: Option<ClassKey>) -> u128 {
         let classes = self.by_key.iter().map(|(key, class)| {
             let tenants = class.members.saturating_add(class.carried);
             scale.weight(*key).saturating_mul(u128::from(tenants))
@@ -206,37 +276,61 @@ impl Classes {
         classes.fold(more, u128::saturating_add).max(1)
     }
 
-    /// What a member is guaranteed when those that are carried have gone.
-    pub(crate) fn later(&self, limit: u64, key: ClassKey) -> u64 {
-        let (scale, sum) = self.later;
-        guarantee(scale.weight(key), limit, sum)
+    /// By what guarantees of a window of `limit` units go of which weights divide `rest`, with `more` beside those that
+    /// are there.
+    pub(crate) fn basis(&self, more: Option<ClassKey>, limit: u64, rest: u64) -> Basis {
+        let scale = self.scale(more);
+        let mut floors = self.floors;
+        let mut rest = rest;
+        if let Some(key) = more.filter(|key| key.floor.units > 0) {
+            let before = floors.rest(limit);
+            floors.add(key.floor);
+            rest = rest.saturating_sub(before - floors.rest(limit).min(before));
+        }
+        Basis {
+            scale,
+            sum: self.sum(scale, more),
+            floors,
+            limit,
+            rest,
+        }
+    }
+
+    /// As of the last [`Classes::stand`].
+    pub(crate) fn now(&self) -> &Basis {
+        &self.now
+    }
+
+    /// The same when those that are carried have gone.
+    pub(crate) fn later(&self) -> &Basis {
+        &self.later
     }
 
     /// Sets every guarantee, and sums up what of them is unused.
-    pub(crate) fn stand(&mut self, limit: u64) -> Unused {
+    pub(crate) fn stand(&mut self, limit: u64, rest: u64) -> Unused {
         self.by_key
             .retain(|_, class| class.members > 0 || class.carried > 0);
-        let scale = self.scale(None);
-        let sum = self.sum(scale, None);
+        let basis = self.basis(None, limit, rest);
         let mut unused = Unused::default();
         for (key, class) in &mut self.by_key {
             self.steps = self.steps.saturating_add(2);
-            let guarantee = guarantee(scale.weight(*key), limit, sum);
+            let guarantee = basis.guarantee(*key);
             class.guarantee = guarantee;
             let below = class.keys.while_fits(|key, _| *key < guarantee);
             let all = below.tenants.saturating_mul(u128::from(guarantee));
             unused.members += all.saturating_sub(below.keys);
             unused.carried += u128::from(guarantee) * u128::from(class.carried);
         }
+        self.now = basis;
         self.later = if unused.carried > 0 {
-            self.members_alone()
+            self.members_alone(basis)
         } else {
-            (scale, sum)
+            basis
         };
         unused
     }
 
-    fn members_alone(&self) -> (Scale, u128) {
+    fn members_alone(&self, basis: Basis) -> Basis {
         let weight = |(key, class): (&ClassKey, &Class), weight: u128| {
             (key.known, weight.saturating_mul(u128::from(class.members)))
         };
@@ -255,7 +349,19 @@ impl Classes {
             .by_key
             .iter()
             .map(|entry| weight(entry, scale.weight(*entry.0)).1);
-        (scale, counted.fold(0, u128::saturating_add).max(1))
+        let carried = self.by_key.iter();
+        let floors = carried.fold(basis.floors, |mut floors, (key, class)| {
+            floors.remove_all(key.floor, class.carried);
+            floors
+        });
+        let freed = floors.rest(basis.limit) - basis.floors.rest(basis.limit);
+        Basis {
+            scale,
+            sum: counted.fold(0, u128::saturating_add).max(1),
+            floors,
+            rest: basis.rest.saturating_add(freed),
+            ..basis
+        }
     }
 
     /// Steps that were taken so far.

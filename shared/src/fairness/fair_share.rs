@@ -14,7 +14,7 @@ use crate::fairness::weight::Weight;
 /// use weir_shared::fairness::share::{Rule, ShareTerms};
 /// use weir_shared::fairness::weight::Weight;
 /// let mut share = FairShare::new(ShareTerms {
-///     rule: Rule::Fair, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false,
+///     rule: Rule::Fair, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false, floors: 0,
 /// });
 /// let at = Moment { limit: 7, unlent: 7, left_ms: 1_000, window_ms: 1_000 };
 /// let standing = Party::everyone().standing;

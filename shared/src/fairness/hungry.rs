@@ -7,8 +7,10 @@ use super::rate::parts;
 pub(super) struct Appetite {
     /// As it counts, in micro-units, at least 1.
     pub weight: u128,
-    /// Units that it has used.
+    /// Units that it has used beyond what is set aside for it.
     pub used: u64,
+    /// Parts of what is set aside for it that it has not used: it gets those before the level rises.
+    pub below: u128,
     /// Parts of a unit that others have to leave for it.
     pub reserve: u128,
     /// Parts that it can still be expected to use.
@@ -20,11 +22,18 @@ impl Appetite {
     fn span(&self) -> (u128, u128) {
         let weight = self.weight.max(1);
         let used = parts(self.used);
-        let most = self.expected.max(self.reserve);
-        (
-            used.saturating_add(self.reserve) / weight,
-            used.saturating_add(most) / weight,
-        )
+        let at = |gets: u128| used.saturating_add(gets.saturating_sub(self.below)) / weight;
+        (at(self.least()), at(self.most()))
+    }
+
+    /// What it gets at a level of nothing.
+    fn least(&self) -> u128 {
+        self.expected.min(self.below).max(self.reserve)
+    }
+
+    /// What it gets at most.
+    fn most(&self) -> u128 {
+        self.expected.max(self.reserve)
     }
 }
 
@@ -40,8 +49,8 @@ pub(super) struct Level {
 /// The level at which all get `free` parts together; `None` where there is enough for all that
 /// they are expected to use. Rounded down by at most one part a micro-unit for each.
 pub(super) fn level(appetites: &[Appetite], free: u128) -> Option<Level> {
-    let most = |appetite: &Appetite| appetite.expected.max(appetite.reserve);
-    let all = appetites.iter().map(most).fold(0, u128::saturating_add);
+    let all = appetites.iter().map(Appetite::most);
+    let all = all.fold(0, u128::saturating_add);
     if all <= free {
         return None;
     }
@@ -51,7 +60,7 @@ pub(super) fn level(appetites: &[Appetite], free: u128) -> Option<Level> {
         let (from, to) = appetite.span();
         turns.push((from, false, appetite.weight));
         turns.push((to, true, appetite.weight));
-        got = got.saturating_add(appetite.reserve);
+        got = got.saturating_add(appetite.least());
     }
     turns.sort_unstable();
     let mut weight = 0_u128;
@@ -87,6 +96,7 @@ mod tests {
         Appetite {
             weight,
             used,
+            below: 0,
             reserve: parts(reserve),
             expected: parts(expected),
         }
@@ -126,6 +136,23 @@ mod tests {
     fn a_reserve_is_kept_whatever_the_level() {
         let all = [appetite(1, 0, 30, 500), appetite(1, 0, 0, 500)];
         assert_eq!(height(&all, 40), Some(parts(10)));
+    }
+
+    #[test]
+    fn what_is_set_aside_is_filled_before_the_level_rises() {
+        let below = |units| parts(units);
+        let floored = Appetite {
+            below: below(30),
+            ..appetite(1, 0, 0, 500)
+        };
+        let all = [floored, appetite(1, 0, 0, 500)];
+        // Of 100 the first gets 30 and half of the rest.
+        assert_eq!(height(&all, 100), Some(parts(35)));
+        let light = Appetite {
+            expected: parts(10),
+            ..floored
+        };
+        assert_eq!(height(&[light, all[1]], 100), Some(parts(90)));
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub struct LocalTerms {
 /// use weir_shared::fairness::weight::Weight;
 /// use weir_shared::units::EpochMs;
 /// let share = ShareTerms {
-///     rule: Rule::Pinned, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false,
+///     rule: Rule::Pinned, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false, floors: 0,
 /// };
 /// let mut budget = LocalBudget::new(LocalTerms { limit: 100, window_ms: 1_000, share: Some(share) });
 /// let party = |name: &str| Party { name: name.to_owned(), ..Party::everyone() };

@@ -1,6 +1,6 @@
 //! One rule among the tenants with one parent.
 
-use super::ask::{AsOf, Ask, Moment, Room, Standing};
+use super::ask::{AsOf, Ask, Floor, Moment, Room, Standing};
 use super::fair_share::FairShare;
 use super::paced::Paced;
 use super::pinned::Pinned;
@@ -69,6 +69,8 @@ impl Machine {
                     known: false,
                     borrow_max: None,
                     lend_max: None,
+                    ceiling: None,
+                    floor: Floor::default(),
                     as_of: AsOf::default(),
                     above: Vec::new(),
                 };

@@ -1,6 +1,6 @@
 //! A tenant among those with the same parent.
 
-use super::ask::{AsOf, Standing};
+use super::ask::{AsOf, Floor, Standing};
 use super::classes::ClassKey;
 use crate::fairness::weight::Weight;
 
@@ -97,6 +97,8 @@ pub(crate) fn class_of(standing: &Standing) -> ClassKey {
     ClassKey {
         known: standing.known,
         weight: standing.weight.micros(),
+        floor: standing.set_aside(),
+        ceiling: standing.ceiling.unwrap_or(u64::MAX),
     }
 }
 
@@ -107,6 +109,8 @@ pub(crate) fn stranger() -> Standing {
         known: false,
         borrow_max: None,
         lend_max: None,
+        ceiling: None,
+        floor: Floor::default(),
         as_of: AsOf::default(),
         above: Vec::new(),
     }

@@ -4,9 +4,12 @@
 pub mod accounts;
 mod allowance;
 pub mod ask;
+mod books;
 mod classes;
 mod costs;
 pub mod fair_share;
+mod floored;
+pub(crate) mod floors;
 mod hungry;
 pub mod local;
 mod machine;

@@ -31,7 +31,7 @@ const LEVEL_PARTS: usize = 16;
 /// use weir_shared::fairness::share::{Rule, ShareTerms};
 /// use weir_shared::fairness::weight::Weight;
 /// let mut paced = Paced::new(ShareTerms {
-///     rule: Rule::Paced, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: true,
+///     rule: Rule::Paced, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: true, floors: 0,
 /// });
 /// let at = |left_ms, unlent| Moment { limit: 100, unlent, left_ms, window_ms: 1_000 };
 /// let standing = Party::everyone().standing;
@@ -150,8 +150,8 @@ impl Paced {
         }
     }
 
-    /// `floor(w * L / W)`: what a tenant is guaranteed, or would be if it came. What it may use falls below this when it
-    /// stays behind an even pace.
+    /// What is set aside for a tenant and `floor(w * R / W)` of the rest `R`, at most its ceiling: what it is guaranteed,
+    /// or would be if it came. What it may use falls below this when it stays behind an even pace.
     #[must_use]
     pub fn guarantee(&self, name: &str, standing: &Standing, at: &Moment) -> u64 {
         self.accounts.guarantee(name, standing, at.limit)
@@ -305,9 +305,11 @@ impl Paced {
         } else {
             0
         };
+        let aside = self.accounts.set_aside(member, at.limit);
         Some(Appetite {
             weight: self.weight(member),
-            used: member.used,
+            used: member.used.saturating_sub(aside),
+            below: parts(aside.saturating_sub(member.used)),
             reserve: self.accounts.counted(id),
             expected: expected.min(parts(self.most(member, at))),
         })
@@ -320,13 +322,15 @@ impl Paced {
 
     /// Units that a member may still use, whatever others leave.
     fn most(&self, member: &Member, at: &Moment) -> u64 {
-        let Some(borrow_max) = member.borrow_max else {
+        let ceiling = member.ceiling.unwrap_or(u64::MAX);
+        let most = member.borrow_max.map_or(ceiling, |borrow_max| {
+            let guarantee = self.accounts.guaranteed(member, at.limit);
+            guarantee.saturating_add(borrow_max).min(ceiling)
+        });
+        if most == u64::MAX {
             return u64::MAX;
-        };
-        let guarantee = self.accounts.guaranteed(member, at.limit);
-        guarantee
-            .saturating_add(borrow_max)
-            .saturating_sub(member.used)
+        }
+        most.saturating_sub(member.used)
     }
 
     fn allowance(&self, id: usize, at: &Moment) -> Allowance {
@@ -334,11 +338,13 @@ impl Paced {
             return Allowance::default();
         };
         let level = self.level.map(|level| {
+            let aside = self.accounts.set_aside(member, at.limit);
             let share = self.weight(member).saturating_mul(level.height);
+            let share = share.saturating_add(parts(aside));
             let below = share.saturating_sub(parts(member.used));
             units(below.saturating_add(parts(1) - 1))
         });
-        let rounding = self.accounts.weights().rounding();
+        let rounding = self.accounts.rounding();
         let free = self.accounts.free(self.accounts.counted(id), at);
         Allowance {
             pool: self.accounts.pool(at),
@@ -355,7 +361,7 @@ impl Paced {
         let cost = cost_of(ask);
         let (waiting, ahead, left) = allowance.split(ask, cost);
         let retry_ms = (waiting < ask.waiting || left == 0)
-            .then(|| self.delay(id, &allowance).ms(&allowance, cost, at))
+            .then(|| self.delay(id, &allowance, at).ms(&allowance, cost, at))
             .flatten();
         Room {
             waiting,
@@ -367,12 +373,14 @@ impl Paced {
     }
 
     /// What a member waits for.
-    fn delay(&self, id: usize, allowance: &Allowance) -> Delay {
+    fn delay(&self, id: usize, allowance: &Allowance, at: &Moment) -> Delay {
         let counted = self.accounts.counted(id);
         let reserved = self.accounts.reserved().saturating_sub(counted);
         let lacks = match (self.level, self.accounts.member(id)) {
             (Some(level), Some(member)) if allowance.below_level == 0 => {
-                let own = parts(member.used) / self.weight(member).max(1) + 1;
+                let aside = self.accounts.set_aside(member, at.limit);
+                let above = member.used.saturating_sub(aside);
+                let own = parts(above) / self.weight(member).max(1) + 1;
                 let rise = own.saturating_sub(level.height);
                 level.slope.saturating_mul(rise)
             }

@@ -1,12 +1,15 @@
 //! The members of the paced rule: who they are, what they have used, and what is kept back for each.
 
 use super::accounts::{OVERFLOW, shared};
-use super::ask::{AsOf, Moment, Standing};
+use super::ask::{AsOf, Floor, Moment, Standing};
+use super::books::{Books, Place};
 use super::costs::Costs;
+use super::floored::Pacing;
+use super::floors::Floors;
 use super::name_index::NameIndex;
 use super::pace::Pace;
 use super::rate::parts;
-use super::reserve::{Claim, Reserves};
+use super::reserve::Claim;
 use super::share::ShareTerms;
 use super::weight_sum::WeightSum;
 use crate::fairness::weight::Weight;
@@ -22,6 +25,10 @@ pub(super) struct Member {
     pub known: bool,
     pub borrow_max: Option<u64>,
     lend_max: Option<u64>,
+    /// Units that it may use, whatever else is free.
+    pub ceiling: Option<u64>,
+    /// What is set aside for it.
+    pub floor: Floor,
     as_of: AsOf,
     pub used: u64,
     pub costs: Costs,
@@ -40,14 +47,14 @@ pub(super) struct PacedAccounts {
     /// The account that was looked for last: it is charged next.
     last: usize,
     weights: WeightSum,
+    floors: Floors,
     unknown: u64,
     used_total: u64,
     /// Counts windows.
     window: u64,
     /// Whether no reserve was stated in this window yet.
     rolled: bool,
-    known_reserves: Reserves,
-    unknown_reserves: Reserves,
+    books: Books,
     operations: u64,
 }
 
@@ -60,12 +67,12 @@ impl PacedAccounts {
             members: Vec::new(),
             last: 0,
             weights: WeightSum::new(terms.unknown_weight_max),
+            floors: Floors::new(terms.floors),
             unknown: 0,
             used_total: 0,
             window: 1,
             rolled: true,
-            known_reserves: Reserves::default(),
-            unknown_reserves: Reserves::default(),
+            books: Books::default(),
             operations: 0,
         }
     }
@@ -74,6 +81,7 @@ impl PacedAccounts {
     pub fn retune(&mut self, terms: ShareTerms) {
         self.terms = terms;
         self.weights.bound_unknown(terms.unknown_weight_max);
+        self.floors.say(terms.floors);
     }
 
     /// The next window. Members that were not seen for two windows are dropped.
@@ -104,14 +112,24 @@ impl PacedAccounts {
             return self.add(Member::new(name, standing));
         }
         match self.own(OVERFLOW) {
-            Some(id) => id,
+            Some(id) => self.tighten(id, standing),
             None => self.add(Member::new(OVERFLOW, &shared(standing))),
         }
+    }
+
+    /// The account that many share, under the least ceiling of those that came to it.
+    fn tighten(&mut self, id: usize, standing: &Standing) -> usize {
+        if let Some(member) = self.members.get_mut(id) {
+            let ceilings = member.ceiling.into_iter().chain(standing.ceiling);
+            member.ceiling = ceilings.min();
+        }
+        id
     }
 
     fn add(&mut self, member: Member) -> usize {
         let id = self.members.len();
         self.weights.add(member.weight, member.known);
+        self.floors.add(member.floor);
         self.unknown += u64::from(!member.known);
         self.members.push(member);
         let members = &self.members;
@@ -138,16 +156,15 @@ impl PacedAccounts {
         self.weights.add(standing.weight, standing.known);
         self.unknown = self.unknown.saturating_sub(u64::from(!member.known));
         self.unknown += u64::from(!standing.known);
-        let book = if member.known {
-            &mut self.known_reserves
-        } else {
-            &mut self.unknown_reserves
-        };
-        book.leave(id);
+        self.floors.remove(member.floor);
+        self.floors.add(standing.set_aside());
+        self.books.leave(member.place(), id);
         member.weight = standing.weight;
         member.known = standing.known;
         member.borrow_max = standing.borrow_max;
         member.lend_max = standing.lend_max;
+        member.ceiling = standing.ceiling;
+        member.floor = standing.set_aside();
         member.placed = false;
     }
 
@@ -159,14 +176,20 @@ impl PacedAccounts {
 
     /// Lets time pass. Whether this is the first time in a window: then all that were carried get their reserves.
     pub fn begin(&mut self, at: &Moment) -> bool {
-        let (known, unknown) = self.weights.rates(at);
+        let rest = Moment {
+            limit: self.floors.rest(at.limit),
+            ..*at
+        };
+        let pacing = Pacing {
+            rates: self.weights.rates(&rest),
+            floors: self.floors,
+            at: *at,
+        };
         if !std::mem::take(&mut self.rolled) {
-            self.known_reserves.pass(known);
-            self.unknown_reserves.pass(unknown);
+            self.books.pass(&pacing);
             return false;
         }
-        self.known_reserves = Reserves::open(known);
-        self.unknown_reserves = Reserves::open(unknown);
+        self.books = Books::open(&pacing);
         for id in 0..self.members.len() {
             self.state(id, None);
         }
@@ -236,45 +259,55 @@ impl PacedAccounts {
         self.used_total
     }
 
-    /// `floor(w * L / W)`, for a tenant that has no account as if it had one.
+    /// What a tenant is guaranteed, for one that has no account as if it had one.
     pub fn guarantee(&self, name: &str, standing: &Standing, limit: u64) -> u64 {
-        let mut weights = self.weights;
-        let member = self.own(name).and_then(|id| self.members.get(id));
-        let (weight, known) = match member {
-            Some(member) => (member.weight, member.known),
-            None => {
-                weights.add(standing.weight, standing.known);
-                (standing.weight, standing.known)
-            }
-        };
-        weights.guarantee(weight, known, limit)
+        if let Some(member) = self.own(name).and_then(|id| self.members.get(id)) {
+            return self.guaranteed(member, limit);
+        }
+        let (mut weights, mut floors) = (self.weights, self.floors);
+        let member = Member::new("", standing);
+        weights.add(member.weight, member.known);
+        floors.add(member.floor);
+        member.guarantee(&weights, &floors, limit)
     }
 
-    /// The same for a member.
+    /// The floor and `floor(w * R / W)` of the rest `R`, at most the ceiling.
     pub fn guaranteed(&self, member: &Member, limit: u64) -> u64 {
-        self.weights.guarantee(member.weight, member.known, limit)
+        member.guarantee(&self.weights, &self.floors, limit)
+    }
+
+    /// What is set aside for a member, as it counts.
+    pub fn set_aside(&self, member: &Member, limit: u64) -> u64 {
+        self.floors.of(member.floor, limit)
+    }
+
+    /// More parts than the rounding of all reserves comes to.
+    pub fn rounding(&self) -> u128 {
+        self.weights
+            .rounding()
+            .saturating_add(self.books.rounding())
     }
 
     /// Parts that are kept back for a member, whether or not its smallest cost fits.
     pub fn reserve(&self, id: usize) -> u128 {
-        self.book(id).map_or(0, |book| book.of(id))
+        let place = self.members.get(id).map(Member::place);
+        place.map_or(0, |place| self.books.of(place, id))
     }
 
     /// Parts that others have to leave for a member.
     pub fn counted(&self, id: usize) -> u128 {
-        self.book(id).map_or(0, |book| book.counted(id))
+        let place = self.members.get(id).map(Member::place);
+        place.map_or(0, |place| self.books.counted(place, id))
     }
 
-    /// Parts that are kept back for all.
+    /// Parts that are kept back for all, and for those that have a floor by name and are not there.
     pub fn reserved(&self) -> u128 {
-        let known = self.known_reserves.total();
-        known.saturating_add(self.unknown_reserves.total())
+        self.books.total()
     }
 
     /// Of what is kept back for others than a member, the parts that are kept until the window ends.
     pub fn lasting(&self, id: usize) -> u128 {
-        let known = self.known_reserves.lasting(id);
-        known.saturating_add(self.unknown_reserves.lasting(id))
+        self.books.lasting(id)
     }
 
     /// Units that can be lent.
@@ -293,42 +326,26 @@ impl PacedAccounts {
         let Some(member) = self.members.get(id) else {
             return;
         };
-        let (placed, claim) = (member.placed, member.claim());
-        let Some(book) = self.book(id) else {
-            return;
-        };
-        if placed && book.claim(id) == Some(claim) {
+        let (placed, claim, place) = (member.placed, member.claim(), member.place());
+        if placed && self.books.claim(place, id) == Some(claim) {
             return;
         }
-        let (reserve, counted) = (book.of(id), book.counted(id));
-        let free = self
-            .free(counted, at)
-            .saturating_add(self.weights.rounding());
+        let (reserve, counted) = (self.books.of(place, id), self.books.counted(place, id));
+        let free = self.free(counted, at).saturating_add(self.rounding());
         let bound = if placed { reserve } else { u128::MAX };
         self.state(id, Some(bound.min(free.max(counted))));
     }
 
-    fn book(&self, id: usize) -> Option<&Reserves> {
-        let member = self.members.get(id)?;
-        Some(if member.known {
-            &self.known_reserves
-        } else {
-            &self.unknown_reserves
-        })
-    }
-
-    /// States the member's claim, with at most `bound` parts kept back for it.
+    /// States the member's claim, with at most `bound` parts kept back for it, and no more than it may still use.
     fn state(&mut self, id: usize, bound: Option<u128>) {
         let Some(member) = self.members.get_mut(id) else {
             return;
         };
         member.placed = true;
-        let book = if member.known {
-            &mut self.known_reserves
-        } else {
-            &mut self.unknown_reserves
-        };
-        book.state(id, member.claim(), bound);
+        let most = member.ceiling.map(|most| most.saturating_sub(member.used));
+        let bounds = bound.into_iter().chain(most.map(parts));
+        self.books
+            .state(member.place(), id, member.claim(), bounds.min());
     }
 
     /// Sets what a member has used, and takes the difference from its reserve or gives it back.
@@ -358,8 +375,7 @@ impl PacedAccounts {
 
     /// Members looked at and entries moved so far.
     pub fn operations(&self) -> u64 {
-        let reserves = self.known_reserves.operations + self.unknown_reserves.operations;
-        self.operations.saturating_add(reserves)
+        self.operations.saturating_add(self.books.operations())
     }
 }
 
@@ -371,6 +387,8 @@ impl Member {
             known: standing.known,
             borrow_max: standing.borrow_max,
             lend_max: standing.lend_max,
+            ceiling: standing.ceiling,
+            floor: standing.set_aside(),
             as_of: standing.as_of,
             used: 0,
             costs: Costs::default(),
@@ -385,6 +403,21 @@ impl Member {
             && self.known == standing.known
             && self.borrow_max == standing.borrow_max
             && self.lend_max == standing.lend_max
+            && self.ceiling == standing.ceiling
+            && self.floor == standing.set_aside()
+    }
+
+    fn guarantee(&self, weights: &WeightSum, floors: &Floors, limit: u64) -> u64 {
+        let share = weights.guarantee(self.weight, self.known, floors.rest(limit));
+        let all = floors.of(self.floor, limit).saturating_add(share);
+        all.min(self.ceiling.unwrap_or(u64::MAX))
+    }
+
+    fn place(&self) -> Place {
+        Place {
+            known: self.known,
+            floor: self.floor,
+        }
     }
 
     fn claim(&self) -> Claim {

@@ -1,5 +1,6 @@
 //! Weighted fair escrow with pinned reserves (ThrottleKit's rule, in exact integers): whoever is there is guaranteed
-//! `g = floor(w * L / W)`, and what it does not use stays reserved for it until the window ends.
+//! `g`, what is set aside for it and `floor(w * R / W)` of the rest `R`, and what it does not use stays reserved for it
+//! until the window ends. What is set aside for tenants that are not there is part of `R` as it is released.
 //!
 //! A cost `c` is admitted exactly if `c <= pool` and `used + c <= g + min(c, surplus)`, with `pool = L - sum(used)` and
 //! `surplus = pool - sum over the others of max(0, g_j - used_j)`, at least 0.
@@ -17,7 +18,7 @@ use super::share::{ShareRow, ShareTerms};
 /// use weir_shared::fairness::share::{Rule, ShareTerms};
 /// use weir_shared::fairness::weight::Weight;
 /// let mut pinned = Pinned::new(ShareTerms {
-///     rule: Rule::Pinned, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false,
+///     rule: Rule::Pinned, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false, floors: 0,
 /// });
 /// let at = Moment { limit: 100, unlent: 100, left_ms: 1_000, window_ms: 1_000 };
 /// let standing = Party::everyone().standing;
@@ -84,10 +85,18 @@ impl Pinned {
 
     /// When a cost that is denied could be had at the earliest, as what is kept for tenants that do not come shrinks.
     fn retry_ms(&self, id: AccountId, account: &Account, cost: u64, at: &Moment) -> Option<u64> {
-        let (in_ms, later) = self.accounts.without_carried(id, at)?;
         if cost > account.pool {
             return None;
         }
+        let carried = self.carried_ms(id, account, cost, at);
+        // Guarantees grow as what is set aside for tenants that are not there is released.
+        let wanted = account.used.saturating_add(cost);
+        carried.or_else(|| self.accounts.grows_to(id, wanted, at))
+    }
+
+    /// When it could be had as what is kept for tenants of the last window shrinks, or as those count no more.
+    fn carried_ms(&self, id: AccountId, account: &Account, cost: u64, at: &Moment) -> Option<u64> {
+        let (in_ms, later) = self.accounts.without_carried(id, at)?;
         let wanted = account.wanted(cost);
         let for_others = account.surplus_without_carried().saturating_sub(wanted);
         let shrinks =
@@ -153,7 +162,7 @@ impl Pinned {
     /// Each tenant's share, by name.
     #[must_use]
     pub fn rows(&self, at: &Moment) -> Vec<ShareRow> {
-        let mut rows = self.accounts.rows(at.limit);
+        let mut rows = self.accounts.rows(at);
         for row in &mut rows {
             row.ceiling = row.guarantee.max(row.used);
         }

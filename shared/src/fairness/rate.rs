@@ -26,6 +26,19 @@ fn to_come(moment: &Moment, left_ms: u64) -> u128 {
     ((limit * left_ms) << (FRACTION_BITS / 2)).div_ceil(window_ms)
 }
 
+/// Of so many units of a window, the parts that are still to come at an even pace, rounded up.
+pub(super) fn even(units: u64, moment: &Moment) -> u128 {
+    if units == 0 {
+        return 0;
+    }
+    let of = Moment {
+        limit: units,
+        ..*moment
+    };
+    // Whoever asks at an even pace asks no more in this millisecond than it has asked for now.
+    to_come(&of, moment.left_ms.saturating_sub(1)) << (FRACTION_BITS / 2)
+}
+
 /// What one micro-unit of weight is worth: parts of the whole window, and of an even pace from now on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Rate {

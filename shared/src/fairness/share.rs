@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::ask::{Above, AsOf, Ask, Moment, Party, Room, Standing};
+use super::ask::{Above, AsOf, Ask, Floor, Moment, Party, Room, SetAside, Standing};
 use super::machine::Machine;
 use crate::fairness::weight::Weight;
 use crate::limits::TENANT_DEPTH_MAX;
+use crate::units::Revision;
 
 /// The rule by which tenants share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct ShareTerms {
     pub unknown_weight_max: Weight,
     /// Whether the tenants of one window still count at the beginning of the next.
     pub carried: bool,
+    /// Units that are set aside by name for tenants without a parent, whether they are there or not.
+    pub floors: u64,
 }
 
 /// One tenant's share.
@@ -59,7 +62,7 @@ pub struct ShareRow {
 /// use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 /// use weir_shared::fairness::weight::Weight;
 /// let mut share = Share::new(ShareTerms {
-///     rule: Rule::Pinned, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: true,
+///     rule: Rule::Pinned, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: true, floors: 0,
 /// });
 /// let party = |name: &str| Party { name: name.to_owned(), ..Party::everyone() };
 /// let at = Moment { limit: 90, unlent: 90, left_ms: 1_000, window_ms: 1_000 };
@@ -90,6 +93,25 @@ struct Below {
     machine: Machine,
     /// Windows in which none of them asked.
     idle_windows: u8,
+    /// What is set aside for them by name, and by which revision.
+    floors: (Revision, SetAside),
+}
+
+impl Below {
+    fn new(terms: ShareTerms) -> Self {
+        let terms = ShareTerms { floors: 0, ..terms };
+        Self {
+            machine: Machine::new(terms),
+            idle_windows: 0,
+            floors: (Revision(0), SetAside::default()),
+        }
+    }
+
+    /// Other terms, for what comes, but for what is set aside for those here.
+    fn retune(&mut self, terms: ShareTerms) {
+        let floors = self.floors.1.units;
+        self.machine.retune(ShareTerms { floors, ..terms });
+    }
 }
 
 impl Share {
@@ -112,7 +134,7 @@ impl Share {
         self.terms = terms;
         self.top.retune(terms);
         for below in self.below.values_mut() {
-            below.machine.retune(terms);
+            below.retune(terms);
         }
     }
 
@@ -137,6 +159,7 @@ impl Share {
         let party = &*self.where_it_stands(party);
         let Standing { above, as_of, .. } = &party.standing;
         self.place(party);
+        self.hear_floors(party);
         let (mut at, mut whole) = (*at, None);
         let mut parent: Option<&str> = None;
         for one in above.iter().rev().take(TENANT_DEPTH_MAX) {
@@ -159,12 +182,33 @@ impl Share {
         narrowed(whole, room, ask)
     }
 
+    /// Takes over what is set aside for those below the tenants above a party, unless a later word was heard.
+    fn hear_floors(&mut self, party: &Party) {
+        let Standing { above, as_of, .. } = &party.standing;
+        let terms = self.terms;
+        for one in above.iter().take(TENANT_DEPTH_MAX) {
+            let said = (as_of.revision, one.floors);
+            if let Some(below) = self.below.get_mut(&one.name)
+                && below.floors < said
+            {
+                let changes = below.floors.1.units != said.1.units;
+                below.floors = said;
+                if changes {
+                    below.retune(terms);
+                }
+            }
+        }
+    }
+
     /// What a party would be told, without it counting as there: its ceiling, and what it could have.
     #[must_use]
     pub fn peek(&self, party: &Party, at: &Moment) -> Room {
         let (mut at, mut left) = (*at, u64::MAX);
         let mut machine = Some(&self.top);
-        let fresh = Machine::new(self.terms);
+        let fresh = Machine::new(ShareTerms {
+            floors: 0,
+            ..self.terms
+        });
         for one in party.standing.above.iter().rev().take(TENANT_DEPTH_MAX) {
             let here = machine.unwrap_or(&fresh);
             let standing = standing_of(one, party.standing.as_of);
@@ -255,6 +299,9 @@ impl Share {
             weight: Weight::WHOLE,
             borrow_max: None,
             lend_max: None,
+            ceiling: None,
+            floor: Floor::default(),
+            floors: SetAside::default(),
         });
         let mut party = party.clone();
         party.standing.above = above.collect();
@@ -302,10 +349,7 @@ impl Share {
         let below = self
             .below
             .entry(parent.to_owned())
-            .or_insert_with(|| Below {
-                machine: Machine::new(terms),
-                idle_windows: 0,
-            });
+            .or_insert_with(|| Below::new(terms));
         below.idle_windows = 0;
         &mut below.machine
     }
@@ -374,6 +418,8 @@ fn standing_of(above: &Above, as_of: AsOf) -> Standing {
         known: true,
         borrow_max: above.borrow_max,
         lend_max: above.lend_max,
+        ceiling: above.ceiling,
+        floor: above.floor,
         as_of,
         above: Vec::new(),
     }

@@ -1,5 +1,6 @@
 //! Weighted fair share (ThrottleKit's rule, in exact integers): each tenant may have up to `max(1, floor(w * L / W))`,
-//! while units last; what others leave goes to whoever comes first.
+//! while units last; what others leave goes to whoever comes first. Where something is set aside for tenants, weights
+//! divide the rest.
 
 use super::accounts::{Account, AccountId, Accounts};
 use super::ask::{AsOf, Ask, Moment, Room, Standing};
@@ -14,7 +15,7 @@ use super::share::{ShareRow, ShareTerms};
 /// use weir_shared::fairness::weighted_fair_share::WeightedFairShare;
 /// use weir_shared::fairness::weight::Weight;
 /// let mut share = WeightedFairShare::new(ShareTerms {
-///     rule: Rule::Weighted, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false,
+///     rule: Rule::Weighted, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false, floors: 0,
 /// });
 /// let at = Moment { limit: 100, unlent: 100, left_ms: 1_000, window_ms: 1_000 };
 /// let one = Party::everyone().standing;
@@ -56,7 +57,7 @@ impl WeightedFairShare {
     pub fn room(&mut self, name: &str, standing: &Standing, ask: &Ask, at: &Moment) -> Room {
         let id = self.accounts.join(name, standing);
         let account = self.accounts.at(id, at);
-        let ceiling = cap(account.guarantee);
+        let ceiling = cap(account.guarantee, account.most);
         let free = free(&account, ceiling);
         let cost = ask.smallest.clamp(1, ask.waiting.max(1));
         let waiting = if ask.waiting <= free {
@@ -83,17 +84,30 @@ impl WeightedFairShare {
         }
     }
 
-    /// A cap grows when tenants of the last window count no more.
+    /// A cap grows when tenants of the last window count no more, and as what is set aside for tenants that are not there
+    /// is released.
     fn retry_ms(&self, id: AccountId, account: &Account, cost: u64, at: &Moment) -> Option<u64> {
-        let (in_ms, later) = self.accounts.without_carried(id, at)?;
-        let fits = cost <= account.pool && account.used.saturating_add(cost) <= cap(later);
-        fits.then_some(in_ms)
+        let wanted = account.used.saturating_add(cost);
+        if cost > account.pool || wanted > account.most {
+            return None;
+        }
+        let without = self.accounts.without_carried(id, at);
+        let without = without.filter(|(_, later)| wanted <= cap(*later, account.most));
+        let grown = || {
+            let grown_ms = self.accounts.grows_to(id, wanted, at)?;
+            let others = account.kept - self.accounts.absent(at).min(account.kept);
+            let units_max = (account.pool - cost).checked_sub(others)?;
+            let fits_ms = self.accounts.kept_for_absent(units_max, at)?;
+            Some(grown_ms.max(fits_ms))
+        };
+        without.map(|(in_ms, _)| in_ms).or_else(grown)
     }
 
     /// What a tenant would be told, without it counting as there.
     #[must_use]
     pub fn peek(&self, name: &str, standing: &Standing, at: &Moment) -> Room {
-        let ceiling = cap(self.accounts.guarantee(name, standing, at));
+        let most = self.accounts.most(name, standing);
+        let ceiling = cap(self.accounts.guarantee(name, standing, at), most);
         let used = self.accounts.used(name);
         let pool = at.limit.saturating_sub(self.used_total()).min(at.unlent);
         Room {
@@ -145,9 +159,9 @@ impl WeightedFairShare {
     /// Each tenant's share, by name.
     #[must_use]
     pub fn rows(&self, at: &Moment) -> Vec<ShareRow> {
-        let mut rows = self.accounts.rows(at.limit);
+        let mut rows = self.accounts.rows(at);
         for row in &mut rows {
-            row.ceiling = cap(row.guarantee);
+            row.ceiling = cap(row.guarantee, row.ceiling);
         }
         rows
     }
@@ -159,9 +173,9 @@ impl WeightedFairShare {
     }
 }
 
-/// A tenant is never given a cap of nothing.
-fn cap(guarantee: u64) -> u64 {
-    guarantee.max(1)
+/// A tenant is never given a cap of nothing, unless the policy says so.
+fn cap(guarantee: u64, most: u64) -> u64 {
+    guarantee.max(1).min(most)
 }
 
 /// Units that a tenant could have at once.

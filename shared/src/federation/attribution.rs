@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::holder::ceiling_part;
 use crate::limits::LENDER_ACCOUNTS_MAX;
 use crate::units::HolderId;
 
@@ -33,6 +34,8 @@ struct Tenants {
     sum: u64,
     /// Units that are no tenant's.
     loose: u64,
+    /// Units that it was lent before the window opened.
+    early: u64,
     /// What it had in the window before, and the sum of that.
     before: BTreeMap<String, u64>,
     before_sum: u64,
@@ -77,6 +80,24 @@ impl Attribution {
             part.checked_div(tenants.before_sum.into()).unwrap_or(0)
         });
         u64::try_from(parts.sum::<u128>()).unwrap_or(u64::MAX)
+    }
+
+    /// Units that are no tenant's yet and of which a tenant with a ceiling may have taken so many, in a window of `limit`
+    /// units: of each holder the part of the ceiling that it may take before it says so.
+    #[must_use]
+    pub fn untold(&self, ceiling: u64, limit: u64) -> u64 {
+        let holders = self
+            .loose
+            .iter()
+            .filter_map(|holder| self.holders.get(holder));
+        let parts = holders.map(|one| one.loose.min(ceiling_part(ceiling, one.early, limit)));
+        parts.fold(0, u64::saturating_add)
+    }
+
+    /// A holder was lent `held` units of the window that opens now.
+    pub fn opens(&mut self, holder: HolderId, held: u64) {
+        self.holders.entry(holder).or_default().early = held;
+        self.holds(holder, held);
     }
 
     /// Units of a tenant that a holder has.
@@ -149,6 +170,7 @@ impl Attribution {
             tenants.before = std::mem::take(&mut tenants.held);
             tenants.before_sum = std::mem::take(&mut tenants.sum);
             tenants.loose = 0;
+            tenants.early = 0;
         }
     }
 }
@@ -181,6 +203,22 @@ mod tests {
         assert_eq!((attribution.holders("a"), attribution.total()), (1, 6));
         attribution.holds(HOLDER, 6);
         assert_eq!(attribution.presumed("b"), 0);
+    }
+
+    #[test]
+    fn of_what_is_no_tenants_yet_a_holder_may_have_used_its_part_of_a_ceiling() {
+        let mut attribution = Attribution::default();
+        attribution.opens(HOLDER, 40);
+        attribution.opens(HolderId(2), 10);
+        // 40 and 10 of 100: 12 and 3 of 30.
+        assert_eq!(attribution.untold(30, 100), 15);
+        attribution.note(HOLDER, "a", 38);
+        attribution.holds(HOLDER, 40);
+        assert_eq!(attribution.untold(30, 100), 2 + 3);
+        attribution.holds(HOLDER, 38);
+        assert_eq!(attribution.untold(30, 100), 3);
+        attribution.roll();
+        assert_eq!(attribution.untold(30, 100), 0);
     }
 
     #[test]

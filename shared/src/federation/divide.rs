@@ -1,6 +1,7 @@
 //! Who decides what of the units that can safely be lent goes to whom: nobody, a share, or what a parent has already
 //! said.
 
+use super::attribution::Attribution;
 use super::lease_size::{Asked, lease_units};
 use crate::fairness::ask::{Ask, Moment, Party, Room};
 use crate::fairness::share::Share;
@@ -23,6 +24,8 @@ pub struct Claim<'a> {
     pub lent: u64,
     /// Units that holders have and that are no tenant's yet, which it is presumed to have.
     pub presumed: u64,
+    /// Which tenants hold what.
+    pub attribution: &'a Attribution,
     /// The event's time.
     pub now: EpochMs,
 }
@@ -98,7 +101,8 @@ impl Divide for Shared<'_> {
         let asked = asked(want, self.lease);
         if claim.lent == 0 && want.denied == 0 && asked.waiting == 0 && asked.expected == 0 {
             // Who only looks does not count as there.
-            return self.share.peek(party, &moment);
+            let room = self.share.peek(party, &moment);
+            return within(room, &asked, self.below_ceilings(claim));
         }
         self.share
             .settle(party, claim.lent.saturating_add(claim.presumed));
@@ -109,7 +113,8 @@ impl Divide for Shared<'_> {
             denied: want.denied,
             holders: claim.holders as u64,
         };
-        self.share.room(party, &ask, &moment)
+        let room = self.share.room(party, &ask, &moment);
+        within(room, &asked, self.below_ceilings(claim))
     }
 
     fn lent(&mut self, party: &Party, units: u64, _now: EpochMs) {
@@ -118,6 +123,55 @@ impl Divide for Shared<'_> {
 
     fn used(&self, _party: &Party, lent: u64) -> u64 {
         lent
+    }
+}
+
+impl Shared<'_> {
+    /// Units up to the least ceiling of a tenant and of those above it, where holders used as much as they may have of
+    /// what they have not said whose it is.
+    fn below_ceilings(&self, claim: &Claim<'_>) -> u64 {
+        let Claim { party, .. } = claim;
+        let left = party.standing.ceilings(&party.name).map(|(name, ceiling)| {
+            let used = if name == party.name {
+                claim.lent
+            } else {
+                self.share.used(name)
+            };
+            let untold = claim.attribution.untold(ceiling, self.moment.limit);
+            ceiling.saturating_sub(used.saturating_add(untold))
+        });
+        left.min().unwrap_or(u64::MAX)
+    }
+}
+
+/// A room of no more than `units`: of what waits as many requests as fit, and what is left ahead of them.
+fn within(room: Room, asked: &Asked, units: u64) -> Room {
+    if room
+        .waiting
+        .saturating_add(room.ahead)
+        .saturating_add(room.left)
+        <= units
+    {
+        return room;
+    }
+    let cost = asked.smallest.clamp(1, asked.waiting.max(1));
+    let waiting = if room.waiting <= units {
+        room.waiting
+    } else if asked.waiting < cost.saturating_mul(2) {
+        0
+    } else {
+        units / cost * cost
+    };
+    let ahead = if waiting == asked.waiting {
+        room.ahead.min(units - waiting)
+    } else {
+        0
+    };
+    Room {
+        waiting,
+        ahead,
+        left: room.left.min(units - waiting - ahead),
+        ..room
     }
 }
 

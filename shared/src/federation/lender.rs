@@ -239,7 +239,7 @@ impl Lender {
         self.tenants.roll();
         let held = self.rows.iter().filter(|(_, row)| row.held > 0);
         for (holder, row) in held {
-            self.tenants.holds(*holder, row.held);
+            self.tenants.opens(*holder, row.held);
         }
     }
 
@@ -350,7 +350,7 @@ impl Lender {
         grants
     }
 
-    fn claim<'a>(&self, party: &'a Party, want: &'a Want, offer: &Offer) -> Claim<'a> {
+    fn claim<'a>(&'a self, party: &'a Party, want: &'a Want, offer: &Offer) -> Claim<'a> {
         let (holders, lent) = if party.name.is_empty() {
             (self.holders(offer.now), self.lent)
         } else {
@@ -363,6 +363,7 @@ impl Lender {
             unlent: self.unlent(offer.capacity),
             lent,
             presumed: self.tenants.presumed(&party.name),
+            attribution: &self.tenants,
             now: offer.now,
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Deref;
 
+use super::party::floors;
 use super::pool_name::PoolName;
 use super::schedule::Schedule;
 use crate::fairness::ask::Party;
@@ -204,6 +205,9 @@ pub fn share_terms(body: &SharingBody) -> Result<ShareTerms, Refusal> {
         tenants_max: body.tenants_max,
         unknown_weight_max: Weight::from_micros(body.unknown_weight_max).map_err(field)?,
         carried: true,
+        floors: floors(body.floors)
+            .map_err(|_| malformed("terms/sharing/floors"))?
+            .units,
     })
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::fairness::ask::{Above, AsOf, Party, Standing};
+use crate::accounting::pending::WindowClaim;
+use crate::fairness::ask::{Above, AsOf, Floor, Party, SetAside, Standing};
 use crate::fairness::weight::Weight;
 use crate::limits::{JSON_INTEGER_MAX, TENANT_DEPTH_MAX};
 use crate::name::tenant_name;
 use crate::units::EpochMs;
-use crate::wire::exchange::{AboveBody, RankBody, Refusal};
+use crate::wire::exchange::{AboveBody, FloorsBody, RankBody, Refusal};
 
 impl From<&Party> for Option<RankBody> {
     /// The claim of a tenant; none for [`Party::everyone`], who have no name and share nothing.
@@ -17,8 +18,8 @@ impl From<&Party> for Option<RankBody> {
     /// use weir_shared::wire::exchange::RankBody;
     /// use weir_shared::units::Revision;
     /// let rank = RankBody {
-    ///     weight: 2_500_000, known: true, borrow_max: None, lend_max: Some(5), revision: Revision(7), since: 0,
-    ///     above: Vec::new(),
+    ///     weight: 2_500_000, known: true, borrow_max: None, lend_max: Some(5), ceiling: Some(90), floor: 20,
+    ///     floor_by_name: true, revision: Revision(7), since: 0, above: Vec::new(),
     /// };
     /// let acme = Party::try_from(("acme", &rank)).unwrap();
     /// assert_eq!(acme.standing.weight.as_f64(), 2.5);
@@ -32,10 +33,27 @@ impl From<&Party> for Option<RankBody> {
             known: standing.known,
             borrow_max: standing.borrow_max,
             lend_max: standing.lend_max,
+            ceiling: standing.ceiling,
+            floor: standing.floor.units,
+            floor_by_name: standing.floor.by_name,
             revision: standing.as_of.revision,
             since: standing.as_of.since.0,
             above: standing.above.iter().map(AboveBody::from).collect(),
         })
+    }
+}
+
+impl From<&Party> for WindowClaim {
+    /// That of a tenant; none of all as one.
+    fn from(party: &Party) -> Self {
+        if party.name.is_empty() {
+            return Self::default();
+        }
+        Self {
+            weight_micros: party.standing.weight.micros(),
+            floor: party.standing.set_aside().units,
+            ceiling: party.standing.ceiling,
+        }
     }
 }
 
@@ -46,6 +64,19 @@ impl From<&Above> for AboveBody {
             weight: above.weight.micros(),
             borrow_max: above.borrow_max,
             lend_max: above.lend_max,
+            ceiling: above.ceiling,
+            floor: above.floor.units,
+            floor_by_name: above.floor.by_name,
+            floors: above.floors.into(),
+        }
+    }
+}
+
+impl From<SetAside> for FloorsBody {
+    fn from(floors: SetAside) -> Self {
+        Self {
+            units: floors.units,
+            since: floors.since.0,
         }
     }
 }
@@ -61,7 +92,14 @@ impl TryFrom<(&str, &RankBody)> for Party {
     fn try_from((name, rank): (&str, &RankBody)) -> Result<Self, Refusal> {
         let overflow = Self::overflow();
         if name == overflow.name {
-            return Ok(overflow);
+            let standing = Standing {
+                ceiling: units(rank.ceiling, "rank/ceiling")?,
+                ..overflow.standing
+            };
+            return Ok(Self {
+                standing,
+                ..overflow
+            });
         }
         tenant_name(name).map_err(|_| malformed("tenant"))?;
         if rank.above.len() >= TENANT_DEPTH_MAX {
@@ -79,6 +117,8 @@ impl TryFrom<(&str, &RankBody)> for Party {
                 known: rank.known,
                 borrow_max: units(rank.borrow_max, "rank/borrow_max")?,
                 lend_max: units(rank.lend_max, "rank/lend_max")?,
+                ceiling: units(rank.ceiling, "rank/ceiling")?,
+                floor: floor(rank.floor, rank.floor_by_name, "rank/floor")?,
                 as_of: AsOf {
                     revision: rank.revision,
                     since: EpochMs(rank.since),
@@ -99,8 +139,32 @@ impl TryFrom<&AboveBody> for Above {
             weight: weight(body.weight, "rank/above/weight")?,
             borrow_max: units(body.borrow_max, "rank/above/borrow_max")?,
             lend_max: units(body.lend_max, "rank/above/lend_max")?,
+            ceiling: units(body.ceiling, "rank/above/ceiling")?,
+            floor: floor(body.floor, body.floor_by_name, "rank/above/floor")?,
+            floors: floors(body.floors).map_err(|_| malformed("rank/above/floors"))?,
         })
     }
+}
+
+/// What is set aside for some tenants, as a message says.
+///
+/// # Errors
+/// The units, where they are above 2^53 - 1.
+pub(super) fn floors(body: FloorsBody) -> Result<SetAside, u64> {
+    if body.units > JSON_INTEGER_MAX {
+        return Err(body.units);
+    }
+    Ok(SetAside {
+        since: EpochMs(body.since),
+        units: body.units,
+    })
+}
+
+fn floor(units: u64, by_name: bool, field: &str) -> Result<Floor, Refusal> {
+    if units > JSON_INTEGER_MAX {
+        return Err(malformed(field));
+    }
+    Ok(Floor { units, by_name })
 }
 
 fn weight(micros: u64, field: &str) -> Result<Weight, Refusal> {

@@ -211,6 +211,8 @@ impl Pool {
     pub fn exchange(&mut self, message: &Message, now: EpochMs) -> Result<ReplyBody, Refusal> {
         if message.terms.revision > self.terms.revision {
             self.adopt(&message.terms, message.schedule().clone());
+        } else if message.terms.revision == self.terms.revision {
+            self.hear_floors(&message.terms);
         }
         // Windows to come may have opened at a holder before they do here.
         if let Some(label) = message.window
@@ -302,6 +304,8 @@ impl Pool {
     pub fn amend(&mut self, terms: &Terms) {
         if terms.revision > self.terms.revision {
             self.adopt(terms, Schedule::of(terms));
+        } else if terms.revision == self.terms.revision {
+            self.hear_floors(terms);
         }
     }
 

@@ -101,7 +101,13 @@ impl Purse {
     pub fn restate(&mut self, party: &Party) {
         let later = party.standing.as_of >= self.party.standing.as_of;
         if later && self.party.standing != party.standing {
+            let before = self.party.standing.ceiling;
             self.party.standing = party.standing.clone();
+            if party.is_overflow() {
+                // Of all for whom it is, the least ceiling counts.
+                let ceilings = before.into_iter().chain(party.standing.ceiling);
+                self.party.standing.ceiling = ceilings.min();
+            }
         }
     }
 

@@ -4,8 +4,8 @@
 /// beyond it; those that it names go with the next frame.
 pub const FRAME_TENANTS_MAX: usize = 1_000;
 
-/// Names that the tenants of one accounting frame are counted for, all together. At 340 bytes each with the longest
-/// names, and 290 for each tenant, a frame has 1.7 MB of the 2 MB of the row that it becomes.
+/// Names that the tenants of one accounting frame are counted for, all together. At 390 bytes each with the longest
+/// names, and 290 for each tenant, a frame has 1.9 MB of the 2 MB of the row that it becomes.
 pub const FRAME_NAMES_MAX: usize = 4_000;
 
 /// Windows that a holder counts apart in what it has not told yet: two of each budget of a policy.

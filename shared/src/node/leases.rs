@@ -93,7 +93,7 @@ impl Leases {
     pub fn seat<'a>(&self, pool: &str, party: &'a Party) -> Cow<'a, Party> {
         match self.nodes.get(pool) {
             Some(node) if !party.name.is_empty() && !node.holder().has_seat(party) => {
-                Cow::Owned(Party::overflow())
+                Cow::Owned(party.overflow_with())
             }
             _ => Cow::Borrowed(party),
         }

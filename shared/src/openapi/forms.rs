@@ -175,7 +175,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     (
         "EffectiveBudget",
         "A claim to a budget as it applies.",
-        "weight: Valued, borrow_max: Valued, lend_max: Valued",
+        "weight: Valued, borrow_max: Valued, lend_max: Valued, ceiling: Valued, floor: Valued",
     ),
     (
         "Effective",
@@ -221,7 +221,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     (
         "BudgetOverride",
         "A claim to a budget.",
-        "weight?: number, borrow_max?: Amount, lend_max?: Amount",
+        "weight?: number, borrow_max?: Amount, lend_max?: Amount, ceiling?: Amount, floor?: integer",
     ),
     (
         "Tenant",

@@ -6,7 +6,7 @@ use crate::federation::partition;
 use crate::invalid::Invalid;
 use crate::limits::{BUDGET_WINDOW_MS_MIN, JSON_INTEGER_MAX, STANDING_WINDOWS, WINDOW_MS_MAX};
 use crate::units::Revision;
-use crate::wire::exchange::{LeaseBody, RuleBody, SharingBody, Terms};
+use crate::wire::exchange::{FloorsBody, LeaseBody, RuleBody, SharingBody, Terms};
 use crate::wire::lease_sizes::{LeaseBoundsBody, LeaseSizesBody};
 use crate::wire::policy::{BudgetBody, OnUnavailable, Outage, Reserve, Scope, Sharing};
 
@@ -45,7 +45,7 @@ pub struct LeaseBounds {
 impl Budget {
     /// The terms that travel with every exchange, of tenants of whom `tenants_max` are told apart and those without a
     /// name in the policy weigh at most `unknown_weight_max` together. With `static_partition` the limit is that of
-    /// the whole deployment: see [`slice`](Self::slice).
+    /// the whole deployment: see [`slice`](Self::slice). What is set aside for tenants is not the budget's to say.
     ///
     /// ```
     /// use weir_shared::invalid::read_json;
@@ -67,6 +67,7 @@ impl Budget {
             rule,
             tenants_max,
             unknown_weight_max: unknown_weight_max.micros(),
+            floors: FloorsBody::default(),
         });
         Terms {
             limit: self.limit,

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use super::between;
 use super::overrides::{Override, amount, weight};
 use crate::fairness::weight::Weight;
 use crate::invalid::Invalid;
 use crate::json::pointer::step;
+use crate::limits::JSON_INTEGER_MAX;
 use crate::units::EpochMs;
 use crate::wire::amount::AmountBody;
 use crate::wire::effective::Origin;
@@ -36,6 +38,10 @@ pub struct Claim {
     pub borrow_max: Option<AmountBody>,
     /// Units that others may have of its guarantee.
     pub lend_max: Option<AmountBody>,
+    /// Units that it may use in a window, whatever else is free.
+    pub ceiling: Option<AmountBody>,
+    /// Units that are set aside for it in a window.
+    pub floor: Option<u64>,
 }
 
 impl Changes {
@@ -75,6 +81,11 @@ fn claim(body: &BudgetOverrideBody) -> Result<Claim, Invalid> {
         weight: weight(body.weight)?,
         borrow_max: amount("/borrow_max", body.borrow_max)?,
         lend_max: amount("/lend_max", body.lend_max)?,
+        ceiling: amount("/ceiling", body.ceiling)?,
+        floor: body
+            .floor
+            .map(|units| between("/floor", units, 0, JSON_INTEGER_MAX))
+            .transpose()?,
     })
 }
 
@@ -110,6 +121,11 @@ impl By<'_> {
             Self::Tenant => Origin::Tenant,
             Self::Tier(_) => Origin::Tier,
         }
+    }
+
+    /// Whether it is said of a tenant by its name.
+    pub(super) fn is_by_name(self) -> bool {
+        !matches!(self, Self::Tier(_))
     }
 
     pub(super) fn until(self) -> Option<EpochMs> {

@@ -45,6 +45,24 @@ pub(super) const LEND_MAX: Part<AmountBody> = Part {
     of_tier: |_| None,
 };
 
+/// Units that it may use in a window, whatever else is free.
+pub(super) const CEILING: Part<AmountBody> = Part {
+    field: "ceiling",
+    of_budget: |claim| claim.ceiling,
+    of_override: |_| None,
+    of_tenant: |_| None,
+    of_tier: |_| None,
+};
+
+/// Units that are set aside for it.
+pub(super) const FLOOR: Part<u64> = Part {
+    field: "floor",
+    of_budget: |claim| claim.floor,
+    of_override: |_| None,
+    of_tenant: |_| None,
+    of_tier: |_| None,
+};
+
 /// A part that somebody says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Said<'a, T> {

@@ -54,7 +54,25 @@ impl Policy {
         revision: Revision,
         now: EpochMs,
     ) -> Option<Party> {
-        self.tiers.party(tenant, budget, revision, now)
+        let mut party = self.tiers.party(tenant, budget, revision, now)?;
+        if let Some(budget) = budget.filter(|_| !self.floors.is_empty()) {
+            for one in &mut party.standing.above {
+                one.floors = self.floors.at(budget, Some(&one.name), now);
+            }
+        }
+        Some(party)
+    }
+
+    /// Units that are set aside by name for tenants of a budget without a parent, at `now`.
+    #[must_use]
+    pub fn floors_at(&self, budget: &str, now: EpochMs) -> u64 {
+        self.floors.at(budget, None, now).units
+    }
+
+    /// Whether what is set aside by name for tenants of a budget is the same at every instant.
+    #[must_use]
+    pub fn floors_stand(&self, budget: &str) -> bool {
+        self.floors.stand(budget)
     }
 
     /// The numbers of a meter for a tenant; `None` for a meter that this policy does not have.

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Policy;
 use super::budget::Budget;
-use crate::fairness::ask::{Above, Party, Standing};
+use crate::fairness::ask::{Above, Floor, Party, Standing};
+use crate::fairness::floors::Floors;
 use crate::fairness::max_min::{allocate, guarantees};
 use crate::fairness::weight::Weight;
 use crate::units::{EpochMs, Revision};
@@ -21,6 +22,8 @@ struct Claim {
     known: bool,
     borrow_max: Option<u64>,
     lend_max: Option<u64>,
+    ceiling: Option<u64>,
+    floor: Floor,
 }
 
 /// A tenant with those below it.
@@ -145,6 +148,8 @@ impl Claim {
             known: standing.known,
             borrow_max: standing.borrow_max,
             lend_max: standing.lend_max,
+            ceiling: standing.ceiling,
+            floor: standing.set_aside(),
         }
     }
 
@@ -155,7 +160,16 @@ impl Claim {
             known: true,
             borrow_max: above.borrow_max,
             lend_max: above.lend_max,
+            ceiling: above.ceiling,
+            floor: above.floor.below(above.ceiling),
         }
+    }
+
+    /// No more than its ceiling, and than its guarantee and what it may borrow beyond.
+    fn wanted(&self, own: u64) -> u64 {
+        let borrow_max = self.borrow_max.unwrap_or(u64::MAX);
+        let most = own.saturating_add(borrow_max);
+        self.demand.min(most).min(self.ceiling.unwrap_or(u64::MAX))
     }
 }
 
@@ -171,9 +185,8 @@ fn divided(rule: Option<RuleBody>, claims: &[Claim], units: u64, unknown_max: We
     let there: Vec<usize> = (0..claims.len()).filter(active).collect();
     let of = |index: &usize| Some((claims.get(*index)?, weights.get(*index)?));
     let (claims_there, weights): (Vec<Claim>, Vec<Weight>) = there.iter().filter_map(of).unzip();
-    let guaranteed = guarantees(&weights, units);
     let mut given = vec![0; claims.len()];
-    let shares = shared(rule, &claims_there, &weights, &guaranteed, units);
+    let shares = shared(rule, &claims_there, &weights, units);
     for (index, share) in there.into_iter().zip(shares) {
         if let Some(slot) = given.get_mut(index) {
             *slot = share;
@@ -182,26 +195,24 @@ fn divided(rule: Option<RuleBody>, claims: &[Claim], units: u64, unknown_max: We
     given
 }
 
-/// The units of those that are there.
-fn shared(
-    rule: RuleBody,
-    claims: &[Claim],
-    weights: &[Weight],
-    guaranteed: &[u64],
-    units: u64,
-) -> Vec<u64> {
-    let pairs = || claims.iter().zip(guaranteed);
-    // No more than the guarantee and what may be borrowed beyond.
-    let wanted = pairs().map(|(claim, own)| {
-        let most = claim
-            .borrow_max
-            .map_or(u64::MAX, |max| own.saturating_add(max));
-        claim.demand.min(most)
+/// The units of those that are there. What is set aside for those that are not is released until the window ends.
+fn shared(rule: RuleBody, claims: &[Claim], weights: &[Weight], units: u64) -> Vec<u64> {
+    let mut floors = Floors::default();
+    claims.iter().for_each(|claim| floors.add(claim.floor));
+    let aside = claims.iter().map(|claim| floors.of(claim.floor, units));
+    let aside: Vec<u64> = aside.collect();
+    let shares = guarantees(weights, floors.rest(units));
+    let guaranteed = claims.iter().zip(aside.iter().zip(shares));
+    let guaranteed = guaranteed.map(|(claim, (aside, share))| {
+        let all = aside.saturating_add(share);
+        all.min(claim.ceiling.unwrap_or(u64::MAX))
     });
-    let wanted: Vec<u64> = wanted.collect();
+    let guaranteed: Vec<u64> = guaranteed.collect();
+    let pairs = || claims.iter().zip(&guaranteed);
+    let wanted: Vec<u64> = pairs().map(|(claim, own)| claim.wanted(*own)).collect();
     match rule {
         RuleBody::Pinned => {
-            let own = wanted.iter().zip(guaranteed);
+            let own = wanted.iter().zip(&guaranteed);
             own.map(|(wanted, own)| *wanted.min(own)).collect()
         }
         RuleBody::Paced => {
@@ -211,12 +222,23 @@ fn shared(
                 claim.lend_max.map_or(0, |max| unused.saturating_sub(max))
             });
             let kept = kept.fold(0, u64::saturating_add);
-            allocate(&wanted, weights, units.saturating_sub(kept))
+            // What is set aside comes first, and weights divide the rest.
+            let first = wanted
+                .iter()
+                .zip(&aside)
+                .map(|(wanted, aside)| *wanted.min(aside));
+            let first: Vec<u64> = first.collect();
+            let more: Vec<u64> = wanted.iter().zip(&first).map(|(a, b)| a - b).collect();
+            let spent = first
+                .iter()
+                .fold(kept, |sum, units| sum.saturating_add(*units));
+            let more = allocate(&more, weights, units.saturating_sub(spent));
+            first.iter().zip(more).map(|(a, b)| a + b).collect()
         }
         RuleBody::Fair | RuleBody::Weighted => {
             let own: Vec<u64> = wanted
                 .iter()
-                .zip(guaranteed)
+                .zip(&guaranteed)
                 .map(|(a, b)| *a.min(b))
                 .collect();
             let spent = own.iter().fold(0, |sum: u64, own| sum.saturating_add(*own));

@@ -9,6 +9,7 @@ pub mod composite;
 pub mod doors;
 pub mod effective;
 mod fields;
+mod floors;
 mod global;
 pub mod guard;
 pub mod handover;
@@ -40,11 +41,12 @@ use crate::limits::{
 };
 use crate::name::{label, tenant_name};
 use crate::overload::config::Config as Overload;
-use crate::units::Revision;
+use crate::units::{EpochMs, Revision};
 use crate::wire::exchange::Terms;
 use crate::wire::policy::{HeaderDialect, PolicyDocument, Scope, Sharing};
 use api_keys::ApiKeys;
 use budget::Budget;
+use floors::FloorSums;
 use guard::Guard;
 use limit::Limit;
 use meter::Meter;
@@ -102,6 +104,8 @@ pub struct Policy {
     pub api_keys: ApiKeys,
     /// The rate-limit headers of a decision.
     pub headers: HeaderDialect,
+    /// What is set aside by name for tenants of budgets.
+    floors: FloorSums,
 }
 
 impl Policy {
@@ -111,12 +115,18 @@ impl Policy {
         self.meters.get(meter).is_some_and(|meter| meter.billable)
     }
 
-    /// The terms of a pool by its name, in `region`: those of a budget, or of a global limit for whichever key; `None`
-    /// for what this policy does not lend there.
+    /// The terms of a pool by its name, in `region` at `now`: those of a budget, or of a global limit for whichever key;
+    /// `None` for what this policy does not lend there.
     #[must_use]
-    pub fn terms(&self, pool: &str, region: &str, revision: Revision) -> Option<Terms> {
+    pub fn terms(
+        &self,
+        pool: &str,
+        region: &str,
+        revision: Revision,
+        now: EpochMs,
+    ) -> Option<Terms> {
         match PoolName::try_from(pool).ok()? {
-            PoolName::Budget(name) => self.budget_terms(self.budgets.get(&name)?, region, revision),
+            PoolName::Budget(name) => self.budget_terms(&name, region, revision, now),
             PoolName::Limit { limit, key } => self.limit_of_pool(&limit, &key)?.terms(revision),
         }
     }
@@ -146,24 +156,34 @@ impl Policy {
         self.root(pool).is_some_and(|scope| scope != Scope::Isolate)
     }
 
-    /// The terms of a budget in `region`; `None` where the region has no slice of it.
+    /// The terms of the budget of that name in `region` at `now`; `None` where the region has no slice of it, and for a
+    /// budget that this policy does not have.
     ///
     /// ```
     /// use weir_shared::invalid::read_json;
     /// use weir_shared::policy::Policy;
-    /// use weir_shared::units::Revision;
+    /// use weir_shared::units::{EpochMs, Revision};
     /// use weir_shared::wire::policy::PolicyDocument;
     /// let document: PolicyDocument = read_json(br#"{ "regions": ["weur", "enam"], "budgets": {
     ///   "tokens": { "limit": 101, "window_ms": 60000, "sharing": "static_partition", "scope": "global" }
     /// }}"#).unwrap();
     /// let policy = Policy::try_from(&document).unwrap();
-    /// let budget = &policy.budgets["tokens"];
-    /// let limit = |region| Some(policy.budget_terms(budget, region, Revision(1))?.limit);
+    /// let limit = |region| Some(policy.budget_terms("tokens", region, Revision(1), EpochMs(0))?.limit);
     /// assert_eq!((limit("weur"), limit("enam"), limit("oc")), (Some(51), Some(50), None));
     /// ```
     #[must_use]
-    pub fn budget_terms(&self, budget: &Budget, region: &str, revision: Revision) -> Option<Terms> {
-        let terms = budget.terms(revision, self.tenants_max, self.unknown_weight_max);
+    pub fn budget_terms(
+        &self,
+        name: &str,
+        region: &str,
+        revision: Revision,
+        now: EpochMs,
+    ) -> Option<Terms> {
+        let budget = self.budgets.get(name)?;
+        let mut terms = budget.terms(revision, self.tenants_max, self.unknown_weight_max);
+        if let Some(sharing) = terms.sharing.as_mut() {
+            sharing.floors = self.floors.at(name, None, now).into();
+        }
         let limit = match budget.sharing {
             Sharing::StaticPartition => budget.slice(&self.regions, region),
             _ => terms.limit,
@@ -218,10 +238,12 @@ impl TryFrom<&PolicyDocument> for Policy {
             allow_private_origins: document.allow_private_origins,
             api_keys: ApiKeys::read(&document.api_keys)?,
             headers: document.rate_limit_headers,
+            floors: FloorSums::default(),
         };
         // They name what the rest of the policy has.
         policy.routes = route::routes(document, &policy)?;
         overridden::check(&policy)?;
+        policy.floors = floors::sums(&policy)?;
         Ok(policy)
     }
 }

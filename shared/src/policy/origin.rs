@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Policy;
 use super::changes::{By, Changes};
-use super::claim::{BORROW_MAX, LEND_MAX, Part, WEIGHT};
+use super::claim::{BORROW_MAX, CEILING, FLOOR, LEND_MAX, Part, WEIGHT};
 use super::guard::{Guard, LEASE_MS};
 use super::limit::Limit;
 use super::meter::{BURST_SECONDS, MAX_DEBT_MS, Meter};
@@ -218,18 +218,16 @@ impl View<'_> {
 
     fn budget(&self, name: &str) -> Option<EffectiveBudgetBody> {
         let amount = |part| {
-            let unbound = || Valued {
-                value: AmountBody::Unlimited,
-                origin: Origin::Default,
-                from: None,
-                until: None,
-            };
+            let unbound = || unsaid(AmountBody::Unlimited);
             self.claimed(part, Some(name)).unwrap_or_else(unbound)
         };
+        let floor = self.claimed(&FLOOR, Some(name));
         Some(EffectiveBudgetBody {
             weight: self.weight(Some(name))?,
             borrow_max: amount(&BORROW_MAX),
             lend_max: amount(&LEND_MAX),
+            ceiling: amount(&CEILING),
+            floor: floor.unwrap_or_else(|| unsaid(0)),
         })
     }
 }
@@ -238,12 +236,17 @@ impl View<'_> {
 fn base<T>(body: Option<T>, default: T, from: String) -> Valued<T> {
     match body {
         Some(value) => said(value, Origin::Policy, from),
-        None => Valued {
-            value: default,
-            origin: Origin::Default,
-            from: None,
-            until: None,
-        },
+        None => unsaid(default),
+    }
+}
+
+/// What counts where nobody says anything.
+fn unsaid<T>(value: T) -> Valued<T> {
+    Valued {
+        value,
+        origin: Origin::Default,
+        from: None,
+        until: None,
     }
 }
 

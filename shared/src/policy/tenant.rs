@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::changes::{By, Changes, Word};
-use super::claim::{BORROW_MAX, LEND_MAX, Part, WEIGHT};
+use super::claim::{BORROW_MAX, CEILING, FLOOR, LEND_MAX, Part, WEIGHT};
 use super::overrides::{Overrides, amount, weight};
 use super::{count, entries, hierarchy};
-use crate::fairness::ask::{Above, AsOf, Party, Standing};
+use crate::fairness::ask::{Above, AsOf, Floor, Party, SetAside, Standing};
 use crate::fairness::weight::Weight;
 use crate::invalid::{Fault, Invalid};
 use crate::json::pointer::step;
@@ -159,7 +159,8 @@ impl Tiers {
             .map(|(name, named)| (name.as_str(), named))
     }
 
-    /// The claim of a tenant at `now`: its own weight, and those of the tenants above it. `budget` names the one that it
+    /// The claim of a tenant at `now`: its own weight, and those of the tenants above it, without what is set aside for
+    /// all below those. `budget` names the one that it
     /// is a claim to, where an override may have a word on it. `None` as for [`resolve`](Self::resolve).
     #[must_use]
     pub fn party(
@@ -182,6 +183,8 @@ impl Tiers {
                 known: named.is_some(),
                 borrow_max: claim.borrow_max,
                 lend_max: claim.lend_max,
+                ceiling: claim.ceiling,
+                floor: claim.floor,
                 as_of: AsOf { revision, since },
                 above,
             },
@@ -200,6 +203,9 @@ impl Tiers {
                 weight: claim.weight,
                 borrow_max: claim.borrow_max,
                 lend_max: claim.lend_max,
+                ceiling: claim.ceiling,
+                floor: claim.floor,
+                floors: SetAside::default(),
             })
         });
         above.collect()
@@ -211,10 +217,16 @@ impl Tiers {
             let said = self.said(part, (tenant, tier), budget, now);
             said.and_then(|said| said.value.units())
         };
+        let floor = self.said(&FLOOR, (tenant, tier), budget, now);
         Some(Claimed {
             weight: self.said(&WEIGHT, (tenant, tier), budget, now)?.value,
             borrow_max: amount(&BORROW_MAX),
             lend_max: amount(&LEND_MAX),
+            ceiling: amount(&CEILING),
+            floor: floor.map_or_else(Floor::default, |said| Floor {
+                units: said.value,
+                by_name: said.by.is_by_name(),
+            }),
         })
     }
 
@@ -343,4 +355,6 @@ struct Claimed {
     weight: Weight,
     borrow_max: Option<u64>,
     lend_max: Option<u64>,
+    ceiling: Option<u64>,
+    floor: Floor,
 }

@@ -1,9 +1,11 @@
 //! What it takes to look a document through, counted before anything is done with it.
 
+use std::collections::BTreeMap;
+
 use super::count;
 use crate::invalid::Invalid;
 use crate::limits::POLICY_CHECKS_MAX;
-use crate::wire::overrides::OverrideBody;
+use crate::wire::overrides::{BudgetOverrideBody, OverrideBody};
 use crate::wire::policy::{PolicyDocument, TenantBody};
 
 /// How often a number that is changed for a tenant is checked, at most: once in each span of time that the overrides of its
@@ -21,12 +23,17 @@ use crate::wire::policy::{PolicyDocument, TenantBody};
 #[must_use]
 pub fn checks(document: &PolicyDocument) -> usize {
     let tiers = document.tiers.values();
-    let of_tier = tiers.map(|tier| tier.meters.len() + tier.guards.len() + tier.limits.len());
+    let of_tier = tiers.map(|tier| {
+        tier.meters.len() + tier.guards.len() + tier.limits.len() + bounded_claims(&tier.budgets)
+    });
     let of_tier = of_tier.max().unwrap_or_default();
     let of_tenant = |tenant: &TenantBody| {
         let turns = |one: &OverrideBody| 1 + usize::from(one.expires_at.is_some());
-        let numbers = |one: &OverrideBody| one.meters.len() + one.guards.len() + one.limits.len();
+        let numbers = |one: &OverrideBody| {
+            one.meters.len() + one.guards.len() + one.limits.len() + bounded_claims(&one.budgets)
+        };
         let own = tenant.meters.len() + tenant.guards.len() + tenant.limits.len();
+        let own = own + bounded_claims(&tenant.budgets);
         let all_own = own + of_tier;
         let turns: usize = tenant.overrides.iter().map(turns).sum();
         let numbers: usize = tenant.overrides.iter().map(numbers).sum();
@@ -34,6 +41,12 @@ pub fn checks(document: &PolicyDocument) -> usize {
     };
     let checks = document.tenants.values().map(of_tenant);
     checks.fold(0, usize::saturating_add)
+}
+
+/// Claims that are looked through: those with a ceiling or a floor.
+fn bounded_claims(budgets: &BTreeMap<String, BudgetOverrideBody>) -> usize {
+    let bounded = |one: &&BudgetOverrideBody| one.ceiling.is_some() || one.floor.is_some();
+    budgets.values().filter(bounded).count()
 }
 
 /// Refuses a document that is more work than one request may cause. What is in force already is not asked.

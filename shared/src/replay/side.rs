@@ -11,12 +11,14 @@ use crate::algorithms::state::State;
 use crate::decision::Decision;
 use crate::fairness::ask::Party;
 use crate::fairness::local::{LocalBudget, LocalTerms};
+use crate::fairness::share::ShareTerms;
 use crate::federation::message::share_terms;
 use crate::limiting::terms::machine_of;
 use crate::name::{full_key, meter_name};
 use crate::policy::Policy;
+use crate::policy::budget::Budget;
 use crate::policy::limit::{Limit, Rule};
-use crate::units::Revision;
+use crate::units::{EpochMs, Revision};
 use crate::wire::accounting::Tally;
 use crate::wire::count::Count;
 use crate::wire::limit_terms::LimitTerms;
@@ -123,15 +125,14 @@ impl<'a> Side<'a> {
         let Some(party) = party else {
             return Some(REFUSED);
         };
-        let local = self.budgets.entry(name).or_insert_with(|| {
-            let terms = budget.terms(Revision(0), policy.tenants_max, policy.unknown_weight_max);
-            let sharing = terms.sharing.as_ref();
-            LocalBudget::new(LocalTerms {
-                limit: terms.limit,
-                window_ms: terms.window_ms,
-                share: sharing.and_then(|sharing| share_terms(sharing).ok()),
-            })
-        });
+        let terms = self.terms(name, budget, entry.at);
+        let local = self
+            .budgets
+            .entry(name)
+            .or_insert_with(|| LocalBudget::new(terms));
+        if !policy.floors_stand(name) {
+            local.retune(terms);
+        }
         if units > budget.limit {
             // Refused before the tenant counts as there.
             let look = local.check(&party, 0, entry.at);
@@ -141,6 +142,22 @@ impl<'a> Side<'a> {
             });
         }
         Some(local.check(&party, units, entry.at).into())
+    }
+
+    /// What a budget is at an instant, held by one.
+    fn terms(&self, name: &str, budget: &Budget, at: EpochMs) -> LocalTerms {
+        let policy = self.policy;
+        let terms = budget.terms(Revision(0), policy.tenants_max, policy.unknown_weight_max);
+        let share = terms.sharing.as_ref();
+        let share = share.and_then(|sharing| share_terms(sharing).ok());
+        LocalTerms {
+            limit: terms.limit,
+            window_ms: terms.window_ms,
+            share: share.map(|share| ShareTerms {
+                floors: policy.floors_at(name, at),
+                ..share
+            }),
+        }
     }
 
     fn meter(&mut self, entry: &Entry, units: u64) -> Option<Outcome> {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::fairness::ask::Floor;
+use crate::fairness::floors::Floors;
 use crate::fairness::weight::Weight;
 use crate::name::tenant_name;
 use crate::policy::Policy;
@@ -16,10 +18,18 @@ const ONE: u128 = 1_000_000;
 pub struct Guarantees {
     limit: u64,
     nodes: BTreeMap<String, Node>,
-    /// By the tenant above, `None` at the top: the sum of the weights, in millionths.
-    sums: BTreeMap<Option<String>, u128>,
+    /// By the tenant above, `None` at the top.
+    levels: BTreeMap<Option<String>, Level>,
     /// The weight that all together have whom the policy does not name, and how much they may have.
     strangers: (u128, u128),
+}
+
+/// Tenants with one parent.
+#[derive(Debug, Clone, Copy, Default)]
+struct Level {
+    /// The sum of the weights, in millionths.
+    weights: u128,
+    floors: Floors,
 }
 
 #[derive(Debug, Clone)]
@@ -27,6 +37,10 @@ struct Node {
     parent: Option<String>,
     weight: u128,
     known: bool,
+    floor: Floor,
+    ceiling: Option<u64>,
+    /// What is set aside by name for those right below it.
+    floors: u64,
 }
 
 impl Guarantees {
@@ -48,6 +62,8 @@ impl Guarantees {
         }
         guarantees.limit = found.limit;
         guarantees.strangers.1 = policy.unknown_weight_max.micros().into();
+        let top = guarantees.levels.entry(None).or_default();
+        top.floors.say(policy.floors_at(budget, at));
         // Under `fair_share` weights do not count.
         let equal = found.sharing == Sharing::FairShare;
         let counted = |weight: Weight| if equal { ONE } else { weight.micros().into() };
@@ -55,12 +71,15 @@ impl Guarantees {
             let Some(party) = policy.party(tenant, Some(budget), Revision(0), at) else {
                 continue;
             };
-            let mut above = party.standing.above.into_iter();
+            let mut above = party.standing.above.iter();
             let mut next = above.next();
             let own = Node {
                 parent: next.as_ref().map(|above| above.name.clone()),
                 weight: counted(party.standing.weight),
                 known: party.standing.known,
+                floor: party.standing.set_aside(),
+                ceiling: party.standing.ceiling,
+                floors: 0,
             };
             guarantees.add(tenant, own);
             while let Some(here) = next {
@@ -69,6 +88,9 @@ impl Guarantees {
                     parent: next.as_ref().map(|above| above.name.clone()),
                     weight: counted(here.weight),
                     known: true,
+                    floor: here.floor.below(here.ceiling),
+                    ceiling: here.ceiling,
+                    floors: here.floors.units,
                 };
                 guarantees.add(&here.name, node);
             }
@@ -77,18 +99,25 @@ impl Guarantees {
     }
 
     fn add(&mut self, name: &str, node: Node) {
+        if node.floors > 0 {
+            let below = self.levels.entry(Some(name.to_owned())).or_default();
+            below.floors.say(node.floors);
+        }
         if self.nodes.contains_key(name) {
             return;
         }
-        *self.sums.entry(node.parent.clone()).or_default() += node.weight;
+        let level = self.levels.entry(node.parent.clone()).or_default();
+        level.weights += node.weight;
+        level.floors.add(node.floor);
         if !node.known {
             self.strangers.0 += node.weight;
         }
         self.nodes.insert(name.to_owned(), node);
     }
 
-    /// Units a window: `weight * what the tenant above has / the sum of the weights beside it`, rounded down at each
-    /// level. Of a limit of 700 with the weights 1, 2 and 4: 100, 200 and 400.
+    /// Units a window: what is set aside for the tenant, and `weight * the rest of what the tenant above has / the sum of
+    /// the weights beside it`, rounded down at each level, at most its ceiling. Of a limit of 700 with the weights 1, 2
+    /// and 4: 100, 200 and 400.
     #[must_use]
     pub fn units(&self, tenant: &str) -> u64 {
         u64::try_from(self.share(tenant)).unwrap_or(self.limit)
@@ -102,21 +131,25 @@ impl Guarantees {
             Some(parent) => self.share(parent),
             None => self.limit.into(),
         };
-        let sum = self.sums.get(&node.parent).copied().unwrap_or_default();
+        let level = self.levels.get(&node.parent).copied().unwrap_or_default();
         let (strangers, strangers_max) = self.strangers;
         let over = strangers.saturating_sub(strangers_max);
         // Whom the policy does not name stands at the top.
         let sum = if node.parent.is_none() {
-            sum - over
+            level.weights - over
         } else {
-            sum
+            level.weights
         };
         let weight = if !node.known && over > 0 {
             node.weight * strangers_max / strangers
         } else {
             node.weight
         };
-        (whole * weight).checked_div(sum).unwrap_or_default()
+        let whole = u64::try_from(whole).unwrap_or(self.limit);
+        let share = u128::from(level.floors.rest(whole)) * weight;
+        let share = share.checked_div(sum).unwrap_or_default();
+        let all = share + u128::from(level.floors.of(node.floor, whole));
+        all.min(node.ceiling.unwrap_or(u64::MAX).into())
     }
 }
 

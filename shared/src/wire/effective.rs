@@ -143,4 +143,8 @@ pub struct EffectiveBudgetBody {
     pub borrow_max: Valued<AmountBody>,
     /// Units of its guarantee that others may use while it does not.
     pub lend_max: Valued<AmountBody>,
+    /// Units that it may use in a window, whatever else is free.
+    pub ceiling: Valued<AmountBody>,
+    /// Units that are set aside for it in a window.
+    pub floor: Valued<u64>,
 }

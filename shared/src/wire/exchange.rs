@@ -80,6 +80,28 @@ pub struct SharingBody {
     pub tenants_max: u64,
     /// The weight in micro-units that tenants which the policy does not name have together, at most.
     pub unknown_weight_max: u64,
+    /// What is set aside by name for tenants without a parent; absent for nothing.
+    #[serde(default, skip_serializing_if = "FloorsBody::is_nothing")]
+    pub floors: FloorsBody,
+}
+
+/// What is set aside by name for some tenants with one parent, whether they are there or not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FloorsBody {
+    /// Units of a window.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub units: u64,
+    /// Since when, in epoch milliseconds: within a revision, the later counts.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub since: u64,
+}
+
+impl FloorsBody {
+    /// Whether nothing is set aside, and nothing ever was.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The rule by which tenants share a pool.
@@ -119,6 +141,15 @@ pub struct RankBody {
     /// Units of its unused guarantee that others may use; absent for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lend_max: Option<u64>,
+    /// Units that it may use in a window, whatever else is free; absent for any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<u64>,
+    /// Units that are set aside for it; absent for none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub floor: u64,
+    /// Whether they are also while it is not there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub floor_by_name: bool,
     /// The policy revision that says so; 0 where it is not known.
     #[serde(default, skip_serializing_if = "is_none")]
     pub revision: Revision,
@@ -143,6 +174,18 @@ pub struct AboveBody {
     /// As for the tenant itself, for all below it together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lend_max: Option<u64>,
+    /// As for the tenant itself, for all below it together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<u64>,
+    /// As for the tenant itself, for all below it together.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub floor: u64,
+    /// As for the tenant itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub floor_by_name: bool,
+    /// What is set aside by name for those right below it; absent for nothing.
+    #[serde(default, skip_serializing_if = "FloorsBody::is_nothing")]
+    pub floors: FloorsBody,
 }
 
 fn is_none(revision: &Revision) -> bool {

@@ -141,4 +141,10 @@ pub struct BudgetOverrideBody {
     /// Units of its guarantee that others may use while it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lend_max: Option<AmountBody>,
+    /// Units that it may use in a window, whatever else is free.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<AmountBody>,
+    /// Units that are set aside for it in a window before weights divide the rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor: Option<u64>,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::count::Count;
+use super::count::{Count, is_zero};
 use super::decimal::Decimal;
 use super::exchange::VERSION;
 use super::stored::{Damaged, Row};
@@ -44,6 +44,12 @@ pub struct WindowPart {
 pub struct TenantPart {
     /// Its weight, in millionths.
     pub weight_micros: u64,
+    /// Units that are set aside for it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub floor: u64,
+    /// Units that it may use, whatever else is free; absent for any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<u64>,
     /// Whether the policy names it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub known: bool,

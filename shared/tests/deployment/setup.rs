@@ -1,9 +1,9 @@
 //! The deployments that are explored.
 
-use weir_shared::fairness::ask::{AsOf, Party, Standing};
+use weir_shared::fairness::ask::{AsOf, Floor, Party, Standing};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::units::{EpochMs, Revision};
-use weir_shared::wire::exchange::{RuleBody, SharingBody, Terms};
+use weir_shared::wire::exchange::{FloorsBody, RuleBody, SharingBody, Terms};
 
 use super::broken::Broken;
 use super::found::Found;
@@ -187,6 +187,8 @@ impl Setup {
             known: true,
             borrow_max: None,
             lend_max: None,
+            ceiling: None,
+            floor: Floor::default(),
             as_of: AsOf::default(),
             above: Vec::new(),
         };
@@ -207,6 +209,7 @@ impl Setup {
                 rule,
                 tenants_max: 8,
                 unknown_weight_max: Weight::WHOLE.micros(),
+                floors: FloorsBody::default(),
             }),
             lease: None,
             standing: self.standing,

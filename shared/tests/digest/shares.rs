@@ -1,6 +1,6 @@
 //! Tenants that share a budget, by each rule; some of them below others.
 
-use weir_shared::fairness::ask::{Above, Party, Standing};
+use weir_shared::fairness::ask::{Above, Floor, Party, SetAside, Standing};
 use weir_shared::fairness::local::{LocalBudget, LocalTerms};
 use weir_shared::fairness::share::{Rule, ShareTerms};
 use weir_shared::fairness::weight::Weight;
@@ -21,6 +21,7 @@ pub(crate) fn run(seed: u64, decisions: usize, rule: Option<Rule>) -> Log {
             tenants_max: 4,
             unknown_weight_max: Weight::WHOLE,
             carried: true,
+            floors: 0,
         }),
     };
     let parties: Vec<Party> = (0..12).map(party).collect();
@@ -60,6 +61,9 @@ fn party(number: u64) -> Party {
         weight: weight(3.0),
         borrow_max: Some(400),
         lend_max: None,
+        ceiling: None,
+        floor: Floor::default(),
+        floors: SetAside::default(),
     };
     Party {
         name: format!("t{number}"),

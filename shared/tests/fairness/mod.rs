@@ -1,5 +1,7 @@
 //! What fair sharing promises, over drawn tenants, weights and requests.
 
+mod bounds;
+mod bounds_drawn;
 mod complexity;
 mod local;
 mod max_min;

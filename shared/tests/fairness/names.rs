@@ -13,6 +13,7 @@ fn a_million_invented_names_neither_dilute_a_guarantee_nor_grow_memory() {
         let mut share = Share::new(ShareTerms {
             tenants_max: 1_000,
             carried: true,
+            floors: 0,
             ..terms(rule)
         });
         let known = party("known", 8);

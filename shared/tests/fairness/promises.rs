@@ -194,7 +194,7 @@ proptest! {
     ) {
         let tenants = members(&weights);
         let world = |declared: u64| {
-            let mut share = Share::new(ShareTerms { carried: true, ..terms(Rule::Pinned) });
+            let mut share = Share::new(ShareTerms { carried: true, floors: 0, ..terms(Rule::Pinned) });
             for tenant in &tenants {
                 share.settle(tenant, 0);
             }
@@ -261,6 +261,7 @@ fn a_tenant_of_the_last_window_that_comes_late_finds_its_share() {
 fn a_denial_tells_when_it_may_pass() {
     let mut share = Share::new(ShareTerms {
         carried: true,
+        floors: 0,
         ..terms(Rule::Pinned)
     });
     let tenants = members(&[1, 1]);

@@ -84,14 +84,47 @@ impl Scan {
         }
     }
 
-    fn guarantee(&self, standing: &Standing, limit: u64) -> u64 {
-        let all = self
-            .here
-            .values()
-            .map(|tenant| &tenant.standing)
-            .chain(self.carried.values());
-        let sum: u128 = all.map(|standing| self.counted(standing)).sum();
-        (self.counted(standing) * u128::from(limit) / sum) as u64
+    fn all(&self) -> impl Iterator<Item = &Standing> {
+        let here = self.here.values().map(|tenant| &tenant.standing);
+        here.chain(self.carried.values())
+    }
+
+    /// What floors come to: all by name, those of them that are there, and those of tiers.
+    fn floors(&self) -> [u64; 3] {
+        let sum = |by_name: bool| -> u64 {
+            let floors = self.all().map(Standing::set_aside);
+            let floors = floors.filter(|floor| floor.by_name == by_name);
+            floors.map(|floor| floor.units).sum()
+        };
+        let named = sum(true);
+        [named.max(self.terms.floors), named, sum(false)]
+    }
+
+    /// What is kept for those that are not there, when it is whole.
+    fn absent(&self, limit: u64) -> u64 {
+        let [by_name, named, _] = self.floors();
+        (by_name - named) * limit.min(by_name) / by_name.max(1)
+    }
+
+    fn kept_for_absent(&self, at: &Moment) -> u64 {
+        (self.absent(at.limit) * at.left_ms).div_ceil(at.window_ms)
+    }
+
+    fn guarantee(&self, standing: &Standing, at: &Moment) -> u64 {
+        let limit = at.limit;
+        let sum: u128 = self.all().map(|standing| self.counted(standing)).sum();
+        let [by_name, _, of_tiers] = self.floors();
+        let left = limit.saturating_sub(by_name);
+        let released = self.absent(limit) - self.kept_for_absent(at);
+        let rest = left.saturating_sub(of_tiers) + released;
+        let floor = standing.set_aside();
+        let floor = if floor.by_name {
+            floor.units * limit.min(by_name) / by_name.max(1)
+        } else {
+            floor.units * left.min(of_tiers) / of_tiers.max(1)
+        };
+        let share = (self.counted(standing) * u128::from(rest) / sum) as u64;
+        (floor + share).min(standing.ceiling.unwrap_or(u64::MAX))
     }
 
     fn check(&mut self, party: &Party, cost: u64, at: &Moment) -> Seen {
@@ -100,20 +133,22 @@ impl Scan {
             self.carried.clear();
         }
         let own = self.here[&party.name].clone();
-        let guarantee = self.guarantee(&own.standing, at.limit);
+        let guarantee = self.guarantee(&own.standing, at);
         let pool = at.limit.saturating_sub(self.total()).min(at.unlent);
+        let most = own.standing.ceiling.unwrap_or(u64::MAX);
         let others = self.here.iter().filter(|(name, _)| **name != party.name);
         if self.terms.rule != Rule::Pinned {
-            let cap = guarantee.max(1);
+            let cap = guarantee.max(1).min(most);
+            let absent = self.kept_for_absent(at);
             let kept: u64 = others
                 .map(|(_, other)| {
                     let kept = other.standing.lend_max.map_or(0, |lend_max| {
-                        self.guarantee(&other.standing, at.limit)
-                            .saturating_sub(lend_max)
+                        self.guarantee(&other.standing, at).saturating_sub(lend_max)
                     });
                     kept.saturating_sub(other.used)
                 })
                 .sum();
+            let kept = kept + absent;
             return Seen {
                 admitted: cost + kept <= pool && own.used + cost <= cap,
                 ceiling: cap,
@@ -121,18 +156,18 @@ impl Scan {
         }
         let kept: u64 = others
             .map(|(_, other)| {
-                self.guarantee(&other.standing, at.limit)
+                self.guarantee(&other.standing, at)
                     .saturating_sub(other.used)
             })
             .sum();
         let carried = self.carried.values();
-        let carried: u64 = carried
-            .map(|standing| self.guarantee(standing, at.limit))
-            .sum();
+        let carried: u64 = carried.map(|standing| self.guarantee(standing, at)).sum();
         let paced =
             (u128::from(carried) * u128::from(at.left_ms) / u128::from(at.window_ms)) as u64;
-        let surplus = pool.saturating_sub(kept).saturating_sub(paced);
+        let kept = kept + paced + self.kept_for_absent(at);
+        let surplus = pool.saturating_sub(kept);
         let borrow_max = own.standing.borrow_max.unwrap_or(u64::MAX);
+        let borrow_max = borrow_max.min(most - guarantee);
         let wanted = (own.used + cost).saturating_sub(guarantee);
         let borrowed = wanted.min(cost).min(surplus).min(borrow_max);
         let ceiling = if cost > pool {
@@ -160,6 +195,13 @@ fn drawn_party(numbers: &mut Numbers, tenants: u64) -> Party {
     if numbers.below(4) == 0 {
         drawn.standing.lend_max = Some(numbers.below(30));
     }
+    if numbers.below(3) == 0 {
+        drawn.standing.ceiling = Some(numbers.below(120));
+    }
+    if numbers.below(3) == 0 {
+        drawn.standing.floor.units = numbers.below(60);
+        drawn.standing.floor.by_name = drawn.standing.known && numbers.below(2) == 0;
+    }
     drawn
 }
 
@@ -170,6 +212,7 @@ fn case(seed: u64, rule: Rule) {
         tenants_max: 1_000,
         unknown_weight_max: weight(1 + numbers.below(6_000_000)),
         carried: numbers.below(2) == 0,
+        floors: numbers.below(3) * numbers.below(150),
     };
     let (mut share, limit) = (Share::new(terms), 1 + numbers.below(400));
     let mut scan = Scan {

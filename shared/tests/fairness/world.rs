@@ -1,6 +1,6 @@
 //! Parts that the tests of shares are made of.
 
-use weir_shared::fairness::ask::{Above, Ask, Moment, Party, Standing};
+use weir_shared::fairness::ask::{Above, Ask, Floor, Moment, Party, SetAside, Standing};
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 use weir_shared::fairness::weight::Weight;
 
@@ -32,6 +32,9 @@ pub fn above(name: &str, weight_whole: u64) -> Above {
         weight: weight(weight_whole * 1_000_000),
         borrow_max: None,
         lend_max: None,
+        ceiling: None,
+        floor: Floor::default(),
+        floors: SetAside::default(),
     }
 }
 
@@ -41,6 +44,7 @@ pub fn terms(rule: Rule) -> ShareTerms {
         tenants_max: 1_000,
         unknown_weight_max: weight(8_000_000),
         carried: false,
+        floors: 0,
     }
 }
 

@@ -162,6 +162,7 @@ impl Flat {
             tenants_max: 100,
             unknown_weight_max: Weight::WHOLE,
             carried: true,
+            floors: 0,
         };
         let parties = world.weights.iter().enumerate().map(|(tenant, weight)| {
             let party = Party {

@@ -8,7 +8,7 @@ use weir_shared::federation::pool::Pool;
 use weir_shared::federation::waiting::Need;
 use weir_shared::limits::EXCHANGE_ENTRIES_MAX;
 use weir_shared::units::EpochMs;
-use weir_shared::wire::exchange::{RuleBody, SharingBody, Terms, Want};
+use weir_shared::wire::exchange::{FloorsBody, RuleBody, SharingBody, Terms, Want};
 
 use crate::federation::{everyone, holder, message, terms};
 
@@ -20,6 +20,7 @@ fn shared() -> Terms {
             rule: RuleBody::Paced,
             tenants_max: CROWD as u64,
             unknown_weight_max: 100_000_000,
+            floors: FloorsBody::default(),
         }),
         ..terms(10_000)
     }

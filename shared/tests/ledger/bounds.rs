@@ -3,7 +3,7 @@
 use weir_shared::accounting::counters::{Charged, Decided};
 use weir_shared::accounting::interval;
 use weir_shared::accounting::ledger::Totals;
-use weir_shared::accounting::pending::InWindow;
+use weir_shared::accounting::pending::{InWindow, WindowClaim};
 use weir_shared::limits::{
     CELL_BYTES_MAX, CELL_ROWS, FRAME_NAMES_MAX, FRAME_TENANTS_MAX, HOUR_MS, HOURS_KEPT_MS,
     LEDGER_NAMES_MAX, LEDGER_ROWS, LEDGER_TENANTS_MAX, METRICS_TENANTS_MAX, MINUTE_MS,
@@ -235,7 +235,10 @@ fn writes(tenants: usize) -> u64 {
                 label: WindowLabel(world.now.0 / MINUTE_MS),
                 limit: 1_000,
                 ends_at: EpochMs((world.now.0 / MINUTE_MS + 1) * MINUTE_MS),
-                weight_micros: 1_000_000,
+                claim: WindowClaim {
+                    weight_micros: 1_000_000,
+                    ..WindowClaim::default()
+                },
             };
             let one = decided(&name, Charged::Budget("tokens"), true);
             sender.decided(&one, Some(&window));

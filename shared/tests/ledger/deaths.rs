@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use weir_shared::accounting::counters::Charged;
 use weir_shared::accounting::frame::Outcome;
-use weir_shared::accounting::pending::InWindow;
+use weir_shared::accounting::pending::{InWindow, WindowClaim};
 use weir_shared::limits::MINUTE_MS;
 use weir_shared::units::{EpochMs, WindowLabel};
 
@@ -116,7 +116,10 @@ fn a_window_and_what_was_borrowed_in_it_count_once_whatever_dies() {
         label: WindowLabel(3),
         limit: 100,
         ends_at: EpochMs(11 * MINUTE_MS),
-        weight_micros,
+        claim: WindowClaim {
+            weight_micros,
+            ..WindowClaim::default()
+        },
     };
     for (tenant, weight, units) in [("a", 1_000_000, 60), ("b", 1_000_000, 10)] {
         let one = decided(tenant, Charged::Budget("tokens"), true);

@@ -7,7 +7,7 @@ use weir_shared::accounting::counters::{Charged, Decided, Entry};
 use weir_shared::accounting::frame::Outbox;
 use weir_shared::accounting::held::Settled;
 use weir_shared::accounting::interval::SUM_ROW;
-use weir_shared::accounting::pending::InWindow;
+use weir_shared::accounting::pending::{InWindow, WindowClaim};
 use weir_shared::accounting::settled::{Ledger, Telling, Told};
 use weir_shared::decision::Reason;
 use weir_shared::limiting::owner::Account;
@@ -115,7 +115,10 @@ impl Deployment {
             label: LABEL,
             limit: 1_000_000,
             ends_at: EpochMs(BEGUN + 30 * 24 * HOUR_MS),
-            weight_micros: 1_000_000,
+            claim: WindowClaim {
+                weight_micros: 1_000_000,
+                ..WindowClaim::default()
+            },
         }
     }
 

@@ -7,7 +7,7 @@ use std::hint::black_box;
 
 use weir_shared::accounting::counters::{Charged, Decided, count};
 use weir_shared::accounting::ledger::Totals;
-use weir_shared::accounting::pending::{InWindow, Pending};
+use weir_shared::accounting::pending::{InWindow, Pending, WindowClaim};
 use weir_shared::decision::Reason;
 use weir_shared::fairness::ask::Party;
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
@@ -63,7 +63,7 @@ pub const KEPT: &[Kept] = &[
         what: "counters that wait for a frame",
         place: "isolate, `Region`",
         bytes: pending,
-        bytes_max: 720,
+        bytes_max: 800,
         tenants_max: POLICY_TENANTS_MAX as u64,
     },
     Kept {
@@ -93,6 +93,7 @@ fn accounts(tenants: u32) -> u64 {
             tenants_max: TENANTS_MAX,
             unknown_weight_max: Weight::WHOLE,
             carried: false,
+            floors: 0,
         });
         for tenant in 0..tenants {
             let party = Party {
@@ -147,7 +148,10 @@ fn pending(tenants: u32) -> u64 {
             label: WindowLabel(1),
             limit: 1_000_000,
             ends_at: NOW,
-            weight_micros: 1_000_000,
+            claim: WindowClaim {
+                weight_micros: 1_000_000,
+                ..WindowClaim::default()
+            },
         };
         for tenant in 0..tenants {
             pending.count(&decided(&name(tenant)), Some(&window));

@@ -1,6 +1,6 @@
 //! Below a parent.
 
-use weir_shared::fairness::ask::{Above, Ask, Moment, Party};
+use weir_shared::fairness::ask::{Above, Ask, Floor, Moment, Party, SetAside};
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 use weir_shared::fairness::weight::Weight;
 
@@ -21,6 +21,9 @@ fn child(name: &str) -> Party {
         weight: Weight::WHOLE,
         borrow_max: None,
         lend_max: None,
+        ceiling: None,
+        floor: Floor::default(),
+        floors: SetAside::default(),
     }];
     party
 }
@@ -34,6 +37,7 @@ fn an_even_pace_is_served_below_a_parent_too() {
         tenants_max: 10,
         unknown_weight_max: Weight::WHOLE,
         carried: true,
+        floors: 0,
     });
     let (even, late, hungry) = (child("even"), child("late"), top("hungry"));
     let one = Ask {

@@ -42,6 +42,7 @@ pub fn terms(rule: Rule) -> ShareTerms {
         tenants_max: 1_000_000,
         unknown_weight_max: Weight::WHOLE,
         carried: true,
+        floors: 0,
     }
 }
 

@@ -64,6 +64,7 @@ fn start(sequence: &Sequence, rule: Rule) -> Result<Box<dyn Replay>, Why> {
         tenants_max: TENANTS_MAX,
         unknown_weight_max: Weight::WHOLE,
         carried: false,
+        floors: 0,
     };
     let terms = LocalTerms {
         limit,

@@ -37,7 +37,7 @@ use std::rc::Rc;
 
 use weir_shared::fairness::ask::Party;
 use weir_shared::units::{EpochMs, Revision, WindowLabel};
-use weir_shared::wire::exchange::Terms;
+use weir_shared::wire::exchange::{SharingBody, Terms};
 
 use crate::random::Random;
 use broken::Broken;
@@ -48,7 +48,7 @@ use isolate::Isolate;
 use network::{Event, Queue};
 use region::{Region, RegionLife};
 use setup::Setup;
-use tenants::{sharing, zipf};
+use tenants::{floors, sharing, zipf};
 use truth::Truth;
 
 /// True time at the start: far enough from zero that no clock is before the epoch.
@@ -156,7 +156,10 @@ impl World {
             window_ms: setup.window_ms,
             revision: Revision(1),
             cycle: setup.cycle.clone(),
-            sharing: setup.rule.map(|rule| sharing(rule, setup.tenants.len())),
+            sharing: setup.rule.map(|rule| SharingBody {
+                floors: floors(&setup.tenants),
+                ..sharing(rule, setup.tenants.len())
+            }),
             lease: None,
             standing: setup.standing,
         };

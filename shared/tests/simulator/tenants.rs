@@ -1,8 +1,8 @@
 //! Tenants that share a pool: their claims, their costs, and how often they ask.
 
-use weir_shared::fairness::ask::{Above, AsOf, Party, Standing};
+use weir_shared::fairness::ask::{Above, AsOf, Floor, Party, SetAside, Standing};
 use weir_shared::fairness::weight::Weight;
-use weir_shared::wire::exchange::{RuleBody, SharingBody};
+use weir_shared::wire::exchange::{FloorsBody, RuleBody, SharingBody};
 
 use crate::random::Random;
 
@@ -27,6 +27,8 @@ impl Tenant {
                     known: true,
                     borrow_max: None,
                     lend_max: None,
+                    ceiling: None,
+                    floor: Floor::default(),
                     as_of: AsOf::default(),
                     above: Vec::new(),
                 },
@@ -55,6 +57,17 @@ pub(crate) fn sharing(rule: RuleBody, tenants: usize) -> SharingBody {
         rule,
         tenants_max: tenants.max(100) as u64,
         unknown_weight_max: 100_000_000,
+        floors: FloorsBody::default(),
+    }
+}
+
+/// What is set aside by name for tenants without a parent.
+pub(crate) fn floors(tenants: &[Tenant]) -> FloorsBody {
+    let standings = tenants.iter().map(|tenant| &tenant.party.standing);
+    let by_name = standings.filter(|one| one.above.is_empty() && one.floor.by_name);
+    FloorsBody {
+        units: by_name.map(|one| one.floor.units).sum(),
+        since: 0,
     }
 }
 
@@ -97,6 +110,9 @@ fn above(random: &mut Random) -> Vec<Above> {
         weight: weight(micros),
         borrow_max: None,
         lend_max: None,
+        ceiling: None,
+        floor: Floor::default(),
+        floors: SetAside::default(),
     };
     let organisation = of("organisation", 2_000_000);
     if random.chance(500) {

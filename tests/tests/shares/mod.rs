@@ -2,6 +2,7 @@
 //! killed.
 
 mod borrowing;
+mod bounds;
 mod edits;
 mod fairness;
 mod kills;

@@ -52,7 +52,11 @@ fn what_held_the_tenant_back_is_found() {
         ([100, 200, 100], [5, 0, 0], Some(0), Binding::BorrowMax),
         ([90, 200, 100], [50, 0, 0], None, Binding::Request),
     ] {
-        let figures = arithmetic(&record(served, denied), "a", borrow_max).unwrap();
+        let claim = Standing {
+            borrow_max,
+            ..weir_shared::fairness::ask::Party::everyone().standing
+        };
+        let figures = arithmetic(&record(served, denied), "a", Some(&claim)).unwrap();
         assert_eq!(
             figures.binding, binding,
             "{served:?} {denied:?} {borrow_max:?}"
@@ -164,4 +168,32 @@ fn the_newest_window_that_denied_is_told_about() {
     assert_eq!(telling(&records, "a").unwrap().label.0, 7);
     assert_eq!(telling(&records, "b").unwrap().label.0, 9);
     assert!(telling(&records, "z").is_none());
+}
+
+#[test]
+fn a_ceiling_and_what_is_set_aside_are_said() {
+    let claim = json!({ "budgets": { "tokens": { "ceiling": 60, "floor": 30 } } });
+    let bound = policy("pinned", claim);
+    let mut record = record([60, 200, 100], [30, 0, 0]);
+    record.tenants[0].entitlement = 60;
+    let explained = explain(&bound, &record, "a", 45_000).unwrap();
+    assert_eq!(
+        explained.headline,
+        "It had used all 60 units that its ceiling lets it have of tokens in a window, whatever else was free."
+    );
+    assert_eq!(
+        value(&explained, "Guarantee").formula,
+        "its ceiling, which is less than its part by weight"
+    );
+    let ceiling = value(&explained, "Ceiling");
+    assert_eq!((&*ceiling.value, ceiling.binding), ("60", true));
+
+    let floor = json!({ "budgets": { "tokens": { "floor": 30 } } });
+    let floor = policy("pinned", floor);
+    record.tenants[0].entitlement = 30 + 670 / 7;
+    let explained = explain(&floor, &record, "a", 45_000).unwrap();
+    assert_eq!(
+        value(&explained, "Guarantee").formula,
+        "30 set aside for it + 1 / 7 × what is set aside for nobody, rounded down"
+    );
 }

@@ -90,7 +90,7 @@ impl Core {
                     let loaded = machine.policy.as_ref();
                     loaded.is_some_and(|loaded| {
                         let revision = loaded.saved.revision;
-                        loaded.policy.terms(pool, name, revision).is_some()
+                        loaded.policy.terms(pool, name, revision, now).is_some()
                     })
                 };
                 let mut escrows = machine.escrows.iter();
@@ -196,7 +196,7 @@ impl Core {
             let nodes = machine.escrows.iter_mut();
             let wanting = nodes.filter_map(|(name, node)| node.wants_contact(now).then_some(name));
             let known = wanting.filter_map(|name| {
-                let terms = loaded.policy.terms(name, region, revision)?;
+                let terms = loaded.policy.terms(name, region, revision, now)?;
                 Some((name.clone(), terms))
             });
             known.collect::<Vec<_>>()

@@ -69,7 +69,7 @@ impl Core {
     /// The terms of a pool in this region; `None` where the policy does not have it.
     pub(super) fn terms_of(&self, pool: &str, loaded: &Loaded) -> Result<Option<Terms>, Refused> {
         let revision = loaded.saved.revision;
-        self.with(|machine, _| loaded.policy.terms(pool, &machine.name, revision))
+        self.with(|machine, now| loaded.policy.terms(pool, &machine.name, revision, now))
     }
 
     /// The policy to apply: the last one seen, else the registry's, else the one that was shipped.

@@ -38,6 +38,7 @@ impl Crowd {
                 tenants_max: tenants,
                 unknown_weight_max: Weight::WHOLE,
                 carried: false,
+                floors: 0,
             }),
         });
         for index in 0..=tenants {

@@ -8,7 +8,7 @@ use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
 use weir_shared::federation::waiting::Need;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
-use weir_shared::wire::exchange::{RuleBody, SharingBody, Terms};
+use weir_shared::wire::exchange::{FloorsBody, RuleBody, SharingBody, Terms};
 
 use super::random::Access;
 use super::{Kernel, START, party};
@@ -40,6 +40,7 @@ fn tenants() -> Kernel {
         rule: RuleBody::Pinned,
         tenants_max: TENANTS,
         unknown_weight_max: 1_000_000,
+        floors: FloorsBody::default(),
     }));
     let parties: Vec<Party> = (0..TENANTS).map(party).collect();
     let mut holder = holder(&terms, &parties);

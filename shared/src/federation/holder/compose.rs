@@ -96,7 +96,8 @@ impl Holder {
         let Some(purse) = self.purses.get(name) else {
             return (None, 0);
         };
-        let (expected, loose) = (self.expected(purse, now), purse.loose_of(self.loose));
+        let expected = self.expected(purse, now);
+        let loose = purse.loose_of(self.loose_for(&purse.party));
         let named = !name.is_empty();
         // What is too little for any request of a tenant counts against it at a parent that shares: it goes back, and
         // the whole is waited for.
@@ -134,7 +135,8 @@ impl Holder {
             waiting,
             smallest,
             expected: expected.saturating_sub(balance).max(missed),
-            held: if named && open { purse.held } else { 0 },
+            // Also where the lease seems over here: a reply that came late was counted from when it was asked for.
+            held: if named { purse.held } else { 0 },
             denied,
             rank: (&purse.party).into(),
         };
@@ -145,7 +147,7 @@ impl Holder {
     /// several holders that each keep a part of what one request needs would keep it from all.
     fn useless(&self, purse: &Purse, need: Need) -> bool {
         let unserved = purse.told.is_some_and(|told| told.unserved);
-        unserved && purse.balance().saturating_add(purse.loose_of(self.loose)) < need.smallest
+        unserved && purse.available(self.loose_for(&purse.party)) < need.smallest
     }
 
     /// Units in no purse that are given back: all, once the parent has spoken in this window and nobody waits whom they
@@ -153,7 +155,10 @@ impl Holder {
     fn loose_spare(&mut self, needs: &BTreeMap<String, Need>, now: EpochMs) -> u64 {
         let useless = needs.iter().all(|(name, need)| {
             let purse = self.purses.get(name);
-            purse.is_some_and(|purse| purse.loose_of(self.loose) == 0 || self.useless(purse, *need))
+            purse.is_some_and(|purse| {
+                let loose = purse.loose_of(self.loose_for(&purse.party));
+                loose == 0 || self.useless(purse, *need)
+            })
         });
         if !self.confirmed || !useless || self.open_lease(now).is_none() {
             return 0;

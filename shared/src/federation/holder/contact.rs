@@ -113,7 +113,8 @@ impl Holder {
     }
 
     pub(super) fn low(&self, lease: &Lease, purse: &Purse, now: EpochMs) -> bool {
-        self.timing(now).low(lease, purse, self.loose, now)
+        let loose = self.loose_for(&purse.party);
+        self.timing(now).low(lease, purse, loose, now)
     }
 
     pub(super) fn timing(&self, now: EpochMs) -> Timing {

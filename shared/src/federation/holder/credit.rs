@@ -107,6 +107,8 @@ impl Holder {
         self.confirmed = false;
         self.cost_max /= 2;
         self.loose = units;
+        self.bounded
+            .open(units, self.lease.map_or(0, |lease| lease.limit));
         let purses = self.purses.values();
         let demands: Vec<u64> = purses.map(|purse| purse.demanded(span_ms, now)).collect();
         let weights: Vec<_> = self
@@ -116,7 +118,8 @@ impl Holder {
             .collect();
         let shares = allocate(&demands, &weights, units);
         for (purse, share) in self.purses.values_mut().zip(shares) {
-            let units = share.min(self.loose);
+            let units = share.min(self.loose).min(self.bounded.most(&purse.party));
+            self.bounded.take(&purse.party, units);
             let bounded = !self.alone && !purse.party.name.is_empty();
             purse.roll(units, bounded.then_some(units));
             self.loose -= units;
@@ -181,6 +184,7 @@ impl Holder {
                 let more = units.saturating_sub(self.early);
                 self.early = self.early.max(units);
                 self.loose = self.loose.saturating_add(more);
+                self.bounded.grow(more);
                 if let Some(lease) = self.lease.as_mut() {
                     lease.held = lease.held.saturating_add(more);
                 }

@@ -52,15 +52,18 @@ impl Holder {
         let lease = self.lease.as_mut().filter(|lease| lease.open(now))?;
         let purse = found(&mut self.purses, &party.name)?;
         let missing = cost.saturating_sub(purse.balance());
-        if cost == 0 || cost > lease.balance() || missing > purse.loose_of(self.loose) {
+        let loose = self.loose.min(self.bounded.most(party));
+        if cost == 0 || cost > lease.balance() || missing > purse.loose_of(loose) {
             return None;
         }
         purse.restate(party);
         purse.take_loose(missing);
+        self.bounded.take(party, missing);
         purse.use_units(cost, now);
         self.loose -= missing;
         lease.used = lease.used.saturating_add(cost);
-        let own = purse.available(self.loose).min(lease.balance());
+        let loose = (loose - missing).min(self.loose);
+        let own = purse.available(loose).min(lease.balance());
         let shared = !party.name.is_empty();
         let (left, ceiling, used) = match &purse.told {
             Some(told) if shared => (told.left, told.ceiling, told.used),
@@ -87,7 +90,7 @@ impl Holder {
                 retry: Retry::Now,
             },
             label: lease.label,
-            runs_low: unconfirmed || (refills && timing.low(lease, purse, self.loose, now)),
+            runs_low: unconfirmed || (refills && timing.low(lease, purse, loose, now)),
         })
     }
 }

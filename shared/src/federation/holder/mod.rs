@@ -7,6 +7,7 @@
 //! had been lent ahead belong to nobody at first: they are loose, and go to whoever is short until the parent has
 //! spoken in that window.
 
+mod bounded;
 mod compose;
 mod contact;
 mod credit;
@@ -27,6 +28,7 @@ use crate::limits::{CALL_MS_MAX, PURSES_MAX, STRANGERS_MAX};
 use crate::units::{EpochMs, HolderId, Incarnation, Revision, Sequence, WindowLabel};
 use crate::wire::exchange::{ExchangeBody, Refusal, Seen, Terms};
 
+pub use bounded::ceiling_part;
 pub use draw::Drawn;
 pub use lease::Lease;
 pub use relay::Relay;
@@ -49,6 +51,8 @@ pub struct Holder {
     purses: BTreeMap<String, Purse>,
     /// Units of the open window that are in no purse.
     loose: u64,
+    /// What those with a ceiling may take of that.
+    bounded: bounded::Bounded,
     /// Units of the open window that were lent before it opened.
     early: u64,
     /// Whether the parent has spoken in the open window.
@@ -122,6 +126,7 @@ impl Holder {
             lease: None,
             purses: BTreeMap::new(),
             loose: 0,
+            bounded: bounded::Bounded::default(),
             early: 0,
             confirmed: false,
             alone: false,
@@ -192,7 +197,9 @@ impl Holder {
             return 0;
         };
         let purse = self.purses.get(name);
-        let own = purse.map_or(self.loose, |purse| purse.available(self.loose));
+        let own = purse.map_or(self.loose, |purse| {
+            purse.available(self.loose_for(&purse.party))
+        });
         own.min(lease.balance())
     }
 
@@ -465,7 +472,7 @@ impl Holder {
 
     /// Sees that the purse has `units`, taking what is missing from what is nobody's. False when that is not enough.
     fn bind(&mut self, party: &Party, units: u64, now: EpochMs) -> bool {
-        let loose = self.loose;
+        let loose = self.loose_for(party);
         let Some(purse) = self.purse(party, now) else {
             return false;
         };
@@ -474,8 +481,14 @@ impl Holder {
             return false;
         }
         purse.take_loose(missing);
+        self.bounded.take(party, missing);
         self.loose -= missing;
         true
+    }
+
+    /// Units that are nobody's and that a tenant's ceilings let it take.
+    fn loose_for(&self, party: &Party) -> u64 {
+        self.loose.min(self.bounded.most(party))
     }
 }
 

@@ -34,6 +34,15 @@ impl Pool {
         self.terms = terms.clone();
     }
 
+    /// Takes over what terms of the revision in force say is set aside for tenants, where that is a later word.
+    pub(super) fn hear_floors(&mut self, terms: &Terms) {
+        if let (Some(ours), Some(theirs)) = (self.terms.sharing.as_mut(), &terms.sharing)
+            && ours.floors.since < theirs.floors.since
+        {
+            ours.floors = theirs.floors;
+        }
+    }
+
     /// The window at `now`, with what counts in it. Changes nothing.
     pub(super) fn at(&self, now: EpochMs) -> Counted {
         let counted = match self.window.held(now) {

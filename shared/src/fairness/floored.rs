@@ -1,0 +1,178 @@
+//! The reserves of members for which something is set aside, in the paced rule.
+//!
+//! The line of an even pace of such a member has two slopes, that of its weight and that of its floor, so that the points
+//! at which it passes from one term of its reserve to another are not known ahead. Each is computed anew when time has
+//! passed or members have joined: once an instant, one step a member that has a floor.
+
+use std::collections::BTreeMap;
+
+use super::ask::{Floor, Moment};
+use super::floors::Floors;
+use super::rate::{Rate, even, parts};
+use super::reserve::Claim;
+
+/// What the reserves of one instant go by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pacing {
+    /// Of members that the policy names, and of others.
+    pub rates: (Rate, Rate),
+    pub floors: Floors,
+    pub at: Moment,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    claim: Claim,
+    known: bool,
+    floor: Floor,
+    /// Parts that are kept back.
+    reserve: u128,
+    /// Whether they are more than its smallest cost, and have been since they were stated.
+    counts: bool,
+    /// Whether they are what an even pace still needs, with a request that is kept until the window ends.
+    is_even: bool,
+}
+
+/// The reserves of members that have a floor. A member is named by its index.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Floored {
+    slots: BTreeMap<usize, Slot>,
+    pacing: Option<Pacing>,
+    total: u128,
+    lasting: u128,
+    /// Members looked at.
+    pub operations: u64,
+}
+
+impl Floored {
+    /// Lets time pass and members join. Neither raises what is kept back.
+    pub fn pass(&mut self, pacing: &Pacing) {
+        let unlent_aside = |one: &Pacing| Pacing {
+            at: Moment {
+                unlent: 0,
+                ..one.at
+            },
+            ..*one
+        };
+        let pacing = unlent_aside(pacing);
+        if self.slots.is_empty() || self.pacing == Some(pacing) {
+            self.pacing = Some(pacing);
+            return;
+        }
+        self.pacing = Some(pacing);
+        (self.total, self.lasting) = (0, 0);
+        self.operations = self.operations.saturating_add(self.slots.len() as u64);
+        for slot in self.slots.values_mut() {
+            slot.fall(&pacing, Some(slot.reserve));
+            let (counted, lasting) = slot.counted();
+            self.total = self.total.saturating_add(counted);
+            self.lasting = self.lasting.saturating_add(lasting);
+        }
+    }
+
+    /// What the member was last said to claim.
+    pub fn claim(&self, index: usize) -> Option<(Claim, Floor)> {
+        self.slots.get(&index).map(|slot| (slot.claim, slot.floor))
+    }
+
+    /// States or changes a member's claim. Its reserve is computed anew, at most `bound` parts.
+    pub fn state(
+        &mut self,
+        index: usize,
+        (claim, floor): (Claim, Floor),
+        known: bool,
+        bound: Option<u128>,
+    ) {
+        self.leave(index);
+        let Some(pacing) = self.pacing else {
+            return;
+        };
+        let mut slot = Slot {
+            claim,
+            known,
+            floor,
+            reserve: 0,
+            counts: true,
+            is_even: false,
+        };
+        slot.fall(&pacing, bound);
+        let (counted, lasting) = slot.counted();
+        self.total = self.total.saturating_add(counted);
+        self.lasting = self.lasting.saturating_add(lasting);
+        self.slots.insert(index, slot);
+    }
+
+    /// Forgets a member.
+    pub fn leave(&mut self, index: usize) {
+        self.operations = self.operations.saturating_add(1);
+        if let Some(slot) = self.slots.remove(&index) {
+            let (counted, lasting) = slot.counted();
+            self.total = self.total.saturating_sub(counted);
+            self.lasting = self.lasting.saturating_sub(lasting);
+        }
+    }
+
+    /// Parts that are kept back for the member, whether or not its smallest cost fits.
+    pub fn of(&self, index: usize) -> u128 {
+        self.slots.get(&index).map_or(0, |slot| slot.reserve)
+    }
+
+    /// Parts that others have to leave for the member: none if its smallest cost does not fit.
+    pub fn counted(&self, index: usize) -> u128 {
+        self.slots.get(&index).map_or(0, |slot| slot.counted().0)
+    }
+
+    /// The sum of [`Floored::counted`].
+    pub fn total(&self) -> u128 {
+        self.total
+    }
+
+    /// Of [`Floored::total`], the parts that members at an even pace keep until the window ends, `index` left out.
+    pub fn lasting(&self, index: usize) -> u128 {
+        let own = self.slots.get(&index).map_or(0, |slot| slot.counted().1);
+        self.lasting.saturating_sub(own)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+}
+
+impl Slot {
+    /// What is counted, and what of it lasts until the window ends.
+    fn counted(&self) -> (u128, u128) {
+        match (self.counts, self.is_even) {
+            (false, _) => (0, 0),
+            (true, false) => (self.reserve, 0),
+            (true, true) => (self.reserve, parts(self.claim.burst).min(self.reserve)),
+        }
+    }
+
+    /// The least of what is left of its guarantee, the line of an even pace, and `bound`; more than the line only as its
+    /// `lend_max` says.
+    fn fall(&mut self, pacing: &Pacing, bound: Option<u128>) {
+        let rate = if self.known {
+            pacing.rates.0
+        } else {
+            pacing.rates.1
+        };
+        let weight = u128::from(self.claim.weight);
+        let floor = pacing.floors.of(self.floor, pacing.at.limit);
+        let full = weight
+            .saturating_mul(rate.full)
+            .saturating_add(parts(floor));
+        let guaranteed = |off: u64| full.saturating_sub(parts(off));
+        let line = weight
+            .saturating_mul(rate.now)
+            .saturating_add(even(floor, &pacing.at))
+            .saturating_add(parts(self.claim.burst));
+        let used = self.claim.used;
+        let unlent = |lend: u64| guaranteed(used.saturating_add(lend));
+        let most = line.max(self.claim.lend_max.map_or(0, unlent));
+        let all = guaranteed(used).min(bound.unwrap_or(u128::MAX));
+        self.reserve = all.min(most);
+        self.is_even = line < all && self.reserve == line;
+        self.counts &= self.reserve >= parts(self.claim.smallest.max(1));
+    }
+}

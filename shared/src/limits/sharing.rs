@@ -1,0 +1,20 @@
+//! Bounds of tenants that share a budget: levels, weights and claims.
+
+/// Levels of tenants, the lowest included: a company, a team, a user, and one to spare. A charge goes to an account at
+/// each level, and each want brings the claims of all of them along.
+pub const TENANT_DEPTH_MAX: usize = 4;
+
+/// The largest weight; with the six decimals below, 10^12 micro-units, under 2^40.
+pub const WEIGHT_MAX: u64 = 1_000_000;
+
+/// Decimals of a weight: weights are kept as integers of one millionth.
+pub const WEIGHT_DECIMALS_MAX: u32 = 6;
+
+/// Different weights that the tiers and tenants of one policy have. Tenants of one weight are summed up together, so a
+/// change of the sum of the weights costs one step for each weight, however many tenants there are.
+pub const WEIGHTS_MAX: usize = 256;
+
+/// Different claims to one budget (weight, ceiling, floor) that have a ceiling or a floor. As with weights, tenants of one
+/// claim are summed up together; four times as many, as ceilings are agreed upon with single tenants, and a step is
+/// below a tenth of a microsecond.
+pub const BOUNDED_CLAIMS_MAX: usize = 1_024;
