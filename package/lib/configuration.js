@@ -2,6 +2,7 @@
 
 // Later dates may change how the runtime behaves: that of the deployment's own settings.
 export const COMPATIBILITY_DATE = "2026-04-01";
+export const COMPATIBILITY_FLAGS = ["enable_request_signal"];
 
 // Each class with the binding that the Worker finds it under.
 const OBJECTS = [
@@ -53,6 +54,7 @@ const config :Workerd.Config = (
 
 const main :Workerd.Worker = (
   compatibilityDate = ${quoted(COMPATIBILITY_DATE)},
+  compatibilityFlags = [${COMPATIBILITY_FLAGS.map(quoted).join(", ")}],
   modules = [${list(modules)}
   ],
   bindings = [${list(bindings)}

@@ -3,10 +3,10 @@
 use crate::drawn::{START_MS, config, decimal};
 use proptest::prelude::*;
 use weir_shared::algorithms::State;
-use weir_shared::algorithms::leaky_bucket::{LeakyBucket, LeakyBucketState, Reservation};
+use weir_shared::algorithms::leaky_bucket::{LeakyBucket, LeakyBucketState, Place, Reservation};
 use weir_shared::algorithms::sleep::sleep_chunks;
 use weir_shared::decision::Retry;
-use weir_shared::limits::{REFILL_MS_MAX, TIMER_MS_MAX};
+use weir_shared::limits::{FREE_PLACES_MAX, REFILL_MS_MAX, TIMER_MS_MAX};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::decimal::Decimal;
 
@@ -105,7 +105,9 @@ impl Key {
     fn take(&mut self, gap_ms: i64, cost: u64) -> Reservation {
         self.now = EpochMs(self.now.0.saturating_add_signed(gap_ms));
         let reserved = self.shaper.reserve(self.state.as_ref(), cost, self.now);
-        self.state = reserved.next.or(self.state);
+        if let Some(next) = reserved.next {
+            self.state = Some(next);
+        }
         reserved.outcome
     }
 
@@ -306,15 +308,24 @@ fn a_state_is_no_longer_than_told_and_decided_with_any_numbers() {
         for ticks in numbers {
             for ticks_per_ms in numbers {
                 for latest_ms in numbers {
+                    let place = Place {
+                        ms,
+                        ticks,
+                        length: latest_ms,
+                    };
                     let state = LeakyBucketState {
                         ms,
                         ticks,
                         ticks_per_ms,
                         latest_ms,
+                        last: Some(place),
+                        free: vec![place; FREE_PLACES_MAX],
                     };
                     for now in numbers {
                         let reserved = shaper.reserve(Some(&state), now, EpochMs(now));
                         assert!(reserved.next.is_none() || reserved.outcome.accepted);
+                        let receipt = shaper.receipt(&state).unwrap();
+                        let _back = shaper.refund(&state, &receipt, now, EpochMs(now));
                     }
                     let json = serde_json::to_string(&State::LeakyBucket(state)).unwrap();
                     longest = longest.max(json.len() as u64);

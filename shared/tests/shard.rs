@@ -272,6 +272,45 @@ fn a_place_in_a_queue_is_kept_and_the_hint_of_a_refusal_is_true() {
 }
 
 #[test]
+fn a_place_that_is_asked_with_other_keys_is_taken_with_all_of_them_and_free_when_nobody_wants_it() {
+    let mut store = Store::default();
+    let asked = |op, hold| decide(op, Mode::All, &[("ten", "a", 1), ("queue", "a", 1)], hold);
+    let delay = |reply: &DecideReply| {
+        let receipt = reply.groups[0][1].receipt.as_ref();
+        receipt.map(|receipt| receipt.delay_ms())
+    };
+    assert_eq!(delay(&store.decide(&asked(1, false), NOW)), Some(0));
+    // One that is held for another shard, and one behind it.
+    assert_eq!(delay(&store.decide(&asked(2, true), NOW)), Some(100));
+    assert_eq!(delay(&store.decide(&asked(3, false), NOW)), Some(200));
+    let refused = store.decide(&asked(4, false), NOW);
+    assert!(!refused.admitted);
+    assert_eq!(refused.groups[0][1].decision.retry_after_ms, Some(50));
+    assert_eq!(store.left("ten", "a", NOW), 7, "all or nothing");
+    store.crash();
+    assert!(!store.finish(finish(2, false), NOW).standing);
+    assert_eq!(delay(&store.decide(&asked(5, false), NOW)), Some(100));
+    // And one whose client goes away while it waits.
+    let place = store.decide(&asked(6, false), NOW.plus(60));
+    assert_eq!(delay(&place), Some(240));
+    let back = DecideBody {
+        groups: Vec::new(),
+        returns: vec![ReturnBody {
+            limit: "queue".to_owned(),
+            key: "a".to_owned(),
+            units: 1,
+            receipt: place.groups[0][1].receipt.clone().unwrap(),
+        }],
+        ..asked(7, false)
+    };
+    store.decide(&back, NOW.plus(60));
+    assert_eq!(
+        delay(&store.decide(&asked(8, false), NOW.plus(60))),
+        Some(240)
+    );
+}
+
+#[test]
 fn a_row_that_cannot_be_read_counts_as_used_up() {
     let mut store = Store::default();
     store.damage(key("ten", "a"));

@@ -129,12 +129,31 @@ fn the_states_and_receipts_of_every_algorithm() {
     let Rule::Shaper(shaper) = rule_of(&body(text), 1).unwrap() else {
         panic!();
     };
-    let next = shaper.bucket.reserve(None, 1, NOW).next.unwrap();
-    is_written_as(&State::LeakyBucket(next), LEAKY);
+    let bucket = shaper.bucket;
+    let next = bucket.reserve(None, 1, NOW).next.unwrap();
+    is_written_as(&State::LeakyBucket(next.clone()), LEAKY);
+    let receipt = bucket.receipt(&next).unwrap();
+    is_written_as(&Receipt::LeakyBucket(receipt), PLACE);
+    let later = bucket.reserve(Some(&next), 1, NOW).next.unwrap();
+    let receipt = bucket.receipt(&later).unwrap();
+    let last = bucket.reserve(Some(&later), 1, NOW).next.unwrap();
+    let left = bucket.refund(&last, &receipt, 1, NOW).unwrap();
+    is_written_as(&State::LeakyBucket(left), LEFT);
+    // As it was written before a place could be given back.
+    let before = r#"{"leaky_bucket":{"ms":1700000000333,"ticks":1,"ticks_per_ms":3,"latest_ms":1700000000000}}"#;
+    let before = serde_json::from_str::<State>(before).unwrap();
+    let State::LeakyBucket(before) = before else {
+        panic!("{before:?}");
+    };
+    assert_eq!(bucket.reserve(Some(&before), 1, NOW).outcome.delay_ms, 334);
+    assert_eq!(bucket.receipt(&before), None);
 }
 
-const LEAKY: &str =
-    r#"{"leaky_bucket":{"ms":1700000000333,"ticks":1,"ticks_per_ms":3,"latest_ms":1700000000000}}"#;
+const LEAKY: &str = r#"{"leaky_bucket":{"ms":1700000000333,"ticks":1,"ticks_per_ms":3,"latest_ms":1700000000000,"last":{"ms":1700000000000,"ticks":0,"length":1000}}}"#;
+
+const LEFT: &str = r#"{"leaky_bucket":{"ms":1700000001000,"ticks":0,"ticks_per_ms":3,"latest_ms":1700000000000,"free":[{"ms":1700000000333,"ticks":1,"length":1000}]}}"#;
+
+const PLACE: &str = r#"{"leaky_bucket":{"place":{"ms":1700000000000,"ticks":0,"length":1000},"ticks_per_ms":3,"ticks_per_unit":1000,"taken_ms":1700000000000}}"#;
 
 const PINS: [(&str, &str, &str); 6] = [
     (

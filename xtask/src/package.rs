@@ -62,11 +62,16 @@ mod tests {
         let versions = json("package/template/versions.json");
         assert_eq!(&versions["wrangler"], version("wrangler"));
         assert_eq!(package["engines"], json("package.json")["engines"]);
-        let date = jsonc("package/template/wrangler.jsonc")["compatibility_date"].clone();
-        let line = format!("COMPATIBILITY_DATE = {date};");
-        assert!(
-            read("package/lib/configuration.js").contains(&line),
-            "{line}"
-        );
+        let template = jsonc("package/template/wrangler.jsonc");
+        for (name, field) in [
+            ("COMPATIBILITY_DATE", "compatibility_date"),
+            ("COMPATIBILITY_FLAGS", "compatibility_flags"),
+        ] {
+            let line = format!("{name} = {};", template[field]);
+            assert!(
+                read("package/lib/configuration.js").contains(&line),
+                "{line}"
+            );
+        }
     }
 }

@@ -22,7 +22,7 @@ use super::question::{Outcome, Question};
 use super::region::Loaded;
 use super::request::RequestHandles;
 use super::shard::question_id;
-use super::slot::{Taken, given, taken};
+use super::slot::given;
 use super::{now, with};
 use crate::http::answered::Answered;
 use crate::http::failure::Failure;
@@ -42,38 +42,35 @@ pub struct Asker<'a> {
     pub asking: Asking<'a>,
     /// Whether what is denied passes all the same.
     pub shadow: bool,
+    /// Whether the request is forwarded here, so that its end is known.
+    pub forwards: bool,
 }
 
 /// Which items of a question are settled, and until when they may be.
-struct Reserving<'a> {
-    items: &'a dyn Fn(usize) -> bool,
-    until: EpochMs,
+pub(super) struct Reserving<'a> {
+    pub(super) items: &'a dyn Fn(usize) -> bool,
+    pub(super) until: EpochMs,
 }
 
 impl<'a> Reserving<'a> {
-    fn new(items: &'a dyn Fn(usize) -> bool) -> Self {
+    pub(super) fn new(items: &'a dyn Fn(usize) -> bool) -> Self {
         let until = now().plus(RESERVATION_MS);
         Self { items, until }
     }
 }
 
-/// What came of a question of the Worker itself.
-pub struct Admission {
-    /// The answer.
-    pub answered: Answered,
-    /// What can be settled, by the index of its item; nothing of a question that was denied.
-    pub reservations: Vec<(usize, Reservation)>,
-    /// The slot that was taken, where the question names a guard and was admitted.
-    pub slot: Option<Taken>,
-}
-
 impl Asker<'_> {
+    pub(super) fn steps<'b>(&'b self, check: &'b Check) -> Result<Vec<Step<'b>>, Failure> {
+        let forwards = self.forwards && !self.shadow;
+        steps(check, self.loaded, self.region, (self.asking, forwards))
+    }
+
     /// What a question charges, each state by a name of its own; nothing is decided.
     ///
     /// # Errors
     /// 404 for a name that the policy does not have, 400 for a key or tenant that is missing or has no place.
     pub fn plan(&self, check: &Check) -> Result<Vec<String>, Failure> {
-        let steps = steps(check, self.loaded, self.region, self.asking)?;
+        let steps = self.steps(check)?;
         let dimensions = steps.iter().flat_map(|step| &step.dimensions);
         let names = dimensions.map(|dimension| match &dimension.place {
             // Several tenants may share the pool, but each request has one.
@@ -93,14 +90,15 @@ impl Asker<'_> {
     /// # Errors
     /// As [`Asker::plan`]; 503 for one that is answered with a text while the keys that seal it are not known.
     pub async fn answer(&self, check: &Check) -> Result<Answered, Failure> {
-        let steps = steps(check, self.loaded, self.region, self.asking)?;
+        let steps = self.steps(check)?;
         let guarded = |item: &Item| matches!(item.target, Target::Guard(_));
         if check.reserve || check.items.iter().any(guarded) {
             sealed::ready()?;
         }
         let reserves = |_: usize| check.reserve;
         let reserving = Reserving::new(&reserves);
-        let (outcome, would_deny) = self.decide(check, &steps, &reserving).await?;
+        let outcome = self.decide(check, &steps, false).await?;
+        let would_deny = self.count(check, &steps, &outcome, &reserving)?;
         let mut answered = self.answered(&steps, &outcome)?;
         if outcome.verdict.admitted {
             let tenant = check.tenant.as_deref();
@@ -116,64 +114,33 @@ impl Asker<'_> {
         Ok(answered)
     }
 
-    /// Decides a question for this Worker itself, which settles the items of `settled` one by one and gives the slot
-    /// back: nothing is sealed, as nothing leaves the Worker.
-    ///
-    /// # Errors
-    /// As [`Asker::plan`].
-    pub async fn admit(&self, check: &Check, settled: &[usize]) -> Result<Admission, Failure> {
-        let steps = steps(check, self.loaded, self.region, self.asking)?;
-        let reserves = |step: usize| settled.contains(&step);
-        let reserving = Reserving::new(&reserves);
-        let (outcome, would_deny) = self.decide(check, &steps, &reserving).await?;
-        let mut admission = Admission {
-            answered: self.answered(&steps, &outcome)?,
-            reservations: Vec::new(),
-            slot: None,
-        };
-        if outcome.verdict.admitted {
-            let tenant = check.tenant.as_deref();
-            let reservations = settled.iter().map(|index| {
-                let one = Reserving {
-                    items: &|step| step == *index,
-                    ..reserving
-                };
-                (*index, self.reservation(tenant, &steps, &outcome, &one))
-            });
-            admission.reservations = reservations.collect();
-            let whose = (self.region, tenant.unwrap_or_default());
-            let mut taken = places(&steps).filter_map(|at| taken(whose, &steps, &outcome, at));
-            admission.slot = taken.next();
-        }
-        if steps.iter().any(|step| step.cost > 0) {
-            self.show(check, &admission.answered.body, would_deny)?;
-        }
-        Ok(admission)
-    }
-
-    /// Decides and counts. Also whether anything would have been denied but for a shadow.
-    async fn decide(
+    /// Decides, and counts nothing. `again` is said of a request that was denied before and has waited.
+    pub(super) async fn decide(
         &self,
         check: &Check,
         steps: &[Step<'_>],
-        reserving: &Reserving<'_>,
-    ) -> Result<(Outcome, bool), Failure> {
+        again: bool,
+    ) -> Result<Outcome, Failure> {
         let question = Question {
             handles: self.handles,
             region: self.region,
             steps,
+            again,
         };
-        let Some(outcome) = question.decide().await? else {
+        question.decide().await?.ok_or_else(|| {
             // A newer policy has taken it away meanwhile.
             let fields = check.items.first().map_or("", |item| item.at.as_str());
-            return Err(Failure::unknown("limit", fields));
-        };
-        let would_deny = self.count(check, steps, &outcome, reserving)?;
-        Ok((outcome, would_deny))
+            Failure::unknown("limit", fields)
+        })
     }
 
     /// Shows some of the decisions to whoever watches.
-    fn show(&self, check: &Check, body: &DecisionBody, would_deny: bool) -> Result<(), Failure> {
+    pub(super) fn show(
+        &self,
+        check: &Check,
+        body: &DecisionBody,
+        would_deny: bool,
+    ) -> Result<(), Failure> {
         let at = now();
         with(self.region, |view| {
             let pending = view.outbox.pending();
@@ -192,7 +159,7 @@ impl Asker<'_> {
 
     /// Counts each check once: admitted with the request, denied where it denied. Whether any would have denied but for a
     /// shadow.
-    fn count(
+    pub(super) fn count(
         &self,
         check: &Check,
         steps: &[Step<'_>],
@@ -269,7 +236,11 @@ impl Asker<'_> {
         Ok(())
     }
 
-    fn answered(&self, steps: &[Step<'_>], outcome: &Outcome) -> Result<Answered, Failure> {
+    pub(super) fn answered(
+        &self,
+        steps: &[Step<'_>],
+        outcome: &Outcome,
+    ) -> Result<Answered, Failure> {
         let binding = outcome
             .verdict
             .binding
@@ -332,7 +303,7 @@ impl Asker<'_> {
 
     /// What was charged for the checks that `which` names, to be settled. What was charged only to be counted is not
     /// reserved.
-    fn reservation(
+    pub(super) fn reservation(
         &self,
         tenant: Option<&str>,
         steps: &[Step<'_>],
@@ -460,7 +431,7 @@ fn in_window<'a>(step: &Step<'a>, answers: &Answers, at: At) -> Option<InWindow<
     })
 }
 
-fn places(steps: &[Step<'_>]) -> impl Iterator<Item = At> {
+pub(super) fn places(steps: &[Step<'_>]) -> impl Iterator<Item = At> {
     let count = |step: &Step<'_>| step.dimensions.len();
     let all = steps.iter().map(count).enumerate();
     all.flat_map(|(step, count)| (0..count).map(move |inner| (step, inner)))

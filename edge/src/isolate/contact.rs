@@ -367,7 +367,8 @@ async fn return_unspent(env: &Env, region: &str) {
     join_all(calls).await;
 }
 
-fn return_bodies(
+/// The questions that give units of keys back, one for each shard.
+pub(super) fn return_bodies(
     loaded: &Loaded,
     region: &str,
     unspent: Vec<(StateKey, u64, ScaledReceipt)>,

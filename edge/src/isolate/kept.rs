@@ -1,12 +1,15 @@
 //! The states that shards keep, by their names: which shard keeps one, and by which rules. Whoever gives units back or
 //! settles them finds the shard again by no more than that.
 
+use std::borrow::Cow;
+
 use weir_shared::algorithms::composite::StateKey;
+use weir_shared::algorithms::scale::Scaled;
 use weir_shared::limiting::key::shard;
 use weir_shared::name::SEPARATOR;
 use weir_shared::name::{guard_name, meter_name};
 use weir_shared::policy::Policy;
-use weir_shared::policy::limit::Rule;
+use weir_shared::policy::limit::{Limit, Rule};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::limit_terms::LimitTerms;
 use weir_shared::wire::policy::Scope;
@@ -68,5 +71,28 @@ pub fn terms_of(loaded: &Loaded, state: &StateKey, scale: u64, now: EpochMs) -> 
         }
         Named::Meter(name) => policy.meter_terms(name, tenant, revision, now),
         Named::Guard(name) => policy.guard_terms(name, tenant, revision, now),
+    }
+}
+
+/// The machine of a limit of its own, and where its states are kept.
+pub fn machine(limit: Cow<'_, Limit>) -> Option<(Cow<'_, Scaled>, Scope)> {
+    match limit {
+        Cow::Borrowed(Limit {
+            rule: Rule::Single(single),
+            ..
+        }) => Some((Cow::Borrowed(&single.machine), single.scope)),
+        Cow::Owned(Limit {
+            rule: Rule::Single(single),
+            ..
+        }) => Some((Cow::Owned(single.machine), single.scope)),
+        Cow::Borrowed(Limit {
+            rule: Rule::Shaper(shaper),
+            ..
+        }) => Some((Cow::Borrowed(&shaper.machine), shaper.scope)),
+        Cow::Owned(Limit {
+            rule: Rule::Shaper(shaper),
+            ..
+        }) => Some((Cow::Owned(shaper.machine), shaper.scope)),
+        _ => None,
     }
 }

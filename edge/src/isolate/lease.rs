@@ -37,6 +37,8 @@ pub struct LeaseCheck<'a> {
     pub cost: u64,
     /// Why it is denied when the window is used up.
     pub denial: Reason,
+    /// Whether it was denied before and has waited.
+    pub again: bool,
 }
 
 impl LeaseCheck<'_> {
@@ -91,6 +93,7 @@ impl LeaseCheck<'_> {
             cost: self.cost,
             terms: self.terms.clone(),
             denial: self.denial,
+            again: self.again,
         };
         let caller = with(self.region, |view| view.leases.wait(self.pool, asked, at))?;
         let wait = Wait {
@@ -124,6 +127,7 @@ impl LeaseCheck<'_> {
             cost: self.cost,
             limit: self.terms.limit,
             denial: self.denial,
+            again: self.again,
         }
     }
 

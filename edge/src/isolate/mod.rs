@@ -3,8 +3,10 @@
 //! A request that waits never waits for another request's future: it sleeps on its own timer and looks again.
 
 pub mod access;
+pub mod admit;
 pub mod answer;
 pub mod bearer;
+pub mod client;
 pub mod contact;
 mod kept;
 pub mod key;
@@ -15,6 +17,7 @@ pub mod look;
 mod metering;
 pub mod overload;
 pub mod parts;
+pub mod patience;
 pub mod place;
 pub mod plan;
 pub mod question;
@@ -27,6 +30,7 @@ pub mod settle;
 pub mod shape;
 pub mod shard;
 pub mod slot;
+pub mod turn;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -37,6 +41,7 @@ use weir_shared::access::table::AccessTable;
 use weir_shared::access::turnstile::Turnstiles;
 use weir_shared::access::verified::Verified;
 use weir_shared::clock::MonotonicClock;
+use weir_shared::gateway::seats::Seats;
 use weir_shared::limits::REGIONS_MAX;
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Revision};
@@ -66,6 +71,8 @@ struct Isolate {
     guesses: Guesses,
     /// Logins that wait until they are counted.
     turnstiles: Turnstiles,
+    /// Requests of routes that wait for their turn, or may.
+    seats: Seats,
 }
 
 impl Isolate {
@@ -170,6 +177,15 @@ pub fn guesses<R: Default>(step: impl FnOnce(&mut Guesses, EpochMs) -> R) -> R {
 pub fn turnstiles<R>(step: impl FnOnce(&mut Turnstiles, EpochMs) -> R) -> Result<R, Failure> {
     let now = now();
     memory(|isolate| step(&mut isolate.turnstiles, now))
+}
+
+/// One step on the seats of requests that wait for their turn.
+///
+/// # Errors
+/// When the isolate is at work on itself.
+pub fn seats<R>(step: impl FnOnce(&mut Seats, EpochMs) -> R) -> Result<R, Failure> {
+    let now = now();
+    memory(|isolate| step(&mut isolate.seats, now))
 }
 
 /// One step on the view of a region that the isolate knows, for the bearer of a token that was verified by the tokens

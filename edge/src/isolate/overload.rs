@@ -15,6 +15,7 @@ use weir_shared::limiting::verdict::DimensionRules;
 use weir_shared::limits::{CALL_MS_MAX, JSON_INTEGER_MAX, OVERLOAD_RESOURCES_MAX};
 use weir_shared::overload::config::Config;
 use weir_shared::overload::resource::{Client, Outcome, Resource, Verdict};
+use weir_shared::overload::slots::Slots;
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Revision};
 use weir_shared::wire::shares::{SharesBody, SharesReply};
@@ -37,6 +38,8 @@ const SECOND_MS: u64 = 1_000;
 #[derive(Default)]
 pub struct Resources {
     by_name: BTreeMap<String, (Revision, Resource)>,
+    /// What of each that takes so many requests at once is taken.
+    slots: BTreeMap<String, Slots>,
     secret: Option<Secret>,
     /// The tokens that the secret was derived from.
     secret_of: Revision,
@@ -150,8 +153,15 @@ impl Resources {
         }
     }
 
+    /// The slots of a resource of the policy.
+    pub fn slots(&mut self, name: &str) -> &mut Slots {
+        self.slots.entry(name.to_owned()).or_default()
+    }
+
     /// Drops what the policy does not have.
     pub fn retain(&mut self, policy: &Policy) {
+        self.slots
+            .retain(|name, _| policy.overload.contains_key(name));
         self.by_name
             .retain(|name, _| policy.overload.contains_key(name));
     }
@@ -169,25 +179,53 @@ pub struct OverloadCheck<'a> {
     pub revision: Revision,
     /// Whose request it is.
     pub client: Client<'a>,
+    /// Whether it takes a slot where the resource has some: only who says when the request ends does.
+    pub holds: bool,
 }
 
 impl OverloadCheck<'_> {
-    /// Decides `cost` units, 0 to look.
+    /// Decides `cost` units, 0 to look; and the slot that it takes, where it takes one.
     ///
     /// # Errors
     /// When the isolate decides for too many regions.
-    pub fn decide(&self, cost: u64) -> Result<Decision, Failure> {
+    pub fn decide(&self, cost: u64) -> Result<(Decision, Option<u64>), Failure> {
         let (coin, at) = (Math::random(), now());
+        let slots = self.slots().filter(|_| cost > 0);
+        if let Some(slots) = slots
+            && let Some(retry_ms) = with(self.region, |view| {
+                let taken = view.overload.slots(self.name);
+                (taken.left(slots, at) == 0).then(|| taken.retry_ms(slots))
+            })?
+        {
+            return Ok((full(retry_ms, at), None));
+        }
         let verdict = self.with(at, |resource| resource.check(&self.client, cost, coin, at))?;
-        Ok(decision(&verdict, self.client.weight, at))
+        let decision = decision(&verdict, self.client.weight, at);
+        let slot = match slots.filter(|_| decision.admitted()) {
+            Some(_) => Some(with(self.region, |view| {
+                view.overload.slots(self.name).take(self.client.name, at)
+            })?),
+            None => None,
+        };
+        Ok((decision, slot))
     }
 
-    /// Takes the charge back.
+    /// How many requests the resource takes at once, where this one is among them.
+    pub fn slots(&self) -> Option<u64> {
+        self.config.slots.filter(|_| self.holds)
+    }
+
+    /// Takes the charge back, and the slot.
     ///
     /// # Errors
     /// When the isolate decides for too many regions.
-    pub fn undo(&self, cost: u64) -> Result<(), Failure> {
+    pub fn undo(&self, cost: u64, slot: Option<u64>) -> Result<(), Failure> {
         let at = now();
+        if let Some(slot) = slot {
+            with(self.region, |view| {
+                view.overload.slots(self.name).undo(slot)
+            })?;
+        }
         self.with(at, |resource| resource.undo(&self.client, cost, at))
     }
 
@@ -197,6 +235,17 @@ impl OverloadCheck<'_> {
             let named = (self.name, self.config);
             step(view.overload.get(named, self.revision, table, at))
         })
+    }
+}
+
+/// All slots are taken. That bounds nobody in units.
+fn full(retry_ms: u64, now: EpochMs) -> Decision {
+    Decision {
+        reason: Reason::Overloaded,
+        limit: JSON_INTEGER_MAX,
+        remaining: 0,
+        reset_at: now.plus(retry_ms),
+        retry: Retry::AfterMs(retry_ms),
     }
 }
 
@@ -251,6 +300,7 @@ impl<'a> Planner<'a> {
                     config,
                     revision,
                     client,
+                    holds: self.forwards && policy.enforcing && !config.shadow,
                 }),
                 units: item.cost.max(1),
                 look: item.cost == 0,
@@ -296,6 +346,7 @@ pub fn report(
         config,
         revision: loaded.revision,
         client: client(&loaded.policy, tenant, at)?,
+        holds: false,
     };
     check.with(at, |resource| resource.report(&check.client, outcome, at))?;
     contact::tend(handles, region)

@@ -22,7 +22,7 @@ use weir_shared::wire::exchange::Terms;
 use weir_shared::wire::limit_terms::LimitTerms;
 use weir_shared::wire::policy::{OnUnavailable, Scope};
 
-use super::kept::{shard_of, terms_of};
+use super::kept::{machine, shard_of, terms_of};
 use super::now;
 use super::overload::OverloadCheck;
 use super::region::Loaded;
@@ -136,6 +136,8 @@ pub enum Place<'a> {
 pub enum Kind {
     /// Units: one request asks for all that wait, and some are drawn ahead.
     Units,
+    /// A place in a queue, one a request: each asks for its own.
+    Turns,
     /// Slots, one a request: each asks for its own.
     Slots {
         /// How long one is held unless it is renewed.
@@ -144,9 +146,19 @@ pub enum Kind {
 }
 
 impl Dimension<'_> {
-    /// Whether it takes slots.
-    pub fn takes_slots(&self) -> bool {
+    /// Whether each request asks for its own: a slot, or a place in a queue.
+    pub fn is_asked_alone(&self) -> bool {
         matches!(&self.place, Place::Shard { kind, .. } if *kind != Kind::Units)
+    }
+
+    /// Whether it is the queue of a shaper.
+    pub fn delays(&self) -> bool {
+        match &self.place {
+            Place::Isolate { machine, .. } | Place::Shard { machine, .. } => {
+                machine.queue().is_some()
+            }
+            _ => false,
+        }
     }
 
     /// A decision in the state's scale, in whole units.
@@ -159,7 +171,7 @@ impl Dimension<'_> {
     }
 }
 
-/// The steps of a question.
+/// The steps of a question, which is of a request that is forwarded here or not.
 ///
 /// # Errors
 /// 404 for a name that the policy does not have, 400 for a key or tenant that is missing or has no place.
@@ -167,7 +179,7 @@ pub fn steps<'a>(
     check: &'a Check,
     loaded: &'a Loaded,
     region: &'a str,
-    asking: Asking<'_>,
+    (asking, forwards): (Asking<'_>, bool),
 ) -> Result<Vec<Step<'a>>, Failure> {
     let (tenant, now) = (check.tenant.as_deref(), now());
     if tenant.is_some_and(|tenant| loaded.policy.resolve(tenant, now).is_none()) {
@@ -181,6 +193,9 @@ pub fn steps<'a>(
         tenant,
         known,
         account: Rc::new(Account::of(asking, tenant, known)),
+        // Who asks at the API waits by itself.
+        waits: matches!(asking, Asking::Route { .. }),
+        forwards,
         now,
     };
     check.items.iter().map(|item| planner.step(item)).collect()
@@ -223,6 +238,10 @@ pub(super) struct Planner<'a> {
     pub(super) known: bool,
     /// On whose account its keys are kept.
     pub(super) account: Rc<Account>,
+    /// Whether who asks waits where it has to.
+    pub(super) waits: bool,
+    /// Whether who asks says when the request has ended.
+    pub(super) forwards: bool,
     pub(super) now: EpochMs,
 }
 
@@ -249,20 +268,20 @@ impl<'a> Planner<'a> {
                     enforced: self.loaded.policy.enforcing && !limit.shadow,
                 };
                 match &limit.rule {
-                    Rule::Single(_) => {
+                    Rule::Shaper(_) if !self.waits => {
+                        return Err(refused(
+                            &item.at,
+                            "/limit",
+                            "/v1/check: a leaky_bucket is asked by /v1/reserve",
+                        ));
+                    }
+                    Rule::Single(_) | Rule::Shaper(_) => {
                         step.dimensions
                             .push(self.single(name, name, None, item, keys)?);
                     }
                     Rule::Composite(composite) => {
                         step.mode = composite.mode;
                         step.dimensions = self.composite(limit, composite, item, keys)?;
-                    }
-                    Rule::Shaper(_) => {
-                        return Err(refused(
-                            &item.at,
-                            "/limit",
-                            "/v1/check: a leaky_bucket is asked by /v1/reserve",
-                        ));
                     }
                 }
                 Ok(step)
@@ -381,8 +400,12 @@ impl<'a> Planner<'a> {
         let policy = &self.loaded.policy;
         let limit = policy.limit_at(limit_name, self.tenant, self.now);
         let limit = limit.ok_or_else(unknown)?;
-        let Rule::Single(single) = &limit.rule else {
-            return Err(unknown());
+        let units = item.cost.max(1);
+        let (machine, units) = match &limit.rule {
+            Rule::Single(single) => (&single.machine, single.cost(weight, units)),
+            // It is part of no other limit.
+            Rule::Shaper(shaper) => (&shaper.machine, units),
+            Rule::Composite(_) => return Err(unknown()),
         };
         let (key, field) = match keys {
             Keys::None => (None, "/key".to_owned()),
@@ -394,11 +417,7 @@ impl<'a> Planner<'a> {
         };
         let field = format!("{}{field}", item.at);
         let key = key_of(&limit, self.tenant, key, field)?;
-        let promise = single.machine.promise();
-        let (units, scale) = (
-            single.cost(weight, item.cost.max(1)),
-            single.machine.scale(),
-        );
+        let (promise, scale) = (machine.promise(), machine.scale());
         let rules = DimensionRules {
             shadow: limit.shadow,
             excused: limit.on_unavailable == OnUnavailable::Allow,
@@ -460,29 +479,17 @@ impl<'a> Planner<'a> {
                 Place::Shard {
                     shard: shard_of(self.loaded, self.region, scope, &key.key),
                     key,
+                    kind: match machine.queue() {
+                        Some(_) => Kind::Turns,
+                        None => Kind::Units,
+                    },
                     machine,
                     terms: Rc::new(terms.ok_or_else(|| internal("rules"))?),
-                    kind: Kind::Units,
                     known,
                     account: Rc::clone(&self.account),
                 }
             }
         })
-    }
-}
-
-/// The machine of a limit of its own, and where its states are kept.
-fn machine(limit: Cow<'_, Limit>) -> Option<(Cow<'_, Scaled>, Scope)> {
-    match limit {
-        Cow::Borrowed(Limit {
-            rule: Rule::Single(single),
-            ..
-        }) => Some((Cow::Borrowed(&single.machine), single.scope)),
-        Cow::Owned(Limit {
-            rule: Rule::Single(single),
-            ..
-        }) => Some((Cow::Owned(single.machine), single.scope)),
-        _ => None,
     }
 }
 

@@ -35,6 +35,8 @@ pub struct Question<'a> {
     pub region: &'a str,
     /// The checks.
     pub steps: &'a [Step<'a>],
+    /// Whether the request was denied before and has waited.
+    pub again: bool,
 }
 
 /// What came of it.
@@ -54,7 +56,7 @@ impl<'a> Question<'a> {
         let rules: Rules = Rc::new(self.steps.iter().map(Step::rules).collect());
         if let [Step { dimensions, .. }] = self.steps
             && let [only] = dimensions.as_slice()
-            && !only.takes_slots()
+            && !only.is_asked_alone()
         {
             return self.single(only, &rules).await;
         }
@@ -231,9 +233,9 @@ impl<'a> Question<'a> {
             }
             Place::Overload(check) => {
                 let cost = if dimension.look { 0 } else { dimension.units };
-                let decision = check.decide(cost)?;
+                let (decision, slot) = check.decide(cost)?;
                 let charge = match decision.admitted() && !dimension.look {
-                    true => Charge::Resource,
+                    true => Charge::Resource(slot),
                     false => Charge::Nothing,
                 };
                 Ok(decided(Answer {
@@ -242,7 +244,7 @@ impl<'a> Question<'a> {
                 }))
             }
             Place::Open => Ok(decided(Answer::uncharged(open(now())))),
-            Place::Shard { .. } if dimension.takes_slots() => Ok(Held::Elsewhere),
+            Place::Shard { .. } if dimension.is_asked_alone() => Ok(Held::Elsewhere),
             Place::Shard { key, machine, .. } => {
                 let at_ms = now();
                 let (units, look) = (dimension.units, dimension.look);
@@ -292,6 +294,7 @@ impl<'a> Question<'a> {
             account,
             cost: if dimension.look { 0 } else { dimension.units },
             denial: *denial,
+            again: self.again,
         })
     }
 
@@ -320,7 +323,7 @@ impl<'a> Question<'a> {
                 continue;
             };
             // Who frees a slot does not tell this isolate: that none was free is not remembered.
-            if dimension.takes_slots() {
+            if dimension.is_asked_alone() {
                 if answer.in_flight.is_some() {
                     with(self.region, |view| {
                         view.lines.answered(key, answer.decision, sent_at);
@@ -388,7 +391,9 @@ impl<'a> Question<'a> {
                     };
                     check.undo(receipt, dimension.units)?;
                 }
-                (Place::Overload(check), Charge::Resource) => check.undo(dimension.units)?,
+                (Place::Overload(check), Charge::Resource(slot)) => {
+                    check.undo(dimension.units, *slot)?;
+                }
                 (Place::Shard { key, account, .. }, Charge::Drawn(receipt)) => {
                     with(self.region, |view| {
                         let tap = view.tap(key, account, at_ms);

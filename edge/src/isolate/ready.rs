@@ -251,6 +251,7 @@ fn hold(
         cost,
         limit: plan.terms.limit,
         denial: Reason::CapReached,
+        again: false,
     };
     match ask.decide(holder, None, now) {
         Held::Decided((decision, Some(window))) => {

@@ -9,6 +9,7 @@ use weir_shared::algorithms::composite::StateKey;
 use weir_shared::algorithms::scale::ScaledReceipt;
 use weir_shared::fairness::local::LocalBudget;
 use weir_shared::gateway::fallback::Origins;
+use weir_shared::gateway::waiters::Waiters;
 use weir_shared::limiting::cache::Cache;
 use weir_shared::limiting::line::Lines;
 use weir_shared::limiting::owner::Account;
@@ -69,6 +70,8 @@ pub struct RegionView {
     pub overload: Resources,
     /// Origins of routes that have several.
     pub origins: Origins,
+    /// Requests of routes that wait in place of a denial.
+    pub waiters: Waiters,
     /// The keys of limits that this isolate keeps for itself.
     pub store: Store,
     /// Budgets that this isolate keeps for itself.
@@ -95,6 +98,7 @@ impl RegionView {
             leases: Leases::new(id),
             overload: Resources::default(),
             origins: Origins::default(),
+            waiters: Waiters::default(),
             store: Store::default(),
             budgets: BTreeMap::new(),
             taps: Cache::new(Bounds::TAPS),

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::rc::Rc;
 
+use futures_channel::oneshot;
 use worker::{Context, Env};
 
 /// The environment, and where work goes that outlives the reply: in production a client that disconnects cancels
@@ -32,8 +33,23 @@ impl RequestHandles {
         }
     }
 
+    /// Keeps the platform from ending a request whose client is gone before the request has heard of that, until what this
+    /// returns is dropped.
+    pub fn keep_running(&self) -> Running {
+        let (kept, ends) = oneshot::channel();
+        self.detach(async move {
+            let _dropped = ends.await;
+        });
+        Running { _kept: kept }
+    }
+
     /// Runs `future` to its end, at most 30 seconds, whatever becomes of the request.
     pub fn detach(&self, future: impl Future<Output = ()> + 'static) {
         self.context.wait_until(future);
     }
+}
+
+/// A request that goes on without its client, for as long as this is there.
+pub struct Running {
+    _kept: oneshot::Sender<()>,
 }

@@ -71,6 +71,7 @@ impl Asked<'_> {
         let (region, loaded) = self.whence.place(self.handles).await?;
         let asker = Asker {
             shadow: false,
+            forwards: false,
             handles: self.handles,
             region: &region,
             loaded: &loaded,
@@ -98,6 +99,7 @@ impl Asked<'_> {
         let (region, loaded) = self.whence.place(self.handles).await?;
         let asker = Asker {
             shadow: false,
+            forwards: false,
             handles: self.handles,
             region: &region,
             loaded: &loaded,

@@ -47,6 +47,7 @@ pub async fn acquire(
     };
     let asker = Asker {
         shadow: false,
+        forwards: false,
         handles,
         region: &region,
         loaded: &loaded,

@@ -41,6 +41,7 @@ impl Algorithm {
                 | (Self::SlidingLog(_), State::SlidingLog(_))
                 | (Self::Quota(_), State::Quota(_))
                 | (Self::DeficitBucket(_), State::DeficitBucket(_))
+                | (Self::LeakyBucket(_), State::LeakyBucket(_))
                 | (Self::Guard(_), State::Guard(_))
         )
     }
@@ -81,6 +82,7 @@ impl Algorithm {
             Self::SlidingLog(log) => State::SlidingLog(log.charged(used)),
             Self::Quota(quota) => State::Quota(quota.charged(used, latest)),
             Self::DeficitBucket(bucket) => State::DeficitBucket(bucket.charged(used, latest)),
+            Self::LeakyBucket(bucket) => State::LeakyBucket(bucket.charged(used, latest)),
             Self::Guard(guard) => State::Guard(guard.charged(used, latest)),
         })
     }

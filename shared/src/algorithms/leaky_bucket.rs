@@ -3,22 +3,29 @@
 //!
 //! What is kept is when the next unit may leave. A reservation waits from now until then and moves it by its own cost
 //! over the rate. The rate is a ratio, so time is kept in ticks of `1 / ticks_per_ms` milliseconds and nothing rounds.
+//! Whoever goes away gives its place back: the end of the queue moves forward by it, or the next who comes and fits in
+//! gets it.
 
 use serde::{Deserialize, Serialize};
 
+use super::free_places::{FreePlaces, Span};
 use super::meter::{Asked, Due, Meter, saturated};
 use super::rational::{Rational, rate_per_sec};
 use super::scale::ScaledState;
 use super::state::State;
 use super::used::Used;
-use crate::decision::Retry;
+use super::{Checked, Promise};
+use crate::decision::{Decision, Reason, Retry};
 use crate::invalid::{Fault, Invalid, within};
 use crate::limits::{DECIMALS_MAX, QUEUE_MS_MAX, RATE_PER_SEC_MAX, REFILL_MS_MAX};
 use crate::units::EpochMs;
 use crate::wire::decimal::Decimal;
 
-/// The longest JSON of a [`State`](super::State) of this kind: every number at 20 digits.
-const STATE_BYTES_MAX: u64 = 142;
+pub use super::free_places::Place;
+
+/// The longest JSON of a [`State`](super::State) of this kind: every number at 20 digits, and as many free places as are
+/// kept.
+const STATE_BYTES_MAX: u64 = 941;
 
 /// A shaper through which `rate_per_sec` units leave, with waits of at most `max_queue_ms`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +35,7 @@ pub struct LeakyBucket {
 }
 
 /// When the next unit may leave: `ms` and `ticks` of `1 / ticks_per_ms` milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeakyBucketState {
     /// Whole milliseconds since the epoch.
     pub ms: u64,
@@ -38,6 +45,25 @@ pub struct LeakyBucketState {
     pub ticks_per_ms: u64,
     /// When this was written: nothing that happens to the key is earlier.
     pub latest_ms: u64,
+    /// The place that was taken last, which is what a receipt names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<Place>,
+    /// Places before the end of the queue that were given back, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub free: Vec<Place>,
+}
+
+/// What names one place, so that it can be given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeakyBucketReceipt {
+    /// The place.
+    pub place: Place,
+    /// Ticks in one millisecond when it was taken.
+    pub ticks_per_ms: u64,
+    /// Ticks of one unit when it was taken.
+    pub ticks_per_unit: u64,
+    /// When it was taken.
+    pub taken_ms: u64,
 }
 
 /// What a shaper answers.
@@ -52,7 +78,7 @@ pub struct Reservation {
 }
 
 /// What a reservation came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reserved {
     /// The answer.
     pub outcome: Reservation,
@@ -66,6 +92,14 @@ impl LeakyBucketState {
         let now = now.max(EpochMs(self.latest_ms));
         let waits = now.0 < self.ms.saturating_add(u64::from(self.ticks > 0));
         Used::at(waits.then_some((now, u64::MAX)))
+    }
+}
+
+impl LeakyBucketReceipt {
+    /// How long after it was taken the place begins, rounded up to milliseconds.
+    #[must_use]
+    pub fn delay_ms(&self) -> u64 {
+        self.place.begins_ms().saturating_sub(self.taken_ms)
     }
 }
 
@@ -111,13 +145,18 @@ impl LeakyBucket {
         })
     }
 
-    /// Reserves the departure of `cost` units at `now`. It is refused if it would wait for more than `max_queue_ms`,
-    /// for good if its units take over ten years to leave; a refusal changes nothing. A cost of 0 looks: it tells what
-    /// one unit would meet and changes nothing.
+    /// Reserves the departure of `cost` units at `now`: in the first free place that is long enough, else at the end. It is
+    /// refused if it would wait for more than `max_queue_ms`, for good if its units take over ten years to leave; a
+    /// refusal changes nothing. A cost of 0 looks: it tells what one unit would meet and changes nothing.
     #[must_use]
     pub fn reserve(&self, state: Option<&LeakyBucketState>, cost: u64, now: EpochMs) -> Reserved {
         let asked = Asked::clamped(now, state.map(|state| state.latest_ms));
-        let wait = state.map_or(0, |state| self.wait(state, asked.at));
+        let at = self.instant(asked.at);
+        let tail = state.map_or(0, |state| self.wait(state, asked.at));
+        let mut free = state.map_or_else(FreePlaces::default, |state| self.free(state, at));
+        let length = self.meter.ticks(cost.max(1));
+        let fits = free.first_fit(length, at);
+        let wait = fits.map_or(tail, |place| place.from - at);
         let retry = self.retry(wait, cost, asked);
         let accepted = retry == Retry::Now;
         let outcome = Reservation {
@@ -129,9 +168,170 @@ impl LeakyBucket {
             },
             retry,
         };
-        let next =
-            (accepted && cost > 0).then(|| self.write(wait + self.meter.ticks(cost), asked.at));
+        let next = (accepted && cost > 0).then(|| {
+            let from = at + wait;
+            let taken = Span {
+                from,
+                to: from.saturating_add(length),
+            };
+            let tail = match fits {
+                Some(place) => {
+                    free.take(place);
+                    tail
+                }
+                None => tail + length,
+            };
+            LeakyBucketState {
+                last: Some(Place::of(taken, self.meter.ticks_per_ms)),
+                free: free.write(self.meter.ticks_per_ms),
+                ..self.write(tail, asked.at)
+            }
+        });
         Reserved { outcome, next }
+    }
+
+    /// The same as a decision: what is refused exceeds the limit, which is what may wait at once and the one that leaves.
+    ///
+    /// ```
+    /// use weir_shared::algorithms::leaky_bucket::LeakyBucket;
+    /// use weir_shared::units::EpochMs;
+    /// use weir_shared::wire::decimal::Decimal;
+    /// // A unit each 100 ms: one leaves at once, and two wait, for 100 and 200 of 250 ms.
+    /// let shaper = LeakyBucket::new(Decimal(10.0), Decimal(250.0)).unwrap();
+    /// let now = EpochMs(50_000);
+    /// let first = shaper.check(None, 1, now);
+    /// assert_eq!((first.decision.limit, first.decision.remaining), (3, 2));
+    /// let third = shaper.check(first.next.as_ref(), 2, now).next.unwrap();
+    /// let fourth = shaper.check(Some(&third), 1, now).decision;
+    /// assert_eq!(fourth.retry.after_ms(), Some(50)); // 300 - 250
+    /// assert_eq!(fourth.reset_at, EpochMs(50_300));
+    /// ```
+    #[must_use]
+    pub fn check(
+        &self,
+        state: Option<&LeakyBucketState>,
+        cost: u64,
+        now: EpochMs,
+    ) -> Checked<LeakyBucketState> {
+        let Reserved { outcome, next } = self.reserve(state, cost, now);
+        let asked = Asked::clamped(now, state.map(|state| state.latest_ms));
+        let after = next.as_ref().or(state);
+        let tail = after.map_or(0, |state| self.wait(state, asked.at));
+        let decision = Decision {
+            reason: match outcome.retry {
+                Retry::Now => Reason::Admitted,
+                Retry::AfterMs(_) => Reason::LimitExceeded,
+                Retry::Never => Reason::Never,
+            },
+            limit: self.places(0),
+            remaining: self.places(tail),
+            reset_at: asked.at.plus(self.meter.drained_ms(tail)),
+            retry: outcome.retry,
+        };
+        Checked { decision, next }
+    }
+
+    /// What names the place that led to `after`, the state right after it was taken. `None` of a state in which none was.
+    #[must_use]
+    pub fn receipt(&self, after: &LeakyBucketState) -> Option<LeakyBucketReceipt> {
+        Some(LeakyBucketReceipt {
+            place: after.last?,
+            ticks_per_ms: after.ticks_per_ms,
+            ticks_per_unit: self.meter.ticks_per_unit,
+            taken_ms: after.latest_ms,
+        })
+    }
+
+    /// Gives back the last `units` of a place, as far as their time has not come: at the end of the queue whoever comes
+    /// next leaves so much sooner, before it whoever fits in. `None` when there is nothing to give back, as after a change
+    /// of the rate.
+    ///
+    /// ```
+    /// use weir_shared::algorithms::leaky_bucket::LeakyBucket;
+    /// use weir_shared::units::EpochMs;
+    /// use weir_shared::wire::decimal::Decimal;
+    /// let shaper = LeakyBucket::new(Decimal(10.0), Decimal(250.0)).unwrap();
+    /// let now = EpochMs(50_000);
+    /// let first = shaper.reserve(None, 1, now).next.unwrap();
+    /// let second = shaper.reserve(Some(&first), 1, now).next.unwrap();
+    /// let receipt = shaper.receipt(&second).unwrap();
+    /// assert_eq!(receipt.delay_ms(), 100);
+    /// let third = shaper.reserve(Some(&second), 1, now).next.unwrap();
+    /// // Who waited for 100 ms goes, and who comes next gets that place: the third keeps its own.
+    /// let left = shaper.refund(&third, &receipt, 1, now).unwrap();
+    /// assert_eq!(shaper.reserve(Some(&left), 1, now).outcome.delay_ms, 100);
+    /// ```
+    #[must_use]
+    pub fn refund(
+        &self,
+        state: &LeakyBucketState,
+        receipt: &LeakyBucketReceipt,
+        units: u64,
+        now: EpochMs,
+    ) -> Option<LeakyBucketState> {
+        let ticks_per_ms = self.meter.ticks_per_ms;
+        let rate = (ticks_per_ms, self.meter.ticks_per_unit);
+        if (receipt.ticks_per_ms, receipt.ticks_per_unit) != rate
+            || state.ticks_per_ms != ticks_per_ms
+        {
+            return None;
+        }
+        let at_ms = now.max(EpochMs(state.latest_ms));
+        let at = self.instant(at_ms);
+        let Span { from, to } = receipt.place.span(ticks_per_ms);
+        let units_from = to.saturating_sub(self.meter.ticks(units));
+        let from = from.max(units_from).max(at);
+        let end = at + self.wait(state, at_ms);
+        if from >= to || to > end {
+            return None;
+        }
+        let mut free = self.free(state, at);
+        if !free.give(Span { from, to }) {
+            return None;
+        }
+        let end = free.trim(end);
+        Some(LeakyBucketState {
+            free: free.write(ticks_per_ms),
+            ..self.write(end.saturating_sub(at), at_ms)
+        })
+    }
+
+    /// What may wait at once at the rate, and the one that leaves, in the time in which they leave.
+    #[must_use]
+    pub fn promise(&self) -> Promise {
+        let quota = self.places(0);
+        Promise {
+            quota,
+            window_ms: self.meter.drained_ms(self.meter.ticks(quota)).max(1),
+        }
+    }
+
+    /// A place is of its time: none is taken ahead.
+    #[must_use]
+    pub fn spendable_until(&self, _after: &LeakyBucketState, now: EpochMs) -> EpochMs {
+        now
+    }
+
+    /// How many of one unit each would be accepted behind a wait of `tail` ticks.
+    fn places(&self, tail: u128) -> u64 {
+        match self.meter.size.checked_sub(tail) {
+            Some(room) => saturated(room / u128::from(self.meter.ticks_per_unit)).saturating_add(1),
+            None => 0,
+        }
+    }
+
+    /// An instant in ticks.
+    fn instant(&self, at: EpochMs) -> u128 {
+        u128::from(at.0) * u128::from(self.meter.ticks_per_ms)
+    }
+
+    /// The free places of a state at the instant `at`. Those of another count of ticks are forgotten.
+    fn free(&self, state: &LeakyBucketState, at: u128) -> FreePlaces {
+        let ticks_per_ms = self.meter.ticks_per_ms;
+        if state.ticks_per_ms != ticks_per_ms {
+            return FreePlaces::default();
+        }
+        FreePlaces::read(&state.free, ticks_per_ms, at)
     }
 
     fn retry(&self, wait: u128, cost: u64, asked: Asked) -> Retry {
@@ -182,7 +382,7 @@ impl LeakyBucket {
         saturated(ticks / u128::from(self.meter.ticks_per_unit))
     }
 
-    /// Bytes of one stored state, as JSON, at most: four numbers of 20 digits and their names.
+    /// Bytes of one stored state, as JSON, at most: numbers of 20 digits and their names, and eight free places.
     #[must_use]
     pub fn state_bytes_max(&self) -> u64 {
         STATE_BYTES_MAX
@@ -205,6 +405,8 @@ impl LeakyBucket {
             ticks: due.ticks,
             ticks_per_ms: due.ticks_per_ms,
             latest_ms: at.0,
+            last: None,
+            free: Vec::new(),
         }
     }
 }

@@ -12,6 +12,7 @@ mod counted;
 pub mod deficit_bucket;
 mod fine_ms;
 pub mod fixed_window;
+mod free_places;
 pub mod gcra;
 pub mod guard;
 mod held;
@@ -35,6 +36,7 @@ use self::deficit_bucket::DeficitBucket;
 use self::fixed_window::FixedWindow;
 use self::gcra::Gcra;
 use self::guard::Guard;
+use self::leaky_bucket::LeakyBucket;
 use self::quota::Quota;
 use self::sliding_log::SlidingLog;
 use self::sliding_window::SlidingWindow;
@@ -86,6 +88,7 @@ pub enum Algorithm {
     SlidingLog(SlidingLog),
     Quota(Quota),
     DeficitBucket(DeficitBucket),
+    LeakyBucket(LeakyBucket),
     Guard(Guard),
 }
 
@@ -125,6 +128,9 @@ impl Algorithm {
             Self::DeficitBucket(bucket) => bucket
                 .check(state.and_then(State::deficit_bucket), cost, now)
                 .map(State::DeficitBucket),
+            Self::LeakyBucket(bucket) => bucket
+                .check(state.and_then(State::leaky_bucket), cost, now)
+                .map(State::LeakyBucket),
             Self::Guard(guard) => guard
                 .check(state.and_then(State::guard), cost, now)
                 .map(State::Guard),
@@ -152,6 +158,9 @@ impl Algorithm {
             (Self::DeficitBucket(bucket), State::DeficitBucket(after)) => {
                 Receipt::DeficitBucket(bucket.receipt(after))
             }
+            (Self::LeakyBucket(bucket), State::LeakyBucket(after)) => bucket
+                .receipt(after)
+                .map_or(Receipt::Nothing, Receipt::LeakyBucket),
             (Self::Guard(guard), State::Guard(after)) => Receipt::Guard(guard.receipt(after)),
             _ => Receipt::Nothing,
         }
@@ -205,6 +214,13 @@ impl Algorithm {
             ) => bucket
                 .refund(state, receipt, units, now)
                 .map(State::DeficitBucket),
+            (
+                Self::LeakyBucket(bucket),
+                State::LeakyBucket(state),
+                Receipt::LeakyBucket(receipt),
+            ) => bucket
+                .refund(state, receipt, units, now)
+                .map(State::LeakyBucket),
             (Self::Guard(guard), State::Guard(state), Receipt::Guard(receipt)) => {
                 guard.refund(state, receipt, units, now).map(State::Guard)
             }
@@ -223,6 +239,7 @@ impl Algorithm {
             Self::SlidingLog(log) => State::SlidingLog(log.exhausted(now)),
             Self::Quota(quota) => State::Quota(quota.exhausted(now)),
             Self::DeficitBucket(bucket) => State::DeficitBucket(bucket.exhausted(now)),
+            Self::LeakyBucket(bucket) => State::LeakyBucket(bucket.exhausted(now)),
             Self::Guard(guard) => State::Guard(guard.exhausted(now)),
         }
     }
@@ -238,6 +255,7 @@ impl Algorithm {
             (Self::SlidingLog(log), State::SlidingLog(state)) => log.expires_at(state),
             (Self::Quota(quota), State::Quota(state)) => quota.expires_at(state),
             (Self::DeficitBucket(bucket), State::DeficitBucket(state)) => bucket.expires_at(state),
+            (Self::LeakyBucket(bucket), State::LeakyBucket(state)) => bucket.expires_at(state),
             (Self::Guard(guard), State::Guard(state)) => guard.expires_at(state),
             _ => EpochMs(0),
         }
@@ -260,6 +278,9 @@ impl Algorithm {
             (Self::SlidingLog(log), State::SlidingLog(after)) => log.spendable_until(after, now),
             (Self::Quota(quota), State::Quota(after)) => quota.spendable_until(after, now),
             (Self::DeficitBucket(bucket), State::DeficitBucket(after)) => {
+                bucket.spendable_until(after, now)
+            }
+            (Self::LeakyBucket(bucket), State::LeakyBucket(after)) => {
                 bucket.spendable_until(after, now)
             }
             (Self::Guard(guard), State::Guard(after)) => guard.spendable_until(after, now),
@@ -290,6 +311,7 @@ impl Algorithm {
             Self::SlidingLog(log) => log.ceiling(),
             Self::Quota(quota) => quota.ceiling(),
             Self::DeficitBucket(bucket) => bucket.ceiling(),
+            Self::LeakyBucket(bucket) => bucket.ceiling(),
             Self::Guard(guard) => guard.ceiling(),
         }
     }
@@ -305,6 +327,7 @@ impl Algorithm {
             Self::SlidingLog(log) => log.promise(),
             Self::Quota(quota) => quota.promise(),
             Self::DeficitBucket(bucket) => bucket.promise(),
+            Self::LeakyBucket(bucket) => bucket.promise(),
             Self::Guard(guard) => guard.promise(),
         }
     }
@@ -320,6 +343,7 @@ impl Algorithm {
             Self::SlidingLog(log) => log.state_bytes_max(),
             Self::Quota(quota) => quota.state_bytes_max(),
             Self::DeficitBucket(bucket) => bucket.state_bytes_max(),
+            Self::LeakyBucket(bucket) => bucket.state_bytes_max(),
             Self::Guard(guard) => guard.state_bytes_max(),
         }
     }
@@ -335,7 +359,8 @@ impl Algorithm {
             Self::SlidingLog(log) => log.scaled(scale).map(Self::SlidingLog),
             Self::Quota(quota) => quota.scaled(scale).map(Self::Quota),
             Self::DeficitBucket(bucket) => bucket.scaled(scale).map(Self::DeficitBucket),
-            // A slot has no parts.
+            // Neither a place in a queue nor a slot has parts.
+            Self::LeakyBucket(bucket) => (scale == 1).then_some(Self::LeakyBucket(*bucket)),
             Self::Guard(guard) => (scale == 1).then_some(Self::Guard(*guard)),
         }
     }

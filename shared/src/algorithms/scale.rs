@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::guard::Guard;
+use super::leaky_bucket::LeakyBucket;
 use super::{Algorithm, Checked, Promise, Receipt, State};
 use crate::decision::Decision;
 use crate::units::EpochMs;
@@ -91,6 +92,15 @@ impl Scaled {
     pub fn guard(&self) -> Option<&Guard> {
         match &self.algorithm {
             Algorithm::Guard(guard) => Some(guard),
+            _ => None,
+        }
+    }
+
+    /// The queue that it is, if it is one.
+    #[must_use]
+    pub fn queue(&self) -> Option<&LeakyBucket> {
+        match &self.algorithm {
+            Algorithm::LeakyBucket(bucket) => Some(bucket),
             _ => None,
         }
     }
@@ -254,6 +264,15 @@ impl ScaledReceipt {
         match &self.receipt {
             Receipt::Guard(receipt) => Some((receipt.slot, receipt.expires_at)),
             _ => None,
+        }
+    }
+
+    /// How long after it was taken the place in a queue begins that it names; 0 where it names none.
+    #[must_use]
+    pub fn delay_ms(&self) -> u64 {
+        match &self.receipt {
+            Receipt::LeakyBucket(receipt) => receipt.delay_ms(),
+            _ => 0,
         }
     }
 

@@ -6,7 +6,7 @@ use super::deficit_bucket::DeficitBucketState;
 use super::fixed_window::{FixedWindowReceipt, FixedWindowState};
 use super::gcra::GcraState;
 use super::guard::{GuardReceipt, GuardState};
-use super::leaky_bucket::LeakyBucketState;
+use super::leaky_bucket::{LeakyBucketReceipt, LeakyBucketState};
 use super::quota::{QuotaReceipt, QuotaState};
 use super::sliding_log::{SlidingLogReceipt, SlidingLogState};
 use super::sliding_window::{SlidingWindowReceipt, SlidingWindowState};
@@ -105,6 +105,13 @@ impl State {
         }
     }
 
+    pub(super) fn leaky_bucket(&self) -> Option<&LeakyBucketState> {
+        match self {
+            Self::LeakyBucket(state) => Some(state),
+            _ => None,
+        }
+    }
+
     pub(super) fn guard(&self) -> Option<&GuardState> {
         match self {
             Self::Guard(state) => Some(state),
@@ -137,6 +144,8 @@ pub enum Receipt {
     Quota(QuotaReceipt),
     /// Of a deficit bucket.
     DeficitBucket(TallyMark),
+    /// Of a leaky bucket: a place in its queue.
+    LeakyBucket(LeakyBucketReceipt),
     /// Of a guard.
     Guard(GuardReceipt),
     /// Of nothing that could be given back.

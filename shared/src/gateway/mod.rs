@@ -14,6 +14,8 @@ pub mod path;
 pub mod problem;
 pub mod question;
 pub mod router;
+pub mod seats;
 pub mod tenant;
 pub mod usage;
 pub mod verdict;
+pub mod waiters;

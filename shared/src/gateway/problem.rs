@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::decision::Reason;
 use crate::invalid::Invalid;
+use crate::limits::WAITING_FULL_RETRY_MS;
 use crate::wire::check::DecisionBody;
 use crate::wire::problem::Problem;
 
@@ -48,6 +49,8 @@ static TIMED_OUT: Kind = own(
     "/problems/origin-timeout",
     "The origin did not answer in time",
 );
+
+static QUEUE_FULL: Kind = own("/problems/queue-full", "The queue is full");
 
 static LATE: Kind = own(
     "/problems/request-timeout",
@@ -113,7 +116,7 @@ impl Refusal {
             Reason::CapReached => format!("{binding} is used up until its window ends."),
             Reason::Concurrency => format!("As many calls of {binding} are running as may."),
             Reason::Overloaded => {
-                format!("{binding} is overloaded, and the tenant above its fair share.")
+                format!("{binding} has no capacity left for the tenant now.")
             }
             Reason::Unavailable => format!("{binding} cannot be decided now."),
             Reason::Never => format!("The request costs more than {binding} ever admits."),
@@ -124,6 +127,48 @@ impl Refusal {
             retry_after_ms: decision.retry_after_ms,
             ..Self::new(status, kind, detail)
         }
+    }
+
+    /// A shaper has no place: the request would wait for longer than its queue is. `decision` is its denial.
+    ///
+    /// ```
+    /// use weir_shared::decision::Reason;
+    /// use weir_shared::gateway::problem::Refusal;
+    /// use weir_shared::wire::check::DecisionBody;
+    /// let denied = DecisionBody {
+    ///     allowed: false, limit: 3, remaining: 0, reset_at: 0, retry_after_ms: Some(50),
+    ///     binding: "shape".to_owned(), reason: Reason::LimitExceeded, region: "weur".to_owned(), window: None,
+    ///     policy_revision: 1, reservation: None, slot: None, expires_at: None,
+    /// };
+    /// let refusal = Refusal::queue_full(&denied);
+    /// assert_eq!((refusal.status, refusal.retry_after_s()), (429, Some(1)));
+    /// assert!(refusal.body().contains("/problems/queue-full"));
+    /// ```
+    #[must_use]
+    pub fn queue_full(decision: &DecisionBody) -> Self {
+        let binding = &decision.binding;
+        let detail = format!("As many wait in the queue of {binding} as it has room for.");
+        Self {
+            violated: Some(binding.clone()),
+            retry_after_ms: decision.retry_after_ms,
+            ..Self::new(429, &QUEUE_FULL, detail)
+        }
+    }
+
+    /// As many requests wait for their turn as an isolate has room for: nothing was decided.
+    #[must_use]
+    pub fn no_room_to_wait() -> Self {
+        let detail = "As many requests wait for their turn here as there is room for.";
+        Self {
+            retry_after_ms: Some(WAITING_FULL_RETRY_MS),
+            ..Self::new(503, &REDUCED_CAPACITY, detail)
+        }
+    }
+
+    /// The client has gone: nobody reads this.
+    #[must_use]
+    pub fn client_gone() -> Self {
+        Self::new(408, &LATE, "The client went away before its turn came.")
     }
 
     /// The head of the body has not come in time.

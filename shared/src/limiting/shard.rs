@@ -8,7 +8,7 @@ use super::reply::{charges, name_places, nothing, reply};
 use super::reset::{Resets, charged_at};
 use super::rows::{Draft, Kept, Put, Row, Rows, draft};
 use super::slots::tell_slots;
-use super::terms::{Known, Machine, unknown};
+use super::terms::{Known, unknown};
 use crate::algorithms::State;
 use crate::algorithms::composite::{Dimension, Group, Source, StateKey, evaluate};
 use crate::algorithms::scale::{Scaled, ScaledState};
@@ -188,7 +188,8 @@ impl Shard {
             limit: body.limit.name.clone(),
             key: body.key.clone(),
         };
-        let Some(Machine::Shapes(bucket)) = self.known.of(&key) else {
+        let machine = self.known.decides(&key)?;
+        let Some(bucket) = machine.queue() else {
             return Err(unknown(&body.limit.name));
         };
         let kept = Kept {
@@ -202,7 +203,7 @@ impl Shard {
             Row::Warm(ScaledState {
                 state: State::LeakyBucket(state),
                 ..
-            }) => (Some(*state), false),
+            }) => (Some(state.clone()), false),
             Row::Warm(other) => (bucket.carried(other, now), true),
             Row::Damaged => (Some(bucket.exhausted(now)), true),
             Row::Cold => (None, false),

@@ -7,22 +7,12 @@ use crate::algorithms::Algorithm;
 use crate::algorithms::composite::StateKey;
 use crate::algorithms::deficit_bucket::DeficitBucket;
 use crate::algorithms::guard::Guard;
-use crate::algorithms::leaky_bucket::LeakyBucket;
 use crate::algorithms::scale::Scaled;
 use crate::invalid::{Fault, Invalid};
 use crate::limits::SHARD_RULES_MAX;
 use crate::policy::limit::{Rule, rule_of};
 use crate::units::Revision;
 use crate::wire::limit_terms::{GuardTerms, LimitTerms, MeterTerms};
-
-/// What keeps a key.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Machine {
-    /// It admits or denies.
-    Decides(Scaled),
-    /// It delays.
-    Shapes(LeakyBucket),
-}
 
 impl TryFrom<&MeterTerms> for DeficitBucket {
     type Error = Invalid;
@@ -40,43 +30,18 @@ impl TryFrom<&GuardTerms> for Guard {
     }
 }
 
-impl TryFrom<&LimitTerms> for Machine {
-    type Error = Invalid;
-
-    /// The machine of a meter, a guard, or of a limit that is not made of others.
-    fn try_from(terms: &LimitTerms) -> Result<Self, Invalid> {
-        let algorithm = match (&terms.meter, &terms.guard) {
-            (Some(_), Some(_)) => {
-                let by = "meter";
-                return Err(Invalid::new("/guard", Fault::Excluded { by }));
-            }
-            (Some(meter), None) => Algorithm::DeficitBucket(meter.try_into()?),
-            (None, Some(guard)) => Algorithm::Guard(guard.try_into()?),
-            (None, None) => return of_limit(terms),
-        };
-        let scaled = Scaled::new(&algorithm, terms.scale);
-        let no_room = || Fault::OutOfRange {
-            got: terms.scale.to_string(),
-            min: "1".to_owned(),
-            max: "1".to_owned(),
-        };
-        let machine = scaled.ok_or_else(|| Invalid::new("/scale", no_room()))?;
-        Ok(Self::Decides(machine))
-    }
-}
-
-fn of_limit(terms: &LimitTerms) -> Result<Machine, Invalid> {
+fn of_limit(terms: &LimitTerms) -> Result<Scaled, Invalid> {
     Ok(match rule_of(&terms.body, terms.scale)? {
-        Rule::Single(single) => Machine::Decides(single.machine),
-        Rule::Shaper(shaper) => Machine::Shapes(shaper.bucket),
+        Rule::Single(single) => single.machine,
+        Rule::Shaper(shaper) => shaper.machine,
         Rule::Composite(_) => return Err(unknown(&terms.name)),
     })
 }
 
-/// What decides by `terms`.
+/// What keeps a key by `terms`: those of a meter, a guard, or of a limit that is not made of others.
 ///
 /// # Errors
-/// When they are not valid, or those of a queue.
+/// When they are not valid.
 ///
 /// ```
 /// use weir_shared::limiting::terms::machine_of;
@@ -88,17 +53,29 @@ fn of_limit(terms: &LimitTerms) -> Result<Machine, Invalid> {
 /// assert_eq!(machine.ceiling(), 6_100);
 /// ```
 pub fn machine_of(terms: &LimitTerms) -> Result<Scaled, Invalid> {
-    match Machine::try_from(terms)? {
-        Machine::Decides(machine) => Ok(machine),
-        Machine::Shapes(_) => Err(unknown(&terms.name)),
-    }
+    let algorithm = match (&terms.meter, &terms.guard) {
+        (Some(_), Some(_)) => {
+            let by = "meter";
+            return Err(Invalid::new("/guard", Fault::Excluded { by }));
+        }
+        (Some(meter), None) => Algorithm::DeficitBucket(meter.try_into()?),
+        (None, Some(guard)) => Algorithm::Guard(guard.try_into()?),
+        (None, None) => return of_limit(terms),
+    };
+    let scaled = Scaled::new(&algorithm, terms.scale);
+    let no_room = || Fault::OutOfRange {
+        got: terms.scale.to_string(),
+        min: "1".to_owned(),
+        max: "1".to_owned(),
+    };
+    scaled.ok_or_else(|| Invalid::new("/scale", no_room()))
 }
 
 /// What keeps a key, with the revision, the instant and the scale of its rules: the greater ones count.
 #[derive(Debug, Clone)]
 struct Heard {
     age: (Revision, u64, u64),
-    machine: Machine,
+    machine: Scaled,
     /// Tells them from other rules, where they are those of a single key.
     own: Option<u64>,
 }
@@ -132,7 +109,7 @@ impl Known {
             if known.is_some_and(|known| known.age >= age) {
                 continue;
             }
-            let machine = Machine::try_from(terms)?;
+            let machine = machine_of(terms)?;
             let rules = self.limits.entry(terms.name.clone()).or_default();
             let own = terms.key.is_some().then(|| print(terms));
             let heard = Heard { age, machine, own };
@@ -164,8 +141,13 @@ impl Known {
 
     /// What keeps a key: the newer of its own rules and of those of all keys, its own if they are of one age. A key for
     /// which neither is known is an overflow that a hold of an older version names: any rules of the limit do.
-    pub fn of(&self, key: &StateKey) -> Option<&Machine> {
-        self.heard(key).map(|heard| &heard.machine)
+    ///
+    /// # Errors
+    /// When no rules of it are known.
+    pub fn decides(&self, key: &StateKey) -> Result<&Scaled, Invalid> {
+        let heard = self.heard(key);
+        let machine = heard.map(|heard| &heard.machine);
+        machine.ok_or_else(|| unknown(&key.limit))
     }
 
     /// What tells the rules of a key from those of others, where they are its own.
@@ -181,17 +163,6 @@ impl Known {
         };
         let any = || rules.iter().next();
         newer.or_else(any)
-    }
-
-    /// What decides a key.
-    ///
-    /// # Errors
-    /// When no rules are known, or those of a queue.
-    pub fn decides(&self, key: &StateKey) -> Result<&Scaled, Invalid> {
-        match self.of(key) {
-            Some(Machine::Decides(machine)) => Ok(machine),
-            _ => Err(unknown(&key.limit)),
-        }
     }
 }
 

@@ -137,3 +137,42 @@ pub const REQUESTS_PER_RETRY: u32 = 5;
 /// Second tries of a route that are in store at most, and at first: enough for all its origins to fail until they are
 /// passed by, and for a hundred requests' share.
 pub const RETRIES_STORED_MAX: u32 = 20;
+
+/// Requests of routes that wait in an isolate for their turn, or may: each keeps its head, its decision and a timer, some
+/// 20 KB with what the platform keeps of it, so 20 MB of an isolate's 128. Beyond, whoever would have to wait is answered at
+/// once.
+pub const WAITING_MAX: usize = 1_000;
+
+/// When who found no room to wait is told to come again.
+pub const WAITING_FULL_RETRY_MS: u64 = 1_000;
+
+/// How long after its turn a seat stays that of a request which did not say that it goes: as long as what it leaves running
+/// may run.
+pub const WAITING_LEFT_MS: u64 = 30_000;
+
+/// For how long a request of a route may wait for a budget or a resource: as long as an origin may take by default, and as
+/// what a request leaves running may run. Most clients give up after a minute.
+pub const WAIT_MS_MAX: u64 = 30_000;
+
+/// Requests that wait and wake together are asked in turn, so many a millisecond: as many as an isolate decides in one.
+pub const WAITERS_PER_MS: u64 = 8;
+
+/// How late a request may look that waits before others pass it: its client may be gone, and timers are late by some
+/// milliseconds.
+pub const WAITER_LATE_MS: u64 = 50;
+
+/// For how long a request that waits may be decided before it counts as gone: as long as two holders may be asked.
+pub const WAITER_ASKED_MS_MAX: u64 = 2 * super::DECIDE_WAIT_MS_MAX;
+
+/// The shortest time between two decisions on a request that waits: so often it may ask somebody else.
+pub const WAITER_ASKS_MS_MIN: u64 = 25;
+
+/// After how long the first of those that wait for a slot of a resource looks again: of a slot that serves in half a second
+/// so less than 1% stays unused.
+pub const SLOT_LOOK_MS: u64 = 4;
+
+/// And how much later each of those behind it: fifty look some 700 times a second together, a hundredth of a core.
+pub const SLOT_LOOK_BEHIND_MS: u64 = 8;
+
+/// And after how long the last does.
+pub const SLOT_LOOK_MS_MAX: u64 = 100;

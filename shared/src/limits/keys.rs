@@ -82,3 +82,8 @@ pub const IDEMPOTENCY_KEYS_OF_ONE_MAX: usize = IDEMPOTENCY_KEYS_MAX / 10;
 
 /// Bytes of an answer that is remembered: that of a check with as many reservations as one may have.
 pub const IDEMPOTENCY_ANSWER_BYTES_MAX: usize = 64 * 1024;
+
+/// Places in the queue of a shaper that are kept for whoever comes next after they were given back. Those at its end need no
+/// keeping; so many clients in the middle of one key's queue seldom leave before its turn comes round, and each is 87 bytes
+/// of the key's row.
+pub const FREE_PLACES_MAX: usize = 8;

@@ -47,3 +47,12 @@ pub const OVERLOAD_REPEAT_MS_MAX: u64 = 60_000;
 
 /// After how long a resource or its hub that nothing was heard of can be dropped: whatever was used has drained.
 pub const OVERLOAD_IDLE_MS: u64 = 600_000;
+
+/// Requests that an isolate may be told to have at a resource at once: as many as may wait there for their turn.
+pub const OVERLOAD_SLOTS_MAX: u64 = 1_000;
+
+/// How long a slot at a resource stays taken of which nothing is heard. Whoever has it says so each third of that.
+pub const OVERLOAD_SLOT_MS: u64 = 30_000;
+
+/// How long a request is taken to stay at a resource of which nothing is known yet.
+pub const OVERLOAD_SLOT_MS_FIRST: u64 = 1_000;

@@ -153,7 +153,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
 
     /// Counts what nobody could decide as demand.
     pub fn deny(&mut self, ask: &Ask<'_>, now: EpochMs) {
-        self.holder.deny(ask.party, ask.cost, now);
+        ask.count_denied(&mut self.holder, now);
     }
 
     /// Puts units that were spent here back, as the request that spent them was denied elsewhere: whoever waits may have
@@ -335,7 +335,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
             }
         };
         if verdict == Some(Verdict::Unavailable) {
-            self.holder.deny(ask.party, ask.cost, now);
+            ask.count_denied(&mut self.holder, now);
         }
         if verdict.is_some()
             && let Some(ticket) = waiter.ticket.take()

@@ -7,7 +7,7 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
         "A resource that may be overloaded; what is absent has its default.",
         "buckets?: integer, levels?: integer, rotate_ms?: integer, final?: 'min' or 'mean', \
          increase?: number, decrease?: number, decay_per_s?: number, \
-         steering?: 'fair_rate' or 'blue', shadow?: boolean",
+         steering?: 'fair_rate' or 'blue', slots?: integer, shadow?: boolean",
     ),
     (
         "EffectiveOverload",
@@ -48,7 +48,7 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
         "RouteCheck",
         "One thing that a request is charged to.",
         "budget?: string, limit?: string, key?: RouteKey, keys?: {RouteKey}, meter?: string, \
-         guard?: string, overload?: string, cost?: RouteCost",
+         guard?: string, overload?: string, cost?: RouteCost, wait_ms?: integer",
     ),
     (
         "RouteKey",

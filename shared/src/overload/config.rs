@@ -4,7 +4,7 @@ use super::placement::Shape;
 use crate::invalid::{Fault, Invalid, within};
 use crate::limits::{
     OVERLOAD_BUCKETS_MAX, OVERLOAD_CELLS_MAX, OVERLOAD_DECAY_PER_S_MAX, OVERLOAD_LEVELS_MAX,
-    OVERLOAD_ROTATE_MS_MAX, OVERLOAD_ROTATE_MS_MIN,
+    OVERLOAD_ROTATE_MS_MAX, OVERLOAD_ROTATE_MS_MIN, OVERLOAD_SLOTS_MAX,
 };
 use crate::units::Revision;
 use crate::wire::decimal::Decimal;
@@ -45,6 +45,8 @@ pub struct Config {
     pub decrease: f64,
     /// At what rate it decays by itself: from 0, as the exponent of one second.
     pub decay_per_s: f64,
+    /// Requests of routes that each isolate has at the resource at once; `None` for as many as come.
+    pub slots: Option<u64>,
     /// Whether it is only decided and counted.
     pub shadow: bool,
 }
@@ -62,6 +64,7 @@ impl Config {
             decrease: Some(Decimal(self.decrease)),
             decay_per_s: Some(Decimal(self.decay_per_s)),
             steering: Some(self.steering),
+            slots: self.slots,
             shadow: Some(self.shadow),
         }
     }
@@ -120,6 +123,10 @@ impl TryFrom<&OverloadBody> for Config {
             increase: above_zero("/increase", increase, 1.0)?,
             decrease: lower(increase, above_zero("/decrease", decrease, 1.0)?)?,
             decay_per_s: within("/decay_per_s", decay_per_s, 0.0..=OVERLOAD_DECAY_PER_S_MAX)?,
+            slots: body
+                .slots
+                .map(|slots| within("/slots", slots, 1..=OVERLOAD_SLOTS_MAX))
+                .transpose()?,
             shadow: body.shadow.unwrap_or(false),
         })
     }
@@ -138,6 +145,8 @@ impl TryFrom<&OverloadTerms> for Config {
             decrease: Some(terms.decrease),
             decay_per_s: Some(terms.decay_per_s),
             steering: Some(terms.steering),
+            // What each isolate does by itself is not agreed on.
+            slots: None,
             shadow: None,
         })
     }

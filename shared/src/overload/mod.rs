@@ -14,6 +14,7 @@ pub mod packed;
 mod placed;
 pub mod placement;
 pub mod resource;
+pub mod slots;
 pub mod steering;
 pub mod tuning;
 pub mod usage;

@@ -1,6 +1,6 @@
 //! The algorithm of a limit, from the fields of the document. Ranges are the algorithms' own.
 
-use super::{bounded, required};
+use super::{between, required};
 use crate::algorithms::Algorithm;
 use crate::algorithms::calendar::{Period, WEEK_STARTS_ON_DEFAULT, Zone};
 use crate::algorithms::fixed_window::FixedWindow;
@@ -11,7 +11,7 @@ use crate::algorithms::sliding_log::SlidingLog;
 use crate::algorithms::sliding_window::SlidingWindow;
 use crate::algorithms::token_bucket::TokenBucket;
 use crate::invalid::{Fault, Invalid};
-use crate::limits::WINDOW_MS_MAX;
+use crate::limits::QUEUE_MS_MAX;
 use crate::wire::decimal::Decimal;
 use crate::wire::policy::{Algorithm as Name, Cadence, LimitBody};
 
@@ -55,7 +55,7 @@ pub(super) fn machine(name: Name, body: &LimitBody) -> Result<Machine, Invalid> 
         Name::LeakyBucket => {
             let rate_per_sec = required("/rate_per_sec", body.rate_per_sec)?;
             let max_queue_ms = required("/max_queue_ms", body.max_queue_ms)?;
-            let max_queue_ms = bounded("/max_queue_ms", max_queue_ms, WINDOW_MS_MAX)?;
+            let max_queue_ms = between("/max_queue_ms", max_queue_ms, 0, QUEUE_MS_MAX)?;
             let max_queue_ms = Decimal(max_queue_ms as f64);
             return LeakyBucket::new(rate_per_sec, max_queue_ms).map(Machine::Delays);
         }

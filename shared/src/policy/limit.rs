@@ -4,6 +4,7 @@ use super::algorithm::{Machine, machine};
 pub use super::composite::{Composite, Dimension};
 use super::fields::only_own;
 use super::{between, global, required};
+use crate::algorithms::Algorithm as Deciding;
 use crate::algorithms::leaky_bucket::LeakyBucket;
 use crate::algorithms::scale::Scaled;
 use crate::fairness::weight::{ONE, Weight};
@@ -50,6 +51,8 @@ pub struct Single {
 pub struct Shaper {
     /// The queue's rate and length.
     pub bucket: LeakyBucket,
+    /// The same as what decides, where a place is one of several things that a request is charged.
+    pub machine: Scaled,
     /// Where its states are kept.
     pub scope: Scope,
 }
@@ -113,7 +116,14 @@ pub fn rule_of(body: &LimitBody, scale: u64) -> Result<Rule, Invalid> {
     only_own(body)?;
     let scope = scope(name, body)?;
     let algorithm = match machine(name, body)? {
-        Machine::Delays(bucket) => return Ok(Rule::Shaper(Shaper { bucket, scope })),
+        Machine::Delays(bucket) => {
+            let machine = Scaled::whole(Deciding::LeakyBucket(bucket));
+            return Ok(Rule::Shaper(Shaper {
+                bucket,
+                machine,
+                scope,
+            }));
+        }
         Machine::Admits(algorithm) => algorithm,
     };
     let scaled = Scaled::new(&algorithm, scale);

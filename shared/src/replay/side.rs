@@ -251,7 +251,7 @@ impl<'a> Side<'a> {
         entry: &Entry,
     ) -> Outcome {
         let state = self.states.get(key).and_then(|kept| match &kept.state {
-            State::LeakyBucket(state) => Some(*state),
+            State::LeakyBucket(state) => Some(state.clone()),
             _ => bucket.carried(kept, entry.at),
         });
         let reserved = bucket.reserve(state.as_ref(), units, entry.at);

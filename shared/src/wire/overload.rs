@@ -58,6 +58,9 @@ pub struct OverloadBody {
     /// By what rule clients are denied; `fair_rate` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steering: Option<Steering>,
+    /// Requests of routes that each isolate has at the resource at once; as many as come when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slots: Option<u64>,
     /// Decided and counted, never enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<bool>,

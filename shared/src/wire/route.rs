@@ -232,6 +232,9 @@ pub struct RouteCheckBody {
     /// The units; 1 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostBody>,
+    /// For how long the request may wait where a budget or an overload resource would deny it; not at all when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
 }
 
 /// Where the key within a limit is found: `"tenant"`, `"client_address"`, or an object.

@@ -57,6 +57,7 @@ impl Isolate {
             cost: 1,
             terms: around.terms.clone(),
             denial: Reason::CapReached,
+            again: false,
         };
         let caller = REQUEST;
         self.runs(Event::Check { caller, asked }, around);

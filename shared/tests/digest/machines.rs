@@ -3,7 +3,7 @@
 use weir_shared::algorithms::Algorithm;
 use weir_shared::algorithms::calendar::{Period, Zone};
 use weir_shared::algorithms::fixed_window::FixedWindow;
-use weir_shared::algorithms::leaky_bucket::LeakyBucket;
+use weir_shared::algorithms::leaky_bucket::{LeakyBucket, LeakyBucketState};
 use weir_shared::algorithms::quota::Quota;
 use weir_shared::algorithms::sliding_log::SlidingLog;
 use weir_shared::algorithms::sliding_window::SlidingWindow;
@@ -84,7 +84,7 @@ pub(crate) fn queues(seed: u64, decisions: usize) -> Log {
         queue(333.333, 50.0),
         queue(7.0, 86_400_000.0),
     ];
-    let mut states = [None; KEYS];
+    let mut states = [const { None }; KEYS];
     let mut now = EpochMs(START_MS);
     let mut log = Log::default();
     for _ in 0..decisions {
@@ -99,11 +99,14 @@ pub(crate) fn queues(seed: u64, decisions: usize) -> Log {
         };
         let cost = random.one_of(&[0, 1, 1, 2, 5, 40]);
         let reserved = queues[which].reserve(states[key].as_ref(), cost, now);
-        states[key] = reserved.next.or(states[key]);
+        if let Some(next) = reserved.next {
+            states[key] = Some(next);
+        }
         let outcome = reserved.outcome;
         log.decision(outcome.accepted, &[which as u64, cost, outcome.delay_ms]);
         log.number(outcome.retry.after_ms());
-        log.number(states[key].map(|state| queues[which].expires_at(&state).0));
+        let state: Option<&LeakyBucketState> = states[key].as_ref();
+        log.number(state.map(|state| queues[which].expires_at(state).0));
     }
     log
 }

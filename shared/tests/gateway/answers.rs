@@ -59,7 +59,7 @@ fn the_forms_of_problems_stay() {
     );
     assert_eq!(
         body(denied(Reason::Overloaded, Some(40))),
-        r#"{"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity","title":"Request cannot be satisfied due to temporary server capacity constraints","status":503,"detail":"tokens is overloaded, and the tenant above its fair share.","retry_after_ms":40,"violated-policies":["tokens"]}"#
+        r#"{"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity","title":"Request cannot be satisfied due to temporary server capacity constraints","status":503,"detail":"tokens has no capacity left for the tenant now.","retry_after_ms":40,"violated-policies":["tokens"]}"#
     );
     assert_eq!(
         body(Refusal::no_route()),

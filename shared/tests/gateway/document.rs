@@ -30,7 +30,7 @@ pub(crate) fn whole() -> Value {
         },
         "meters": { "bytes": { "per_sec": 1000 } },
         "guards": { "queries": { "concurrency": 4 }, "exports": { "concurrency": 1 } },
-        "overload": { "origin": {} },
+        "overload": { "origin": { "slots": 8 } },
         "trusted_proxies": ["10.0.0.0/8", "2001:db8::/32", "192.0.2.7"],
         "api_keys": { ABC: "acme" },
         "unrouted": { "forward": { "url": "http://rest.example.com:8080", "timeout_ms": 50 } },
@@ -57,7 +57,10 @@ pub(crate) fn whole() -> Value {
                 "name": "keyed", "host": "*.example.com", "path": "/v2/*/items",
                 "tenant": { "api_key": { "header": "x-api-key" } },
                 "absent_tenant": { "as": "anonymous" },
-                "checks": [ { "budget": "tokens", "cost": 3 } ],
+                "checks": [
+                    { "budget": "tokens", "cost": 3, "wait_ms": 30000 },
+                    { "limit": "shape", "key": "client_address" }
+                ],
                 "origin": { "url": "http://127.0.0.1:9000" },
                 "fallback": [
                     { "url": "https://second.example.com", "timeout_ms": 1000, "strip_prefix": "/v2",
@@ -77,7 +80,7 @@ pub(crate) fn whole() -> Value {
             },
             {
                 "name": "addressed", "path": "/from/address", "tenant": { "client_address": {}, "prefix": "ip:" },
-                "checks": [ { "overload": "origin" } ], "origin": { "url": "https://origin.example.com" }
+                "checks": [ { "overload": "origin", "wait_ms": 1 } ], "origin": { "url": "https://origin.example.com" }
             },
             {
                 "name": "abroad", "path": "/from/country", "tenant": { "country": {} },

@@ -15,5 +15,7 @@ mod refused;
 mod refused_forms;
 mod round_trip;
 mod routing;
+mod slots;
 mod tenants;
 mod usage;
+mod waiters;

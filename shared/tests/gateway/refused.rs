@@ -282,12 +282,98 @@ fn what_means_nothing_where_it_stands_is_refused_and_never_dropped() {
             "does not belong to a route that looks for no tenant",
         ),
         (
-            "/routes/0/checks/1/limit",
-            json!("shape"),
-            "",
-            "leaky_bucket is not served; served: limits that admit or deny at once",
+            "/routes/0/checks",
+            json!([ { "limit": "shape", "key": "tenant" }, { "limit": "shape", "key": "client_address" } ]),
+            "/1/limit",
+            "cannot be given together with another leaky_bucket",
+        ),
+        (
+            "/routes/0/checks/1",
+            json!({ "limit": "shape", "key": "tenant", "cost": { "response_header": "x-used", "reserve": 5 } }),
+            "/cost",
+            "does not belong to a leaky_bucket, whose places are of their time and are not settled",
         ),
     ]);
+}
+
+#[test]
+fn what_cannot_be_waited_for_is_refused_at_the_wait() {
+    let check = |target: Value| with_wait(target, json!(1));
+    are_refused(vec![
+        (
+            "/routes/1/checks/0/wait_ms",
+            json!(0),
+            "",
+            "0 is outside 1 to 30000",
+        ),
+        (
+            "/routes/1/checks/0/wait_ms",
+            json!(30_001),
+            "",
+            "30001 is outside 1 to 30000",
+        ),
+        (
+            "/routes/1/checks/1/wait_ms",
+            json!(5),
+            "",
+            "does not belong to a leaky_bucket, whose own max_queue_ms says how long it is waited for",
+        ),
+        (
+            "/routes/1/checks/1",
+            check(json!({ "limit": "per_ip", "key": "tenant" })),
+            "/wait_ms",
+            "does not belong to a limit: a leaky_bucket is one that is waited for",
+        ),
+        (
+            "/routes/1/checks/1",
+            check(json!({ "meter": "bytes" })),
+            "/wait_ms",
+            "does not belong to a meter",
+        ),
+        (
+            "/routes/1/checks/1",
+            check(json!({ "guard": "queries" })),
+            "/wait_ms",
+            "does not belong to a guard",
+        ),
+        (
+            "/routes/3/checks/0/wait_ms",
+            json!(30_001),
+            "",
+            "30001 is outside 1 to 30000",
+        ),
+        (
+            "/overload/origin/slots",
+            json!(0),
+            "",
+            "0 is outside 1 to 1000",
+        ),
+        (
+            "/routes/0/checks/0/wait_ms",
+            json!(5),
+            "",
+            "does not belong to a route in shadow, on which nobody is denied",
+        ),
+    ]);
+    let mut shadow = whole();
+    shadow["budgets"]["tokens"]["shadow"] = json!(true);
+    let refused = read(&shadow).map(|_| "saved").unwrap_err();
+    assert_eq!(refused.0, "/routes/1/checks/0/wait_ms");
+    assert!(refused.1.contains("a budget in shadow"), "{}", refused.1);
+    let mut shadow = whole();
+    shadow["overload"]["origin"]["shadow"] = json!(true);
+    let refused = read(&shadow).map(|_| "saved").unwrap_err();
+    assert_eq!(refused.0, "/routes/3/checks/0/wait_ms");
+    assert!(
+        refused.1.contains("an overload resource in shadow"),
+        "{}",
+        refused.1
+    );
+}
+
+fn with_wait(mut check: Value, wait_ms: Value) -> Value {
+    check["wait_ms"] = wait_ms;
+    check
 }
 
 #[test]

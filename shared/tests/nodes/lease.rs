@@ -24,6 +24,7 @@ fn asked(cost: u64) -> Asked {
         cost,
         terms: minutes(),
         denial: Reason::CapReached,
+        again: false,
     }
 }
 
@@ -267,6 +268,27 @@ fn a_window_that_is_used_up_denies_whoever_waits_and_whoever_comes_next() {
     // What it said stands for the next.
     let decided = node.check(&asked(1).ask(), NOW);
     assert!(matches!(decided, Held::Decided((one, _)) if !one.admitted()));
+}
+
+#[test]
+fn thirty_that_have_waited_and_are_denied_again_ask_for_nothing_and_count_as_demand_once() {
+    let (_, mut root) = lent(LIMIT);
+    let mut node = LeaseNode::new(holder(2));
+    let body = one(&node.step(check(2, 3), NOW));
+    let answer = above(&mut root, &body, NOW);
+    let _replied = node.step(answered(&body, answer), NOW);
+    assert!(!admitted(node.take(2)));
+    let again = Asked {
+        again: true,
+        ..asked(3)
+    };
+    for _ in 0..30 {
+        let decided = node.check(&again.ask(), NOW);
+        assert!(matches!(decided, Held::Decided((one, _)) if !one.admitted()));
+    }
+    let effects = node.step(Event::Refill { terms: minutes() }, NOW);
+    let denied: u64 = one(&effects).wants.iter().map(|want| want.denied).sum();
+    assert_eq!(denied, 3);
 }
 
 /// A holder whose window is over, with ten units of the next, which opens after `ms`.

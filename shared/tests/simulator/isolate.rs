@@ -145,6 +145,7 @@ impl World {
             cost: ask.cost,
             terms: self.terms_at(region).clone(),
             denial: Reason::CapReached,
+            again: false,
         };
         self.isolate_runs(life, LeaseEvent::Check { caller, asked });
         if self.isolates[life].requests.contains_key(&caller) {

@@ -17,15 +17,18 @@
 //! | anything else | `ok` |
 //!
 //! `used=N` in the query answers the header `x-tokens-used: N`. What comes beyond the capacity is answered with 503,
-//! whatever its path is, and so is all while it is told to do otherwise ([`Origin::instead`]).
+//! whatever its path is, and so is all while it is told to do otherwise ([`Origin::instead`]). With slots
+//! ([`Origin::slots`]) it serves so many at once, and refuses the rest or has it stand in line.
 
+mod capacity;
 mod model_provider;
+mod slots;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use http_body_util::BodyExt;
@@ -42,7 +45,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::{clock, ports};
+use capacity::Capacity;
 use model_provider::{Counted, model};
+use slots::Slots;
+pub use slots::{Beyond, Served};
 
 /// Requests that are remembered one by one.
 const SEEN_MAX: usize = 1_000;
@@ -95,6 +101,7 @@ pub enum Instead {
 
 #[derive(Debug)]
 struct State {
+    slots: Slots,
     instead: Mutex<Option<Instead>>,
     capacity: Mutex<Capacity>,
     seen: Mutex<Vec<Seen>>,
@@ -107,30 +114,6 @@ struct State {
     tokens: Counted,
 }
 
-/// Requests a second that are served: a bucket of one second's, so that what comes late and at once is served.
-#[derive(Debug)]
-struct Capacity {
-    per_s: Option<f64>,
-    left: f64,
-    at: Instant,
-}
-
-impl Capacity {
-    fn take(&mut self, now: Instant) -> bool {
-        let Some(per_s) = self.per_s else {
-            return true;
-        };
-        let gained = now.duration_since(self.at).as_secs_f64() * per_s;
-        self.left = (self.left + gained).min(per_s.max(1.0));
-        self.at = now;
-        let served = self.left >= 1.0;
-        if served {
-            self.left -= 1.0;
-        }
-        served
-    }
-}
-
 impl Origin {
     /// Starts a server without a bound.
     pub async fn start() -> Result<Self> {
@@ -139,6 +122,7 @@ impl Origin {
             .await
             .context("listen")?;
         let state = Arc::new(State {
+            slots: Slots::default(),
             instead: Mutex::default(),
             capacity: Mutex::new(Capacity {
                 per_s: None,
@@ -283,6 +267,16 @@ async fn answer(request: Request<Incoming>, state: &Arc<State>) -> Answer {
         state.refused.fetch_add(1, Ordering::SeqCst);
         return text(503, "overloaded");
     }
+    let Ok(slot) = state.slots.take().await else {
+        state.refused.fetch_add(1, Ordering::SeqCst);
+        return text(503, "all slots are taken");
+    };
+    let answer = served(request, state, in_flight).await;
+    state.slots.served(slot);
+    answer
+}
+
+async fn served(request: Request<Incoming>, state: &Arc<State>, in_flight: InFlight) -> Answer {
     state.served.fetch_add(1, Ordering::SeqCst);
     let query = Query::of(&request);
     let path = request.uri().path().to_owned();

@@ -9,11 +9,14 @@ mod held;
 mod near_misses;
 mod operators;
 mod overload;
+mod patience;
 mod providers;
+mod queues;
 mod routing;
 mod sdks;
 mod settlement;
 mod shadow;
+mod slots;
 mod streaming;
 mod tenants;
 mod tokens;
@@ -24,6 +27,9 @@ use std::time::Duration;
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::fixtures::{BUDGET, policy, with};
@@ -113,6 +119,33 @@ impl Gateway {
             );
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
+    }
+}
+
+/// A request on a connection of its own, whose client may go away.
+struct Asked(TcpStream);
+
+impl Asked {
+    /// Whether its answer has not come after so long.
+    async fn waits_for(&mut self, time: Duration) -> bool {
+        timeout(time, self.0.read_u8()).await.is_err()
+    }
+
+    /// Its client goes. Of a connection that is merely closed the server hears when it writes to it, of one that is reset at
+    /// once; in production the platform's own proxies tell.
+    fn goes(self) {
+        self.0.set_zero_linger().unwrap();
+    }
+}
+
+impl Gateway {
+    /// Asks on a connection of its own.
+    async fn asks(&self, path: &str, tenant: &str) -> Asked {
+        let address = self.client.origin().trim_start_matches("http://");
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\n{TENANT}: {tenant}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        Asked(stream)
     }
 }
 

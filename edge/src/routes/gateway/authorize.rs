@@ -24,6 +24,7 @@ use crate::auth::client_address::client_address;
 use crate::http::failure::Failure;
 use crate::http::ratelimit;
 use crate::http::reply::{Header, Reply};
+use crate::isolate::client::Client;
 use crate::isolate::now;
 use crate::isolate::place::{Whence, place};
 use crate::isolate::request::RequestHandles;
@@ -65,9 +66,11 @@ pub async fn serve(
         handles,
         region: &region,
         loaded: &loaded,
+        forwards: false,
     };
     let facts = described.facts(&of_client);
-    let (errors, decided) = proxy.decide(&decider, &facts).await;
+    let client = Client::of(request);
+    let (errors, decided) = proxy.decide(&decider, (&facts, &client)).await;
     match decided.and_then(|passed| admitted(&loaded.policy, passed)) {
         Err(refused) if verdict.allows_undecided() && is_undecided(&refused) => {
             console_error!("a request passes undecided");
@@ -128,7 +131,7 @@ impl Proxy {
     async fn decide(
         &self,
         decider: &Decider<'_>,
-        facts: &Facts<'_>,
+        (facts, client): (&Facts<'_>, &Client),
     ) -> (ErrorForm, Result<Passed, Refused>) {
         let found = find(&decider.loaded.policy, facts);
         match found.map(|routed| routed.to) {
@@ -136,7 +139,7 @@ impl Proxy {
             // Nothing is charged.
             Ok(To::Forward(_)) => (ErrorForm::default(), Ok(Passed::default())),
             Ok(To::Route(route)) => {
-                let decided = self.by_route(decider, route, facts).await;
+                let decided = self.by_route(decider, route, (facts, client)).await;
                 (route.errors, unless_shadow(route, decided))
             }
         }
@@ -146,7 +149,7 @@ impl Proxy {
         &self,
         decider: &Decider<'_>,
         route: &Route,
-        facts: &Facts<'_>,
+        (facts, client): (&Facts<'_>, &Client),
     ) -> Result<Passed, Refused> {
         let address = address::behind(&decider.loaded.policy.trusted_proxies, facts);
         let tenant = decider.tenant(route, facts, address).await?;
@@ -161,6 +164,7 @@ impl Proxy {
             said: None,
             tenant,
             address,
+            client,
         };
         decider.decide(route, &asked).await
     }

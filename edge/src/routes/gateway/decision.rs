@@ -1,4 +1,4 @@
-//! The decision on a request by its route: whose it is, and whether it may pass.
+//! The decision on a request by its route: whose it is, whether it may pass, and when its turn comes.
 
 use std::net::IpAddr;
 
@@ -10,14 +10,17 @@ use weir_shared::gateway::question::question;
 use weir_shared::gateway::tenant::is_vouched;
 use weir_shared::gateway::usage::request::ModelRequest;
 use weir_shared::limiting::owner::Asking;
-use weir_shared::policy::route::Route;
+use weir_shared::policy::route::{Route, RouteCheck};
 use worker::console_error;
 
-use super::ticket::Ticket;
+use super::ticket::{Desk, Ticket};
+use super::waiting::Waiting;
 use super::{Refused, visitor};
 use crate::http::answered::Answered;
 use crate::isolate::answer::Asker;
+use crate::isolate::client::Client;
 use crate::isolate::now;
+use crate::isolate::patience::Patience;
 use crate::isolate::region::Loaded;
 use crate::isolate::request::RequestHandles;
 
@@ -29,6 +32,8 @@ pub struct Decider<'a> {
     pub region: &'a str,
     /// Its policy.
     pub loaded: &'a Loaded,
+    /// Whether it forwards what it lets through.
+    pub forwards: bool,
 }
 
 /// A request that is decided.
@@ -41,6 +46,8 @@ pub struct Asked<'a> {
     pub tenant: Option<String>,
     /// Where it comes from.
     pub address: Option<IpAddr>,
+    /// Who waits for it.
+    pub client: &'a Client,
 }
 
 /// What was decided of a request that may pass.
@@ -85,6 +92,7 @@ impl Decider<'_> {
         let from = address.map(address::owner);
         let asker = Asker {
             shadow: route.shadow,
+            forwards: self.forwards,
             handles: self.handles,
             region: self.region,
             loaded: self.loaded,
@@ -94,13 +102,22 @@ impl Decider<'_> {
                 vouched: is_vouched(route, tenant),
             },
         };
+        let wait_ms: Vec<_> = route.checks.iter().map(|check| check.wait_ms).collect();
+        let waiting = self.waiting(route, asked.client)?;
+        let patience = waiting.as_ref().map(|_| Patience {
+            client: asked.client,
+            wait_ms: &wait_ms,
+        });
         let settled = question.settled.iter().map(|(index, _)| *index);
-        let admission = asker
-            .admit(&question.check, &settled.collect::<Vec<_>>())
-            .await?;
+        let settled: Vec<_> = settled.collect();
+        let admitting = asker.admit(&question.check, &settled, patience.as_ref());
+        let admission = admitting.await?.ok_or_else(Refusal::client_gone)?;
         // In shadow the origin's outcome is told all the same.
         if !admission.answered.body.allowed && !route.shadow {
-            let refusal = Refusal::denied(&admission.answered.body);
+            let refusal = match admission.queue_full {
+                true => Refusal::queue_full(&admission.answered.body),
+                false => Refusal::denied(&admission.answered.body),
+            };
             let answered = Some(Box::new(admission.answered));
             return Err(Refused::Problem(Box::new(refusal), answered));
         }
@@ -110,7 +127,7 @@ impl Decider<'_> {
             _ => None,
         });
         let reservations = admission.reservations.into_iter().zip(&question.settled);
-        Ok(Passed {
+        let passed = Passed {
             ticket: Ticket {
                 tenant: asked.tenant.clone().unwrap_or_default(),
                 slot: admission.slot,
@@ -118,9 +135,42 @@ impl Decider<'_> {
                     .map(|((_, reservation), (_, how))| (reservation, how.clone()))
                     .collect(),
                 overload: overload.collect(),
+                resource_slots: admission.resource_slots,
             },
             answered: Some(admission.answered),
-        })
+        };
+        match (admission.turn, waiting) {
+            (Some(turn), Some(waiting)) => waiting.for_turn(self.desk(), passed, turn).await,
+            _ => Ok(passed),
+        }
+    }
+
+    /// A seat for a request that may have to wait. `None` on a route where none has to; and where there is no seat, if
+    /// it can be denied instead.
+    fn waiting<'b>(
+        &self,
+        route: &Route,
+        client: &'b Client,
+    ) -> Result<Option<Waiting<'b>>, Refused> {
+        let policy = &self.loaded.policy;
+        if !route.waits(policy) {
+            return Ok(None);
+        }
+        let longest_ms = route.checks.iter().filter_map(|check| check.wait_ms).max();
+        let waiting = Waiting::enter(client, longest_ms.unwrap_or(0))?;
+        let delays = |check: &RouteCheck| check.target.delays(policy);
+        if waiting.is_none() && route.checks.iter().any(delays) {
+            return Err(Refusal::no_room_to_wait().into());
+        }
+        Ok(waiting)
+    }
+
+    fn desk(&self) -> Desk {
+        Desk {
+            handles: self.handles.share(),
+            region: self.region.to_owned(),
+            loaded: self.loaded.clone(),
+        }
     }
 }
 

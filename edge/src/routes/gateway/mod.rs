@@ -12,6 +12,7 @@ mod reply;
 mod ticket;
 mod upstream;
 mod visitor;
+mod waiting;
 
 use std::cell::Cell;
 use std::net::IpAddr;
@@ -36,6 +37,7 @@ use crate::auth::doors::doors;
 use crate::auth::secrets::secret_of;
 use crate::http::answered::Answered;
 use crate::http::failure::Failure;
+use crate::isolate::client::Client;
 use crate::isolate::place::place;
 use crate::isolate::region::Loaded;
 use crate::isolate::request::RequestHandles;
@@ -179,17 +181,20 @@ impl Gate<'_> {
             handles: self.handles,
             region: self.region,
             loaded: self.loaded,
+            forwards: true,
         };
         let tenant = decider.tenant(route, facts, address).await?;
         if route.reads_requests() {
             self.read_head(request).await?;
         }
         let head = self.head.take();
+        let client = Client::of(request);
         let asked = Asked {
             facts,
             said: head.as_ref().map(|head| &head.said),
             tenant,
             address,
+            client: &client,
         };
         let decided = decider.decide(route, &asked).await;
         self.head.set(head);

@@ -2,13 +2,15 @@
 
 use std::pin::pin;
 
-use futures_util::future::{Either, join_all, select};
+use futures_util::future::{Either, join_all, pending, select};
 use weir_shared::gateway::cost::Settled;
 use weir_shared::gateway::outcome::{Ending, outcome};
 use weir_shared::limiting::messages::GuardAction;
 use weir_shared::limiting::reservation::Reservation;
-use weir_shared::limits::{FOLLOW_UP_MS, FOLLOW_UPS_MAX};
+use weir_shared::limits::{FOLLOW_UP_MS, FOLLOW_UPS_MAX, OVERLOAD_SLOT_MS};
 use weir_shared::overload::resource::Outcome;
+use weir_shared::overload::slots::Slots;
+use weir_shared::units::EpochMs;
 use worker::console_error;
 
 use crate::isolate::overload::report;
@@ -16,6 +18,7 @@ use crate::isolate::region::Loaded;
 use crate::isolate::request::RequestHandles;
 use crate::isolate::settle::{keep, settle};
 use crate::isolate::slot::{Taken, act};
+use crate::isolate::{now, with};
 use crate::objects::deadline::sleep;
 
 /// What one request owes. Empty for one that nothing was asked about.
@@ -29,6 +32,8 @@ pub struct Ticket {
     pub reservations: Vec<(Reservation, Settled)>,
     /// The overload resources that hear how the origin did.
     pub overload: Vec<String>,
+    /// The slots that it has at some of them, by their names.
+    pub resource_slots: Vec<(String, u64)>,
 }
 
 /// What a request is known to have used of what it reserved.
@@ -61,17 +66,46 @@ impl Ticket {
     /// Does `work` and renews the slot meanwhile.
     pub async fn holding<F: Future>(&self, desk: &Desk, work: F) -> F::Output {
         let held = self.slot.as_ref().filter(|taken| taken.slot.held.is_some());
-        let Some(taken) = held else {
+        if held.is_none() && self.resource_slots.is_empty() {
             return work.await;
+        }
+        let renewing = async {
+            match held {
+                Some(taken) => renew(desk, taken).await,
+                None => pending().await,
+            }
         };
-        match select(pin!(work), pin!(renew(desk, taken))).await {
+        let keeping = self.keep_resource_slots(desk);
+        match select(pin!(work), select(pin!(renewing), pin!(keeping))).await {
             Either::Left((done, _)) => done,
-            Either::Right((never, _)) => match never {},
+            Either::Right((never, _)) => match never.factor_first().0 {},
         }
     }
 
-    /// Gives the slot back.
+    /// Says of its slots at overload resources that they are in use, for as long as it is polled.
+    async fn keep_resource_slots(&self, desk: &Desk) -> Never {
+        if self.resource_slots.is_empty() {
+            return pending().await;
+        }
+        loop {
+            sleep(OVERLOAD_SLOT_MS / 3).await;
+            self.at_resources(desk, Slots::keep);
+        }
+    }
+
+    fn at_resources(&self, desk: &Desk, step: impl Fn(&mut Slots, u64, EpochMs)) {
+        let at = now();
+        // A view that cannot be reached has no slots either.
+        let _done = with(&desk.region, |view| {
+            for (resource, slot) in &self.resource_slots {
+                step(view.overload.slots(resource), *slot, at);
+            }
+        });
+    }
+
+    /// Gives its slots back.
     pub async fn release(&self, desk: &Desk) {
+        self.at_resources(desk, Slots::free);
         let Some(taken) = self.slot.as_ref().filter(|taken| taken.slot.held.is_some()) else {
             return;
         };

@@ -18,6 +18,8 @@ pub struct Ask<'a> {
     pub limit: u64,
     /// Why it is denied when the window is used up.
     pub denial: Reason,
+    /// Whether it was denied before and has waited: it counts as demand once.
+    pub again: bool,
 }
 
 /// The same, as it waits.
@@ -31,6 +33,8 @@ pub struct Asked {
     pub terms: Terms,
     /// Why it is denied when the window is used up.
     pub denial: Reason,
+    /// Whether it was denied before and has waited: it counts as demand once.
+    pub again: bool,
 }
 
 /// A decision, and the window it was charged to.
@@ -56,11 +60,19 @@ impl Asked {
             cost: self.cost,
             limit: self.terms.limit,
             denial: self.denial,
+            again: self.again,
         }
     }
 }
 
 impl Ask<'_> {
+    /// Counts a denial as demand, the first one of a request.
+    pub(super) fn count_denied(&self, holder: &mut Holder, now: EpochMs) {
+        if !self.again {
+            holder.deny(self.party, self.cost, now);
+        }
+    }
+
     /// What the holder decides by itself: what is admitted is spent, what is denied counts as demand. With a ticket, only
     /// an answer to the message that carried it tells that a window is used up.
     #[must_use]
@@ -76,7 +88,7 @@ impl Ask<'_> {
                 spent.then(|| self.told(holder, !empty, now)).flatten()
             }
             Outlook::Exhausted => {
-                holder.deny(self.party, self.cost, now);
+                self.count_denied(holder, now);
                 // Of a rolling window that may be known when the lease is over.
                 self.told(holder, false, now)
             }

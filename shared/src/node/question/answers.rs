@@ -17,8 +17,8 @@ pub enum Charge {
     Nothing,
     /// A window of a pool.
     Pool(WindowLabel),
-    /// A resource.
-    Resource,
+    /// A resource, and the slot there that was taken, by its number.
+    Resource(Option<u64>),
     /// A key of this isolate.
     Local(ScaledReceipt),
     /// Units drawn earlier from a key of a shard, by that draw.

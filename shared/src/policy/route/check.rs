@@ -7,10 +7,10 @@ use super::header::HeaderName;
 use super::{one_of, required};
 use crate::invalid::{Fault, Invalid};
 use crate::json::pointer::step;
-use crate::limits::{CHECKS_MAX, COMPOSITE_DIMENSIONS_MAX};
+use crate::limits::{CHECKS_MAX, COMPOSITE_DIMENSIONS_MAX, WAIT_MS_MAX};
 use crate::name::tenant_name;
 use crate::policy::limit::{Composite, Limit, Rule};
-use crate::policy::{Policy, count};
+use crate::policy::{Policy, between, count};
 use crate::wire::policy::Scope;
 use crate::wire::route::{KeyBody, KeySourceBody, RouteCheckBody};
 
@@ -21,6 +21,8 @@ pub struct RouteCheck {
     pub target: RouteTarget,
     /// How much.
     pub cost: Cost,
+    /// For how long a request may wait where it would be denied; of a budget or an overload resource.
+    pub wait_ms: Option<u64>,
 }
 
 /// What a request is charged to. Each name is one of the policy.
@@ -85,6 +87,16 @@ impl RouteTarget {
         per_tenant || tenant
     }
 
+    /// Whether it is the queue of a shaper, in which requests wait for their turn.
+    #[must_use]
+    pub fn delays(&self, policy: &Policy) -> bool {
+        let Self::Limit { name, .. } = self else {
+            return false;
+        };
+        let limit = policy.limits.get(name);
+        limit.is_some_and(|limit| matches!(limit.rule, Rule::Shaper(_)))
+    }
+
     fn field(&self) -> &'static str {
         match self {
             Self::Budget(_) => "/budget",
@@ -121,6 +133,12 @@ pub(super) fn checks(
         if guard(&check) && checks.iter().any(guard) {
             let by = "another guard";
             return Err(Invalid::new(format!("{at}/guard"), Fault::Excluded { by }));
+        }
+        let delays = |check: &RouteCheck| check.target.delays(policy);
+        if delays(&check) && checks.iter().any(delays) {
+            // A request leaves once, so it could keep to one queue's turns alone.
+            let by = "another leaky_bucket";
+            return Err(Invalid::new(format!("{at}/limit"), Fault::Excluded { by }));
         }
         if let Some((field, name)) = check.target.once()
             && !charged.insert((field, name.to_owned()))
@@ -208,7 +226,42 @@ impl RouteCheck {
         }
         let cost = Cost::read(body.cost.as_ref())?;
         chargeable(&target, &cost, policy)?;
-        Ok(Self { target, cost })
+        let wait_ms = body.wait_ms.map(|ms| waitable(&target, ms, policy));
+        Ok(Self {
+            target,
+            cost,
+            wait_ms: wait_ms.transpose()?,
+        })
+    }
+}
+
+/// How long a check is waited for, where it can be.
+fn waitable(target: &RouteTarget, ms: u64, policy: &Policy) -> Result<u64, Invalid> {
+    let at = "/wait_ms";
+    let foreign = |to: &str| {
+        let to = to.to_owned();
+        Err(Invalid::new(at, Fault::Foreign { to }))
+    };
+    match target {
+        RouteTarget::Budget(name) => {
+            if policy.budgets.get(name).is_some_and(|budget| budget.shadow) {
+                return foreign("a budget in shadow, which denies nobody");
+            }
+            between(at, ms, 1, WAIT_MS_MAX)
+        }
+        RouteTarget::Limit { .. } if target.delays(policy) => {
+            foreign("a leaky_bucket, whose own max_queue_ms says how long it is waited for")
+        }
+        RouteTarget::Limit { .. } => foreign("a limit: a leaky_bucket is one that is waited for"),
+        RouteTarget::Meter(_) => foreign("a meter"),
+        RouteTarget::Guard(_) => foreign("a guard"),
+        RouteTarget::Overload(name) => {
+            let resource = policy.overload.get(name);
+            if resource.is_some_and(|resource| resource.shadow) {
+                return foreign("an overload resource in shadow, which denies nobody");
+            }
+            between(at, ms, 1, WAIT_MS_MAX)
+        }
     }
 }
 
@@ -221,7 +274,7 @@ fn chargeable(target: &RouteTarget, cost: &Cost, policy: &Policy) -> Result<(), 
     match target {
         RouteTarget::Guard(_) => match cost {
             Cost::Units(1) => Ok(()),
-            Cost::Units(units) => crate::policy::between("/cost", *units, 1, 1).map(|_| ()),
+            Cost::Units(units) => between("/cost", *units, 1, 1).map(|_| ()),
             _ => foreign("a guard, of which a request takes one slot"),
         },
         RouteTarget::Overload(_) if cost.settles() => {
@@ -233,6 +286,9 @@ fn chargeable(target: &RouteTarget, cost: &Cost, policy: &Policy) -> Result<(), 
                 Some(Scope::Isolate) => foreign("a budget of each isolate, which is not settled"),
                 _ => Ok(()),
             }
+        }
+        RouteTarget::Limit { .. } if cost.settles() && target.delays(policy) => {
+            foreign("a leaky_bucket, whose places are of their time and are not settled")
         }
         RouteTarget::Limit { name, .. } if cost.settles() => {
             let parts = policy.limits.get(name).map(|limit| parts(limit, policy));
@@ -271,13 +327,8 @@ fn limit(name: String, body: &RouteCheckBody, policy: &Policy) -> Result<RouteTa
         return Err(Invalid::new("/limit", Fault::Unknown { name, what }));
     };
     let composite = match &limit.rule {
-        Rule::Shaper(_) => {
-            let got = "leaky_bucket".to_owned();
-            let served = "limits that admit or deny at once";
-            return Err(Invalid::new("/limit", Fault::Unserved { got, served }));
-        }
         Rule::Composite(composite) => Some(composite),
-        Rule::Single(_) => None,
+        Rule::Single(_) | Rule::Shaper(_) => None,
     };
     let keys = keys(body, composite)?;
     for (dimension, part) in parts(limit, policy) {

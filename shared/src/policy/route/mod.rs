@@ -155,6 +155,12 @@ impl Route {
             let to = "a route without a cost by usage in the format \"openai\"".to_owned();
             return Err(Invalid::new("/inject_usage", Fault::Foreign { to }));
         }
+        let mut waits = route.checks.iter().map(|check| check.wait_ms);
+        if let Some(at) = waits.position(|wait| wait.is_some() && route.shadow) {
+            let to = "a route in shadow, on which nobody is denied".to_owned();
+            let at = format!("/checks/{at}/wait_ms");
+            return Err(Invalid::new(at, Fault::Foreign { to }));
+        }
         if body.retry_unsafe.is_some() && route.fallback.is_empty() {
             let to = "a route without fallback".to_owned();
             return Err(Invalid::new("/retry_unsafe", Fault::Foreign { to }));
@@ -173,6 +179,13 @@ impl Route {
     #[must_use]
     pub fn usage(&self) -> Option<&Arc<Usage>> {
         self.checks.iter().find_map(|check| check.cost.usage())
+    }
+
+    /// Whether a request may have to wait for its turn, or for units.
+    #[must_use]
+    pub fn waits(&self, policy: &Policy) -> bool {
+        let waits = |check: &RouteCheck| check.wait_ms.is_some() || check.target.delays(policy);
+        !self.shadow && self.checks.iter().any(waits)
     }
 
     /// Whether the head of a request's body is read before it is decided.

@@ -1,0 +1,75 @@
+//! How many requests wait in an isolate for their turn: each has a seat until it goes, or until the time is over for which
+//! it took it, as the platform may end a request without a word.
+
+use std::collections::BTreeSet;
+
+use crate::limits::WAITING_MAX;
+use crate::units::EpochMs;
+
+/// The seats of an isolate.
+///
+/// ```
+/// use weir_shared::gateway::seats::Seats;
+/// use weir_shared::limits::WAITING_MAX;
+/// use weir_shared::units::EpochMs;
+/// let mut seats = Seats::default();
+/// let first = seats.take(EpochMs(5_000), EpochMs(0)).unwrap();
+/// for _ in 1..WAITING_MAX {
+///     assert!(seats.take(EpochMs(9_000), EpochMs(0)).is_some());
+/// }
+/// assert!(seats.take(EpochMs(9_000), EpochMs(4_999)).is_none());
+/// assert!(seats.take(EpochMs(9_000), EpochMs(5_001)).is_some(), "the first has not said that it went");
+/// seats.leave(first);
+/// assert!(seats.take(EpochMs(9_000), EpochMs(5_001)).is_none(), "its seat is another's by then");
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Seats {
+    taken: BTreeSet<Seat>,
+    next: u64,
+}
+
+/// A seat that is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seat {
+    until: EpochMs,
+    number: u64,
+}
+
+impl Seats {
+    /// Takes a seat until then; `None` while all are taken.
+    pub fn take(&mut self, until: EpochMs, now: EpochMs) -> Option<Seat> {
+        while self.taken.first().is_some_and(|first| first.until < now) {
+            self.taken.pop_first();
+        }
+        if self.taken.len() >= WAITING_MAX {
+            return None;
+        }
+        self.next += 1;
+        let seat = Seat {
+            until,
+            number: self.next,
+        };
+        self.taken.insert(seat);
+        Some(seat)
+    }
+
+    /// Keeps a seat until another time. One that was given to another meanwhile is taken beside it: who has waited is not
+    /// sent away.
+    pub fn keep(&mut self, seat: Seat, until: EpochMs) -> Seat {
+        self.taken.remove(&seat);
+        let seat = Seat { until, ..seat };
+        self.taken.insert(seat);
+        seat
+    }
+
+    /// Frees a seat.
+    pub fn leave(&mut self, seat: Seat) {
+        self.taken.remove(&seat);
+    }
+
+    /// How many are taken.
+    #[must_use]
+    pub fn taken(&self) -> usize {
+        self.taken.len()
+    }
+}

@@ -1,0 +1,133 @@
+//! An origin of eight slots, one tenant that sends fifty requests at once and ten that send one each.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use serde_json::json;
+use tokio::time::sleep;
+use weir_tests::clock::now;
+use weir_tests::fixtures::with;
+use weir_tests::origin::{Beyond, Origin, Served};
+use weir_tests::workerd::Setup;
+
+use crate::gateway::{Gateway, route};
+
+const SLOTS: usize = 8;
+const NOISY: usize = 50;
+const MODEST: usize = 10;
+
+/// How long the origin works on a request, in the middle: on one of the fifty up to 300 ms less or more, so that its slots do
+/// not all come free at once.
+const SERVICE: Duration = Duration::from_millis(1_000);
+
+/// When the first of the ten comes, and after how long the next one does.
+const FIRST: Duration = Duration::from_millis(600);
+const NEXT: Duration = Duration::from_millis(330);
+
+/// Two routes: by `/fair` requests wait for a slot of a resource; by `/first` the origin has them stand in line.
+async fn gateway(control: &Origin) -> Gateway {
+    let control = control.url();
+    let gateway = Gateway::of(Setup::isolates(&["weur"]), |document, origin| {
+        let resources = json!({ "models": { "slots": SLOTS }, "open": {} });
+        let document = with(document, "/overload", resources);
+        let fair = json!([{ "overload": "models", "wait_ms": 30_000 }]);
+        let mut routes = [
+            route(origin, fair),
+            route(&control, json!([{ "overload": "open" }])),
+        ];
+        (routes[0]["name"], routes[0]["path"]) = (json!("fair"), json!("/fair/*"));
+        routes[0]["origin"]["strip_prefix"] = json!("/fair");
+        (routes[1]["name"], routes[1]["path"]) = (json!("first"), json!("/first/*"));
+        routes[1]["origin"]["strip_prefix"] = json!("/first");
+        for route in &mut routes {
+            route["origin"]["timeout_ms"] = json!(60_000);
+        }
+        with(document, "/routes", json!(routes))
+    })
+    .await;
+    gateway.origin.slots(SLOTS, Beyond::Refused);
+    gateway
+}
+
+/// For how long a request waited for its service, and whether it had it.
+async fn waited(gateway: &Gateway, by: &str, tenant: &str, service: Duration) -> Duration {
+    let start = now();
+    let path = format!("/{by}/slow?ms={}", service.as_millis());
+    let reply = gateway.get(&path, tenant).await;
+    assert_eq!(reply.status, 200, "{tenant}: {}", reply.text());
+    start.elapsed().saturating_sub(service)
+}
+
+/// The waits of the ten.
+async fn play(gateway: &Gateway, by: &str) -> Vec<Duration> {
+    let noisy = (0..NOISY as u64).map(|number| {
+        let service = Duration::from_millis(700 + number * 149 % 600);
+        waited(gateway, by, "pro:noisy", service)
+    });
+    let noisy = join_all(noisy);
+    let modest = (0..MODEST).map(|number| async move {
+        sleep(FIRST + NEXT * number as u32).await;
+        waited(gateway, by, &format!("pro:{number}"), SERVICE).await
+    });
+    let (_, modest) = tokio::join!(noisy, join_all(modest));
+    modest
+}
+
+/// How much of the slots was used from the first request on until the last one began.
+fn used(spans: &[Served]) -> f64 {
+    let first = spans.iter().map(|(since, _)| *since).min().unwrap();
+    let last = spans.iter().map(|(since, _)| *since).max().unwrap();
+    let within = |(since, until): &Served| -> Duration {
+        let until: Instant = (*until).min(last);
+        until.duration_since(*since)
+    };
+    let busy: Duration = spans.iter().map(within).sum();
+    busy.as_secs_f64() / (SLOTS as f64 * (last - first).as_secs_f64())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_with_one_request_each_wait_for_less_than_one_service_beside_one_with_fifty() {
+    let control = Origin::start().await.unwrap();
+    control.slots(SLOTS, Beyond::Queued);
+    let gateway = gateway(&control).await;
+    gateway.get("/fair/x", "pro:noisy").await;
+    let (fair, first) = tokio::join!(play(&gateway, "fair"), play(&gateway, "first"));
+    let longest = |waits: &[Duration]| waits.iter().max().copied().unwrap();
+    let used = used(&gateway.origin.spans()[1..]);
+    println!(
+        "fair {fair:?}\nfirst come {first:?}\nused {:.1}%",
+        100.0 * used
+    );
+    assert!(longest(&fair) < SERVICE, "{fair:?}");
+    // By arrival most of the fifty come before them.
+    assert!(longest(&first) > 2 * SERVICE, "{first:?}");
+    assert!(used >= 0.95, "{used}");
+    assert_eq!(gateway.origin.refused(), 0, "nobody came beyond the slots");
+    assert_eq!(gateway.origin.in_flight_max(), SLOTS as u64);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_wait_whoever_finds_no_slot_is_denied_and_one_that_leaves_frees_its_own() {
+    let gateway = Gateway::of(Setup::isolates(&["weur"]), |document, origin| {
+        let document = with(document, "/overload", json!({ "models": { "slots": 1 } }));
+        let checks = json!([{ "overload": "models" }]);
+        with(document, "/routes", json!([route(origin, checks)]))
+    })
+    .await;
+    assert_eq!(gateway.get("/x", "pro:a").await.status, 200);
+    let mut held = gateway.asks("/hold", "pro:a").await;
+    assert!(
+        !held.waits_for(Duration::from_secs(5)).await,
+        "its answer begins"
+    );
+    let denied = gateway.get("/x", "pro:b").await;
+    assert_eq!(denied.status, 503);
+    let problem = denied.problem().unwrap();
+    assert!(problem.retry_after_ms.is_some(), "{problem:?}");
+    assert!(denied.header("retry-after").is_some());
+    held.goes();
+    crate::gateway::eventually("the slot is free", async || {
+        gateway.get("/x", "pro:b").await.status == 200
+    })
+    .await;
+}
