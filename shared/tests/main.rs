@@ -83,6 +83,7 @@ mod holdings;
 mod json;
 #[cfg(not(target_arch = "wasm32"))]
 mod leaky_bucket;
+#[cfg(not(target_arch = "wasm32"))]
 mod leaky_places;
 #[cfg(not(target_arch = "wasm32"))]
 mod ledger;
