@@ -124,6 +124,9 @@ async fn tenant_denied(gateway: &Gateway) -> weir_shared::wire::problem::Problem
     panic!("a thousand requests in a row pass");
 }
 
+/// Requests of which two fail, if any does: after the first each is denied with one half. One in 2,048 times it is fewer.
+const ENOUGH: usize = 12;
+
 /// Whether so many requests of a tenant, each of which ends as `request` does, count against the origin: with the rule of
 /// probabilities, half of one for each failure, the next ten are then as good as all denied.
 async fn counts_against_origin(gateway: &Gateway, tenant: &str) -> bool {
@@ -156,7 +159,7 @@ async fn a_dead_origin_counts_as_failing() {
         (Method::POST, "small"),
     ] {
         let tenant = format!("free:{method}");
-        for _ in 0..6 {
+        for _ in 0..ENOUGH {
             let request = gateway.request(method.clone(), "/x", &tenant);
             gateway.send(request.body(body)).await;
         }
@@ -181,7 +184,7 @@ async fn what_the_origin_fails_at_counts_against_it_and_what_a_client_does_not()
         ("/break", false),
     ] {
         let tenant = format!("free:{path}");
-        for _ in 0..6 {
+        for _ in 0..ENOUGH {
             let request = gateway.request(Method::GET, path, &tenant);
             if let Ok(reply) = request.send().await {
                 let _whole_or_not = reply.bytes().await;
