@@ -22,8 +22,13 @@ pub const START_MS: u64 = 1_700_000_000_000;
 
 /// The configuration of a run: nothing is written to disk, a failing case is printed.
 pub fn config() -> ProptestConfig {
+    cases(CASES)
+}
+
+/// The same of so many cases.
+pub fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig {
-        cases: CASES,
+        cases,
         failure_persistence: None,
         ..ProptestConfig::default()
     }

@@ -5,16 +5,10 @@ use weir_shared::fairness::ask::{Floor, Party};
 use weir_shared::fairness::share::{Rule, Share};
 use weir_shared::units::Revision;
 
+use crate::drawn::cases;
+
 use super::bounds::{RULES, WINDOW_MS, ask, bounded, with_floors};
 use super::world::{above, moment, party, request};
-
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
 
 #[derive(Debug, Clone)]
 struct Drawn {
@@ -64,7 +58,7 @@ fn tenant(index: usize, drawn: &Drawn, revision: u64) -> Party {
 }
 
 proptest! {
-    #![proptest_config(config(600))]
+    #![proptest_config(cases(600))]
 
     /// Whatever is asked for and whatever changes, nobody is charged beyond the ceiling in force when it was.
     #[test]
@@ -173,7 +167,7 @@ fn even() -> impl Strategy<Value = Even> {
 }
 
 proptest! {
-    #![proptest_config(config(300))]
+    #![proptest_config(cases(300))]
 
     /// Within its guarantee, floor and ceiling included, and no faster than at an even pace of what it is guaranteed
     /// without its ceiling, a member is never denied, whatever others ask for.

@@ -341,19 +341,26 @@ fn a_thousand_that_wake_at_once_are_asked_in_turn_with_few_looks() {
     }
 }
 
+/// A request of one unit that came at the start.
+fn entered(
+    waiters: &mut Waiters,
+    (tenant, weight): (&str, f64),
+    (due_ms, until_ms): (u64, u64),
+) -> Ticket {
+    let who = Arriving {
+        tenant: tenant.to_owned(),
+        weight: Weight::try_from(weight).unwrap(),
+        cost: 1,
+        until: EpochMs(until_ms),
+        due: EpochMs(due_ms),
+    };
+    waiters.enter(LINE, who, EpochMs(0)).unwrap()
+}
+
 #[test]
 fn one_that_has_gone_without_a_word_holds_nobody_up_for_long() {
     let mut waiters = Waiters::default();
-    let mut enter = |tenant: &str| {
-        let who = Arriving {
-            tenant: tenant.to_owned(),
-            weight: Weight::WHOLE,
-            cost: 1,
-            until: EpochMs(5_000),
-            due: EpochMs(1_000),
-        };
-        waiters.enter(LINE, who, EpochMs(0)).unwrap()
-    };
+    let mut enter = |tenant: &str| entered(&mut waiters, (tenant, 1.0), (1_000, 5_000));
     let (_gone, stays) = (enter("a"), enter("b"));
     assert_eq!(waiters.look(&stays, EpochMs(1_000)), Look::SleepMs(1));
     let late = EpochMs(1_000 + WAITER_LATE_MS);
@@ -364,16 +371,7 @@ fn one_that_has_gone_without_a_word_holds_nobody_up_for_long() {
 #[test]
 fn one_that_the_platform_ended_while_it_was_decided_keeps_no_slot() {
     let mut waiters = Waiters::default();
-    let mut enter = |tenant: &str| {
-        let who = Arriving {
-            tenant: tenant.to_owned(),
-            weight: Weight::WHOLE,
-            cost: 1,
-            until: EpochMs(30_000),
-            due: EpochMs(0),
-        };
-        waiters.enter(LINE, who, EpochMs(0)).unwrap()
-    };
+    let mut enter = |tenant: &str| entered(&mut waiters, (tenant, 1.0), (0, 30_000));
     let (ended, next) = (enter("a"), enter("b"));
     let mut look = |ticket, now| waiters.look_for_slot(ticket, (1, 1), |_| 0, EpochMs(now));
     assert_eq!(look(&ended, 0), Look::Ask);
@@ -425,16 +423,8 @@ fn who_comes_stands_behind_its_own_and_behind_those_that_are_being_asked() {
 #[test]
 fn a_weight_and_what_was_used_say_who_is_first() {
     let mut waiters = Waiters::default();
-    let mut enter = |tenant: &str, weight: f64| {
-        let who = Arriving {
-            tenant: tenant.to_owned(),
-            weight: Weight::try_from(weight).unwrap(),
-            cost: 1,
-            until: EpochMs(5_000),
-            due: EpochMs(1_000),
-        };
-        waiters.enter(LINE, who, EpochMs(0)).unwrap()
-    };
+    let mut enter =
+        |tenant: &str, weight: f64| entered(&mut waiters, (tenant, weight), (1_000, 5_000));
     let (light, heavy) = (enter("light", 1.0), enter("heavy", 4.0));
     // 2 of 1 is more than 6 of 4.
     waiters.told(LINE, "light", 2, WindowLabel(3));

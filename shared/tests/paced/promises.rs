@@ -6,15 +6,9 @@ use weir_shared::fairness::max_min::allocate;
 use weir_shared::fairness::paced::Paced;
 use weir_shared::fairness::weight::Weight;
 
-use super::world::{Budget, Habit, one, paced, standing};
+use crate::drawn::cases;
 
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
+use super::world::{Budget, Habit, one, paced, standing};
 
 /// A tenant that stays within its guarantee at an even pace.
 #[derive(Debug, Clone)]
@@ -91,7 +85,7 @@ fn schedule(even: &Even, guarantee: u64) -> Vec<(u64, u64)> {
 }
 
 proptest! {
-    #![proptest_config(config(400))]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn an_even_pace_within_the_guarantee_is_never_denied(
@@ -180,7 +174,7 @@ fn serve(rule: &mut Paced, tenants: &mut [Backlogged], now_ms: u64, all: bool) -
 }
 
 proptest! {
-    #![proptest_config(config(1_000))]
+    #![proptest_config(cases(1_000))]
 
     #[test]
     fn when_all_are_backlogged_less_than_the_smallest_waiting_cost_is_left(
@@ -231,7 +225,7 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
-    #![proptest_config(config(1_000))]
+    #![proptest_config(cases(1_000))]
 
     #[test]
     fn nothing_beyond_the_pool_is_ever_granted_and_a_denial_consumes_nothing(
@@ -356,7 +350,7 @@ fn error(tenants: &[Steady], budget: Budget, windows: u64) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(config(200))]
+    #![proptest_config(cases(200))]
 
     #[test]
     fn steady_demands_are_served_near_weighted_max_min(tenants in prop::collection::vec(steady(), 2..9)) {
