@@ -5,6 +5,14 @@ const client = new OpenAI({ baseURL: `${process.env.BASE}/llm/v1`, apiKey: proce
 const messages = [{ role: "user", content: "these are four words" }];
 const told = {};
 
+told.models = [];
+for await (const model of client.models.list()) told.models.push(model.id);
+try {
+  await client.chat.completions.create({ model: "gpt-9", messages });
+} catch (error) {
+  told.unknown = { kind: error.constructor.name, code: error.code };
+}
+
 const plain = await client.chat.completions.create({ model: "gpt-4o", user: "words=7", messages });
 told.plain = plain.usage.total_tokens;
 

@@ -7,8 +7,8 @@ use weir_shared::access::own_path::is_own;
 use weir_shared::gateway::facts::{BodyLength, Facts};
 use weir_shared::gateway::path::RequestPath;
 use weir_shared::gateway::question::question;
-use weir_shared::gateway::router::{To, find};
-use weir_shared::gateway::{address, tenant};
+use weir_shared::gateway::router::{Router, To};
+use weir_shared::gateway::{address, models, tenant};
 use weir_shared::invalid::read_json;
 use weir_shared::limits::COST_MAX;
 use weir_shared::percent::decoded;
@@ -16,6 +16,7 @@ use weir_shared::policy::Policy;
 use weir_shared::policy::network::Cidr;
 use weir_shared::policy::route::OriginUrl;
 use weir_shared::query::Query;
+use weir_shared::units::EpochMs;
 
 use super::{lanes, requests};
 use crate::driver::Lane;
@@ -81,13 +82,23 @@ fn routing(input: &[u8]) -> bool {
         asn: Some(64_512),
         body: length,
     };
-    let Ok(routed) = find(policy, &facts) else {
+    let model = header("x-model");
+    let Ok(router) = Router::new(policy, &facts) else {
+        return false;
+    };
+    let by_model = router.by_model();
+    let Ok(routed) = router.find(model.as_deref()) else {
         return false;
     };
     assert!(!is_own(path) && !is_own(&routed.path) && routed.path.starts_with('/'));
     let To::Route(route) = routed.to else {
         return true;
     };
+    assert!(route.serves(model.as_deref()));
+    assert!(
+        by_model.is_some() || route.models.is_empty(),
+        "a body was not read that decides"
+    );
     let client = address::client(&policy.trusted_proxies, &facts);
     let named = match &route.tenant {
         Some(source) => tenant::find(source, policy, &facts, client),
@@ -96,6 +107,14 @@ fn routing(input: &[u8]) -> bool {
     let Ok(named) = tenant::settled(route, named) else {
         return true;
     };
+    let asking = models::Asking {
+        route,
+        tenant: named.as_deref(),
+        facts: &facts,
+        client,
+    };
+    let names = models::names(policy, &asking, EpochMs(1));
+    assert!(names.iter().all(|name| !name.contains('*')));
     if let Ok(asked) = question(route, &facts, None, named.as_deref(), client) {
         assert!(asked.check.items.iter().all(|item| item.cost <= COST_MAX));
         assert!(

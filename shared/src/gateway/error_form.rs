@@ -6,7 +6,7 @@
 
 use serde_json::json;
 
-use super::problem::Refusal;
+use super::problem::{Refusal, UNKNOWN_MODEL};
 use crate::wire::problem::MEDIA_TYPE;
 use crate::wire::route::ErrorForm;
 
@@ -105,6 +105,7 @@ fn anthropic(status: u16) -> &'static str {
 fn code(refusal: &Refusal) -> &str {
     match refusal.status {
         429 => "rate_limit_exceeded",
+        _ if *refusal.kind == UNKNOWN_MODEL => "model_not_found",
         _ => refusal
             .kind
             .uri

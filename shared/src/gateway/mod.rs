@@ -9,6 +9,7 @@ pub mod error_form;
 pub mod facts;
 pub mod fallback;
 pub mod forwarding;
+pub mod models;
 pub mod outcome;
 pub mod path;
 pub mod problem;

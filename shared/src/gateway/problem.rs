@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::decision::Reason;
 use crate::invalid::Invalid;
-use crate::limits::WAITING_FULL_RETRY_MS;
+use crate::limits::{REQUEST_HEAD_BYTES_MAX, WAITING_FULL_RETRY_MS};
 use crate::wire::check::DecisionBody;
 use crate::wire::problem::Problem;
 
@@ -37,6 +37,9 @@ pub static ABNORMAL_USAGE: Kind = Kind {
 };
 
 static UNKNOWN_ROUTE: Kind = own("/problems/not-found", "There is nothing by that name");
+/// The model that a request is for is none of the routes'.
+pub(super) static UNKNOWN_MODEL: Kind =
+    own("/problems/model-not-found", "No route is for the model");
 static AMBIGUOUS_PATH: Kind = own("/problems/ambiguous-path", "The path is ambiguous");
 static UNAUTHENTICATED: Kind = own("/problems/no-tenant", "A tenant is required");
 static UNKNOWN_TENANT: Kind = own("/problems/unknown-tenant", "The tenant is unknown");
@@ -183,6 +186,28 @@ impl Refusal {
     pub fn no_route() -> Self {
         let detail = "No such route.";
         Self::new(404, &UNKNOWN_ROUTE, detail)
+    }
+
+    /// No route takes a request for this model, though one takes requests for others; `None` for one that names none.
+    ///
+    /// ```
+    /// use weir_shared::gateway::problem::Refusal;
+    /// let refusal = Refusal::no_model(Some("gpt-5"));
+    /// assert_eq!((refusal.status, refusal.field.as_deref()), (404, Some("/model")));
+    /// ```
+    #[must_use]
+    pub fn no_model(model: Option<&str>) -> Self {
+        let detail = match model {
+            Some(model) => format!("The model {model} is not served here."),
+            None => format!(
+                "The request names no model that can be read: its body has to be JSON, not compressed, of less than \
+                 {REQUEST_HEAD_BYTES_MAX} bytes, with one model."
+            ),
+        };
+        Self {
+            field: Some("/model".to_owned()),
+            ..Self::new(404, &UNKNOWN_MODEL, detail)
+        }
     }
 
     /// The path cannot be read, or could be meant for different routes.

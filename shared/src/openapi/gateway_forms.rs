@@ -17,9 +17,9 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
     (
         "Route",
         "A route of the gateway; the first that fits a request takes it.",
-        "name?: string?, host?: string, path?: string, case_insensitive?: boolean, methods?: [string], tenant?: TenantSource, \
+        "name?: string?, host?: string, path?: string, case_insensitive?: boolean, methods?: [string], models?: [string], tenant?: TenantSource, \
          absent_tenant?: 'refuse' or AbsentTenant, forward_credential?: boolean, inject_usage?: boolean, \
-         errors?: 'problem' or 'openai' or 'anthropic', checks?: [RouteCheck], origin?: RouteOrigin?, \
+         errors?: 'problem' or 'openai' or 'anthropic', checks?: [RouteCheck], origin?: RouteOrigin?, answer?: 'models', \
          fallback?: [RouteOrigin], retry_unsafe?: boolean, shadow?: boolean",
     ),
     (

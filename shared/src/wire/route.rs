@@ -28,6 +28,10 @@ pub struct RouteBody {
     /// The methods that it is for; all when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub methods: Option<Vec<String>>,
+    /// The models that it is for, by the `model` of the request's body in JSON: names, in which `*` stands for any
+    /// characters. All when absent, and requests that name none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub models: Option<Vec<String>>,
     /// Where the tenant's name is found; without it nothing of a tenant's can be charged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<TenantSourceBody>,
@@ -46,7 +50,11 @@ pub struct RouteBody {
     /// What a request is charged to, all or nothing.
     pub checks: Vec<RouteCheckBody>,
     /// Where requests go that are admitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<OriginBody>,
+    /// What Weir answers by itself, in the place of an origin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<AnswerBody>,
     /// Where they go when that one fails: in turn, each when those before it have failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<OriginBody>,
@@ -57,6 +65,14 @@ pub struct RouteBody {
     /// Decided and counted, never enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<bool>,
+}
+
+/// What Weir answers by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerBody {
+    /// The models that the tenant may use, as OpenAI's API lists them.
+    Models,
 }
 
 /// The form of answers that refuse a request.

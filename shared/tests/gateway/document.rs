@@ -106,6 +106,15 @@ pub(crate) fn whole() -> Value {
                 "name": "nobody", "path": "/nobody",
                 "checks": [ { "limit": "per_ip", "key": { "header": "x-key" } } ],
                 "origin": { "url": "https://origin.example.com" }
+            },
+            {
+                "name": "large", "path": "/models/*", "methods": ["GET", "POST"], "models": ["gpt-4o*", "o1", "*-large"],
+                "tenant": { "api_key": { "header": "x-api-key" } }, "errors": "openai",
+                "checks": [], "origin": { "url": "https://large.example.com" }
+            },
+            {
+                "name": "list", "path": "/models/v1/models", "tenant": { "api_key": { "header": "x-api-key" } },
+                "checks": [ { "limit": "own", "cost": 2 } ], "answer": "models"
             }
         ]
     })

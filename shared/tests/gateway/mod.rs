@@ -8,6 +8,7 @@ mod described;
 mod document;
 mod fallback;
 mod headers;
+mod models;
 mod operators;
 mod origin_headers;
 mod paths;

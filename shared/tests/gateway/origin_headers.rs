@@ -25,7 +25,7 @@ fn provided() -> Value {
 #[test]
 fn secrets_take_the_place_of_whatever_the_client_sent_by_their_names() {
     let policy = read(&provided()).unwrap();
-    let origin = &policy.routes[0].origin;
+    let origin = &policy.routes[0].origin().unwrap();
     let sent = vec![
         (
             "authorization".to_owned(),

@@ -44,12 +44,14 @@ fn a_document_from_before_the_gateway_reads_as_one_without_routes() {
 #[test]
 fn what_a_route_leaves_out_is_as_documented() {
     let policy = policy();
-    let [chat, keyed, signed, .., nobody] = &policy.routes[..] else {
+    let [chat, keyed, signed, .., nobody, _, list] = &policy.routes[..] else {
         panic!("{:?}", policy.routes);
     };
     assert!(chat.shadow && !keyed.shadow);
     assert!(keyed.methods.is_empty(), "all");
-    assert_eq!(keyed.origin.timeout_ms, 30_000);
+    assert_eq!(keyed.origin().unwrap().timeout_ms, 30_000);
+    assert!(keyed.models.is_empty(), "all");
+    assert!(list.methods.is_empty() && list.origin().is_none());
     assert_eq!(
         keyed.absent_tenant,
         AbsentTenant::As("anonymous".to_owned())

@@ -6,6 +6,7 @@ mod failures;
 mod fallback;
 mod forwarding;
 mod held;
+mod models;
 mod near_misses;
 mod operators;
 mod overload;

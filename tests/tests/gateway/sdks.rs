@@ -33,7 +33,11 @@ async fn gateway() -> Gateway {
         let anthropic = route("anthropic", "/claude", headers, "anthropic");
         let document = with(document, "/api_keys", json!({ KEY_OF_ACME: "pro:acme" }));
         let document = with(document, "/budgets/tokens/limit", json!(100_000));
-        with(document, "/routes", json!([openai, anthropic]))
+        openai["models"] = json!(["gpt-4o", "gpt-5", "embed*"]);
+        let list = json!({
+            "name": "list", "path": "/llm/v1/models", "tenant": openai["tenant"], "checks": [], "answer": "models"
+        });
+        with(document, "/routes", json!([list, openai, anthropic]))
     })
     .await
 }
@@ -87,6 +91,11 @@ async fn openai_s_own_client_needs_a_base_url_and_is_charged_what_the_provider_c
         (&json!(4), &json!(50))
     );
     assert_eq!(told["before_abort"], 10);
+    assert_eq!(told["models"], json!(["gpt-4o", "gpt-5"]));
+    assert_eq!(
+        told["unknown"],
+        json!({ "kind": "NotFoundError", "code": "model_not_found" })
+    );
     let denied = json!({ "kind": "RateLimitError", "status": 429, "type": "rate_limit_error" });
     assert_eq!(told["denied"], denied);
     assert_eq!(

@@ -6,7 +6,7 @@ use weir_shared::decision::Reason;
 use weir_shared::gateway::address;
 use weir_shared::gateway::described::Described;
 use weir_shared::gateway::facts::Facts;
-use weir_shared::gateway::router::{To, find};
+use weir_shared::gateway::router::{Router, To};
 use weir_shared::gateway::verdict::Verdict;
 use weir_shared::percent::in_header;
 use weir_shared::policy::Policy;
@@ -133,9 +133,15 @@ impl Proxy {
         decider: &Decider<'_>,
         (facts, client): (&Facts<'_>, &Client),
     ) -> (ErrorForm, Result<Passed, Refused>) {
-        let found = find(&decider.loaded.policy, facts);
-        match found.map(|routed| routed.to) {
-            Err(refusal) => (ErrorForm::default(), Err(refusal.into())),
+        let router = Router::new(&decider.loaded.policy, facts);
+        let first = router.as_ref().ok().and_then(Router::by_model);
+        let errors = first.map(|route| route.errors).unwrap_or_default();
+        // A body stays with the proxy, so nobody knows of a model.
+        match router
+            .and_then(|router| router.find(None))
+            .map(|routed| routed.to)
+        {
+            Err(refusal) => (errors, Err(refusal.into())),
             // Nothing is charged.
             Ok(To::Forward(_)) => (ErrorForm::default(), Ok(Passed::default())),
             Ok(To::Route(route)) => {

@@ -84,10 +84,18 @@ impl Decider<'_> {
     /// # Errors
     /// A denial; 400 where the request does not say what the route asks for.
     pub async fn decide(&self, route: &Route, asked: &Asked<'_>) -> Result<Passed, Refused> {
-        let (tenant, address) = (asked.tenant.as_deref(), asked.address);
-        let question = question(route, asked.facts, asked.said, tenant, address)?;
+        let (whose, address) = (asked.tenant.as_deref(), asked.address);
+        let question = question(route, asked.facts, asked.said, whose, address)?;
+        let tenant = asked.tenant.clone().unwrap_or_default();
         if question.check.items.is_empty() {
-            return Ok(Passed::default());
+            let ticket = Ticket {
+                tenant,
+                ..Ticket::default()
+            };
+            return Ok(Passed {
+                ticket,
+                answered: None,
+            });
         }
         let from = address.map(address::owner);
         let asker = Asker {
@@ -99,7 +107,7 @@ impl Decider<'_> {
             asking: Asking::Route {
                 name: &route.name,
                 from: from.as_ref(),
-                vouched: is_vouched(route, tenant),
+                vouched: is_vouched(route, whose),
             },
         };
         let wait_ms: Vec<_> = route.checks.iter().map(|check| check.wait_ms).collect();
@@ -129,7 +137,7 @@ impl Decider<'_> {
         let reservations = admission.reservations.into_iter().zip(&question.settled);
         let passed = Passed {
             ticket: Ticket {
-                tenant: asked.tenant.clone().unwrap_or_default(),
+                tenant,
                 slot: admission.slot,
                 reservations: reservations
                     .map(|((_, reservation), (_, how))| (reservation, how.clone()))

@@ -93,6 +93,7 @@ impl Exchange {
 
     async fn finish(mut self, reply: Reply) {
         let gathered = self.gather().await;
+        let length = self.body.as_ref().and_then(|(_, length)| *length);
         let started = gathered.and_then(|()| Ok(self.start_upload()?));
         let upload = match started {
             Ok(upload) => upload,
@@ -119,8 +120,9 @@ impl Exchange {
             }
         }
         let kept = self.fallback.as_ref().and_then(Fallback::bytes);
-        self.settle_counted(counted.map(Counted::bytes).or(kept))
-            .await;
+        // A body of which the head was all needs no counting.
+        let bytes = counted.map(Counted::bytes).or(kept).or(length);
+        self.settle_counted(bytes).await;
     }
 
     /// Waits for the body where it may have to be sent again, as long as an answer would be waited for.

@@ -23,8 +23,9 @@ use weir_shared::gateway::facts::{BodyLength, Facts};
 use weir_shared::gateway::forwarding::{
     Hop, loops, request_headers, target_url, with_origin_headers,
 };
+use weir_shared::gateway::models;
 use weir_shared::gateway::problem::Refusal;
-use weir_shared::gateway::router::{Routed, To, find};
+use weir_shared::gateway::router::{Routed, Router, To};
 use weir_shared::gateway::usage::reader::AnswerForm;
 use weir_shared::policy::doors::{Forwarding, OPERATOR_HOST};
 use weir_shared::policy::route::{HeaderName, Origin, Route};
@@ -38,6 +39,7 @@ use crate::auth::secrets::secret_of;
 use crate::http::answered::Answered;
 use crate::http::failure::Failure;
 use crate::isolate::client::Client;
+use crate::isolate::now;
 use crate::isolate::place::place;
 use crate::isolate::region::Loaded;
 use crate::isolate::request::RequestHandles;
@@ -125,11 +127,9 @@ impl<'a> Way<'a> {
         Self { origin, route }
     }
 
-    fn by(route: &'a Route) -> Self {
-        Self {
-            origin: &route.origin,
-            route: Some(route),
-        }
+    fn by(route: &'a Route, origin: &'a Origin) -> Self {
+        let route = Some(route);
+        Self { origin, route }
     }
 
     /// The header that stays behind.
@@ -152,7 +152,7 @@ impl Gate<'_> {
         if forwarding == Forwarding::Never {
             return Err(Refusal::no_route().into());
         }
-        let Routed { to, path } = find(policy, &facts)?;
+        let Routed { to, path } = self.route(request, &facts).await?;
         if forwarding == Forwarding::Unset {
             let why = "Nothing is forwarded before the console has a host of its own.";
             let variable = OPERATOR_HOST;
@@ -164,10 +164,50 @@ impl Gate<'_> {
                 self.errors.set(route.errors);
                 let passed = self.ask(request, route, &facts, address).await;
                 let passed = unless_shadow(route, passed)?;
-                (Way::by(route), passed)
+                match route.origin() {
+                    Some(origin) => (Way::by(route, origin), passed),
+                    None => return self.models(route, &facts, address, &passed),
+                }
             }
         };
         self.forward(request, (way, &path), &facts, passed).await
+    }
+
+    /// Who takes the request. Where that is for the model to say, the head of its body is read, and goes on before the
+    /// rest.
+    async fn route(&self, request: &Request, facts: &Facts<'_>) -> Result<Routed<'_>, Refused> {
+        let router = Router::new(&self.loaded.policy, facts)?;
+        let Some(first) = router.by_model() else {
+            return Ok(router.find(None)?);
+        };
+        self.errors.set(first.errors);
+        self.read_head(request).await?;
+        let head = self.head.take();
+        let said = head.as_ref().map(|head| &head.said);
+        let routed = router.find(said.and_then(|said| said.model.as_deref()));
+        self.head.set(head);
+        Ok(routed?)
+    }
+
+    /// The models that the client may use, with what was decided of its asking.
+    fn models(
+        &self,
+        route: &Route,
+        facts: &Facts<'_>,
+        client: Option<IpAddr>,
+        passed: &Passed,
+    ) -> Result<Response, Refused> {
+        let policy = &self.loaded.policy;
+        let tenant = Some(passed.ticket.tenant.as_str()).filter(|tenant| !tenant.is_empty());
+        let asking = models::Asking {
+            route,
+            tenant,
+            facts,
+            client,
+        };
+        let list = models::list(models::names(policy, &asking, now()));
+        let reply = reply::own(list, passed.answered.as_ref(), policy);
+        Ok(reply.respond().map_err(Failure::from)?)
     }
 
     async fn ask(
@@ -184,14 +224,15 @@ impl Gate<'_> {
             forwards: true,
         };
         let tenant = decider.tenant(route, facts, address).await?;
-        if route.reads_requests() {
+        let reads = route.reads_requests();
+        if reads {
             self.read_head(request).await?;
         }
         let head = self.head.take();
         let client = Client::of(request);
         let asked = Asked {
             facts,
-            said: head.as_ref().map(|head| &head.said),
+            said: head.as_ref().map(|head| &head.said).filter(|_| reads),
             tenant,
             address,
             client: &client,
@@ -288,10 +329,16 @@ impl Gate<'_> {
         Some((body, length))
     }
 
-    /// Reads the head of a body in JSON.
+    /// Reads the head of a body in JSON, unless that was done.
     async fn read_head(&self, request: &Request) -> Result<(), Refused> {
-        let media_type = self.arrived.header("content-type");
-        let is_json = AnswerForm::of(media_type.as_deref(), None) == AnswerForm::Json;
+        let known = self.head.take();
+        if known.is_some() {
+            self.head.set(known);
+            return Ok(());
+        }
+        let field = |name| self.arrived.header(name);
+        let (kind, coding) = (field("content-type"), field("content-encoding"));
+        let is_json = AnswerForm::of(kind.as_deref(), coding.as_deref()) == AnswerForm::Json;
         if let Some(body) = self.body(request).filter(|_| is_json) {
             self.head.set(Some(Head::read(body).await?));
         }

@@ -53,6 +53,15 @@ pub fn with_body(head: ResponseBuilder, body: Option<ReadableStream>) -> Respons
     }
 }
 
+/// An answer of Weir's own, with what the decision says where there was one.
+pub fn own(body: String, answered: Option<&Answered>, policy: &Policy) -> Reply {
+    let headers = answered.map(|answered| ratelimit::headers(policy.headers, answered, now()));
+    Reply {
+        headers: headers.unwrap_or_default(),
+        ..Reply::text(200, body)
+    }
+}
+
 /// A refusal in the form that the route says, with what the decision says where there was one.
 pub fn problem(refusal: &Refusal, form: ErrorForm, decided: Option<(&Answered, &Policy)>) -> Reply {
     let mut headers = decided.map_or_else(Vec::new, |(answered, policy)| {

@@ -1,9 +1,11 @@
 //! The validated routes of the gateway: which requests they take, what they charge, and where they forward to.
 
+mod answer;
 mod check;
 mod cost;
 mod header;
 mod inside;
+mod model;
 mod origin;
 mod origin_header;
 mod pattern;
@@ -11,7 +13,6 @@ mod tenant;
 mod usage;
 
 use std::collections::BTreeSet;
-use std::iter::once;
 use std::sync::Arc;
 
 use super::{Policy, count};
@@ -21,9 +22,11 @@ use crate::limits::{FALLBACK_ORIGINS_MAX, METHOD_BYTES_MAX, ROUTE_METHODS_MAX, R
 use crate::name::label;
 use crate::wire::policy::PolicyDocument;
 use crate::wire::route::{ErrorForm, OriginBody, RouteBody, UnroutedBody};
+pub use answer::Answer;
 pub use check::{KeySource, KeySources, RouteCheck, RouteTarget};
 pub use cost::Cost;
 pub use header::{HOP_BY_HOP, HeaderName, is_reserved};
+pub use model::ModelPattern;
 pub use origin::{Origin, OriginUrl, StripPrefix, host_alone};
 pub use origin_header::{OriginHeader, SecretName};
 pub use pattern::{HostPattern, PathPattern};
@@ -41,6 +44,8 @@ pub struct Route {
     pub path: PathPattern,
     /// The methods that it is for; empty for all.
     pub methods: BTreeSet<String>,
+    /// The models that it is for, as the request's body names them; empty for all, and for requests that name none.
+    pub models: Vec<ModelPattern>,
     /// Where the tenant's name is found. Never absent where something of a tenant's is charged.
     pub tenant: Option<TenantSource>,
     /// What becomes of a request in which no tenant is found.
@@ -54,9 +59,9 @@ pub struct Route {
     /// What a request is charged to: at most 16 things, each budget, meter and overload resource at most once, and at
     /// most one guard.
     pub checks: Vec<RouteCheck>,
-    /// Where requests go that are admitted.
-    pub origin: Origin,
-    /// Where they go when that one fails, in turn.
+    /// What answers requests that are admitted.
+    pub answer: Answer,
+    /// Where they go when that origin fails, in turn.
     pub fallback: Vec<Origin>,
     /// Whether a request that may have been done is sent to the next one too, whatever its method.
     pub retries_unsafe: bool,
@@ -135,17 +140,25 @@ impl Route {
             path: path(body.path.as_deref())?
                 .case_insensitive(body.case_insensitive.unwrap_or(false)),
             methods: methods(body)?,
+            models: model::models(body)?,
             tenant: source.transpose()?,
             absent_tenant: tenant::absent(body)?,
             forwards_credential: body.forward_credential.unwrap_or(false),
             injects_usage: body.inject_usage.unwrap_or(false),
             errors: body.errors.unwrap_or_default(),
             checks: check::checks(&body.checks, policy)?,
-            origin: Origin::read(body.origin.as_ref(), "/origin")?,
+            answer: Answer::read(body)?,
             fallback: fallback(&body.fallback)?,
             retries_unsafe: body.retry_unsafe.unwrap_or(false),
             shadow: body.shadow.unwrap_or(false),
         };
+        route.answer.permit(body, &route.checks)?;
+        let bodiless = |method: &String| matches!(method.as_str(), "GET" | "HEAD");
+        let all_bodiless = !route.methods.is_empty() && route.methods.iter().all(bodiless);
+        if all_bodiless && !route.models.is_empty() {
+            let to = "a route of methods whose requests have no body".to_owned();
+            return Err(Invalid::new("/models", Fault::Foreign { to }));
+        }
         let asks = |check: &RouteCheck| check.target.needs_tenant(policy);
         if route.tenant.is_none() && route.checks.iter().any(asks) {
             return Err(Invalid::new("/tenant", Fault::Missing));
@@ -172,7 +185,24 @@ impl Route {
     pub fn origins(&self) -> impl Iterator<Item = (String, &Origin)> {
         let others = self.fallback.iter().enumerate();
         let others = others.map(|(index, origin)| (format!("/fallback/{index}"), origin));
-        once(("/origin".to_owned(), &self.origin)).chain(others)
+        let first = self.origin().map(|origin| ("/origin".to_owned(), origin));
+        first.into_iter().chain(others)
+    }
+
+    /// The origin that is tried first; `None` where Weir answers itself.
+    #[must_use]
+    pub fn origin(&self) -> Option<&Origin> {
+        match &self.answer {
+            Answer::Origin(origin) => Some(origin),
+            Answer::Models => None,
+        }
+    }
+
+    /// Whether it is for a model; `None` for a request that names none.
+    #[must_use]
+    pub fn serves(&self, model: Option<&str>) -> bool {
+        let fits = |model| self.models.iter().any(|pattern| pattern.fits(model));
+        self.models.is_empty() || model.is_some_and(fits)
     }
 
     /// A cost of the route by what the answer tells: all of them are told in one format.

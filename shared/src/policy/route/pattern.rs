@@ -143,6 +143,23 @@ impl PathPattern {
         if path.len() < due || (path.len() > due && !self.open) {
             return false;
         }
+        self.agrees(path)
+    }
+
+    /// Whether it has paths that begin with these decoded segments.
+    ///
+    /// ```
+    /// use weir_shared::policy::route::PathPattern;
+    /// let pattern = PathPattern::read(Some("/llm/v1/chat")).unwrap();
+    /// assert!(pattern.reaches(&["llm", "v1"]) && !pattern.reaches(&["other"]) && !pattern.reaches(&["llm", "v1", "chat", "x"]));
+    /// ```
+    #[must_use]
+    pub fn reaches<S: AsRef<str>>(&self, beginning: &[S]) -> bool {
+        (self.open || beginning.len() <= self.segments.len()) && self.agrees(beginning)
+    }
+
+    /// Whether what both have is the same.
+    fn agrees<S: AsRef<str>>(&self, path: &[S]) -> bool {
         let mut pairs = self.segments.iter().zip(path);
         pairs.all(|(segment, given)| match segment {
             Segment::Any => true,

@@ -1,5 +1,6 @@
 //! A cost by the usage that an answer tells.
 
+use super::model::{ModelPattern, too_long};
 use super::required;
 use crate::fairness::weight::Weight;
 use crate::invalid::{Fault, Invalid};
@@ -174,50 +175,4 @@ fn models(body: &UsageBody) -> Result<Vec<(ModelPattern, Weight)>, Invalid> {
     }
     models.sort_by_key(|(pattern, _)| std::cmp::Reverse(pattern.rank()));
     Ok(models)
-}
-
-fn too_long(text: &str) -> Fault {
-    Fault::TooMany {
-        got: text.len(),
-        max: MODEL_PATTERN_BYTES_MAX,
-        what: "bytes",
-    }
-}
-
-/// A model's name, in which `*` stands for any characters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct ModelPattern(String);
-
-impl ModelPattern {
-    fn read(text: &str) -> Result<Self, Fault> {
-        match text.len() {
-            0 => Err(Fault::Missing),
-            bytes if bytes > MODEL_PATTERN_BYTES_MAX => Err(too_long(text)),
-            _ => Ok(Self(text.to_owned())),
-        }
-    }
-
-    /// How specific it is: a whole name before all patterns, then by the characters that it names.
-    fn rank(&self) -> (bool, usize) {
-        let stars = self.0.bytes().filter(|byte| *byte == b'*').count();
-        (stars == 0, self.0.len() - stars)
-    }
-
-    fn fits(&self, name: &str) -> bool {
-        let Some((begins, rest)) = self.0.split_once('*') else {
-            return self.0 == name;
-        };
-        let Some(mut name) = name.strip_prefix(begins) else {
-            return false;
-        };
-        let (middle, ends) = rest.rsplit_once('*').unwrap_or(("", rest));
-        // Each part where it first stands leaves the most for those after it.
-        for part in middle.split('*') {
-            let Some(at) = name.find(part) else {
-                return false;
-            };
-            name = &name[at + part.len()..];
-        }
-        name.ends_with(ends)
-    }
 }
