@@ -78,6 +78,7 @@ fn a_share_and_its_answer_read_back_as_they_were() {
         failed: 0,
         denied: 9,
         rate: 12.5,
+        told_milli: Some(2_500),
     };
     let reply = ShareReply {
         resource: "origin".to_owned(),
@@ -97,6 +98,11 @@ fn a_share_and_its_answer_read_back_as_they_were() {
         shares: vec![share],
     };
     let text = serde_json::to_string(&told).unwrap();
+    // A holder of the version before tells nothing of it, and passes it over.
+    let before = text.replace(r#","told_milli":2500"#, "");
+    assert!(before.ends_with(r#""denied":9,"rate":12.5}]}"#), "{before}");
+    let before: SharesBody = serde_json::from_str(&before).unwrap();
+    assert_eq!(before.shares[0].told_milli, None);
     assert_eq!(serde_json::from_str::<SharesBody>(&text).unwrap(), told);
     let answered = SharesReply {
         replies: vec![reply],

@@ -11,6 +11,8 @@ use weir_shared::algorithms::composite::Mode;
 use weir_shared::check::Item;
 use weir_shared::decision::{Decision, Reason, Retry};
 use weir_shared::fairness::weight::Weight;
+use weir_shared::gateway::provider_limits::{ProviderLimits, TokensLately};
+use weir_shared::gateway::usage::tokens::Tokens;
 use weir_shared::limiting::verdict::DimensionRules;
 use weir_shared::limits::{CALL_MS_MAX, JSON_INTEGER_MAX, OVERLOAD_RESOURCES_MAX};
 use weir_shared::overload::config::Config;
@@ -40,6 +42,8 @@ pub struct Resources {
     by_name: BTreeMap<String, (Revision, Resource)>,
     /// What of each that takes so many requests at once is taken.
     slots: BTreeMap<String, Slots>,
+    /// What a request takes at each whose provider tells its limits.
+    tokens: BTreeMap<String, TokensLately>,
     secret: Option<Secret>,
     /// The tokens that the secret was derived from.
     secret_of: Revision,
@@ -161,6 +165,8 @@ impl Resources {
     /// Drops what the policy does not have.
     pub fn retain(&mut self, policy: &Policy) {
         self.slots
+            .retain(|name, _| policy.overload.contains_key(name));
+        self.tokens
             .retain(|name, _| policy.overload.contains_key(name));
         self.by_name
             .retain(|name, _| policy.overload.contains_key(name));
@@ -323,6 +329,39 @@ fn client<'a>(policy: &Policy, tenant: &'a str, now: EpochMs) -> Result<Client<'
     Ok(Client {
         name: tenant,
         weight: resolved.weight,
+    })
+}
+
+/// Takes what the provider behind a resource has told of its limits.
+///
+/// # Errors
+/// 404 for a resource that the policy does not have.
+pub fn told(
+    region: &str,
+    loaded: &Loaded,
+    name: &str,
+    limits: &ProviderLimits,
+) -> Result<(), Failure> {
+    let unknown = || Failure::unknown("resource", "");
+    let config = loaded.policy.overload.get(name).ok_or_else(unknown)?;
+    with(region, |view| {
+        let (table, resources) = (view.tokens.table(), &mut view.overload);
+        let lately = resources.tokens.get(name).copied().unwrap_or_default();
+        if let Some(milli) = limits.milli_per_s(&lately) {
+            let resource = resources.get((name, config), loaded.revision, table, now());
+            resource.told(milli, now());
+        }
+    })
+}
+
+/// Takes what a request took at a resource.
+///
+/// # Errors
+/// When the isolate decides for too many regions.
+pub fn took(region: &str, name: &str, tokens: &Tokens) -> Result<(), Failure> {
+    with(region, |view| {
+        let lately = view.overload.tokens.entry(name.to_owned()).or_default();
+        lately.hear(tokens);
     })
 }
 

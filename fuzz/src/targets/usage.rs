@@ -1,19 +1,24 @@
 //! Answers of models, which are read while they pass by, and the requests for them.
 
 use serde_json::Value;
+use weir_shared::gateway::provider_limits::{ProviderLimits, TokensLately};
 use weir_shared::gateway::usage::reader::{AnswerForm, UsageReader};
 use weir_shared::gateway::usage::request::ModelRequest;
-use weir_shared::limits::COST_MAX;
+use weir_shared::gateway::usage::tokens::Tokens;
+use weir_shared::limits::{COST_MAX, JSON_INTEGER_MAX};
 use weir_shared::policy::route::{Usage, UsageFormat};
+use weir_shared::units::EpochMs;
+use weir_shared::wire::route::LimitsFormat;
 use weir_shared::wire::token_usage::{UsageBody, UsageFormatBody};
 
-use super::lanes;
+use super::{lanes, requests};
 use crate::driver::Lane;
 
 pub(super) const LANES: &[Lane] = lanes! {
     "whole" => whole,
     "events" => events,
     "request" => request,
+    "limits" => limits,
 };
 
 const FORMATS: [UsageFormat; 3] = [
@@ -21,6 +26,31 @@ const FORMATS: [UsageFormat; 3] = [
     UsageFormat::Anthropic,
     UsageFormat::Gemini,
 ];
+
+/// What a provider tells of its limits is a rate or nothing.
+fn limits(input: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(input) else {
+        return false;
+    };
+    let fields = requests::fields(text.lines());
+    let header = |name: &str| requests::value(&fields, name);
+    let mut lately = TokensLately::default();
+    lately.hear(&Tokens {
+        input: 100,
+        ..Tokens::default()
+    });
+    let formats = [LimitsFormat::OpenAi, LimitsFormat::Anthropic];
+    let rates = formats.map(|format| {
+        let told = ProviderLimits::read(format, 429, &header, EpochMs(1_795_608_000_000));
+        told.milli_per_s(&lately)
+    });
+    let mut any = false;
+    for milli in rates.into_iter().flatten() {
+        assert!((1..=JSON_INTEGER_MAX).contains(&milli));
+        any = true;
+    }
+    any
+}
 
 fn whole(input: &[u8]) -> bool {
     told(AnswerForm::Json, input)

@@ -13,6 +13,7 @@ pub mod models;
 pub mod outcome;
 pub mod path;
 pub mod problem;
+pub mod provider_limits;
 pub mod question;
 pub mod router;
 pub mod seats;

@@ -176,3 +176,6 @@ pub const SLOT_LOOK_BEHIND_MS: u64 = 8;
 
 /// And after how long the last does.
 pub const SLOT_LOOK_MS_MAX: u64 = 100;
+
+/// The longest time until a provider's limit is whole again that counts: some are of a day.
+pub const PROVIDER_RESET_MS_MAX: u64 = 24 * 3_600_000;

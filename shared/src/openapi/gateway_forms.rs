@@ -99,7 +99,12 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
     (
         "RouteOrigin",
         "Where requests are forwarded to.",
-        "url: string?, strip_prefix?: string, timeout_ms?: integer, headers?: {OriginHeader}",
+        "url: string?, strip_prefix?: string, timeout_ms?: integer, headers?: {OriginHeader}, limits?: OriginLimits",
+    ),
+    (
+        "OriginLimits",
+        "Limits that an origin tells in its answers, and the overload resource that follows them.",
+        "overload: string?, format: 'openai' or 'anthropic'?",
     ),
     (
         "OriginHeader",

@@ -254,8 +254,12 @@ impl Hub {
         counts.succeeded = counts.succeeded.saturating_add(body.succeeded);
         counts.failed = counts.failed.saturating_add(body.failed);
         counts.denied = counts.denied.saturating_add(body.denied);
+        self.outbox.told_milli = body.told_milli.or(self.outbox.told_milli);
         if let Engine::FairRate(fair) = &mut self.engine {
             fair.drain(now);
+            if let Some(milli) = body.told_milli {
+                fair.steering.told(milli as f64 / 1_000.0, now);
+            }
             let parts = match fair.steering.contended() {
                 true => 1.0,
                 false => SEEN_IN_PARTS,
@@ -351,6 +355,9 @@ fn checked(body: &ShareBody, config: &Config) -> Result<Pair, Invalid> {
     }
     if !is_rate(body.rate) {
         return Err(no_rate("/rate", body.rate));
+    }
+    if let Some(told) = body.told_milli {
+        within("/told_milli", told, 1..=JSON_INTEGER_MAX)?;
     }
     unpacked(&body.live, &body.shadow, config.shape)
 }

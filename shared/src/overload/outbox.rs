@@ -12,6 +12,8 @@ pub struct Outbox {
     in_flight: Option<InFlight>,
     /// What was counted since the last message.
     pub counts: Counts,
+    /// What the resource has told since the last message that it lets through, in thousandths of a request a second.
+    pub told_milli: Option<u64>,
 }
 
 /// Requests by what became of them.
@@ -66,6 +68,7 @@ impl Outbox {
             sequence: Sequence(0),
             in_flight: None,
             counts: Counts::default(),
+            told_milli: None,
         }
     }
 
@@ -99,6 +102,7 @@ impl Outbox {
             failed: counts.failed,
             denied: counts.denied,
             rate: draft.rate,
+            told_milli: self.told_milli.take(),
         };
         self.in_flight = Some(InFlight {
             body: body.clone(),

@@ -9,7 +9,7 @@ use super::placed::Placed;
 use super::placement::PlacementKey;
 use crate::clock::MonotonicClock;
 use crate::fairness::weight::Weight;
-use crate::limits::OVERLOAD_IDLE_MS;
+use crate::limits::{JSON_INTEGER_MAX, OVERLOAD_IDLE_MS};
 use crate::units::{EpochMs, Incarnation, Revision};
 use crate::wire::overload::{ShareBody, ShareReply, Steering};
 
@@ -219,6 +219,16 @@ impl Resource {
         match outcome {
             Outcome::Success => self.outbox.counts.succeeded += 1,
             Outcome::Failure => self.outbox.counts.failed += 1,
+        }
+    }
+
+    /// The resource has told how many requests it lets through a second, in thousandths. With `blue` that says nothing.
+    pub fn told(&mut self, milli: u64, now: EpochMs) {
+        let now = self.turn(now);
+        let milli = milli.clamp(1, JSON_INTEGER_MAX);
+        if let Engine::FairRate(fair, _) = &mut self.engine {
+            fair.steering.told(milli as f64 / 1_000.0, now);
+            self.outbox.told_milli = Some(milli);
         }
     }
 

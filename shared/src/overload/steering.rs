@@ -10,6 +10,7 @@
 //! | more than `OUT` of the last requests fail | collapses: by up to a tenth with each failure; what little is served says nothing of what the resource bears |
 //! | they have ceased to fail | rises along a cubic: fast up to where failures began, hardly at all there, faster and faster beyond (CUBIC; Ha, Rhee and Xu, 2008) |
 //! | it then serves less than `USED` of what it bears, or nobody has seen what it bears, though somebody is denied | rises by the logarithm of what is missing a second, at most by `SEARCH_PER_S`, where the cubic is slower; by half as much after each such rise that ended in failures |
+//! | the resource has told what it lets through ([`Steering::told`]) | goes, in `TOLD_S`, to where it was while what is served was measured, by what is told over what is served; it binds as soon as more is served than is told, and nobody searches |
 //! | nobody was denied and nothing failed for `CALM_MS` | binds nobody: open again, and what it bears is believed again |
 //!
 //! Requests have ceased to fail when the failing part is below half of `FAILING`, when nothing failed for `CALM_MS`, or
@@ -83,6 +84,15 @@ const OUT: f64 = 0.9;
 /// Outcomes over which that part is taken.
 const OUT_OUTCOMES: f64 = 20.0;
 
+/// In what time the rate goes where what the resource has told leads it.
+const TOLD_S: f64 = 1.0;
+
+/// How far what is served counts as off at most, in its logarithm.
+const TOLD_OFF_MAX: f64 = 2.0;
+
+/// For so long what a resource has told counts: several contacts between holders, and requests that are far apart.
+const TOLD_MS: u64 = 10_000;
+
 /// The least rate and the largest, in their logarithm: one unit in 20 minutes, and 10^17 a second.
 const LN_RATE_RANGE: (f64, f64) = (-7.0, 40.0);
 
@@ -133,6 +143,10 @@ pub struct Steering {
     failed_at: EpochMs,
     denied_at: EpochMs,
     led_at: Option<EpochMs>,
+    /// What the resource has told that it lets through, in requests a second, and when.
+    told: Option<(f64, EpochMs)>,
+    /// The logarithm of the rate over about [`CAPACITY_S`], as what is served is: what it brought about.
+    ln_lately: f64,
 }
 
 impl Steering {
@@ -165,6 +179,8 @@ impl Steering {
             failed_at: EpochMs(0),
             denied_at: EpochMs(0),
             led_at: None,
+            told: None,
+            ln_lately: libm::log(rate),
         };
         steering.set(libm::log(rate));
         steering
@@ -208,6 +224,11 @@ impl Steering {
         }
     }
 
+    /// The resource has told how many requests a second it lets through: above 0.
+    pub fn told(&mut self, per_s: f64, now: EpochMs) {
+        self.told = Some((per_s, now));
+    }
+
     /// Requests came to an end.
     pub fn outcomes(&mut self, succeeded: u64, failed: u64, now: EpochMs) {
         let (served, lost) = (succeeded as f64, failed as f64);
@@ -218,7 +239,8 @@ impl Steering {
         let elapsed_s = self.count(served, lost, now);
         if !self.contended {
             self.ln_rate -= elapsed_s / OPEN_DECAY_S;
-            if failed > 0 && self.failing_part > FAILING {
+            let beyond = self.off(served, now).is_some_and(|off| off < 0.0);
+            if beyond || failed > 0 && self.failing_part > FAILING {
                 self.contend(now);
             } else {
                 return self.set(self.ln_rate);
@@ -229,6 +251,10 @@ impl Steering {
         }
         if failed > 0 {
             self.fall(lost, now);
+        }
+        if let Some(off) = self.off(served, now) {
+            self.pace(off, elapsed_s, now);
+            return self.set(self.ln_rate);
         }
         self.ln_rate += (GAIN_PER_S * TOLERATED * all / self.outcomes_per_s).min(STEP_MAX);
         if failed == 0 {
@@ -268,6 +294,7 @@ impl Steering {
             self.served_for *= kept;
             self.served_in *= kept;
             self.served_for += 1.0 - kept;
+            self.ln_lately += (1.0 - kept) * (self.ln_rate - self.ln_lately);
         }
         self.outcomes_per_s += all;
         self.served_in += served / CAPACITY_S;
@@ -300,6 +327,7 @@ impl Steering {
 
     fn contend(&mut self, now: EpochMs) {
         self.contended = true;
+        self.ln_lately = self.ln_rate;
         self.contended_at = now;
         self.failing = true;
         self.ln_ceiling = self.ln_rate;
@@ -347,10 +375,45 @@ impl Steering {
             self.searched |= search > slope;
             self.ln_rate += (slope.max(search) * elapsed_s).min(GROWTH_MAX);
         }
+        self.calm(now);
+    }
+
+    /// Nobody was denied and nothing failed for long: the resource is open.
+    fn calm(&mut self, now: EpochMs) {
         let calm = now.since(self.failed_at) > CALM_MS && now.since(self.denied_at) > CALM_MS;
         if calm {
             self.contended = false;
             self.trust = 1.0;
+        }
+    }
+
+    /// How far what is served is below what the resource has told that it lets through, in its logarithm; `None` where it
+    /// has told nothing lately. Of the `last` requests, which are counted at once, half counts: what fades is measured
+    /// where it is highest.
+    fn off(&self, last: f64, now: EpochMs) -> Option<f64> {
+        let (per_s, at) = self.told?;
+        let fresh = now.since(at) < TOLD_MS;
+        let served_in = self.served_in - last / (2.0 * CAPACITY_S);
+        let served_per_s = served_in / self.served_for.max(0.1);
+        let off = libm::log(per_s / served_per_s.max(1e-3));
+        fresh.then(|| off.clamp(-TOLD_OFF_MAX, TOLD_OFF_MAX))
+    }
+
+    /// Follows what the resource has told. More than is asked for is let through by the rate as it is.
+    fn pace(&mut self, off: f64, elapsed_s: f64, now: EpochMs) {
+        let wanted = now.since(self.denied_at) < WANTED_MS;
+        let ahead = self.ln_lately + off - self.ln_rate;
+        if ahead < 0.0 || wanted {
+            self.ln_rate += ahead * (elapsed_s / TOLD_S).min(1.0);
+        }
+        // Where what was told is forgotten, the rate goes on from here.
+        self.ln_ceiling = self.ln_rate;
+        self.ceased_at = now;
+        self.failing = false;
+        self.plateau_s = 0.0;
+        // It may have begun to bind without a failure.
+        if now.since(self.contended_at) > CALM_MS {
+            self.calm(now);
         }
     }
 

@@ -130,6 +130,9 @@ pub struct ShareBody {
     pub denied: u64,
     /// The fair rate of the holder, in units a second for a weight of 1: where a parent that knows of none starts.
     pub rate: f64,
+    /// What the resource has told that it lets through, in thousandths of a request a second; where it has told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_milli: Option<u64>,
 }
 
 /// What all holders together have.

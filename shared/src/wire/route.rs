@@ -204,6 +204,30 @@ pub struct OriginBody {
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub headers: BTreeMap<String, OriginHeaderBody>,
+    /// Where the origin tells how much it lets through, and which overload resource follows that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<OriginLimitsBody>,
+}
+
+/// Limits that an origin tells in its answers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OriginLimitsBody {
+    /// The overload resource that follows them: one of the route's checks.
+    pub overload: Option<String>,
+    /// In which fields they are told.
+    pub format: Option<LimitsFormat>,
+}
+
+/// In which fields a provider tells its limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitsFormat {
+    /// OpenAI's, and of those who speak its language: `x-ratelimit-..`.
+    #[serde(rename = "openai")]
+    OpenAi,
+    /// Anthropic's: `anthropic-ratelimit-..`.
+    Anthropic,
 }
 
 /// The value of a header for the origin: a secret of the deployment, and what stands before it.

@@ -80,7 +80,8 @@ pub(crate) fn whole() -> Value {
             },
             {
                 "name": "addressed", "path": "/from/address", "tenant": { "client_address": {}, "prefix": "ip:" },
-                "checks": [ { "overload": "origin", "wait_ms": 1 } ], "origin": { "url": "https://origin.example.com" }
+                "checks": [ { "overload": "origin", "wait_ms": 1 } ],
+                "origin": { "url": "https://origin.example.com", "limits": { "overload": "origin", "format": "openai" } }
             },
             {
                 "name": "abroad", "path": "/from/country", "tenant": { "country": {} },

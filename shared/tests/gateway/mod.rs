@@ -12,6 +12,7 @@ mod models;
 mod operators;
 mod origin_headers;
 mod paths;
+mod provider_limits;
 mod refused;
 mod refused_forms;
 mod round_trip;

@@ -3,6 +3,7 @@
 mod fair_rate;
 mod forms;
 mod sharing;
+mod told;
 
 use weir_shared::fairness::weight::Weight;
 use weir_shared::overload::config::Config;

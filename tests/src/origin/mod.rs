@@ -128,6 +128,7 @@ impl Origin {
                 per_s: None,
                 left: 0.0,
                 at: clock::now(),
+                quota: None,
             }),
             seen: Mutex::default(),
             served: AtomicU64::new(0),
@@ -246,7 +247,7 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
 async fn connection(stream: TcpStream, state: Arc<State>) {
     let service = service_fn(move |request| {
         let state = Arc::clone(&state);
-        async move { Ok::<_, Infallible>(answer(request, &state).await) }
+        async move { Ok::<_, Infallible>(capacity::within_quota(request, &state).await) }
     });
     // Who closes a connection in the middle of an answer is not of interest here.
     let _closed = http1::Builder::new()

@@ -11,6 +11,7 @@ mod near_misses;
 mod operators;
 mod overload;
 mod patience;
+mod provider_limits;
 mod providers;
 mod queues;
 mod routing;

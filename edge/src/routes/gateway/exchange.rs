@@ -15,18 +15,18 @@ use weir_shared::gateway::problem::Refusal;
 use weir_shared::gateway::usage::reader::{AnswerForm, UsageReader};
 use weir_shared::limits::{OUTCOME_MS, UPLOAD_AFTER_MS, UPLOAD_NOTICED_MS};
 use weir_shared::overload::resource::Outcome;
-use weir_shared::policy::route::Usage;
+use weir_shared::policy::route::{OriginLimits, Usage};
 use worker::Response;
 use worker::js_sys::Promise;
 use worker::wasm_bindgen_futures::JsFuture;
 
-use super::Refused;
 use super::body::{Counted, Passing, Tap, count, pass, tap};
 use super::fallback::{Fallback, Gathered, gather};
 use super::head::Body;
 use super::reply::{bodiless, head, with_body};
 use super::ticket::{Desk, Ticket, Used};
 use super::upstream::Upstream;
+use super::{Refused, provider};
 use crate::http::answered::Answered;
 use crate::http::failure::Failure;
 use crate::http::ratelimit::headers;
@@ -171,6 +171,9 @@ impl Exchange {
                 Ok(response) => Ending::Answered(response.status()),
                 Err(ending) => *ending,
             };
+            if let (Ok(response), Some(limits)) = (&sent, self.limits()) {
+                provider::hear_head(&self.desk, limits, response);
+            }
             if self.goes_on(ending, &reply) {
                 let body = sent.ok().and_then(|response| response.body());
                 let _cancelled = body.map(|body| body.cancel());
@@ -184,6 +187,12 @@ impl Exchange {
                 Err(ending) => self.fail(ending, reply, upload).await,
             };
         }
+    }
+
+    /// Where the origin that is asked tells its limits.
+    fn limits(&self) -> Option<&OriginLimits> {
+        let asked = self.upstreams.get(self.asked.get())?;
+        asked.as_ref()?.limits.as_ref()
     }
 
     async fn send(&self) -> Result<web_sys::Response, Ending> {
@@ -374,6 +383,9 @@ impl Exchange {
     /// Settles by what the answer has told, or by what has passed of it. An answer that is a failure and tells nothing has
     /// used nothing.
     async fn settle_usage(&self, tap: Option<&Tap>, ending: Ending) {
+        if let (Some(tap), Some(limits)) = (tap, self.limits()) {
+            tap.read(|answer| provider::hear_usage(&self.desk, limits, answer));
+        }
         let failed = matches!(ending, Ending::Answered(400..));
         let actual = |how: &Settled| match (how, tap) {
             (Settled::Usage(asking), Some(tap)) => tap.read(|answer| {

@@ -8,6 +8,7 @@ mod exchange;
 mod facts;
 mod fallback;
 mod head;
+mod provider;
 mod reply;
 mod ticket;
 mod upstream;
@@ -284,6 +285,7 @@ impl Gate<'_> {
                 method: self.arrived.method().to_owned(),
                 headers,
                 timeout_ms: origin.timeout_ms,
+                limits: origin.limits.clone(),
             })
         };
         let others = way.route.map_or(&[][..], |route| &route.fallback);

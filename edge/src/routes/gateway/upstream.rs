@@ -3,6 +3,7 @@
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{AbortController, RequestInit, RequestRedirect, WorkerGlobalScope};
 use weir_shared::gateway::outcome::Ending;
+use weir_shared::policy::route::OriginLimits;
 use worker::js_sys::{Reflect, global};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Headers, console_error};
@@ -19,6 +20,8 @@ pub struct Upstream {
     pub headers: Vec<(String, String)>,
     /// Within how many milliseconds the head of the answer has to be there, at most.
     pub timeout_ms: u64,
+    /// Where its answers tell how much it lets through.
+    pub limits: Option<OriginLimits>,
 }
 
 impl Upstream {

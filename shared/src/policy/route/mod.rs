@@ -8,6 +8,7 @@ mod inside;
 mod model;
 mod origin;
 mod origin_header;
+mod origin_limits;
 mod pattern;
 mod tenant;
 mod usage;
@@ -29,6 +30,7 @@ pub use header::{HOP_BY_HOP, HeaderName, is_reserved};
 pub use model::ModelPattern;
 pub use origin::{Origin, OriginUrl, StripPrefix, host_alone};
 pub use origin_header::{OriginHeader, SecretName};
+pub use origin_limits::OriginLimits;
 pub use pattern::{HostPattern, PathPattern};
 pub use tenant::{AbsentTenant, Jwt, TenantFrom, TenantSource};
 pub use usage::{TokenWeights, Usage, UsageFormat};
@@ -153,6 +155,7 @@ impl Route {
             shadow: body.shadow.unwrap_or(false),
         };
         route.answer.permit(body, &route.checks)?;
+        origin_limits::permit(&route.answer, &route.checks, policy)?;
         let bodiless = |method: &String| matches!(method.as_str(), "GET" | "HEAD");
         let all_bodiless = !route.methods.is_empty() && route.methods.iter().all(bodiless);
         if all_bodiless && !route.models.is_empty() {

@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::origin_header::{self, OriginHeader};
+use super::origin_limits::{self, OriginLimits};
 use super::{inside, required, text};
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{
@@ -23,6 +24,8 @@ pub struct Origin {
     pub timeout_ms: u64,
     /// What it gets from the deployment; none unless nobody on the way can read it.
     pub headers: Vec<OriginHeader>,
+    /// Where it tells how much it lets through. None of an origin that is not the first of its route.
+    pub limits: Option<OriginLimits>,
 }
 
 impl Origin {
@@ -34,6 +37,7 @@ impl Origin {
             strip_prefix: StripPrefix::default(),
             timeout_ms: ORIGIN_TIMEOUT_MS,
             headers: Vec::new(),
+            limits: None,
         }
     }
 
@@ -64,6 +68,7 @@ impl Origin {
             strip_prefix,
             timeout_ms,
             headers,
+            limits: origin_limits::read(body, at)?,
         })
     }
 }
