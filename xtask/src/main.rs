@@ -17,6 +17,7 @@ mod paths;
 mod process;
 mod progress;
 mod proxies;
+mod python;
 mod rust;
 mod setup;
 mod stamp;

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Package, left, start};
+use super::Package;
+use crate::clients::{left, run, start};
 
 /// One visit, as the limiter tells it.
 fn visit(status: u16, remaining: u64) -> Value {
@@ -13,7 +14,7 @@ fn visit(status: u16, remaining: u64) -> Value {
 async fn keeps_its_promises(script: &str) {
     let (_workerd, client) = start().await;
     let package = Package::built();
-    let mut told = package.run(script, client.origin()).await;
+    let mut told = run(&package, script, client.origin()).await;
     let admitted = (0..5).rev().map(|remaining| visit(200, remaining));
     let ann: Vec<_> = admitted.chain([visit(429, 0), visit(429, 0)]).collect();
     assert_eq!(told["ann"], json!(ann));

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use weir_tests::workerd::Setup;
 
-const ANSWERS: &str = include_str!("../../../clients/typescript/src/answer.ts");
-const QUESTIONS: &str = include_str!("../../../clients/typescript/src/question.ts");
+const ANSWERS: &str = include_str!("../../../../clients/typescript/src/answer.ts");
+const QUESTIONS: &str = include_str!("../../../../clients/typescript/src/question.ts");
 
 /// The lines of an interface, without its comments.
 fn interface(name: &str) -> Vec<&'static str> {

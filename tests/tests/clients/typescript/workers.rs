@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use weir_tests::paths;
 use weir_tests::workerd::Setup;
 
-use super::{Package, document, succeed};
+use super::Package;
+use crate::clients::{document, succeed};
 
 /// The Worker and the client in one file.
 fn bundle() -> String {

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use weir_tests::workerd::TOKEN;
 
-use super::{Package, left, start, succeed};
+use super::Package;
+use crate::clients::{example, left, start, succeed};
 
 #[test]
 fn what_needs_no_worker_is_as_its_own_tests_say() {
@@ -20,13 +21,7 @@ fn what_needs_no_worker_is_as_its_own_tests_say() {
     println!("{told}");
 }
 
-/// The first block of code of the README.
-fn example() -> String {
-    let readme = include_str!("../../../clients/typescript/README.md");
-    let (_, after) = readme.split_once("```js\n").expect("an example");
-    let (code, _) = after.split_once("```").expect("its end");
-    code.to_owned()
-}
+const README: &str = include_str!("../../../../clients/typescript/README.md");
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_example_of_the_readme_runs_where_the_package_alone_is_installed() {
@@ -52,7 +47,7 @@ async fn the_example_of_the_readme_runs_where_the_package_alone_is_installed() {
         name != "@weir" && name != ".package-lock.json"
     });
     assert_eq!(others.count(), 0, "it needs nothing else");
-    fs::write(folder.path().join("example.mjs"), example()).unwrap();
+    fs::write(folder.path().join("example.mjs"), example(README, "js")).unwrap();
     let mut node = Command::new("node");
     node.current_dir(folder.path())
         .arg("example.mjs")
