@@ -3,7 +3,9 @@
 
 mod deciding;
 mod lost;
+mod middleware;
 mod python;
+mod rust;
 mod scopes;
 mod typescript;
 
@@ -50,6 +52,7 @@ mod each {
     kept_by! {
         typescript: crate::clients::typescript::Package::built();
         python: crate::clients::python::Python;
+        rust: crate::clients::rust::Rust;
     }
 }
 

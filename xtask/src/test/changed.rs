@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use crate::{paths, process};
 
 /// A folder, and the packages that are made from what is in it.
-const MADE_FROM: [(&str, &[&str]); 9] = [
+const MADE_FROM: [(&str, &[&str]); 10] = [
     ("xtask/", &["xtask"]),
     ("shared/tests/", &["weir-shared"]),
     (
@@ -27,6 +27,7 @@ const MADE_FROM: [(&str, &[&str]); 9] = [
     ("console/", &["weir-console"]),
     ("edge/", &["weir-edge"]),
     ("cli/", &["weir-cli"]),
+    ("clients/rust/", &["weir-client", "weir-tests"]),
     ("tests/", &["weir-tests"]),
 ];
 
@@ -42,7 +43,7 @@ const EVERYTHING: [&str; 5] = [
     ".c",
 ];
 
-const ALL: [&str; 8] = [
+const ALL: [&str; 9] = [
     "xtask",
     "weir-shared",
     "weir-reference",
@@ -50,6 +51,7 @@ const ALL: [&str; 8] = [
     "weir-console",
     "weir-edge",
     "weir-cli",
+    "weir-client",
     "weir-tests",
 ];
 

@@ -1,7 +1,6 @@
 //! What only the Python client promises: its package, its types, its threads, and its middleware.
 
 mod interface;
-mod middleware;
 mod packed;
 mod threads;
 

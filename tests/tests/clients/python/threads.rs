@@ -1,8 +1,9 @@
-//! The client of threads.
+//! The client of threads, and the middleware.
 
 use serde_json::json;
 
 use super::Python;
+use crate::clients::middleware::an_application_is_asked_for_and_its_visitors_are_told;
 use crate::clients::{left, run, start};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -29,4 +30,9 @@ async fn threads_and_forked_processes_share_a_client_and_are_promised_the_same()
     assert_eq!(told["again"], true);
     assert_eq!(told["left"], 867 - 1 - 20 - 1);
     assert_eq!(left(&client).await, 845);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_middleware_asks_for_an_application() {
+    an_application_is_asked_for_and_its_visitors_are_told(&Python, "middleware").await;
 }
