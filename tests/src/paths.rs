@@ -122,6 +122,11 @@ pub fn python_packages() -> Option<PathBuf> {
     from_env("WEIR_PYTHON_PACKAGES")
 }
 
+/// Go: `WEIR_GO`, else from `PATH`.
+pub fn go() -> Result<PathBuf> {
+    program("WEIR_GO", &["go"])
+}
+
 /// The folder for screenshots, made when it is missing.
 pub fn screenshots() -> Result<PathBuf> {
     let dir = workspace().join("screenshots");

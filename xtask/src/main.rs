@@ -11,6 +11,7 @@ mod clock;
 mod dev;
 mod environment;
 mod fuzz;
+mod go;
 mod node;
 mod package;
 mod paths;

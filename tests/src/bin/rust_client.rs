@@ -6,6 +6,7 @@ mod scripts {
     pub mod acquire;
     pub mod batch;
     pub mod check;
+    pub mod interface;
     pub mod layer;
     pub mod outage;
     pub mod reserve;
@@ -14,7 +15,7 @@ mod scripts {
 }
 
 use anyhow::{Context, Result, bail};
-use scripts::{acquire, batch, check, layer, outage, reserve, retry, shared};
+use scripts::{acquire, batch, check, interface, layer, outage, reserve, retry, shared};
 use weir_client::{Fail, Item, Options, Weir};
 
 #[tokio::main]
@@ -24,6 +25,7 @@ async fn main() -> Result<()> {
         "acquire" => acquire::run().await,
         "batch" => batch::run().await,
         "check" => check::run().await,
+        "interface" => interface::run(),
         "layer" => layer::run().await,
         "outage" => outage::run().await,
         "readme" => readme(&shared::origin(), &shared::token()).await,

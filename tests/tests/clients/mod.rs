@@ -2,6 +2,8 @@
 //! the same scripts in each language, so that all clients keep the same promises.
 
 mod deciding;
+mod go;
+mod interface;
 mod lost;
 mod middleware;
 mod python;
@@ -53,6 +55,7 @@ mod each {
         typescript: crate::clients::typescript::Package::built();
         python: crate::clients::python::Python;
         rust: crate::clients::rust::Rust;
+        go: crate::clients::go::Go::built();
     }
 }
 

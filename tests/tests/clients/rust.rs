@@ -1,9 +1,10 @@
-//! What only the Rust client promises: its layer, and the example of its README.
+//! What only the Rust client promises: its layer, its names, and the example of its README.
 
 use std::process::Command;
 
 use weir_tests::workerd::TOKEN;
 
+use super::interface::names_are_those_of_the_interface_and_no_others;
 use super::middleware::an_application_is_asked_for_and_its_visitors_are_told;
 use super::{Scripts, example, left, start, succeed};
 
@@ -24,6 +25,11 @@ impl Scripts for Rust {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_layer_asks_for_a_service() {
     an_application_is_asked_for_and_its_visitors_are_told(&Rust, "layer").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn its_names_are_those_of_the_interface_and_no_others() {
+    names_are_those_of_the_interface_and_no_others(&Rust).await;
 }
 
 /// Words, however they are broken into lines.

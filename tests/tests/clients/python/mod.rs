@@ -1,6 +1,5 @@
 //! What only the Python client promises: its package, its types, its threads, and its middleware.
 
-mod interface;
 mod packed;
 mod threads;
 

@@ -1,8 +1,9 @@
-//! The client of threads, and the middleware.
+//! The client of threads, the middleware, and the names.
 
 use serde_json::json;
 
 use super::Python;
+use crate::clients::interface::names_are_those_of_the_interface_and_no_others;
 use crate::clients::middleware::an_application_is_asked_for_and_its_visitors_are_told;
 use crate::clients::{left, run, start};
 
@@ -35,4 +36,9 @@ async fn threads_and_forked_processes_share_a_client_and_are_promised_the_same()
 #[tokio::test(flavor = "multi_thread")]
 async fn the_middleware_asks_for_an_application() {
     an_application_is_asked_for_and_its_visitors_are_told(&Python, "middleware").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn its_names_are_those_of_the_interface_and_no_others() {
+    names_are_those_of_the_interface_and_no_others(&Python).await;
 }
