@@ -5,12 +5,14 @@
 mod apt;
 mod args;
 mod bench;
+mod book;
 mod browser;
 mod build;
 mod clock;
 mod dev;
 mod environment;
 mod fuzz;
+mod markdown;
 mod node;
 mod package;
 mod paths;
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Help => print!("{}", args::USAGE),
+        Command::Nothing => {}
         Command::Setup => drop(setup::everything()?),
         Command::Env => print!("{}", setup::everything()?.exports()),
         Command::Build(selection) => build::run(selection)?,
@@ -49,6 +52,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Bench { only } => return bench::run(only),
         Command::Test(scope) => return test::run(scope),
         Command::Fuzz(options) => return fuzz::run(&options),
+        Command::Book => book::run()?,
+        Command::BookPages => book::preprocess()?,
         Command::Package => package::run()?,
         Command::Vectors { folder } => return vectors::run(&folder),
     }
