@@ -35,9 +35,9 @@ fn part(route: &Route) -> &'static str {
 pub(super) fn page() -> String {
     let document = openapi::document().expect("the forms are well written");
     let schemas = &document["components"]["schemas"];
-    let of_the_policy = policy::names(schemas);
+    let of_the_policy = policy::told(schemas);
     let link = |name: &str| {
-        let page = match of_the_policy.iter().any(|known| known == name) {
+        let page = match of_the_policy.contains(name) {
             true => "policy.md",
             false => "",
         };

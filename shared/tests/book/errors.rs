@@ -41,16 +41,17 @@ What a route answers instead of its origin; [the gateway's page](gateway.md#what
 
 pub(super) fn page() -> String {
     let mut text = HEAD.to_owned();
-    let reasons = variants(REASONS, "Reason");
+    let (_, reasons) = variants(REASONS, "Reason").expect("the reasons are there");
     assert_eq!(reasons.len(), Reason::ALL.len(), "every reason is told");
-    for (name, why) in reasons {
-        let name = snake(&name);
+    for reason in reasons {
+        let name = snake(&reason.name);
         assert!(Reason::named(&name).is_some(), "{name}");
-        text.push_str(&format!("| `{name}` | {why} |\n"));
+        text.push_str(&format!("| `{name}` | {} |\n", reason.says));
     }
     text.push_str(API);
-    let failures = variants(FAILURES, "Failure").into_iter();
-    let mut failures: Vec<_> = failures.map(|(name, when)| (kind(&name), when)).collect();
+    let (_, failures) = variants(FAILURES, "Failure").expect("the failures are there");
+    let failures = failures.into_iter();
+    let mut failures: Vec<_> = failures.map(|one| (kind(&one.name), one.says)).collect();
     failures.sort_unstable();
     for ((status, kind, title), when) in failures {
         text.push_str(&format!(
