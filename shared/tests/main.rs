@@ -20,6 +20,8 @@ mod audit_changes;
 #[cfg(not(target_arch = "wasm32"))]
 mod audit_summary;
 #[cfg(not(target_arch = "wasm32"))]
+mod book;
+#[cfg(not(target_arch = "wasm32"))]
 mod bounds_leased;
 #[cfg(not(target_arch = "wasm32"))]
 mod broken_rules;

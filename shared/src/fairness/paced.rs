@@ -4,7 +4,7 @@
 //! one request. Within it everything is admitted. Beyond it a member gets what all reserves leave, as long as it is
 //! below the level: the shares by weight of all that want more.
 //!
-//! FAIRNESS.md has the promises of this rule, their proofs, and what is measured.
+//! `docs/src/explanation/fairness.md` has the promises of this rule, their proofs, and what is measured.
 
 use std::collections::BTreeSet;
 
