@@ -155,6 +155,8 @@ mod policy_sharing;
 #[cfg(not(target_arch = "wasm32"))]
 mod policy_tenants;
 #[cfg(not(target_arch = "wasm32"))]
+mod pooled;
+#[cfg(not(target_arch = "wasm32"))]
 mod preview;
 #[cfg(not(target_arch = "wasm32"))]
 mod quota;

@@ -222,6 +222,10 @@ pub enum Reserve {
     Pinned,
     /// It is released at an even pace.
     Paced,
+    /// What all tenants are expected to need of theirs is reserved for them together.
+    Pooled,
+    /// Nothing is reserved: shares are by weight of those that ask.
+    None,
 }
 
 /// What a region does while the coordinator is out of reach.
