@@ -58,6 +58,8 @@ fn no_window_admits_more_of_a_tenant_than_its_ceiling_whatever_messages_do() {
         (RuleBody::Paced, STANDING_WINDOWS),
         (RuleBody::Pinned, 0),
         (RuleBody::Pinned, STANDING_WINDOWS),
+        (RuleBody::Pooled, 0),
+        (RuleBody::None, STANDING_WINDOWS),
     ] {
         for seed in 0..12 {
             let mut setup = flooded(seed, rule, standing);

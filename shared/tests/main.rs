@@ -20,6 +20,8 @@ mod audit_changes;
 #[cfg(not(target_arch = "wasm32"))]
 mod audit_summary;
 #[cfg(not(target_arch = "wasm32"))]
+mod book;
+#[cfg(not(target_arch = "wasm32"))]
 mod bounds_leased;
 #[cfg(not(target_arch = "wasm32"))]
 mod broken_rules;
@@ -152,6 +154,8 @@ mod policy_refused;
 mod policy_sharing;
 #[cfg(not(target_arch = "wasm32"))]
 mod policy_tenants;
+#[cfg(not(target_arch = "wasm32"))]
+mod pooled;
 #[cfg(not(target_arch = "wasm32"))]
 mod preview;
 #[cfg(not(target_arch = "wasm32"))]

@@ -85,7 +85,7 @@ fn guarantees_are_paced_only_where_there_are_any() {
         ("weighted_fair_share", "isolate"),
         ("static_partition", "global"),
     ] {
-        let served = "served: paced with weighted_fair_escrow";
+        let served = "served: weighted_fair_escrow";
         let message = format!("paced with {sharing} is not served; {served}");
         is_refused(&paced(sharing, scope), "/reserve", &message);
     }

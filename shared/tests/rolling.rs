@@ -77,6 +77,7 @@ impl Asked {
             wants: vec![want],
             returns,
             ahead: 0,
+            idle: 0,
             denied: 0,
         };
         let message = Message::try_from(body).unwrap();

@@ -82,6 +82,8 @@ fn the_terms_of_a_shared_pool() {
         (RuleBody::Weighted, "weighted"),
         (RuleBody::Pinned, "pinned"),
         (RuleBody::Paced, "paced"),
+        (RuleBody::Pooled, "pooled"),
+        (RuleBody::None, "none"),
     ];
     for (rule, name) in rules {
         is_written_as(&rule, &format!("\"{name}\""));
@@ -157,10 +159,11 @@ fn the_grant_of_a_tenant_and_units_of_windows_to_come() {
         ceiling: 60,
         used: 40,
         left: 4,
+        allowance: 3,
+        contended: true,
         retry_ms: Some(250),
     };
-    let grant_text =
-        r#"{"tenant":"acme","units":0,"ceiling":60,"used":40,"left":4,"retry_ms":250}"#;
+    let grant_text = r#"{"tenant":"acme","units":0,"ceiling":60,"used":40,"left":4,"allowance":3,"contended":true,"retry_ms":250}"#;
     is_written_as(&grant, grant_text);
     let ahead = AheadBody {
         label: WindowLabel(4_712),

@@ -1,4 +1,4 @@
-//! The tables and the policy snippets of ALGORITHMS.md.
+//! The tables and the policy snippets of `docs/src/reference/algorithms.md`.
 //!
 //! A snippet is the `limits` of a policy, its `meters` where it gives a rate per second, or its `guards` where it gives a
 //! lease. A table with a column `at_ms` replays the last entry of the snippet above it on a key that was never used, at
@@ -23,7 +23,7 @@ use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::policy::Scope;
 
-const TEXT: &str = include_str!("../../ALGORITHMS.md");
+const TEXT: &str = include_str!("../../docs/src/reference/algorithms.md");
 const START: EpochMs = EpochMs(1_704_067_200_000);
 
 /// A table that is replayed, with the snippet above it.

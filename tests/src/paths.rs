@@ -112,6 +112,21 @@ pub fn envoy() -> Result<PathBuf> {
     program("WEIR_ENVOY", &["envoy"])
 }
 
+/// Python: `WEIR_PYTHON`, else from `PATH`.
+pub fn python() -> Result<PathBuf> {
+    program("WEIR_PYTHON", &["python3"])
+}
+
+/// The packages of Python that its client's tests run with: `WEIR_PYTHON_PACKAGES`. Without it Python's own have to do.
+pub fn python_packages() -> Option<PathBuf> {
+    from_env("WEIR_PYTHON_PACKAGES")
+}
+
+/// Go: `WEIR_GO`, else from `PATH`.
+pub fn go() -> Result<PathBuf> {
+    program("WEIR_GO", &["go"])
+}
+
 /// The folder for screenshots, made when it is missing.
 pub fn screenshots() -> Result<PathBuf> {
     let dir = workspace().join("screenshots");

@@ -24,4 +24,5 @@ mod registry;
 mod security;
 mod service_binding;
 mod shares;
+mod start;
 mod weight;

@@ -18,6 +18,7 @@ cargo xtask test --repeat N [--busy] [NAME]...  the end-to-end tests, or those w
                                       failed how often (--busy: beside other work)
 cargo xtask bench [--only SECTION]    measure, and write the figures into BENCHMARKS.md
 cargo xtask build [--edge|--console]  build the Worker and the console, only what changed
+cargo xtask book                      the documentation as a site: target/book/index.html
 cargo xtask package                   the npm package: target/package/weir-VERSION.tgz
 cargo xtask fuzz [--executions N] [--target T]  what reads input, given what nobody meant (10^8 executions)
 cargo xtask vectors DIR               replay a folder of golden vectors: passed, failed, not compared and why
@@ -31,14 +32,23 @@ const DEFAULT_PORT: u16 = 8787;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Help,
+    /// Ends well at once.
+    Nothing,
     Setup,
     Env,
     Build(Selection),
     Dev(DevOptions),
-    Bench { only: Option<Section> },
+    Bench {
+        only: Option<Section>,
+    },
     Test(Scope),
+    Book,
+    /// What mdBook calls while it makes the site.
+    BookPages,
     Package,
-    Vectors { folder: PathBuf },
+    Vectors {
+        folder: PathBuf,
+    },
     Fuzz(FuzzOptions),
 }
 
@@ -91,6 +101,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             "dev" => dev(parser),
             "test" => test(parser),
             "bench" => bench(parser),
+            "book" => plain(parser, Command::Book),
+            "book-pages" => book_pages(parser),
             "package" => plain(parser, Command::Package),
             "vectors" => vectors(parser),
             "fuzz" => fuzz(parser),
@@ -104,6 +116,18 @@ fn plain(mut parser: lexopt::Parser, command: Command) -> Result<Command> {
     match parser.next()? {
         None => Ok(command),
         Some(Long("help") | Short('h')) => Ok(Command::Help),
+        Some(other) => Err(other.unexpected().into()),
+    }
+}
+
+/// mdBook asks first whether a kind of output is served (`supports html`): every one is, and nothing is to be read then.
+fn book_pages(mut parser: lexopt::Parser) -> Result<Command> {
+    match parser.next()? {
+        None => Ok(Command::BookPages),
+        Some(Value(word)) if word == "supports" => {
+            parser.value()?;
+            Ok(Command::Nothing)
+        }
         Some(other) => Err(other.unexpected().into()),
     }
 }
@@ -298,6 +322,14 @@ mod tests {
         check("bench", Command::Bench { only: None });
         let only = Some(Section::Latency);
         check("bench --only latency", Command::Bench { only });
+    }
+
+    #[test]
+    fn mdbook_is_told_that_any_output_is_served_before_it_gives_the_book() {
+        check("book", Command::Book);
+        check("book-pages", Command::BookPages);
+        check("book-pages supports html", Command::Nothing);
+        refused("book-pages now", "now");
     }
 
     #[test]

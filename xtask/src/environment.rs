@@ -82,10 +82,10 @@ impl Environment {
         Ok(self)
     }
 
-    /// Lets the tests find the proxies, each by a variable.
-    pub(crate) fn with_proxies(mut self, proxies: Vec<(&'static str, PathBuf)>) -> Self {
-        for (variable, program) in proxies {
-            self.export(variable, program);
+    /// Lets the tests find programs and their packages, each by a variable.
+    pub(crate) fn with_programs(mut self, programs: Vec<(&'static str, PathBuf)>) -> Self {
+        for (variable, path) in programs {
+            self.export(variable, path);
         }
         self
     }

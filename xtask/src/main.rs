@@ -5,18 +5,22 @@
 mod apt;
 mod args;
 mod bench;
+mod book;
 mod browser;
 mod build;
 mod clock;
 mod dev;
 mod environment;
 mod fuzz;
+mod go;
+mod markdown;
 mod node;
 mod package;
 mod paths;
 mod process;
 mod progress;
 mod proxies;
+mod python;
 mod rust;
 mod setup;
 mod stamp;
@@ -42,6 +46,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Help => print!("{}", args::USAGE),
+        Command::Nothing => {}
         Command::Setup => drop(setup::everything()?),
         Command::Env => print!("{}", setup::everything()?.exports()),
         Command::Build(selection) => build::run(selection)?,
@@ -49,6 +54,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Bench { only } => return bench::run(only),
         Command::Test(scope) => return test::run(scope),
         Command::Fuzz(options) => return fuzz::run(&options),
+        Command::Book => book::run()?,
+        Command::BookPages => book::preprocess()?,
         Command::Package => package::run()?,
         Command::Vectors { folder } => return vectors::run(&folder),
     }

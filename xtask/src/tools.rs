@@ -17,6 +17,8 @@ pub(crate) struct Tool {
     pub(crate) version: &'static str,
     /// Whether the versions of the tool's own lock file are used.
     locked: bool,
+    /// What else is said to cargo.
+    options: &'static [&'static str],
     binaries: &'static [&'static str],
     /// Which version on PATH does as well as the pinned one.
     accepts: Accepts,
@@ -38,6 +40,7 @@ pub(crate) const WASM_BINDGEN: Tool = Tool {
     name: "wasm-bindgen-cli",
     version: "0.2.130",
     locked: false,
+    options: &[],
     binaries: &["wasm-bindgen", "wasm-bindgen-test-runner"],
     accepts: Accepts::Exactly,
     minutes: 3,
@@ -48,6 +51,7 @@ pub(crate) const WORKER_BUILD: Tool = Tool {
     name: "worker-build",
     version: "0.8.7",
     locked: true,
+    options: &[],
     binaries: &["worker-build"],
     accepts: Accepts::Exactly,
     minutes: 4,
@@ -57,6 +61,7 @@ pub(crate) const TRUNK: Tool = Tool {
     name: "trunk",
     version: "0.21.14",
     locked: true,
+    options: &[],
     binaries: &["trunk"],
     accepts: Accepts::Exactly,
     minutes: 7,
@@ -66,6 +71,7 @@ pub(crate) const WASM_PACK: Tool = Tool {
     name: "wasm-pack",
     version: "0.15.1",
     locked: true,
+    options: &[],
     binaries: &["wasm-pack"],
     accepts: Accepts::Exactly,
     minutes: 2,
@@ -75,11 +81,24 @@ pub(crate) const NEXTEST: Tool = Tool {
     name: "cargo-nextest",
     version: "0.9.143",
     locked: true,
+    options: &[],
     binaries: &["cargo-nextest"],
     accepts: Accepts::From("0.9.100"),
     minutes: 4,
 };
 
+/// Without its server, which is half of what it is built from.
+pub(crate) const MDBOOK: Tool = Tool {
+    name: "mdbook",
+    version: "0.5.4",
+    locked: true,
+    options: &["--no-default-features", "--features", "search"],
+    binaries: &["mdbook"],
+    accepts: Accepts::From("0.5.0"),
+    minutes: 2,
+};
+
+/// What the tests and builds need; the book's is installed where a book is made.
 const ALL: [&Tool; 5] = [&WASM_BINDGEN, &WORKER_BUILD, &TRUNK, &WASM_PACK, &NEXTEST];
 
 /// Settings of the caller's own builds that must not reach a tool's build: a different target or flag breaks it,
@@ -216,6 +235,7 @@ fn cargo_install(tool: &Tool, staging: &Path, build: &Path) -> Command {
     if tool.locked {
         cargo.arg("--locked");
     }
+    cargo.args(tool.options);
     for name in FOREIGN_SETTINGS {
         cargo.env_remove(name);
     }

@@ -37,7 +37,7 @@ export type Items = { checks: Item[]; require?: "all" };
 export type Question = { tenant?: string; reserve?: boolean } & (Item | Items);
 
 /** Asks for a place in the queue of a `leaky_bucket`. */
-export type PlaceQuestion = { tenant?: string } & OfLimit;
+export type PlaceQuestion = { tenant?: string; limit: string; key?: string } & Cost;
 
 /** How a request to a resource came out. */
 export type ReportedOutcome = "success" | "failure";

@@ -32,6 +32,8 @@ pub fn reserve(reserve: Option<Reserve>) -> &'static str {
     match reserve {
         Some(Reserve::Pinned) => "pinned: kept until the window ends",
         Some(Reserve::Paced) => "paced: released evenly over the window",
+        Some(Reserve::Pooled) => "pooled: as much as all tenants are expected to need",
+        Some(Reserve::None) => "none: shares are by weight of those that ask",
         None => format::UNKNOWN,
     }
 }

@@ -128,8 +128,10 @@ const BUDGET: &[Field] = &[
             ("", "pinned (by default)"),
             ("pinned", "pinned: reserved until the window ends"),
             ("paced", "paced: released at an even pace"),
+            ("pooled", "pooled: as much as all are expected to need"),
+            ("none", "none: nothing is reserved"),
         ]),
-        "Paced goes with weighted fair escrow alone.",
+        "Paced, pooled and none go with weighted fair escrow alone.",
     ),
     field(
         "outage",

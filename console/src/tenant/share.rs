@@ -205,6 +205,7 @@ fn headline(figures: &Arithmetic, rule: Option<RuleBody>, budget: &str) -> Strin
             count(figures.left),
             match rule {
                 Some(RuleBody::Paced) => "reserved for others and released bit by bit",
+                Some(RuleBody::Pooled) => "reserved for what others are expected to need",
                 Some(RuleBody::Pinned) => "reserved for others until the window ends",
                 _ => "kept for others",
             }
@@ -332,7 +333,7 @@ fn can_pass(
     );
     match record.ends_at.0.checked_sub(now_ms) {
         Some(left_ms) if left_ms > 0 => {
-            let earlier = if matches!(rule, Some(RuleBody::Paced)) {
+            let earlier = if matches!(rule, Some(RuleBody::Paced | RuleBody::Pooled)) {
                 " Earlier, as far as reserved units are released."
             } else {
                 ""

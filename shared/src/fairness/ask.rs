@@ -101,6 +101,23 @@ impl Standing {
         self.floor.below(self.ceiling)
     }
 
+    /// Whether the policy bounds what it, or all below one above it, may use beyond a guarantee.
+    #[must_use]
+    pub fn is_bounded(&self) -> bool {
+        let above = self
+            .above
+            .iter()
+            .any(|one| one.ceiling.is_some() || one.borrow_max.is_some());
+        above || self.ceiling.is_some() || self.borrow_max.is_some()
+    }
+
+    /// Whether it may use idle units for a first request, of which its parent has not been told: names that the policy does
+    /// not know can be invented.
+    #[must_use]
+    pub fn takes_idle(&self) -> bool {
+        self.known && !self.is_bounded()
+    }
+
     /// The ceilings that bound it: its own and those of the tenants above it, each with whose it is.
     pub fn ceilings<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (&'a str, u64)> {
         let above = self
@@ -209,6 +226,10 @@ pub struct Room {
     pub ceiling: u64,
     /// Units that it could have after these.
     pub left: u64,
+    /// Units that it may use of what lies idle at the holder that asks.
+    pub allowance: u64,
+    /// Whether it wants more than it can have: its allowance is charged.
+    pub contended: bool,
     /// In how many milliseconds the smallest cost could be had, if nothing else changes. `None`: not in this window.
     pub retry_ms: Option<u64>,
 }

@@ -104,6 +104,11 @@ impl Books {
         members.saturating_add(floored)
     }
 
+    /// Parts that are kept for those that have a floor by name and are not there.
+    pub fn absent(&self) -> u128 {
+        self.absent
+    }
+
     /// Of what is kept back for others than a member, the parts that are kept until the window ends.
     pub fn lasting(&self, id: usize) -> u128 {
         let members = self

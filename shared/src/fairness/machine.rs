@@ -33,23 +33,26 @@ impl Machine {
             Rule::Fair => Self::Fair(FairShare::new(terms)),
             Rule::Weighted => Self::Weighted(WeightedFairShare::new(terms)),
             Rule::Pinned => Self::Pinned(Pinned::new(terms)),
-            Rule::Paced => Self::Paced(Box::new(Paced::new(terms))),
+            Rule::Paced | Rule::Pooled | Rule::Unreserved => {
+                Self::Paced(Box::new(Paced::new(terms)))
+            }
         }
     }
 
-    fn rule(&self) -> Rule {
-        match self {
-            Self::Fair(_) => Rule::Fair,
-            Self::Weighted(_) => Rule::Weighted,
-            Self::Pinned(_) => Rule::Pinned,
-            Self::Paced(_) => Rule::Paced,
+    /// Whether the accounts are those of the rule.
+    fn keeps(&self, rule: Rule) -> bool {
+        match rule {
+            Rule::Fair => matches!(self, Self::Fair(_)),
+            Rule::Weighted => matches!(self, Self::Weighted(_)),
+            Rule::Pinned => matches!(self, Self::Pinned(_)),
+            Rule::Paced | Rule::Pooled | Rule::Unreserved => matches!(self, Self::Paced(_)),
         }
     }
 
     /// Other terms. Under another rule every account is taken over, as that of a tenant that the policy does not name,
     /// until it asks again and says whether it does.
     pub(crate) fn retune(&mut self, terms: ShareTerms) {
-        if self.rule() != terms.rule {
+        if !self.keeps(terms.rule) {
             let before = std::mem::replace(
                 self,
                 Self::new(ShareTerms {

@@ -20,6 +20,7 @@ mod pace;
 pub mod paced;
 mod paced_accounts;
 pub mod pinned;
+mod pooled;
 mod prefix_sums;
 mod rate;
 mod reserve;

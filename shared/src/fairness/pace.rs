@@ -54,6 +54,8 @@ pub(super) struct Pace {
     last_window: u64,
     /// What was lent ahead in this window and has not come back.
     ahead: u64,
+    /// What was used of idle units and is not counted yet.
+    taken: u64,
     seen: bool,
     /// Milliseconds after which it was first seen in the last window that it was seen in.
     began_ms: u64,
@@ -79,6 +81,16 @@ impl Pace {
         }
     }
 
+    /// Notes units that a holder had idle and the tenant used: they count as asked for with the next ask.
+    pub fn took(&mut self, units: u64) {
+        self.taken = self.taken.saturating_add(units);
+    }
+
+    /// Takes out what is to be counted with an ask.
+    pub fn taken(&mut self) -> u64 {
+        std::mem::take(&mut self.taken)
+    }
+
     /// Takes off units that came back, as far as they were lent ahead: nobody asked for them after all.
     pub fn came_back(&mut self, units: u64) {
         let units = units.min(self.ahead);
@@ -99,6 +111,7 @@ impl Pace {
         self.last_window = self.window;
         self.window = 0;
         self.ahead = 0;
+        self.taken = 0;
         self.seen = false;
     }
 

@@ -4,7 +4,7 @@
 //! one request. Within it everything is admitted. Beyond it a member gets what all reserves leave, as long as it is
 //! below the level: the shares by weight of all that want more.
 //!
-//! FAIRNESS.md has the promises of this rule, their proofs, and what is measured.
+//! `docs/src/explanation/fairness.md` has the promises of this rule, their proofs, and what is measured.
 
 use std::collections::BTreeSet;
 
@@ -14,14 +14,18 @@ use super::ask::{AsOf, Ask, Moment, Party, Room, Standing};
 use super::hungry::{Appetite, Level, level};
 use super::pace::Stretch;
 use super::paced_accounts::{Member, PacedAccounts};
+use super::pooled::{Pooled, Stake};
 use super::rate::{parts, units};
-use super::share::{ShareRow, ShareTerms};
+use super::share::{Rule, ShareRow, ShareTerms};
 
 /// Up to so many members that want more, the level is computed at each ask.
 const EXACT_MEMBERS: usize = 64;
 
 /// Beyond, each time that one in so many of them has asked: an ask costs `O(log n)` on average.
 const LEVEL_PARTS: usize = 16;
+
+/// How often in a window the pooled reserve is computed anew: it looks at every member.
+const POOLED_PER_WINDOW: u64 = 64;
 
 /// Tenants that share by this rule.
 ///
@@ -54,6 +58,9 @@ pub struct Paced {
     /// As of the last time that it was computed; `None`: there is enough for all.
     level: Option<Level>,
     asks_since_level: usize,
+    rule: Rule,
+    /// When the pooled reserve was computed last: so many milliseconds were left.
+    pooled_at_ms: Option<u64>,
 }
 
 impl Paced {
@@ -65,12 +72,16 @@ impl Paced {
             hungry: BTreeSet::new(),
             level: None,
             asks_since_level: usize::MAX,
+            rule: terms.rule,
+            pooled_at_ms: None,
         }
     }
 
     /// Other terms, for what comes.
     pub fn retune(&mut self, terms: ShareTerms) {
         self.accounts.retune(terms);
+        self.rule = terms.rule;
+        self.pooled_at_ms = None;
     }
 
     /// The next window. Members that were not seen for two windows are dropped.
@@ -79,6 +90,7 @@ impl Paced {
         self.hungry.clear();
         self.level = None;
         self.asks_since_level = usize::MAX;
+        self.pooled_at_ms = None;
     }
 
     /// Counts a tenant among the members.
@@ -137,6 +149,10 @@ impl Paced {
         let before = self.accounts.member(id).map_or(0, |member| member.used);
         if is_own && let Some(member) = self.accounts.member_mut(id) {
             member.pace.came_back(before.saturating_sub(used));
+            if self.rule.pools_idle() {
+                // Of what lay idle at a holder, without an ask.
+                member.pace.took(used.saturating_sub(before));
+            }
         }
         self.accounts
             .use_up(id, if is_own { used } else { before.max(used) });
@@ -223,7 +239,9 @@ impl Paced {
     /// Lets time pass. At a window's first ask it finds who of the members that were carried will want more than the
     /// reserve.
     fn begin(&mut self, at: &Moment) {
-        if !self.accounts.begin(at) {
+        let rolled = self.accounts.begin(at);
+        self.pool_reserves(at);
+        if !rolled {
             return;
         }
         let now = self.now(at);
@@ -231,7 +249,7 @@ impl Paced {
         let hungry = ids.filter(|id| {
             let member = self.accounts.member(*id);
             let expected = member.map_or(0, |member| member.pace.expected(now, at));
-            expected > self.accounts.counted(*id)
+            expected > self.counted(*id)
         });
         self.hungry = hungry.collect();
     }
@@ -240,11 +258,43 @@ impl Paced {
         Stretch::at(self.accounts.window(), at)
     }
 
+    /// Computes what is reserved for all members together, where that is what the rule does and it was not done lately.
+    fn pool_reserves(&mut self, at: &Moment) {
+        match self.rule {
+            Rule::Pooled => {}
+            Rule::Unreserved => return self.accounts.keep_at_most(Some(0)),
+            _ => return self.accounts.keep_at_most(None),
+        }
+        let since_ms = self
+            .pooled_at_ms
+            .map(|left_ms| left_ms.saturating_sub(at.left_ms));
+        if since_ms.is_some_and(|ms| ms < at.window_ms / POOLED_PER_WINDOW) {
+            return;
+        }
+        self.pooled_at_ms = Some(at.left_ms);
+        let now = self.now(at);
+        let mut pooled = Pooled::default();
+        for id in 0..self.accounts.len() {
+            let counted = self.accounts.counted(id);
+            if let Some(member) = self.accounts.member(id) {
+                pooled.add(Stake {
+                    reserve: counted,
+                    expected: member.pace.expected(now, at),
+                    cost_max: member.costs.largest(),
+                    whole: member.floor.units > 0,
+                });
+            }
+        }
+        self.accounts.count(self.accounts.len() as u64);
+        self.accounts.keep_at_most(Some(pooled.parts()));
+    }
+
     /// Counts what is asked for.
     fn hear(&mut self, id: usize, ask: &Ask, at: &Moment) {
         let now = self.now(at);
         if let Some(member) = self.accounts.member_mut(id) {
             let asked = ask.waiting.saturating_add(ask.denied);
+            let asked = asked.saturating_add(member.pace.taken());
             if asked > 0 || ask.expected > 0 {
                 member.pace.ask(asked, now);
             }
@@ -310,9 +360,17 @@ impl Paced {
             weight: self.weight(member),
             used: member.used.saturating_sub(aside),
             below: parts(aside.saturating_sub(member.used)),
-            reserve: self.accounts.counted(id),
+            reserve: self.counted(id),
             expected: expected.min(parts(self.most(member, at))),
         })
+    }
+
+    /// Parts that others have to leave for a member.
+    fn counted(&self, id: usize) -> u128 {
+        match self.rule {
+            Rule::Unreserved => 0,
+            _ => self.accounts.counted(id),
+        }
     }
 
     fn weight(&self, member: &Member) -> u128 {
@@ -345,11 +403,14 @@ impl Paced {
             units(below.saturating_add(parts(1) - 1))
         });
         let rounding = self.accounts.rounding();
-        let free = self.accounts.free(self.accounts.counted(id), at);
+        let free = self.accounts.free(self.counted(id), at);
         Allowance {
             pool: self.accounts.pool(at),
             free: units(free.saturating_add(rounding)),
-            own: units(self.accounts.reserve(id)),
+            own: match self.rule {
+                Rule::Unreserved => 0,
+                _ => units(self.accounts.reserve(id)),
+            },
             most: self.most(member, at),
             below_level: level.unwrap_or(u64::MAX),
         }
@@ -363,11 +424,16 @@ impl Paced {
         let retry_ms = (waiting < ask.waiting || left == 0)
             .then(|| self.delay(id, &allowance, at).ms(&allowance, cost, at))
             .flatten();
+        let now = self.now(at);
+        let member = self.accounts.member(id);
+        let expected = member.map_or(0, |member| units(member.pace.expected(now, at)));
         Room {
             waiting,
             ahead,
             ceiling: used.saturating_add(allowance.in_steps(cost)),
             left,
+            allowance: left,
+            contended: waiting < ask.waiting || expected > left.saturating_add(ahead),
             retry_ms,
         }
     }
@@ -408,7 +474,7 @@ impl Paced {
         let expected = member.pace.expected(now, at);
         self.accounts.restate_reserve(id, at);
         let granted = parts(room.waiting.saturating_add(room.ahead));
-        if expected > self.accounts.counted(id).saturating_sub(granted) {
+        if expected > self.counted(id).saturating_sub(granted) {
             self.hungry.insert(id);
         }
     }

@@ -55,6 +55,8 @@ pub(super) struct PacedAccounts {
     /// Whether no reserve was stated in this window yet.
     rolled: bool,
     books: Books,
+    /// Parts that are kept back for all members together, at most.
+    kept_max: Option<u128>,
     operations: u64,
 }
 
@@ -73,6 +75,7 @@ impl PacedAccounts {
             window: 1,
             rolled: true,
             books: Books::default(),
+            kept_max: None,
             operations: 0,
         }
     }
@@ -310,6 +313,12 @@ impl PacedAccounts {
         self.books.lasting(id)
     }
 
+    /// Keeps back no more than so many parts for all members together, what is set aside for those that are not there left
+    /// out.
+    pub fn keep_at_most(&mut self, parts: Option<u128>) {
+        self.kept_max = parts;
+    }
+
     /// Units that can be lent.
     pub fn pool(&self, at: &Moment) -> u64 {
         at.limit.saturating_sub(self.used_total).min(at.unlent)
@@ -317,7 +326,11 @@ impl PacedAccounts {
 
     /// Parts that can be lent and that nobody but members with `counted` parts has reserved.
     pub fn free(&self, counted: u128, at: &Moment) -> u128 {
-        let others = self.reserved().saturating_sub(counted);
+        let members = self.reserved().saturating_sub(self.books.absent());
+        let others = members
+            .min(self.kept_max.unwrap_or(u128::MAX))
+            .saturating_sub(counted);
+        let others = others.saturating_add(self.books.absent());
         parts(self.pool(at)).saturating_sub(others)
     }
 

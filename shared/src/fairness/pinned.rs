@@ -79,6 +79,8 @@ impl Pinned {
             ahead,
             ceiling,
             left,
+            allowance: 0,
+            contended: false,
             retry_ms,
         }
     }

@@ -20,6 +20,21 @@ pub enum Rule {
     Pinned,
     /// Weighted max-min; a guarantee is released at an even pace.
     Paced,
+    /// Weighted max-min; what all are expected to need of their guarantees is reserved for them together.
+    Pooled,
+    /// Weighted max-min; nothing is reserved.
+    Unreserved,
+}
+
+impl Rule {
+    /// Whether units that a holder has and no tenant uses there lie idle for all of them.
+    #[must_use]
+    pub fn pools_idle(self) -> bool {
+        match self {
+            Self::Pooled | Self::Unreserved => true,
+            Self::Fair | Self::Weighted | Self::Pinned | Self::Paced => false,
+        }
+    }
 }
 
 /// The terms of a share.
@@ -375,6 +390,12 @@ impl Share {
         machine.unwrap_or(&self.top).used(name)
     }
 
+    /// The rule by which tenants share.
+    #[must_use]
+    pub fn rule(&self) -> Rule {
+        self.terms.rule
+    }
+
     /// Units that all tenants have used.
     #[must_use]
     pub fn used_total(&self) -> u64 {
@@ -444,6 +465,8 @@ fn narrowed(above: Option<Room>, room: Room, ask: &Ask) -> Room {
         ahead: above.ahead.min(room.ahead),
         ceiling: room.ceiling,
         left: above.left.min(room.left),
+        allowance: above.allowance.min(room.allowance),
+        contended: above.contended || room.contended,
         retry_ms,
     }
 }

@@ -81,6 +81,8 @@ impl WeightedFairShare {
             ceiling,
             left: free - waiting - ahead,
             retry_ms,
+            allowance: 0,
+            contended: false,
         }
     }
 

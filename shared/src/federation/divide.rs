@@ -24,8 +24,21 @@ pub struct Claim<'a> {
     pub lent: u64,
     /// Units that holders have and that are no tenant's yet, which it is presumed to have.
     pub presumed: u64,
+    /// Units that holders have and that no tenant has used, as far as they have said.
+    pub idle: u64,
     /// Which tenants hold what.
     pub attribution: &'a Attribution,
+    /// The event's time.
+    pub now: EpochMs,
+}
+
+/// What a lender may lend to no tenant.
+#[derive(Debug, Clone, Copy)]
+pub struct Idle {
+    /// Units that can safely be lent.
+    pub unlent: u64,
+    /// Holders, all of them.
+    pub holders: usize,
     /// The event's time.
     pub now: EpochMs,
 }
@@ -35,8 +48,14 @@ pub trait Divide {
     /// What may be lent for a claim. Lends nothing yet.
     fn room(&mut self, claim: &Claim<'_>) -> Room;
 
-    /// Units were lent to the tenant.
-    fn lent(&mut self, party: &Party, units: u64, now: EpochMs);
+    /// Of `units` that a holder asks for, for whichever tenant, those that it is lent.
+    fn idle(&mut self, units: u64, idle: &Idle) -> u64 {
+        let _none = (units, idle);
+        0
+    }
+
+    /// Units were lent to the tenant, and an allowance of so many others was charged.
+    fn lent(&mut self, party: &Party, units: u64, charged: u64, now: EpochMs);
 
     /// Units of the tenant that are used in the whole deployment, as far as is known, when `lent` of them are lent here.
     fn used(&self, party: &Party, lent: u64) -> u64;
@@ -61,11 +80,13 @@ impl Divide for FirstCome {
             ahead: units - waiting,
             ceiling: self.limit,
             left: claim.unlent - units,
+            allowance: 0,
+            contended: false,
             retry_ms: None,
         }
     }
 
-    fn lent(&mut self, _party: &Party, _units: u64, _now: EpochMs) {}
+    fn lent(&mut self, _party: &Party, _units: u64, _charged: u64, _now: EpochMs) {}
 
     fn used(&self, _party: &Party, _lent: u64) -> u64 {
         0
@@ -93,8 +114,13 @@ impl Divide for Shared<'_> {
                 ..Room::default()
             };
         }
+        // What lies idle at holders serves tenants where they are: it is as good as unlent to the accounts, though it cannot
+        // be lent.
+        let pools = self.share.rule().pools_idle();
         let moment = Moment {
-            unlent: claim.unlent,
+            unlent: claim
+                .unlent
+                .saturating_add(if pools { claim.idle } else { 0 }),
             left_ms: unhurried_ms(self.moment.left_ms, self.moment.window_ms),
             ..self.moment
         };
@@ -104,8 +130,9 @@ impl Divide for Shared<'_> {
             let room = self.share.peek(party, &moment);
             return within(room, &asked, self.below_ceilings(claim));
         }
+        let presumed = if pools { 0 } else { claim.presumed };
         self.share
-            .settle(party, claim.lent.saturating_add(claim.presumed));
+            .settle(party, claim.lent.saturating_add(presumed));
         let ask = Ask {
             waiting: asked.waiting,
             smallest: asked.smallest,
@@ -114,11 +141,37 @@ impl Divide for Shared<'_> {
             holders: claim.holders as u64,
         };
         let room = self.share.room(party, &ask, &moment);
-        within(room, &asked, self.below_ceilings(claim))
+        let room = within(room, &asked, self.below_ceilings(claim));
+        if !pools || party.standing.is_bounded() {
+            let room = within(room, &asked, claim.unlent);
+            return Room {
+                allowance: 0,
+                contended: false,
+                ..room
+            };
+        }
+        // Units that lie idle at the holder serve what is expected there.
+        let (ahead, contended) = (room.ahead, room.contended);
+        let room = Room { ahead: 0, ..room };
+        let left = room.left.saturating_add(ahead);
+        let room = within(room, &asked, claim.unlent);
+        Room {
+            allowance: if contended { ahead } else { left },
+            contended,
+            ..room
+        }
     }
 
-    fn lent(&mut self, party: &Party, units: u64, _now: EpochMs) {
-        self.share.charge(&party.name, units);
+    fn idle(&mut self, units: u64, idle: &Idle) -> u64 {
+        if !self.share.rule().pools_idle() {
+            return 0;
+        }
+        units.min(idle.unlent / (2 * idle.holders.max(1) as u64))
+    }
+
+    fn lent(&mut self, party: &Party, units: u64, charged: u64, _now: EpochMs) {
+        self.share
+            .charge(&party.name, units.saturating_add(charged));
     }
 
     fn used(&self, _party: &Party, lent: u64) -> u64 {

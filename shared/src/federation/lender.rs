@@ -5,6 +5,7 @@
 //! needs it leaves ([`Lender::watermark_due`]); a lender that wakes takes everything below it for granted, so a crash
 //! strands at most one block and can never lend the same unit twice.
 
+mod grant;
 mod report;
 mod row;
 
@@ -12,14 +13,13 @@ use std::collections::BTreeMap;
 
 use self::row::Row;
 use super::attribution::Attribution;
-use super::divide::{Claim, Divide};
+use super::divide::Divide;
 use super::message::Message;
-use crate::fairness::ask::Party;
 use crate::gather::gathered;
 use crate::limits::{CONTACT_MS_MIN, CONTACT_MS_PER_HOLDER, HOLDERS_MAX};
 use crate::units::{EpochMs, HolderId, WindowLabel};
 use crate::window::Window;
-use crate::wire::exchange::{AheadBody, Grant, Refusal, ReplyBody, VERSION, Want, WindowBody};
+use crate::wire::exchange::{AheadBody, Grant, Refusal, ReplyBody, VERSION, WindowBody};
 
 /// A window's budget is lent in blocks of one part in this many: a crash strands at most one block of the window.
 const BLOCKS_PER_WINDOW: u64 = 32;
@@ -315,56 +315,6 @@ impl Lender {
             for (party, want) in message.asks().filter(|(party, _)| !party.name.is_empty()) {
                 self.tenants.note(message.holder, &party.name, want.held);
             }
-        }
-    }
-
-    fn grant(&mut self, message: &Message, offer: &Offer, divide: &mut dyn Divide) -> Vec<Grant> {
-        let held = self.row(message.holder).held;
-        self.tenants.holds(message.holder, held);
-        let mut grants = Vec::new();
-        for (party, want) in message.asks() {
-            let claim = self.claim(party, want, offer);
-            let room = divide.room(&claim);
-            // Whatever the division says, no more than this is ever lent.
-            let units = room.waiting.saturating_add(room.ahead).min(claim.unlent);
-            if units > 0 {
-                self.lent += units;
-                self.granted = self.granted.saturating_add(units);
-                self.row(message.holder).held += units;
-                let held = self.tenants.held(message.holder, &party.name);
-                self.tenants
-                    .note(message.holder, &party.name, held.saturating_add(units));
-                divide.lent(party, units, offer.now);
-            }
-            if units > 0 || want.tenant.is_some() {
-                grants.push(Grant {
-                    tenant: want.tenant.clone(),
-                    units,
-                    ceiling: room.ceiling,
-                    used: divide.used(party, self.lent_to(&party.name)),
-                    left: room.left,
-                    retry_ms: room.retry_ms,
-                });
-            }
-        }
-        grants
-    }
-
-    fn claim<'a>(&'a self, party: &'a Party, want: &'a Want, offer: &Offer) -> Claim<'a> {
-        let (holders, lent) = if party.name.is_empty() {
-            (self.holders(offer.now), self.lent)
-        } else {
-            (self.tenants.holders(&party.name), self.lent_to(&party.name))
-        };
-        Claim {
-            party,
-            want,
-            holders: holders.max(1),
-            unlent: self.unlent(offer.capacity),
-            lent,
-            presumed: self.tenants.presumed(&party.name),
-            attribution: &self.tenants,
-            now: offer.now,
         }
     }
 

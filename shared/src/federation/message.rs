@@ -146,8 +146,10 @@ impl TryFrom<ExchangeBody> for Message {
                 return Err(malformed("wants"));
             }
         }
-        if body.ahead > COST_MAX {
-            return Err(malformed("ahead"));
+        for (field, units) in [("ahead", body.ahead), ("idle", body.idle)] {
+            if units > COST_MAX {
+                return Err(malformed(field));
+            }
         }
         if body.returns.iter().any(|back| back.units > COST_MAX) {
             return Err(malformed("returns"));
@@ -201,6 +203,8 @@ pub fn share_terms(body: &SharingBody) -> Result<ShareTerms, Refusal> {
             RuleBody::Weighted => Rule::Weighted,
             RuleBody::Pinned => Rule::Pinned,
             RuleBody::Paced => Rule::Paced,
+            RuleBody::Pooled => Rule::Pooled,
+            RuleBody::None => Rule::Unreserved,
         },
         tenants_max: body.tenants_max,
         unknown_weight_max: Weight::from_micros(body.unknown_weight_max).map_err(field)?,

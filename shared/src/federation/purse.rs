@@ -21,8 +21,10 @@ pub struct Purse {
     pub missed: u64,
     /// What the parent said last.
     pub told: Option<Told>,
-    /// Units that it may still take from what is nobody's in the open window.
+    /// Its allowance: units that it may still take from what is nobody's in the open window.
     pub loose_max: u64,
+    /// Units that the parent counts as had by it here.
+    pub stated: u64,
     pace: Pace,
 }
 
@@ -43,6 +45,8 @@ pub struct Told {
     pub left: u64,
     /// Whether less was lent than was waited for.
     pub unserved: bool,
+    /// Whether it wants more than it could have had: what it may use counts as had by it.
+    pub contended: bool,
     /// Whether the parent's own parent was out of reach.
     pub outage: bool,
     /// When more may be lent, if the parent said so.
@@ -81,6 +85,7 @@ impl Purse {
             missed: 0,
             told: None,
             loose_max: u64::MAX,
+            stated: 0,
             pace: Pace::new(now),
         }
     }
@@ -91,10 +96,37 @@ impl Purse {
         self.held.saturating_sub(self.used)
     }
 
-    /// Units that it may take of `loose` ones.
+    /// Units that it may take of `loose` ones. `first_max`: of a tenant that the policy names and of which the parent has not
+    /// spoken in this window, so many of what it uses.
     #[must_use]
-    pub fn loose_of(&self, loose: u64) -> u64 {
-        loose.min(self.loose_max)
+    pub fn loose_of(&self, loose: u64, first_max: u64) -> u64 {
+        let untold = self.told.is_none() && self.denied == 0 && self.party.standing.takes_idle();
+        let first = if untold {
+            first_max.saturating_sub(self.used)
+        } else {
+            0
+        };
+        loose.min(self.loose_max.max(first))
+    }
+
+    /// Whether it wants more than it may have: it is told what it may have by name.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        let told_so = self
+            .told
+            .is_some_and(|told| told.unserved || told.left == 0);
+        let contended = self.told.is_some_and(|told| told.contended);
+        self.denied > 0
+            || self.missed > 0
+            || told_so
+            || contended
+            || self.party.standing.is_bounded()
+    }
+
+    /// Whether the parent counts another number of units as had by it here.
+    #[must_use]
+    pub fn is_untold(&self) -> bool {
+        self.held != self.stated
     }
 
     /// Takes over what its tenant claims, unless that is by an earlier word.
@@ -113,13 +145,21 @@ impl Purse {
 
     /// Units that it may use where so many are nobody's.
     #[must_use]
-    pub fn available(&self, loose: u64) -> u64 {
-        self.balance().saturating_add(self.loose_of(loose))
+    pub fn available(&self, loose: u64, first_max: u64) -> u64 {
+        self.balance()
+            .saturating_add(self.loose_of(loose, first_max))
+    }
+
+    /// Adds to its allowance.
+    pub fn allow(&mut self, units: u64) {
+        self.loose_max = self.loose_max.saturating_add(units);
     }
 
     /// Takes units over that were nobody's, of those that it may take.
     pub fn take_loose(&mut self, units: u64) {
-        self.loose_max -= units.min(self.loose_max);
+        if self.loose_max != u64::MAX {
+            self.loose_max -= units.min(self.loose_max);
+        }
         self.held = self.held.saturating_add(units);
     }
 
@@ -132,6 +172,9 @@ impl Purse {
     /// Learns that `units` are used in all. What it did not know of was held beside what it has, and is used up.
     pub fn learn(&mut self, units: u64, now: EpochMs) {
         let more = units.saturating_sub(self.used);
+        if self.loose_max != u64::MAX {
+            self.loose_max -= more.min(self.loose_max);
+        }
         self.held = self.held.saturating_add(more);
         self.used = units;
         self.pace.note(more, 0, now);
@@ -181,6 +224,7 @@ impl Purse {
         self.used = 0;
         self.told = None;
         self.missed = 0;
+        self.stated = 0;
         self.loose_max = most.map_or(u64::MAX, |most| most.saturating_sub(units));
     }
 

@@ -18,3 +18,10 @@ pub const WEIGHTS_MAX: usize = 256;
 /// claim are summed up together; four times as many, as ceilings are agreed upon with single tenants, and a step is
 /// below a tenth of a microsecond.
 pub const BOUNDED_CLAIMS_MAX: usize = 1_024;
+
+/// Requests of a tenant that may use idle units before the parent has spoken of it in a window. The fewer, the more tenants
+/// that ask seldom wait for a round trip; the more, the later a flood is noticed, by so many requests a holder.
+pub const FIRST_REQUESTS: u64 = 4;
+
+/// A denial counts for so many contacts more while the parent is asked again: one may be lost.
+pub const MEANWHILE_CONTACTS: u64 = 2;

@@ -239,7 +239,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "Budget",
         "A budget of the policy.",
         "limit?: integer?, window_ms?: integer?, sharing?: Sharing?, scope?: Scope?, \
-         reserve?: 'pinned' or 'paced', outage?: 'fail_closed' or 'regional_only', \
+         reserve?: 'pinned' or 'paced' or 'pooled' or 'none', outage?: 'fail_closed' or 'regional_only', \
          lease?: any, shadow?: boolean, on_unavailable?: OnUnavailable",
     ),
     (

@@ -94,6 +94,8 @@ impl Budget {
             (Sharing::WeightedFairShare, _) => Some(RuleBody::Weighted),
             (Sharing::WeightedFairEscrow, Reserve::Pinned) => Some(RuleBody::Pinned),
             (Sharing::WeightedFairEscrow, Reserve::Paced) => Some(RuleBody::Paced),
+            (Sharing::WeightedFairEscrow, Reserve::Pooled) => Some(RuleBody::Pooled),
+            (Sharing::WeightedFairEscrow, Reserve::None) => Some(RuleBody::None),
             (Sharing::FirstCome | Sharing::StaticPartition, _) => None,
         }
     }

@@ -215,7 +215,7 @@ fn shared(rule: RuleBody, claims: &[Claim], weights: &[Weight], units: u64) -> V
             let own = wanted.iter().zip(&guaranteed);
             own.map(|(wanted, own)| *wanted.min(own)).collect()
         }
-        RuleBody::Paced => {
+        RuleBody::Paced | RuleBody::Pooled | RuleBody::None => {
             // What one does not use is lent up to its lend_max; the rest of it is nobody's.
             let kept = pairs().map(|(claim, own)| {
                 let unused = own.saturating_sub(claim.demand);
@@ -254,7 +254,7 @@ fn shared(rule: RuleBody, claims: &[Claim], weights: &[Weight], units: u64) -> V
 fn weights(rule: RuleBody, claims: &[Claim], unknown_max: Weight) -> Vec<Weight> {
     let weight = |claim: &Claim| match rule {
         RuleBody::Fair => Weight::WHOLE,
-        RuleBody::Weighted | RuleBody::Pinned | RuleBody::Paced => claim.weight,
+        _ => claim.weight,
     };
     let unknown = claims.iter().filter(|one| !one.known && one.demand > 0);
     let sum: u128 = unknown.map(|one| u128::from(weight(one).micros())).sum();

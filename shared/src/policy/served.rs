@@ -30,10 +30,10 @@ pub(super) fn pair(sharing: Sharing, scope: Scope) -> Result<(), Invalid> {
     })
 }
 
-/// Refuses to pace the release of guarantees where none are reserved.
+/// Refuses to say what is reserved where nothing is.
 pub(super) fn reserve(reserve: Reserve, sharing: Sharing) -> Result<(), Invalid> {
     let fits = reserve == Reserve::Pinned || sharing == Sharing::WeightedFairEscrow;
-    serve("/reserve", fits, "paced with weighted_fair_escrow", || {
+    serve("/reserve", fits, "weighted_fair_escrow", || {
         format!("{} with {}", wire_name(&reserve), wire_name(&sharing))
     })
 }

@@ -149,7 +149,7 @@ impl<'a> Replay<'a> {
 
     /// Recorded counters as requests in the order of time: those of tenants, each over all regions, and with `None` the sum
     /// of all tenants. What neither policy has a rule for is left out. How minutes become requests is told in
-    /// `recorded.rs`, and in POLICY-AS-CODE.md.
+    /// `recorded.rs`, and in `docs/src/guides/policy-as-code.md`.
     ///
     /// # Errors
     /// At `/to`, where there are more minutes of tenants at budgets and meters than requests may be played.

@@ -43,6 +43,10 @@ pub struct ExchangeBody {
     /// Units that it expects to spend in the first moments of the next window, for all tenants.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub ahead: u64,
+    /// Units that tenants who share are expected to spend before the next contact, beyond those that a want names: for
+    /// whoever of them asks. Only where the parent lends units that are no tenant's.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub idle: u64,
     /// Units it denied since its last message: demand that no want shows.
     pub denied: u64,
 }
@@ -116,6 +120,21 @@ pub enum RuleBody {
     Pinned,
     /// Weighted max-min; a guarantee is released at an even pace.
     Paced,
+    /// Weighted max-min; what all are expected to need of their guarantees is reserved for them together.
+    Pooled,
+    /// Weighted max-min; nothing is reserved.
+    None,
+}
+
+impl RuleBody {
+    /// Whether units that a holder has and no tenant uses there lie idle for all of them.
+    #[must_use]
+    pub fn pools_idle(self) -> bool {
+        match self {
+            Self::Pooled | Self::None => true,
+            Self::Fair | Self::Weighted | Self::Pinned | Self::Paced => false,
+        }
+    }
 }
 
 /// Bounds of a lease ahead of demand.
@@ -333,6 +352,13 @@ pub struct Grant {
     /// Units that the tenant could still have had.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left: u64,
+    /// Units that the tenant may use of what lies idle at the holder, before the parent speaks of it again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub allowance: u64,
+    /// Whether the tenant wants more than it can have: its allowance then counts as had by it, and is no more than leaves as
+    /// much to each other holder.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub contended: bool,
     /// In how many milliseconds the smallest cost waited for could be lent, where none was. Absent: not in this window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_ms: Option<u64>,

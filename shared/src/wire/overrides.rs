@@ -24,25 +24,25 @@ pub struct OverrideBody {
     /// The tenant's weight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<Decimal>,
-    /// Of meters, by name.
+    /// Numbers of meters, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub meters: BTreeMap<String, MeterOverrideBody>,
-    /// Of guards, by name.
+    /// Numbers of guards, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub guards: BTreeMap<String, GuardOverrideBody>,
-    /// Of limits of which each tenant has its own keys, by name.
+    /// Numbers of limits with `per_tenant`, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub limits: BTreeMap<String, LimitOverrideBody>,
-    /// Of its claim to budgets, by name.
+    /// Claims to budgets, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
         skip_serializing_if = "BTreeMap::is_empty"

@@ -108,25 +108,25 @@ impl Default for PolicyDocument {
 pub struct TierBody {
     /// The weight of each of its tenants; at most six decimals.
     pub weight: Option<Decimal>,
-    /// Of meters, by name.
+    /// Numbers of meters, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub meters: BTreeMap<String, MeterOverrideBody>,
-    /// Of guards, by name.
+    /// Numbers of guards, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub guards: BTreeMap<String, GuardOverrideBody>,
-    /// Of limits of which each tenant has its own keys, by name.
+    /// Numbers of limits with `per_tenant`, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub limits: BTreeMap<String, LimitOverrideBody>,
-    /// Of its claim to budgets, by name.
+    /// Claims to budgets, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
         skip_serializing_if = "BTreeMap::is_empty"
@@ -158,25 +158,25 @@ pub struct TenantBody {
     pub borrow_max: Option<AmountBody>,
     /// Units of its guarantee that others may use while it does not; all of it when absent.
     pub lend_max: Option<AmountBody>,
-    /// Of meters, by name.
+    /// Numbers of meters, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub meters: BTreeMap<String, MeterOverrideBody>,
-    /// Of guards, by name.
+    /// Numbers of guards, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub guards: BTreeMap<String, GuardOverrideBody>,
-    /// Of limits of which each tenant has its own keys, by name.
+    /// Numbers of limits with `per_tenant`, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub limits: BTreeMap<String, LimitOverrideBody>,
-    /// Of its claim to budgets, by name.
+    /// Claims to budgets, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
         skip_serializing_if = "BTreeMap::is_empty"
@@ -189,15 +189,16 @@ pub struct TenantBody {
 /// How a budget is shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(
-    missing_docs,
-    reason = "the names are the field's own; the policy's documentation explains them"
-)]
 pub enum Sharing {
+    /// By weight, at any scope; `reserve` says what becomes of what a tenant does not ask for.
     WeightedFairEscrow,
+    /// Equal shares, where one holder decides.
     FairShare,
+    /// Shares by weight, where one holder decides.
     WeightedFairShare,
+    /// Whoever comes first.
     FirstCome,
+    /// A fixed slice of the limit for each region.
     StaticPartition,
 }
 
@@ -221,6 +222,10 @@ pub enum Reserve {
     Pinned,
     /// It is released at an even pace.
     Paced,
+    /// What all tenants are expected to need of theirs is reserved for them together.
+    Pooled,
+    /// Nothing is reserved: shares are by weight of those that ask.
+    None,
 }
 
 /// What a region does while the coordinator is out of reach.
@@ -275,17 +280,20 @@ pub struct BudgetBody {
 /// The algorithm of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(
-    missing_docs,
-    reason = "the names are the field's own; the policy's documentation explains them"
-)]
 pub enum Algorithm {
+    /// A rate with some burst; the default.
     Gcra,
+    /// The same in terms of tokens.
     TokenBucket,
+    /// A count that starts anew with each window.
     FixedWindow,
+    /// A rolling window of bounded size.
     SlidingWindow,
+    /// A rolling window, exact for each charge.
     SlidingLog,
+    /// A count for a day, a week, a month or another period.
     Quota,
+    /// A queue: what comes too fast leaves later.
     LeakyBucket,
 }
 

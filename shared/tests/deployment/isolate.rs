@@ -155,6 +155,8 @@ impl Isolate {
                         ceiling: reply.window.limit,
                         left: 0,
                         used: 0,
+                        allowance: 0,
+                        contended: false,
                         retry_ms: None,
                     });
                 }

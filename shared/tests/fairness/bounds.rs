@@ -68,7 +68,7 @@ fn a_tenant_alone_has_its_ceiling_and_no_more() {
             let rest = exhaust(&mut share, &bounded("other", 1, None, 0), 100, 1);
             // The others lend nothing beyond a request, or nothing at all.
             let expected = match rule {
-                Rule::Paced => 100 - had,
+                Rule::Paced | Rule::Pooled | Rule::Unreserved => 100 - had,
                 Rule::Pinned => 51.min(100 - had),
                 Rule::Fair | Rule::Weighted => 50.min(100 - had),
             };

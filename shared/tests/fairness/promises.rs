@@ -134,8 +134,8 @@ proptest! {
     }
 
     /// T4: `a_i / w_i - a_j / w_j <= q / w_i + (2 q - 1) / w_j` for tenants that want more all the time, whose requests
-    /// cost up to `q`: whole guarantees may be overdrawn by less than `q`. The proof is in FAIRNESS.md, "Equal shares,
-    /// pinned".
+    /// cost up to `q`: whole guarantees may be overdrawn by less than `q`. The proof is in `docs/src/explanation/fairness.md`, "Equal
+    /// shares, pinned".
     #[test]
     fn hungry_tenants_have_equal_shares_by_weight(
         weights in weights(),

@@ -1,4 +1,4 @@
-//! What the paced rule promises, on a clock that the tests step. FAIRNESS.md has the proofs.
+//! What the paced rule promises, on a clock that the tests step. `docs/src/explanation/fairness.md` has the proofs.
 
 mod cost;
 mod leases;

@@ -69,7 +69,7 @@ impl Twin {
         };
         let (limit, allowed) = match self.rule {
             Rule::Fair | Rule::Weighted => self.capped(&view, cost),
-            Rule::Pinned | Rule::Paced => self.escrowed(&view, cost),
+            _ => self.escrowed(&view, cost),
         };
         let tenant = &mut self.tenants[index];
         if allowed {

@@ -145,6 +145,8 @@ impl World {
                 ceiling: reply.window.limit,
                 used: 0,
                 left: 0,
+                allowance: 0,
+                contended: false,
                 retry_ms: None,
             });
         }

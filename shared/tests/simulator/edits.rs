@@ -93,6 +93,8 @@ impl World {
             RuleBody::Weighted,
             RuleBody::Pinned,
             RuleBody::Paced,
+            RuleBody::Pooled,
+            RuleBody::None,
         ];
         match self.random.below(4) {
             0 if shared => terms.sharing = None,

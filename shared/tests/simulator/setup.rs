@@ -305,7 +305,12 @@ impl Setup {
         let most = if unit > 1_000 { 1 } else { 20 };
         setup.limit *= random.one_of(&[1, most.min(4), most]);
         setup.tenants = tenants::drawn(&mut random, unit, setup.limit);
-        let rules = [RuleBody::Pinned, RuleBody::Paced];
+        let rules = [
+            RuleBody::Pinned,
+            RuleBody::Paced,
+            RuleBody::Pooled,
+            RuleBody::None,
+        ];
         let others = [RuleBody::Fair, RuleBody::Weighted];
         setup.rule = match random.below(10) {
             0 => None,

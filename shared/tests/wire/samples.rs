@@ -58,6 +58,7 @@ pub(crate) fn message() -> ExchangeBody {
             units: 4,
         }],
         ahead: 0,
+        idle: 0,
         denied: 6,
     }
 }
@@ -77,6 +78,8 @@ pub(crate) fn reply() -> ReplyBody {
             ceiling: 100,
             used: 0,
             left: 0,
+            allowance: 0,
+            contended: false,
             retry_ms: None,
         }],
         ahead: vec![],

@@ -1,13 +1,15 @@
-//! The TypeScript client against the built Worker: scripts in `clients/typescript/test` do what an application does, and print
-//! what they saw.
+//! The clients against the built Worker. Scripts in `test/e2e` of each do what an application does, and print what they saw:
+//! the same scripts in each language, so that all clients keep the same promises.
 
 mod deciding;
+mod go;
+mod interface;
 mod lost;
-mod packed;
+mod middleware;
+mod python;
+mod rust;
 mod scopes;
-mod stores;
-mod types;
-mod workers;
+mod typescript;
 
 use std::fs;
 use std::io;
@@ -15,75 +17,77 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::task::spawn_blocking;
 use weir_tests::client::Client;
 use weir_tests::fixtures::{gcra, policy, with};
-use weir_tests::paths::workspace;
 use weir_tests::ports;
 use weir_tests::workerd::{Setup, TOKEN, Workerd};
 
 /// Thirty days: nothing comes back in a test.
 const LONG_MS: u64 = 30 * 24 * 3_600_000;
 
-/// The client, compiled. Each test has a copy of its own: none reads what another one is writing.
-struct Package {
-    folder: TempDir,
-}
-
-impl Package {
-    fn built() -> Self {
-        // Within the workspace, so that Node finds the packages that are installed there.
-        let target = workspace().join("target");
-        fs::create_dir_all(&target).unwrap();
-        let folder = tempfile::Builder::new()
-            .prefix("client-")
-            .tempdir_in(target);
-        let folder = folder.unwrap();
-        copy(&workspace().join("clients/typescript"), folder.path()).unwrap();
-        let package = Self { folder };
-        for project in [".", "test"] {
-            package.node(&[&tsc(), "--project", project]);
+/// Every promise of every client, each a test that is named after both.
+macro_rules! kept_by {
+    ($($name:ident: $client:expr;)+) => {$(
+        mod $name {
+            kept_by! { $client =>
+                deciding::every_kind_of_check_is_answered_with_the_decision_of_the_interface
+                deciding::fifty_checks_at_once_are_one_request_and_one_at_fault_harms_no_other
+                lost::a_check_whose_answer_was_lost_is_tried_again_and_charged_once
+                lost::a_settlement_whose_answer_was_lost_is_told_again
+                lost::a_refusal_that_says_when_to_come_back_is_tried_again_then
+                lost::while_weir_is_dead_open_lets_pass_closed_denies_and_no_check_throws
+                scopes::a_reservation_is_settled_to_what_was_said_in_full_or_to_nothing
+                scopes::a_slot_is_renewed_while_it_is_needed_given_back_and_known_to_be_lost
+            }
         }
-        package
-    }
+    )+};
+    ($client:expr => $($file:ident::$promise:ident)+) => {$(
+        #[tokio::test(flavor = "multi_thread")]
+        async fn $promise() {
+            crate::clients::$file::$promise(&$client).await;
+        }
+    )+};
+}
 
-    fn folder(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// What Node prints, run in the folder of the client.
-    fn node(&self, arguments: &[&str]) -> String {
-        let mut node = Command::new("node");
-        succeed(node.current_dir(self.folder()).args(arguments))
-    }
-
-    /// Node with a script of the tests, and where Weir is.
-    fn script(&self, name: &str, origin: &str) -> Command {
-        let mut node = Command::new("node");
-        node.current_dir(self.folder())
-            .arg(format!("test/e2e/{name}.mjs"))
-            .env("BASE", origin)
-            .env("TOKEN", TOKEN);
-        node
-    }
-
-    /// What a script prints.
-    async fn run(&self, name: &str, origin: &str) -> Value {
-        let mut node = self.script(name, origin);
-        // Where nobody listens.
-        node.env(
-            "GONE",
-            format!("http://127.0.0.1:{}", ports::free().unwrap()),
-        );
-        let told = spawn_blocking(move || succeed(&mut node)).await.unwrap();
-        serde_json::from_str(&told).expect("one JSON text")
+mod each {
+    kept_by! {
+        typescript: crate::clients::typescript::Package::built();
+        python: crate::clients::python::Python;
+        rust: crate::clients::rust::Rust;
+        go: crate::clients::go::Go::built();
     }
 }
 
-fn tsc() -> String {
-    let program = workspace().join("node_modules/typescript/bin/tsc");
-    program.to_string_lossy().into_owned()
+/// The scripts of a client.
+trait Scripts {
+    /// What runs one of them.
+    fn program(&self, script: &str) -> Command;
+
+    /// The same with where Weir is, and where nobody listens.
+    fn script(&self, name: &str, origin: &str) -> Command {
+        let mut program = self.program(name);
+        let gone = format!("http://127.0.0.1:{}", ports::free().unwrap());
+        program.env("BASE", origin).env("TOKEN", TOKEN);
+        program.env("GONE", gone);
+        program
+    }
+}
+
+/// What a script prints.
+async fn run(client: &dyn Scripts, name: &str, origin: &str) -> Value {
+    let mut script = client.script(name, origin);
+    let told = spawn_blocking(move || succeed(&mut script)).await.unwrap();
+    serde_json::from_str(&told).expect("one JSON text")
+}
+
+/// The first block of code in a document, in a language.
+fn example(document: &str, language: &str) -> String {
+    let (_, after) = document
+        .split_once(&format!("```{language}\n"))
+        .expect("an example");
+    let (code, _) = after.split_once("```").expect("its end");
+    code.to_owned()
 }
 
 /// A folder, without what a build left in it.
@@ -92,7 +96,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let (path, name) = (entry.path(), entry.file_name());
-        if name == "dist" || name == "build" {
+        if name == "dist" || name == "build" || name == "__pycache__" {
             continue;
         }
         if path.is_dir() {

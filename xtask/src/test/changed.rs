@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use crate::{paths, process};
 
 /// A folder, and the packages that are made from what is in it.
-const MADE_FROM: [(&str, &[&str]); 9] = [
+const MADE_FROM: [(&str, &[&str]); 10] = [
     ("xtask/", &["xtask"]),
     ("shared/tests/", &["weir-shared"]),
     (
@@ -27,11 +27,12 @@ const MADE_FROM: [(&str, &[&str]); 9] = [
     ("console/", &["weir-console"]),
     ("edge/", &["weir-edge"]),
     ("cli/", &["weir-cli"]),
+    ("clients/rust/", &["weir-client", "weir-tests"]),
     ("tests/", &["weir-tests"]),
 ];
 
 /// Texts that tests of `weir-shared` read.
-const READ_BY_SHARED: [&str; 3] = ["policy.json", "ALGORITHMS.md", "dashboards/"];
+const READ_BY_SHARED: [&str; 3] = ["policy.json", "docs/", "dashboards/"];
 
 /// What decides about all packages.
 const EVERYTHING: [&str; 5] = [
@@ -42,7 +43,7 @@ const EVERYTHING: [&str; 5] = [
     ".c",
 ];
 
-const ALL: [&str; 8] = [
+const ALL: [&str; 9] = [
     "xtask",
     "weir-shared",
     "weir-reference",
@@ -50,6 +51,7 @@ const ALL: [&str; 8] = [
     "weir-console",
     "weir-edge",
     "weir-cli",
+    "weir-client",
     "weir-tests",
 ];
 
@@ -149,7 +151,7 @@ mod tests {
             of(&["shared/tests/cap.rs", "xtask/src/main.rs"]),
             ["weir-shared", "xtask"]
         );
-        assert_eq!(of(&["ALGORITHMS.md"]), ["weir-shared"]);
+        assert_eq!(of(&["docs/src/reference/algorithms.md"]), ["weir-shared"]);
         assert_eq!(of(&["README.md"]), [""; 0]);
         assert_eq!(of(&[".config/nextest.toml"]).len(), ALL.len());
     }

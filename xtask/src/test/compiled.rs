@@ -12,7 +12,7 @@ use crate::environment::Environment;
 use crate::{paths, process};
 
 /// Everything that is compiled natively. Always all of it: cargo compiles what they share anew for another choice.
-pub(super) const PACKAGES: [&str; 7] = [
+pub(super) const PACKAGES: [&str; 8] = [
     "xtask",
     "weir-shared",
     "weir-reference",
@@ -20,6 +20,7 @@ pub(super) const PACKAGES: [&str; 7] = [
     "weir-console",
     // Its own test is named as theirs is, so that the command is built with them: they run it.
     "weir-cli",
+    "weir-client",
     END_TO_END,
 ];
 

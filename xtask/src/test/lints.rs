@@ -9,13 +9,14 @@ use crate::environment::Environment;
 use crate::rust::WASM_TARGET;
 
 /// What is linted where.
-const NATIVE: [&str; 7] = [
+const NATIVE: [&str; 8] = [
     "xtask",
     "weir-shared",
     "weir-reference",
     "weir-fuzz",
     "weir-console",
     "weir-cli",
+    "weir-client",
     "weir-tests",
 ];
 /// `weir-shared` is a part of both, and linted as such.

@@ -1,13 +1,16 @@
 //! Rules about the text of the repository that no compiler checks.
 
+mod links;
 mod rooms;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use crate::{paths, process};
+use links::Pages;
 use rooms::Rooms;
 
 const LINES_MAX: usize = 500;
@@ -62,13 +65,17 @@ pub(crate) fn run() -> Result<()> {
     let mut offences = Vec::new();
     let document = fs::read_to_string(paths::root().join(rooms::DOCUMENT))?;
     let rooms = Rooms::read(&document);
-    for path in files()? {
-        // What is no text, or listed and removed, has no lines.
-        if let Ok(text) = fs::read_to_string(paths::root().join(&path)) {
-            offences.extend(check(&path, &text));
-            offences.extend(rooms.check(&path, &text));
-        }
+    let texts = texts()?;
+    for (path, text) in &texts {
+        offences.extend(check(path, text));
+        offences.extend(rooms.check(path, text));
+        let missing = links::named(text).filter(|page| !texts.contains_key(*page));
+        offences.extend(missing.map(|page| format!("{path}: {page} is not there")));
     }
+    let files = texts
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()));
+    offences.extend(Pages::of(files).check());
     if !offences.is_empty() {
         bail!(
             "{} lines break a rule:\n{}",
@@ -77,6 +84,18 @@ pub(crate) fn run() -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Every file that there is, by its path, with its text: none where it is no text.
+fn texts() -> Result<BTreeMap<String, String>> {
+    let mut texts = BTreeMap::new();
+    for path in files()? {
+        let file = paths::root().join(&path);
+        if file.exists() {
+            texts.insert(path, fs::read_to_string(file).unwrap_or_default());
+        }
+    }
+    Ok(texts)
 }
 
 fn files() -> Result<Vec<String>> {

@@ -27,13 +27,18 @@ const traffic = Array.from({ length: 4 }, async () => {
     reasons.add(`${reason} ${allowed}`);
   }
 });
+let take;
+const taken = new Promise((resolve) => (take = resolve));
 const held = open.reserve(question, async (reservation) => {
+  // Weir dies once it is told: the slot is taken before.
+  await taken;
   tell("reserved");
   await nextLine();
   reservation.used(1);
   return "kept";
 });
 const guarded = open.acquire({ tenant: "acme", guard: "calls" }, async (slot) => {
+  take();
   await new Promise((resolve) => slot.signal.addEventListener("abort", resolve));
   return slot.signal.reason.message;
 });

@@ -257,6 +257,7 @@ impl Core {
             }],
             returns: Vec::new(),
             ahead: 0,
+            idle: 0,
             denied: 0,
         };
         Ok(match self.lend(body, account, loaded).await? {

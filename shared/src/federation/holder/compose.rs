@@ -16,9 +16,25 @@ impl Holder {
         self.fixed = terms.cycle.is_none();
         self.spoken = Some((terms.revision, terms.sharing.is_some()));
         self.keep_kind(terms.sharing.is_some());
+        let was_pooled = self.pooled;
+        self.pooled = terms
+            .sharing
+            .as_ref()
+            .is_some_and(|sharing| sharing.rule.pools_idle());
+        if self.pooled && !was_pooled {
+            self.flow = crate::federation::pace::Pace::new(now);
+        }
         let needs = self.waiting.by_name();
+        self.pool_idle(&needs, now);
         let ahead = self.ahead_want(now);
-        let mut spare = self.loose_spare(&needs, now);
+        self.idle_missed = false;
+        let goal = self.idle_goal(now);
+        let mut spare = self.loose_spare(&needs, goal, now);
+        let idle = if self.open_lease(now).is_some() {
+            goal.saturating_sub(self.loose)
+        } else {
+            0
+        };
         let mut wants = Vec::new();
         for name in self.mentioned(&needs, terms.sharing.is_some(), now) {
             let (want, given) = self.want(&name, needs.get(&name).copied(), now);
@@ -41,6 +57,7 @@ impl Holder {
             wants,
             returns,
             ahead,
+            idle,
         }
     }
 
@@ -75,10 +92,19 @@ impl Holder {
         let purses = after.chain(self.purses.range(..self.told_next.clone()));
         let (waiting, others): (Vec<_>, Vec<_>) = purses.partition(|(name, _)| waits(name));
         let telling = others.into_iter().filter(|(name, purse)| {
+            if self.pooled && !purse.is_short() {
+                return needs.contains_key(*name)
+                    || purse.is_untold()
+                    || self.lacks_allowance(purse, now);
+            }
             let expected = self.expected(purse, now);
             let moves = expected != purse.balance() && (expected > 0 || purse.balance() > 0);
             let news = !self.confirmed && purse.held > 0;
-            needs.contains_key(*name) || moves || news || purse.denied > 0
+            needs.contains_key(*name)
+                || moves
+                || news
+                || purse.denied > 0
+                || (self.pooled && purse.is_untold())
         });
         let mut names: Vec<String> = waiting
             .into_iter()
@@ -96,8 +122,23 @@ impl Holder {
         let Some(purse) = self.purses.get(name) else {
             return (None, 0);
         };
-        let expected = self.expected(purse, now);
-        let loose = purse.loose_of(self.loose_for(&purse.party));
+        let waits = need.map_or(0, |need| need.units);
+        // What requests wait for is lent with the units.
+        let kept = self
+            .kept_allowance(purse, now)
+            .map(|units| units.saturating_sub(waits));
+        let expected = if self.pooled {
+            self.wanted(purse, now)
+        } else {
+            self.expected(purse, now)
+        };
+        let first = self.first_max(need.map_or(1, |need| need.smallest));
+        // What lies idle for all serves none of those that wait, or they would not.
+        let loose = if self.pooled {
+            0
+        } else {
+            purse.loose_of(self.loose_for(&purse.party), first)
+        };
         let named = !name.is_empty();
         // What is too little for any request of a tenant counts against it at a parent that shares: it goes back, and
         // the whole is waited for.
@@ -134,12 +175,22 @@ impl Holder {
             tenant: named.then(|| name.to_owned()),
             waiting,
             smallest,
-            expected: expected.saturating_sub(balance).max(missed),
+            expected: expected
+                .saturating_sub(balance.saturating_add(kept.unwrap_or(0)))
+                .max(missed),
             // Also where the lease seems over here: a reply that came late was counted from when it was asked for.
-            held: if named { purse.held } else { 0 },
+            held: if named {
+                purse.held.saturating_add(kept.unwrap_or(0))
+            } else {
+                0
+            },
             denied,
             rank: (&purse.party).into(),
         };
+        if let Some(kept) = kept {
+            purse.loose_max = kept;
+        }
+        purse.stated = purse.held.saturating_add(kept.unwrap_or(0));
         (Some(want), given)
     }
 
@@ -147,23 +198,25 @@ impl Holder {
     /// several holders that each keep a part of what one request needs would keep it from all.
     fn useless(&self, purse: &Purse, need: Need) -> bool {
         let unserved = purse.told.is_some_and(|told| told.unserved);
-        unserved && purse.available(self.loose_for(&purse.party)) < need.smallest
+        let first = self.first_max(need.smallest);
+        unserved && purse.available(self.loose_for(&purse.party), first) < need.smallest
     }
 
     /// Units in no purse that are given back: all, once the parent has spoken in this window and nobody waits whom they
     /// could serve.
-    fn loose_spare(&mut self, needs: &BTreeMap<String, Need>, now: EpochMs) -> u64 {
+    fn loose_spare(&mut self, needs: &BTreeMap<String, Need>, goal: u64, now: EpochMs) -> u64 {
         let useless = needs.iter().all(|(name, need)| {
             let purse = self.purses.get(name);
             purse.is_some_and(|purse| {
-                let loose = purse.loose_of(self.loose_for(&purse.party));
+                let first = self.first_max(need.smallest);
+                let loose = purse.loose_of(self.loose_for(&purse.party), first);
                 loose == 0 || self.useless(purse, *need)
             })
         });
         if !self.confirmed || !useless || self.open_lease(now).is_none() {
             return 0;
         }
-        let spare = self.loose.min(COST_MAX);
+        let spare = self.loose.saturating_sub(goal).min(COST_MAX);
         self.loose -= spare;
         spare
     }
@@ -207,7 +260,13 @@ impl Holder {
     fn demanded(&self, horizon_ms: u64, now: EpochMs) -> u64 {
         let purses = self.purses.values();
         let demanded = purses.map(|purse| purse.demanded(horizon_ms, now));
-        demanded.fold(0, u64::saturating_add).min(COST_MAX)
+        let demanded = demanded.fold(0, u64::saturating_add);
+        let flow = if self.pooled {
+            self.flow.expected(horizon_ms, now)
+        } else {
+            0
+        };
+        demanded.max(flow).min(COST_MAX)
     }
 
     fn nears_end(&self, lease: &Lease, now: EpochMs) -> bool {

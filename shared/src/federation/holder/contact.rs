@@ -21,7 +21,10 @@ impl Holder {
             return false;
         };
         let refills = self.unanswered.is_none() && self.refills(now);
-        self.unconfirmed(now) || (refills && self.low(lease, purse, now))
+        if self.pooled && !purse.is_short() {
+            return self.unconfirmed(now) || (refills && self.all_low(now));
+        }
+        self.unconfirmed(now) || (refills && self.low(lease, purse, now)) || self.outworn(name, now)
     }
 
     /// Whether a message that asks ahead of demand may bring something: the last one did, or it is some time ago.
@@ -41,12 +44,16 @@ impl Holder {
         };
         let due = now >= self.contact_at;
         let telling = |purse: &Purse| {
+            if self.pooled && !purse.is_short() {
+                return due && purse.is_untold();
+            }
             let spare = purse.balance() > self.expected(purse, now) || purse.denied > 0;
             (due && spare) || (self.refills(now) && self.low(lease, purse, now))
         };
         self.unconfirmed(now)
             || !self.surplus.is_empty()
-            || (due && self.loose > 0)
+            || (due && self.loose > self.idle_goal(now))
+            || (self.pooled && self.refills(now) && self.all_low(now))
             || self.ahead_due(lease, now)
             || self.purses.values().any(telling)
     }
@@ -159,7 +166,7 @@ impl Timing {
             return false;
         }
         let expected = self.expected_in(Some(lease), purse, self.contact_ms, now);
-        purse.missed > 0 || purse.available(loose) < expected / 2
+        purse.missed > 0 || purse.available(loose, 0) < expected / 2
     }
 
     fn expected_in(

@@ -61,16 +61,22 @@ impl Holder {
         lease.limit = window.limit;
         lease.left = reply.left;
         lease.outage = reply.outage;
-        self.confirmed = true;
+        let first_word = !std::mem::replace(&mut self.confirmed, true);
         for grant in &reply.grants {
             lease.held = lease.held.saturating_add(grant.units);
             match self
                 .purses
                 .get_mut(grant.tenant.as_deref().unwrap_or_default())
             {
-                Some(purse) => purse.held = purse.held.saturating_add(grant.units),
+                Some(purse) => {
+                    purse.held = purse.held.saturating_add(grant.units);
+                    purse.stated = purse.stated.saturating_add(grant.units);
+                }
                 None => self.loose = self.loose.saturating_add(grant.units),
             }
+        }
+        if first_word && !self.alone {
+            self.end_unlimited();
         }
         true
     }
@@ -131,6 +137,10 @@ impl Holder {
 
     /// What the parent said of each tenant.
     fn hear(&mut self, reply: &ReplyBody, asked: &ExchangeBody, now: EpochMs) {
+        let lent_idle = reply.grants.iter().any(|grant| grant.tenant.is_none());
+        if asked.idle > 0 && !lent_idle {
+            self.refill_at = now.plus(reply.next_contact_ms / REFILLS_PER_CONTACT);
+        }
         let grants = gathered(reply.grants.iter().map(|grant| (&grant.tenant, grant)));
         for want in &asked.wants {
             let name = want.tenant.as_deref().unwrap_or_default();
@@ -167,9 +177,21 @@ impl Holder {
                 used: grant.map_or(0, |grant| grant.used),
                 left,
                 unserved: units < want.waiting,
+                contended: grant.is_some_and(|grant| grant.contended),
                 outage: reply.outage,
                 again,
             });
+            if self.pooled && !self.alone && want.tenant.is_some() {
+                let (allowance, contended) =
+                    grant.map_or((0, false), |grant| (grant.allowance, grant.contended));
+                if contended {
+                    // What it kept is its own still.
+                    purse.allow(allowance);
+                    purse.stated = purse.stated.saturating_add(allowance);
+                } else {
+                    purse.loose_max = allowance;
+                }
+            }
         }
     }
 

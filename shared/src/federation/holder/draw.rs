@@ -48,22 +48,25 @@ impl Holder {
         self.advance(now);
         let unconfirmed = !self.confirmed && self.unanswered.is_none();
         let refills = self.unanswered.is_none() && self.refills(now);
-        let timing = self.timing(now);
+        let (timing, first) = (self.timing(now), self.first_max(cost));
         let lease = self.lease.as_mut().filter(|lease| lease.open(now))?;
         let purse = found(&mut self.purses, &party.name)?;
         let missing = cost.saturating_sub(purse.balance());
         let loose = self.loose.min(self.bounded.most(party));
-        if cost == 0 || cost > lease.balance() || missing > purse.loose_of(loose) {
+        if cost == 0 || cost > lease.balance() || missing > purse.loose_of(loose, first) {
             return None;
         }
         purse.restate(party);
         purse.take_loose(missing);
         self.bounded.take(party, missing);
         purse.use_units(cost, now);
+        if self.pooled {
+            self.flow.note(cost, 0, now);
+        }
         self.loose -= missing;
         lease.used = lease.used.saturating_add(cost);
         let loose = (loose - missing).min(self.loose);
-        let own = purse.available(loose).min(lease.balance());
+        let own = purse.available(loose, first).min(lease.balance());
         let shared = !party.name.is_empty();
         let (left, ceiling, used) = match &purse.told {
             Some(told) if shared => (told.left, told.ceiling, told.used),
@@ -76,6 +79,8 @@ impl Holder {
             lease.balance()
         };
         let remaining = held.saturating_add(left).min(limit);
+        let label = lease.label;
+        let low = !self.pooled && refills && timing.low(lease, purse, loose, now);
         Some(Drawn {
             decision: Decision {
                 reason: Reason::Admitted,
@@ -89,8 +94,8 @@ impl Holder {
                 reset_at: lease.ends_at,
                 retry: Retry::Now,
             },
-            label: lease.label,
-            runs_low: unconfirmed || (refills && timing.low(lease, purse, loose, now)),
+            label,
+            runs_low: unconfirmed || low || (self.pooled && refills && self.all_low(now)),
         })
     }
 }

@@ -7,6 +7,7 @@
 //! had been lent ahead belong to nobody at first: they are loose, and go to whoever is short until the parent has
 //! spoken in that window.
 
+mod allowance;
 mod bounded;
 mod compose;
 mod contact;
@@ -14,13 +15,15 @@ mod credit;
 mod draw;
 mod lapse;
 mod lease;
+mod outlook;
 mod relay;
 mod surplus;
 
 use std::collections::BTreeMap;
 
 use super::ahead::Ahead;
-use super::purse::{Purse, Told};
+use super::pace::Pace;
+use super::purse::Purse;
 use super::waiting::{Need, Ticket, Waiting};
 use crate::fairness::ask::Party;
 use crate::gather::gathered;
@@ -31,6 +34,7 @@ use crate::wire::exchange::{ExchangeBody, Refusal, Seen, Terms};
 pub use bounded::ceiling_part;
 pub use draw::Drawn;
 pub use lease::Lease;
+pub use outlook::Outlook;
 pub use relay::Relay;
 
 /// The child's side of one pool.
@@ -86,6 +90,12 @@ pub struct Holder {
     /// Before this nothing is asked for ahead of demand.
     refill_at: EpochMs,
     lapses: lapse::Lapses,
+    /// Whether what tenants hold here and do not use lies idle for all of them.
+    pooled: bool,
+    /// Whether a holder below was lent fewer idle units than it asked for.
+    idle_missed: bool,
+    /// How fast all tenants use units here.
+    flow: Pace,
 }
 
 #[derive(Debug, Clone)]
@@ -94,20 +104,6 @@ struct Sent {
     first_at: EpochMs,
     sent_at: EpochMs,
     in_flight: bool,
-}
-
-/// What a holder can say of a need without asking its parent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outlook {
-    /// The balance covers it.
-    Covered,
-    /// The window has no such units left for this tenant, as far as the parent knew at its last word. Of a rolling
-    /// window that may be so when the lease is over: no sooner than [`Holder::retry_ms`] says will there be any.
-    Exhausted,
-    /// Whether there are any is not known: the parent's own parent was out of reach, or the message was refused.
-    Unknown,
-    /// The parent has to be asked.
-    Short,
 }
 
 impl Holder {
@@ -145,6 +141,9 @@ impl Holder {
             contact_ms: 0,
             refill_at: EpochMs(0),
             lapses: lapse::Lapses::default(),
+            pooled: false,
+            idle_missed: false,
+            flow: Pace::new(EpochMs(0)),
         }
     }
 
@@ -182,82 +181,6 @@ impl Holder {
     #[must_use]
     pub fn seen(&self) -> Option<Seen> {
         self.seen
-    }
-
-    /// What the parent said last of a tenant in the open window.
-    #[must_use]
-    pub fn told(&self, name: &str) -> Option<&Told> {
-        self.purses.get(name)?.told.as_ref()
-    }
-
-    /// Units that the tenant may use without asking, those included that are nobody's.
-    #[must_use]
-    pub fn balance(&self, name: &str, now: EpochMs) -> u64 {
-        let Some(lease) = self.open_lease(now) else {
-            return 0;
-        };
-        let purse = self.purses.get(name);
-        let own = purse.map_or(self.loose, |purse| {
-            purse.available(self.loose_for(&purse.party))
-        });
-        own.min(lease.balance())
-    }
-
-    /// What is known of a tenant's `need` without asking the parent. A ticket is what [`Holder::wait_on`] gave to a
-    /// request; with one, only a reply to a message that carried its want tells anything.
-    #[must_use]
-    pub fn outlook(
-        &self,
-        party: &Party,
-        need: Need,
-        ticket: Option<Ticket>,
-        now: EpochMs,
-    ) -> Outlook {
-        if ticket.is_some_and(|ticket| self.refused >= Some(ticket.message())) {
-            return Outlook::Unknown;
-        }
-        let told = self.told(&party.name).filter(|told| match ticket {
-            Some(ticket) => told.by >= ticket.message(),
-            None => told.recent(now),
-        });
-        // What was said of an earlier claim says nothing of this one.
-        let purse = self.purses.get(&party.name);
-        let heard = purse.is_some_and(|one| one.party.standing.as_of >= party.standing.as_of);
-        let told = told.filter(|_| heard);
-        if self.open_lease(now).is_none() {
-            return match told {
-                Some(told) if held_off(told, need, now) => Outlook::Exhausted,
-                _ => Outlook::Short,
-            };
-        }
-        let balance = self.balance(&party.name, now);
-        if balance >= need.units {
-            return Outlook::Covered;
-        }
-        let Some(told) = told else {
-            return Outlook::Short;
-        };
-        let shared = !party.name.is_empty();
-        if told.outage {
-            Outlook::Unknown
-        } else if told.left == 0
-            || told.left.saturating_add(balance) < need.smallest
-            || (shared && told.unserved && ticket.is_some())
-        {
-            Outlook::Exhausted
-        } else {
-            Outlook::Short
-        }
-    }
-
-    /// After how many milliseconds, at least 1, a request of the tenant that was denied may ask again: when the parent
-    /// expects to lend more, else at the end of the window.
-    #[must_use]
-    pub fn retry_ms(&self, name: &str, now: EpochMs) -> u64 {
-        let again = self.told(name).and_then(|told| told.again);
-        let asked_at = again.map(|again| again.asked_at).filter(|at| now < *at);
-        let ends_at = self.lease.as_ref().map(|lease| lease.ends_at);
-        asked_at.or(ends_at).map_or(1, |at| at.since(now).max(1))
     }
 
     /// Opens the next window with what was lent ahead of it, when the present one is over.
@@ -302,6 +225,9 @@ impl Holder {
         {
             purse.use_units(cost, now);
             lease.used = lease.used.saturating_add(cost);
+            if self.pooled {
+                self.flow.note(cost, 0, now);
+            }
         }
         true
     }
@@ -394,11 +320,13 @@ impl Holder {
 
     /// Whether the parent, or its own, is out of reach. What is nobody's is then anybody's: nobody else will divide it.
     fn left_alone(&mut self, alone: bool) {
-        self.alone = alone;
+        let was_alone = std::mem::replace(&mut self.alone, alone);
         if alone {
             for purse in self.purses.values_mut() {
                 purse.loose_max = u64::MAX;
             }
+        } else if was_alone {
+            self.end_unlimited();
         }
     }
 
@@ -462,7 +390,10 @@ impl Holder {
             if !self.has_seat(party) {
                 return None;
             }
-            let purse = Purse::new(party.clone(), now);
+            let mut purse = Purse::new(party.clone(), now);
+            if self.pooled && self.confirmed && !self.alone {
+                purse.loose_max = 0;
+            }
             self.purses.insert(party.name.clone(), purse);
         }
         let purse = self.purses.get_mut(&party.name)?;
@@ -472,12 +403,12 @@ impl Holder {
 
     /// Sees that the purse has `units`, taking what is missing from what is nobody's. False when that is not enough.
     fn bind(&mut self, party: &Party, units: u64, now: EpochMs) -> bool {
-        let loose = self.loose_for(party);
+        let (loose, first) = (self.loose_for(party), self.first_max(units));
         let Some(purse) = self.purse(party, now) else {
             return false;
         };
         let missing = units.saturating_sub(purse.balance());
-        if missing > purse.loose_of(loose) {
+        if missing > purse.loose_of(loose, first) {
             return false;
         }
         purse.take_loose(missing);
@@ -490,10 +421,4 @@ impl Holder {
     fn loose_for(&self, party: &Party) -> u64 {
         self.loose.min(self.bounded.most(party))
     }
-}
-
-/// Whether the parent said that no units like `need` can be lent before a time that is still to come.
-fn held_off(told: &Told, need: Need, now: EpochMs) -> bool {
-    told.again
-        .is_some_and(|again| now < again.at && need.units > 0 && need.smallest >= again.units)
 }

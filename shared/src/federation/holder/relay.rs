@@ -2,8 +2,9 @@
 
 use super::Holder;
 use crate::fairness::ask::{Party, Room};
-use crate::federation::divide::{Claim, Divide, asked};
-use crate::federation::lease_size::lease_units;
+use crate::federation::divide::{Claim, Divide, Idle, asked};
+use crate::federation::lease_size::{Asked, lease_units};
+use crate::federation::purse::Purse;
 use crate::limits::COST_MAX;
 use crate::units::EpochMs;
 use crate::wire::exchange::LeaseBody;
@@ -26,8 +27,21 @@ impl Divide for Relay<'_> {
             return Room::default();
         }
         self.holder.lent_to(claim.party, claim.lent, claim.now);
-        let balance = self.holder.balance(name, claim.now).min(claim.unlent);
         let asked = asked(claim.want, self.lease);
+        let expects = asked.expected;
+        let asked = if self.holder.pooled && !claim.party.standing.is_bounded() {
+            Asked {
+                expected: 0,
+                ..asked
+            }
+        } else {
+            asked
+        };
+        let most = asked.waiting.saturating_add(asked.expected);
+        let balance = self
+            .holder
+            .usable(claim.party, most, claim.now)
+            .min(claim.unlent);
         // What is here was lent for those who ask here: half of it need not stay.
         let units = lease_units(asked, balance, claim.holders.div_ceil(2));
         let waiting = units.min(asked.waiting);
@@ -36,20 +50,45 @@ impl Divide for Relay<'_> {
         let lease = self.holder.lease();
         let above = lease.map_or(0, |lease| lease.left);
         let limit = lease.map_or(0, |lease| lease.limit);
+        let (allowance, contended) =
+            self.holder
+                .allowance(claim.party, (asked.smallest.max(1), expects), claim.holders);
         let told = self.holder.told(name).filter(|_| !name.is_empty());
         Room {
             waiting,
             ahead: units - waiting,
             ceiling: told.map_or(limit, |told| told.ceiling),
             left: (balance - units).saturating_add(told.map_or(above, |told| told.left)),
+            allowance,
+            contended,
             retry_ms: told
                 .and_then(|told| told.again)
                 .map(|again| again.at.since(claim.now)),
         }
     }
 
-    fn lent(&mut self, party: &Party, units: u64, now: EpochMs) {
+    fn lent(&mut self, party: &Party, units: u64, charged: u64, now: EpochMs) {
         self.holder.lend(party, units, now);
+        self.holder.permit(&party.name, charged, now);
+    }
+
+    fn idle(&mut self, units: u64, lent: &Idle) -> u64 {
+        if self.closed || !self.holder.pooled {
+            return 0;
+        }
+        let asked = Asked {
+            waiting: 0,
+            smallest: 0,
+            expected: units,
+        };
+        let left = self.holder.loose.min(lent.unlent);
+        let lent_units = lease_units(asked, left, lent.holders.div_ceil(2));
+        self.holder.loose -= lent_units;
+        self.holder.flow.note(lent_units, 0, lent.now);
+        if lent_units < units {
+            self.holder.idle_missed = true;
+        }
+        lent_units
     }
 
     fn used(&self, party: &Party, lent: u64) -> u64 {
@@ -83,6 +122,9 @@ impl Holder {
             && let Some(purse) = self.purses.get_mut(&party.name)
         {
             purse.use_units(units, now);
+            if self.pooled {
+                self.flow.note(units, 0, now);
+            }
         }
     }
 
@@ -100,6 +142,12 @@ impl Holder {
             return;
         };
         if self.purses.contains_key("") {
+            return;
+        }
+        if self.pooled {
+            let balances = self.purses.values().map(Purse::balance);
+            let by_name = balances.fold(0, u64::saturating_add);
+            self.loose = lease.balance().saturating_sub(by_name);
             return;
         }
         let purses = self.purses.values().map(|purse| purse.held);

@@ -131,6 +131,7 @@ mod tests {
             wants: vec![want],
             returns: Vec::new(),
             ahead,
+            idle: 0,
             denied: 0,
         };
         Message::try_from(body).unwrap()

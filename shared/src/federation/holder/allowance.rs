@@ -1,0 +1,207 @@
+//! Allowances: what each tenant may use of the units that lie idle at a holder.
+//!
+//! Two ledgers. *Units* belong to the holder, whoever they are for: what the cap rests on, and hard. An *allowance* is a
+//! tenant's: how many of them it may use before the parent speaks of it again. Where a tenant wants no more than it can
+//! have, it is all that the parent would lend it: several holders may be told the same one, they may come to more than
+//! there are units, and the parent corrects that at the next contact. Where it wants more, the parent charges the allowance
+//! to the tenant's account, as if it were lent, and divides it; the holder says how much of it it keeps. An error in either
+//! lends nothing. A tenant with a bound of its own has no allowance: it is lent units by name.
+
+use std::collections::BTreeMap;
+
+use super::Holder;
+use crate::fairness::ask::Party;
+use crate::federation::purse::Purse;
+use crate::federation::waiting::Need;
+use crate::limits::{FIRST_REQUESTS, LEASE_CONTACTS, MEANWHILE_CONTACTS};
+use crate::units::EpochMs;
+
+impl Holder {
+    /// Units that a tenant of which the parent has not spoken in this window may use of idle ones, for requests of `cost`.
+    pub(super) fn first_max(&self, cost: u64) -> u64 {
+        if self.pooled && !self.alone {
+            cost.saturating_mul(FIRST_REQUESTS)
+        } else {
+            0
+        }
+    }
+
+    /// Units that the tenant may use without asking, for requests of `cost`.
+    pub(super) fn usable(&self, party: &Party, cost: u64, now: EpochMs) -> u64 {
+        let Some(lease) = self.open_lease(now) else {
+            return 0;
+        };
+        let (loose, first) = (self.loose_for(party), self.first_max(cost));
+        let own = match self.purses.get(&party.name) {
+            Some(purse) => purse.available(loose, first),
+            None if !self.pooled || !self.confirmed => loose,
+            None if party.standing.takes_idle() => loose.min(first),
+            None => 0,
+        };
+        own.min(lease.balance())
+    }
+
+    /// Has nobody use idle units without an allowance any more: the parent has spoken in this window.
+    pub(super) fn end_unlimited(&mut self) {
+        if !self.pooled {
+            return;
+        }
+        for purse in self.purses.values_mut() {
+            if purse.loose_max == u64::MAX {
+                purse.loose_max = 0;
+            }
+        }
+    }
+
+    /// Whether a need is denied while the parent is asked again: it said lately that there is nothing for anybody, or for
+    /// this tenant by its present claim.
+    pub(super) fn denies_meanwhile(&self, party: &Party, need: Need, now: EpochMs) -> bool {
+        if !self.pooled || self.alone || party.name.is_empty() || need.units == 0 {
+            return false;
+        }
+        let meanwhile_ms = MEANWHILE_CONTACTS * self.contact_ms;
+        let lease = self.open_lease(now).filter(|_| self.confirmed);
+        let used_up = lease.is_some_and(|lease| lease.left == 0);
+        if used_up && now < self.contact_at.plus(meanwhile_ms) {
+            return true;
+        }
+        let purse = self.purses.get(&party.name);
+        let purse = purse.filter(|one| one.party.standing.as_of >= party.standing.as_of);
+        purse.and_then(|purse| purse.told).is_some_and(|told| {
+            let lately = now < told.until.plus(meanwhile_ms);
+            !told.outage && told.left < need.smallest && lately
+        })
+    }
+
+    /// Whether what the parent said of a tenant that can have nothing should be heard anew.
+    pub(super) fn outworn(&self, name: &str, now: EpochMs) -> bool {
+        self.pooled
+            && self.unanswered.is_none()
+            && self.open_lease(now).is_some()
+            && self
+                .told(name)
+                .is_some_and(|told| told.left == 0 && !told.recent(now))
+    }
+
+    /// What a holder below is told that a tenant may use there of what lies idle, and whether that is charged. `asked`: the
+    /// smallest cost, and what is expected.
+    pub(super) fn allowance(
+        &self,
+        party: &Party,
+        asked: (u64, u64),
+        holders: usize,
+    ) -> (u64, bool) {
+        if !self.pooled || party.standing.is_bounded() {
+            return (0, false);
+        }
+        let (cost, expected) = asked;
+        let first = if party.standing.takes_idle() {
+            self.first_max(cost)
+        } else {
+            0
+        };
+        match self.purses.get(&party.name) {
+            Some(purse) if purse.is_short() => {
+                let each = purse.loose_max / (2 * holders.max(1) as u64);
+                (expected.min(each), true)
+            }
+            Some(purse) if purse.told.is_some() => (purse.loose_max, false),
+            Some(purse) if purse.loose_max < u64::MAX => (purse.loose_max.max(first), false),
+            _ => (first, false),
+        }
+    }
+
+    /// Notes that a holder below may use so many units of a tenant's allowance.
+    pub(super) fn permit(&mut self, name: &str, units: u64, now: EpochMs) {
+        if units > 0
+            && let Some(purse) = self.purses.get_mut(name)
+        {
+            purse.learn(purse.used.saturating_add(units), now);
+        }
+    }
+
+    /// What is asked for of one tenant by name, until the next contact: nothing where its allowance is not charged.
+    pub(super) fn wanted(&self, purse: &Purse, now: EpochMs) -> u64 {
+        if purse.party.standing.is_bounded() {
+            return self.expected(purse, now);
+        }
+        if !purse.is_short() {
+            return 0;
+        }
+        purse.demanded(self.horizon_ms(1, now), now)
+    }
+
+    /// Of a tenant that is short, what of its allowance it keeps until the next contact: it counts as had by it.
+    pub(super) fn kept_allowance(&self, purse: &Purse, now: EpochMs) -> Option<u64> {
+        let bounded = purse.party.standing.is_bounded();
+        let charged = self.pooled && purse.is_short() && !bounded && purse.loose_max < u64::MAX;
+        charged.then(|| purse.loose_max.min(self.wanted(purse, now)))
+    }
+
+    /// Whether a tenant is to be spoken of again, as it has used most of its allowance and may have more.
+    pub(super) fn lacks_allowance(&self, purse: &Purse, now: EpochMs) -> bool {
+        let more = purse.told.is_some_and(|told| told.left > 0);
+        more && purse.loose_max < purse.expected(self.contact_ms, now).max(1)
+    }
+
+    /// Has what tenants hold and do not use lie idle for all of them, and counts it in their allowances; but for those that
+    /// are lent by name or wait.
+    pub(super) fn pool_idle(&mut self, needs: &BTreeMap<String, Need>, now: EpochMs) {
+        let Some(lease) = self.open_lease(now).copied().filter(|_| self.pooled) else {
+            return;
+        };
+        let mut by_name: u64 = 0;
+        for (name, purse) in &mut self.purses {
+            if purse.party.standing.is_bounded() || needs.contains_key(name) {
+                let left = lease.balance().saturating_sub(by_name);
+                purse.held = purse.used.saturating_add(purse.balance().min(left));
+                by_name = by_name.saturating_add(purse.balance());
+            } else {
+                purse.loose_max = purse.loose_max.saturating_add(purse.balance());
+                purse.held = purse.used;
+            }
+        }
+        self.loose = lease.balance().saturating_sub(by_name);
+    }
+
+    /// Units that should lie idle here: what all tenants are expected to use, without those that are lent by name.
+    pub(super) fn idle_goal(&self, now: EpochMs) -> u64 {
+        if !self.pooled {
+            return 0;
+        }
+        let horizon_ms = self.horizon_ms(LEASE_CONTACTS, now);
+        let short = self
+            .purses
+            .values()
+            .filter(|purse| purse.party.standing.is_bounded());
+        let by_name = short.map(|purse| purse.expected(horizon_ms, now));
+        let by_name = by_name.fold(0, u64::saturating_add);
+        let kept = self
+            .purses
+            .values()
+            .filter_map(|purse| self.kept_allowance(purse, now));
+        let kept = kept.fold(0, u64::saturating_add);
+        self.flow
+            .expected(horizon_ms, now)
+            .saturating_sub(by_name)
+            .max(kept)
+    }
+
+    /// Whether all that is here runs low at the pace of all tenants.
+    pub(super) fn all_low(&self, now: EpochMs) -> bool {
+        let Some(lease) = self.open_lease(now).filter(|lease| lease.left > 0) else {
+            return false;
+        };
+        let just_asked = self.contact_at.since(now) > self.contact_ms / 10 * 9;
+        let expected = self.flow.expected(self.horizon_ms(1, now), now);
+        let low = lease.balance() < expected / 4 * 3;
+        !just_asked && (low || self.idle_missed)
+    }
+
+    /// The time of so many contacts, until the window ends at most.
+    fn horizon_ms(&self, contacts: u64, now: EpochMs) -> u64 {
+        let lease = self.open_lease(now);
+        let left_ms = lease.map_or(0, |lease| lease.ends_at.since(now));
+        contacts.saturating_mul(self.contact_ms).min(left_ms)
+    }
+}

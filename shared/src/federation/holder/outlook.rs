@@ -1,0 +1,113 @@
+//! What a holder knows of a need without asking its parent.
+
+use super::Holder;
+use crate::fairness::ask::Party;
+use crate::federation::purse::Told;
+use crate::federation::waiting::{Need, Ticket};
+use crate::limits::RELEASE_MS_MIN;
+use crate::units::EpochMs;
+
+/// What a holder can say of a need without asking its parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outlook {
+    /// The balance covers it.
+    Covered,
+    /// The window has no such units left for this tenant, as far as the parent knew at its last word. Of a rolling
+    /// window that may be so when the lease is over: no sooner than [`Holder::retry_ms`] says will there be any.
+    Exhausted,
+    /// Whether there are any is not known: the parent's own parent was out of reach, or the message was refused.
+    Unknown,
+    /// The parent has to be asked.
+    Short,
+}
+
+impl Holder {
+    /// What the parent said last of a tenant in the open window.
+    #[must_use]
+    pub fn told(&self, name: &str) -> Option<&Told> {
+        self.purses.get(name)?.told.as_ref()
+    }
+
+    /// Units that the tenant may use without asking, those included that are nobody's.
+    #[must_use]
+    pub fn balance(&self, name: &str, now: EpochMs) -> u64 {
+        let Some(lease) = self.open_lease(now) else {
+            return 0;
+        };
+        let purse = self.purses.get(name);
+        let own = purse.map_or(self.loose, |purse| {
+            purse.available(self.loose_for(&purse.party), self.first_max(1))
+        });
+        own.min(lease.balance())
+    }
+
+    /// What is known of a tenant's `need` without asking the parent. A ticket is what [`Holder::wait_on`] gave to a
+    /// request; with one, only a reply to a message that carried its want tells anything.
+    #[must_use]
+    pub fn outlook(
+        &self,
+        party: &Party,
+        need: Need,
+        ticket: Option<Ticket>,
+        now: EpochMs,
+    ) -> Outlook {
+        if ticket.is_some_and(|ticket| self.refused >= Some(ticket.message())) {
+            return Outlook::Unknown;
+        }
+        let told = self.told(&party.name).filter(|told| match ticket {
+            Some(ticket) => told.by >= ticket.message(),
+            None => told.recent(now),
+        });
+        // What was said of an earlier claim says nothing of this one.
+        let purse = self.purses.get(&party.name);
+        let heard = purse.is_some_and(|one| one.party.standing.as_of >= party.standing.as_of);
+        let told = told.filter(|_| heard);
+        if self.open_lease(now).is_none() {
+            return match told {
+                Some(told) if held_off(told, need, now) => Outlook::Exhausted,
+                _ => Outlook::Short,
+            };
+        }
+        let balance = self.usable(party, need.units, now);
+        if balance >= need.units {
+            return Outlook::Covered;
+        }
+        if ticket.is_none() && self.denies_meanwhile(party, need, now) {
+            return Outlook::Exhausted;
+        }
+        let Some(told) = told else {
+            return Outlook::Short;
+        };
+        let shared = !party.name.is_empty();
+        if told.outage {
+            Outlook::Unknown
+        } else if told.left == 0
+            || told.left.saturating_add(balance) < need.smallest
+            || (shared && told.unserved && ticket.is_some())
+        {
+            Outlook::Exhausted
+        } else {
+            Outlook::Short
+        }
+    }
+
+    /// After how many milliseconds, at least 1, a request of the tenant that was denied may ask again: when the parent
+    /// expects to lend more, else at the end of the window.
+    #[must_use]
+    pub fn retry_ms(&self, name: &str, now: EpochMs) -> u64 {
+        let again = self.told(name).and_then(|told| told.again);
+        let asked_at = again.map(|again| again.asked_at).filter(|at| now < *at);
+        if asked_at.is_none() && self.outworn(name, now) {
+            // The parent is asked meanwhile.
+            return RELEASE_MS_MIN;
+        }
+        let ends_at = self.lease.as_ref().map(|lease| lease.ends_at);
+        asked_at.or(ends_at).map_or(1, |at| at.since(now).max(1))
+    }
+}
+
+/// Whether the parent said that no units like `need` can be lent before a time that is still to come.
+fn held_off(told: &Told, need: Need, now: EpochMs) -> bool {
+    told.again
+        .is_some_and(|again| now < again.at && need.units > 0 && need.smallest >= again.units)
+}

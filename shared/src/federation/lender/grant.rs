@@ -1,0 +1,109 @@
+//! What a message is lent: to each tenant that it names, and to none of them.
+
+use super::{Lender, Offer};
+use crate::fairness::ask::Party;
+use crate::federation::divide::{Claim, Divide, Idle};
+use crate::federation::message::Message;
+use crate::wire::exchange::{Grant, Want};
+
+impl Lender {
+    pub(super) fn grant(
+        &mut self,
+        message: &Message,
+        offer: &Offer,
+        divide: &mut dyn Divide,
+    ) -> Vec<Grant> {
+        let held = self.row(message.holder).held;
+        self.tenants.holds(message.holder, held);
+        let mut grants = Vec::new();
+        for (party, want) in message.asks() {
+            let claim = self.claim(party, want, offer);
+            let room = divide.room(&claim);
+            // Whatever the division says, no more than this is ever lent.
+            let units = room.waiting.saturating_add(room.ahead).min(claim.unlent);
+            let charged = if room.contended { room.allowance } else { 0 };
+            if units > 0 || charged > 0 {
+                self.lent += units;
+                self.granted = self.granted.saturating_add(units);
+                self.row(message.holder).held += units;
+                let held = self.tenants.held(message.holder, &party.name);
+                self.tenants.note(
+                    message.holder,
+                    &party.name,
+                    held.saturating_add(units + charged),
+                );
+                divide.lent(party, units, charged, offer.now);
+            }
+            if units > 0 || want.tenant.is_some() {
+                grants.push(Grant {
+                    tenant: want.tenant.clone(),
+                    units,
+                    ceiling: room.ceiling,
+                    used: divide.used(party, self.lent_to(&party.name)),
+                    left: room.left,
+                    allowance: room.allowance,
+                    contended: room.contended,
+                    retry_ms: room.retry_ms,
+                });
+            }
+        }
+        grants.extend(self.grant_idle(message, offer, divide));
+        grants
+    }
+
+    /// What is lent to no tenant.
+    fn grant_idle(
+        &mut self,
+        message: &Message,
+        offer: &Offer,
+        divide: &mut dyn Divide,
+    ) -> Option<Grant> {
+        if message.idle == 0 {
+            return None;
+        }
+        let idle = Idle {
+            unlent: self.unlent(offer.capacity),
+            holders: self.holders(offer.now),
+            now: offer.now,
+        };
+        let units = divide.idle(message.idle, &idle).min(idle.unlent);
+        if units == 0 {
+            return None;
+        }
+        self.lent += units;
+        self.granted = self.granted.saturating_add(units);
+        let row = self.row(message.holder);
+        row.held += units;
+        let held = row.held;
+        self.tenants.holds(message.holder, held);
+        Some(Grant {
+            tenant: None,
+            units,
+            ceiling: offer.limit,
+            used: 0,
+            left: 0,
+            allowance: 0,
+            contended: false,
+            retry_ms: None,
+        })
+    }
+
+    fn claim<'a>(&'a self, party: &'a Party, want: &'a Want, offer: &Offer) -> Claim<'a> {
+        let (holders, lent) = if party.name.is_empty() {
+            (self.holders(offer.now), self.lent)
+        } else {
+            (self.tenants.holders(&party.name), self.lent_to(&party.name))
+        };
+        Claim {
+            party,
+            want,
+            holders: holders.max(1),
+            unlent: self.unlent(offer.capacity),
+            lent,
+            presumed: self.tenants.presumed(&party.name),
+            idle: self.unattributed(),
+            attribution: &self.tenants,
+            now: offer.now,
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Units that lie idle for all, and allowances: how far a limit is used, who waits for a round trip, and what it costs,
+//! beside a pool that goes to whoever comes first. Tables that the run prints, each with its bound.
+
+use std::collections::BTreeMap;
+
+use crate::simulator::measured::Measured;
+use crate::simulator::setup::Setup;
+use crate::simulator::shapes::Shape;
+use crate::simulator::{Report, run};
+use weir_shared::fairness::max_min::allocate;
+use weir_shared::fairness::weight::Weight;
+use weir_shared::wire::exchange::RuleBody;
+
+const RATE_PER_SEC: u64 = 2_000;
+const WINDOW_MS: u64 = 10_000;
+const SIZE: (usize, usize) = (3, 4);
+
+/// What a run came to.
+#[derive(Debug, Clone, Copy)]
+struct Figures {
+    /// Of the limits of whole windows.
+    used: f64,
+    /// Of all checks, those that waited for a round trip, and those that were denied.
+    waited: f64,
+    denied: f64,
+    /// Calls of all objects a check.
+    calls: f64,
+    /// Units that were given to others than weighted max-min gives them to, of the limit.
+    off: f64,
+}
+
+/// Tenants that ask by Zipf's law at twelve isolates in three regions, `multiple` times what 1.1 of a limit would be used up
+/// by; `None`: first come.
+fn crowd(rule: Option<RuleBody>, tenants: usize, multiple: u64) -> Figures {
+    let shape = match rule {
+        Some(_) => Shape::ZipfShared,
+        None => Shape::Zipf,
+    };
+    let mut setup = Setup::shaped_by(shape, tenants, RATE_PER_SEC, SIZE, WINDOW_MS, 4);
+    setup.rule = rule;
+    setup.limit *= multiple;
+    setup.unchecked = true;
+    let report = run(&setup);
+    let used = report.used(&setup);
+    let windows = report.measured(&setup);
+    let off: f64 = windows.iter().map(|one| off(one, &setup, &report)).sum();
+    Figures {
+        used: used.utilization,
+        waited: report.truth.waits.len() as f64 / used.checks,
+        denied: report.truth.denials.len() as f64 / used.checks,
+        calls: used.calls() / used.checks,
+        off: off / windows.len() as f64,
+    }
+}
+
+/// How far a window is from weighted max-min of what each tenant asked for in it.
+fn off(window: &Measured, setup: &Setup, report: &Report) -> f64 {
+    let ends_at_ms = report.truth.windows[&window.label].ends_at_ms;
+    let open = ends_at_ms - setup.window_ms..ends_at_ms;
+    let mut demands: BTreeMap<Option<usize>, u64> = BTreeMap::new();
+    for (tenant, units) in &window.tenants {
+        *demands.entry(*tenant).or_default() += units;
+    }
+    let denials = report.truth.denials.iter();
+    for (_, ask) in denials.filter(|(at, _)| open.contains(at)) {
+        *demands.entry(ask.tenant).or_default() += ask.cost;
+    }
+    let weight = |tenant: &Option<usize>| {
+        tenant.map_or(Weight::WHOLE, |index| {
+            setup.tenants[index].party.standing.weight
+        })
+    };
+    let weights: Vec<_> = demands.keys().map(weight).collect();
+    let asked: Vec<u64> = demands.values().copied().collect();
+    let ideal = allocate(&asked, &weights, window.limit);
+    let apart = demands.keys().zip(ideal);
+    let apart: u64 = apart
+        .map(|(tenant, ideal)| {
+            window
+                .tenants
+                .get(tenant)
+                .map_or(0, |units| *units)
+                .abs_diff(ideal)
+        })
+        .sum();
+    apart as f64 / 2.0 / window.limit as f64
+}
+
+#[test]
+fn a_crowd_that_shares_a_pooled_budget_uses_it_up_as_whoever_comes_first_would() {
+    println!("tenants  rule        used  waited  denied  calls a check  off max-min");
+    for tenants in [10, 100, 1_000] {
+        let print = |name: &str, one: Figures| {
+            println!(
+                "{tenants:7}  {name:10}  {:.3}  {:.4}  {:.4}  {:13.3}  {:11.3}",
+                one.used, one.waited, one.denied, one.calls, one.off
+            );
+            one
+        };
+        let paced = print("paced", crowd(Some(RuleBody::Paced), tenants, 1));
+        for rule in [RuleBody::Pooled, RuleBody::None] {
+            let one = print(&format!("{rule:?}"), crowd(Some(rule), tenants, 1));
+            assert!(one.used >= 0.98, "{rule:?}, {tenants} tenants: {one:?}");
+            assert!(
+                one.used >= paced.used + 0.03,
+                "{rule:?}: {one:?}, {paced:?}"
+            );
+            assert!(
+                one.waited <= paced.waited / 2.0,
+                "{rule:?}: {one:?}, {paced:?}"
+            );
+            assert!(one.calls <= paced.calls, "{rule:?}: {one:?}, {paced:?}");
+        }
+    }
+}
+
+#[test]
+fn where_tenants_compete_for_nothing_a_pooled_budget_is_as_quick_as_first_come() {
+    println!("tenants  rule        waited  denied  calls a check");
+    for tenants in [10, 100, 1_000] {
+        let print = |name: &str, one: Figures| {
+            println!(
+                "{tenants:7}  {name:10}  {:.4}  {:.4}  {:13.3}",
+                one.waited, one.denied, one.calls
+            );
+            one
+        };
+        let first_come = print("first come", crowd(None, tenants, 2));
+        let paced = print("paced", crowd(Some(RuleBody::Paced), tenants, 2));
+        for rule in [RuleBody::Pooled, RuleBody::None] {
+            let one = print(&format!("{rule:?}"), crowd(Some(rule), tenants, 2));
+            assert!(
+                one.waited <= first_come.waited + 0.01,
+                "{one:?}, {first_come:?}"
+            );
+            assert!(one.denied <= 0.005, "{one:?}");
+            assert!(one.waited <= paced.waited / 2.0, "{one:?}, {paced:?}");
+            assert!(
+                one.calls <= 2.0 * first_come.calls,
+                "{one:?}, {first_come:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn who_asks_faster_gets_little_more_of_a_pooled_budget() {
+    let mut setup = Setup::measured(17, (2, 2), (6_000, WINDOW_MS), 6);
+    setup = setup.shared_by(RuleBody::Pooled, &[1.0, 1.0]);
+    for place in 0..2 {
+        setup = setup.asks(place, Some(0), 1, 30_000.0);
+        setup = setup.asks(2 + place, Some(1), 1, 3_000.0);
+    }
+    for window in run(&setup).measured(&setup) {
+        let (fast, slow) = (window.of(0), window.of(1));
+        println!(
+            "window {}: fast {fast}, slow {slow}, {:.3} used",
+            window.label,
+            window.used()
+        );
+        let ratio = fast as f64 / slow as f64;
+        assert!((0.98..=1.02).contains(&ratio), "{fast} to {slow}");
+        assert!(window.used() >= 0.98);
+    }
+}
+
+#[test]
+fn late_heavy_tenants_of_a_pooled_budget_get_most_of_their_share() {
+    println!("late     1/7    2/7    4/7    used");
+    for late_ms in [50, 200, 500] {
+        let mut setup = Setup::measured(11, (3, 2), (7_000, WINDOW_MS), 6);
+        setup = setup.shared_by(RuleBody::Pooled, &[1.0, 2.0, 4.0]);
+        for place in 0..6 {
+            setup = setup.asks(place, Some(0), 1, 14_000.0 / 6.0);
+            setup = setup.asks_late(place, Some(1), (1, 7_000.0 / 6.0), late_ms);
+            setup = setup.asks_late(place, Some(2), (1, 14_000.0 / 6.0), late_ms);
+        }
+        for window in run(&setup).measured(&setup) {
+            let of = |tenant| window.of(tenant) as f64 / window.limit as f64;
+            println!(
+                "{late_ms:4}  {:.4} {:.4} {:.4}   {:.3}",
+                of(0),
+                of(1),
+                of(2),
+                window.used()
+            );
+            assert!(of(0) <= 1.15 / 7.0 && of(2) >= 0.93 * 4.0 / 7.0);
+            assert!(window.used() >= 0.97);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Weir is killed in the middle of it all, and comes back.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::task::spawn_blocking;
+use weir_client::{Decision, Fail, Options, Weir};
+
+use super::shared::{TENANT, options, tell, tokens};
+
+const COST: u64 = 5;
+const GUARD: &str = "calls";
+
+fn patient(fail: Fail) -> Options {
+    options(fail).timeout_ms(15_000).retries(1)
+}
+
+struct Clients {
+    open: Weir,
+    closed: Weir,
+    batching: Weir,
+}
+
+impl Clients {
+    fn new() -> Result<Self> {
+        Ok(Self {
+            open: Weir::new(patient(Fail::Open))?,
+            closed: Weir::new(patient(Fail::Closed))?,
+            batching: Weir::new(patient(Fail::Open).batch_ms(20))?,
+        })
+    }
+
+    /// What each client makes of it.
+    async fn ask(&self) -> Result<Value> {
+        let batch = &self.batching;
+        let (one, other) = tokio::join!(batch.check(tokens(COST)), batch.check(tokens(COST)));
+        let open = self.open.check(tokens(COST)).await?;
+        let closed = self.closed.check(tokens(COST)).await?;
+        Ok(json!([
+            told(&open),
+            told(&closed),
+            told(&one?),
+            told(&other?)
+        ]))
+    }
+
+    /// Whether a scope of each kind runs.
+    async fn ran(&self) -> Result<Vec<Option<&'static str>>> {
+        let mut ran = Vec::new();
+        for weir in [&self.open, &self.closed] {
+            let reserved = weir.reserve(tokens(COST), |_| async { Ok::<_, ()>("ran") });
+            ran.push(reserved.await?.value().and_then(Result::ok));
+            let acquired = weir.acquire(TENANT, GUARD, |_| async { "ran" });
+            ran.push(acquired.await?.value());
+        }
+        Ok(ran)
+    }
+}
+
+fn told(decision: &Decision) -> Value {
+    let mut told = json!({
+        "allowed": decision.allowed, "reason": decision.reason, "retry_after_ms": decision.retry_after_ms,
+    });
+    if let Some(cause) = &decision.cause {
+        told["cause"] = json!(cause.title);
+    }
+    told
+}
+
+/// The next line, which the test writes when it has done its part.
+async fn next_line() {
+    // A test that has gone is as good as one that goes on.
+    let _read = spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await;
+}
+
+pub async fn run() -> Result<()> {
+    let clients = Clients::new()?;
+    tell(&clients.ask().await?);
+
+    // Checks never stop meanwhile: none of them is an error, and each is answered one way or the other.
+    let running = Arc::new(AtomicBool::new(true));
+    let traffic: Vec<_> = (0..4)
+        .map(|_| {
+            let (weir, running) = (clients.closed.clone(), Arc::clone(&running));
+            tokio::spawn(async move {
+                let mut reasons = BTreeSet::new();
+                while running.load(Ordering::Relaxed) {
+                    let decision = weir.check(tokens(0)).await?;
+                    let reason = json!(decision.reason);
+                    let reason = reason.as_str().unwrap_or_default().to_owned();
+                    reasons.insert(format!("{reason} {}", decision.allowed));
+                }
+                anyhow::Ok(reasons)
+            })
+        })
+        .collect();
+    let (taken, has_taken) = oneshot::channel();
+    let guarded = clients.open.acquire(TENANT, GUARD, |slot| async move {
+        let _told = taken.send(());
+        slot.until_lost().await.to_string()
+    });
+    let held = clients
+        .open
+        .reserve(tokens(COST), |reservation| async move {
+            let _taken = has_taken.await;
+            tell(&json!("reserved"));
+            next_line().await;
+            reservation.used(1);
+            Ok::<_, ()>("kept")
+        });
+    let (lost, held) = tokio::join!(guarded, held);
+    let (lost, value) = (lost?.value(), held?.value().and_then(Result::ok));
+    let ran = clients.ran().await?;
+    // The scripts of other clients name them in the same order: open, then closed.
+    tell(&json!({ "value": value, "lost": lost, "ran": ran, "asked": clients.ask().await? }));
+
+    next_line().await;
+    running.store(false, Ordering::Relaxed);
+    let mut reasons = BTreeSet::new();
+    for one in traffic {
+        reasons.extend(one.await??);
+    }
+    tell(&json!({ "asked": clients.ask().await?, "reasons": reasons }));
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! What only the Rust client promises: its layer, its names, and the example of its README.
+
+use std::process::Command;
+
+use weir_tests::workerd::TOKEN;
+
+use super::interface::names_are_those_of_the_interface_and_no_others;
+use super::middleware::an_application_is_asked_for_and_its_visitors_are_told;
+use super::{Scripts, example, left, start, succeed};
+
+const README: &str = include_str!("../../../clients/rust/README.md");
+const SCRIPTS: &str = include_str!("../../src/bin/rust_client.rs");
+
+/// The client in a program that is compiled with the tests: the script is its argument.
+pub(super) struct Rust;
+
+impl Scripts for Rust {
+    fn program(&self, script: &str) -> Command {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_rust_client"));
+        program.arg(script);
+        program
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_layer_asks_for_a_service() {
+    an_application_is_asked_for_and_its_visitors_are_told(&Rust, "layer").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn its_names_are_those_of_the_interface_and_no_others() {
+    names_are_those_of_the_interface_and_no_others(&Rust).await;
+}
+
+/// Words, however they are broken into lines.
+fn words(code: &str) -> String {
+    code.split_whitespace().collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_example_of_the_readme_runs() {
+    // It is what the program compiles.
+    let example = example(README, "rust");
+    let (uses, lines) = example.split_once("\n\n").unwrap();
+    assert_eq!(lines.lines().count() + uses.lines().count(), 5);
+    let compiled = SCRIPTS.split("// README").nth(1).unwrap();
+    assert_eq!(words(compiled), words(lines));
+    let (_workerd, client) = start().await;
+    let mut program = Rust.program("readme");
+    program.env("BASE", client.origin()).env("TOKEN", TOKEN);
+    assert_eq!(succeed(&mut program), "997 left\n");
+    assert_eq!(left(&client).await, 997);
+}

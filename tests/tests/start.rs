@@ -1,0 +1,87 @@
+//! The five-minute start of the book: its commands, run as they stand.
+
+use std::process::Command;
+
+use serde_json::Value;
+use weir_tests::paths::workspace;
+use weir_tests::workerd::{Setup, TOKEN};
+
+const PAGE: &str = "docs/src/start.md";
+
+/// Where the page says that Weir runs.
+const ADDRESS: &str = "http://127.0.0.1:8787";
+
+/// What runs elsewhere, or is no more than what the reader puts in.
+const ELSEWHERE: [&str; 2] = [
+    // `package::a_machine_with_node_alone_decides_within_a_minute_of_the_file`
+    "npm install ./weir-0.1.0.tgz\nnpx weir dev --demo",
+    "export TOKEN=c8fa02d9…",
+];
+
+/// Fields of an answer that differ from run to run.
+const OF_THE_RUN: [&str; 2] = ["reset_at", "window"];
+
+/// A block of commands, and the answer that the page shows below it.
+struct Shown {
+    commands: String,
+    answer: Option<Value>,
+}
+
+fn shown() -> Vec<Shown> {
+    let page = std::fs::read_to_string(workspace().join(PAGE)).unwrap();
+    let mut shown: Vec<Shown> = Vec::new();
+    for block in page.split("\n```").skip(1).step_by(2) {
+        let (kind, text) = block.split_once('\n').unwrap();
+        match kind {
+            "sh" => shown.push(Shown {
+                commands: text.to_owned(),
+                answer: None,
+            }),
+            "json answer" => {
+                let last = shown.last_mut().expect("an answer follows its command");
+                last.answer = Some(serde_json::from_str(text).expect("an answer is JSON"));
+            }
+            other => assert_eq!(other, "text", "{text}"),
+        }
+    }
+    shown
+}
+
+fn without_the_run(mut answer: Value) -> Value {
+    for field in OF_THE_RUN {
+        answer.as_object_mut().expect("an object").remove(field);
+    }
+    answer
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_command_of_the_five_minute_start_does_what_the_page_says() {
+    let workerd = Setup::isolates(&["enam"]).start().await.unwrap();
+    let client = workerd.client(0).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut compared = 0;
+    for shown in shown() {
+        if ELSEWHERE.contains(&shown.commands.as_str()) {
+            continue;
+        }
+        let script = shown.commands.replace(ADDRESS, client.origin());
+        let mut shell = Command::new("sh");
+        shell.current_dir(&folder).env("TOKEN", TOKEN);
+        let output = shell.args(["-e", "-c", &script]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{script}: {said}");
+        let told: Value =
+            serde_json::from_str(&said).unwrap_or_else(|_| panic!("{script}: {said}"));
+        assert!(told.get("title").is_none(), "a problem: {script}: {said}");
+        if let Some(answer) = shown.answer {
+            assert_eq!(without_the_run(told), without_the_run(answer), "{script}");
+            compared += 1;
+        }
+    }
+    assert!(compared >= 3, "{compared} answers were compared");
+    let policy = client.policy().await.unwrap().document;
+    assert_eq!(
+        policy["budgets"]["tokens"]["limit"], 20_000,
+        "the rules were changed"
+    );
+}
