@@ -5,10 +5,13 @@ use std::time::Duration;
 use weir_tests::checker::{admitted_by_window, violations};
 use weir_tests::client::Client;
 use weir_tests::history::Operation;
+use weir_tests::shares::settled_windows;
 use weir_tests::workerd::{Setup, Workerd};
 use weir_tests::workload::Workload;
 
-use crate::shares::{SIX, assert_ideal, document, escrow, flood, run, start, weighing};
+use crate::shares::{
+    SIX, assert_ideal, assert_rule, document, escrow, flood, run, start, weighing,
+};
 
 /// 50, 100 and 200 by weights of 1, 2 and 4.
 const LIMIT: u64 = 350;
@@ -72,4 +75,19 @@ async fn paced_shares_follow_weights_over_regions() {
         "paced, everywhere",
         &run(everywhere(&clients), WINDOW).await,
     );
+}
+
+/// A window has time for a few contacts alone: allowances are then corrected too seldom for shares to the unit.
+#[tokio::test(flavor = "multi_thread")]
+async fn pooled_shares_lean_to_weights_in_short_windows() {
+    let (_workerd, clients) = clients("pooled").await;
+    for workloads in [apart(&clients), everywhere(&clients)] {
+        let operations = run(workloads, WINDOW).await;
+        println!("pooled: {:?}", settled_windows(&operations));
+        assert_eq!(violations(&operations, LIMIT, WINDOW), []);
+        assert_rule("pooled", &operations, WINDOW, |seen| {
+            let most_of_it = |(tenant, ideal): (&str, u64)| seen.has(tenant, ideal * 6 / 10);
+            Some(seen.is_used(LIMIT * 8 / 10) && IDEAL.into_iter().all(most_of_it))
+        });
+    }
 }

@@ -72,3 +72,8 @@ async fn no_pinned_window_is_overdrawn_across_ten_kills() {
 async fn no_paced_window_is_overdrawn_across_ten_kills() {
     assert_capped_and_recovers("paced").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_pooled_window_is_overdrawn_across_ten_kills() {
+    assert_capped_and_recovers("pooled").await;
+}
