@@ -140,13 +140,14 @@ fn the_want_of_a_tenant() {
     let asking = ExchangeBody {
         wants: vec![want],
         ahead: 20,
+        idle: 12,
         ..message()
     };
     let message = MESSAGE.replace(
         r#"{"tenant":null,"waiting":5,"smallest":2,"expected":30}"#,
         &text,
     );
-    let message = message.replace(r#""denied":6}"#, r#""ahead":20,"denied":6}"#);
+    let message = message.replace(r#""denied":6}"#, r#""ahead":20,"idle":12,"denied":6}"#);
     // The want has a `denied` of its own, which other fields follow.
     is_written_as(&asking, &message);
 }

@@ -69,8 +69,9 @@ impl Escrow {
             limit: row.limit,
             held: row.held,
             used: row.watermark,
+            // What the coordinator has is not known until it has spoken.
             left: 0,
-            outage: false,
+            outage: true,
         };
         let lent = row.ahead.iter().map(|ahead| (ahead.label, ahead.lent));
         Self {

@@ -63,6 +63,30 @@ fn what_was_given_back_is_lost_with_a_life_that_did_not_write_it() {
     assert_eq!(granted(&reply), 0);
 }
 
+/// A message that is told again is answered from what the region has: it does not wait for the coordinator.
+#[test]
+fn a_region_that_woke_and_has_not_heard_from_home_does_not_say_that_nothing_is_left() {
+    let now = EpochMs(0);
+    let (_, mut pool, row) = region_that_lent(now);
+    let id = HolderId(7);
+    let mut woken = Escrow::wake("tokens".to_owned(), id, Incarnation(2), Some(row));
+    let mut isolate = holder(101);
+    let asked = ask(&mut isolate, 5, terms(40), now);
+    // The coordinator did not answer, and the region's answer was lost.
+    let lost = woken.exchange(&asked, true, now).unwrap();
+    assert!(lost.outage);
+    let again = woken.exchange(&asked, false, now).unwrap();
+    assert!(again.outage, "{again:?}");
+    assert!(isolate.finish(&again, now));
+    let outlook = isolate.outlook(&everyone(), Need::one(1), None, now);
+    assert_eq!(outlook, Outlook::Unknown);
+    // Once it has heard, it says what is left: the limit is 40, and 20 were lent before.
+    lend(&mut holder(102), &mut woken, &mut pool, 5, now);
+    let asked = ask(&mut holder(103), 1, terms(40), now);
+    let reply = woken.exchange(&asked, false, now).unwrap();
+    assert!(!reply.outage && reply.left > 0, "{reply:?}");
+}
+
 #[test]
 fn a_holder_is_idle_when_its_window_is_over_for_the_parent_too() {
     let at = |ms: u64| EpochMs(3_600_000 + ms);
