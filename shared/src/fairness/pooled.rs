@@ -1,6 +1,6 @@
 //! What is kept back for all members together: less than the sum of their reserves, as not all of them use theirs at once.
 //!
-//! ```
+//! ```text
 //! kept = sum of min(reserve, expected) + z sqrt(sum of expected * cost) + the largest of what is left of the reserves
 //! ```
 //!
