@@ -14,6 +14,8 @@ use crate::units::HolderId;
 #[derive(Debug, Clone, Default)]
 pub struct Attribution {
     accounts: BTreeMap<String, Account>,
+    /// The sum of what is lent by them: each want asks for it.
+    lent_total: u128,
     holders: BTreeMap<HolderId, Tenants>,
     /// Holders of units that are no tenant's.
     loose: BTreeSet<HolderId>,
@@ -63,8 +65,7 @@ impl Attribution {
     /// Units of all tenants.
     #[must_use]
     pub fn total(&self) -> u64 {
-        let lent = self.accounts.values().map(|account| account.lent);
-        lent.fold(0, u64::saturating_add)
+        u64::try_from(self.lent_total).unwrap_or(u64::MAX)
     }
 
     /// Units that are no tenant's yet and that this one is presumed to have.
@@ -118,12 +119,14 @@ impl Attribution {
         }
         let before = self.held(holder, name);
         let account = self.accounts.entry(name.to_owned()).or_default();
+        let lent_before = account.lent;
         // What was refunded is in `before` and in `held`, and in the account no more.
         account.lent = if held >= before {
             account.lent.saturating_add(held - before)
         } else {
             account.lent.saturating_sub(before - held)
         };
+        self.lent_total = self.lent_total - u128::from(lent_before) + u128::from(account.lent);
         account.holders =
             (account.holders + usize::from(held > 0)).saturating_sub(usize::from(before > 0));
         let tenants = self.holders.entry(holder).or_default();
@@ -151,7 +154,9 @@ impl Attribution {
     /// Units that a tenant used came back.
     pub fn refund(&mut self, name: &str, units: u64) {
         if let Some(account) = self.accounts.get_mut(name) {
-            account.lent -= units.min(account.lent);
+            let taken = units.min(account.lent);
+            account.lent -= taken;
+            self.lent_total -= u128::from(taken);
         }
     }
 
@@ -164,6 +169,7 @@ impl Attribution {
     /// Another window, of which nothing is any tenant's yet. Holders that had nothing in the last are forgotten.
     pub fn roll(&mut self) {
         self.accounts.clear();
+        self.lent_total = 0;
         self.loose.clear();
         self.holders.retain(|_, tenants| tenants.sum > 0);
         for tenants in self.holders.values_mut() {
