@@ -353,7 +353,7 @@ fn seeds() -> std::ops::Range<u64> {
     let number = |name: &str| env::var(name).ok().and_then(|text| text.parse().ok());
     match number("WEIR_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..number("WEIR_SEEDS").unwrap_or(10_000),
+        None => 0..number("WEIR_SEEDS").unwrap_or(3_000),
     }
 }
 

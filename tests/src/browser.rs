@@ -144,15 +144,24 @@ impl Browser {
         let deadline = clock::now() + FIND_DEADLINE;
         loop {
             // A page that is drawn anew in between takes the element away.
-            let pressed = self.find(selector).await?.click().await;
-            match pressed {
+            let element = self.find(selector).await?;
+            match self.click(&element).await {
                 Ok(()) => return Ok(()),
                 Err(error) if clock::now() > deadline => {
-                    return Err(error).with_context(|| format!("press {selector}"));
+                    return Err(error.context(format!("press {selector}")));
                 }
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
         }
+    }
+
+    /// Clicks an element in the middle of the window: what sticks to an edge of it may lie over one that is in sight.
+    async fn click(&self, element: &Element) -> Result<()> {
+        let script = "arguments[0].scrollIntoView({ block: 'center', inline: 'nearest' })";
+        self.page
+            .execute(script, vec![serde_json::to_value(element)?])
+            .await?;
+        Ok(element.click().await?)
     }
 
     /// Presses the element with a `data-testid`.
@@ -164,10 +173,10 @@ impl Browser {
     pub async fn fill(&self, selector: &str, text: &str) -> Result<()> {
         let field = self.find(selector).await?;
         let fill = async {
-            field.click().await?;
+            self.click(&field).await?;
             field.send_keys(&keys::select_all()).await?;
             field.send_keys(&keys::delete()).await?;
-            field.send_keys(text).await
+            field.send_keys(text).await.map_err(anyhow::Error::from)
         };
         fill.await.with_context(|| format!("fill {selector}"))
     }

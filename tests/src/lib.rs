@@ -42,6 +42,7 @@ pub mod shares;
 pub mod socket;
 pub mod spread;
 pub mod storage;
+pub mod tempo;
 pub mod witness;
 pub mod workerd;
 pub mod workload;

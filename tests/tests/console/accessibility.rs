@@ -86,27 +86,41 @@ const SETTLED: Duration = Duration::from_millis(400);
 /// What another width takes to be laid out.
 const REFLOWED: Duration = Duration::from_millis(150);
 
-#[tokio::test(flavor = "multi_thread")]
-async fn every_page_can_be_used_by_everybody() {
+/// A site with everything that a page can show, and a browser on it.
+async fn everything_shown() -> (Site, Traffic, Browser) {
     let site = Site::start(&everything()).await;
     site.token("someone", weir_shared::wire::operator::Role::Viewer)
         .await;
-    let _traffic = Traffic::of_all_tiers(&site.client);
+    let traffic = Traffic::of_all_tiers(&site.client);
     tokio::time::sleep(Duration::from_secs(12)).await;
     site.patch("pro:hooli", &json!({ "weight": 2 })).await;
     let browser = Browser::start().await.expect("the browser starts");
-    let mut faults = String::new();
     browser
         .open(&format!("{}/console/login", site.origin()))
         .await
         .unwrap();
     await_page(&browser, "login").await;
+    (site, traffic, browser)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_can_be_used_by_everybody() {
+    let (site, _traffic, browser) = everything_shown().await;
+    let mut faults = String::new();
     look_at(&browser, "login", &mut faults).await;
     log_in(&browser, &site.origin(), TOKEN).await;
     for (slug, path) in PAGES {
         visit(&browser, &site.origin(), path, slug).await;
         look_at(&browser, path, &mut faults).await;
     }
+    assert!(faults.is_empty(), "{faults}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_opens_on_a_page_can_be_used_by_everybody() {
+    let (site, _traffic, browser) = everything_shown().await;
+    let mut faults = String::new();
+    log_in(&browser, &site.origin(), TOKEN).await;
     for (slug, path, presses, opened) in OPENED {
         visit(&browser, &site.origin(), path, slug).await;
         let place = format!("{path} with {opened}");

@@ -8,6 +8,7 @@ use tokio::time::sleep;
 use weir_tests::clock::now;
 use weir_tests::fixtures::with;
 use weir_tests::origin::{Beyond, Origin, Served};
+use weir_tests::tempo::Tempo;
 use weir_tests::workerd::Setup;
 
 use crate::gateway::{Gateway, route};
@@ -59,15 +60,16 @@ async fn waited(gateway: &Gateway, by: &str, tenant: &str, service: Duration) ->
 }
 
 /// The waits of the ten.
-async fn play(gateway: &Gateway, by: &str) -> Vec<Duration> {
+async fn play(gateway: &Gateway, by: &str, tempo: Tempo) -> Vec<Duration> {
     let noisy = (0..NOISY as u64).map(|number| {
         let service = Duration::from_millis(700 + number * 149 % 600);
-        waited(gateway, by, "pro:noisy", service)
+        waited(gateway, by, "pro:noisy", tempo.stretched(service))
     });
     let noisy = join_all(noisy);
     let modest = (0..MODEST).map(|number| async move {
-        sleep(FIRST + NEXT * number as u32).await;
-        waited(gateway, by, &format!("pro:{number}"), SERVICE).await
+        sleep(tempo.stretched(FIRST + NEXT * number as u32)).await;
+        let service = tempo.stretched(SERVICE);
+        waited(gateway, by, &format!("pro:{number}"), service).await
     });
     let (_, modest) = tokio::join!(noisy, join_all(modest));
     modest
@@ -91,16 +93,21 @@ async fn ten_with_one_request_each_wait_for_less_than_one_service_beside_one_wit
     control.slots(SLOTS, Beyond::Queued);
     let gateway = gateway(&control).await;
     gateway.get("/fair/x", "pro:noisy").await;
-    let (fair, first) = tokio::join!(play(&gateway, "fair"), play(&gateway, "first"));
+    let tempo = Tempo::of(&gateway.workerd.clients().unwrap()).await;
+    let service = tempo.stretched(SERVICE);
+    let (fair, first) = tokio::join!(
+        play(&gateway, "fair", tempo),
+        play(&gateway, "first", tempo)
+    );
     let longest = |waits: &[Duration]| waits.iter().max().copied().unwrap();
     let used = used(&gateway.origin.spans()[1..]);
     println!(
         "fair {fair:?}\nfirst come {first:?}\nused {:.1}%",
         100.0 * used
     );
-    assert!(longest(&fair) < SERVICE, "{fair:?}");
+    assert!(longest(&fair) < service, "{fair:?}");
     // By arrival most of the fifty come before them.
-    assert!(longest(&first) > 2 * SERVICE, "{first:?}");
+    assert!(longest(&first) > 2 * service, "{first:?}");
     assert!(used >= 0.95, "{used}");
     assert_eq!(gateway.origin.refused(), 0, "nobody came beyond the slots");
     assert_eq!(gateway.origin.in_flight_max(), SLOTS as u64);

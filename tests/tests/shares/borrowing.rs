@@ -9,43 +9,42 @@ use weir_tests::checker::{admitted_by_window, violations};
 use weir_tests::client::Client;
 use weir_tests::history::{Operation, Outcome, outcomes};
 use weir_tests::shares::{of, settled_windows, sketch};
-use weir_tests::workerd::{Setup, Workerd};
+use weir_tests::workerd::Setup;
 use weir_tests::workload::Workload;
 
-use crate::shares::{SIX, assert_rule, document, escrow, flood, got, load, run, start, weighing};
+use crate::shares::{SIX, Stage, assert_rule, document, escrow, flood, got, load, weighing};
 
 const LIMIT: u64 = 400;
 const WINDOW: Duration = Duration::from_secs(4);
 
-async fn deployment(reserve: &str, weights: &[(&str, u64)]) -> (Workerd, Vec<Client>) {
-    let document = document(escrow(reserve, LIMIT, WINDOW), weighing(weights));
-    let workerd = start(Setup::isolates(&SIX), &document).await;
-    let clients = workerd.clients().unwrap();
-    (workerd, clients)
+async fn deployment(reserve: &str, weights: &[(&str, u64)]) -> Stage {
+    let policy = |window| document(escrow(reserve, LIMIT, window), weighing(weights));
+    Stage::new(Setup::isolates(&SIX), WINDOW, policy).await
 }
 
 const LIGHT: [&str; 4] = ["light0", "light1", "light2", "light3"];
 
 /// One hungry tenant, and four that ask for some eight units of their eighty.
-async fn with_light_tenants(reserve: &str) -> Vec<Operation> {
+async fn with_light_tenants(reserve: &str) -> (Vec<Operation>, Duration) {
     let weights = LIGHT.map(|name| (name, 1));
     let weights = [&weights[..], &[("hungry", 1)]].concat();
-    let (_workerd, clients) = deployment(reserve, &weights).await;
+    let stage = deployment(reserve, &weights).await;
+    let clients = &stage.clients;
     let light = LIGHT
         .iter()
         .enumerate()
         .map(|(nth, tenant)| load(&clients[nth..=nth], tenant, 1, 500));
-    let loads = light.chain([flood(&clients, "hungry")]);
-    run(loads.collect(), WINDOW).await
+    let loads = light.chain([flood(clients, "hungry")]);
+    (stage.run(loads.collect()).await, stage.window)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_light_tenants_leave_is_used_where_it_is_paced() {
-    let operations = with_light_tenants("paced").await;
+    let (operations, window) = with_light_tenants("paced").await;
     let windows = settled_windows(&operations);
     println!("paced: {windows:?}, {:?}", sketch(&operations));
-    assert_eq!(violations(&operations, LIMIT, WINDOW), []);
-    assert_rule("used", &operations, WINDOW, |seen| {
+    assert_eq!(violations(&operations, LIMIT, window), []);
+    assert_rule("used", &operations, window, |seen| {
         Some(seen.is_used(LIMIT * 9 / 10))
     });
 }
@@ -53,11 +52,11 @@ async fn what_light_tenants_leave_is_used_where_it_is_paced() {
 /// The control: a guarantee that stays reserved is not used by anybody else.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_light_tenants_leave_stays_reserved_where_it_is_pinned() {
-    let operations = with_light_tenants("pinned").await;
+    let (operations, window) = with_light_tenants("pinned").await;
     let windows = settled_windows(&operations);
     println!("pinned: {windows:?}, {:?}", sketch(&operations));
-    assert_eq!(violations(&operations, LIMIT, WINDOW), []);
-    assert_rule("hungry", &operations, WINDOW, |seen| {
+    assert_eq!(violations(&operations, LIMIT, window), []);
+    assert_rule("hungry", &operations, window, |seen| {
         // A fifth; what may be borrowed of the others until the last of them has come, which is half a second; and a
         // unit for each holder.
         let fifth = LIMIT / 5;
@@ -97,12 +96,13 @@ fn steady(client: &Client) -> Workload {
 }
 
 async fn assert_steady_is_served(reserve: &str) {
-    let (_workerd, clients) = deployment(reserve, &[("steady", 1), ("flood", 1)]).await;
-    let loads = vec![steady(&clients[0]), flood(&clients, "flood")];
-    let operations = run(loads, WINDOW).await;
+    let stage = deployment(reserve, &[("steady", 1), ("flood", 1)]).await;
+    let clients = &stage.clients;
+    let loads = vec![steady(&clients[0]), flood(clients, "flood")];
+    let operations = stage.run(loads).await;
     let windows = settled_windows(&operations);
     println!("{reserve}: {windows:?}, {:?}", sketch(&operations));
-    assert_eq!(violations(&operations, LIMIT, WINDOW), []);
+    assert_eq!(violations(&operations, LIMIT, stage.window), []);
     for shares in windows.values() {
         let steady = got(shares, "steady");
         assert!(
@@ -148,18 +148,18 @@ async fn what_a_tenant_does_not_lend_stays_reserved_for_it() {
         "hungry": { "weight": 1 },
         "keeps": { "weight": 1, "lend_max": 40 },
     });
-    let document = document(escrow("paced", LIMIT, WINDOW), tenants);
-    let workerd = start(Setup::isolates(&SIX), &document).await;
-    let clients = workerd.clients().unwrap();
+    let policy = |window| document(escrow("paced", LIMIT, window), tenants);
+    let stage = Stage::new(Setup::isolates(&SIX), WINDOW, policy).await;
+    let clients = &stage.clients;
     let loads = vec![
         load(&clients[..1], "keeps", 1, 400),
-        flood(&clients, "hungry"),
+        flood(clients, "hungry"),
     ];
-    let operations = run(loads, WINDOW).await;
+    let operations = stage.run(loads).await;
     let windows = settled_windows(&operations);
     println!("{windows:?}, {}", sketch(&operations));
-    assert_eq!(violations(&operations, LIMIT, WINDOW), []);
-    assert_rule("hungry", &operations, WINDOW, |seen| {
+    assert_eq!(violations(&operations, LIMIT, stage.window), []);
+    assert_rule("hungry", &operations, stage.window, |seen| {
         // Half of it is its own, and 40 of the other's may be had.
         let half = LIMIT / 2;
         let most = half + 40 + seen.stall.units(LIMIT);

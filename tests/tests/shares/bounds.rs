@@ -12,7 +12,7 @@ use weir_tests::history::outcomes;
 use weir_tests::workerd::{REGIONS, Setup};
 
 use crate::shares::{
-    LONG_MS, SIX, alone, assert_rule, await_allowed, budget, document, escrow, flood, load, run,
+    LONG_MS, SIX, Stage, alone, assert_rule, await_allowed, budget, document, escrow, flood, load,
     start, take, take_the_rest, take_until_denied,
 };
 
@@ -108,18 +108,18 @@ async fn no_window_admits_more_than_a_ceiling_over_six_isolates() {
         "bound": claim(json!({ "ceiling": 60 })),
         "floored": claim(json!({ "floor": 120 })),
     });
-    let document = document(escrow("paced", LIMIT, WINDOW), tenants);
-    let workerd = start(Setup::isolates(&SIX), &document).await;
-    let clients = workerd.clients().unwrap();
+    let policy = |window| document(escrow("paced", LIMIT, window), tenants);
+    let stage = Stage::new(Setup::isolates(&SIX), WINDOW, policy).await;
+    let clients = &stage.clients;
     // Of 400: 120 set aside, and a third of the rest each. At an even pace it asks for less than what it is guaranteed.
     let loads = vec![
-        flood(&clients, "bound"),
-        flood(&clients, "greedy"),
+        flood(clients, "bound"),
+        flood(clients, "greedy"),
         load(&clients[2..3], "floored", 1, 25),
     ];
-    let operations = run(loads, WINDOW).await;
+    let operations = stage.run(loads).await;
     println!("{:?}", outcomes(&operations));
-    assert_eq!(violations(&operations, LIMIT, WINDOW), []);
+    assert_eq!(violations(&operations, LIMIT, stage.window), []);
     let bound: Vec<_> = operations
         .iter()
         .filter(|one| one.tenant == "bound")
@@ -127,10 +127,10 @@ async fn no_window_admits_more_than_a_ceiling_over_six_isolates() {
         .collect();
     let most = admitted_by_window(&bound).into_values().max();
     assert!(most <= Some(60), "{most:?} in a window");
-    assert_rule("the bound tenant", &operations, WINDOW, |seen| {
+    assert_rule("the bound tenant", &operations, stage.window, |seen| {
         Some(seen.has("bound", 54))
     });
-    assert_rule("the floored tenant", &operations, WINDOW, |seen| {
+    assert_rule("the floored tenant", &operations, stage.window, |seen| {
         Some(seen.has("floored", 100))
     });
 }

@@ -12,11 +12,10 @@ use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::{with, without};
 use weir_tests::history::{Operation, outcomes};
 use weir_tests::workerd::{REGIONS, Setup, Workerd};
-use weir_tests::workload::Workload;
 
 use crate::shares::{
-    LONG_MS, alone, await_allowed, budget, document, load, start, take, take_the_rest, weighing,
-    window_start,
+    LONG_MS, Stage, alone, await_allowed, budget, document, load, start, take, take_the_rest,
+    weighing, window_start,
 };
 
 const NAMES: [&str; 2] = ["a", "b"];
@@ -104,22 +103,26 @@ async fn assert_lowered(reserve: Option<&str>, sharing: &str) {
     const LOWER: u64 = 100;
     // What regions and isolates hold is each for a few contacts, of half a second here.
     const LEASES: Duration = Duration::from_millis(3_500);
-    let body = |limit: u64| {
-        let body = budget(sharing, "global", limit, WINDOW.as_millis() as u64);
+    let body = |limit: u64, window: Duration| {
+        let body = budget(sharing, "global", limit, window.as_millis() as u64);
         match reserve {
             Some(reserve) => with(body, "/reserve", json!(reserve)),
             None => body,
         }
     };
-    let what = body(LOWER).to_string();
-    let workerd = start(Setup::isolates(&REGIONS), &policy(body(3_000))).await;
-    let clients = workerd.clients().unwrap();
-    window_start(WINDOW).await;
-    let running = Workload::start_all(NAMES.map(|tenant| load(&clients, tenant, 2, 30)).to_vec());
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    workerd.apply(&policy(body(LOWER))).await.unwrap();
+    let what = body(LOWER, WINDOW).to_string();
+    let before = |window| policy(body(3_000, window));
+    let stage = Stage::new(Setup::isolates(&REGIONS), WINDOW, before).await;
+    let (window, tempo) = (stage.window, stage.tempo);
+    let leases = tempo.stretched(LEASES);
+    window_start(window).await;
+    let loads = NAMES.map(|tenant| load(&stage.clients, tenant, 2, 30));
+    let running = stage.start(loads.to_vec());
+    tokio::time::sleep(tempo.stretched(Duration::from_secs(3))).await;
+    let lowered = policy(body(LOWER, window));
+    stage.workerd.apply(&lowered).await.unwrap();
     let edited = running.elapsed();
-    tokio::time::sleep(2 * WINDOW + Duration::from_secs(5)).await;
+    tokio::time::sleep(2 * window + tempo.stretched(Duration::from_secs(5))).await;
     let operations = running.stop().await.unwrap();
     let windows = admitted_by_window(&operations);
     let labels: Vec<u64> = windows.keys().copied().collect();
@@ -145,7 +148,7 @@ async fn assert_lowered(reserve: Option<&str>, sharing: &str) {
     assert!(before > 2 * LOWER, "{what}: only {before} were used before");
     let late: u64 = operations
         .iter()
-        .filter(|operation| operation.sent > edited + LEASES)
+        .filter(|operation| operation.sent > edited + leases)
         .filter(of_first)
         .map(Operation::admitted)
         .sum();
@@ -155,7 +158,7 @@ async fn assert_lowered(reserve: Option<&str>, sharing: &str) {
         "{what}: {late} units were lent above a lower limit, {before} before"
     );
     // What holders had when it was lowered: as long a need of theirs at most, and what is late.
-    let need = before as f64 * LEASES.as_secs_f64() / edited.as_secs_f64();
+    let need = before as f64 * leases.as_secs_f64() / edited.as_secs_f64();
     assert!(
         windows[&labels[0]] as f64 <= before as f64 * 1.05 + need,
         "{what}: {before} before, {windows:?}"

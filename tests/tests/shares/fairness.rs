@@ -6,12 +6,10 @@ use weir_tests::checker::{admitted_by_window, violations};
 use weir_tests::client::Client;
 use weir_tests::history::Operation;
 use weir_tests::shares::settled_windows;
-use weir_tests::workerd::{Setup, Workerd};
+use weir_tests::workerd::Setup;
 use weir_tests::workload::Workload;
 
-use crate::shares::{
-    SIX, assert_ideal, assert_rule, document, escrow, flood, run, start, weighing,
-};
+use crate::shares::{SIX, Stage, assert_ideal, assert_rule, document, escrow, flood, weighing};
 
 /// 50, 100 and 200 by weights of 1, 2 and 4.
 const LIMIT: u64 = 350;
@@ -19,21 +17,19 @@ const IDEAL: [(&str, u64); 3] = [("one", 50), ("two", 100), ("four", 200)];
 const WINDOW: Duration = Duration::from_secs(3);
 
 #[track_caller]
-fn assert_fair(what: &str, operations: &[Operation]) {
+fn assert_fair(what: &str, stage: &Stage, operations: &[Operation]) {
     println!(
         "{what}: admitted by window {:?}",
         admitted_by_window(operations)
     );
-    assert_eq!(violations(operations, LIMIT, WINDOW), [], "{what}");
-    assert_ideal(what, operations, WINDOW, &IDEAL);
+    assert_eq!(violations(operations, LIMIT, stage.window), [], "{what}");
+    assert_ideal(what, operations, stage.window, &IDEAL);
 }
 
-async fn clients(reserve: &str) -> (Workerd, Vec<Client>) {
+async fn stage(reserve: &str) -> Stage {
     let weights = weighing(&[("one", 1), ("two", 2), ("four", 4)]);
-    let document = document(escrow(reserve, LIMIT, WINDOW), weights);
-    let workerd = start(Setup::isolates(&SIX), &document).await;
-    let clients = workerd.clients().unwrap();
-    (workerd, clients)
+    let policy = |window| document(escrow(reserve, LIMIT, window), weights);
+    Stage::new(Setup::isolates(&SIX), WINDOW, policy).await
 }
 
 /// Each tenant floods from a region of its own.
@@ -57,35 +53,33 @@ fn everywhere(clients: &[Client]) -> Vec<Workload> {
     floods.collect()
 }
 
+async fn assert_shares_follow_weights(reserve: &str) {
+    let stage = stage(reserve).await;
+    let operations = stage.run(apart(&stage.clients)).await;
+    assert_fair(&format!("{reserve}, apart"), &stage, &operations);
+    let operations = stage.run(everywhere(&stage.clients)).await;
+    assert_fair(&format!("{reserve}, everywhere"), &stage, &operations);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn pinned_shares_follow_weights_over_regions() {
-    let (_workerd, clients) = clients("pinned").await;
-    assert_fair("pinned, apart", &run(apart(&clients), WINDOW).await);
-    assert_fair(
-        "pinned, everywhere",
-        &run(everywhere(&clients), WINDOW).await,
-    );
+    assert_shares_follow_weights("pinned").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn paced_shares_follow_weights_over_regions() {
-    let (_workerd, clients) = clients("paced").await;
-    assert_fair("paced, apart", &run(apart(&clients), WINDOW).await);
-    assert_fair(
-        "paced, everywhere",
-        &run(everywhere(&clients), WINDOW).await,
-    );
+    assert_shares_follow_weights("paced").await;
 }
 
 /// A window has time for a few contacts alone: allowances are then corrected too seldom for shares to the unit.
 #[tokio::test(flavor = "multi_thread")]
 async fn pooled_shares_lean_to_weights_in_short_windows() {
-    let (_workerd, clients) = clients("pooled").await;
-    for workloads in [apart(&clients), everywhere(&clients)] {
-        let operations = run(workloads, WINDOW).await;
+    let stage = stage("pooled").await;
+    for workloads in [apart(&stage.clients), everywhere(&stage.clients)] {
+        let operations = stage.run(workloads).await;
         println!("pooled: {:?}", settled_windows(&operations));
-        assert_eq!(violations(&operations, LIMIT, WINDOW), []);
-        assert_rule("pooled", &operations, WINDOW, |seen| {
+        assert_eq!(violations(&operations, LIMIT, stage.window), []);
+        assert_rule("pooled", &operations, stage.window, |seen| {
             let most_of_it = |(tenant, ideal): (&str, u64)| seen.has(tenant, ideal * 6 / 10);
             Some(seen.is_used(LIMIT * 8 / 10) && IDEAL.into_iter().all(most_of_it))
         });

@@ -6,9 +6,8 @@ use weir_tests::checker::{admitted_by_window, violations};
 use weir_tests::history::{Operation, Outcome, outcomes};
 use weir_tests::shares::{settled_windows, sketch};
 use weir_tests::workerd::{REGIONS, Setup};
-use weir_tests::workload::Workload;
 
-use crate::shares::{assert_rule, document, escrow, flood, start, until_judged, weighing};
+use crate::shares::{Stage, assert_rule, document, escrow, flood, until_judged, weighing};
 
 const LIMIT: u64 = 350;
 const IDEAL: [(&str, u64); 3] = [("one", 50), ("two", 100), ("four", 200)];
@@ -21,18 +20,18 @@ const KILL_AFTER_MS: [u64; 10] = [
 
 async fn assert_capped_and_recovers(reserve: &str) {
     let weights = weighing(&[("one", 1), ("two", 2), ("four", 4)]);
-    let document = document(escrow(reserve, LIMIT, WINDOW), weights);
+    let policy = |window| document(escrow(reserve, LIMIT, window), weights);
     let places = [&REGIONS[..], &REGIONS[..1]].concat();
-    let mut workerd = start(Setup::isolates(&places), &document).await;
-    let clients = workerd.clients().unwrap();
-    let loads = IDEAL.map(|(tenant, _)| flood(&clients, tenant));
-    let running = Workload::start_all(loads.to_vec());
+    let mut stage = Stage::new(Setup::isolates(&places), WINDOW, policy).await;
+    let loads = IDEAL.map(|(tenant, _)| flood(&stage.clients, tenant));
+    let running = stage.start(loads.to_vec());
     for after_ms in KILL_AFTER_MS {
-        tokio::time::sleep(Duration::from_millis(after_ms)).await;
-        workerd.restart().await.expect("workerd comes back");
+        let after = stage.tempo.stretched(Duration::from_millis(after_ms));
+        tokio::time::sleep(after).await;
+        stage.workerd.restart().await.expect("workerd comes back");
     }
     let before = running.history().operations().len();
-    until_judged(&running, before, WINDOW).await;
+    until_judged(&running, before, stage.window).await;
     let operations = running.stop().await.unwrap();
     println!(
         "{reserve}: admitted by window {:?}, {:?}",
@@ -45,19 +44,20 @@ async fn assert_capped_and_recovers(reserve: &str) {
             .any(|operation| matches!(operation.outcome, Outcome::Lost(_))),
         "no request was cut off: the kills did not fall into the load"
     );
-    assert_eq!(violations(&operations, LIMIT, WINDOW), [], "{reserve}");
-    assert_recovered(reserve, &operations[before..]);
+    let violations = violations(&operations, LIMIT, stage.window);
+    assert_eq!(violations, [], "{reserve}");
+    assert_recovered(reserve, &operations[before..], stage.window);
 }
 
 /// Windows are used again, and by everybody.
 #[track_caller]
-fn assert_recovered(reserve: &str, operations: &[Operation]) {
+fn assert_recovered(reserve: &str, operations: &[Operation], window: Duration) {
     println!(
         "{reserve}, recovered: {:?}, {}",
         settled_windows(operations),
         sketch(operations)
     );
-    assert_rule(reserve, operations, WINDOW, |seen| {
+    assert_rule(reserve, operations, window, |seen| {
         let by_everybody = |(tenant, ideal): (&str, u64)| seen.has(tenant, ideal / 2 + 1);
         Some(seen.is_used(LIMIT * 9 / 10) && IDEAL.into_iter().all(by_everybody))
     });

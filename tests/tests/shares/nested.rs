@@ -10,8 +10,8 @@ use weir_tests::shares::{Shares, settled_windows};
 use weir_tests::workerd::Setup;
 
 use crate::shares::{
-    LONG_MS, SIX, alone, assert_ideal, assert_rule, budget, document, escrow, flood, got, load,
-    run, start, take, take_the_rest, take_until_denied,
+    LONG_MS, SIX, Stage, alone, assert_ideal, assert_rule, budget, document, escrow, flood, got,
+    load, start, take, take_the_rest, take_until_denied,
 };
 
 const LIMIT: u64 = 400;
@@ -28,9 +28,9 @@ fn tenants() -> Value {
 }
 
 async fn assert_company(reserve: &str) {
-    let document = document(escrow(reserve, LIMIT, WINDOW), tenants());
-    let workerd = start(Setup::isolates(&SIX), &document).await;
-    let clients = workerd.clients().unwrap();
+    let policy = |window| document(escrow(reserve, LIMIT, window), tenants());
+    let stage = Stage::new(Setup::isolates(&SIX), WINDOW, policy).await;
+    let clients = &stage.clients;
     // The teams are in other regions than the other tenant, and in one region with each other.
     let loads = vec![
         flood(&clients[..4], "acme/web"),
@@ -38,9 +38,10 @@ async fn assert_company(reserve: &str) {
         flood(&clients[4..], "flat"),
     ];
     let ideals = [("acme/web", 100), ("acme/batch", 100), ("flat", 200)];
-    let operations = run(loads, WINDOW).await;
-    assert_eq!(violations(&operations, LIMIT, WINDOW), [], "{reserve}");
-    assert_ideal(reserve, &operations, WINDOW, &ideals);
+    let operations = stage.run(loads).await;
+    let violations = violations(&operations, LIMIT, stage.window);
+    assert_eq!(violations, [], "{reserve}");
+    assert_ideal(reserve, &operations, stage.window, &ideals);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -89,25 +90,25 @@ async fn a_tenant_that_may_not_borrow_stays_within_its_guarantee() {
         "acme/batch": { "weight": 1, "parent": "acme" },
         "some": { "weight": 1, "borrow_max": 30 },
     });
-    let body = escrow("paced", LIMIT, WINDOW);
-    let workerd = start(Setup::isolates(&SIX), &document(body, tenants)).await;
-    let clients = workerd.clients().unwrap();
+    let policy = |window| document(escrow("paced", LIMIT, window), tenants);
+    let stage = Stage::new(Setup::isolates(&SIX), WINDOW, policy).await;
+    let clients = &stage.clients;
     let loads = vec![
         flood(&clients[..2], "modest"),
         flood(&clients[2..4], "acme/web"),
         load(&clients[3..4], "acme/batch", 1, 300),
         flood(&clients[4..], "some"),
     ];
-    let operations = run(loads, WINDOW).await;
+    let operations = stage.run(loads).await;
     let windows = settled_windows(&operations);
     println!("{windows:?}, {:?}", outcomes(&operations));
-    assert_eq!(violations(&operations, LIMIT, WINDOW), []);
+    assert_eq!(violations(&operations, LIMIT, stage.window), []);
     // Of four weights: a quarter, half of the half that the company has, and a quarter with 30 more.
     let bounds = [("modest", 100), ("acme/web", 100), ("some", 130)];
     for (tenant, most) in bounds {
         let beyond = windows.values().find(|shares| got(shares, tenant) > most);
         assert_eq!(beyond, None, "{tenant} may have {most}");
-        assert_rule(tenant, &operations, WINDOW, |seen| {
+        assert_rule(tenant, &operations, stage.window, |seen| {
             Some(seen.has(tenant, most * 8 / 10))
         });
     }

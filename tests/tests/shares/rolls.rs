@@ -9,11 +9,10 @@ use weir_tests::clock::epoch_ms;
 use weir_tests::fixtures::with;
 use weir_tests::history::{Operation, outcomes};
 use weir_tests::shares::percentiles;
-use weir_tests::witness::Witness;
+use weir_tests::tempo::Tempo;
 use weir_tests::workerd::{REGIONS, Setup};
-use weir_tests::workload::Workload;
 
-use crate::shares::{budget, document, escrow, load, start, weighing, window_start};
+use crate::shares::{Stage, budget, document, escrow, load, weighing, window_start};
 
 const WINDOW: Duration = Duration::from_secs(4);
 
@@ -45,19 +44,22 @@ struct Instants {
 }
 
 /// Slows down what a request could wait for around every roll, and as long in the middle of every window.
-async fn slow_down(witness: &Witness, begun_at_ms: u64) -> Instants {
+async fn slow_down(stage: &Stage, begun_at_ms: u64) -> Instants {
+    let witness = stage.workerd.witness().unwrap();
     let mut instants = Instants::default();
-    let window_ms = WINDOW.as_millis() as u64;
+    let window_ms = stage.window.as_millis() as u64;
+    let before_ms = stage.tempo.stretched(BEFORE).as_millis() as u64;
     for _ in 0..2 * ROLLS {
         let now_ms = epoch_ms();
         let half = window_ms / 2;
-        let next_ms = (now_ms + BEFORE.as_millis() as u64) / half * half + half;
+        let next_ms = (now_ms + before_ms) / half * half + half;
         let is_roll = next_ms.is_multiple_of(window_ms);
-        sleep_until(next_ms - BEFORE.as_millis() as u64).await;
+        sleep_until(next_ms - before_ms).await;
         for (call, by) in SLOW {
+            let by = stage.tempo.stretched(by);
             witness.slow(call, by).await.unwrap();
         }
-        tokio::time::sleep(AROUND).await;
+        tokio::time::sleep(stage.tempo.stretched(AROUND)).await;
         witness.calm().await.unwrap();
         let instant = Duration::from_millis(next_ms - begun_at_ms);
         if is_roll {
@@ -74,17 +76,22 @@ async fn sleep_until(at_ms: u64) {
 }
 
 /// Of the requests that were sent around one of the instants those that waited, and how many there were in all.
-fn waited<'a>(operations: &'a [Operation], instants: &[Duration]) -> (usize, Vec<&'a Operation>) {
+fn waited<'a>(
+    operations: &'a [Operation],
+    instants: &[Duration],
+    tempo: Tempo,
+) -> (usize, Vec<&'a Operation>) {
+    let [before, around, long] = [BEFORE, AROUND, WAITED].map(|time| tempo.stretched(time));
     let near = |operation: &&Operation| {
         let sent = operation.sent;
         instants
             .iter()
-            .any(|instant| sent + BEFORE / 2 >= *instant && sent < *instant + AROUND - BEFORE)
+            .any(|instant| sent + before / 2 >= *instant && sent < *instant + around - before)
     };
-    let around: Vec<&Operation> = operations.iter().filter(near).collect();
-    let waited = around.iter().copied();
-    let waited = waited.filter(|operation| operation.latency() >= WAITED);
-    (around.len(), waited.collect())
+    let asked: Vec<&Operation> = operations.iter().filter(near).collect();
+    let waited = asked.iter().copied();
+    let waited = waited.filter(|operation| operation.latency() >= long);
+    (asked.len(), waited.collect())
 }
 
 /// Who waited, where, when by the time since the nearest instant, and for how long, for messages.
@@ -106,23 +113,23 @@ fn told(waited: &[&Operation], instants: &[Duration]) -> String {
     told.collect::<Vec<_>>().join("; ")
 }
 
-async fn assert_nobody_waits(what: &str, budget: Value) {
+async fn assert_nobody_waits(what: &str, budget: impl FnOnce(Duration) -> Value) {
     let weights = weighing(&[("one", 1), ("two", 2), ("four", 4)]);
-    let document = document(budget, weights);
-    let workerd = start(Setup::isolates(&REGIONS).witnessed(), &document).await;
-    let clients = workerd.clients().unwrap();
+    let policy = |window| document(budget(window), weights);
+    let stage = Stage::new(Setup::isolates(&REGIONS).witnessed(), WINDOW, policy).await;
+    let (window, tempo) = (stage.window, stage.tempo);
     // Some 25 a second of each tenant at each isolate: 900 a window.
-    let loads = ["one", "two", "four"].map(|tenant| load(&clients, tenant, 1, 40));
-    let running = Workload::start_all(loads.to_vec());
+    let loads = ["one", "two", "four"].map(|tenant| load(&stage.clients, tenant, 1, 40));
+    let running = stage.start(loads.to_vec());
     let begun_at_ms = epoch_ms() - running.elapsed().as_millis() as u64;
     // The first window is learned from, and the second opened from it.
-    window_start(WINDOW).await;
-    tokio::time::sleep(WINDOW + WINDOW / 4).await;
-    let instants = slow_down(&workerd.witness().unwrap(), begun_at_ms).await;
+    window_start(window).await;
+    tokio::time::sleep(window + window / 4).await;
+    let instants = slow_down(&stage, begun_at_ms).await;
     let operations = running.stop().await.unwrap();
     let latencies = operations.iter().map(Operation::latency).collect();
-    let (around, waited_there) = waited(&operations, &instants.rolls);
-    let (between, waited_between) = waited(&operations, &instants.middles);
+    let (around, waited_there) = waited(&operations, &instants.rolls, tempo);
+    let (between, waited_between) = waited(&operations, &instants.middles, tempo);
     println!(
         "{what}: {} of {around} waited at rolls: {}; {} of {between} between them: {}; all {:?} ms, by window {:?}, {:?}",
         waited_there.len(),
@@ -133,7 +140,7 @@ async fn assert_nobody_waits(what: &str, budget: Value) {
         admitted_by_window(&operations),
         outcomes(&operations)
     );
-    assert_eq!(violations(&operations, LIMIT, WINDOW), [], "{what}");
+    assert_eq!(violations(&operations, LIMIT, window), [], "{what}");
     let settled = operations
         .iter()
         .filter(|operation| operation.sent > instants.rolls[0]);
@@ -157,27 +164,28 @@ async fn assert_nobody_waits(what: &str, budget: Value) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_waits_at_a_roll_of_a_first_come_budget() {
-    let window_ms = WINDOW.as_millis() as u64;
-    assert_nobody_waits(
-        "first come",
-        budget("first_come", "global", LIMIT, window_ms),
-    )
+    assert_nobody_waits("first come", |window| {
+        budget("first_come", "global", LIMIT, window.as_millis() as u64)
+    })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_waits_at_a_roll_of_a_pinned_escrow() {
-    assert_nobody_waits("pinned", escrow("pinned", LIMIT, WINDOW)).await;
+    assert_nobody_waits("pinned", |window| escrow("pinned", LIMIT, window)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_waits_at_a_roll_of_a_paced_escrow() {
-    assert_nobody_waits("paced", escrow("paced", LIMIT, WINDOW)).await;
+    assert_nobody_waits("paced", |window| escrow("paced", LIMIT, window)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_waits_at_a_roll_of_a_regions_budget() {
-    let window_ms = WINDOW.as_millis() as u64;
-    let body = budget("weighted_fair_escrow", "region", LIMIT, window_ms);
-    assert_nobody_waits("region", with(body, "/reserve", "pinned".into())).await;
+    assert_nobody_waits("region", |window| {
+        let window_ms = window.as_millis() as u64;
+        let body = budget("weighted_fair_escrow", "region", LIMIT, window_ms);
+        with(body, "/reserve", "pinned".into())
+    })
+    .await;
 }

@@ -8,10 +8,10 @@ use weir_tests::checker::{admitted_by_window, violations};
 use weir_tests::client::Client;
 use weir_tests::history::{Operation, outcomes};
 use weir_tests::shares::{of, settled_windows, sketch};
-use weir_tests::workerd::Setup;
+use weir_tests::workerd::{REGIONS, Setup};
 use weir_tests::workload::Workload;
 
-use crate::shares::{assert_rule, document, escrow, flood, got, load, run, start, weighing};
+use crate::shares::{Stage, assert_rule, document, escrow, flood, got, load, weighing};
 
 const LIMIT: u64 = 400;
 const WINDOW: Duration = Duration::from_secs(4);
@@ -33,14 +33,16 @@ fn invented(clients: &[Client]) -> Vec<Workload> {
 
 async fn assert_known_keeps_its_guarantee(reserve: &str, tenants_max: u64) {
     // As heavy as all strangers together: half of the budget.
-    let mut document = document(escrow(reserve, LIMIT, WINDOW), weighing(&[("known", 8)]));
-    document["unknown_weight_max"] = json!(8);
-    document["tenants_max"] = json!(tenants_max);
-    let workerd = start(Setup::isolates(&["wnam", "weur", "apac"]), &document).await;
-    let clients = workerd.clients().unwrap();
-    let mut loads = invented(&clients);
-    loads.push(flood(&clients[..1], "known"));
-    let operations = run(loads, WINDOW).await;
+    let policy = |window| {
+        let mut document = document(escrow(reserve, LIMIT, window), weighing(&[("known", 8)]));
+        document["unknown_weight_max"] = json!(8);
+        document["tenants_max"] = json!(tenants_max);
+        document
+    };
+    let stage = Stage::new(Setup::isolates(&REGIONS), WINDOW, policy).await;
+    let mut loads = invented(&stage.clients);
+    loads.push(flood(&stage.clients[..1], "known"));
+    let operations = stage.run(loads).await;
     let names = operations.iter().map(|operation| operation.tenant.as_str());
     let names: BTreeSet<&str> = names.collect();
     let windows = settled_windows(&operations);
@@ -56,12 +58,12 @@ async fn assert_known_keeps_its_guarantee(reserve: &str, tenants_max: u64) {
         outcomes(&operations),
         sketch(&merged)
     );
-    assert_eq!(violations(&operations, LIMIT, WINDOW), []);
+    assert_eq!(violations(&operations, LIMIT, stage.window), []);
     assert!(names.len() > NAMES * 3 / 4, "only {} names", names.len());
     let asked = of(&operations, "known").count() as u64;
     assert!(asked > LIMIT, "only {asked} requests");
     let what = format!("{reserve}, {tenants_max} told apart");
-    assert_rule(&what, &merged, WINDOW, |seen| {
+    assert_rule(&what, &merged, stage.window, |seen| {
         // What it did not ask for on a busy machine was not denied to it.
         let due = asked_in(&operations, seen.label).min(LIMIT / 2);
         Some(seen.has("known", due * 9 / 10))
