@@ -41,7 +41,7 @@ const KINDS: [(&str, &str, &str); 3] = [
 ];
 
 /// Between an answer and the next request of a worker.
-const PAUSE: Duration = Duration::from_millis(30);
+const PAUSE: Duration = Duration::from_millis(45);
 
 const TENANTS: [&str; 2] = ["light", "heavy"];
 

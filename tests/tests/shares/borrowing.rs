@@ -14,7 +14,7 @@ use weir_tests::workload::Workload;
 
 use crate::shares::{SIX, Stage, assert_rule, document, escrow, flood, got, load, weighing};
 
-const LIMIT: u64 = 400;
+const LIMIT: u64 = 240;
 const WINDOW: Duration = Duration::from_secs(4);
 
 async fn deployment(reserve: &str, weights: &[(&str, u64)]) -> Stage {
@@ -24,7 +24,7 @@ async fn deployment(reserve: &str, weights: &[(&str, u64)]) -> Stage {
 
 const LIGHT: [&str; 4] = ["light0", "light1", "light2", "light3"];
 
-/// One hungry tenant, and four that ask for some eight units of their eighty.
+/// One hungry tenant, and four that ask for some eight units of their 48.
 async fn with_light_tenants(reserve: &str) -> (Vec<Operation>, Duration) {
     let weights = LIGHT.map(|name| (name, 1));
     let weights = [&weights[..], &[("hungry", 1)]].concat();
@@ -90,9 +90,9 @@ fn from_the_second_window(operations: &[Operation]) -> Vec<Operation> {
     later.cloned().collect()
 }
 
-/// 160 units of the 200 that half of the weight has, in a window of 4 s, at an even pace.
+/// Some 100 units of the 120 that half of the weight has, in a window of 4 s, at an even pace.
 fn steady(client: &Client) -> Workload {
-    load(std::slice::from_ref(client), "steady", 2, 50)
+    load(std::slice::from_ref(client), "steady", 2, 75)
 }
 
 async fn assert_steady_is_served(reserve: &str) {
@@ -146,7 +146,7 @@ async fn a_steady_tenant_is_not_denied_under_a_flood_where_it_is_pinned() {
 async fn what_a_tenant_does_not_lend_stays_reserved_for_it() {
     let tenants = json!({
         "hungry": { "weight": 1 },
-        "keeps": { "weight": 1, "lend_max": 40 },
+        "keeps": { "weight": 1, "lend_max": 24 },
     });
     let policy = |window| document(escrow("paced", LIMIT, window), tenants);
     let stage = Stage::new(Setup::isolates(&SIX), WINDOW, policy).await;
@@ -160,9 +160,9 @@ async fn what_a_tenant_does_not_lend_stays_reserved_for_it() {
     println!("{windows:?}, {}", sketch(&operations));
     assert_eq!(violations(&operations, LIMIT, stage.window), []);
     assert_rule("hungry", &operations, stage.window, |seen| {
-        // Half of it is its own, and 40 of the other's may be had.
+        // Half of it is its own, and 24 of the other's may be had.
         let half = LIMIT / 2;
-        let most = half + 40 + seen.stall.units(LIMIT);
+        let most = half + 24 + seen.stall.units(LIMIT);
         Some(seen.got("hungry") <= most && seen.has("hungry", half))
     });
 }

@@ -11,9 +11,9 @@ use weir_tests::workload::Workload;
 
 use crate::shares::{SIX, Stage, assert_ideal, assert_rule, document, escrow, flood, weighing};
 
-/// 50, 100 and 200 by weights of 1, 2 and 4.
-const LIMIT: u64 = 350;
-const IDEAL: [(&str, u64); 3] = [("one", 50), ("two", 100), ("four", 200)];
+/// 30, 60 and 120 by weights of 1, 2 and 4.
+const LIMIT: u64 = 210;
+const IDEAL: [(&str, u64); 3] = [("one", 30), ("two", 60), ("four", 120)];
 const WINDOW: Duration = Duration::from_secs(3);
 
 #[track_caller]

@@ -9,8 +9,8 @@ use weir_tests::workerd::{REGIONS, Setup};
 
 use crate::shares::{Stage, assert_rule, document, escrow, flood, until_judged, weighing};
 
-const LIMIT: u64 = 350;
-const IDEAL: [(&str, u64); 3] = [("one", 50), ("two", 100), ("four", 200)];
+const LIMIT: u64 = 210;
+const IDEAL: [(&str, u64); 3] = [("one", 30), ("two", 60), ("four", 120)];
 const WINDOW: Duration = Duration::from_secs(3);
 
 /// Times from the first request, or from the restart before, to the kill: at all places of a window.

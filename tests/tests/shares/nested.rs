@@ -14,7 +14,7 @@ use crate::shares::{
     load, start, take, take_the_rest, take_until_denied,
 };
 
-const LIMIT: u64 = 400;
+const LIMIT: u64 = 240;
 const WINDOW: Duration = Duration::from_secs(3);
 
 /// Two teams of one company, as heavy together as another tenant.
@@ -37,7 +37,7 @@ async fn assert_company(reserve: &str) {
         flood(&clients[2..4], "acme/batch"),
         flood(&clients[4..], "flat"),
     ];
-    let ideals = [("acme/web", 100), ("acme/batch", 100), ("flat", 200)];
+    let ideals = [("acme/web", 60), ("acme/batch", 60), ("flat", 120)];
     let operations = stage.run(loads).await;
     let violations = violations(&operations, LIMIT, stage.window);
     assert_eq!(violations, [], "{reserve}");
@@ -62,11 +62,11 @@ async fn a_team_that_is_alone_has_all_that_its_company_has() {
         let workerd = start(alone(), &document(body, tenants())).await;
         let client = workerd.client(0).unwrap();
         assert!(take(&client, "flat", 1).await.allowed);
-        // It is the only one of its company: 200 of 400.
+        // It is the only one of its company: 120 of 240.
         let (taken, denied) = take_until_denied(&client, "acme/web").await;
         assert_eq!(
             (taken, denied.reason),
-            (200, Reason::OverShare),
+            (120, Reason::OverShare),
             "{scope}: {denied:?}"
         );
         // Its sibling comes when nothing is left of what the company has.
@@ -76,7 +76,7 @@ async fn a_team_that_is_alone_has_all_that_its_company_has() {
             (false, Reason::OverShare),
             "{scope}: {late:?}"
         );
-        assert_eq!(take_the_rest(&client, "flat", 199).await, 199, "{scope}");
+        assert_eq!(take_the_rest(&client, "flat", 119).await, 119, "{scope}");
     }
 }
 
@@ -104,7 +104,7 @@ async fn a_tenant_that_may_not_borrow_stays_within_its_guarantee() {
     println!("{windows:?}, {:?}", outcomes(&operations));
     assert_eq!(violations(&operations, LIMIT, stage.window), []);
     // Of four weights: a quarter, half of the half that the company has, and a quarter with 30 more.
-    let bounds = [("modest", 100), ("acme/web", 100), ("some", 130)];
+    let bounds = [("modest", 60), ("acme/web", 60), ("some", 90)];
     for (tenant, most) in bounds {
         let beyond = windows.values().find(|shares| got(shares, tenant) > most);
         assert_eq!(beyond, None, "{tenant} may have {most}");
@@ -114,7 +114,7 @@ async fn a_tenant_that_may_not_borrow_stays_within_its_guarantee() {
     }
     let borrowed = windows
         .values()
-        .any(|shares: &Shares| got(shares, "some") > 110);
+        .any(|shares: &Shares| got(shares, "some") > 66);
     assert!(
         borrowed,
         "nothing was ever borrowed, the test proves nothing"

@@ -13,7 +13,7 @@ use weir_tests::workload::Workload;
 
 use crate::shares::{Stage, assert_rule, document, escrow, flood, got, load, weighing};
 
-const LIMIT: u64 = 400;
+const LIMIT: u64 = 240;
 const WINDOW: Duration = Duration::from_secs(4);
 
 const NAMES: usize = 2_000;
@@ -25,7 +25,7 @@ fn invented(clients: &[Client]) -> Vec<Workload> {
         let names = (0..NAMES).filter(|name| name % parts == part);
         Workload {
             tenants: names.map(|name| format!("invented{name}")).collect(),
-            ..load(&clients[part % clients.len()..][..1], "", 1, 5)
+            ..load(&clients[part % clients.len()..][..1], "", 1, 20)
         }
     });
     loads.collect()
