@@ -36,6 +36,10 @@ pub const CELL_ROWS: u32 = 16;
 /// with the fewest calls are counted together.
 pub const CELL_BYTES_MAX: usize = 96 * 1024;
 
+/// How long after the end of a minute a ledger stores it: frames that were under way, which a region sends twice a second, are
+/// in it then.
+pub const LEDGER_FOLD_AFTER_MS: u64 = 1_000;
+
 /// Entries of a ledger's journal after which it is folded without waiting for the alarm: eight minutes of two frames a
 /// second.
 pub const JOURNAL_ENTRIES_MAX: u64 = 1_000;

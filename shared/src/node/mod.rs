@@ -12,6 +12,7 @@
 //! | [`question`] | what a request asks, all or nothing: first of what is held here, then of shards |
 //! | [`keys`] | a shard of keys, which decides, holds and settles |
 //! | [`commit`] | what it asks of shards: each holds, and all commit or all undo |
+//! | [`ledger`] | a region's ledger: counts, each frame once, and stores what is over |
 
 pub mod commit;
 pub mod escrow;
@@ -19,6 +20,7 @@ mod gate;
 pub mod keys;
 pub mod lease;
 pub mod leases;
+pub mod ledger;
 pub mod pool;
 pub mod question;
 

@@ -184,7 +184,7 @@ fn a_million_invented_names_take_bounded_room_and_those_of_the_policy_keep_their
             world.fold();
         }
     }
-    let totals = world.books.totals();
+    let totals = world.books().totals();
     assert!(totals.counters.len() <= LEDGER_TENANTS_MAX + LEDGER_ROWS as usize + 1);
     assert_eq!(
         totals.counters["acme"].meters["bytes"].admitted_units,

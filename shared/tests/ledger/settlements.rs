@@ -234,14 +234,12 @@ impl Deployment {
         let Some(frame) = self.isolate.begin(now) else {
             return;
         };
-        let taken = self.ledger.books.take(&frame, now);
-        if let Some((sequence, entry)) = &taken.entry {
-            self.ledger.disk.append(*sequence, entry);
-        }
+        let sequence = frame.sequence;
+        let reply = self.ledger.take(frame).expect("an answer");
         if lost {
-            self.isolate.fail(frame.sequence);
+            self.isolate.fail(sequence);
         } else {
-            self.isolate.finish(&taken.reply);
+            self.isolate.finish(&reply);
         }
     }
 
@@ -259,12 +257,9 @@ impl Deployment {
             panic!("entries say something");
         };
         region.stored = region.told;
-        let taken = self.ledger.books.take(&frame, self.ledger.now);
-        if let Some((sequence, entry)) = &taken.entry {
-            self.ledger.disk.append(*sequence, entry);
-        }
+        let reply = self.ledger.take(*frame).expect("an answer");
         let region = &mut self.region;
-        if !lost && region.told.finish(&taken.reply) {
+        if !lost && region.told.finish(&reply) {
             region.stored = region.told;
             region.rows = region.rows.split_off(&(region.told.counted + 1));
         }
@@ -309,7 +304,7 @@ impl Deployment {
     }
 
     fn told(&self) -> BTreeMap<String, [Own; 2]> {
-        let totals = self.ledger.books.totals();
+        let totals = self.ledger.books().totals();
         let tenants = totals.counters.iter();
         tenants.map(|(name, of)| (name.clone(), both(of))).collect()
     }
@@ -449,7 +444,7 @@ proptest! {
             tenants.values().filter_map(|one| one.budgets.get(BUDGET)).map(|one| one.admitted_units.0).sum::<u128>()
         }).sum();
         prop_assert_eq!(minutes, world.own.values().map(|own| own.used).sum::<u128>());
-        let record = world.ledger.books.windows().records(Some(BUDGET), world.ledger.now).next();
+        let record = world.ledger.books().windows().records(Some(BUDGET), world.ledger.now).next();
         let record = record.as_ref();
         for (name, own) in &world.own {
             let one = record.unwrap().tenants.iter().find(|one| one.tenant == *name).unwrap();

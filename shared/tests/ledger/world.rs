@@ -1,13 +1,15 @@
 //! A ledger over rows in memory, which can die between any two events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use weir_shared::accounting::books::{Books, Fold};
 use weir_shared::accounting::counters::{Charged, Decided};
 use weir_shared::accounting::frame::{Outbox, Outcome};
 use weir_shared::decision::Reason;
 use weir_shared::limits::MINUTE_MS;
+use weir_shared::node::ledger::{Effect, Event, LedgerNode, Rows};
 use weir_shared::units::{EpochMs, HolderId, Incarnation, WindowLabel};
+use weir_shared::wire::accounting::{Counters, FrameBody, FrameReply};
 use weir_shared::wire::cells::{StoredCell, StoredEntry, StoredMarks};
 use weir_shared::wire::windows::{StoredWindow, WindowRecord};
 
@@ -93,33 +95,119 @@ impl Disk {
     }
 }
 
-/// A ledger at work.
-#[derive(Default)]
+/// A ledger at work: carries out what its node says.
 pub struct World {
     pub disk: Disk,
-    pub books: Books,
+    pub node: LedgerNode<()>,
     pub now: EpochMs,
+    /// What those who look on were told.
+    pub published: Vec<Counters>,
+    /// Writes fail from that one on.
+    pub fails_at: Option<u64>,
+    /// The rules that are broken on purpose.
+    pub broken: Option<Broken>,
+}
+
+/// Wrong orders of whoever carries out what a node says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Broken {
+    /// The answer leaves before its row is written, and the ledger dies in between.
+    ReplyBeforeWrite,
+    /// A write that failed is told as done.
+    FailedWriteIgnored,
+    /// The books go on though they are ahead of the rows.
+    NotDropped,
+    /// What is over is dropped from the journal and not written.
+    FoldNotWritten,
 }
 
 impl World {
     pub fn at(now: u64) -> Self {
         Self {
+            disk: Disk::default(),
+            node: LedgerNode::new(Books::default()),
             now: EpochMs(now),
-            ..Self::default()
+            published: Vec::new(),
+            fails_at: None,
+            broken: None,
         }
     }
 
+    pub fn books(&self) -> &Books {
+        self.node.books()
+    }
+
+    /// The answer to a frame; `None` where there is none, as the row could not be written.
+    pub fn take(&mut self, frame: FrameBody) -> Option<FrameReply> {
+        let frame = Box::new(frame);
+        self.step(Event::Frame { caller: (), frame })
+    }
+
     pub fn fold(&mut self) {
-        while let Some((sequence, entry)) = self.books.expire(self.now) {
-            self.disk.append(sequence, &entry);
+        self.step(Event::Woke);
+    }
+
+    pub fn step(&mut self, event: Event<()>) -> Option<FrameReply> {
+        let mut effects = VecDeque::from(self.node.step(event, self.now));
+        let mut answer = None;
+        while let Some(effect) = effects.pop_front() {
+            match effect {
+                Effect::Persist(rows) => {
+                    if self.broken == Some(Broken::ReplyBeforeWrite)
+                        && matches!(rows, Rows::Entry(..))
+                    {
+                        // What it would answer is known, and it dies before the row is there.
+                        answer = self
+                            .node
+                            .step(Event::Persisted, self.now)
+                            .into_iter()
+                            .find_map(reply);
+                        self.die();
+                        return answer;
+                    }
+                    let written = match self.write(&rows)
+                        || self.broken == Some(Broken::FailedWriteIgnored)
+                    {
+                        true => Event::Persisted,
+                        false => Event::NotPersisted,
+                    };
+                    effects.extend(self.node.step(written, self.now));
+                }
+                Effect::Reply((), reply) => answer = Some(reply),
+                Effect::Fail(()) => {}
+                Effect::Publish(_, counters) => self.published.push(counters),
+                Effect::Drop(_) if self.broken == Some(Broken::NotDropped) => {}
+                Effect::Drop(_) => self.die(),
+            }
         }
-        let fold = self.books.fold(self.now).unwrap();
-        self.disk.write(&fold);
+        answer
+    }
+
+    fn write(&mut self, rows: &Rows) -> bool {
+        if self.fails_at.is_some_and(|first| self.disk.writes >= first) {
+            self.fails_at = None;
+            return false;
+        }
+        match rows {
+            Rows::Entry(sequence, entry) => self.disk.append(*sequence, entry),
+            Rows::Fold(fold) if self.broken == Some(Broken::FoldNotWritten) => {
+                self.disk.journal = self.disk.journal.split_off(&(fold.dropped + 1));
+            }
+            Rows::Fold(fold) => self.disk.write(fold),
+        }
+        true
     }
 
     /// The object dies and wakes.
     pub fn die(&mut self) {
-        self.books = self.disk.load();
+        self.node = LedgerNode::new(self.disk.load());
+    }
+}
+
+fn reply(effect: Effect<()>) -> Option<FrameReply> {
+    match effect {
+        Effect::Reply((), reply) => Some(reply),
+        _ => None,
     }
 }
 
@@ -146,11 +234,8 @@ pub fn flush(world: &mut World, outbox: &mut Outbox) -> usize {
     let mut frames = 0;
     while let Some(frame) = outbox.begin(world.now) {
         frames += 1;
-        let taken = world.books.take(&frame, world.now);
-        if let Some((sequence, entry)) = &taken.entry {
-            world.disk.append(*sequence, entry);
-        }
-        assert_eq!(outbox.finish(&taken.reply), Some(Outcome::Counted));
+        let reply = world.take(frame).expect("an answer");
+        assert_eq!(outbox.finish(&reply), Some(Outcome::Counted));
     }
     frames
 }

@@ -11,15 +11,17 @@ mod roots;
 mod rows;
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
 use weir_shared::accounting::books::Books;
-use weir_shared::limits::MINUTE_MS;
+use weir_shared::node::ledger::{Effect, Event, LedgerNode, next_fold_at};
 use weir_shared::report::decisions::RecentDecisions;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::FrameReply;
 use weir_shared::wire::operator::decisions::DecisionsBody;
+use weir_shared::wire::operator::live::DecisionSample;
 use weir_shared::wire::series::{DemandBody, SeriesBody, TotalsBody};
 use weir_shared::wire::windows::WindowsBody;
 use worker::{
@@ -31,9 +33,6 @@ use super::calls::{ReadCounters, TakeAccess, TakeFrame};
 use super::server::{Arrived, Refused};
 use super::storage::Database;
 use live::Live;
-
-/// How long after the end of a minute it is stored: frames that were under way are in it then.
-const FOLD_AFTER_MS: u64 = 1_000;
 
 /// One region's ledger.
 #[durable_object]
@@ -48,12 +47,22 @@ pub struct Ledger {
 
 #[derive(Default)]
 struct Memory {
-    books: Option<Books>,
+    node: Option<LedgerNode<()>>,
     /// When the alarm is set for.
     armed_for: Option<EpochMs>,
     pruned_at: EpochMs,
     /// When counters last arrived; 0 for never, `None` while that was not looked up.
     told_at: Option<EpochMs>,
+}
+
+impl Memory {
+    /// The node, made of the rows where there is none.
+    fn node(&mut self, database: &Database) -> Result<&mut LedgerNode<()>, Refused> {
+        match &mut self.node {
+            Some(node) => Ok(node),
+            none => Ok(none.insert(LedgerNode::new(rows::load(database)?))),
+        }
+    }
 }
 
 impl DurableObject for Ledger {
@@ -79,13 +88,13 @@ impl DurableObject for Ledger {
         if arrived.is::<TakeAccess>() {
             arrived.answer(arrived.parse().and_then(|call| self.take_access(&call)))
         } else if arrived.is::<TakeFrame>() {
-            let answer = arrived.parse().and_then(|call| self.take(&call));
+            let answer = arrived.parse().and_then(|call| self.take(call));
             if answer.is_ok() {
                 self.arm().await;
             }
             arrived.answer(answer)
         } else if arrived.is::<TotalsBody>() {
-            arrived.answer(self.with_books(|books, _| Ok(books.totals())))
+            arrived.answer(self.look(|books, _| Ok(books.totals())))
         } else if arrived.is::<SeriesBody>() {
             arrived.answer(arrived.parse().and_then(|body| self.series(&body)))
         } else if arrived.is::<DemandBody>() {
@@ -97,7 +106,7 @@ impl DurableObject for Ledger {
             let body = arrived.parse();
             arrived.answer(body.and_then(|body| Ok(self.recent.try_borrow()?.read(&body))))
         } else if arrived.is::<ReadCounters>() {
-            arrived.answer(self.with_books(|books, _| Ok(books.totals().counters)))
+            arrived.answer(self.look(|books, _| Ok(books.totals().counters)))
         } else {
             arrived.unknown()
         }
@@ -155,71 +164,73 @@ impl DurableObject for Ledger {
 }
 
 impl Ledger {
-    /// One event: count, write one row, answer.
-    fn take(&self, call: &TakeFrame) -> Result<FrameReply, Refused> {
-        let (reply, entry, overdue) = self.with_books(|books, now| {
-            let taken = books.take(&call.frame, now);
-            if let Some((sequence, entry)) = &taken.entry {
-                rows::append(&self.database, *sequence, entry)?;
-            }
-            let entry = taken.entry.map(|(_, entry)| entry);
-            Ok((taken.reply, entry, books.fold_overdue(now)))
-        })?;
-        // One that is sent again was told before.
-        if let Some(entry) = entry {
-            if !entry.frame.counters.is_empty() {
-                self.memory.try_borrow_mut()?.told_at = Some(EpochMs(Date::now().as_millis()));
-            }
-            let samples = &call.frame.samples;
-            self.recent.try_borrow_mut()?.keep(samples);
-            self.live.dismiss(&self.state, &self.env);
-            self.live
-                .publish(&self.state, &entry.frame.counters, samples);
-        }
-        if overdue {
-            self.fold()?;
-        }
-        Ok(reply)
+    /// Counts a frame; what is told of it to those who look on are its samples, too.
+    fn take(&self, mut call: TakeFrame) -> Result<FrameReply, Refused> {
+        let samples = std::mem::take(&mut call.frame.samples);
+        let frame = Box::new(call.frame);
+        let answer = self.step(Event::Frame { caller: (), frame }, &samples)?;
+        answer.ok_or_else(|| Refused("a frame has no answer".to_owned()))
     }
 
     /// Stores minutes that are over, and what was told of windows, and drops the entries that are in them.
     fn fold(&self) -> Result<(), Refused> {
-        let mut expired = Vec::new();
-        let folded = self.with_books(|books, now| {
-            if books.at_rest() {
-                return Ok(());
-            }
-            while let Some((sequence, entry)) = books.expire(now) {
-                rows::append(&self.database, sequence, &entry)?;
-                expired.push(entry.frame.counters);
-            }
-            let fold = books.fold(now)?;
-            rows::write(&self.database, &fold)
-        });
-        for counters in &expired {
-            self.live.publish(&self.state, counters, &[]);
-        }
-        folded
+        self.step(Event::Woke, &[]).map(|_| ())
     }
 
-    /// One step of the books. When it fails, memory may be ahead of what is written: the books are read again.
-    fn with_books<R>(
+    /// Lets the node take an event, and does what it says until nothing is left to do: the answer to a frame.
+    fn step(
         &self,
-        step: impl FnOnce(&mut Books, EpochMs) -> Result<R, Refused>,
+        event: Event<()>,
+        samples: &[DecisionSample],
+    ) -> Result<Option<FrameReply>, Refused> {
+        let mut memory = self.memory.try_borrow_mut()?;
+        let node = memory.node(&self.database)?;
+        let now = EpochMs(Date::now().as_millis());
+        let mut effects = VecDeque::from(node.step(event, now));
+        let (mut answer, mut failed, mut published) = (None, None, Vec::new());
+        while let Some(effect) = effects.pop_front() {
+            match effect {
+                Effect::Persist(rows) => {
+                    let written = rows::write(&self.database, &rows);
+                    let event = match written {
+                        Ok(()) => Event::Persisted,
+                        Err(_) => Event::NotPersisted,
+                    };
+                    failed = failed.or(written.err());
+                    effects.extend(node.step(event, now));
+                }
+                Effect::Reply((), reply) => answer = Some(reply),
+                // Why not stands in `failed`.
+                Effect::Fail(()) => {}
+                Effect::Publish(caller, counters) => published.push((caller, counters)),
+                Effect::Drop(why) => {
+                    memory.node = None;
+                    failed = failed.or(Some(Refused(why)));
+                    break;
+                }
+            }
+        }
+        if published.iter().any(|(_, counters)| !counters.is_empty()) {
+            memory.told_at = Some(now);
+        }
+        drop(memory);
+        for (caller, counters) in published {
+            let samples = caller.map_or(&[][..], |()| samples);
+            self.recent.try_borrow_mut()?.keep(samples);
+            self.live.dismiss(&self.state, &self.env);
+            self.live.publish(&self.state, &counters, samples);
+        }
+        failed.map_or(Ok(answer), Err)
+    }
+
+    /// Looks into the books.
+    fn look<R>(
+        &self,
+        look: impl FnOnce(&Books, EpochMs) -> Result<R, Refused>,
     ) -> Result<R, Refused> {
         let mut memory = self.memory.try_borrow_mut()?;
-        let books = match memory.books.as_mut() {
-            Some(books) => books,
-            None => {
-                let books = rows::load(&self.database)?;
-                memory.books.insert(books)
-            }
-        };
-        let outcome = step(books, EpochMs(Date::now().as_millis()));
-        if outcome.is_err() {
-            memory.books = None;
-        }
-        outcome
+        let node = memory.node(&self.database)?;
+        look(node.books(), EpochMs(Date::now().as_millis()))
     }
 
     /// Sets the alarm: to the next minute while something is not stored, else to when something has to be dropped.
@@ -239,11 +250,10 @@ impl Ledger {
 
     /// When the alarm has to be set for, if it is not set for that time or an earlier one.
     fn claim_alarm(&self, now: EpochMs) -> Result<Option<EpochMs>, Refused> {
-        let busy = self.with_books(|books, _| Ok(!books.at_rest()))?;
+        let busy = self.look(|books, _| Ok(!books.at_rest()))?;
         let (live, ending) = self.live.due(&self.state);
         let due = if busy || live {
-            let minutes = now.0 / MINUTE_MS + 1;
-            Some(EpochMs(minutes * MINUTE_MS + FOLD_AFTER_MS))
+            Some(next_fold_at(now))
         } else {
             self.prune_due()?
         };

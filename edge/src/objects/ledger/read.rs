@@ -40,7 +40,7 @@ impl Ledger {
                 },
             )?;
         }
-        self.with_books(|books, _| {
+        self.look(|books, _| {
             let range =
                 |at: &EpochMs| *at >= interval::start(body.from, MINUTE_MS) && *at < body.to;
             for (at, counters) in books.minutes().filter(|(at, _)| range(at)) {
@@ -67,7 +67,7 @@ impl Ledger {
             let found = self.database.first(query, values)?;
             last = last.max(found.and_then(|row| integer(row.first())).map(EpochMs));
         }
-        let open = self.with_books(|books, _| {
+        let open = self.look(|books, _| {
             let counted = books.minutes().filter(|(_, counters)| !counters.is_empty());
             Ok(counted.map(|(at, _)| at).max())
         })?;
@@ -97,7 +97,7 @@ impl Ledger {
                 Ok(())
             })?;
         }
-        self.with_books(|books, _| {
+        self.look(|books, _| {
             let minutes = books.minutes();
             for (at, counters) in minutes.filter(|(at, _)| *at >= from && *at < body.to) {
                 demand.add(at, counters);
@@ -165,7 +165,7 @@ impl Ledger {
     pub(super) fn windows(&self, body: &WindowsBody) -> Result<WindowsReply, Refused> {
         let count = body.count.clamp(1, RECORDS_READ_MAX);
         let budget = body.budget.as_deref();
-        let mut windows = self.with_books(|books, now| {
+        let mut windows = self.look(|books, now| {
             let records = books.windows().records(budget, now);
             let wanted =
                 |record: &WindowRecord| record.ends_at >= body.from && record.ends_at < body.to;

@@ -4,6 +4,7 @@
 use futures_util::future::join_all;
 use weir_shared::accounting::windows::Root;
 use weir_shared::limits::REFRESH_MS_MAX;
+use weir_shared::node::ledger::Event;
 use weir_shared::units::WindowLabel;
 use weir_shared::wire::windows::{ClosedBody, ClosedReply};
 use worker::console_error;
@@ -17,7 +18,7 @@ const ROOTS_MAX: usize = 64;
 impl Ledger {
     /// Asks those of which windows are over and nothing was heard.
     pub(super) async fn ask_roots(&self) {
-        let unclosed = self.with_books(|books, now| Ok(books.windows().unclosed(now)));
+        let unclosed = self.look(|books, now| Ok(books.windows().unclosed(now)));
         let unclosed = match unclosed {
             Ok(unclosed) => unclosed,
             Err(refused) => {
@@ -27,14 +28,14 @@ impl Ledger {
         };
         let asking = unclosed.into_iter().take(ROOTS_MAX);
         let answers = join_all(asking.map(|(root, from)| self.ask(root, from))).await;
-        let told = self.with_books(|books, _| {
-            for (root, answer) in answers.iter().flatten() {
-                books.windows_mut().close(&root.budget, &answer.windows);
+        for (root, answer) in answers.into_iter().flatten() {
+            let closed = Event::Closed {
+                budget: root.budget,
+                windows: answer.windows,
+            };
+            if let Err(refused) = self.step(closed, &[]) {
+                console_error!("ledger: {}", refused.0);
             }
-            Ok(())
-        });
-        if let Err(refused) = told {
-            console_error!("ledger: {}", refused.0);
         }
     }
 

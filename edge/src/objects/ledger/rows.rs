@@ -2,6 +2,7 @@
 
 use weir_shared::accounting::books::{Books, Fold};
 use weir_shared::limits::MINUTE_MS;
+use weir_shared::node::ledger::Rows;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::cells::{StoredCell, StoredEntry, StoredMarks};
 use weir_shared::wire::stored::{Damaged, Row, read_row};
@@ -45,18 +46,18 @@ const PUT_RESERVATIONS: &str = "INSERT OR REPLACE INTO reservations (until, body
 const DROP_RESERVATIONS: &str = "DELETE FROM reservations WHERE until = ?";
 const KEEP_DAMAGED: &str = "INSERT INTO damaged (at, name, body) VALUES (?, ?, ?)";
 
-/// Writes one entry of the journal.
-pub(super) fn append(
-    database: &Database,
-    sequence: u64,
-    entry: &StoredEntry,
-) -> Result<(), Refused> {
-    let body = serde_json::to_string(entry)?;
-    database.run(PUT_ENTRY, vec![number(sequence), body.into()])
+/// Writes rows, all or none.
+pub(super) fn write(database: &Database, rows: &Rows) -> Result<(), Refused> {
+    match rows {
+        Rows::Entry(sequence, entry) => {
+            let body = serde_json::to_string(entry)?;
+            database.run(PUT_ENTRY, vec![number(*sequence), body.into()])
+        }
+        Rows::Fold(fold) => write_fold(database, fold),
+    }
 }
 
-/// The rows of a fold, all or none.
-pub(super) fn write(database: &Database, fold: &Fold) -> Result<(), Refused> {
+fn write_fold(database: &Database, fold: &Fold) -> Result<(), Refused> {
     let mut statements: Vec<Statement> = Vec::new();
     for (row, cell) in &fold.totals {
         let body = serde_json::to_string(cell)?;
