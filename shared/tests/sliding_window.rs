@@ -382,7 +382,7 @@ fn numbers_out_of_range_are_refused_with_their_field() {
 
 proptest! {
     // A state is read as JSON after each step: a fifth as many cases are enough of that.
-    #![proptest_config(ProptestConfig { cases: CASES / 5, ..config() })]
+    #![proptest_config(ProptestConfig { cases: config().cases / 5, ..config() })]
 
     #[test]
     fn at_most_one_more_than_the_sub_buckets_are_kept(

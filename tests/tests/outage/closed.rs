@@ -7,19 +7,18 @@ use weir_shared::wire::check::Reason;
 use weir_tests::history::Operation;
 use weir_tests::witness::Fault;
 
-use crate::outage::{
-    KINDS, WINDOW, assert_capped, assert_healed, during, start, through_an_outage,
-};
+use crate::outage::{KINDS, assert_capped, assert_healed, during, start, through_an_outage};
 
 /// How long a decision may take, whoever does not answer: what a request waits for units, and what a busy machine adds.
 const DECIDED: Duration = Duration::from_millis(DECIDE_WAIT_MS_MAX + 2_000);
 
 /// `least`: requests of the third window that are judged.
 async fn assert_closes(fault: Fault, least: usize) {
-    let workerd = start("fail_closed").await;
-    let run = through_an_outage(&workerd, fault).await;
+    let stage = start("fail_closed").await;
+    let run = through_an_outage(&stage, fault).await;
+    let decided = run.tempo.stretched(DECIDED);
     for (name, _, _) in KINDS {
-        assert_capped(name, &run.of(name));
+        assert_capped(name, &run);
         let gone = during(&run, name);
         let held: u64 = gone.iter().map(Operation::admitted).sum();
         println!("{name}: {held} were admitted of what was held");
@@ -27,10 +26,10 @@ async fn assert_closes(fault: Fault, least: usize) {
         // The window in which it went, and the next, of which units had been lent ahead, are over.
         let late: Vec<&Operation> = gone
             .iter()
-            .filter(|operation| operation.sent > run.gone + 2 * WINDOW)
+            .filter(|operation| operation.sent > run.gone + 2 * run.window())
             .collect();
         let slowest = late.iter().map(|operation| operation.latency()).max();
-        assert!(slowest < Some(DECIDED), "{name}: {slowest:?}");
+        assert!(slowest < Some(decided), "{name}: {slowest:?}");
         let decisions = late.iter().filter_map(|operation| operation.decision());
         let reasons: Vec<Reason> = decisions.map(|decision| decision.reason).collect();
         assert!(

@@ -14,6 +14,7 @@ use weir_tests::client::Client;
 use weir_tests::clock::epoch_ms;
 use weir_tests::fixtures::{policy, with};
 use weir_tests::history::{Operation, outcomes};
+use weir_tests::tempo::Tempo;
 use weir_tests::witness::Fault;
 use weir_tests::workerd::{REGIONS, Setup, Workerd};
 use weir_tests::workload::{Target, Workload};
@@ -45,10 +46,10 @@ const PAUSE: Duration = Duration::from_millis(45);
 
 const TENANTS: [&str; 2] = ["light", "heavy"];
 
-fn document(outage: &str) -> Value {
+fn document(outage: &str, window: Duration) -> Value {
     let budgets = KINDS.iter().map(|(name, sharing, reserve)| {
         let body = json!({
-            "limit": LIMIT, "window_ms": WINDOW.as_millis() as u64, "sharing": sharing, "scope": "global",
+            "limit": LIMIT, "window_ms": window.as_millis() as u64, "sharing": sharing, "scope": "global",
             "reserve": reserve, "outage": outage,
         });
         ((*name).to_owned(), body)
@@ -62,17 +63,30 @@ fn document(outage: &str) -> Value {
     with(document, "/tenants", tenants)
 }
 
-async fn start(outage: &str) -> Workerd {
+/// A deployment, with times as long as the machine needs for the load.
+struct Stage {
+    workerd: Workerd,
+    clients: Vec<Client>,
+    tempo: Tempo,
+}
+
+async fn start(outage: &str) -> Stage {
     let workerd = Setup::isolates(&REGIONS)
         .witnessed()
         .start()
         .await
         .expect("workerd starts");
+    let clients = workerd.clients().unwrap();
+    let tempo = Tempo::of(&clients).await;
     workerd
-        .apply(&document(outage))
+        .apply(&document(outage, tempo.stretched(WINDOW)))
         .await
         .expect("the policy is saved");
-    workerd
+    Stage {
+        workerd,
+        clients,
+        tempo,
+    }
 }
 
 /// Both tenants from every region on every budget: more than the limit of each.
@@ -92,9 +106,15 @@ struct Run {
     operations: Vec<Operation>,
     gone: Duration,
     back: Duration,
+    tempo: Tempo,
 }
 
 impl Run {
+    /// The length of its windows.
+    fn window(&self) -> Duration {
+        self.tempo.stretched(WINDOW)
+    }
+
     /// The operations on one budget.
     fn of(&self, budget: &str) -> Vec<Operation> {
         let of_budget = self.operations.iter().filter(|operation| {
@@ -106,50 +126,55 @@ impl Run {
 }
 
 /// Load, during which every exchange with a coordinator fails for three windows.
-async fn through_an_outage(workerd: &Workerd, fault: Fault) -> Run {
-    let witness = workerd.witness().unwrap();
-    let running = Workload::start_all(loads(&workerd.clients().unwrap()));
-    tokio::time::sleep(BEFORE).await;
-    shortly_before_a_roll().await;
+async fn through_an_outage(stage: &Stage, fault: Fault) -> Run {
+    let witness = stage.workerd.witness().unwrap();
+    let tempo = stage.tempo;
+    let loads = loads(&stage.clients).into_iter();
+    let running = Workload::start_all(loads.map(|load| tempo.slowed(load)).collect());
+    tokio::time::sleep(tempo.stretched(BEFORE)).await;
+    shortly_before_a_roll(tempo).await;
     witness
         .fault(EXCHANGE, fault, u64::from(u32::MAX))
         .await
         .unwrap();
     let gone = running.elapsed();
-    tokio::time::sleep(OUTAGE).await;
+    tokio::time::sleep(tempo.stretched(OUTAGE)).await;
     let back = running.elapsed();
     witness.calm().await.unwrap();
-    tokio::time::sleep(AFTER).await;
+    tokio::time::sleep(tempo.stretched(AFTER)).await;
     Run {
         operations: running.stop().await.unwrap(),
         gone,
         back,
+        tempo,
     }
 }
 
 /// Waits until a window is almost over, so that the next three are without a coordinator.
-async fn shortly_before_a_roll() {
-    let window_ms = WINDOW.as_millis() as u64;
+async fn shortly_before_a_roll(tempo: Tempo) {
+    let [window_ms, last_ms] =
+        [WINDOW, LAST_MOMENT].map(|time| tempo.stretched(time).as_millis() as u64);
     let left_ms = window_ms - epoch_ms() % window_ms;
-    let early_ms = window_ms + left_ms - LAST_MOMENT.as_millis() as u64;
+    let early_ms = window_ms + left_ms - last_ms;
     tokio::time::sleep(Duration::from_millis(early_ms % window_ms)).await;
 }
 
 /// No label above the limit, no two limits within a window's length.
 #[track_caller]
-fn assert_capped(what: &str, operations: &[Operation]) {
+fn assert_capped(what: &str, run: &Run) {
+    let operations = run.of(what);
     println!(
         "{what}: by window {:?}, {:?}",
-        admitted_by_window(operations),
-        outcomes(operations)
+        admitted_by_window(&operations),
+        outcomes(&operations)
     );
-    assert_eq!(violations(operations, LIMIT, WINDOW), [], "{what}");
+    assert_eq!(violations(&operations, LIMIT, run.window()), [], "{what}");
 }
 
 /// Two windows after the coordinator is back, windows are used as before it went, and nobody is out of reach.
 #[track_caller]
 fn assert_healed(what: &str, run: &Run) {
-    let healed = run.back + 2 * WINDOW;
+    let healed = run.back + 2 * run.window();
     let (mut before, mut after) = (run.of(what), run.of(what));
     before.retain(|operation| operation.received < run.gone);
     after.retain(|operation| operation.sent > healed);

@@ -2,6 +2,7 @@
 
 use weir_tests::history::Operation;
 use weir_tests::shares::{Shares, shares, silence};
+use weir_tests::tempo::Tempo;
 use weir_tests::witness::Fault;
 use weir_tests::workerd::REGIONS;
 
@@ -12,10 +13,10 @@ use crate::outage::{
 
 #[tokio::test(flavor = "multi_thread")]
 async fn regions_go_on_over_the_rolls_of_an_outage() {
-    let workerd = start("regional_only").await;
-    let run = through_an_outage(&workerd, Fault::Refuse).await;
+    let stage = start("regional_only").await;
+    let run = through_an_outage(&stage, Fault::Refuse).await;
     for (name, _, _) in KINDS {
-        assert_capped(name, &run.of(name));
+        assert_capped(name, &run);
         // The window in which it went is not judged.
         let gone = during(&run, name);
         let windows = by_region(&gone);
@@ -36,7 +37,8 @@ async fn regions_go_on_over_the_rolls_of_an_outage() {
                 all * 100 >= LIMIT * 40,
                 "{name}: {all} of {LIMIT} in window {window}: {regions:?}"
             );
-            assert_weighed(name, &shares(&gone)[&window], not_asked_for(&gone, window));
+            let missed = not_asked_for(&gone, window, run.tempo);
+            assert_weighed(name, &shares(&gone)[&window], missed);
         }
         assert_healed(name, &run);
     }
@@ -56,15 +58,16 @@ fn assert_weighed(name: &str, shares: &Shares, not_asked_for: u64) {
 
 /// The part of the regions' slices that fell due while the heavy tenant sent nothing there: a busy machine leaves a load
 /// without its turn, and what nobody asks for at its time is lent.
-fn not_asked_for(operations: &[Operation], window: u64) -> u64 {
+fn not_asked_for(operations: &[Operation], window: u64, tempo: Tempo) -> u64 {
+    let [pause, length] = [PAUSE, WINDOW].map(|time| tempo.stretched(time));
     let slice = LIMIT / 2 / REGIONS.len() as u64;
     let of_region = |region: &str| {
         let there = operations.iter().filter(|operation| {
             let decision = operation.decision();
             decision.is_some_and(|it| it.window == Some(window) && it.region == region)
         });
-        let silent = silence(there, TENANTS[1], 2 * PAUSE);
-        u64::try_from(u128::from(slice) * silent.as_millis() / WINDOW.as_millis()).unwrap()
+        let silent = silence(there, TENANTS[1], 2 * pause);
+        u64::try_from(u128::from(slice) * silent.as_millis() / length.as_millis()).unwrap()
     };
     REGIONS.into_iter().map(of_region).sum()
 }
