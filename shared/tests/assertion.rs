@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
-use weir_shared::access::jwt::{Assertion, Expected};
+use weir_shared::access::jwt::{Algorithm, Assertion, Expected, PublicKey};
 use weir_shared::limits::{ASSERTION_BYTES_MAX, ASSERTION_EARLY_MS_MAX};
 use weir_shared::units::EpochMs;
 
@@ -64,9 +64,15 @@ fn an_assertion_names_its_key_its_signature_and_whom_it_is_about() {
 }
 
 #[test]
-fn only_three_signatures_are_read_whatever_the_assertion_says_of_itself() {
+fn signatures_by_a_public_key_are_read_and_no_others_whatever_the_assertion_says_of_itself() {
+    for algorithm in Algorithm::ALL {
+        let head = json!({ "alg": algorithm.name(), "kid": "one" });
+        let read = Assertion::read(&text(&head, &claims()));
+        assert_eq!(read.map(|it| it.algorithm), Some(algorithm));
+    }
     for alg in [
-        "none", "None", "NONE", "HS256", "RS384", "PS256", "ES384", "ES256K", "rs256", "eddsa", "",
+        "none", "None", "NONE", "HS256", "HS384", "HS512", "RS1", "RS224", "ES256K", "PS512 ",
+        "rs256", "eddsa", "Ed448", "RSA-OAEP", "",
     ] {
         let head = json!({ "alg": alg, "kid": "one" });
         assert_eq!(Assertion::read(&text(&head, &claims())), None, "{alg}");
@@ -186,5 +192,50 @@ fn a_claim_is_a_text_or_a_whole_number_of_a_token_that_holds() {
         ("nbf", json!(NOW_S + 3_600)),
     ] {
         assert_eq!(claim(&with(field, value), "sub"), None, "{field}");
+    }
+}
+
+/// A key of so many bytes a number.
+fn key(kty: &str, crv: &str, bytes: usize) -> PublicKey {
+    let number = URL_SAFE_NO_PAD.encode(vec![0x80; bytes]);
+    PublicKey {
+        kid: "one".to_owned(),
+        kty: kty.to_owned(),
+        crv: crv.to_owned(),
+        n: number.clone(),
+        x: number.clone(),
+        y: number,
+        ..PublicKey::default()
+    }
+}
+
+#[test]
+fn a_key_verifies_the_algorithms_of_its_kind_alone() {
+    use Algorithm::{EdDsa, Es256, Es384, Es512, Ps256, Ps384, Ps512, Rs256, Rs384, Rs512};
+    let rsa = [Rs256, Rs384, Rs512, Ps256, Ps384, Ps512];
+    let kinds: [(PublicKey, &[Algorithm]); 9] = [
+        (key("RSA", "", 256), &rsa),
+        (key("RSA", "", 255), &[]),
+        (key("EC", "P-256", 32), &[Es256]),
+        (key("EC", "P-384", 48), &[Es384]),
+        (key("EC", "P-521", 66), &[Es512]),
+        (key("EC", "P-384", 32), &[]),
+        (key("EC", "secp256k1", 32), &[]),
+        (key("OKP", "Ed25519", 32), &[EdDsa]),
+        (key("oct", "", 256), &[]),
+    ];
+    for (key, due) in kinds {
+        for algorithm in Algorithm::ALL {
+            let is_due = due.contains(&algorithm);
+            assert_eq!(key.verifies(algorithm), is_due, "{key:?}: {algorithm:?}");
+            // A key that says what it is for verifies nothing else.
+            for said in Algorithm::ALL {
+                let alg = Some(said.name().to_owned());
+                let bound = PublicKey { alg, ..key.clone() };
+                let may = is_due && said == algorithm;
+                assert_eq!(bound.verifies(algorithm), may, "{bound:?}: {algorithm:?}");
+            }
+        }
+        assert_eq!(key.is_of_signatures(), !due.is_empty(), "{key:?}");
     }
 }

@@ -88,6 +88,8 @@ mod leaky_bucket;
 #[cfg(not(target_arch = "wasm32"))]
 mod leaky_places;
 #[cfg(not(target_arch = "wasm32"))]
+mod lease_costs;
+#[cfg(not(target_arch = "wasm32"))]
 mod ledger;
 #[cfg(not(target_arch = "wasm32"))]
 mod limit;

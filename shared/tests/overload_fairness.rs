@@ -46,12 +46,15 @@ fn the_measure_is_jains_index_of_max_min_shares() {
 fn noisy_neighbours_get_little_more_than_their_share() {
     let scenario = &scenario::published()[0];
     let fair = mean(scenario, fair_rate, |run| run.jain);
-    assert!(fair > 0.93, "{fair}");
-    assert!(mean(scenario, fair_rate, |run| run.utilization) > 0.985);
+    let used = mean(scenario, fair_rate, |run| run.utilization);
+    println!("noisy neighbours: {fair} of an equal share, {used} used");
+    assert!(fair > 0.94, "{fair}");
+    assert!(used > 0.99, "{used}");
     assert!(mean(scenario, nobody, |run| run.jain) < 0.25);
     assert!(mean(scenario, blue, |run| run.jain) < 0.75);
     let apart = mean(scenario, shared, |run| run.jain);
-    assert!(apart > fair - 0.03, "{apart} of {fair}");
+    println!("three regions: {apart} of {fair}");
+    assert!(apart > fair - 0.025, "{apart} of {fair}");
 }
 
 #[test]
@@ -70,18 +73,21 @@ fn a_surge_leaves_most_to_those_who_were_there() {
     let fair = mean(scenario, fair_rate, |run| run.jain);
     assert!(fair > 0.993, "{fair}");
     let used = mean(scenario, fair_rate, |run| run.utilization);
-    assert!(used > 0.905, "{used}");
+    println!("a surge: {fair}, {used} used");
+    assert!(used > 0.91, "{used}");
     assert!(used > mean(scenario, blue, |run| run.utilization));
     assert!(mean(scenario, nobody, |run| run.jain) < 0.8);
     let apart = mean(scenario, shared, |run| run.jain);
-    assert!(apart > fair - 0.03, "{apart} of {fair}");
+    println!("three regions: {apart} of {fair}");
+    assert!(apart > fair - 0.02, "{apart} of {fair}");
 }
 
 #[test]
 fn twenty_modest_clients_hardly_notice_one_that_asks_fifty_times_as_often() {
     let scenario = scenario::one_heavy();
     let success = mean(&scenario, fair_rate, |run| run.success[0]);
-    assert!(success > 0.985, "{success}");
+    println!("modest clients beside one heavy: {success}");
+    assert!(success > 0.99, "{success}");
     assert!(mean(&scenario, nobody, |run| run.success[0]) < 0.65);
 }
 

@@ -258,12 +258,28 @@ fn an_overload_resource_goes_by_the_weight_in_force_and_says_whether_it_denies()
     assert_eq!(body.overload["origin"].weight, body.weight);
     assert_eq!(at(&body, "/overload/origin/weight/value"), json!(9));
     assert_eq!(at(&body, "/overload/database/steering"), json!("blue"));
+    assert_eq!(
+        (
+            body.overload["origin"].levels,
+            body.overload["origin"].buckets
+        ),
+        (3, 1_000)
+    );
     assert!(!body.overload["origin"].enforced, "nothing is");
     let enforcing = policy(&with("/enforcing", "true")).unwrap();
     let body = enforcing.effective("acme", EpochMs(0)).unwrap();
     assert!(body.overload["origin"].enforced);
     assert!(!body.overload["database"].enforced, "a shadow");
-    // A server before said nothing of them.
+    let tuned = policy(&with("/overload/origin", r#"{"clients":300000}"#)).unwrap();
+    let body = tuned.effective("acme", EpochMs(0)).unwrap();
+    assert_eq!(at(&body, "/overload/origin/levels"), json!(7));
+    assert_eq!(at(&body, "/overload/origin/buckets"), json!(1_000));
+    // A server before did not tell its cells, and before that nothing of them.
+    let mut before = serde_json::to_value(&body).unwrap();
+    let origin = before["overload"]["origin"].as_object_mut().unwrap();
+    (origin.remove("levels"), origin.remove("buckets"));
+    let read: EffectiveBody = serde_json::from_value(before).unwrap();
+    assert_eq!(read.overload["origin"].levels, 0);
     let mut before = serde_json::to_value(&body).unwrap();
     before.as_object_mut().unwrap().remove("overload");
     let read: EffectiveBody = serde_json::from_value(before).unwrap();

@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use lexopt::prelude::*;
 
 use crate::bench::Section;
+use crate::mutants::{SAMPLE, SEED};
 use crate::test::{Scope, Step};
 
 /// What `--help` prints.
@@ -22,6 +23,7 @@ cargo xtask book                      the documentation as a site: target/book/i
 cargo xtask package                   the npm package: target/package/weir-VERSION.tgz
 cargo xtask fuzz [--executions N] [--target T]  what reads input, given what nobody meant (10^8 executions)
 cargo xtask vectors DIR               replay a folder of golden vectors: passed, failed, not compared and why
+cargo xtask mutants [--sample N] [--seed S] [--shard K/N]  whether the tests notice changes of what decides
 cargo xtask setup                     the set-up that the other commands do by themselves
 cargo xtask env                       shell exports to run the tools by hand: eval \"$(cargo xtask env)\"
 ";
@@ -50,6 +52,7 @@ pub(crate) enum Command {
         folder: PathBuf,
     },
     Fuzz(FuzzOptions),
+    Mutants(MutantsOptions),
 }
 
 /// Which of the two wasm artefacts to build.
@@ -88,6 +91,15 @@ pub(crate) struct FuzzOptions {
     pub(crate) target: Option<String>,
 }
 
+/// Which mutants are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MutantsOptions {
+    pub(crate) sample: usize,
+    pub(crate) seed: u64,
+    /// The number of the shard, from 1, and how many there are.
+    pub(crate) shard: (usize, usize),
+}
+
 /// Reads the arguments that follow `cargo xtask`.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command> {
     let mut parser = lexopt::Parser::from_args(arguments);
@@ -106,6 +118,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             "package" => plain(parser, Command::Package),
             "vectors" => vectors(parser),
             "fuzz" => fuzz(parser),
+            "mutants" => mutants(parser),
             other => bail!("unknown command `{other}`; the commands are:\n{USAGE}"),
         },
         Some(other) => Err(other.unexpected().into()),
@@ -245,6 +258,39 @@ fn vectors(mut parser: lexopt::Parser) -> Result<Command> {
     }
 }
 
+fn mutants(mut parser: lexopt::Parser) -> Result<Command> {
+    let mut options = MutantsOptions {
+        sample: SAMPLE,
+        seed: SEED,
+        shard: (1, 1),
+    };
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("sample") => options.sample = parser.value()?.parse()?,
+            Long("seed") => options.seed = parser.value()?.parse()?,
+            Long("shard") => options.shard = shard(&parser.value()?.string()?)?,
+            Long("help") | Short('h') => return Ok(Command::Help),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    if options.sample == 0 {
+        bail!("--sample takes a number from 1 on");
+    }
+    Ok(Command::Mutants(options))
+}
+
+fn shard(text: &str) -> Result<(usize, usize)> {
+    let numbers = text
+        .split_once('/')
+        .and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
+    match numbers {
+        Some((index, of)) if (1..=of).contains(&index) => Ok((index, of)),
+        _ => bail!(
+            "--shard takes the number of a shard and how many there are, as 1/4, not `{text}`"
+        ),
+    }
+}
+
 fn fuzz(mut parser: lexopt::Parser) -> Result<Command> {
     let mut options = FuzzOptions::default();
     while let Some(argument) = parser.next()? {
@@ -315,6 +361,25 @@ mod tests {
         check("test --repeat 2 shares limits::storm", named);
         refused("test --repeat 2 .*", "not `.*`");
         refused("test shares", "shares");
+    }
+
+    #[test]
+    fn mutants_are_a_sample_a_seed_and_a_shard() {
+        let mutants = |sample, seed, shard| {
+            let options = MutantsOptions {
+                sample,
+                seed,
+                shard,
+            };
+            Command::Mutants(options)
+        };
+        check("mutants", mutants(SAMPLE, SEED, (1, 1)));
+        check("mutants --sample 9 --seed 7", mutants(9, 7, (1, 1)));
+        check("mutants --shard 2/4", mutants(SAMPLE, SEED, (2, 4)));
+        for shard in ["0/4", "5/4", "1/0", "4", "a/b", "1/2/3"] {
+            refused(&format!("mutants --shard {shard}"), "as 1/4");
+        }
+        refused("mutants --sample 0", "from 1 on");
     }
 
     #[test]

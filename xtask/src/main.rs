@@ -14,6 +14,7 @@ mod environment;
 mod fuzz;
 mod go;
 mod markdown;
+mod mutants;
 mod node;
 mod package;
 mod paths;
@@ -54,6 +55,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Bench { only } => return bench::run(only),
         Command::Test(scope) => return test::run(scope),
         Command::Fuzz(options) => return fuzz::run(&options),
+        Command::Mutants(options) => return mutants::run(&options),
         Command::Book => book::run()?,
         Command::BookPages => book::preprocess()?,
         Command::Package => package::run()?,

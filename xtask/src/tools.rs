@@ -87,6 +87,17 @@ pub(crate) const NEXTEST: Tool = Tool {
     minutes: 4,
 };
 
+/// What `mutants` tries.
+pub(crate) const MUTANTS: Tool = Tool {
+    name: "cargo-mutants",
+    version: "27.1.0",
+    locked: true,
+    options: &[],
+    binaries: &["cargo-mutants"],
+    accepts: Accepts::Exactly,
+    minutes: 3,
+};
+
 /// Without its server, which is half of what it is built from.
 pub(crate) const MDBOOK: Tool = Tool {
     name: "mdbook",
@@ -98,7 +109,7 @@ pub(crate) const MDBOOK: Tool = Tool {
     minutes: 2,
 };
 
-/// What the tests and builds need; the book's is installed where a book is made.
+/// What the tests and builds need; those of the book and of mutation testing are installed where they are used.
 const ALL: [&Tool; 5] = [&WASM_BINDGEN, &WORKER_BUILD, &TRUNK, &WASM_PACK, &NEXTEST];
 
 /// Settings of the caller's own builds that must not reach a tool's build: a different target or flag breaks it,

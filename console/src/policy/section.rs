@@ -152,7 +152,7 @@ impl Section {
             Self::Overload => &[JsonPart {
                 pointer: "/overload",
                 label: "Overload resources",
-                hint: "By name: buckets, levels, rotate_ms, final, increase, decrease, decay_per_s, slots.",
+                hint: "By name: buckets, levels (or clients), rotate_ms, final, increase, decrease, decay_per_s, slots.",
             }],
             Self::Routes => &[
                 JsonPart {

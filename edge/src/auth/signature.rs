@@ -10,17 +10,32 @@ use worker::wasm_bindgen_futures::JsFuture;
 use crate::http::failure::Failure;
 use crate::objects::deadline::within;
 
-/// What WebCrypto is told of an algorithm, for a key and for a signature alike: what it does not need, it does not read.
-fn parameters(algorithm: Algorithm) -> &'static [(&'static str, &'static str)] {
+/// What WebCrypto calls the scheme of an algorithm, and its curve.
+fn scheme(algorithm: Algorithm) -> (&'static str, Option<&'static str>) {
     match algorithm {
-        Algorithm::Rs256 => &[("name", "RSASSA-PKCS1-v1_5"), ("hash", "SHA-256")],
-        Algorithm::Es256 => &[
-            ("name", "ECDSA"),
-            ("namedCurve", "P-256"),
-            ("hash", "SHA-256"),
-        ],
-        Algorithm::EdDsa => &[("name", "Ed25519")],
+        Algorithm::Rs256 | Algorithm::Rs384 | Algorithm::Rs512 => ("RSASSA-PKCS1-v1_5", None),
+        Algorithm::Ps256 | Algorithm::Ps384 | Algorithm::Ps512 => ("RSA-PSS", None),
+        Algorithm::Es256 => ("ECDSA", Some("P-256")),
+        Algorithm::Es384 => ("ECDSA", Some("P-384")),
+        Algorithm::Es512 => ("ECDSA", Some("P-521")),
+        Algorithm::EdDsa => ("Ed25519", None),
     }
+}
+
+/// What WebCrypto is told of an algorithm, for a key and for a signature alike: what it does not need, it does not read.
+fn parameters(algorithm: Algorithm) -> Result<Object, JsValue> {
+    let told = Object::new();
+    let tell = |name: &str, value: JsValue| Reflect::set(&told, &name.into(), &value).map(drop);
+    let (name, curve) = scheme(algorithm);
+    tell("name", name.into())?;
+    if let Some(curve) = curve {
+        tell("namedCurve", curve.into())?;
+    }
+    if let Some(bits) = algorithm.hash_bits() {
+        tell("hash", format!("SHA-{bits}").into())?;
+        tell("saltLength", (bits / 8).into())?;
+    }
+    Ok(told)
 }
 
 /// Whether the assertion is signed with the key. A key that the platform does not take has signed nothing.
@@ -30,10 +45,7 @@ fn parameters(algorithm: Algorithm) -> &'static [(&'static str, &'static str)] {
 pub async fn holds(key: &PublicKey, assertion: &Assertion) -> Result<bool, Failure> {
     let scope: WorkerGlobalScope = global().unchecked_into();
     let subtle = scope.crypto().map_err(failure)?.subtle();
-    let algorithm = Object::new();
-    for (name, value) in parameters(assertion.algorithm) {
-        Reflect::set(&algorithm, &(*name).into(), &(*value).into()).map_err(failure)?;
-    }
+    let algorithm = parameters(assertion.algorithm).map_err(failure)?;
     let Some(key) = import(&subtle, key, &algorithm).await? else {
         return Ok(false);
     };

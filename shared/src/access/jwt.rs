@@ -1,6 +1,7 @@
 //! The assertion of an identity provider (Cloudflare Access, the issuer of a route's tokens): a JSON Web Token (RFC 7519)
-//! signed with RS256, ES256 (RFC 7518, sections 3.3 and 3.4) or EdDSA (RFC 8037, section 3.1). Read and judged here; the
-//! signature is verified by whoever has the keys.
+//! signed with RSA or ECDSA (RFC 7518, sections 3.3 to 3.5) or EdDSA (RFC 8037, section 3.1). Read and judged here; the
+//! signature is verified by whoever has the keys. A signature by a shared secret (HS256) is never read: the key sets of
+//! providers are public.
 
 use std::collections::BTreeMap;
 
@@ -14,35 +15,107 @@ use crate::limits::{ASSERTION_BYTES_MAX, ASSERTION_EARLY_MS_MAX, JSON_INTEGER_MA
 use crate::name::tenant_name;
 use crate::units::EpochMs;
 
-/// Bytes of a coordinate of P-256, and of a public key of Ed25519.
-const COORDINATE_BYTES: usize = 32;
+/// Bytes of a public key of Ed25519.
+const ED25519_BYTES: usize = 32;
 
 /// The signatures that are accepted. A token says by itself how it is signed; its key says so, too, by its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
     /// RSASSA-PKCS1-v1_5 with SHA-256.
     Rs256,
+    /// The same with SHA-384.
+    Rs384,
+    /// The same with SHA-512.
+    Rs512,
+    /// RSASSA-PSS with SHA-256, and a salt as long as the hash.
+    Ps256,
+    /// The same with SHA-384.
+    Ps384,
+    /// The same with SHA-512.
+    Ps512,
     /// ECDSA on P-256 with SHA-256.
     Es256,
+    /// ECDSA on P-384 with SHA-384.
+    Es384,
+    /// ECDSA on P-521 with SHA-512.
+    Es512,
     /// Ed25519.
     EdDsa,
 }
 
+/// The kind of key that an algorithm takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KeyKind {
+    Rsa,
+    /// The curve, and bytes of a coordinate.
+    Curve(&'static str, usize),
+    Ed25519,
+}
+
 impl Algorithm {
-    const ALL: [Self; 3] = [Self::Rs256, Self::Es256, Self::EdDsa];
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Rs256,
+        Self::Rs384,
+        Self::Rs512,
+        Self::Ps256,
+        Self::Ps384,
+        Self::Ps512,
+        Self::Es256,
+        Self::Es384,
+        Self::Es512,
+        Self::EdDsa,
+    ];
 
     /// Its name in tokens and keys.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Rs256 => "RS256",
+            Self::Rs384 => "RS384",
+            Self::Rs512 => "RS512",
+            Self::Ps256 => "PS256",
+            Self::Ps384 => "PS384",
+            Self::Ps512 => "PS512",
             Self::Es256 => "ES256",
+            Self::Es384 => "ES384",
+            Self::Es512 => "ES512",
             Self::EdDsa => "EdDSA",
+        }
+    }
+
+    /// Bits of its hash; `None` for Ed25519, whose hash is its own.
+    ///
+    /// ```
+    /// use weir_shared::access::jwt::Algorithm;
+    /// assert_eq!(Algorithm::Ps384.hash_bits(), Some(384)); // a salt of 384 / 8 = 48 bytes
+    /// assert_eq!(Algorithm::EdDsa.hash_bits(), None);
+    /// ```
+    #[must_use]
+    pub fn hash_bits(self) -> Option<u32> {
+        match self {
+            Self::Rs256 | Self::Ps256 | Self::Es256 => Some(256),
+            Self::Rs384 | Self::Ps384 | Self::Es384 => Some(384),
+            Self::Rs512 | Self::Ps512 | Self::Es512 => Some(512),
+            Self::EdDsa => None,
         }
     }
 
     fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+
+    fn key_kind(self) -> KeyKind {
+        match self {
+            Self::Rs256 | Self::Rs384 | Self::Rs512 | Self::Ps256 | Self::Ps384 | Self::Ps512 => {
+                KeyKind::Rsa
+            }
+            Self::Es256 => KeyKind::Curve("P-256", 32),
+            Self::Es384 => KeyKind::Curve("P-384", 48),
+            // 521 bits.
+            Self::Es512 => KeyKind::Curve("P-521", 66),
+            Self::EdDsa => KeyKind::Ed25519,
+        }
     }
 }
 
@@ -245,12 +318,12 @@ impl PublicKey {
         let may = operations.is_none_or(|all| all.iter().any(|one| one == "verify"));
         let meant = is(&self.intended, "sig") && is(&self.alg, algorithm.name()) && may;
         let kind = (self.kty.as_str(), self.crv.as_str());
-        let fits = match algorithm {
-            Algorithm::Rs256 => self.kty == "RSA" && bits(&self.n) >= RSA_BITS_MIN,
-            Algorithm::Es256 => {
-                kind == ("EC", "P-256") && is_coordinate(&self.x) && is_coordinate(&self.y)
+        let fits = match algorithm.key_kind() {
+            KeyKind::Rsa => self.kty == "RSA" && bits(&self.n) >= RSA_BITS_MIN,
+            KeyKind::Curve(curve, bytes) => {
+                kind == ("EC", curve) && is_bytes(&self.x, bytes) && is_bytes(&self.y, bytes)
             }
-            Algorithm::EdDsa => kind == ("OKP", "Ed25519") && is_coordinate(&self.x),
+            KeyKind::Ed25519 => kind == ("OKP", "Ed25519") && is_bytes(&self.x, ED25519_BYTES),
         };
         meant && fits && !self.kid.is_empty()
     }
@@ -266,7 +339,7 @@ fn bits(number: &str) -> usize {
     }
 }
 
-fn is_coordinate(text: &str) -> bool {
+fn is_bytes(text: &str, count: usize) -> bool {
     let bytes = URL_SAFE_NO_PAD.decode(text);
-    bytes.is_ok_and(|bytes| bytes.len() == COORDINATE_BYTES)
+    bytes.is_ok_and(|bytes| bytes.len() == count)
 }

@@ -4,6 +4,10 @@
 /// cover one innocent client in 100,000.
 pub const OVERLOAD_LEVELS_MAX: usize = 8;
 
+/// Clients for which the levels of a resource are found: 25 times as many as any structure keeps apart (389,000 on 8 levels
+/// of 1,024 buckets), so that whoever has more is told how many levels they would take.
+pub const OVERLOAD_CLIENTS_MAX: u64 = 10_000_000;
+
 /// Buckets of one level. Digits of eight such levels take 96 bits of a hash of 128.
 pub const OVERLOAD_BUCKETS_MAX: usize = 4_096;
 

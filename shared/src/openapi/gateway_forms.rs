@@ -5,14 +5,14 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
     (
         "Overload",
         "A resource that may be overloaded; what is absent has its default.",
-        "buckets?: integer, levels?: integer, rotate_ms?: integer, final?: 'min' or 'mean', \
+        "buckets?: integer, levels?: integer, clients?: integer, rotate_ms?: integer, final?: 'min' or 'mean', \
          increase?: number, decrease?: number, decay_per_s?: number, \
          steering?: 'fair_rate' or 'blue', slots?: integer, shadow?: boolean",
     ),
     (
         "EffectiveOverload",
         "A resource that may be overloaded, as it applies to a tenant.",
-        "weight: Valued, steering: 'fair_rate' or 'blue', enforced: boolean",
+        "weight: Valued, steering: 'fair_rate' or 'blue', levels: integer, buckets: integer, enforced: boolean",
     ),
     (
         "Route",

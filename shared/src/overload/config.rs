@@ -1,10 +1,11 @@
 //! A validated resource of the policy.
 
 use super::placement::Shape;
+use super::tuning::{Untunable, levels_of};
 use crate::invalid::{Fault, Invalid, within};
 use crate::limits::{
-    OVERLOAD_BUCKETS_MAX, OVERLOAD_CELLS_MAX, OVERLOAD_DECAY_PER_S_MAX, OVERLOAD_LEVELS_MAX,
-    OVERLOAD_ROTATE_MS_MAX, OVERLOAD_ROTATE_MS_MIN, OVERLOAD_SLOTS_MAX,
+    OVERLOAD_BUCKETS_MAX, OVERLOAD_CELLS_MAX, OVERLOAD_CLIENTS_MAX, OVERLOAD_DECAY_PER_S_MAX,
+    OVERLOAD_LEVELS_MAX, OVERLOAD_ROTATE_MS_MAX, OVERLOAD_ROTATE_MS_MIN, OVERLOAD_SLOTS_MAX,
 };
 use crate::units::Revision;
 use crate::wire::decimal::Decimal;
@@ -33,6 +34,8 @@ pub const DECAY_PER_S: f64 = 0.01;
 pub struct Config {
     /// Levels and buckets.
     pub shape: Shape,
+    /// For how many clients the levels were found, where the policy says that: from 1.
+    pub clients: Option<u32>,
     /// After how long clients are placed anew: ten seconds to an hour.
     pub rotate_ms: u64,
     /// By what rule clients are denied.
@@ -57,7 +60,11 @@ impl Config {
     pub fn body(&self) -> OverloadBody {
         OverloadBody {
             buckets: Some(self.shape.buckets() as u64),
-            levels: Some(self.shape.levels() as u64),
+            levels: match self.clients {
+                Some(_) => None,
+                None => Some(self.shape.levels() as u64),
+            },
+            clients: self.clients.map(u64::from),
             rotate_ms: Some(self.rotate_ms),
             combine: Some(self.combine),
             increase: Some(Decimal(self.increase)),
@@ -102,17 +109,29 @@ impl TryFrom<&OverloadBody> for Config {
     /// let body = OverloadBody { levels: Some(9), ..OverloadBody::default() };
     /// assert_eq!(Config::try_from(&body).unwrap_err().to_string(), "/levels: 9 is outside 1 to 8");
     /// assert_eq!(Config::try_from(&OverloadBody::default()), Ok(Config::default()));
+    /// // Of 100,000 clients 100 are heavy, and cover 1 - (999/1000)^100 = 9.5% of a level: 0.095^4 = 0.0000824.
+    /// let body = OverloadBody { clients: Some(100_000), ..OverloadBody::default() };
+    /// let shape = Config::try_from(&body).unwrap().shape;
+    /// assert_eq!((shape.levels(), shape.buckets()), (4, 1_000));
     /// ```
     fn try_from(body: &OverloadBody) -> Result<Self, Invalid> {
         let increase = body.increase.map_or(INCREASE, |increase| increase.0);
         let decrease = body.decrease.map_or(DECREASE, |decrease| decrease.0);
         let decay_per_s = body.decay_per_s.map_or(DECAY_PER_S, |decay| decay.0);
         let rotate_ms = body.rotate_ms.unwrap_or(ROTATE_MS);
+        let (shape, clients) = match body.clients {
+            Some(clients) => {
+                let (shape, clients) = tuned(clients, body)?;
+                (shape, Some(clients))
+            }
+            None => {
+                let levels = body.levels.unwrap_or(LEVELS);
+                (shape(body.buckets.unwrap_or(BUCKETS), levels)?, None)
+            }
+        };
         Ok(Self {
-            shape: shape(
-                body.buckets.unwrap_or(BUCKETS),
-                body.levels.unwrap_or(LEVELS),
-            )?,
+            shape,
+            clients,
             rotate_ms: within(
                 "/rotate_ms",
                 rotate_ms,
@@ -139,6 +158,7 @@ impl TryFrom<&OverloadTerms> for Config {
         Self::try_from(&OverloadBody {
             buckets: Some(terms.buckets),
             levels: Some(terms.levels),
+            clients: None,
             rotate_ms: Some(terms.rotate_ms),
             combine: Some(terms.combine),
             increase: Some(terms.increase),
@@ -150,6 +170,28 @@ impl TryFrom<&OverloadTerms> for Config {
             shadow: None,
         })
     }
+}
+
+/// The levels for so many clients, of the buckets that the policy says.
+fn tuned(clients: u64, body: &OverloadBody) -> Result<(Shape, u32), Invalid> {
+    if body.levels.is_some() {
+        let fault = Fault::Excluded { by: "/clients" };
+        return Err(Invalid::new("/levels", fault));
+    }
+    let clients = within("/clients", clients, 1..=OVERLOAD_CLIENTS_MAX)?;
+    let buckets = body.buckets.unwrap_or(BUCKETS);
+    let buckets = within("/buckets", buckets, 1..=OVERLOAD_BUCKETS_MAX as u64)?;
+    let clients = u32::try_from(clients).unwrap_or(u32::MAX);
+    let untunable = |fault: Untunable| {
+        let message = fault.to_string();
+        Invalid::new("/clients", Fault::Form { message })
+    };
+    let levels = levels_of(clients, buckets as u32).map_err(untunable)?;
+    if u64::from(levels) > OVERLOAD_LEVELS_MAX as u64 {
+        let levels = f64::from(levels);
+        return Err(untunable(Untunable::TooManyLevels { levels }));
+    }
+    Ok((shape(buckets, levels.into())?, clients))
 }
 
 fn shape(buckets: u64, levels: u64) -> Result<Shape, Invalid> {

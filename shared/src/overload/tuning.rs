@@ -37,7 +37,7 @@ pub enum Untunable {
         /// So many.
         levels: f64,
     },
-    /// A tolerance of no failure at all.
+    /// A tolerance of fewer than two failures: the first would add 1, which makes no structure.
     Tolerance,
 }
 
@@ -97,16 +97,40 @@ pub fn heavy_of(clients: u32) -> u32 {
     (f64::from(clients) * CLIENTS_PER_HEAVY).ceil() as u32
 }
 
+/// The levels of `buckets` each for so many clients, at which one of them that is not heavy shares all of its buckets with
+/// heavy ones with a probability of 1 in 10,000 at most.
+///
+/// ```
+/// use weir_shared::overload::tuning::levels_of;
+/// // 300 of 300,000 are heavy: ln 0.0001 / ln(1 - 0.999^300) = 6.8.
+/// assert_eq!(levels_of(300_000, 1_000), Ok(7));
+/// ```
+///
+/// # Errors
+///
+/// As [`levels_for`].
+pub fn levels_of(clients: u32, buckets: u32) -> Result<u32, Untunable> {
+    levels_for(buckets, heavy_of(clients), COVERED)
+}
+
 /// The configuration for so many clients, that throttles one in full after about `tolerated` failures in a row.
 ///
 /// 25 tolerated failures add `1/25` = 0.04 each; a success takes off a thousandth of that.
 ///
 /// # Errors
 ///
-/// As [`levels_for`], and a tolerance of less than 1.
+/// As [`levels_for`], and a tolerance of less than 2.
+///
+/// ```
+/// use weir_shared::overload::tuning::{Untunable, tuned};
+/// // 2,000,000 clients, of whom 2,000 are heavy: ln 0.0001 / ln(1 - 0.999^2,000) = 63.4 levels.
+/// let config = tuned(2_000_000, 1_000, 25).unwrap();
+/// assert_eq!((config.levels, config.buckets, config.increase), (64, 1_000, 0.04));
+/// assert_eq!(tuned(100, 1_000, 1), Err(Untunable::Tolerance));
+/// ```
 pub fn tuned(clients: u32, buckets: u32, tolerated: u32) -> Result<Config, Untunable> {
-    let levels = levels_for(buckets, heavy_of(clients), COVERED)?;
-    if tolerated == 0 {
+    let levels = levels_of(clients, buckets)?;
+    if tolerated < 2 {
         return Err(Untunable::Tolerance);
     }
     let increase = 1.0 / f64::from(tolerated);
@@ -129,7 +153,7 @@ impl fmt::Display for Untunable {
             Self::TooManyLevels { levels } => {
                 write!(out, "must have more buckets: it would take {levels} levels")
             }
-            Self::Tolerance => out.write_str("must tolerate at least one failure"),
+            Self::Tolerance => out.write_str("must tolerate at least two failures"),
         }
     }
 }

@@ -197,6 +197,8 @@ impl View<'_> {
         each(&self.policy.overload, |_, config| EffectiveOverloadBody {
             weight: weight.clone(),
             steering: config.steering,
+            levels: config.shape.levels() as u64,
+            buckets: config.shape.buckets() as u64,
             enforced: self.policy.enforcing && !config.shadow,
         })
     }

@@ -98,6 +98,13 @@ pub struct EffectiveOverloadBody {
     pub weight: Valued<Decimal>,
     /// By what rule clients are denied.
     pub steering: Steering,
+    /// Levels on which clients are kept apart, as the policy says or as they were found for its number of clients; 0 from a
+    /// server before.
+    #[serde(default)]
+    pub levels: u64,
+    /// Buckets of each level; 0 from a server before.
+    #[serde(default)]
+    pub buckets: u64,
     /// Whether it denies.
     pub enforced: bool,
 }

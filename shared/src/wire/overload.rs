@@ -37,9 +37,13 @@ pub struct OverloadBody {
     /// Buckets of each level; 1000 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buckets: Option<u64>,
-    /// Levels; 3 when absent.
+    /// Levels; 3 when absent, or as many as `clients` take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<u64>,
+    /// For how many clients levels are found, in the place of `levels`: of a thousand one is taken for heavy, and of ten
+    /// thousand others at most one shares all its cells with those.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clients: Option<u64>,
     /// After how long clients are placed anew; five minutes when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rotate_ms: Option<u64>,

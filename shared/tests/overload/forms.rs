@@ -18,6 +18,85 @@ fn a_resource_of_the_policy_is_told_with_every_field() {
     assert_eq!(told, expected);
     let read: OverloadBody = serde_json::from_value(told).unwrap();
     assert_eq!(Config::try_from(&read), Ok(Config::default()));
+    // Tuned, it tells for how many clients, not what came of that.
+    let tuned = Config::try_from(&of(json!({ "clients": 100_000 }))).unwrap();
+    let told = serde_json::to_value(tuned.body()).unwrap();
+    let mut expected = expected;
+    expected["clients"] = json!(100_000);
+    expected.as_object_mut().unwrap().remove("levels");
+    assert_eq!(told, expected);
+    assert_eq!(Config::try_from(&of(told)), Ok(tuned));
+}
+
+fn of(body: serde_json::Value) -> OverloadBody {
+    serde_json::from_value(body).unwrap()
+}
+
+/// With a probability of at most 1 in 10,000 one that is not heavy shares all cells with the heavy ones, and with one level
+/// less it would be more, but for the three that there are at least.
+#[test]
+fn levels_are_found_for_the_number_of_clients() {
+    let covered = |clients: u64, buckets: u64, levels: usize| {
+        let heavy = clients.div_ceil(1_000) as f64;
+        let of_level = 1.0 - (1.0 - 1.0 / buckets as f64).powf(heavy);
+        of_level.powi(levels as i32)
+    };
+    for (clients, buckets, levels) in [
+        (1, 1_000, 3),
+        (47_000, 1_000, 3),
+        (48_000, 1_000, 4),
+        (105_000, 1_000, 4),
+        (379_000, 1_000, 8),
+        (389_000, 1_024, 8),
+        (129_000, 2_730, 3),
+    ] {
+        let body = of(json!({ "clients": clients, "buckets": buckets }));
+        let shape = Config::try_from(&body).unwrap().shape;
+        assert_eq!(
+            (shape.levels(), shape.buckets() as u64),
+            (levels, buckets),
+            "{clients}"
+        );
+        assert!(covered(clients, buckets, levels) <= 1e-4, "{clients}");
+        assert!(
+            levels == 3 || covered(clients, buckets, levels - 1) > 1e-4,
+            "{clients}"
+        );
+    }
+    for (body, field, words) in [
+        (
+            json!({ "clients": 5_000, "levels": 3 }),
+            "/levels",
+            "/clients",
+        ),
+        (json!({ "clients": 0 }), "/clients", "1 to 10000000"),
+        (
+            json!({ "clients": 10_000_001 }),
+            "/clients",
+            "1 to 10000000",
+        ),
+        (json!({ "clients": 380_000 }), "/clients", "9 levels"),
+        (json!({ "clients": 10_000_000 }), "/clients", "levels"),
+        (
+            json!({ "clients": 10_000_000, "buckets": 8 }),
+            "/clients",
+            "more buckets",
+        ),
+        (
+            json!({ "clients": 5_000, "buckets": 4_097 }),
+            "/buckets",
+            "1 to 4096",
+        ),
+        (
+            json!({ "clients": 5_000, "buckets": 4_096 }),
+            "/buckets",
+            "at most 8192",
+        ),
+    ] {
+        let refused = Config::try_from(&of(body.clone())).unwrap_err();
+        assert_eq!(refused.field, field, "{body}");
+        assert!(refused.to_string().contains(words), "{body}: {refused}");
+    }
 }
 
 #[test]

@@ -91,12 +91,19 @@ fn drop_idle_options(body: &mut LimitBody) {
     }
 }
 
-/// The shaper of a configuration.
-pub fn leaky_bucket(config: &Value) -> Result<LeakyBucket, Unfit> {
+/// The shaper of a configuration, for costs in parts of `1 / scale`: so many times as many leave in a second.
+pub fn leaky_bucket(config: &Value, scale: u64) -> Result<LeakyBucket, Unfit> {
     let options = options(config)?;
-    let decimal = |name| number(options, name).map(Decimal);
-    let (rate, max_queue_ms) = (decimal("ratePerSec")?, decimal("maxQueueMs")?);
-    Ok(LeakyBucket::new(rate, max_queue_ms)?)
+    let rate = number(options, "ratePerSec")?;
+    let rate = match Rational::above_zero(rate, JSON_INTEGER_MAX, DECIMALS_MAX) {
+        Ok(ratio) if scale > 1 => {
+            let parts = u128::from(ratio.numerator()) * u128::from(scale);
+            parts as f64 / ratio.denominator() as f64
+        }
+        _ => rate,
+    };
+    let max_queue_ms = number(options, "maxQueueMs")?;
+    Ok(LeakyBucket::new(Decimal(rate), Decimal(max_queue_ms))?)
 }
 
 /// Whether a strategy is a sliding window.

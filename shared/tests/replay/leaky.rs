@@ -12,22 +12,27 @@ use super::config;
 use super::float::{At, FloatMachine, FloatState};
 use super::line::{Op, Sequence};
 use super::report::{Outcome, Why};
-use super::single::{cost, rounding};
+use super::single::{cost_in, rounding};
 
 struct Shaper {
+    /// In parts of a unit.
     bucket: LeakyBucket,
+    /// Parts of a unit.
+    scale: u64,
     states: BTreeMap<String, LeakyBucketState>,
-    /// The same queues in floats, for configurations with decimals.
+    /// The same queues in floats, for configurations and costs with decimals.
     float: Option<(FloatMachine, BTreeMap<String, FloatState>)>,
 }
 
 pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
     let machine = FloatMachine::of(&sequence.config);
+    let scale = sequence.scale();
     Ok(Box::new(Shaper {
-        bucket: config::leaky_bucket(&sequence.config).map_err(config::Unfit::why)?,
+        bucket: config::leaky_bucket(&sequence.config, scale).map_err(config::Unfit::why)?,
+        scale,
         states: BTreeMap::new(),
         float: machine
-            .filter(|_| config::is_decimal(&sequence.config))
+            .filter(|_| config::is_decimal(&sequence.config) || scale > 1)
             .map(|machine| (machine, BTreeMap::new())),
     }))
 }
@@ -44,7 +49,7 @@ impl Replay for Shaper {
                 }
                 Outcome::Passed
             }
-            "reserve" => match cost(op) {
+            "reserve" => match cost_in(op, self.scale) {
                 Ok(cost) => self.reserve(op, key, cost, now),
                 Err(outcome) => outcome,
             },
@@ -84,7 +89,8 @@ impl Shaper {
 
     fn reserve_in_floats(&mut self, key: &str, cost: u64, now: EpochMs) -> Option<Value> {
         let (machine, states) = self.float.as_mut()?;
-        let (told, next) = machine.check(states.get(key).copied(), cost as f64, At::time(now));
+        let units = cost as f64 / self.scale as f64;
+        let (told, next) = machine.check(states.get(key).copied(), units, At::time(now));
         if let Some(next) = next {
             states.insert(key.to_owned(), next);
         }

@@ -28,14 +28,16 @@ pub struct Op {
 }
 
 /// What an operation costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cost {
     /// Whole units that both limiters take.
     Whole(u64),
     /// A whole number that ThrottleKit refuses: below 1 or above 2^53 - 1.
     Refused,
-    /// No whole number: a fraction, NaN, an infinity, a text.
-    NotWhole,
+    /// A fraction above 0.
+    Fraction(f64),
+    /// No number above 0 that ends: NaN, an infinity, a text.
+    NoNumber,
 }
 
 impl Sequence {
@@ -43,6 +45,16 @@ impl Sequence {
     pub fn tag(&self, start: &str) -> Option<&str> {
         let mut tags = self.tags.iter().map(String::as_str);
         tags.find(|tag| tag.starts_with(start))
+    }
+
+    /// Into how many parts a unit is divided, so that its costs are whole: as many as their decimals need, three at most.
+    pub fn scale(&self) -> u64 {
+        let fraction = |op: &&Op| matches!(op.cost(), Cost::Fraction(_));
+        let fits = |scale: &u64| {
+            let mut fractions = self.ops.iter().filter(fraction);
+            fractions.all(|op| op.parts(*scale).is_some())
+        };
+        [1, 10, 100, 1_000].into_iter().find(fits).unwrap_or(1)
     }
 }
 
@@ -66,7 +78,22 @@ impl Op {
             Some(number) if number.fract() == 0.0 => whole(cost)
                 .filter(|cost| (1..=COST_MAX).contains(cost))
                 .map_or(Cost::Refused, Cost::Whole),
-            _ => Cost::NotWhole,
+            Some(number) if number > 0.0 && number.is_finite() => Cost::Fraction(number),
+            _ => Cost::NoNumber,
+        }
+    }
+
+    /// What it costs in parts of a unit, of which there are `scale`; `None` for what is no whole number of parts.
+    pub fn parts(&self, scale: u64) -> Option<u64> {
+        match self.cost() {
+            Cost::Whole(cost) => cost.checked_mul(scale).filter(|parts| *parts <= COST_MAX),
+            Cost::Fraction(cost) => {
+                let parts = (cost * scale as f64).round();
+                // The decimal that the float was written as: JSON has the shortest one.
+                let is_exact = parts / scale as f64 == cost;
+                whole(&Value::from(parts)).filter(|_| is_exact)
+            }
+            Cost::Refused | Cost::NoNumber => None,
         }
     }
 

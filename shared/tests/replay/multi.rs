@@ -19,7 +19,7 @@ use super::config;
 use super::decision::{Fields, Told};
 use super::line::{Cost, Op, Sequence};
 use super::report::{Outcome, Why};
-use super::single::{cost, rounding};
+use super::single::{cost_in, rounding};
 use super::twin::Twin;
 
 const NEVER: &str =
@@ -36,12 +36,15 @@ pub struct Part {
     slides: bool,
     /// Whether it is a log, which keeps whole entries there.
     is_log: bool,
+    /// Parts of a unit in which costs are given.
+    pub cost_scale: u64,
 }
 
 impl Part {
-    /// What `cost` comes to here, in parts of the limit's unit.
+    /// What a cost of so many parts of a unit comes to here, in parts of the limit's unit.
     pub fn parts(&self, cost: u64) -> u64 {
-        self.limit.cost(Some(&self.exact_weight), cost)
+        // The limit is counted in parts both of the weight and of the cost: the weight alone is left.
+        self.limit.cost(Some(&self.exact_weight), cost) / self.cost_scale
     }
 
     fn is_above_ceiling(&self, cost: u64) -> bool {
@@ -54,6 +57,8 @@ impl Part {
 }
 
 struct Multi {
+    /// Parts of a unit in which costs are given.
+    scale: u64,
     mode: Mode,
     parts: Vec<Part>,
     states: BTreeMap<StateKey, ScaledState>,
@@ -70,8 +75,18 @@ pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
     };
     let dimensions = sequence.config.get("dimensions").and_then(Value::as_array);
     let dimensions = dimensions.ok_or_else(no_config)?;
-    let parts = dimensions.iter().map(part).collect::<Result<Vec<_>, _>>()?;
+    let parts = |scale: u64| {
+        let parts = dimensions.iter().map(|dimension| part(dimension, scale));
+        parts.collect::<Result<Vec<_>, _>>()
+    };
+    let fine = sequence.scale();
+    let (scale, parts) = match parts(fine) {
+        Ok(parts) => (fine, parts),
+        // Weights that leave no room for parts of a cost: whole costs are compared.
+        Err(_) => (1, parts(1)?),
+    };
     Ok(Box::new(Multi {
+        scale,
         mode,
         twin: Twin::new(dimensions),
         is_defect: sequence.tag("defect:").is_some() || parts.iter().any(|part| part.slides),
@@ -80,7 +95,7 @@ pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
     }))
 }
 
-fn part(dimension: &Value) -> Result<Part, Why> {
+fn part(dimension: &Value, cost_scale: u64) -> Result<Part, Why> {
     let text = |name: &str| {
         let text = dimension.get(name).and_then(Value::as_str);
         text.map(str::to_owned)
@@ -93,7 +108,8 @@ fn part(dimension: &Value) -> Result<Part, Why> {
     let outside = |fault| Why::from(format!("a weight outside Weir's bounds: {fault}"));
     let scale = Rational::above_zero(weight, WEIGHT_MAX, WEIGHT_DECIMALS_MAX)
         .map_err(outside)?
-        .denominator();
+        .denominator()
+        .saturating_mul(cost_scale);
     let strategy = dimension.get("strategy").unwrap_or(&Value::Null);
     Ok(Part {
         name: text("name")?,
@@ -103,6 +119,7 @@ fn part(dimension: &Value) -> Result<Part, Why> {
         exact_weight: Weight::try_from(weight).map_err(outside)?,
         slides: config::slides(strategy),
         is_log: strategy.get("type") == Some(&Value::from("slidingWindowLog")),
+        cost_scale,
     })
 }
 
@@ -154,7 +171,7 @@ impl Multi {
                 return Outcome::Skipped("a weighted cost above 2^53 - 1".into());
             }
         }
-        let cost = match cost(op) {
+        let cost = match cost_in(op, self.scale) {
             Ok(cost) => cost,
             Err(outcome) => return outcome,
         };

@@ -138,8 +138,10 @@ impl Sharing {
             (Cost::Refused, _) => {
                 return refused("a cost that ThrottleKit refuses: below 1 or above 2^53 - 1");
             }
-            (Cost::NotWhole, true) => return Outcome::Skipped("a cost that both refuse".into()),
-            (Cost::NotWhole, false) => {
+            (Cost::Fraction(_) | Cost::NoNumber, true) => {
+                return Outcome::Skipped("a cost that both refuse".into());
+            }
+            (Cost::Fraction(_) | Cost::NoNumber, false) => {
                 let why = "a cost that is no integer, and what follows in its window";
                 return self.part(why, now.0 / self.terms.window_ms);
             }

@@ -34,18 +34,23 @@ struct Float {
 }
 
 pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
-    let float = config::is_decimal(&sequence.config);
+    // Where costs are fractions, floats round, and the formula in floats says by how much.
+    let scale = match FloatMachine::of(&sequence.config) {
+        Some(_) => sequence.scale(),
+        None => 1,
+    };
+    let float = config::is_decimal(&sequence.config) || scale > 1;
     let is_defect = sequence.tag("defect:").is_some();
-    Ok(Box::new(single(&sequence.config, is_defect, float)?))
+    Ok(Box::new(single(&sequence.config, scale, is_defect, float)?))
 }
 
 /// A strategy whose vectors have no exact results: a difference that 64-bit floats explain is none.
 pub fn start_rounded(strategy: &Value) -> Result<Box<dyn Replay>, Why> {
-    Ok(Box::new(single(strategy, false, true)?))
+    Ok(Box::new(single(strategy, 1, false, true)?))
 }
 
-fn single(strategy: &Value, is_defect: bool, float: bool) -> Result<Single, Why> {
-    let limit = config::limit(strategy, 1).map_err(config::Unfit::why)?;
+fn single(strategy: &Value, scale: u64, is_defect: bool, float: bool) -> Result<Single, Why> {
+    let limit = config::limit(strategy, scale).map_err(config::Unfit::why)?;
     let machine = FloatMachine::of(strategy).filter(|_| float);
     Ok(Single {
         slides: config::slides(strategy),
@@ -66,11 +71,11 @@ impl Replay for Single {
             "construct" => self.constructed(op),
             "forecast" => Outcome::Skipped("a forecast, which is no decision".into()),
             "peek" => self.compared(op.expected(), op, key, 0, now),
-            "check" => match cost(op) {
+            "check" => match cost_in(op, self.limit.scale()) {
                 Ok(cost) => self.compared(op.expected(), op, key, cost, now),
                 Err(outcome) => outcome,
             },
-            "checkMany" => match cost(op) {
+            "checkMany" => match cost_in(op, self.limit.scale()) {
                 Ok(cost) => self.check_many(op, cost, now),
                 Err(outcome) => outcome,
             },
@@ -90,19 +95,26 @@ impl Replay for Single {
     }
 }
 
-/// The cost of an operation, or what comes of one that cannot be compared.
-pub fn cost(op: &Op) -> Result<u64, Outcome> {
+/// The cost of an operation in parts, of which a unit has `scale`, or what comes of one that cannot be compared.
+pub fn cost_in(op: &Op, scale: u64) -> Result<u64, Outcome> {
     match (op.cost(), op.threw()) {
-        (Cost::Whole(cost), false) => Ok(cost),
+        (Cost::Whole(_) | Cost::Fraction(_), false) => op.parts(scale).ok_or_else(|| {
+            Outcome::SkippedFromHere("a cost that is no integer, and what follows".into())
+        }),
         (Cost::Whole(_), true) => Err(Outcome::failed(&op.result, "a cost that Weir takes")),
         (Cost::Refused, true) => Err(Outcome::Skipped(
             "a cost that ThrottleKit refuses: below 1 or above 2^53 - 1".into(),
         )),
         (Cost::Refused, false) => Err(Outcome::failed("a refusal", &op.result)),
-        (Cost::NotWhole, _) => Err(Outcome::SkippedFromHere(
+        (Cost::Fraction(_) | Cost::NoNumber, _) => Err(Outcome::SkippedFromHere(
             "a cost that is no integer, and what follows".into(),
         )),
     }
+}
+
+/// The same of whole units.
+pub fn cost(op: &Op) -> Result<u64, Outcome> {
+    cost_in(op, 1)
 }
 
 /// A vector that is off by the rounding of floats. While it admits what Weir admits, what follows is compared.
@@ -119,7 +131,7 @@ pub fn rounding(is_number_alone: bool) -> Outcome {
 impl Single {
     fn constructed(&self, op: &Op) -> Outcome {
         let limit = op.result.get("limit").and_then(Value::as_f64);
-        let ceiling = self.limit.ceiling();
+        let ceiling = self.limit.ceiling() / self.limit.scale();
         match limit {
             Some(limit) if limit.floor() == ceiling as f64 => Outcome::Passed,
             _ => Outcome::failed(&op.result, format!("a ceiling of {ceiling}")),
@@ -159,17 +171,29 @@ impl Single {
         now: EpochMs,
     ) -> Outcome {
         let before = self.states.get(key).cloned();
-        let checked = self.limit.check(before.as_ref(), cost, now);
-        let float = self.float.as_mut().map(|float| float.check(key, cost, now));
-        let got = checked.decision;
-        if let Some(next) = checked.next {
-            self.states.insert(key.to_owned(), next);
-        }
+        let scale = self.limit.scale();
+        let float = self.float.as_mut();
+        let at = At {
+            window_end: self.limit.check(None, 0, now).decision.reset_at.0 as f64,
+            ..At::time(now)
+        };
+        let float = float.map(|float| float.check(key, cost as f64 / scale as f64, at));
+        // A peek tells what a whole unit would meet.
+        let got = if cost == 0 {
+            self.limit.look(before.as_ref(), scale, now)
+        } else {
+            let checked = self.limit.check(before.as_ref(), cost, now);
+            if let Some(next) = checked.next {
+                self.states.insert(key.to_owned(), next);
+            }
+            checked.decision
+        };
         let told = match Told::read(expected) {
             Ok(told) => told,
             Err(outcome) => return outcome,
         };
-        let above = cost.max(1) > self.limit.ceiling();
+        let cost = if cost == 0 { scale } else { cost };
+        let above = cost > self.limit.ceiling();
         if above != (got.reason == Reason::Never)
             || !self.is_hint_exact(before.as_ref(), cost, now, &got)
         {
@@ -202,12 +226,7 @@ impl Single {
         now: EpochMs,
         got: &Decision,
     ) -> bool {
-        let at = |now| {
-            self.limit
-                .check(before, cost.max(1), now)
-                .decision
-                .admitted()
-        };
+        let at = |now| self.limit.check(before, cost, now).decision.admitted();
         match got.retry {
             Retry::Now => got.admitted(),
             Retry::AfterMs(ms) => {
@@ -219,13 +238,12 @@ impl Single {
 }
 
 impl Float {
-    fn check(&mut self, key: &str, cost: u64, now: EpochMs) -> Told {
+    fn check(&mut self, key: &str, cost: f64, at: At) -> Told {
         let state = self.states.get(key).copied();
-        let at = At::time(now);
-        if cost == 0 {
+        if cost == 0.0 {
             return self.machine.peek(state, at);
         }
-        let (told, next) = self.machine.check(state, cost as f64, at);
+        let (told, next) = self.machine.check(state, cost, at);
         if let Some(next) = next {
             self.states.insert(key.to_owned(), next);
         }

@@ -69,7 +69,11 @@ impl Twin {
                         window_end: cold.reset_at.0 as f64,
                         ..At::time(now)
                     };
-                    let (told, next) = machine.check(state, part.weight * cost as f64, at);
+                    let (told, next) = machine.check(
+                        state,
+                        part.weight * (cost as f64 / part.cost_scale as f64),
+                        at,
+                    );
                     (told, next.map(Next::Float))
                 }
                 None => {

@@ -33,7 +33,7 @@ impl Replay for Validation {
             Some("strategy") => {
                 config::limit(&config, 1).map(|limit| Some(limit.machine.ceiling()))
             }
-            Some("leaky") => config::leaky_bucket(&config).map(|_| None),
+            Some("leaky") => config::leaky_bucket(&config, 1).map(|_| None),
             other => {
                 let why = format!("a feature that Weir does not have: {other:?}");
                 return Outcome::Skipped(why.into());

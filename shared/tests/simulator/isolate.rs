@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use weir_shared::decision::Reason;
 use weir_shared::fairness::ask::Party;
+use weir_shared::federation::holder::Lease;
 use weir_shared::federation::holder::{Holder, Outlook};
 use weir_shared::federation::waiting::Need;
 use weir_shared::limits::{CALL_MS_MAX, DECIDE_WAIT_MS_MAX};
@@ -390,6 +391,10 @@ impl World {
     pub(crate) fn isolate_timer(&mut self, place: usize) {
         let life = self.places[place];
         self.check_waits(life);
+        let now = self.isolate_now(life);
+        let lease = self.isolates[life].node.holder().open_lease(now);
+        self.truth.idle_seen += lease.map_or(0, Lease::balance);
+        self.truth.looks += 1;
         let terms = self.terms_at(self.isolates[life].region).clone();
         self.isolate_runs(life, LeaseEvent::Tend { terms });
     }

@@ -37,6 +37,7 @@ impl Setup {
             tenants: Vec::new(),
             rule: None,
             standing: 0,
+            lease: None,
             without_ahead: false,
             askers: Vec::new(),
             ends_after_ms: 0,

@@ -160,7 +160,7 @@ impl World {
                 floors: floors(&setup.tenants),
                 ..sharing(rule, setup.tenants.len())
             }),
-            lease: None,
+            lease: setup.lease,
             standing: setup.standing,
         };
         let tenants = setup

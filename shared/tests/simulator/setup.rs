@@ -1,7 +1,7 @@
 //! What a run is made of: the parts, the policy, the demand and the faults.
 
 use weir_shared::limits::{EARLY_MS_MAX, STANDING_WINDOWS};
-use weir_shared::wire::exchange::{Cycle, PeriodBody, RuleBody};
+use weir_shared::wire::exchange::{Cycle, LeaseBody, PeriodBody, RuleBody};
 use weir_shared::wire::policy::Cadence;
 
 use super::broken::Broken;
@@ -69,6 +69,8 @@ pub(crate) struct Setup {
     pub(crate) rule: Option<RuleBody>,
     /// For how many windows to come regions hold slices.
     pub(crate) standing: u64,
+    /// Bounds of what is lent ahead of demand, to begin with.
+    pub(crate) lease: Option<LeaseBody>,
     /// Whether nothing is lent ahead, as a control.
     pub(crate) without_ahead: bool,
     /// Demand in place of `demand`, where there is any.
@@ -226,6 +228,7 @@ impl Setup {
             tenants: Vec::new(),
             rule: None,
             standing: 0,
+            lease: None,
             without_ahead: false,
             askers: Vec::new(),
             ends_after_ms: 0,

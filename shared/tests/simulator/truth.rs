@@ -194,6 +194,9 @@ pub(crate) struct Truth {
     /// The most that was lent to one tenant of one isolate ahead of demand.
     pub(crate) ahead_max: u64,
     pub(crate) calls_region: u64,
+    /// Units that isolates had and did not use yet, added up over so many looks at one of them.
+    pub(crate) idle_seen: u64,
+    pub(crate) looks: u64,
     pub(crate) calls_coordinator: u64,
     pub(crate) writes_region: u64,
     pub(crate) writes_coordinator: u64,

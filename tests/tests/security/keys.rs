@@ -12,16 +12,24 @@ const AUDIENCE: &str = "the-application";
 
 /// An identity provider with one key of each kind.
 const PROVIDER: &str = r#"
-const rsa = (modulusLength) => ({ name: "RSASSA-PKCS1-v1_5", hash: "SHA-256", modulusLength, publicExponent: new Uint8Array([1, 0, 1]) });
+const rsa = (modulusLength, name = "RSASSA-PKCS1-v1_5", bits = 256) =>
+  ({ name, hash: `SHA-${bits}`, saltLength: bits / 8, modulusLength, publicExponent: new Uint8Array([1, 0, 1]) });
+const ec = (curve, bits) => ({ name: "ECDSA", namedCurve: curve, hash: `SHA-${bits}` });
 const KINDS = {
-  rs256: [rsa(2048), {}],
+  RS256: [rsa(2048), {}],
+  RS384: [rsa(2048, "RSASSA-PKCS1-v1_5", 384), {}],
+  RS512: [rsa(2048, "RSASSA-PKCS1-v1_5", 512), {}],
+  PS256: [rsa(2048, "RSA-PSS", 256), {}],
+  PS384: [rsa(2048, "RSA-PSS", 384), {}],
+  PS512: [rsa(2048, "RSA-PSS", 512), { alg: "PS512" }],
+  ES256: [ec("P-256", 256), {}],
+  ES384: [ec("P-384", 384), {}],
+  ES512: [ec("P-521", 512), {}],
+  EdDSA: [{ name: "Ed25519" }, {}],
   weak: [rsa(1024), {}],
   enc: [rsa(2048), { use: "enc" }],
   ops: [rsa(2048), { use: undefined, key_ops: ["encrypt"] }],
   other: [rsa(2048), { alg: "RS512" }],
-  es256: [{ name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" }, {}],
-  es384: [{ name: "ECDSA", namedCurve: "P-384", hash: "SHA-384" }, {}],
-  eddsa: [{ name: "Ed25519" }, {}],
 };
 const pairs = {};
 
@@ -102,12 +110,15 @@ async fn status(client: &Client, assertion: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn three_kinds_of_signatures_are_verified_and_each_by_a_key_of_its_kind() {
+async fn every_kind_of_signature_is_verified_and_each_by_a_key_of_its_kind() {
+    const ALL: [&str; 10] = [
+        "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
+    ];
     let provider = Provider::start().await;
     let (workerd, client) = provider.deployment().await;
     let head = |alg: &str, kid: &str| json!({ "alg": alg, "kid": kid });
-    for (alg, kid) in [("RS256", "rs256"), ("ES256", "es256"), ("EdDSA", "eddsa")] {
-        let text = provider.sign(kid, &head(alg, kid)).await;
+    for alg in ALL {
+        let text = provider.sign(alg, &head(alg, alg)).await;
         assert_eq!(
             status(&client, &text).await,
             200,
@@ -118,11 +129,10 @@ async fn three_kinds_of_signatures_are_verified_and_each_by_a_key_of_its_kind() 
         let first = if signature.starts_with('A') { 'B' } else { 'A' };
         let forged = format!("{signed}.{first}{}", &signature[1..]);
         assert_eq!(status(&client, &forged).await, 401, "{alg}");
-        for other in ["RS256", "ES256", "EdDSA"]
-            .iter()
-            .filter(|other| **other != alg)
-        {
-            let confused = provider.sign(kid, &head(other, kid)).await;
+        // What a token says of itself makes no other signature of it, nor do algorithms that take a secret or nothing.
+        let others = ALL.into_iter().filter(|other| *other != alg);
+        for other in others.chain(["HS256", "HS512", "none"]) {
+            let confused = provider.sign(alg, &head(other, alg)).await;
             assert_eq!(
                 status(&client, &confused).await,
                 401,
@@ -141,8 +151,9 @@ async fn weak_keys_keys_for_other_uses_and_unknown_demands_are_refused() {
         ("RS256", "enc"),
         ("RS256", "ops"),
         ("RS256", "other"),
-        ("ES384", "es384"),
-        ("ES256", "es384"),
+        ("PS256", "weak"),
+        ("PS256", "PS512"),
+        ("ES256", "ES384"),
     ] {
         let head = json!({ "alg": alg, "kid": kind });
         let text = provider.sign(kind, &head).await;
@@ -156,8 +167,8 @@ async fn weak_keys_keys_for_other_uses_and_unknown_demands_are_refused() {
         json!(["urn:x"]),
     ] {
         let head =
-            json!({ "alg": "RS256", "kid": "rs256", "crit": crit, "b64": false, "urn:x": 1 });
-        let text = provider.sign("rs256", &head).await;
+            json!({ "alg": "RS256", "kid": "RS256", "crit": crit, "b64": false, "urn:x": 1 });
+        let text = provider.sign("RS256", &head).await;
         assert_eq!(status(&client, &text).await, 401, "{crit}");
     }
 }

@@ -12,7 +12,7 @@ pub struct Config {
     pub levels: u32,
     /// Buckets of each level, from 1; at most [`COMPATIBLE_CELLS_MAX`] of all levels.
     pub buckets: u32,
-    /// What a failure adds to a probability, above 0 and at most 1.
+    /// What a failure adds to a probability, above 0 and below 1: FAIR refuses 1 itself.
     pub increase: f64,
     /// What a success takes off, above 0 and below the increase.
     pub decrease: f64,
@@ -29,7 +29,7 @@ pub enum Fault {
     Empty,
     /// More levels or cells than are kept.
     TooLarge,
-    /// A step of a probability that is not above 0 and at most 1.
+    /// An increase that is not above 0 and below 1, or a decrease that is not above 0 and at most 1.
     Step,
     /// A success that takes off as much as a failure adds, or more.
     DecreaseNotBelowIncrease,
@@ -44,12 +44,15 @@ impl Config {
     ///
     /// The first fault, in the order of [`Fault`].
     pub fn checked(self) -> Result<Self, Fault> {
-        let step = |step: f64| step > 0.0 && step <= 1.0;
+        let steps = self.increase > 0.0
+            && self.increase < 1.0
+            && self.decrease > 0.0
+            && self.decrease <= 1.0;
         if self.levels == 0 || self.buckets == 0 {
             Err(Fault::Empty)
         } else if self.levels > COMPATIBLE_LEVELS_MAX || self.cells() > COMPATIBLE_CELLS_MAX {
             Err(Fault::TooLarge)
-        } else if !step(self.increase) || !step(self.decrease) {
+        } else if !steps {
             Err(Fault::Step)
         } else if self.decrease >= self.increase {
             Err(Fault::DecreaseNotBelowIncrease)
@@ -70,7 +73,7 @@ impl fmt::Display for Fault {
         out.write_str(match self {
             Self::Empty => "must have at least one level and one bucket",
             Self::TooLarge => "must not have more levels or cells than are kept",
-            Self::Step => "must change probabilities by more than 0 and at most 1",
+            Self::Step => "must raise probabilities by more than 0 and less than 1, and lower them by more than 0",
             Self::DecreaseNotBelowIncrease => {
                 "must take off less for a success than a failure adds"
             }
@@ -94,7 +97,13 @@ mod tests {
 
     #[test]
     fn numbers_that_make_no_structure_are_refused() {
-        assert_eq!(GOOD.checked(), Ok(GOOD));
+        let steep = Config {
+            increase: 0.999_999_9,
+            ..GOOD
+        };
+        for good in [GOOD, steep] {
+            assert_eq!(good.checked(), Ok(good));
+        }
         let refused = [
             (Config { levels: 0, ..GOOD }, Fault::Empty),
             (Config { buckets: 0, ..GOOD }, Fault::Empty),
@@ -125,6 +134,28 @@ mod tests {
                     ..GOOD
                 },
                 Fault::Step,
+            ),
+            (
+                Config {
+                    increase: 1.0,
+                    ..GOOD
+                },
+                Fault::Step,
+            ),
+            (
+                Config {
+                    increase: 1.0,
+                    decrease: 1.0,
+                    ..GOOD
+                },
+                Fault::Step,
+            ),
+            (
+                Config {
+                    decrease: 1.0,
+                    ..GOOD
+                },
+                Fault::DecreaseNotBelowIncrease,
             ),
             (
                 Config {
