@@ -9,7 +9,7 @@ import Worker, { Coordinator, Ledger, Region, Registry } from "./worker.js";
 
 export { Coordinator, Ledger, Region, Registry };
 
-const { admits, misframed, ready, decide, chores } = Worker.prototype;
+const { admits, misframed, ready, decide, flush } = Worker.prototype;
 
 // Set when wasm has stopped on a panic: the Worker then starts anew with its next request.
 const wasm = globalThis.__worker_init_state;
@@ -61,7 +61,7 @@ const read = async (request, length) => {
 const pinned = (headers, env) =>
   (env.ALLOW_REGION_HEADER === "1" ? headers.get("weir-region") : null) ?? env.REGION;
 
-// The response of what `ready` has answered: a line whether there are chores, the body, and the values of three headers.
+// The response of what `ready` has answered: a line whether there is something to flush, the body, and the values of three headers.
 const respondReady = (lines, batch) => {
   if (batch) {
     const headers = { "content-type": JSON_TYPE, "cache-control": "no-store", "x-content-type-options": "nosniff" };
@@ -108,7 +108,7 @@ const answer = async (request, path, authorization, region, env, context) => {
     if (held !== undefined) {
       const lines = held.split("\n");
       if (lines[0] === "1") {
-        chores(env, context);
+        flush(env, context);
       }
       return respondReady(lines, batch);
     }

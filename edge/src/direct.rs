@@ -60,11 +60,11 @@ pub fn ready(
 
 /// Does what answers of [`ready`] have left to do.
 #[wasm_bindgen]
-pub fn chores(env: Env, context: RawContext) {
+pub fn flush(env: Env, context: RawContext) {
     let handles = RequestHandles::new(env, Context::new(context));
     for region in regions() {
-        if let Err(failure) = contact::chores(&handles, &region) {
-            console_error!("chores: {failure:?}");
+        if let Err(failure) = contact::flush(&handles, &region) {
+            console_error!("flush: {failure:?}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::document::{policy, with};
 use serde_json::{Value, json};
 use weir_shared::algorithms::State;
-use weir_shared::fairness::ask::AsOf;
+use weir_shared::fairness::ask::ClaimVersion;
 use weir_shared::limiting::terms::machine_of;
 use weir_shared::policy::Policy;
 use weir_shared::policy::limit::Rule;
@@ -110,18 +110,30 @@ fn a_claim_to_one_budget_may_differ_from_that_to_the_others() {
         (
             standing.weight.as_f64(),
             standing.borrow_max,
-            standing.as_of,
+            standing.claim_version,
         )
     };
-    let as_of = |since| AsOf {
+    let claim_version = |since| ClaimVersion {
         revision: Revision(3),
         since: EpochMs(since),
     };
-    assert_eq!(claim(Some("credits"), 4_999), (2.5, None, as_of(0)));
-    assert_eq!(claim(Some("credits"), 5_000), (4.0, Some(10), as_of(5_000)));
-    assert_eq!(claim(Some("bursts"), 5_000), (9.0, None, as_of(5_000)));
+    assert_eq!(claim(Some("credits"), 4_999), (2.5, None, claim_version(0)));
+    assert_eq!(
+        claim(Some("credits"), 5_000),
+        (4.0, Some(10), claim_version(5_000))
+    );
+    assert_eq!(
+        claim(Some("bursts"), 5_000),
+        (9.0, None, claim_version(5_000))
+    );
     // What is said of one budget counts before what is said of all.
-    assert_eq!(claim(Some("credits"), 6_000), (4.0, None, as_of(6_000)));
-    assert_eq!(claim(None, 6_000), (2.0, None, as_of(6_000)));
-    assert_eq!(claim(Some("credits"), 7_000), (4.0, Some(10), as_of(7_000)));
+    assert_eq!(
+        claim(Some("credits"), 6_000),
+        (4.0, None, claim_version(6_000))
+    );
+    assert_eq!(claim(None, 6_000), (2.0, None, claim_version(6_000)));
+    assert_eq!(
+        claim(Some("credits"), 7_000),
+        (4.0, Some(10), claim_version(7_000))
+    );
 }

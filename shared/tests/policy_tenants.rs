@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::document::{policy, whole, with};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use weir_shared::fairness::ask::{Above, AsOf, Floor, Party, SetAside, Standing};
+use weir_shared::fairness::ask::{Above, ClaimVersion, Floor, Party, SetAside, Standing};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, Revision};
@@ -51,7 +51,7 @@ fn a_tenants_claim_names_all_above_it_from_its_parent_up() {
         lend_max: Some(9_007_199_254_740_991),
         ceiling: None,
         floor: Floor::default(),
-        as_of: AsOf::default(),
+        claim_version: ClaimVersion::default(),
         above: vec![
             Above {
                 name: "acme/web".to_owned(),
@@ -95,7 +95,7 @@ fn a_tenant_without_a_name_in_the_policy_is_not_known_whatever_its_tier() {
             lend_max: None,
             ceiling: None,
             floor: Floor::default(),
-            as_of: AsOf::default(),
+            claim_version: ClaimVersion::default(),
             above: vec![],
         };
         assert_eq!(party.standing, standing);

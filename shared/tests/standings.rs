@@ -2,7 +2,9 @@
 //! not heard of it takes nothing back.
 
 use serde_json::json;
-use weir_shared::fairness::ask::{Above, AsOf, Ask, Floor, Moment, Party, SetAside, Standing};
+use weir_shared::fairness::ask::{
+    Above, Ask, ClaimVersion, Floor, Moment, Party, SetAside, Standing,
+};
 use weir_shared::fairness::share::{Rule, Share, ShareRow, ShareTerms};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::federation::escrow::{Escrow, Tickets};
@@ -37,7 +39,7 @@ fn share(rule: Rule) -> Share {
 fn party(name: &str, weight: f64, revision: u64, since: u64) -> Party {
     let standing = Standing {
         weight: Weight::try_from(weight).unwrap(),
-        as_of: AsOf {
+        claim_version: ClaimVersion {
             revision: Revision(revision),
             since: EpochMs(since),
         },

@@ -265,7 +265,7 @@ pub fn tell_slots(
 pub fn tend(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
     let now = now();
     let claimed = with(region, |view| {
-        let claim = now >= view.tended_until && view.restless(now);
+        let claim = now >= view.tended_until && view.has_unsent(now);
         if claim {
             view.tended_until = now.plus(TASK_MS_MAX + CALL_MS_MAX);
         }
@@ -283,7 +283,7 @@ pub fn tend(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When the isolate decides for too many regions.
-pub fn chores(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
+pub fn flush(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
     let now = now();
     with(region, |view| {
         let loaded = view.loaded.clone();
@@ -306,7 +306,7 @@ async fn rounds(env: &Env, region: &str) {
         let due = with(region, |view| {
             view.note_lapsed(at);
             let told =
-                view.outbox.is_empty() && !view.tokens.uses.due(at) && !view.overload.restless();
+                view.outbox.is_empty() && !view.tokens.uses.due(at) && !view.overload.has_unsent();
             (exchanges_due(view, region, at), told)
         });
         match due {
@@ -318,7 +318,7 @@ async fn rounds(env: &Env, region: &str) {
         let now = now();
         let over = now.since(started) >= TASK_MS_MAX;
         let done = with(region, |view| {
-            let done = over || !view.restless(now);
+            let done = over || !view.has_unsent(now);
             if done {
                 view.tended_until = EpochMs(0);
             }

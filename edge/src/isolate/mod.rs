@@ -261,7 +261,7 @@ pub fn forget(region: &str) {
     let now = now();
     ISOLATE.with(|isolate| {
         if let Ok(mut isolate) = isolate.try_borrow_mut() {
-            let idle = |view: &RegionView| !view.restless(now);
+            let idle = |view: &RegionView| !view.has_unsent(now);
             if isolate.regions.get(region).is_some_and(idle) {
                 isolate.regions.remove(region);
             }

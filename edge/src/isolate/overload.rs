@@ -125,13 +125,13 @@ impl Resources {
     }
 
     /// Whether there is something to tell.
-    pub fn restless(&self) -> bool {
+    pub fn has_unsent(&self) -> bool {
         self.news && self.secret.is_some_and(|secret| secret.shared)
     }
 
     /// What there is to tell, one message at a time.
     pub fn begin(&mut self, holder: HolderId, now: EpochMs) -> Option<SharesBody> {
-        if !self.restless() || now < self.telling_until {
+        if !self.has_unsent() || now < self.telling_until {
             return None;
         }
         let resources = self.by_name.values_mut();

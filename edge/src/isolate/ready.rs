@@ -119,7 +119,7 @@ impl RegionView {
     }
 
     /// Whether somebody has to be told or asked something, and nobody is about to.
-    pub fn has_chores(&self, now: EpochMs) -> bool {
+    pub fn has_to_flush(&self, now: EpochMs) -> bool {
         now >= self.tended_until || self.leases.has_low()
     }
 

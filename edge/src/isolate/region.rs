@@ -134,12 +134,12 @@ impl RegionView {
 
     /// Whether there is anything left to tell the region.
     #[must_use]
-    pub fn restless(&self, now: EpochMs) -> bool {
+    pub fn has_unsent(&self, now: EpochMs) -> bool {
         !self.outbox.is_empty()
             || self.tokens.uses.due(now)
-            || self.overload.restless()
-            || self.leases.restless(now)
-            || self.taps.iter().any(|(_, tap)| tap.restless())
+            || self.overload.has_unsent()
+            || self.leases.has_unsent(now)
+            || self.taps.iter().any(|(_, tap)| tap.has_unsent())
     }
 
     /// Takes note of what was held of windows that are over, to tell of it.

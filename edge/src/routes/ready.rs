@@ -15,7 +15,7 @@ use crate::isolate::place::Whence;
 use crate::isolate::ready::{Answer, Ask};
 use crate::isolate::{known, now};
 
-/// The answers to the questions of a body, as text for the module entry: whether there are chores (`0` or `1`), the body,
+/// The answers to the questions of a body, as text for the module entry: whether there is something to flush (`0` or `1`), the body,
 /// and for a single question the values of `ratelimit-policy`, `ratelimit` and, on a denial, `retry-after`, a line each.
 /// `None` for what takes the way of all questions; then nothing was changed.
 #[must_use]
@@ -42,8 +42,8 @@ pub fn answer(authorization: &str, whence: &Whence, batch: bool, body: &[u8]) ->
         let answers = view.decide(&asks, now)?;
         view.tokens.uses.mark(&bearer.id, now);
         let revision = view.loaded.as_ref()?.revision;
-        let chores = if view.has_chores(now) { "1\n" } else { "0\n" };
-        let mut text = chores.to_owned();
+        let flush = if view.has_to_flush(now) { "1\n" } else { "0\n" };
+        let mut text = flush.to_owned();
         let write = |answer: &Answer<'_>, text: &mut String| {
             let decision = DecisionText {
                 decision: answer.decision,

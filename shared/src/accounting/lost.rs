@@ -69,7 +69,7 @@ impl Accountable {
 
     /// Whether some window is over of which not everybody has told.
     #[must_use]
-    pub fn restless(&self, now: EpochMs) -> bool {
+    pub fn has_unsent(&self, now: EpochMs) -> bool {
         self.windows.values().any(|window| now >= window.ends_at)
     }
 
@@ -152,10 +152,10 @@ mod tests {
         all.told(HolderId(1), &part(30, 0));
         all.holds(NAME, ENDS_AT, HolderId(1), 35);
         assert_eq!(lost(&mut all, ENDS_AT), None);
-        assert!(all.restless(ENDS_AT));
+        assert!(all.has_unsent(ENDS_AT));
         all.told(HolderId(1), &part(0, 5));
         assert_eq!(lost(&mut all, ENDS_AT.plus(1)), None);
-        assert!(!all.restless(ENDS_AT.plus(LOST_MS)));
+        assert!(!all.has_unsent(ENDS_AT.plus(LOST_MS)));
     }
 
     #[test]

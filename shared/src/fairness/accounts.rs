@@ -10,7 +10,7 @@ mod release;
 use std::collections::BTreeMap;
 
 use self::release::{carries, paced};
-use super::ask::{AsOf, Floor, Moment, Standing};
+use super::ask::{ClaimVersion, Floor, Moment, Standing};
 use super::classes::{ClassKey, Classes, Tally, Unused};
 use super::member::{Keeping, Member, class_of, stranger};
 use super::name_index::NameIndex;
@@ -174,7 +174,10 @@ impl Accounts {
     fn open(&mut self, name: &str, standing: &Standing) -> AccountId {
         let carried = self.carried.remove(name);
         let mut member = Member::new(name, standing, self.keeping);
-        if let Some(before) = carried.as_ref().filter(|one| one.as_of > standing.as_of) {
+        if let Some(before) = carried
+            .as_ref()
+            .filter(|one| one.claim_version > standing.claim_version)
+        {
             member.claim_as(before);
         }
         let (id, class) = (self.members.len(), member.class);
@@ -214,7 +217,7 @@ impl Accounts {
     /// Takes over what a tenant that has an account claims now.
     fn restate(&mut self, id: usize, standing: &Standing) {
         let said_before = |member: &Member| {
-            standing.as_of < member.as_of || member.claims(standing, self.keeping)
+            standing.claim_version < member.claim_version || member.claims(standing, self.keeping)
         };
         if self.members.get(id).is_none_or(said_before) {
             return;
@@ -406,8 +409,8 @@ impl Accounts {
     }
 
     /// By which word the claim is that an own account of a tenant goes by.
-    pub fn as_of(&self, name: &str) -> Option<AsOf> {
-        self.own_member(name).map(|member| member.as_of)
+    pub fn claim_version(&self, name: &str) -> Option<ClaimVersion> {
+        self.own_member(name).map(|member| member.claim_version)
     }
 
     fn id(&self, name: &str) -> Option<usize> {
@@ -490,7 +493,7 @@ impl Account {
 /// nothing is set aside for all of them.
 pub fn shared(standing: &Standing) -> Standing {
     Standing {
-        as_of: AsOf::default(),
+        claim_version: ClaimVersion::default(),
         floor: Floor::default(),
         ..standing.clone()
     }

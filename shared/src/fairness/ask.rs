@@ -58,7 +58,7 @@ impl Party {
                 lend_max: None,
                 ceiling: None,
                 floor: Floor::default(),
-                as_of: AsOf::default(),
+                claim_version: ClaimVersion::default(),
                 above: Vec::new(),
             },
         }
@@ -81,7 +81,7 @@ pub struct Standing {
     /// Units that are set aside for it.
     pub floor: Floor,
     /// By which word of the policy this is.
-    pub as_of: AsOf,
+    pub claim_version: ClaimVersion,
     /// The tenants above it: its parent first, then that one's parent.
     pub above: Vec<Above>,
 }
@@ -161,7 +161,7 @@ pub struct SetAside {
 /// Which word of the policy a claim is by: of two, the later counts, wherever they meet. A holder that has not heard of
 /// the later one yet, or that speaks of what it noted before, takes nothing back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct AsOf {
+pub struct ClaimVersion {
     /// The policy's revision.
     pub revision: Revision,
     /// Within it: when an override of the tenant, or of one above it, last began or ended; 0 before all of them.

@@ -1,7 +1,7 @@
 //! Fair share (ThrottleKit's rule): each tenant may have up to `max(1, floor(L / n))` of `n` that are there, while units
 //! last; what others leave goes to whoever comes first. It is the weighted rule with equal weights.
 
-use super::ask::{AsOf, Ask, Moment, Room, Standing};
+use super::ask::{Ask, ClaimVersion, Moment, Room, Standing};
 use super::share::{ShareRow, ShareTerms};
 use super::weighted_fair_share::WeightedFairShare;
 use crate::fairness::weight::Weight;
@@ -78,8 +78,8 @@ impl FairShare {
 
     /// By which word the claim is that a tenant's own account goes by.
     #[must_use]
-    pub fn as_of(&self, name: &str) -> Option<AsOf> {
-        self.equal.as_of(name)
+    pub fn claim_version(&self, name: &str) -> Option<ClaimVersion> {
+        self.equal.claim_version(name)
     }
 
     /// Units that a tenant has used, if it has an account of its own.

@@ -1,6 +1,6 @@
 //! One rule among the tenants with one parent.
 
-use super::ask::{AsOf, Ask, Floor, Moment, Room, Standing};
+use super::ask::{Ask, ClaimVersion, Floor, Moment, Room, Standing};
 use super::fair_share::FairShare;
 use super::paced::Paced;
 use super::pinned::Pinned;
@@ -74,7 +74,7 @@ impl Machine {
                     lend_max: None,
                     ceiling: None,
                     floor: Floor::default(),
-                    as_of: AsOf::default(),
+                    claim_version: ClaimVersion::default(),
                     above: Vec::new(),
                 };
                 self.settle(&row.name, &standing, row.used);
@@ -128,8 +128,8 @@ impl Machine {
     }
 
     /// By which word the claim is that an own account of a tenant goes by.
-    pub(crate) fn as_of(&self, name: &str) -> Option<AsOf> {
-        each!(self, one => one.as_of(name))
+    pub(crate) fn claim_version(&self, name: &str) -> Option<ClaimVersion> {
+        each!(self, one => one.claim_version(name))
     }
 
     pub(crate) fn used(&self, name: &str) -> u64 {

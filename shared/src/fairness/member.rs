@@ -1,6 +1,6 @@
 //! A tenant among those with the same parent.
 
-use super::ask::{AsOf, Floor, Standing};
+use super::ask::{ClaimVersion, Floor, Standing};
 use super::classes::ClassKey;
 use crate::fairness::weight::Weight;
 
@@ -35,7 +35,7 @@ pub(crate) struct Member {
     /// Units of its guarantee that are not kept for it; `None`: nothing is kept.
     pub unkept: Option<u64>,
     /// By which word of the policy these are.
-    pub as_of: AsOf,
+    pub claim_version: ClaimVersion,
     /// The key by which its class knows it.
     pub placed: Option<u64>,
     /// Whether it waits to be placed again.
@@ -52,7 +52,7 @@ impl Member {
             used: 0,
             borrow_max: None,
             unkept: None,
-            as_of: standing.as_of,
+            claim_version: standing.claim_version,
             placed: None,
             moved: false,
         };
@@ -62,14 +62,14 @@ impl Member {
 
     /// Takes over the bounds of what it may borrow and what may be lent of its guarantee.
     pub(crate) fn bound(&mut self, standing: &Standing, keeping: Keeping) {
-        self.as_of = standing.as_of;
+        self.claim_version = standing.claim_version;
         self.borrow_max = standing.borrow_max;
         self.unkept = keeping.unkept(standing);
     }
 
     /// Whether a standing says nothing new.
     pub(crate) fn claims(&self, standing: &Standing, keeping: Keeping) -> bool {
-        self.as_of == standing.as_of
+        self.claim_version == standing.claim_version
             && self.class == class_of(standing)
             && self.borrow_max == standing.borrow_max
             && self.unkept == keeping.unkept(standing)
@@ -77,7 +77,8 @@ impl Member {
 
     /// Takes over what another claims.
     pub(crate) fn claim_as(&mut self, other: &Self) {
-        (self.class, self.weight, self.as_of) = (other.class, other.weight, other.as_of);
+        (self.class, self.weight, self.claim_version) =
+            (other.class, other.weight, other.claim_version);
         (self.borrow_max, self.unkept) = (other.borrow_max, other.unkept);
     }
 
@@ -111,7 +112,7 @@ pub(crate) fn stranger() -> Standing {
         lend_max: None,
         ceiling: None,
         floor: Floor::default(),
-        as_of: AsOf::default(),
+        claim_version: ClaimVersion::default(),
         above: Vec::new(),
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use super::accounts::OVERFLOW;
 use super::allowance::{Allowance, Delay};
-use super::ask::{AsOf, Ask, Moment, Party, Room, Standing};
+use super::ask::{Ask, ClaimVersion, Moment, Party, Room, Standing};
 use super::hungry::{Appetite, Level, level};
 use super::pace::Stretch;
 use super::paced_accounts::{Member, PacedAccounts};
@@ -175,8 +175,8 @@ impl Paced {
 
     /// By which word the claim is that a tenant's own account goes by.
     #[must_use]
-    pub fn as_of(&self, name: &str) -> Option<AsOf> {
-        self.accounts.as_of(name)
+    pub fn claim_version(&self, name: &str) -> Option<ClaimVersion> {
+        self.accounts.claim_version(name)
     }
 
     /// Units that a tenant has used, if it has an account of its own.

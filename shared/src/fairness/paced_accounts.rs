@@ -1,7 +1,7 @@
 //! The members of the paced rule: who they are, what they have used, and what is kept back for each.
 
 use super::accounts::{OVERFLOW, shared};
-use super::ask::{AsOf, Floor, Moment, Standing};
+use super::ask::{ClaimVersion, Floor, Moment, Standing};
 use super::books::{Books, Place};
 use super::costs::Costs;
 use super::floored::Pacing;
@@ -29,7 +29,7 @@ pub(super) struct Member {
     pub ceiling: Option<u64>,
     /// What is set aside for it.
     pub floor: Floor,
-    as_of: AsOf,
+    claim_version: ClaimVersion,
     pub used: u64,
     pub costs: Costs,
     pub pace: Pace,
@@ -148,10 +148,10 @@ impl PacedAccounts {
         let Some(member) = self.members.get_mut(id) else {
             return;
         };
-        if standing.as_of < member.as_of {
+        if standing.claim_version < member.claim_version {
             return;
         }
-        member.as_of = standing.as_of;
+        member.claim_version = standing.claim_version;
         if member.claims(standing) {
             return;
         }
@@ -172,9 +172,9 @@ impl PacedAccounts {
     }
 
     /// By which word the claim is that an own account of a tenant goes by.
-    pub fn as_of(&self, name: &str) -> Option<AsOf> {
+    pub fn claim_version(&self, name: &str) -> Option<ClaimVersion> {
         let member = self.own(name).and_then(|id| self.members.get(id));
-        member.map(|member| member.as_of)
+        member.map(|member| member.claim_version)
     }
 
     /// Lets time pass. Whether this is the first time in a window: then all that were carried get their reserves.
@@ -402,7 +402,7 @@ impl Member {
             lend_max: standing.lend_max,
             ceiling: standing.ceiling,
             floor: standing.set_aside(),
-            as_of: standing.as_of,
+            claim_version: standing.claim_version,
             used: 0,
             costs: Costs::default(),
             pace: Pace::default(),

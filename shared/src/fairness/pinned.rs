@@ -6,7 +6,7 @@
 //! `surplus = pool - sum over the others of max(0, g_j - used_j)`, at least 0.
 
 use super::accounts::{Account, AccountId, Accounts};
-use super::ask::{AsOf, Ask, Moment, Room, Standing};
+use super::ask::{Ask, ClaimVersion, Moment, Room, Standing};
 use super::member::Keeping;
 use super::share::{ShareRow, ShareTerms};
 
@@ -139,8 +139,8 @@ impl Pinned {
 
     /// By which word the claim is that a tenant's own account goes by.
     #[must_use]
-    pub fn as_of(&self, name: &str) -> Option<AsOf> {
-        self.accounts.as_of(name)
+    pub fn claim_version(&self, name: &str) -> Option<ClaimVersion> {
+        self.accounts.claim_version(name)
     }
 
     /// Units that a tenant has used, if it has an account of its own.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::ask::{Above, AsOf, Ask, Floor, Moment, Party, Room, SetAside, Standing};
+use super::ask::{Above, Ask, ClaimVersion, Floor, Moment, Party, Room, SetAside, Standing};
 use super::machine::Machine;
 use crate::fairness::weight::Weight;
 use crate::limits::TENANT_DEPTH_MAX;
@@ -172,14 +172,18 @@ impl Share {
             return self.top.room(&party.name, &party.standing, ask, at);
         }
         let party = &*self.where_it_stands(party);
-        let Standing { above, as_of, .. } = &party.standing;
+        let Standing {
+            above,
+            claim_version,
+            ..
+        } = &party.standing;
         self.place(party);
         self.hear_floors(party);
         let (mut at, mut whole) = (*at, None);
         let mut parent: Option<&str> = None;
         for one in above.iter().rev().take(TENANT_DEPTH_MAX) {
             let machine = self.machine(parent);
-            let standing = standing_of(one, *as_of);
+            let standing = standing_of(one, *claim_version);
             let room = machine.room(&one.name, &standing, ask, &at);
             let left = room.ceiling.saturating_sub(machine.used(&one.name));
             let guarantee = machine.guarantee(&one.name, &standing, &at);
@@ -199,10 +203,14 @@ impl Share {
 
     /// Takes over what is set aside for those below the tenants above a party, unless a later word was heard.
     fn hear_floors(&mut self, party: &Party) {
-        let Standing { above, as_of, .. } = &party.standing;
+        let Standing {
+            above,
+            claim_version,
+            ..
+        } = &party.standing;
         let terms = self.terms;
         for one in above.iter().take(TENANT_DEPTH_MAX) {
-            let said = (as_of.revision, one.floors);
+            let said = (claim_version.revision, one.floors);
             if let Some(below) = self.below.get_mut(&one.name)
                 && below.floors < said
             {
@@ -226,7 +234,7 @@ impl Share {
         });
         for one in party.standing.above.iter().rev().take(TENANT_DEPTH_MAX) {
             let here = machine.unwrap_or(&fresh);
-            let standing = standing_of(one, party.standing.as_of);
+            let standing = standing_of(one, party.standing.claim_version);
             let room = here.peek(&one.name, &standing, &at);
             left = left.min(room.left);
             at.limit = room.ceiling;
@@ -293,7 +301,7 @@ impl Share {
         for (one, parent) in above.zip(parents.chain([None])) {
             let machine = self.machine(parent.map(|parent| parent.name.as_str()));
             let used = machine.used(&one.name).saturating_add(after);
-            let standing = standing_of(one, party.standing.as_of);
+            let standing = standing_of(one, party.standing.claim_version);
             machine.settle(&one.name, &standing, used.saturating_sub(before));
         }
     }
@@ -304,8 +312,8 @@ impl Share {
         let chain = self.chains.get(&party.name);
         let parent = chain.and_then(|chain| self.below.get(chain.first()?));
         let machine = parent.map_or(&self.top, |below| &below.machine);
-        let known = machine.as_of(&party.name);
-        if known.is_none_or(|known| known <= party.standing.as_of) {
+        let known = machine.claim_version(&party.name);
+        if known.is_none_or(|known| known <= party.standing.claim_version) {
             return Cow::Borrowed(party);
         }
         let names = chain.into_iter().flatten();
@@ -433,7 +441,7 @@ impl Share {
 }
 
 /// The standing of a tenant that is above others. The policy names it.
-fn standing_of(above: &Above, as_of: AsOf) -> Standing {
+fn standing_of(above: &Above, claim_version: ClaimVersion) -> Standing {
     Standing {
         weight: above.weight,
         known: true,
@@ -441,7 +449,7 @@ fn standing_of(above: &Above, as_of: AsOf) -> Standing {
         lend_max: above.lend_max,
         ceiling: above.ceiling,
         floor: above.floor,
-        as_of,
+        claim_version,
         above: Vec::new(),
     }
 }

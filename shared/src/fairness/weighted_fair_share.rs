@@ -3,7 +3,7 @@
 //! divide the rest.
 
 use super::accounts::{Account, AccountId, Accounts};
-use super::ask::{AsOf, Ask, Moment, Room, Standing};
+use super::ask::{Ask, ClaimVersion, Moment, Room, Standing};
 use super::member::Keeping;
 use super::share::{ShareRow, ShareTerms};
 
@@ -136,8 +136,8 @@ impl WeightedFairShare {
 
     /// By which word the claim is that a tenant's own account goes by.
     #[must_use]
-    pub fn as_of(&self, name: &str) -> Option<AsOf> {
-        self.accounts.as_of(name)
+    pub fn claim_version(&self, name: &str) -> Option<ClaimVersion> {
+        self.accounts.claim_version(name)
     }
 
     /// Units that a tenant has used, if it has an account of its own.

@@ -306,10 +306,10 @@ impl Escrow {
         self.above.wants_contact(now)
     }
 
-    /// Whether there is anything left to tell the coordinator; see [`Holder::restless`].
+    /// Whether there is anything left to tell the coordinator; see [`Holder::has_unsent`].
     #[must_use]
-    pub fn restless(&self, now: EpochMs) -> bool {
-        self.above.restless(now)
+    pub fn has_unsent(&self, now: EpochMs) -> bool {
+        self.above.has_unsent(now)
     }
 
     /// Takes out what lapsed here unlent; see [`Holder::take_lapsed`].

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::accounting::pending::WindowClaim;
-use crate::fairness::ask::{Above, AsOf, Floor, Party, SetAside, Standing};
+use crate::fairness::ask::{Above, ClaimVersion, Floor, Party, SetAside, Standing};
 use crate::fairness::weight::Weight;
 use crate::limits::{JSON_INTEGER_MAX, TENANT_DEPTH_MAX};
 use crate::name::tenant_name;
@@ -36,8 +36,8 @@ impl From<&Party> for Option<RankBody> {
             ceiling: standing.ceiling,
             floor: standing.floor.units,
             floor_by_name: standing.floor.by_name,
-            revision: standing.as_of.revision,
-            since: standing.as_of.since.0,
+            revision: standing.claim_version.revision,
+            since: standing.claim_version.since.0,
             above: standing.above.iter().map(AboveBody::from).collect(),
         })
     }
@@ -119,7 +119,7 @@ impl TryFrom<(&str, &RankBody)> for Party {
                 lend_max: units(rank.lend_max, "rank/lend_max")?,
                 ceiling: units(rank.ceiling, "rank/ceiling")?,
                 floor: floor(rank.floor, rank.floor_by_name, "rank/floor")?,
-                as_of: AsOf {
+                claim_version: ClaimVersion {
                     revision: rank.revision,
                     since: EpochMs(rank.since),
                 },

@@ -131,7 +131,7 @@ impl Purse {
 
     /// Takes over what its tenant claims, unless that is by an earlier word.
     pub fn restate(&mut self, party: &Party) {
-        let later = party.standing.as_of >= self.party.standing.as_of;
+        let later = party.standing.claim_version >= self.party.standing.claim_version;
         if later && self.party.standing != party.standing {
             let before = self.party.standing.ceiling;
             self.party.standing = party.standing.clone();

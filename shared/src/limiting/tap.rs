@@ -79,7 +79,7 @@ pub struct Draw {
 impl Entry for Tap {
     /// What is drawn is charged, and who waits has a place: these go last.
     fn worth(&self, now: EpochMs) -> Worth {
-        if self.restless() || self.asking(now) {
+        if self.has_unsent() || self.asking(now) {
             Worth::Units
         } else if self.idle(now) {
             Worth::Nothing
@@ -284,7 +284,7 @@ impl Tap {
 
     /// Whether units are held that have to go back some time.
     #[must_use]
-    pub fn restless(&self) -> bool {
+    pub fn has_unsent(&self) -> bool {
         !self.strays.is_empty() || self.drawn.as_ref().is_some_and(|drawn| drawn.units > 0)
     }
 
@@ -296,7 +296,7 @@ impl Tap {
             .as_ref()
             .is_some_and(|denied| now < denied.until);
         let paced = self.used > 0 && now.since(self.paced_at) <= CONTACT_MS_MIN;
-        !self.restless() && !denies && !self.asking(now) && !paced && self.waiting.units() == 0
+        !self.has_unsent() && !denies && !self.asking(now) && !paced && self.waiting.units() == 0
     }
 
     /// The policy has changed: what was denied may not be.
@@ -469,7 +469,7 @@ mod tests {
         ));
         let _question = tap.ask(false, EpochMs(4));
         tap.unspend(3, &receipt(), EpochMs(5));
-        assert!(tap.restless());
+        assert!(tap.has_unsent());
         assert_eq!(tap.unspent(EpochMs(6)), Some((3, receipt())));
     }
 

@@ -201,8 +201,8 @@ impl<C: Copy + Ord> LeaseNode<C> {
 
     /// Whether there is anything left to tell, or an answer that nobody takes.
     #[must_use]
-    pub fn restless(&self, now: EpochMs) -> bool {
-        self.has_answers() || self.holder.restless(now)
+    pub fn has_unsent(&self, now: EpochMs) -> bool {
+        self.has_answers() || self.holder.has_unsent(now)
     }
 
     /// Whether it may be dropped without changing any promise; see [`Holder::idle`].

@@ -271,8 +271,8 @@ impl Leases {
 
     /// Whether there is anything left to tell the region.
     #[must_use]
-    pub fn restless(&self, now: EpochMs) -> bool {
-        self.nodes.values().any(|node| node.restless(now))
+    pub fn has_unsent(&self, now: EpochMs) -> bool {
+        self.nodes.values().any(|node| node.has_unsent(now))
             || self.budgets().any(|holder| holder.lapsing(now))
     }
 

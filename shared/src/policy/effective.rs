@@ -41,7 +41,7 @@ impl Policy {
     /// let policy = Policy::try_from(&document).unwrap();
     /// let web = |ms| policy.party("acme/web", None, Revision(7), EpochMs(ms)).unwrap().standing;
     /// assert_eq!((web(0).weight.as_f64(), web(0).known, web(0).borrow_max), (1.0, true, Some(0)));
-    /// let above = |ms| (web(ms).above[0].weight.as_f64(), web(ms).as_of.since);
+    /// let above = |ms| (web(ms).above[0].weight.as_f64(), web(ms).claim_version.since);
     /// assert_eq!(above(999), (6.0, EpochMs(0)));
     /// assert_eq!(above(1_000), (9.0, EpochMs(1_000)));
     /// assert_eq!(above(2_000), (6.0, EpochMs(2_000)));

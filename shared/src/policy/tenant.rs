@@ -6,7 +6,7 @@ use super::changes::{By, Changes, Word};
 use super::claim::{BORROW_MAX, CEILING, FLOOR, LEND_MAX, Part, WEIGHT};
 use super::overrides::{Overrides, amount, weight};
 use super::{count, entries, hierarchy};
-use crate::fairness::ask::{Above, AsOf, Floor, Party, SetAside, Standing};
+use crate::fairness::ask::{Above, ClaimVersion, Floor, Party, SetAside, Standing};
 use crate::fairness::weight::Weight;
 use crate::invalid::{Fault, Invalid};
 use crate::json::pointer::step;
@@ -185,7 +185,7 @@ impl Tiers {
                 lend_max: claim.lend_max,
                 ceiling: claim.ceiling,
                 floor: claim.floor,
-                as_of: AsOf { revision, since },
+                claim_version: ClaimVersion { revision, since },
                 above,
             },
         })

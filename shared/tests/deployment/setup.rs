@@ -1,6 +1,6 @@
 //! The deployments that are explored.
 
-use weir_shared::fairness::ask::{AsOf, Floor, Party, Standing};
+use weir_shared::fairness::ask::{ClaimVersion, Floor, Party, Standing};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::exchange::{FloorsBody, RuleBody, SharingBody, Terms};
@@ -189,7 +189,7 @@ impl Setup {
             lend_max: None,
             ceiling: None,
             floor: Floor::default(),
-            as_of: AsOf::default(),
+            claim_version: ClaimVersion::default(),
             above: Vec::new(),
         };
         let name = name.to_owned();

@@ -1,6 +1,6 @@
 //! Ceilings and floors: what a tenant may have at most whatever is free, and what is set aside for it.
 
-use weir_shared::fairness::ask::{AsOf, Floor, Moment, Party, SetAside};
+use weir_shared::fairness::ask::{ClaimVersion, Floor, Moment, Party, SetAside};
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 use weir_shared::units::{EpochMs, Revision};
 
@@ -184,7 +184,7 @@ fn a_denial_tells_when_what_is_set_aside_is_released() {
         // Above its ceiling nothing helps.
         let mut most = flood.clone();
         most.standing.ceiling = Some(share.used("flood"));
-        most.standing.as_of.revision = Revision(1);
+        most.standing.claim_version.revision = Revision(1);
         let told = share.room(&most, &request(1), &then);
         assert_eq!((told.waiting, told.retry_ms), (0, None), "{rule:?}");
     }
@@ -217,7 +217,7 @@ fn another_ceiling_in_mid_window_counts_at_once() {
         let mut share = Share::new(terms(rule));
         let with = |ceiling, revision| {
             let mut one = bounded("one", 1, ceiling, 0);
-            one.standing.as_of = AsOf {
+            one.standing.claim_version = ClaimVersion {
                 revision: Revision(revision),
                 since: EpochMs(0),
             };

@@ -47,7 +47,7 @@ fn tenant(index: usize, drawn: &Drawn, revision: u64) -> Party {
         units: drawn.floor,
         by_name: drawn.by_name,
     };
-    one.standing.as_of.revision = Revision(revision);
+    one.standing.claim_version.revision = Revision(revision);
     if drawn.below {
         let mut parent = above("parent", 3);
         parent.ceiling = Some(PARENT_MOST);

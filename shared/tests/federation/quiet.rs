@@ -10,7 +10,7 @@ use crate::federation::{ask, everyone, holder, message, terms};
 /// The holder's task, once in half a second while there is something to tell; answers when it ended.
 fn tend(holder: &mut Holder, pool: &mut Pool, terms: &Terms, from: EpochMs, until: EpochMs) -> u64 {
     let mut now = from;
-    while now < until && holder.restless(now) {
+    while now < until && holder.has_unsent(now) {
         now = now.plus(500);
         holder.advance(now);
         if holder.wants_contact(now)

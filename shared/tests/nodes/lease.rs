@@ -175,7 +175,7 @@ fn an_answer_to_a_request_that_the_platform_ended_is_given_back_in_time() {
         (DECIDE_WAIT_MS_MAX - 1, lent - 5),
         (DECIDE_WAIT_MS_MAX, lent),
     ] {
-        assert!(node.restless(EpochMs(at)));
+        assert!(node.has_unsent(EpochMs(at)));
         let mut node = node.clone();
         let terms = Terms {
             revision: minutes().revision,

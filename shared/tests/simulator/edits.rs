@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use weir_shared::fairness::ask::{AsOf, Party};
+use weir_shared::fairness::ask::{ClaimVersion, Party};
 use weir_shared::federation::schedule::Schedule;
 use weir_shared::federation::stored::StoredPool;
 use weir_shared::limits::{DECIDE_WAIT_MS_MAX, JSON_INTEGER_MAX, STANDING_WINDOWS};
@@ -126,7 +126,7 @@ impl World {
         // Whatever a policy says, it says by its revision.
         for party in &mut said.parties {
             let mut restated = Party::clone(party);
-            restated.standing.as_of = AsOf {
+            restated.standing.claim_version = ClaimVersion {
                 revision,
                 since: EpochMs(0),
             };

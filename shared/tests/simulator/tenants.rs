@@ -1,6 +1,6 @@
 //! Tenants that share a pool: their claims, their costs, and how often they ask.
 
-use weir_shared::fairness::ask::{Above, AsOf, Floor, Party, SetAside, Standing};
+use weir_shared::fairness::ask::{Above, ClaimVersion, Floor, Party, SetAside, Standing};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::wire::exchange::{FloorsBody, RuleBody, SharingBody};
 
@@ -29,7 +29,7 @@ impl Tenant {
                     lend_max: None,
                     ceiling: None,
                     floor: Floor::default(),
-                    as_of: AsOf::default(),
+                    claim_version: ClaimVersion::default(),
                     above: Vec::new(),
                 },
             },

@@ -94,13 +94,15 @@ impl Core {
                     })
                 };
                 let mut escrows = machine.escrows.iter();
-                let restless = escrows.any(|(name, node)| {
+                let has_unsent = escrows.any(|(name, node)| {
                     let escrow = node.escrow();
-                    served(name) && (escrow.restless(now) || is_budget(name) && escrow.lapsing(now))
+                    served(name)
+                        && (escrow.has_unsent(now) || is_budget(name) && escrow.lapsing(now))
                 });
                 let sent = machine.outbox.is_empty() && machine.windows.is_empty();
-                let told = sent && machine.settled.is_told() && !machine.accountable.restless(now);
-                let done = told && !restless && !telling;
+                let told =
+                    sent && machine.settled.is_told() && !machine.accountable.has_unsent(now);
+                let done = told && !has_unsent && !telling;
                 machine.tended_until = if done { now } else { now.plus(TASK_MS_MAX) };
                 done
             })?;

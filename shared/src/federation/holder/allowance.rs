@@ -66,7 +66,8 @@ impl Holder {
             return true;
         }
         let purse = self.purses.get(&party.name);
-        let purse = purse.filter(|one| one.party.standing.as_of >= party.standing.as_of);
+        let purse =
+            purse.filter(|one| one.party.standing.claim_version >= party.standing.claim_version);
         purse.and_then(|purse| purse.told).is_some_and(|told| {
             let lately = now < told.until.plus(meanwhile_ms);
             !told.outage && told.left < need.smallest && lately

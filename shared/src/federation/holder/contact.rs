@@ -61,7 +61,7 @@ impl Holder {
     /// Whether there is anything left to tell: units to return, of a window to come too when that has opened, demand, or
     /// a message that was not answered. Slices that are held whatever the demand wait for whoever asks.
     #[must_use]
-    pub fn restless(&self, now: EpochMs) -> bool {
+    pub fn has_unsent(&self, now: EpochMs) -> bool {
         let untold = self
             .open_lease(now)
             .is_some_and(|lease| lease.balance() > 0);

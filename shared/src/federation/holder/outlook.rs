@@ -60,7 +60,8 @@ impl Holder {
         });
         // What was said of an earlier claim says nothing of this one.
         let purse = self.purses.get(&party.name);
-        let heard = purse.is_some_and(|one| one.party.standing.as_of >= party.standing.as_of);
+        let heard = purse
+            .is_some_and(|one| one.party.standing.claim_version >= party.standing.claim_version);
         let told = told.filter(|_| heard);
         if self.open_lease(now).is_none() {
             return match told {
