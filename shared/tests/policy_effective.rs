@@ -277,7 +277,8 @@ fn an_overload_resource_goes_by_the_weight_in_force_and_says_whether_it_denies()
     // A server before did not tell its cells, and before that nothing of them.
     let mut before = serde_json::to_value(&body).unwrap();
     let origin = before["overload"]["origin"].as_object_mut().unwrap();
-    (origin.remove("levels"), origin.remove("buckets"));
+    origin.remove("levels");
+    origin.remove("buckets");
     let read: EffectiveBody = serde_json::from_value(before).unwrap();
     assert_eq!(read.overload["origin"].levels, 0);
     let mut before = serde_json::to_value(&body).unwrap();

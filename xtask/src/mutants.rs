@@ -1,7 +1,7 @@
 //! `mutants`: whether the tests notice when what decides is changed (mutation testing; DeMillo, Lipton and Sayward, 1978).
 //!
-//! A sample of the changes that cargo-mutants knows is tried, one after the other. Unit tests try first, as they are built in
-//! a third of the time; what they let pass is tried by all tests of the quick profile. What both let pass is listed.
+//! A sample of the changes that cargo-mutants knows is tried, one after the other. Unit tests try first, as they are built
+//! sooner; what they let pass is tried by all tests of the quick profile. What both let pass is listed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,10 +26,10 @@ const ROOMS: [&str; 9] = [
     "overload",
 ];
 
-/// Mutants of one run, where it is not said: what two cores try in about half an hour.
+/// Mutants of one run, where it is not said.
 pub(crate) const SAMPLE: usize = 60;
 
-/// The seed of the figure in TESTING.md.
+/// The seed of a sample, where it is not said.
 pub(crate) const SEED: u64 = 1;
 
 /// The profile of nextest: that of the quick run, but that it ends with the first test that fails.
