@@ -10,6 +10,7 @@ mod fallback;
 mod head;
 mod provider;
 mod reply;
+mod settling;
 mod ticket;
 mod upstream;
 mod visitor;
@@ -190,7 +191,7 @@ impl Gate<'_> {
         Ok(routed?)
     }
 
-    /// The models that the client may use, with what was decided of its asking.
+    /// The models that the client may use, or the one that it asks for, with what was decided of its asking.
     fn models(
         &self,
         route: &Route,
@@ -206,8 +207,11 @@ impl Gate<'_> {
             facts,
             client,
         };
-        let list = models::list(models::names(policy, &asking, now()));
-        let reply = reply::own(list, passed.answered.as_ref(), policy);
+        let answered = passed.answered.as_ref();
+        let told = models::answer(policy, &asking, now()).map_err(|refusal| {
+            Refused::Problem(Box::new(refusal), answered.cloned().map(Box::new))
+        })?;
+        let reply = reply::own(told, answered, policy);
         Ok(reply.respond().map_err(Failure::from)?)
     }
 

@@ -155,7 +155,7 @@ impl Route {
             shadow: body.shadow.unwrap_or(false),
         };
         route.answer.permit(body, &route.checks)?;
-        origin_limits::permit(&route.answer, &route.checks, policy)?;
+        origin_limits::permit(&route, policy)?;
         let bodiless = |method: &String| matches!(method.as_str(), "GET" | "HEAD");
         let all_bodiless = !route.methods.is_empty() && route.methods.iter().all(bodiless);
         if all_bodiless && !route.models.is_empty() {
