@@ -21,6 +21,7 @@
 //! ([`Origin::slots`]) it serves so many at once, and refuses the rest or has it stand in line.
 
 mod capacity;
+mod media;
 mod model_provider;
 mod slots;
 

@@ -1,5 +1,5 @@
 //! A provider of language models, as its published API has it, behind the test origin: OpenAI's chat completions,
-//! responses and embeddings, Anthropic's messages, Gemini's `generateContent`, each whole or streamed.
+//! responses and embeddings, images, audio and batches ([`super::media`]), Anthropic's messages, Gemini's `generateContent`, each whole or streamed.
 //!
 //! A token is a word. Where a request has tools, the answer calls the first one with these words, unless it brings that call's
 //! result. What it answers is asked for in the field that names the provider's end user (`user`,
@@ -15,6 +15,7 @@ use hyper::Request;
 use hyper::body::{Bytes, Incoming};
 use serde_json::{Value, json};
 
+use super::media::media;
 use super::{Answer, InFlight, State, open, text};
 
 /// Tokens that it has counted itself, of all requests.
@@ -28,28 +29,29 @@ pub(super) struct Counted {
 
 /// What is answered: a status, a media type, and the pieces of the body with the pause before each but the first.
 #[derive(Debug)]
-struct Told {
+pub(super) struct Told {
     /// The status.
-    status: u16,
+    pub(super) status: u16,
     /// The media type.
-    media_type: &'static str,
+    pub(super) media_type: &'static str,
     /// The pieces, and how many words of the answer each has.
-    pieces: Vec<(Bytes, u64)>,
+    pub(super) pieces: Vec<(Bytes, u64)>,
     /// The pause.
-    gap: Duration,
+    pub(super) gap: Duration,
 }
 
-struct Ask {
+/// What is asked.
+pub(super) struct Ask {
     model: String,
-    streams: bool,
+    pub(super) streams: bool,
     includes_usage: bool,
-    input: u64,
-    output: u64,
+    pub(super) input: u64,
+    pub(super) output: u64,
     cached: u64,
     reasoning: u64,
-    tells_usage: bool,
+    pub(super) tells_usage: bool,
     fail: Option<u16>,
-    gap: Duration,
+    pub(super) gap: Duration,
     /// The tool that the answer calls.
     tool: Option<String>,
 }
@@ -184,13 +186,14 @@ fn answer(target: &str, body: &[u8], counted: &Counted) -> Option<Told> {
             )
         }
         path if path.contains("enerateContent") => ask.gemini(),
-        _ => return None,
+        path => return media(path, &ask, counted),
     };
     counted.input.fetch_add(ask.input, Ordering::SeqCst);
     Some(told)
 }
 
-fn whole(status: u16, body: &Value, words: u64) -> Told {
+/// An answer of one JSON text, and how many words of it a model has written.
+pub(super) fn whole(status: u16, body: &Value, words: u64) -> Told {
     Told {
         status,
         media_type: "application/json",
@@ -200,7 +203,7 @@ fn whole(status: u16, body: &Value, words: u64) -> Told {
 }
 
 /// Events of a name each, or of none.
-fn events(gap: Duration, events: Vec<(&str, Value, u64)>, last: Option<&str>) -> Told {
+pub(super) fn events(gap: Duration, events: Vec<(&str, Value, u64)>, last: Option<&str>) -> Told {
     let pieces = events.into_iter().map(|(name, data, words)| {
         let name = match name {
             "" => String::new(),

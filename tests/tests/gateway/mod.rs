@@ -6,6 +6,8 @@ mod failures;
 mod fallback;
 mod forwarding;
 mod held;
+mod media;
+mod memory;
 mod models;
 mod near_misses;
 mod operators;
