@@ -62,6 +62,9 @@ pub struct RouteBody {
     /// may be repeated when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_unsafe: Option<bool>,
+    /// For how many milliseconds a WebSocket may be open; requests for one are forwarded as if they asked for none when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub websocket_ms: Option<u64>,
     /// Decided and counted, never enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<bool>,

@@ -24,6 +24,7 @@ mod capacity;
 mod media;
 mod model_provider;
 mod slots;
+pub mod sockets;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

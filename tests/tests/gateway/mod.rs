@@ -7,7 +7,6 @@ mod fallback;
 mod forwarding;
 mod held;
 mod media;
-mod memory;
 mod models;
 mod near_misses;
 mod operators;
@@ -26,6 +25,7 @@ mod tenants;
 mod tokens;
 mod unreachable;
 mod usage;
+mod websocket;
 
 use std::time::Duration;
 

@@ -29,6 +29,7 @@ use super::reply::{bodiless, head, with_body};
 use super::settling::unanswered;
 use super::ticket::{Desk, Ticket, Used};
 use super::upstream::Upstream;
+use super::websocket;
 use crate::http::answered::Answered;
 use crate::http::failure::Failure;
 use crate::http::ratelimit::headers;
@@ -49,6 +50,8 @@ pub struct Exchange {
     pub given_ms: Cell<u64>,
     /// What there is to know where there are several.
     pub fallback: Option<Fallback>,
+    /// For how long a WebSocket may be open, where the request asks for one.
+    pub websocket_ms: Option<u64>,
     /// The body, and its length where it is known.
     pub body: Option<Body>,
     /// The body on its way, where it is not kept.
@@ -76,7 +79,8 @@ struct Built {
     tap: Option<Tap>,
 }
 
-type Reply = oneshot::Sender<Result<Response, Refused>>;
+/// Who waits for the answer.
+pub(super) type Reply = oneshot::Sender<Result<Response, Refused>>;
 
 impl Exchange {
     /// Sends the request; the answer's head, with a body that follows as the client takes it.
@@ -265,7 +269,7 @@ impl Exchange {
     }
 
     /// Tells the overload resources how the origin did: those of a route are its first origin's, another has its own.
-    fn report(&self, ending: Ending) {
+    pub(super) fn report(&self, ending: Ending) {
         match (self.asked.get(), self.limits()) {
             (0, _) => self.ticket.report(&self.desk, ending),
             (_, Some(limits)) => self.ticket.report_to(&self.desk, &limits.overload, ending),
@@ -321,6 +325,11 @@ impl Exchange {
     /// The origin's answer goes to the client, and what it says is settled while it does.
     async fn answer(&self, response: &web_sys::Response, reply: Reply) {
         let ending = Ending::Answered(response.status());
+        if let Some(most_ms) = self.websocket_ms
+            && let Some(origin) = websocket::of(response)
+        {
+            return self.converse(response, &origin, most_ms, reply).await;
+        }
         let Built {
             answer,
             passing,
@@ -353,7 +362,7 @@ impl Exchange {
     }
 
     /// An answer that cannot be handed on.
-    async fn give_up(&self, refused: Refused, ending: Ending, reply: Reply) {
+    pub(super) async fn give_up(&self, refused: Refused, ending: Ending, reply: Reply) {
         let _gone = reply.send(Err(refused));
         self.report(ending);
         let unused = matches!(ending, Ending::Unreachable);
@@ -361,16 +370,20 @@ impl Exchange {
         join(self.ticket.release(&self.desk), settling).await;
     }
 
+    /// What the answer's headers say of the decision.
+    pub(super) fn told(&self) -> Vec<(&'static str, String)> {
+        let dialect = self.desk.loaded.policy.headers;
+        let answered = self.answered.as_ref();
+        answered.map_or_else(Vec::new, |answered| headers(dialect, answered, now()))
+    }
+
     /// The answer for the client, and its body where its end is waited for. `None` for a status that is none.
     fn reply(&self, response: &web_sys::Response) -> Result<Option<Built>, Failure> {
         let Some(mut builder) = head(response)? else {
             return Ok(None);
         };
-        if let Some(answered) = &self.answered {
-            let dialect = self.desk.loaded.policy.headers;
-            for (name, value) in headers(dialect, answered, now()) {
-                builder = builder.with_header(name, &value)?;
-            }
+        for (name, value) in self.told() {
+            builder = builder.with_header(name, &value)?;
         }
         let status = response.status();
         let upstream = self.upstreams.iter().flatten().next();

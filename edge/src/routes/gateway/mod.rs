@@ -15,6 +15,7 @@ mod ticket;
 mod upstream;
 mod visitor;
 mod waiting;
+mod websocket;
 
 use std::cell::Cell;
 use std::net::IpAddr;
@@ -29,6 +30,7 @@ use weir_shared::gateway::models;
 use weir_shared::gateway::problem::Refusal;
 use weir_shared::gateway::router::{Routed, Router, To};
 use weir_shared::gateway::usage::reader::AnswerForm;
+use weir_shared::gateway::websocket::{handshake, is_asked};
 use weir_shared::policy::doors::{Forwarding, OPERATOR_HOST};
 use weir_shared::policy::route::{HeaderName, Origin, Route};
 use weir_shared::wire::route::ErrorForm;
@@ -274,6 +276,8 @@ impl Gate<'_> {
             (body, _) => (body, false),
         };
         let usage = way.route.and_then(Route::usage);
+        let websocket_ms = way.route.and_then(|route| route.websocket_ms);
+        let websocket_ms = websocket_ms.filter(|_| is_asked(facts));
         let length = body.as_ref().and_then(|(_, length)| *length);
         let secret = |name: &str| secret_of(&self.handles.env, name);
         let upstream = |origin: &Origin, headers| {
@@ -283,6 +287,9 @@ impl Gate<'_> {
             let mut headers = headers.ok()?;
             if usage.is_some() {
                 headers = readable(headers, length);
+            }
+            if websocket_ms.is_some() {
+                headers = handshake(headers);
             }
             Some(Upstream {
                 url: target_url(origin, path, url.query()),
@@ -312,6 +319,7 @@ impl Gate<'_> {
             asked: Cell::new(0),
             given_ms: Cell::new(origin.timeout_ms),
             fallback: Fallback::of(way.route, self.arrived.method()),
+            websocket_ms,
             body,
             sending: None,
             answered: passed.answered,
