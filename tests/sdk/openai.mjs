@@ -7,6 +7,13 @@ const told = {};
 
 told.models = [];
 for await (const model of client.models.list()) told.models.push(model.id);
+told.model = (await client.models.retrieve("gpt-5")).id;
+told.slashed = (await client.models.retrieve("meta/llama")).id;
+try {
+  await client.models.retrieve("gpt-9");
+} catch (error) {
+  told.unlisted = { kind: error.constructor.name, code: error.code };
+}
 try {
   await client.chat.completions.create({ model: "gpt-9", messages });
 } catch (error) {
@@ -31,6 +38,28 @@ for await (const chunk of asking) told.usage = chunk.usage?.total_tokens ?? told
 
 const response = await client.responses.create({ model: "gpt-5", user: "words=7", input: "these are four words" });
 told.response = response.usage.total_tokens;
+
+// Tools: asked for, called, and their result sent back, whole and streamed.
+const parameters = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+const tools = [{ type: "function", function: { name: "weather", parameters } }];
+const asks = { model: "gpt-4o", user: "words=7", messages, tools };
+const called = await client.chat.completions.create(asks);
+const [call] = called.choices[0].message.tool_calls;
+told.called = { name: call.function.name, words: JSON.parse(call.function.arguments).city.trim().split(" ").length };
+const result = { role: "tool", tool_call_id: call.id, content: "rain" };
+const after = await client.chat.completions.create({ ...asks, messages: [...messages, called.choices[0].message, result] });
+told.after_call = after.usage.total_tokens;
+const runner = client.chat.completions.stream(asks);
+const streamed = (await runner.finalChatCompletion()).choices[0].message.tool_calls[0].function;
+told.called_streamed = { name: streamed.name, words: JSON.parse(streamed.arguments).city.trim().split(" ").length };
+const flat = [{ type: "function", name: "weather", parameters, strict: false }];
+const calling = await client.responses.create({ model: "gpt-5", user: "words=7", input: "these are four words", tools: flat, stream: true });
+let pieces = "";
+for await (const event of calling) {
+  if (event.type === "response.function_call_arguments.delta") pieces += event.delta;
+  if (event.type === "response.completed") told.called_response = event.response.usage.total_tokens;
+}
+told.response_words = JSON.parse(pieces).city.trim().split(" ").length;
 
 const embedded = await client.embeddings.create({ model: "embed", input: "these are four words", encoding_format: "float" });
 told.embedded = embedded.usage.total_tokens;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::facts::{BodyLength, Facts};
 use super::usage::reader::UsageReader;
 use super::usage::request::ModelRequest;
+use super::usage::session::Session;
 use super::usage::tokens::Tokens;
 use crate::invalid::{Fault, Invalid};
 use crate::limits::COST_MAX;
@@ -141,6 +142,14 @@ impl Asking {
         };
         let tokens = answer.tokens(if told { input } else { input.max(1) })?;
         let model = self.model.as_deref().or(answer.model());
+        Some(tokens.cost(&self.usage, model))
+    }
+
+    /// What a conversation cost. `None` where nothing was told or written: what was reserved stays charged.
+    #[must_use]
+    pub fn spoken(&self, session: &Session) -> Option<u64> {
+        let model = self.model.as_deref().or(session.model());
+        let tokens = session.tokens()?;
         Some(tokens.cost(&self.usage, model))
     }
 }

@@ -183,6 +183,22 @@ impl Standings {
         Some(index)
     }
 
+    /// The origin that the request is sent to in the place of one that has no room for it; `None` where there is none. That
+    /// one was not tried, so no second try is used.
+    ///
+    /// ```
+    /// use weir_shared::gateway::fallback::Standings;
+    /// use weir_shared::units::EpochMs;
+    /// let mut origins = Standings::new(3);
+    /// assert_eq!(origins.beyond(1, EpochMs(0)), Some(2));
+    /// assert_eq!(origins.beyond(2, EpochMs(0)), None);
+    /// ```
+    pub fn beyond(&mut self, full: usize, now: EpochMs) -> Option<usize> {
+        let index = self.present(full + 1, now)?;
+        self.ask(index, now);
+        Some(index)
+    }
+
     /// What came of a try.
     pub fn hear(&mut self, index: usize, tried: Tried, now: EpochMs) {
         if let Some(one) = self.origins.get_mut(index) {

@@ -21,3 +21,4 @@ pub mod tenant;
 pub mod usage;
 pub mod verdict;
 pub mod waiters;
+pub mod websocket;

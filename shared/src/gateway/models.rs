@@ -1,21 +1,27 @@
-//! The models that a tenant may use, as OpenAI's API lists them (API reference, "List models").
+//! The models that a tenant may use, all or one, as the APIs of OpenAI and of Anthropic tell them (API references, "List
+//! models", "Retrieve model", "Get a model").
 //!
 //! A tenant may use the models that a route names in full, where that route would take the same client's request for some
-//! tenant's: at the same host, beneath the path at which the list stands.
+//! tenant's: at the same host, beneath the path at which the list stands. What follows that path is the name of one.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::facts::Facts;
 use super::path::RequestPath;
+use super::problem::Refusal;
 use super::tenant::{Tenant, find, is_vouched, settled};
 use crate::policy::Policy;
 use crate::policy::route::{Answer, ModelPattern, Route, host_alone};
 use crate::units::EpochMs;
+use crate::wire::route::ErrorForm;
 
-/// A request for the list.
+/// The field that clients of Anthropic's API send with each request.
+const ANTHROPIC_VERSION: &str = "anthropic-version";
+
+/// A request for the list, or for one of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Asking<'a> {
     /// The route that answers it.
@@ -28,26 +34,42 @@ pub struct Asking<'a> {
     pub client: Option<IpAddr>,
 }
 
-#[derive(Serialize)]
-struct List<'a> {
-    object: &'static str,
-    data: Vec<Model<'a>>,
-}
-
-#[derive(Serialize)]
-struct Model<'a> {
-    id: &'a str,
-    object: &'static str,
-    created: u64,
-    owned_by: &'static str,
-}
-
-/// The names of the models that the client may use at this instant.
-#[must_use]
-pub fn names<'a>(policy: &'a Policy, asking: &Asking<'_>, now: EpochMs) -> BTreeSet<&'a str> {
+/// What a request is answered: the list, or the model whose name follows its path. In Anthropic's form where the route
+/// refuses in it, and for whoever sends `anthropic-version`; in OpenAI's otherwise.
+///
+/// # Errors
+/// 404 for a model that the client may not use, whether or not there is one of that name.
+pub fn answer(policy: &Policy, asking: &Asking<'_>, now: EpochMs) -> Result<String, Refusal> {
     let path = RequestPath::read(asking.facts.path).map(|path| path.strict);
     let path = path.unwrap_or_default();
-    let base = path.split_last().map_or(&[][..], |(_, base)| base);
+    let (at, model) = asking.route.path.divided(&path);
+    let names = names(policy, asking, at, now);
+    let form = form(asking);
+    if model.is_empty() {
+        return Ok(list(form, &names));
+    }
+    let model = model.join("/");
+    match names.contains(model.as_str()) {
+        true => Ok(one(form, &model).to_string()),
+        false => Err(Refusal::no_model(Some(&model))),
+    }
+}
+
+fn form(asking: &Asking<'_>) -> ErrorForm {
+    match asking.facts.value(ANTHROPIC_VERSION) {
+        Some(_) => ErrorForm::Anthropic,
+        None => asking.route.errors,
+    }
+}
+
+/// The names of the models that the client may use at this instant, of a list that stands at a path.
+fn names<'a>(
+    policy: &'a Policy,
+    asking: &Asking<'_>,
+    at: &[String],
+    now: EpochMs,
+) -> BTreeSet<&'a str> {
+    let base = at.split_last().map_or(&[][..], |(_, base)| base);
     let host = host_alone(asking.facts.host);
     let routes = policy.routes.iter().filter(|route| {
         route.answer != Answer::Models && route.host.fits(&host) && route.path.reaches(base)
@@ -57,29 +79,30 @@ pub fn names<'a>(policy: &'a Policy, asking: &Asking<'_>, now: EpochMs) -> BTree
         .collect()
 }
 
-/// The list of models. When a model was made nobody has told; it is the deployment that offers them.
-///
-/// ```
-/// use weir_shared::gateway::models::list;
-/// assert_eq!(
-///     list(["o1"]),
-///     r#"{"object":"list","data":[{"id":"o1","object":"model","created":0,"owned_by":"weir"}]}"#
-/// );
-/// ```
-#[must_use]
-pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let data = names.into_iter().map(|id| Model {
-        id,
-        object: "model",
-        created: 0,
-        owned_by: "weir",
-    });
-    let list = List {
-        object: "list",
-        data: data.collect(),
+/// The whole list: a page that none follows.
+fn list(form: ErrorForm, names: &BTreeSet<&str>) -> String {
+    let data: Vec<Value> = names.iter().map(|name| one(form, name)).collect();
+    let list = match form {
+        ErrorForm::Anthropic => json!({
+            "data": data, "has_more": false, "first_id": names.first(), "last_id": names.last(),
+        }),
+        ErrorForm::OpenAi | ErrorForm::Problem => json!({ "object": "list", "data": data }),
     };
-    // Text and numbers are always written.
-    serde_json::to_string(&list).unwrap_or_default()
+    list.to_string()
+}
+
+/// One model. When it was made, and what it can do, nobody has told; it is the deployment that offers it.
+fn one(form: ErrorForm, name: &str) -> Value {
+    match form {
+        ErrorForm::Anthropic => json!({
+            "type": "model", "id": name, "display_name": name, "created_at": "1970-01-01T00:00:00Z",
+            "lifecycle": "active", "deprecated_at": null, "retires_at": null, "line": null,
+            "capabilities": null, "max_input_tokens": null, "max_tokens": null,
+        }),
+        ErrorForm::OpenAi | ErrorForm::Problem => json!({
+            "object": "model", "id": name, "created": 0, "owned_by": "weir",
+        }),
+    }
 }
 
 /// Whether a route would take the client's request for somebody's whom the policy lets in.

@@ -177,5 +177,18 @@ pub const SLOT_LOOK_BEHIND_MS: u64 = 8;
 /// And after how long the last does.
 pub const SLOT_LOOK_MS_MAX: u64 = 100;
 
+/// The shortest time that a WebSocket may be open: below, a request does as well.
+pub const WEBSOCKET_MS_MIN: u64 = 1_000;
+
+/// The longest: providers of models end realtime sessions after half an hour or an hour. Each that is open is a request of its
+/// isolate, and holds its slot of a guard.
+pub const WEBSOCKET_MS_MAX: u64 = 60 * 60_000;
+
+/// The longest where what was used is settled at the end: a minute before reservations can be settled no more.
+pub const WEBSOCKET_SETTLED_MS_MAX: u64 = super::RESERVATION_MS - 60_000;
+
+/// How long two sides may take to close a WebSocket once one has begun to: a round trip around the world and some.
+pub const WEBSOCKET_CLOSING_MS: u64 = 1_000;
+
 /// The longest time until a provider's limit is whole again that counts: some are of a day.
 pub const PROVIDER_RESET_MS_MAX: u64 = 24 * 3_600_000;

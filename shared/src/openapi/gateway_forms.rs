@@ -20,7 +20,7 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
         "name?: string?, host?: string, path?: string, case_insensitive?: boolean, methods?: [string], models?: [string], tenant?: TenantSource, \
          absent_tenant?: 'refuse' or AbsentTenant, forward_credential?: boolean, inject_usage?: boolean, \
          errors?: 'problem' or 'openai' or 'anthropic', checks?: [RouteCheck], origin?: RouteOrigin?, answer?: 'models', \
-         fallback?: [RouteOrigin], retry_unsafe?: boolean, shadow?: boolean",
+         fallback?: [RouteOrigin], retry_unsafe?: boolean, websocket_ms?: integer, shadow?: boolean",
     ),
     (
         "TenantSource",

@@ -62,6 +62,9 @@ pub struct RouteBody {
     /// may be repeated when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_unsafe: Option<bool>,
+    /// For how many milliseconds a WebSocket may be open; requests for one are forwarded as if they asked for none when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub websocket_ms: Option<u64>,
     /// Decided and counted, never enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<bool>,
@@ -71,7 +74,7 @@ pub struct RouteBody {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerBody {
-    /// The models that the tenant may use, as OpenAI's API lists them.
+    /// The models that the tenant may use, as the APIs of OpenAI and Anthropic tell them.
     Models,
 }
 
@@ -213,7 +216,8 @@ pub struct OriginBody {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OriginLimitsBody {
-    /// The overload resource that follows them: one of the route's checks.
+    /// The overload resource that follows them: of `origin` one of the route's checks, of an origin in `fallback` another,
+    /// which is asked when a request would go there.
     pub overload: Option<String>,
     /// In which fields they are told.
     pub format: Option<LimitsFormat>,

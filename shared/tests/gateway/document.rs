@@ -111,7 +111,7 @@ pub(crate) fn whole() -> Value {
             {
                 "name": "large", "path": "/models/*", "methods": ["GET", "POST"], "models": ["gpt-4o*", "o1", "*-large"],
                 "tenant": { "api_key": { "header": "x-api-key" } }, "errors": "openai",
-                "checks": [], "origin": { "url": "https://large.example.com" }
+                "checks": [], "origin": { "url": "https://large.example.com" }, "websocket_ms": 3600000
             },
             {
                 "name": "list", "path": "/models/v1/models", "tenant": { "api_key": { "header": "x-api-key" } },

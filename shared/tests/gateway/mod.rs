@@ -21,3 +21,4 @@ mod slots;
 mod tenants;
 mod usage;
 mod waiters;
+mod websocket;

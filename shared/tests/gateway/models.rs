@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use weir_shared::gateway::error_form::{body, fields};
 use weir_shared::gateway::facts::BodyLength;
-use weir_shared::gateway::models::{Asking, names};
+use weir_shared::gateway::models::{Asking, answer};
 use weir_shared::gateway::problem::Refusal;
 use weir_shared::gateway::router::{Router, To};
 use weir_shared::policy::Policy;
@@ -205,13 +205,13 @@ fn models_and_answers_that_mean_nothing_are_refused_at_their_place() {
     assert_eq!(refused, ("/routes/8/models".to_owned(), message.to_owned()));
 }
 
-/// The names that a list at a path has for a client who sends these header fields, as it was admitted.
-fn listed(
+/// What the route `list` answers at a path to a client who sends these header fields, as it was admitted.
+fn told(
     policy: &Policy,
     path: &str,
     headers: &[(&str, &str)],
     tenant: Option<&str>,
-) -> Vec<String> {
+) -> Result<Value, Refusal> {
     let route = policy
         .routes
         .iter()
@@ -224,9 +224,23 @@ fn listed(
             facts,
             client: None,
         };
-        let names = names(policy, &asking, EpochMs(1_000));
-        names.into_iter().map(str::to_owned).collect()
+        let told = answer(policy, &asking, EpochMs(1_000))?;
+        Ok(serde_json::from_str(&told).unwrap())
     })
+}
+
+/// The names of a list that is told so.
+fn listed(
+    policy: &Policy,
+    path: &str,
+    headers: &[(&str, &str)],
+    tenant: Option<&str>,
+) -> Vec<String> {
+    let told = told(policy, path, headers, tenant).unwrap();
+    let models = told["data"].as_array().unwrap().iter();
+    models
+        .map(|model| model["id"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
@@ -287,4 +301,115 @@ fn a_tenant_that_the_policy_puts_in_no_tier_is_told_nothing_of_its_routes() {
     let policy = read(&document).unwrap();
     let of = |tenant| listed(&policy, "/v1/models", &[("x-tenant", tenant)], None);
     assert_eq!((of("acme"), of("stranger")), (vec!["a".to_owned()], vec![]));
+}
+
+/// A list at `/v1/models`, with what stands below it, and the models of these names.
+fn offering(models: &[&str], errors: &str) -> Policy {
+    policy(json!([
+        { "name": "list", "path": "/v1/models/*", "answer": "models", "errors": errors },
+        { "name": "all", "path": "/v1/*", "models": models }
+    ]))
+}
+
+#[test]
+fn one_model_is_told_by_its_name_in_the_form_of_openai() {
+    let policy = offering(
+        &["gpt-4o", "meta-llama/Llama 3", "ft:gpt-4o:acme", "o*"],
+        "openai",
+    );
+    let told = |path: &str| told(&policy, path, &[], None);
+    for (path, name) in [
+        ("/v1/models/gpt-4o", "gpt-4o"),
+        ("/v1/models//gpt-4o/", "gpt-4o"),
+        ("/v1/models/ft:gpt-4o:acme", "ft:gpt-4o:acme"),
+        ("/v1/models/ft%3Agpt-4o%3Aacme", "ft:gpt-4o:acme"),
+        ("/v1/models/meta-llama/Llama%203", "meta-llama/Llama 3"),
+        ("/v1/models/meta-llama%2FLlama%203", "meta-llama/Llama 3"),
+    ] {
+        let model = json!({ "id": name, "object": "model", "created": 0, "owned_by": "weir" });
+        assert_eq!(told(path), Ok(model), "{path}");
+    }
+    let model = |id: &str| json!({ "id": id, "object": "model", "created": 0, "owned_by": "weir" });
+    let all = ["ft:gpt-4o:acme", "gpt-4o", "meta-llama/Llama 3"].map(model);
+    assert_eq!(
+        told("/v1/models"),
+        Ok(json!({ "object": "list", "data": all }))
+    );
+    // Who may use it by a pattern alone is told no name, and names are told apart by case.
+    for path in ["/v1/models/o1", "/v1/models/GPT-4o", "/v1/models/gpt-4o/x"] {
+        let status = told(path).map_err(|refused| refused.status);
+        assert_eq!(status, Err(404), "{path}");
+    }
+    let refused = told("/v1/models/o1").unwrap_err();
+    assert_eq!(
+        (refused.status, refused.detail.as_str()),
+        (404, "The model o1 is not served here.")
+    );
+}
+
+#[test]
+fn who_speaks_anthropic_s_language_is_told_models_in_its_form() {
+    let version = [("anthropic-version", "2023-06-01")];
+    for (errors, headers) in [
+        ("openai", &version[..]),
+        ("problem", &version[..]),
+        ("anthropic", &[][..]),
+    ] {
+        let policy = offering(&["claude-b", "claude-a"], errors);
+        let of = |path: &str| told(&policy, path, headers, None).unwrap();
+        let (list, one) = (of("/v1/models"), of("/v1/models/claude-a"));
+        assert_eq!(
+            (&list["has_more"], &list["first_id"], &list["last_id"]),
+            (&json!(false), &json!("claude-a"), &json!("claude-b")),
+            "{errors}"
+        );
+        assert_eq!(
+            (list["data"].as_array().unwrap().len(), &list["data"][0]),
+            (2, &one)
+        );
+        assert_eq!(
+            (
+                &one["type"],
+                &one["id"],
+                &one["display_name"],
+                &one["created_at"]
+            ),
+            (
+                &json!("model"),
+                &json!("claude-a"),
+                &json!("claude-a"),
+                &json!("1970-01-01T00:00:00Z")
+            )
+        );
+    }
+    let none = offering(&["claude*"], "anthropic");
+    let list = told(&none, "/v1/models", &[], None).unwrap();
+    let empty = json!({ "data": [], "has_more": false, "first_id": null, "last_id": null });
+    assert_eq!(list, empty);
+}
+
+#[test]
+fn a_model_that_others_may_use_is_not_found_like_one_that_nobody_may() {
+    let policy = policy(json!([
+        { "name": "list", "path": "/v1/models/*", "answer": "models" },
+        { "name": "own", "path": "/v1/*", "models": ["own"], "tenant": { "header": "x-tenant" } }
+    ]));
+    let of = |name: &str, headers: &[(&str, &str)]| {
+        let told = told(&policy, &format!("/v1/models/{name}"), headers, None);
+        told.map(|told| told["id"].clone())
+    };
+    assert_eq!(of("own", &[("x-tenant", "acme")]), Ok(json!("own")));
+    let (known, unknown) = (of("own", &[]).unwrap_err(), of("nil", &[]).unwrap_err());
+    assert_eq!(known.body().replace("own", "nil"), unknown.body());
+}
+
+#[test]
+fn a_list_for_all_paths_has_no_paths_of_models() {
+    let policy = policy(json!([
+        { "name": "list", "methods": ["GET"], "answer": "models" },
+        { "name": "all", "models": ["a"] }
+    ]));
+    for path in ["/v1/models", "/v1/models/a", "/"] {
+        assert_eq!(listed(&policy, path, &[], None), ["a"], "{path}");
+    }
 }

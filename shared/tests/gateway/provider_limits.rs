@@ -1,7 +1,7 @@
 //! What providers tell of their own limits.
 
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 use weir_shared::gateway::provider_limits::{Left, ProviderLimits, TokensLately};
 use weir_shared::gateway::usage::tokens::Tokens;
 use weir_shared::limits::JSON_INTEGER_MAX;
@@ -200,17 +200,19 @@ proptest! {
 }
 
 #[test]
-fn limits_are_those_of_a_first_origin_and_followed_by_one_of_the_route_s_resources() {
+fn limits_of_a_first_origin_are_followed_by_a_check_of_the_route_and_those_of_another_by_none() {
     let limits = json!({ "overload": "origin", "format": "anthropic" });
     let mut document = whole();
     document["routes"][0]["origin"]["limits"] = limits.clone();
+    document["routes"][1]["fallback"][0]["limits"] = limits.clone();
     let policy = read(&document).unwrap();
-    let read_limits = policy.routes[0].origin().unwrap().limits.clone().unwrap();
-    assert_eq!(
-        (read_limits.overload.as_str(), read_limits.format),
-        ("origin", Anthropic)
-    );
-    let first = "does not belong to an origin that is not the first of a route";
+    let of = |route: usize, origin: usize| {
+        let (_, origin) = policy.routes[route].origins().nth(origin).unwrap();
+        let limits = origin.limits.clone().unwrap();
+        (limits.overload, limits.format)
+    };
+    let expected = ("origin".to_owned(), Anthropic);
+    assert_eq!((of(0, 0), of(1, 1)), (expected.clone(), expected));
     are_refused(vec![
         (
             "/routes/0/origin/limits",
@@ -230,11 +232,46 @@ fn limits_are_those_of_a_first_origin_and_followed_by_one_of_the_route_s_resourc
             "/overload",
             "\"origin\" is not a known overload resource among the route's checks",
         ),
-        ("/routes/1/fallback/0/limits", limits.clone(), "", first),
-        ("/unrouted/forward/limits", limits, "", first),
+        (
+            "/routes/1/fallback/1/limits",
+            json!({ "overload": "other", "format": "openai" }),
+            "/overload",
+            "\"other\" is not a known overload resource",
+        ),
+        (
+            "/routes/1/fallback/0/limits",
+            json!({ "format": "openai" }),
+            "/overload",
+            "is required",
+        ),
+        (
+            "/routes/3/fallback",
+            json!([{ "url": "https://second.example.com", "limits": limits }]),
+            "/0/limits/overload",
+            "does not belong to a fallback: the route's checks ask for it before its first origin",
+        ),
+        (
+            "/unrouted/forward/limits",
+            limits.clone(),
+            "",
+            "does not belong to an origin of requests that no route takes",
+        ),
     ]);
+    let mut nobodys = document.clone();
+    nobodys["routes"][1] = json!({
+        "name": "nobody", "checks": [], "origin": { "url": "https://origin.example.com" },
+        "fallback": [{ "url": "https://second.example.com", "limits": limits }]
+    });
+    let refused = read(&nobodys).map(|_| "saved").unwrap_err();
+    assert_eq!(
+        refused,
+        ("/routes/1/tenant".to_owned(), "is required".to_owned())
+    );
     document["overload"]["origin"] = json!({ "steering": "blue" });
     let refused = read(&document).map(|_| "saved").unwrap_err();
     assert_eq!(refused.0, "/routes/0/origin/limits/overload");
     assert!(refused.1.contains("blue"), "{}", refused.1);
+    document["routes"][0]["origin"]["limits"] = Value::Null;
+    let refused = read(&document).map(|_| "saved").unwrap_err();
+    assert_eq!(refused.0, "/routes/1/fallback/0/limits/overload");
 }

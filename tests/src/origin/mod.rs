@@ -21,8 +21,10 @@
 //! ([`Origin::slots`]) it serves so many at once, and refuses the rest or has it stand in line.
 
 mod capacity;
+mod media;
 mod model_provider;
 mod slots;
+pub mod sockets;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

@@ -1,7 +1,8 @@
 //! A provider of language models, as its published API has it, behind the test origin: OpenAI's chat completions,
-//! responses and embeddings, Anthropic's messages, Gemini's `generateContent`, each whole or streamed.
+//! responses and embeddings, images, audio and batches ([`super::media`]), Anthropic's messages, Gemini's `generateContent`, each whole or streamed.
 //!
-//! A token is a word. What it answers is asked for in the field that names the provider's end user (`user`,
+//! A token is a word. Where a request has tools, the answer calls the first one with these words, unless it brings that call's
+//! result. What it answers is asked for in the field that names the provider's end user (`user`,
 //! `metadata.user_id`, or the query for Gemini), as a query: `words=20&gap_ms=10&cached=3&reasoning=2&usage=none&fail=429`.
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use hyper::Request;
 use hyper::body::{Bytes, Incoming};
 use serde_json::{Value, json};
 
+use super::media::media;
 use super::{Answer, InFlight, State, open, text};
 
 /// Tokens that it has counted itself, of all requests.
@@ -27,28 +29,31 @@ pub(super) struct Counted {
 
 /// What is answered: a status, a media type, and the pieces of the body with the pause before each but the first.
 #[derive(Debug)]
-struct Told {
+pub(super) struct Told {
     /// The status.
-    status: u16,
+    pub(super) status: u16,
     /// The media type.
-    media_type: &'static str,
+    pub(super) media_type: &'static str,
     /// The pieces, and how many words of the answer each has.
-    pieces: Vec<(Bytes, u64)>,
+    pub(super) pieces: Vec<(Bytes, u64)>,
     /// The pause.
-    gap: Duration,
+    pub(super) gap: Duration,
 }
 
-struct Ask {
+/// What is asked.
+pub(super) struct Ask {
     model: String,
-    streams: bool,
+    pub(super) streams: bool,
     includes_usage: bool,
-    input: u64,
-    output: u64,
+    pub(super) input: u64,
+    pub(super) output: u64,
     cached: u64,
     reasoning: u64,
-    tells_usage: bool,
+    pub(super) tells_usage: bool,
     fail: Option<u16>,
-    gap: Duration,
+    pub(super) gap: Duration,
+    /// The tool that the answer calls.
+    tool: Option<String>,
 }
 
 impl Ask {
@@ -77,8 +82,26 @@ impl Ask {
             tells_usage: wishes.get("usage") != Some(&"none"),
             fail: number("fail").and_then(|status| u16::try_from(status).ok()),
             gap: Duration::from_millis(number("gap_ms").unwrap_or(0)),
+            tool: tool_of(body),
         }
     }
+}
+
+/// The first tool of a request that does not bring what one has answered.
+fn tool_of(body: &Value) -> Option<String> {
+    let tool = &body["tools"][0];
+    let name = tool["function"]["name"]
+        .as_str()
+        .or(tool["name"].as_str())?;
+    let asked = [&body["messages"], &body["input"]];
+    let answered = |one: &Value| {
+        let block = &one["content"][0];
+        one["role"] == "tool"
+            || one["type"] == "function_call_output"
+            || block["type"] == "tool_result"
+    };
+    let mut asked = asked.into_iter().filter_map(Value::as_array).flatten();
+    (!asked.any(answered)).then(|| name.to_owned())
 }
 
 fn words_of(value: &Value) -> u64 {
@@ -163,13 +186,14 @@ fn answer(target: &str, body: &[u8], counted: &Counted) -> Option<Told> {
             )
         }
         path if path.contains("enerateContent") => ask.gemini(),
-        _ => return None,
+        path => return media(path, &ask, counted),
     };
     counted.input.fetch_add(ask.input, Ordering::SeqCst);
     Some(told)
 }
 
-fn whole(status: u16, body: &Value, words: u64) -> Told {
+/// An answer of one JSON text, and how many words of it a model has written.
+pub(super) fn whole(status: u16, body: &Value, words: u64) -> Told {
     Told {
         status,
         media_type: "application/json",
@@ -179,7 +203,7 @@ fn whole(status: u16, body: &Value, words: u64) -> Told {
 }
 
 /// Events of a name each, or of none.
-fn events(gap: Duration, events: Vec<(&str, Value, u64)>, last: Option<&str>) -> Told {
+pub(super) fn events(gap: Duration, events: Vec<(&str, Value, u64)>, last: Option<&str>) -> Told {
     let pieces = events.into_iter().map(|(name, data, words)| {
         let name = match name {
             "" => String::new(),
@@ -218,9 +242,21 @@ impl Ask {
     fn chat(&self) -> Told {
         let usage = self.openai_usage(["prompt", "completion"]);
         let answer = |object: &str, choices: Value| json!({ "id": "chatcmpl-1", "object": object, "created": 1, "model": self.model, "choices": choices });
+        let end = match self.tool {
+            Some(_) => "tool_calls",
+            None => "stop",
+        };
         if !self.streams {
-            let message = json!({ "role": "assistant", "content": self.text(), "refusal": null });
-            let choices = json!([{ "index": 0, "message": message, "logprobs": null, "finish_reason": "stop" }]);
+            let mut message =
+                json!({ "role": "assistant", "content": self.text(), "refusal": null });
+            if let Some(tool) = &self.tool {
+                message["content"] = Value::Null;
+                let function = json!({ "name": tool, "arguments": self.arguments().concat() });
+                message["tool_calls"] =
+                    json!([{ "id": "call_1", "type": "function", "function": function }]);
+            }
+            let choices =
+                json!([{ "index": 0, "message": message, "logprobs": null, "finish_reason": end }]);
             let mut body = answer("chat.completion", choices);
             if self.tells_usage {
                 body["usage"] = usage;
@@ -237,16 +273,32 @@ impl Ask {
             }
             chunk
         };
-        let mut all = vec![(
-            "",
-            chunk(json!({ "role": "assistant", "content": "" }), Value::Null),
-            0,
-        )];
+        let mut begins = json!({ "role": "assistant", "content": "" });
+        if let Some(tool) = &self.tool {
+            let function = json!({ "name": tool, "arguments": "" });
+            begins["content"] = Value::Null;
+            begins["tool_calls"] =
+                json!([{ "index": 0, "id": "call_1", "type": "function", "function": function }]);
+        }
+        let deltas: Vec<Value> = match self.tool {
+            Some(_) => {
+                let arguments = self.arguments().into_iter();
+                let calls = arguments
+                    .map(|piece| json!({ "index": 0, "function": { "arguments": piece } }));
+                calls.map(|call| json!({ "tool_calls": [call] })).collect()
+            }
+            None => self
+                .words()
+                .map(|word| json!({ "content": word }))
+                .collect(),
+        };
+        let mut all = vec![("", chunk(begins, Value::Null), 0)];
         all.extend(
-            self.words()
-                .map(|word| ("", chunk(json!({ "content": word }), Value::Null), 1)),
+            deltas
+                .into_iter()
+                .map(|delta| ("", chunk(delta, Value::Null), 1)),
         );
-        all.push(("", chunk(json!({}), json!("stop")), 0));
+        all.push(("", chunk(json!({}), json!(end)), 0));
         if tells {
             let mut last = answer("chat.completion.chunk", json!([]));
             last["usage"] = usage;
@@ -255,9 +307,29 @@ impl Ask {
         events(self.gap, all, Some("[DONE]"))
     }
 
+    /// The arguments of a call, `{"city":"word0 word1 "}`, a word a piece.
+    fn arguments(&self) -> Vec<String> {
+        let mut pieces: Vec<String> = self.words().collect();
+        if let Some(first) = pieces.first_mut() {
+            first.insert_str(0, "{\"city\":\"");
+        }
+        if let Some(last) = pieces.last_mut() {
+            last.push_str("\"}");
+        }
+        pieces
+    }
+
     fn responses(&self) -> Told {
-        let text = json!({ "type": "output_text", "text": self.text(), "annotations": [] });
-        let output = json!([{ "type": "message", "id": "msg_1", "status": "completed", "role": "assistant", "content": [text] }]);
+        let output = match &self.tool {
+            Some(tool) => json!([{
+                "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": tool, "status": "completed",
+                "arguments": self.arguments().concat(),
+            }]),
+            None => {
+                let text = json!({ "type": "output_text", "text": self.text(), "annotations": [] });
+                json!([{ "type": "message", "id": "msg_1", "status": "completed", "role": "assistant", "content": [text] }])
+            }
+        };
         let mut body = json!({
             "id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": self.model,
             "output": output,
@@ -270,14 +342,20 @@ impl Ask {
         }
         let created = json!({ "type": "response.created", "response": { "id": "resp_1", "model": self.model, "usage": null } });
         let mut all = vec![("response.created", created, 0)];
-        all.extend(self.words().map(|word| {
-            let name = "response.output_text.delta";
-            (
-                name,
-                json!({ "type": name, "item_id": "msg_1", "delta": word }),
-                1,
-            )
-        }));
+        let (name, item, pieces) = match self.tool {
+            Some(_) => (
+                "response.function_call_arguments.delta",
+                "fc_1",
+                self.arguments(),
+            ),
+            None => (
+                "response.output_text.delta",
+                "msg_1",
+                self.words().collect(),
+            ),
+        };
+        let delta = |piece: String| json!({ "type": name, "item_id": item, "output_index": 0, "delta": piece });
+        all.extend(pieces.into_iter().map(|piece| (name, delta(piece), 1)));
         let completed = json!({ "type": "response.completed", "response": body });
         all.push(("response.completed", completed, 0));
         events(self.gap, all, None)
@@ -300,15 +378,30 @@ impl Ask {
             }
             message
         };
+        let end = match self.tool {
+            Some(_) => "tool_use",
+            None => "end_turn",
+        };
         if !self.streams {
-            let content = json!([{ "type": "text", "text": self.text() }]);
-            return whole(
-                200,
-                &message(content, self.output, json!("end_turn")),
-                self.output,
-            );
+            let content = match &self.tool {
+                Some(tool) => {
+                    json!({ "type": "tool_use", "id": "toolu_1", "name": tool, "input": { "city": self.text() } })
+                }
+                None => json!({ "type": "text", "text": self.text() }),
+            };
+            let whole_message = message(json!([content]), self.output, json!(end));
+            return whole(200, &whole_message, self.output);
         }
-        let block = json!({ "type": "text", "text": "" });
+        let (block, pieces) = match &self.tool {
+            Some(tool) => (
+                json!({ "type": "tool_use", "id": "toolu_1", "name": tool, "input": {} }),
+                self.arguments(),
+            ),
+            None => (
+                json!({ "type": "text", "text": "" }),
+                self.words().collect(),
+            ),
+        };
         let begun = message(json!([]), 1, Value::Null);
         let mut all = vec![
             (
@@ -323,8 +416,11 @@ impl Ask {
             ),
             ("ping", json!({ "type": "ping" }), 0),
         ];
-        all.extend(self.words().map(|word| {
-            let delta = json!({ "type": "text_delta", "text": word });
+        all.extend(pieces.into_iter().map(|piece| {
+            let delta = match self.tool {
+                Some(_) => json!({ "type": "input_json_delta", "partial_json": piece }),
+                None => json!({ "type": "text_delta", "text": piece }),
+            };
             (
                 "content_block_delta",
                 json!({ "type": "content_block_delta", "index": 0, "delta": delta }),
@@ -336,7 +432,7 @@ impl Ask {
             json!({ "type": "content_block_stop", "index": 0 }),
             0,
         ));
-        let mut ends = json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn", "stop_sequence": null } });
+        let mut ends = json!({ "type": "message_delta", "delta": { "stop_reason": end, "stop_sequence": null } });
         if self.tells_usage {
             ends["usage"] = json!({ "output_tokens": self.output });
         }

@@ -6,6 +6,7 @@ mod failures;
 mod fallback;
 mod forwarding;
 mod held;
+mod media;
 mod models;
 mod near_misses;
 mod operators;
@@ -24,6 +25,7 @@ mod tenants;
 mod tokens;
 mod unreachable;
 mod usage;
+mod websocket;
 
 use std::time::Duration;
 

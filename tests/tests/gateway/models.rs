@@ -241,7 +241,7 @@ async fn with_list() -> Gateway {
     Gateway::of(setup, |document, origin| {
         let key = json!({ "api_key": { "header": "authorization" } });
         let list = json!({
-            "name": "list", "path": "/llm/v1/models", "tenant": key, "errors": "openai",
+            "name": "list", "path": "/llm/v1/models/*", "tenant": key, "errors": "openai",
             "checks": [{ "budget": "tokens", "cost": 400 }], "answer": "models"
         });
         let chat = |name: &str, models: Value, tenant: &Value| {
@@ -307,4 +307,48 @@ async fn a_list_tells_the_models_that_the_client_may_use_and_is_decided_like_any
         .await;
     assert_eq!(posted.status, 200);
     assert_eq!(gateway.origin.served(), 1, "the list is Weir's own answer");
+}
+
+#[tokio::test]
+async fn one_model_is_told_by_its_path_in_the_client_s_form_and_decided_like_any_request() {
+    let gateway = with_list().await;
+    let ask = |path: &str| {
+        let request = gateway.client.request(Method::GET, path);
+        request.header("authorization", "Bearer key-of-acme")
+    };
+    let reply = gateway.send(ask("/llm/v1/models/gpt-4o")).await;
+    let told: Value = serde_json::from_slice(&reply.body).unwrap();
+    let model = json!({ "id": "gpt-4o", "object": "model", "created": 0, "owned_by": "weir" });
+    assert_eq!((reply.status, told), (200, model));
+    assert!(reply.header("ratelimit").unwrap().contains("r=600"));
+    // A model of others, which costs as much to ask for, in the form of the route.
+    let reply = gateway.send(ask("/llm/v1/models/in-house")).await;
+    let told: Value = serde_json::from_slice(&reply.body).unwrap();
+    assert_eq!(
+        (reply.status, &told["error"]["code"]),
+        (404, &json!("model_not_found"))
+    );
+    assert!(reply.header("ratelimit").unwrap().contains("r=200"));
+    assert_eq!(reply.header("x-should-retry"), Some("false"));
+    let denied = gateway.send(ask("/llm/v1/models/gpt-4o")).await;
+    assert_eq!(denied.status, 429);
+    assert_eq!(gateway.origin.served(), 0, "models are Weir's own answer");
+}
+
+#[tokio::test]
+async fn a_list_is_told_in_anthropic_s_form_to_who_sends_its_version() {
+    let gateway = with_list().await;
+    let request = gateway
+        .client
+        .request(Method::GET, "/llm/v1/models?limit=1");
+    let request = request.header("authorization", "Bearer key-of-acme");
+    let reply = gateway
+        .send(request.header("anthropic-version", "2023-06-01"))
+        .await;
+    let told: Value = serde_json::from_slice(&reply.body).unwrap();
+    assert_eq!(
+        (&told["has_more"], &told["first_id"], &told["last_id"]),
+        (&json!(false), &json!("gpt-4o"), &json!("gpt-4o-mini"))
+    );
+    assert_eq!(told["data"][1]["display_name"], "gpt-4o-mini");
 }

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use futures_util::future::{join, join_all};
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use weir_tests::clock::now;
 use weir_tests::fixtures::with;
+use weir_tests::origin::{Instead, Origin};
 
 use crate::gateway::{Gateway, TENANT, route};
 
@@ -28,16 +29,39 @@ async fn gateway(listens: bool) -> Gateway {
         if listens {
             route["origin"]["limits"] = json!({ "overload": "models", "format": "openai" });
         }
-        let tenants = json!({
-            "a": { "tier": "free", "weight": 6 }, "b": { "tier": "free", "weight": 2 }, "c": { "tier": "free", "weight": 1 }
-        });
-        let document = with(document, "/tenants", tenants);
-        let document = with(document, "/overload", json!({ "models": {} }));
-        with(document, "/routes", json!([route]))
+        weighted(document, &route)
     })
     .await;
     gateway.origin.let_through(LIMIT, WINDOW);
     gateway
+}
+
+/// A policy with this route and such tenants.
+fn weighted(document: Value, route: &Value) -> Value {
+    let tenants = json!({
+        "a": { "tier": "free", "weight": 6 }, "b": { "tier": "free", "weight": 2 }, "c": { "tier": "free", "weight": 1 }
+    });
+    let document = with(document, "/tenants", tenants);
+    let document = with(document, "/overload", json!({ "models": {} }));
+    with(document, "/routes", json!([route]))
+}
+
+/// A gateway whose first origin is down, so that all goes to such a provider as its second.
+async fn gateway_to_second(listens: bool) -> (Gateway, Origin) {
+    let second = Origin::start().await.unwrap();
+    second.let_through(LIMIT, WINDOW);
+    let url = second.url();
+    let gateway = Gateway::with_policy(|document, origin| {
+        let mut route = route(origin, json!([]));
+        route["fallback"] = json!([{ "url": url, "timeout_ms": 5_000 }]);
+        if listens {
+            route["fallback"][0]["limits"] = json!({ "overload": "models", "format": "openai" });
+        }
+        weighted(document, &route)
+    })
+    .await;
+    gateway.origin.instead(Some(Instead::Status(503)));
+    (gateway, second)
 }
 
 /// What one tenant got after the time of learning.
@@ -78,16 +102,15 @@ async fn tenant(gateway: &Gateway, name: &'static str) -> Got {
     got
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn tenants_share_what_a_provider_lets_through_by_weight_and_it_seldom_refuses_one() {
-    let (with_limits, without) = join(gateway(true), gateway(false)).await;
-    let all = |gateway| join_all(["a", "b", "c"].map(|name| tenant(gateway, name)));
-    let (got, control) = join(all(&with_limits), all(&without)).await;
-    let refused = |got: &[Got]| got.iter().map(|one| one.refused).sum::<u64>();
+fn refused(got: &[Got]) -> u64 {
+    got.iter().map(|one| one.refused).sum()
+}
+
+/// What was served is most of what there was, by weight, and the provider has seldom refused one.
+fn assert_shared(got: &[Got]) {
     let served: u64 = got.iter().map(|one| one.served).sum();
-    println!("{got:?}\nwithout what it tells {control:?}");
     assert!(served >= 160, "{served} of 200: {got:?}");
-    assert!(refused(&got) * 20 <= served, "{got:?}");
+    assert!(refused(got) * 20 <= served, "{got:?}");
     for (one, weight) in got.iter().zip([6.0, 2.0, 1.0]) {
         let share = one.served as f64 / served as f64;
         assert!(
@@ -96,7 +119,31 @@ async fn tenants_share_what_a_provider_lets_through_by_weight_and_it_seldom_refu
         );
         assert!(one.denied > 0, "{got:?}");
     }
+}
+
+async fn all_of(gateway: &Gateway) -> Vec<Got> {
+    join_all(["a", "b", "c"].map(|name| tenant(gateway, name))).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tenants_share_what_a_provider_lets_through_by_weight_and_it_seldom_refuses_one() {
+    let (with_limits, without) = join(gateway(true), gateway(false)).await;
+    let (got, control) = join(all_of(&with_limits), all_of(&without)).await;
+    println!("{got:?}\nwithout what it tells {control:?}");
+    assert_shared(&got);
     // The control: without what it tells, it has to refuse before anything is learned.
+    assert!(
+        refused(&control) >= 10 + 2 * refused(&got),
+        "{control:?}, with it {got:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tenants_share_what_a_second_provider_lets_through_by_weight_once_the_first_is_down() {
+    let (with_limits, without) = join(gateway_to_second(true), gateway_to_second(false)).await;
+    let (got, control) = join(all_of(&with_limits.0), all_of(&without.0)).await;
+    println!("{got:?}\nwithout what it tells {control:?}");
+    assert_shared(&got);
     assert!(
         refused(&control) >= 10 + 2 * refused(&got),
         "{control:?}, with it {got:?}"

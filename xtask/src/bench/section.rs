@@ -9,16 +9,18 @@ pub(crate) enum Section {
     Kernels,
     Money,
     Latency,
+    Gateway,
     Weight,
     Scale,
 }
 
 impl Section {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Edge,
         Self::Kernels,
         Self::Money,
         Self::Latency,
+        Self::Gateway,
         Self::Weight,
         Self::Scale,
     ];
@@ -30,6 +32,7 @@ impl Section {
             Self::Kernels => "kernels",
             Self::Money => "money",
             Self::Latency => "latency",
+            Self::Gateway => "gateway",
             Self::Weight => "weight",
             Self::Scale => "scale",
         }
@@ -41,6 +44,7 @@ impl Section {
             Self::Kernels => "one decision, native and in V8",
             Self::Money => "object calls, rows and processor time per million decisions",
             Self::Latency => "checks while the coordinator is far away",
+            Self::Gateway => "the first byte of an answer, with and without Weir before the origin",
             Self::Weight => "bytes, the start, memory",
             Self::Scale => "what the design carries before an object has too much to do",
         }
@@ -48,7 +52,7 @@ impl Section {
 
     fn package(self) -> &'static str {
         match self {
-            Self::Edge | Self::Money | Self::Latency | Self::Weight => "weir-tests",
+            Self::Edge | Self::Money | Self::Latency | Self::Gateway | Self::Weight => "weir-tests",
             Self::Kernels | Self::Scale => "weir-shared",
         }
     }

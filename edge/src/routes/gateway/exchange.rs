@@ -20,13 +20,16 @@ use worker::Response;
 use worker::js_sys::Promise;
 use worker::wasm_bindgen_futures::JsFuture;
 
+use super::Refused;
 use super::body::{Counted, Passing, Tap, count, pass, tap};
 use super::fallback::{Fallback, Gathered, gather};
 use super::head::Body;
+use super::provider::{self, Room};
 use super::reply::{bodiless, head, with_body};
+use super::settling::unanswered;
 use super::ticket::{Desk, Ticket, Used};
 use super::upstream::Upstream;
-use super::{Refused, provider};
+use super::websocket;
 use crate::http::answered::Answered;
 use crate::http::failure::Failure;
 use crate::http::ratelimit::headers;
@@ -47,6 +50,8 @@ pub struct Exchange {
     pub given_ms: Cell<u64>,
     /// What there is to know where there are several.
     pub fallback: Option<Fallback>,
+    /// For how long a WebSocket may be open, where the request asks for one.
+    pub websocket_ms: Option<u64>,
     /// The body, and its length where it is known.
     pub body: Option<Body>,
     /// The body on its way, where it is not kept.
@@ -74,7 +79,8 @@ struct Built {
     tap: Option<Tap>,
 }
 
-type Reply = oneshot::Sender<Result<Response, Refused>>;
+/// Who waits for the answer.
+pub(super) type Reply = oneshot::Sender<Result<Response, Refused>>;
 
 impl Exchange {
     /// Sends the request; the answer's head, with a body that follows as the client takes it.
@@ -130,7 +136,8 @@ impl Exchange {
         let Some(fallback) = &self.fallback else {
             return Ok(());
         };
-        self.asked.set(fallback.first(&self.desk));
+        let first = fallback.first(&self.desk);
+        self.asked.set(self.roomy(fallback, first).await?);
         let Some(body) = self.body.take() else {
             fallback.keep(None);
             return Ok(());
@@ -174,7 +181,7 @@ impl Exchange {
             if let (Ok(response), Some(limits)) = (&sent, self.limits()) {
                 provider::hear_head(&self.desk, limits, response);
             }
-            if self.goes_on(ending, &reply) {
+            if self.goes_on(ending, &reply).await {
                 let body = sent.ok().and_then(|response| response.body());
                 let _cancelled = body.map(|body| body.cancel());
                 continue;
@@ -190,9 +197,12 @@ impl Exchange {
     }
 
     /// Where the origin that is asked tells its limits.
-    fn limits(&self) -> Option<&OriginLimits> {
-        let asked = self.upstreams.get(self.asked.get())?;
-        asked.as_ref()?.limits.as_ref()
+    pub(super) fn limits(&self) -> Option<&OriginLimits> {
+        self.limits_of(self.asked.get())
+    }
+
+    fn limits_of(&self, index: usize) -> Option<&OriginLimits> {
+        self.upstreams.get(index)?.as_ref()?.limits.as_ref()
     }
 
     async fn send(&self) -> Result<web_sys::Response, Ending> {
@@ -212,7 +222,7 @@ impl Exchange {
     }
 
     /// Whether the next origin is tried, which it then is; what came of this try is remembered.
-    fn goes_on(&self, ending: Ending, reply: &Reply) -> bool {
+    async fn goes_on(&self, ending: Ending, reply: &Reply) -> bool {
         let Some(fallback) = &self.fallback else {
             return false;
         };
@@ -223,6 +233,11 @@ impl Exchange {
         }
         let next = Some(ending).filter(|_| !reply.is_canceled());
         let next = next.and_then(|ending| fallback.next(desk, asked, ending));
+        let next = match next {
+            // Without room there, what there is already is the client's.
+            Some(next) => self.roomy(fallback, next).await.ok(),
+            None => None,
+        };
         if let Some(next) = next {
             self.report(ending);
             self.asked.set(next);
@@ -230,10 +245,35 @@ impl Exchange {
         next.is_some()
     }
 
-    /// Tells the overload resources how the origin did: those of a route are its first origin's.
-    fn report(&self, ending: Ending) {
-        if self.asked.get() == 0 {
-            self.ticket.report(&self.desk, ending);
+    /// The origin that has room for the request: this one, or one after it.
+    ///
+    /// # Errors
+    /// A denial where none has.
+    async fn roomy(&self, fallback: &Fallback, index: usize) -> Result<usize, Refused> {
+        let mut index = index;
+        loop {
+            // What follows the limits of the first is among the checks of the route.
+            let limits = self.limits_of(index).filter(|_| index > 0);
+            let Some(limits) = limits else {
+                return Ok(index);
+            };
+            let room = fallback.room(&self.desk, limits, &self.ticket.tenant);
+            let Room::None(denied) = room.await else {
+                return Ok(index);
+            };
+            index = fallback.beyond(&self.desk, index).ok_or_else(|| {
+                let refusal = Refusal::denied(&denied.body);
+                Refused::Problem(Box::new(refusal), Some(denied))
+            })?;
+        }
+    }
+
+    /// Tells the overload resources how the origin did: those of a route are its first origin's, another has its own.
+    pub(super) fn report(&self, ending: Ending) {
+        match (self.asked.get(), self.limits()) {
+            (0, _) => self.ticket.report(&self.desk, ending),
+            (_, Some(limits)) => self.ticket.report_to(&self.desk, &limits.overload, ending),
+            (_, None) => {}
         }
     }
 
@@ -285,6 +325,11 @@ impl Exchange {
     /// The origin's answer goes to the client, and what it says is settled while it does.
     async fn answer(&self, response: &web_sys::Response, reply: Reply) {
         let ending = Ending::Answered(response.status());
+        if let Some(most_ms) = self.websocket_ms
+            && let Some(origin) = websocket::of(response)
+        {
+            return self.converse(response, &origin, most_ms, reply).await;
+        }
         let Built {
             answer,
             passing,
@@ -317,7 +362,7 @@ impl Exchange {
     }
 
     /// An answer that cannot be handed on.
-    async fn give_up(&self, refused: Refused, ending: Ending, reply: Reply) {
+    pub(super) async fn give_up(&self, refused: Refused, ending: Ending, reply: Reply) {
         let _gone = reply.send(Err(refused));
         self.report(ending);
         let unused = matches!(ending, Ending::Unreachable);
@@ -325,16 +370,20 @@ impl Exchange {
         join(self.ticket.release(&self.desk), settling).await;
     }
 
+    /// What the answer's headers say of the decision.
+    pub(super) fn told(&self) -> Vec<(&'static str, String)> {
+        let dialect = self.desk.loaded.policy.headers;
+        let answered = self.answered.as_ref();
+        answered.map_or_else(Vec::new, |answered| headers(dialect, answered, now()))
+    }
+
     /// The answer for the client, and its body where its end is waited for. `None` for a status that is none.
     fn reply(&self, response: &web_sys::Response) -> Result<Option<Built>, Failure> {
         let Some(mut builder) = head(response)? else {
             return Ok(None);
         };
-        if let Some(answered) = &self.answered {
-            let dialect = self.desk.loaded.policy.headers;
-            for (name, value) in headers(dialect, answered, now()) {
-                builder = builder.with_header(name, &value)?;
-            }
+        for (name, value) in self.told() {
+            builder = builder.with_header(name, &value)?;
         }
         let status = response.status();
         let upstream = self.upstreams.iter().flatten().next();
@@ -380,27 +429,6 @@ impl Exchange {
         ))
     }
 
-    /// Settles by what the answer has told, or by what has passed of it. An answer that is a failure and tells nothing has
-    /// used nothing.
-    async fn settle_usage(&self, tap: Option<&Tap>, ending: Ending) {
-        if let (Some(tap), Some(limits)) = (tap, self.limits()) {
-            tap.read(|answer| provider::hear_usage(&self.desk, limits, answer));
-        }
-        let failed = matches!(ending, Ending::Answered(400..));
-        let actual = |how: &Settled| match (how, tap) {
-            (Settled::Usage(asking), Some(tap)) => tap.read(|answer| {
-                if failed && !answer.tells() {
-                    return Used::Units(0);
-                }
-                asking.actual(answer).map_or(Used::AsReserved, Used::Units)
-            }),
-            // An answer without a body has told nothing, and nothing has passed.
-            (Settled::Usage(_), None) => Used::Units(0),
-            _ => Used::Unknown,
-        };
-        self.ticket.settle(&self.desk, actual).await;
-    }
-
     /// Follows the body to its end, and tells how the origin did: a failure at once, a success when the body has lasted
     /// for a while. Of a body that breaks off before, nobody can tell who has left it: that says nothing.
     async fn watch(&self, passing: Promise, ending: Ending) {
@@ -418,45 +446,6 @@ impl Exchange {
                 let _ended = end.await;
             }
         }
-    }
-
-    /// Settles by the headers of the answer. An answer that is a failure and names no amount has used none.
-    async fn settle_answered(&self, response: &web_sys::Response, ending: Ending) {
-        let headers = response.headers();
-        let header = |name: &str| headers.get(name).ok().flatten();
-        let failed = outcome(ending) == Some(Outcome::Failure);
-        let actual = |how: &Settled| match how {
-            Settled::ResponseHeader(_) => match how.actual(0, &header) {
-                Some(units) => Used::Units(units),
-                None if failed => Used::Units(0),
-                None => Used::AsReserved,
-            },
-            Settled::BodyBytes { .. } | Settled::Usage(_) => Used::Unknown,
-        };
-        self.ticket.settle(&self.desk, actual).await;
-    }
-
-    /// Settles by the bytes of the request that have passed.
-    async fn settle_counted(&self, bytes: Option<u64>) {
-        let unreached = self.unreached.get();
-        let actual = |how: &Settled| match how {
-            Settled::BodyBytes { .. } if unreached => Used::Units(0),
-            Settled::BodyBytes { .. } => {
-                let units = bytes.and_then(|bytes| how.actual(bytes, &|_: &str| None));
-                units.map_or(Used::AsReserved, Used::Units)
-            }
-            Settled::ResponseHeader(_) | Settled::Usage(_) => Used::Unknown,
-        };
-        self.ticket.settle(&self.desk, actual).await;
-    }
-}
-
-/// What was used where no answer can say: nothing of an origin that was not reached.
-fn unanswered(unused: bool) -> impl Fn(&Settled) -> Used {
-    move |how| match how {
-        Settled::ResponseHeader(_) | Settled::Usage(_) if unused => Used::Units(0),
-        Settled::ResponseHeader(_) | Settled::Usage(_) => Used::AsReserved,
-        Settled::BodyBytes { .. } => Used::Unknown,
     }
 }
 

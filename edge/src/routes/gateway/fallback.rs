@@ -10,11 +10,12 @@ use weir_shared::gateway::outcome::Ending;
 use weir_shared::limits::{
     FALLBACK_BODIES_BYTES_MAX, FALLBACK_BODY_BYTES_MAX, ORIGIN_TIMEOUT_MS_MIN,
 };
-use weir_shared::policy::route::Route;
+use weir_shared::policy::route::{OriginLimits, Route};
 use weir_shared::units::EpochMs;
 use worker::js_sys::Uint8Array;
 
 use super::head::Body;
+use super::provider::{self, Room};
 use super::ticket::Desk;
 use crate::http::failure::Failure;
 use crate::isolate::{now, with};
@@ -30,6 +31,8 @@ pub struct Fallback {
     origins: usize,
     /// Whether the request may be done twice.
     repeats: bool,
+    /// Whether the route denies nobody.
+    shadow: bool,
     began: EpochMs,
     /// Within how many milliseconds an answer has to begin, whoever gives it: as long as the most patient of all may take.
     patience_ms: u64,
@@ -52,6 +55,7 @@ impl Fallback {
             route: route.name.clone(),
             origins: 1 + route.fallback.len(),
             repeats: route.retries_unsafe || is_idempotent(method),
+            shadow: route.shadow,
             began: now(),
             patience_ms: patience.max().unwrap_or_default(),
             kept: RefCell::default(),
@@ -124,6 +128,19 @@ impl Fallback {
             self.may_be_done.set(true);
         }
         Some(next)
+    }
+
+    /// The origin in the place of one that has no room for the request.
+    pub fn beyond(&self, desk: &Desk, full: usize) -> Option<usize> {
+        self.standings(desk, |standings| standings.beyond(full, now()))?
+    }
+
+    /// Asks for room at an origin that tells these limits.
+    pub async fn room(&self, desk: &Desk, limits: &OriginLimits, tenant: &str) -> Room {
+        match self.shadow || tenant.is_empty() {
+            true => Room::Left,
+            false => provider::room(desk, &self.route, limits, tenant).await,
+        }
     }
 
     fn standings<R>(&self, desk: &Desk, step: impl FnOnce(&mut Standings) -> R) -> Option<R> {

@@ -10,10 +10,12 @@ mod fallback;
 mod head;
 mod provider;
 mod reply;
+mod settling;
 mod ticket;
 mod upstream;
 mod visitor;
 mod waiting;
+mod websocket;
 
 use std::cell::Cell;
 use std::net::IpAddr;
@@ -28,6 +30,7 @@ use weir_shared::gateway::models;
 use weir_shared::gateway::problem::Refusal;
 use weir_shared::gateway::router::{Routed, Router, To};
 use weir_shared::gateway::usage::reader::AnswerForm;
+use weir_shared::gateway::websocket::{handshake, is_asked};
 use weir_shared::policy::doors::{Forwarding, OPERATOR_HOST};
 use weir_shared::policy::route::{HeaderName, Origin, Route};
 use weir_shared::wire::route::ErrorForm;
@@ -190,7 +193,7 @@ impl Gate<'_> {
         Ok(routed?)
     }
 
-    /// The models that the client may use, with what was decided of its asking.
+    /// The models that the client may use, or the one that it asks for, with what was decided of its asking.
     fn models(
         &self,
         route: &Route,
@@ -206,8 +209,11 @@ impl Gate<'_> {
             facts,
             client,
         };
-        let list = models::list(models::names(policy, &asking, now()));
-        let reply = reply::own(list, passed.answered.as_ref(), policy);
+        let answered = passed.answered.as_ref();
+        let told = models::answer(policy, &asking, now()).map_err(|refusal| {
+            Refused::Problem(Box::new(refusal), answered.cloned().map(Box::new))
+        })?;
+        let reply = reply::own(told, answered, policy);
         Ok(reply.respond().map_err(Failure::from)?)
     }
 
@@ -270,6 +276,8 @@ impl Gate<'_> {
             (body, _) => (body, false),
         };
         let usage = way.route.and_then(Route::usage);
+        let websocket_ms = way.route.and_then(|route| route.websocket_ms);
+        let websocket_ms = websocket_ms.filter(|_| is_asked(facts));
         let length = body.as_ref().and_then(|(_, length)| *length);
         let secret = |name: &str| secret_of(&self.handles.env, name);
         let upstream = |origin: &Origin, headers| {
@@ -279,6 +287,9 @@ impl Gate<'_> {
             let mut headers = headers.ok()?;
             if usage.is_some() {
                 headers = readable(headers, length);
+            }
+            if websocket_ms.is_some() {
+                headers = handshake(headers);
             }
             Some(Upstream {
                 url: target_url(origin, path, url.query()),
@@ -308,6 +319,7 @@ impl Gate<'_> {
             asked: Cell::new(0),
             given_ms: Cell::new(origin.timeout_ms),
             fallback: Fallback::of(way.route, self.arrived.method()),
+            websocket_ms,
             body,
             sending: None,
             answered: passed.answered,

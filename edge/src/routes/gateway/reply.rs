@@ -27,6 +27,17 @@ pub fn head(response: &web_sys::Response) -> Result<Option<ResponseBuilder>, Fai
     if !(200..=599).contains(&status) {
         return Ok(None);
     }
+    let builder = ResponseBuilder::new()
+        .with_status(status)
+        .with_headers(kept(response)?);
+    Ok(Some(builder.with_encode_body(EncodeBody::Manual)))
+}
+
+/// The header fields of an origin's answer that are the client's.
+///
+/// # Errors
+/// When the platform refuses to take one.
+pub fn kept(response: &web_sys::Response) -> Result<Headers, Failure> {
     let (all, kept) = (Headers(response.headers()), Headers::new());
     let connection = all.get("connection")?;
     for (name, value) in all.entries() {
@@ -34,10 +45,7 @@ pub fn head(response: &web_sys::Response) -> Result<Option<ResponseBuilder>, Fai
             kept.append(&name, &value)?;
         }
     }
-    let builder = ResponseBuilder::new()
-        .with_status(status)
-        .with_headers(kept);
-    Ok(Some(builder.with_encode_body(EncodeBody::Manual)))
+    Ok(kept)
 }
 
 /// Whether answers of a status have no body.

@@ -8,7 +8,6 @@ use weir_shared::gateway::outcome::{Ending, outcome};
 use weir_shared::limiting::messages::GuardAction;
 use weir_shared::limiting::reservation::Reservation;
 use weir_shared::limits::{FOLLOW_UP_MS, FOLLOW_UPS_MAX, OVERLOAD_SLOT_MS};
-use weir_shared::overload::resource::Outcome;
 use weir_shared::overload::slots::Slots;
 use weir_shared::units::EpochMs;
 use worker::console_error;
@@ -140,18 +139,19 @@ impl Ticket {
 
     /// Tells the overload resources how the origin did, where that says something of it.
     pub fn report(&self, desk: &Desk, ending: Ending) {
-        if let Some(outcome) = outcome(ending) {
-            self.tell(desk, outcome);
+        for resource in &self.overload {
+            self.report_to(desk, resource, ending);
         }
     }
 
-    fn tell(&self, desk: &Desk, outcome: Outcome) {
-        for resource in &self.overload {
-            let whose = (resource.as_str(), self.tenant.as_str());
-            if let Err(failure) = report(&desk.handles, &desk.region, &desk.loaded, whose, outcome)
-            {
-                console_error!("report: {failure:?}");
-            }
+    /// Tells one overload resource.
+    pub fn report_to(&self, desk: &Desk, resource: &str, ending: Ending) {
+        let Some(outcome) = outcome(ending) else {
+            return;
+        };
+        let whose = (resource, self.tenant.as_str());
+        if let Err(failure) = report(&desk.handles, &desk.region, &desk.loaded, whose, outcome) {
+            console_error!("report: {failure:?}");
         }
     }
 }

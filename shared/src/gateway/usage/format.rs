@@ -2,7 +2,7 @@
 //!
 //! | format | sources |
 //! | --- | --- |
-//! | `openai` | chat and legacy completions, embeddings: `usage.prompt_tokens`, `usage.completion_tokens`; responses, images and transcriptions: `usage.input_tokens`, `usage.output_tokens`; in the events of a response under `response` (OpenAI API reference, "usage") |
+//! | `openai` | chat and legacy completions, embeddings: `usage.prompt_tokens`, `usage.completion_tokens`; responses, images and transcriptions: `usage.input_tokens`, `usage.output_tokens`; in the events of a response under `response`, of a realtime session with `input_token_details` and `session.model` (OpenAI API reference, "usage", "Realtime") |
 //! | `anthropic` | `usage` of a message; in events under `message` at its start, then `usage.output_tokens` in all so far (Anthropic API reference, "Streaming messages") |
 //! | `gemini` | `usageMetadata` of an answer, or of each part of one, in all so far (Gemini API reference, "UsageMetadata") |
 
@@ -81,8 +81,13 @@ const OPENAI: Layout = Layout {
             ],
             Slot::Reasoning,
         ),
+        (
+            &["response", "usage", "input_token_details", "cached_tokens"],
+            Slot::Cached,
+        ),
         (&["model"], Slot::Model),
         (&["response", "model"], Slot::Model),
+        (&["session", "model"], Slot::Model),
         (&["choices"], Slot::Choices),
     ],
     input_has_cached: true,

@@ -143,7 +143,7 @@ impl UsageReader {
         if self.form == AnswerForm::Opaque {
             return None;
         }
-        if self.layout.slot(0) == Slot::Total {
+        if self.counts(Slot::Total) {
             let total = self.told.get(Slot::Total)?;
             return Some(Tokens {
                 total,
@@ -179,6 +179,16 @@ impl UsageReader {
     pub fn tells(&self) -> bool {
         let slots = [Slot::Input, Slot::Output, Slot::OutputBegun, Slot::Total];
         slots.into_iter().any(|slot| self.told.get(slot).is_some())
+    }
+
+    /// Bytes of text that a model has written, as far as it was read.
+    pub(super) fn text_bytes(&self) -> u64 {
+        self.scanner.text_bytes()
+    }
+
+    /// Whether the format tells such a value first of all.
+    pub(super) fn counts(&self, slot: Slot) -> bool {
+        self.layout.slot(0) == slot
     }
 
     fn scan(&mut self, data: &[u8]) {

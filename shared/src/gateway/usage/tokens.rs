@@ -22,6 +22,25 @@ pub struct Tokens {
 const ONE: u128 = 1_000_000;
 
 impl Tokens {
+    /// These and others.
+    ///
+    /// ```
+    /// use weir_shared::gateway::usage::tokens::Tokens;
+    /// let one = Tokens { input: 3, output: 2, ..Tokens::default() };
+    /// let other = Tokens { input: 4, reasoning: 1, ..Tokens::default() };
+    /// assert_eq!(one.plus(&other), Tokens { input: 7, output: 2, reasoning: 1, ..Tokens::default() });
+    /// ```
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            input: self.input.saturating_add(other.input),
+            cached_input: self.cached_input.saturating_add(other.cached_input),
+            output: self.output.saturating_add(other.output),
+            reasoning: self.reasoning.saturating_add(other.reasoning),
+            total: self.total.saturating_add(other.total),
+        }
+    }
+
     /// What they cost, in units, rounded up once: the sum of each kind by its weight, by the model's multiplier.
     ///
     /// ```

@@ -33,6 +33,7 @@ impl Answer {
             ("/inject_usage", body.inject_usage.is_some()),
             ("/forward_credential", body.forward_credential.is_some()),
             ("/models", body.models.is_some()),
+            ("/websocket_ms", body.websocket_ms.is_some()),
         ];
         match given.into_iter().find(|(_, given)| *given) {
             None => Ok(Self::Models),

@@ -12,6 +12,7 @@ mod origin_limits;
 mod pattern;
 mod tenant;
 mod usage;
+mod websocket;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -67,6 +68,8 @@ pub struct Route {
     pub fallback: Vec<Origin>,
     /// Whether a request that may have been done is sent to the next one too, whatever its method.
     pub retries_unsafe: bool,
+    /// For how many milliseconds a WebSocket may be open; `None` where requests for one are none.
+    pub websocket_ms: Option<u64>,
     /// Whether it is only decided and counted.
     pub shadow: bool,
 }
@@ -152,10 +155,12 @@ impl Route {
             answer: Answer::read(body)?,
             fallback: fallback(&body.fallback)?,
             retries_unsafe: body.retry_unsafe.unwrap_or(false),
+            websocket_ms: body.websocket_ms,
             shadow: body.shadow.unwrap_or(false),
         };
+        websocket::permit(&route)?;
         route.answer.permit(body, &route.checks)?;
-        origin_limits::permit(&route.answer, &route.checks, policy)?;
+        origin_limits::permit(&route, policy)?;
         let bodiless = |method: &String| matches!(method.as_str(), "GET" | "HEAD");
         let all_bodiless = !route.methods.is_empty() && route.methods.iter().all(bodiless);
         if all_bodiless && !route.models.is_empty() {

@@ -24,7 +24,7 @@ pub struct Origin {
     pub timeout_ms: u64,
     /// What it gets from the deployment; none unless nobody on the way can read it.
     pub headers: Vec<OriginHeader>,
-    /// Where it tells how much it lets through. None of an origin that is not the first of its route.
+    /// Where it tells how much it lets through. None of the origin of requests that no route takes.
     pub limits: Option<OriginLimits>,
 }
 

@@ -1,7 +1,7 @@
 //! Limits that an origin tells in its answers.
 
 use super::check::{RouteCheck, RouteTarget};
-use super::{Answer, Origin, required};
+use super::{Route, required};
 use crate::invalid::{Fault, Invalid};
 use crate::policy::Policy;
 use crate::wire::overload::Steering;
@@ -10,7 +10,8 @@ use crate::wire::route::{LimitsFormat, OriginBody};
 /// Where an origin tells how much it lets through, and who follows that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OriginLimits {
-    /// The overload resource that follows it: one of the route's checks, steered by its fair rate.
+    /// The overload resource that follows it, steered by its fair rate. That of a route's first origin is one of its checks.
+    /// That of another is none: it is asked when a request would go there.
     pub overload: String,
     /// In which fields of an answer it is told.
     pub format: LimitsFormat,
@@ -21,42 +22,52 @@ pub(super) fn read(body: &OriginBody, at: &str) -> Result<Option<OriginLimits>, 
     let Some(limits) = &body.limits else {
         return Ok(None);
     };
-    if at != "/origin" {
-        let to = "an origin that is not the first of a route".to_owned();
-        return Err(Invalid::new(format!("{at}/limits"), Fault::Foreign { to }));
+    let at = format!("{at}/limits");
+    if at.starts_with("/unrouted") {
+        let to = "an origin of requests that no route takes".to_owned();
+        return Err(Invalid::new(at, Fault::Foreign { to }));
     }
     Ok(Some(OriginLimits {
-        overload: required(limits.overload.as_ref(), "/origin/limits/overload")?.clone(),
-        format: *required(limits.format.as_ref(), "/origin/limits/format")?,
+        overload: required(limits.overload.as_ref(), &format!("{at}/overload"))?.clone(),
+        format: *required(limits.format.as_ref(), &format!("{at}/format"))?,
     }))
 }
 
-/// Refuses limits that no check of the route could follow.
-pub(super) fn permit(
-    answer: &Answer,
-    checks: &[RouteCheck],
-    policy: &Policy,
-) -> Result<(), Invalid> {
-    let Answer::Origin(Origin {
-        limits: Some(OriginLimits { overload, .. }),
-        ..
-    }) = answer
-    else {
-        return Ok(());
-    };
-    let refused = |fault| Err(Invalid::new("/origin/limits/overload", fault));
-    let checked = RouteTarget::Overload(overload.clone());
-    if !checks.iter().any(|check| check.target == checked) {
-        let (name, what) = (
-            overload.clone(),
-            "overload resource among the route's checks",
-        );
-        return refused(Fault::Unknown { name, what });
-    }
-    let config = policy.overload.get(overload);
-    if config.is_some_and(|config| config.steering == Steering::Blue) {
-        let to = "an overload resource with the steering \"blue\", which has no rate".to_owned();
-        return refused(Fault::Foreign { to });
+/// Refuses limits that no resource could follow.
+pub(super) fn permit(route: &Route, policy: &Policy) -> Result<(), Invalid> {
+    for (index, (at, origin)) in route.origins().enumerate() {
+        let Some(limits) = &origin.limits else {
+            continue;
+        };
+        let followed = followed(route, index == 0, &limits.overload, policy);
+        followed.map_err(|fault| Invalid::new(format!("{at}/limits/overload"), fault))?;
+        if route.tenant.is_none() {
+            return Err(Invalid::new("/tenant", Fault::Missing));
+        }
     }
     Ok(())
+}
+
+/// Refuses a resource that cannot follow an origin of a route, its first one or another.
+fn followed(route: &Route, is_first: bool, name: &str, policy: &Policy) -> Result<(), Fault> {
+    let checked = RouteTarget::Overload(name.to_owned());
+    let is_checked = |check: &RouteCheck| check.target == checked;
+    let is_checked = route.checks.iter().any(is_checked);
+    let config = policy.overload.get(name);
+    let unknown = |what| {
+        let name = name.to_owned();
+        Err(Fault::Unknown { name, what })
+    };
+    let foreign = |to: &str| Err(Fault::Foreign { to: to.to_owned() });
+    match config {
+        _ if is_first && !is_checked => unknown("overload resource among the route's checks"),
+        None => unknown("overload resource"),
+        Some(config) if config.steering == Steering::Blue => {
+            foreign("an overload resource with the steering \"blue\", which has no rate")
+        }
+        Some(_) if !is_first && is_checked => {
+            foreign("a fallback: the route's checks ask for it before its first origin")
+        }
+        Some(_) => Ok(()),
+    }
 }

@@ -136,6 +136,26 @@ impl PathPattern {
         self.open
     }
 
+    /// A path that fits, divided: what it names, and what follows in the place of the `*` at its end. All of it is named
+    /// where the pattern names nothing.
+    ///
+    /// ```
+    /// use weir_shared::policy::route::PathPattern;
+    /// let path = ["v1", "models", "meta", "llama"];
+    /// let pattern = PathPattern::read(Some("/v1/models/*")).unwrap();
+    /// assert_eq!(pattern.divided(&path), path.split_at(2));
+    /// let all = PathPattern::read(Some("/*")).unwrap();
+    /// assert_eq!(all.divided(&path), path.split_at(4));
+    /// ```
+    #[must_use]
+    pub fn divided<'a, S>(&self, path: &'a [S]) -> (&'a [S], &'a [S]) {
+        let named = match self.segments.len() {
+            0 => path.len(),
+            named => named.min(path.len()),
+        };
+        path.split_at(named)
+    }
+
     /// Whether a path of these decoded segments, none of them empty, is one of them.
     #[must_use]
     pub fn fits<S: AsRef<str>>(&self, path: &[S]) -> bool {
