@@ -21,7 +21,7 @@ use crate::auth::admit_bearer;
 use crate::auth::bearer::{Tokens, token_of};
 use crate::http::failure::Failure;
 use crate::http::reply::Reply;
-use crate::isolate::place::Whence;
+use crate::isolate::place::ClientLocation;
 use crate::isolate::request::RequestHandles;
 use crate::isolate::{at_one_instant, contact, is_known, regions};
 use crate::routes::check::Asked;
@@ -54,8 +54,8 @@ pub fn ready(
     batch: bool,
     body: &[u8],
 ) -> Option<String> {
-    let whence = whence(region, continent, longitude);
-    at_one_instant(|| ready::answer(authorization, &whence, batch, body))
+    let location = location(region, continent, longitude);
+    at_one_instant(|| ready::answer(authorization, &location, batch, body))
 }
 
 /// Does what answers of [`ready`] have left to do.
@@ -69,8 +69,12 @@ pub fn flush(env: Env, context: RawContext) {
     }
 }
 
-fn whence(region: Option<String>, continent: Option<String>, longitude: Option<String>) -> Whence {
-    Whence {
+fn location(
+    region: Option<String>,
+    continent: Option<String>,
+    longitude: Option<String>,
+) -> ClientLocation {
+    ClientLocation {
         region,
         continent,
         longitude: longitude.and_then(|text| text.parse().ok()),
@@ -98,7 +102,7 @@ pub fn decide(
         handles: RequestHandles::new(env, Context::new(context)),
         path,
         authorization,
-        whence: whence(region, continent, longitude),
+        location: location(region, continent, longitude),
         body,
     };
     at_once(Box::pin(async move {
@@ -111,7 +115,7 @@ struct Question {
     handles: RequestHandles,
     path: String,
     authorization: String,
-    whence: Whence,
+    location: ClientLocation,
     body: Vec<u8>,
 }
 
@@ -122,7 +126,7 @@ impl Question {
             field: None,
         })?;
         let tokens = Tokens {
-            whence: &self.whence,
+            location: &self.location,
             handles: &self.handles,
             route: matched.route,
             request: None,
@@ -130,7 +134,7 @@ impl Question {
         let caller = admit_bearer(&self.authorization, &tokens, &matched).await?;
         let asked = Asked {
             handles: &self.handles,
-            whence: &self.whence,
+            location: &self.location,
             caller: &caller,
             body: &self.body,
         };

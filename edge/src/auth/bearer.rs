@@ -19,7 +19,7 @@ use super::login::refused;
 use crate::http::failure::Failure;
 use crate::isolate::access::{access, access_with, used};
 use crate::isolate::bearer::{Bearer, nobody_knows};
-use crate::isolate::place::{Whence, home};
+use crate::isolate::place::{ClientLocation, home};
 use crate::isolate::request::RequestHandles;
 use crate::isolate::{any_access, guesses, now, remember, verified, was_verified};
 use crate::objects::binding::{Address, call};
@@ -29,7 +29,7 @@ use crate::objects::rearm::rearmed;
 /// Where tokens are looked up: by the region that decides the request.
 pub struct Tokens<'a> {
     /// Where the request came from.
-    pub whence: &'a Whence,
+    pub location: &'a ClientLocation,
     /// Its handles.
     pub handles: &'a RequestHandles,
     /// What it asks for.
@@ -206,7 +206,7 @@ impl Tokens<'_> {
 
     /// The region that knows the tokens. Operators are served in a deployment whose policy lost the isolate's region, too.
     pub async fn region(&self) -> Result<String, Failure> {
-        match self.whence.place(self.handles).await {
+        match self.location.place(self.handles).await {
             Ok((region, _)) => Ok(region),
             Err(Failure::Invalid(_)) if self.route.takes_session() => home(),
             Err(failure) => Err(failure),

@@ -16,7 +16,7 @@ use super::{provider, session};
 use crate::http::failure::Failure;
 use crate::isolate::access::{access_sealed, access_with};
 use crate::isolate::bearer::{Bearer, nobody_knows};
-use crate::isolate::place::Whence;
+use crate::isolate::place::ClientLocation;
 use crate::isolate::request::RequestHandles;
 use crate::isolate::{any_access, now};
 
@@ -78,13 +78,13 @@ impl Visitor<'_> {
     /// # Errors
     /// As [`Tokens::bearer`].
     async fn bearer(&self, text: &str) -> Result<Rc<Bearer>, Failure> {
-        let whence = Whence::of(self.request, &self.handles.env)?;
-        self.tokens(&whence).bearer(text).await
+        let location = ClientLocation::of(self.request, &self.handles.env)?;
+        self.tokens(&location).bearer(text).await
     }
 
-    fn tokens<'b>(&'b self, whence: &'b Whence) -> Tokens<'b> {
+    fn tokens<'b>(&'b self, location: &'b ClientLocation) -> Tokens<'b> {
         Tokens {
-            whence,
+            location,
             handles: self.handles,
             route: self.route,
             request: Some(self.request),
@@ -96,8 +96,8 @@ impl Visitor<'_> {
     /// # Errors
     /// As [`Tokens::claim`].
     pub async fn claim(&self, text: &str) -> Result<Claim, Failure> {
-        let whence = Whence::of(self.request, &self.handles.env)?;
-        self.tokens(&whence).claim(text).await
+        let location = ClientLocation::of(self.request, &self.handles.env)?;
+        self.tokens(&location).claim(text).await
     }
 
     /// Whose a token is that was counted as its claim says.
@@ -105,8 +105,8 @@ impl Visitor<'_> {
     /// # Errors
     /// As [`Tokens::prove`].
     pub async fn prove(&self, claim: Claim, text: &str) -> Result<Rc<Bearer>, Failure> {
-        let whence = Whence::of(self.request, &self.handles.env)?;
-        self.tokens(&whence).prove(claim, text).await
+        let location = ClientLocation::of(self.request, &self.handles.env)?;
+        self.tokens(&location).prove(claim, text).await
     }
 
     /// The region that knows the tokens.
@@ -114,8 +114,8 @@ impl Visitor<'_> {
     /// # Errors
     /// As [`Tokens::region`].
     pub async fn region(&self) -> Result<String, Failure> {
-        let whence = Whence::of(self.request, &self.handles.env)?;
-        self.tokens(&whence).region().await
+        let location = ClientLocation::of(self.request, &self.handles.env)?;
+        self.tokens(&location).region().await
     }
 
     /// The tokens and keys of the deployment, as the region knows them.
@@ -123,8 +123,8 @@ impl Visitor<'_> {
     /// # Errors
     /// 503 while they cannot be known.
     pub async fn table(&self, region: &str) -> Result<Rc<AccessTable>, Failure> {
-        let whence = Whence::of(self.request, &self.handles.env)?;
-        let table = self.tokens(&whence).table(region).await?;
+        let location = ClientLocation::of(self.request, &self.handles.env)?;
+        let table = self.tokens(&location).table(region).await?;
         table.ok_or_else(nobody_knows)
     }
 
@@ -138,8 +138,8 @@ impl Visitor<'_> {
         if known == Some(Judged::Nothing) {
             return Ok(None);
         }
-        let whence = Whence::of(self.request, &self.handles.env)?;
-        let tokens = self.tokens(&whence);
+        let location = ClientLocation::of(self.request, &self.handles.env)?;
+        let tokens = self.tokens(&location);
         let region = tokens.region().await?;
         let mut table = tokens.table(&region).await?.ok_or_else(nobody_knows)?;
         let mut judged = table.session(&text, now());

@@ -19,7 +19,7 @@ const REGION_HEADER: &str = "weir-region";
 
 /// What is known of where a request came from, besides its body.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Whence {
+pub struct ClientLocation {
     /// The region that the deployment pins or a test names.
     pub region: Option<String>,
     /// The continent where the platform says that it arrived.
@@ -28,7 +28,7 @@ pub struct Whence {
     pub longitude: Option<f64>,
 }
 
-impl Whence {
+impl ClientLocation {
     /// Of a request. Read field by field: a Worker that calls over a service binding may send anything.
     ///
     /// # Errors
@@ -92,12 +92,14 @@ impl Whence {
 /// The region that decides a request, with its policy.
 ///
 /// # Errors
-/// As [`Whence::place`].
+/// As [`ClientLocation::place`].
 pub async fn place(
     request: &Request,
     handles: &RequestHandles,
 ) -> Result<(String, Loaded), Failure> {
-    Whence::of(request, &handles.env)?.place(handles).await
+    ClientLocation::of(request, &handles.env)?
+        .place(handles)
+        .await
 }
 
 /// The home of the deployment, as far as the isolate knows: else of the policy that was shipped.

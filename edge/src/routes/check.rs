@@ -20,7 +20,7 @@ use crate::http::ratelimit::headers;
 use crate::http::reply::Reply;
 use crate::isolate::answer::Asker;
 use crate::isolate::now;
-use crate::isolate::place::Whence;
+use crate::isolate::place::ClientLocation;
 use crate::isolate::request::RequestHandles;
 
 /// The question of a body that was read, and who asks it.
@@ -28,7 +28,7 @@ pub struct Asked<'a> {
     /// The platform.
     pub handles: &'a RequestHandles,
     /// Where it came from.
-    pub whence: &'a Whence,
+    pub location: &'a ClientLocation,
     /// Who asks.
     pub caller: &'a Caller,
     /// JSON.
@@ -48,7 +48,7 @@ pub async fn answer(
     let body = body::json_bytes(request, CHECK_BODY_BYTES_MAX).await?;
     let asked = Asked {
         handles,
-        whence: &Whence::of(request, &handles.env)?,
+        location: &ClientLocation::of(request, &handles.env)?,
         caller,
         body: &body,
     };
@@ -68,7 +68,7 @@ impl Asked<'_> {
         let mut question: CheckRequest = read_json(self.body)?;
         question.tenant = self.caller.tenant(question.tenant, "")?;
         let check = Check::try_from(question)?;
-        let (region, loaded) = self.whence.place(self.handles).await?;
+        let (region, loaded) = self.location.place(self.handles).await?;
         let asker = Asker {
             shadow: false,
             forwards: false,
@@ -96,7 +96,7 @@ impl Asked<'_> {
             one.tenant = self.caller.tenant(one.tenant.take(), &at)?;
         }
         let batch = Batch::try_from(question)?;
-        let (region, loaded) = self.whence.place(self.handles).await?;
+        let (region, loaded) = self.location.place(self.handles).await?;
         let asker = Asker {
             shadow: false,
             forwards: false,

@@ -11,7 +11,7 @@ use weir_shared::wire::role::Role;
 
 use crate::auth::bearer::token_of;
 use crate::http::ratelimit::{Standing, ietf, retry_after_s};
-use crate::isolate::place::Whence;
+use crate::isolate::place::ClientLocation;
 use crate::isolate::ready::{Answer, Ask};
 use crate::isolate::{known, now};
 
@@ -19,7 +19,12 @@ use crate::isolate::{known, now};
 /// and for a single question the values of `ratelimit-policy`, `ratelimit` and, on a denial, `retry-after`, a line each.
 /// `None` for what takes the way of all questions; then nothing was changed.
 #[must_use]
-pub fn answer(authorization: &str, whence: &Whence, batch: bool, body: &[u8]) -> Option<String> {
+pub fn answer(
+    authorization: &str,
+    location: &ClientLocation,
+    batch: bool,
+    body: &[u8],
+) -> Option<String> {
     let token = token_of(authorization)?;
     let single;
     let several;
@@ -31,9 +36,9 @@ pub fn answer(authorization: &str, whence: &Whence, batch: bool, body: &[u8]) ->
         &single
     };
     let now = now();
-    let place = |policy: &Policy| match &whence.region {
+    let place = |policy: &Policy| match &location.region {
         Some(region) => Some(region.clone()),
-        None => Some(choose(whence.arrival(), &policy.regions, &policy.home).to_owned()),
+        None => Some(choose(location.arrival(), &policy.regions, &policy.home).to_owned()),
     };
     known(token, place, |view, region, bearer| {
         let asks = shorts.iter().map(|short| ask(short, &bearer.principal));

@@ -240,6 +240,8 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
     let mut connections = tokio::task::JoinSet::new();
     loop {
         if let Ok((stream, _)) = listener.accept().await {
+            // As servers of streams do: a small part of an answer does not wait for the one before to be acknowledged.
+            let _set = stream.set_nodelay(true);
             connections.spawn(connection(stream, Arc::clone(&state)));
         }
         while connections.try_join_next().is_some() {}

@@ -119,6 +119,10 @@ impl Drop for Sockets {
     }
 }
 
+#[expect(
+    clippy::result_large_err,
+    reason = "tungstenite's signature: a refusal is a whole answer"
+)]
 fn serve(stream: TcpStream, state: &State) {
     let hears = |request: &Request, response: Response| granted(request, response, state);
     let Ok(mut socket) = accept_hdr(stream, hears) else {
@@ -130,8 +134,10 @@ fn serve(stream: TcpStream, state: &State) {
     locked(&state.ends).push(end);
 }
 
-/// The signature is tungstenite's: a refusal is a whole answer.
-#[allow(clippy::result_large_err)]
+#[expect(
+    clippy::result_large_err,
+    reason = "tungstenite's signature: a refusal is a whole answer"
+)]
 fn granted(
     request: &Request,
     response: Response,

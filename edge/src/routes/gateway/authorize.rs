@@ -26,7 +26,7 @@ use crate::http::ratelimit;
 use crate::http::reply::{Header, Reply};
 use crate::isolate::client::Client;
 use crate::isolate::now;
-use crate::isolate::place::{Whence, place};
+use crate::isolate::place::{ClientLocation, place};
 use crate::isolate::request::RequestHandles;
 use crate::isolate::sealed::{self, reservation, slot};
 use crate::routes::operator::query;
@@ -110,7 +110,7 @@ impl Proxy {
         };
         let text = question.value(proven_in).ok_or(Failure::Unauthorized)?;
         let tokens = Tokens {
-            whence: &Whence::of(request, &handles.env)?,
+            location: &ClientLocation::of(request, &handles.env)?,
             handles,
             route: matched.route,
             request: Some(request),

@@ -103,10 +103,13 @@ struct Conversation {
     _heard: [Heard; 2],
 }
 
+/// An event's name, and what is called on it.
+type Listener = (&'static str, Closure<dyn FnMut(JsValue)>);
+
 /// What listens to a side, for as long as it is kept.
 struct Heard {
     socket: web_sys::WebSocket,
-    listeners: [(&'static str, Closure<dyn FnMut(JsValue)>); 3],
+    listeners: [Listener; 3],
 }
 
 impl Drop for Heard {
@@ -216,7 +219,7 @@ fn heard(
     socket: &web_sys::WebSocket,
     name: &'static str,
     hear: impl FnMut(JsValue) + 'static,
-) -> Result<(&'static str, Closure<dyn FnMut(JsValue)>), Failure> {
+) -> Result<Listener, Failure> {
     let hear = Closure::<dyn FnMut(JsValue)>::new(hear);
     let listener = hear.as_ref().unchecked_ref();
     socket
