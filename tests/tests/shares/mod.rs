@@ -193,10 +193,10 @@ fn load(clients: &[Client], tenant: &str, workers: usize, pause_ms: u64) -> Work
     }
 }
 
-/// More than any tenant of the tests is meant to get, from every client: some 90 units a second in all, of budgets that
-/// have 80 at most for all.
+/// More than any tenant of the tests is meant to get, from every client: some 150 units a second in all, of budgets that
+/// have 80 at most.
 fn flood(clients: &[Client], tenant: &str) -> Workload {
-    load(clients, tenant, 2, 20 * clients.len() as u64)
+    load(clients, tenant, 2, 12 * clients.len() as u64)
 }
 
 /// Waits until there are enough windows to judge of the operations from that one on: without a stall, or in all.
