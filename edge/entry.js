@@ -61,7 +61,8 @@ const read = async (request, length) => {
 const pinned = (headers, env) =>
   (env.ALLOW_REGION_HEADER === "1" ? headers.get("weir-region") : null) ?? env.REGION;
 
-// The response of what `ready` has answered: a line whether there is something to flush, the body, and the values of three headers.
+// The response of what `ready` has answered: a line whether there is something to flush, the body, and the values of
+// three headers.
 const respondReady = (lines, batch) => {
   if (batch) {
     const headers = { "content-type": JSON_TYPE, "cache-control": "no-store", "x-content-type-options": "nosniff" };

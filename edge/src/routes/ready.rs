@@ -15,8 +15,8 @@ use crate::isolate::place::ClientLocation;
 use crate::isolate::ready::{Answer, Ask};
 use crate::isolate::{known, now};
 
-/// The answers to the questions of a body, as text for the module entry: whether there is something to flush (`0` or `1`), the body,
-/// and for a single question the values of `ratelimit-policy`, `ratelimit` and, on a denial, `retry-after`, a line each.
+/// The answers to the questions of a body, as text for the module entry: whether there is something to flush (`0` or `1`),
+/// the body, and for a single question the values of `ratelimit-policy`, `ratelimit` and, on a denial, `retry-after`, a line each.
 /// `None` for what takes the way of all questions; then nothing was changed.
 #[must_use]
 pub fn answer(

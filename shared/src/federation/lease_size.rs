@@ -3,7 +3,7 @@
 //!
 //! The textbook's size, `sqrt(2 c D / h)` for leases at `c` each and idle units at `h`, knows neither: it takes a call for
 //! each lease, and a window as long as its demand. Behind the same machines it is no cheaper than what is lent here, to
-//! within a tenth, from 1 to 100,000 checks a second (`shared/tests/lease_costs.rs`).
+//! within a tenth, from 1 to 10,000 checks a second (`shared/tests/lease_costs.rs`).
 
 /// What a holder asks for, and what the parent has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

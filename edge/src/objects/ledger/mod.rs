@@ -19,7 +19,7 @@ use weir_shared::accounting::books::Books;
 use weir_shared::node::ledger::{Effect, Event, LedgerNode, next_fold_at};
 use weir_shared::report::decisions::RecentDecisions;
 use weir_shared::units::EpochMs;
-use weir_shared::wire::accounting::FrameReply;
+use weir_shared::wire::accounting::{Counters, FrameReply};
 use weir_shared::wire::operator::decisions::DecisionsBody;
 use weir_shared::wire::operator::live::DecisionSample;
 use weir_shared::wire::series::{DemandBody, SeriesBody, TotalsBody};
@@ -174,7 +174,7 @@ impl Ledger {
 
     /// Stores minutes that are over, and what was told of windows, and drops the entries that are in them.
     fn fold(&self) -> Result<(), Refused> {
-        self.step(Event::Woke, &[]).map(|_| ())
+        self.step(Event::Woke, &[]).map(drop)
     }
 
     /// Lets the node take an event, and does what it says until nothing is left to do: the answer to a frame.
@@ -210,14 +210,19 @@ impl Ledger {
                 }
             }
         }
-        if published.iter().any(|(_, counters)| !counters.is_empty()) {
+        let arrived =
+            |(caller, counters): &(Option<()>, Counters)| caller.is_some() && !counters.is_empty();
+        if published.iter().any(arrived) {
             memory.told_at = Some(now);
         }
         drop(memory);
         for (caller, counters) in published {
+            // What nobody settled in time nobody has told.
             let samples = caller.map_or(&[][..], |()| samples);
-            self.recent.try_borrow_mut()?.keep(samples);
-            self.live.dismiss(&self.state, &self.env);
+            if caller.is_some() {
+                self.recent.try_borrow_mut()?.keep(samples);
+                self.live.dismiss(&self.state, &self.env);
+            }
             self.live.publish(&self.state, &counters, samples);
         }
         failed.map_or(Ok(answer), Err)
