@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use crate::process::ProcessTree;
-use crate::{clock, paths, ports};
+use crate::{clock, folders, paths, ports};
 
 const READY_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -33,10 +33,7 @@ pub struct Plain {
 impl Plain {
     /// Starts them on an empty storage and waits until their ports are open.
     pub fn start(scripts: &[Script]) -> Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("weir-plain-")
-            .tempdir()
-            .context("make a folder")?;
+        let folder = folders::new("plain")?;
         std::fs::create_dir(folder.path().join("disk")).context("make the storage folder")?;
         let mut ports = Vec::new();
         for script in scripts {

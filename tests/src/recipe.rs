@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use crate::process::ProcessTree;
-use crate::{clock, paths, ports};
+use crate::{clock, folders, paths, ports};
 
 const READY_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -95,10 +95,7 @@ impl Recipe {
         example: &str,
         command: impl FnOnce(&Path) -> Result<Command>,
     ) -> Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("weir-recipe-")
-            .tempdir()
-            .context("make a folder")?;
+        let folder = folders::new("recipe")?;
         let source = paths::workspace().join("examples").join(example);
         let name = source.file_name().context("an example is a file")?;
         let text = std::fs::read_to_string(&source)

@@ -7,6 +7,8 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, Params};
 use weir_shared::wire::shard_key::ShardKey;
 
+use crate::folders;
+
 /// One object's database.
 pub struct ObjectFile {
     /// The class of the object.
@@ -124,7 +126,7 @@ pub fn count(database: &Connection, sql: &str, values: impl Params) -> Result<us
 /// The secret by which a deployment chooses the shards of keys, of a copy of its registry: the process that owns it may
 /// be alive.
 pub fn shard_key(disk: &Path) -> Result<ShardKey> {
-    let copies = tempfile::tempdir().context("make a folder")?;
+    let copies = folders::new("storage")?;
     for object in objects(disk, "Registry")? {
         let path = copies.path().join("registry.sqlite");
         for ending in ["", "-wal"] {

@@ -15,7 +15,7 @@ use crate::client::{Client, Policy};
 use crate::process::ProcessTree;
 use crate::storage::shard_key;
 use crate::witness::{self, Witness};
-use crate::{clock, paths, ports};
+use crate::{clock, folders, paths, ports};
 
 /// The admin token that the tests start a deployment with: 36 bytes.
 pub const TOKEN: &str = "bootstrap-token-of-the-tests-1234567";
@@ -223,10 +223,7 @@ struct Service {
 
 impl Workerd {
     async fn start(setup: Setup) -> Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("weir-workerd-")
-            .tempdir()
-            .context("make a folder")?;
+        let folder = folders::new("workerd")?;
         let build = setup.build.clone().map_or_else(paths::edge_build, Ok)?;
         for module in ["index.js", "index_bg.wasm"] {
             std::fs::copy(build.join(module), folder.path().join(module))

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::client::Client;
 use crate::process::ProcessTree;
 use crate::workerd::TOKEN;
-use crate::{clock, paths, ports};
+use crate::{clock, folders, paths, ports};
 
 /// A start takes seconds of computing.
 const READY_DEADLINE: Duration = Duration::from_secs(120);
@@ -103,10 +103,7 @@ impl Wrangler {
 }
 
 fn new_folder() -> Result<TempDir> {
-    tempfile::Builder::new()
-        .prefix("weir-wrangler-")
-        .tempdir()
-        .context("make a folder")
+    folders::new("wrangler")
 }
 
 /// The settings of `wrangler.toml` without its build, for what is built already, wherever that is.

@@ -5,11 +5,11 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use tempfile::TempDir;
 
 use crate::process::ProcessTree;
-use crate::{clock, paths, ports};
+use crate::{clock, folders, paths, ports};
 
 const READY_DEADLINE: Duration = Duration::from_secs(20);
 const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(5);
@@ -24,10 +24,7 @@ pub(super) struct Driver {
 
 impl Driver {
     pub(super) async fn start() -> Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("weir-browser-")
-            .tempdir()
-            .context("make a folder")?;
+        let folder = folders::new("browser")?;
         let port = ports::free()?;
         let mut command = Command::new(paths::chromedriver()?);
         // The browser's profile goes where the driver's temporary files go.

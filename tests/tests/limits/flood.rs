@@ -41,10 +41,10 @@ struct Flood {
 }
 
 impl Flood {
-    /// Each isolate asks at most once an interval between contacts, of half a second, once at each end, and once more where a
-    /// busy machine brings an answer after the next contact.
+    /// Each isolate asks at most once an interval between contacts, of half a second, once at each end, and a few times more
+    /// where a busy machine brings answers after the next contact.
     fn calls_max(&self, isolates: u64) -> u64 {
-        (self.time.as_millis() as u64 / 500 + 3) * isolates
+        (self.time.as_millis() as u64 / 500 + 5) * isolates
     }
 }
 

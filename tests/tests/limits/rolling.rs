@@ -66,8 +66,8 @@ async fn a_global_sliding_window_does_not_double_over_a_boundary_as_a_fixed_one_
         "{smooth_worst} of {LIMIT} within {EXACT:?}"
     );
     assert!(
-        smooth_worst * 2 >= LIMIT,
-        "it hardly admits: {smooth_worst} of {LIMIT}"
+        smooth_worst * 2 >= LIMIT.min(hard_worst),
+        "it hardly admits: {smooth_worst} of {LIMIT}, and the control {hard_worst}"
     );
     assert!(
         doubled(hard_worst),
@@ -86,13 +86,15 @@ fn doubled(worst: u64) -> bool {
 async fn a_global_sliding_window_holds_at_every_instant_under_load() {
     const RUN: Duration = Duration::from_secs(9);
     let workerd = start(Setup::three_regions(), limits()).await;
-    let load = Workload {
+    let load = |limit| Workload {
         workers: 3,
         pause: Duration::from_millis(25),
-        ..Workload::on_limit(workerd.clients().unwrap(), "smooth", "k")
+        ..Workload::on_limit(workerd.clients().unwrap(), limit, "k")
     };
-    let operations = load.run(RUN).await.unwrap();
-    let admitted: u64 = operations.iter().map(Operation::admitted).sum();
+    let (smooth, hard) = tokio::join!(load("smooth").run(RUN), load("hard").run(RUN));
+    let (operations, control) = (smooth.unwrap(), hard.unwrap());
+    let [admitted, control] = [&operations, &control]
+        .map(|operations| operations.iter().map(Operation::admitted).sum::<u64>());
     let (from, most) = most_within(&operations, EXACT);
     println!(
         "{admitted} admitted, at most {most} within {EXACT:?}, {:?}",
@@ -106,10 +108,11 @@ async fn a_global_sliding_window_holds_at_every_instant_under_load() {
         .iter()
         .all(|operation| operation.decision().is_some());
     assert!(decided, "{:?}", outcomes(&operations));
-    // The first window is full at once; of the others, what arrives late on a busy machine is not made up for.
-    let windows = RUN.as_millis() as u64 / WINDOW_MS;
+    // The first window is full at once; of the others, what arrives late is not made up for. On a busy machine that is much,
+    // for the fixed window too.
+    let whole = RUN.as_millis() as u64 / WINDOW_MS * LIMIT;
     assert!(
-        admitted * 100 >= windows * LIMIT * 60,
-        "only {admitted} were admitted in {windows} windows of {LIMIT}"
+        admitted * 100 >= whole.min(control) * 60,
+        "only {admitted} were admitted of {whole}, and {control} by a fixed window"
     );
 }

@@ -14,9 +14,10 @@ use weir_tests::client::Client;
 use weir_tests::clock::epoch_ms;
 use weir_tests::fixtures::{policy, with};
 use weir_tests::history::{Operation, outcomes};
+use weir_tests::stage::Stage;
 use weir_tests::tempo::Tempo;
 use weir_tests::witness::Fault;
-use weir_tests::workerd::{REGIONS, Setup, Workerd};
+use weir_tests::workerd::{REGIONS, Setup};
 use weir_tests::workload::{Target, Workload};
 
 const LIMIT: u64 = 240;
@@ -63,30 +64,9 @@ fn document(outage: &str, window: Duration) -> Value {
     with(document, "/tenants", tenants)
 }
 
-/// A deployment, with times as long as the machine needs for the load.
-struct Stage {
-    workerd: Workerd,
-    clients: Vec<Client>,
-    tempo: Tempo,
-}
-
 async fn start(outage: &str) -> Stage {
-    let workerd = Setup::isolates(&REGIONS)
-        .witnessed()
-        .start()
-        .await
-        .expect("workerd starts");
-    let clients = workerd.clients().unwrap();
-    let tempo = Tempo::of(&clients).await;
-    workerd
-        .apply(&document(outage, tempo.stretched(WINDOW)))
-        .await
-        .expect("the policy is saved");
-    Stage {
-        workerd,
-        clients,
-        tempo,
-    }
+    let setup = Setup::isolates(&REGIONS).witnessed();
+    Stage::new(setup, WINDOW, |window| document(outage, window)).await
 }
 
 /// Both tenants from every region on every budget: more than the limit of each.
@@ -129,8 +109,7 @@ impl Run {
 async fn through_an_outage(stage: &Stage, fault: Fault) -> Run {
     let witness = stage.workerd.witness().unwrap();
     let tempo = stage.tempo;
-    let loads = loads(&stage.clients).into_iter();
-    let running = Workload::start_all(loads.map(|load| tempo.slowed(load)).collect());
+    let running = stage.start(loads(&stage.clients));
     tokio::time::sleep(tempo.stretched(BEFORE)).await;
     shortly_before_a_roll(tempo).await;
     witness

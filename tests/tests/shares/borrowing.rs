@@ -9,10 +9,11 @@ use weir_tests::checker::{admitted_by_window, violations};
 use weir_tests::client::Client;
 use weir_tests::history::{Operation, Outcome, outcomes};
 use weir_tests::shares::{of, settled_windows, sketch};
+use weir_tests::stage::Stage;
 use weir_tests::workerd::Setup;
 use weir_tests::workload::Workload;
 
-use crate::shares::{SIX, Stage, assert_rule, document, escrow, flood, got, load, weighing};
+use crate::shares::{SIX, assert_rule, document, escrow, flood, got, load, run, weighing};
 
 const LIMIT: u64 = 240;
 const WINDOW: Duration = Duration::from_secs(4);
@@ -35,7 +36,7 @@ async fn with_light_tenants(reserve: &str) -> (Vec<Operation>, Duration) {
         .enumerate()
         .map(|(nth, tenant)| load(&clients[nth..=nth], tenant, 1, 500));
     let loads = light.chain([flood(clients, "hungry")]);
-    (stage.run(loads.collect()).await, stage.window)
+    (run(&stage, loads.collect()).await, stage.window)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -99,7 +100,7 @@ async fn assert_steady_is_served(reserve: &str) {
     let stage = deployment(reserve, &[("steady", 1), ("flood", 1)]).await;
     let clients = &stage.clients;
     let loads = vec![steady(&clients[0]), flood(clients, "flood")];
-    let operations = stage.run(loads).await;
+    let operations = run(&stage, loads).await;
     let windows = settled_windows(&operations);
     println!("{reserve}: {windows:?}, {:?}", sketch(&operations));
     assert_eq!(violations(&operations, LIMIT, stage.window), []);
@@ -155,7 +156,7 @@ async fn what_a_tenant_does_not_lend_stays_reserved_for_it() {
         load(&clients[..1], "keeps", 1, 400),
         flood(clients, "hungry"),
     ];
-    let operations = stage.run(loads).await;
+    let operations = run(&stage, loads).await;
     let windows = settled_windows(&operations);
     println!("{windows:?}, {}", sketch(&operations));
     assert_eq!(violations(&operations, LIMIT, stage.window), []);

@@ -9,10 +9,11 @@ use weir_shared::wire::check::Reason;
 use weir_tests::checker::{admitted_by_window, violations};
 use weir_tests::fixtures::with;
 use weir_tests::history::outcomes;
+use weir_tests::stage::Stage;
 use weir_tests::workerd::{REGIONS, Setup};
 
 use crate::shares::{
-    LONG_MS, SIX, Stage, alone, assert_rule, await_allowed, budget, document, escrow, flood, load,
+    LONG_MS, SIX, alone, assert_rule, await_allowed, budget, document, escrow, flood, load, run,
     start, take, take_the_rest, take_until_denied,
 };
 
@@ -117,7 +118,7 @@ async fn no_window_admits_more_than_a_ceiling_over_six_isolates() {
         flood(clients, "greedy"),
         load(&clients[2..3], "floored", 1, 40),
     ];
-    let operations = stage.run(loads).await;
+    let operations = run(&stage, loads).await;
     println!("{:?}", outcomes(&operations));
     assert_eq!(violations(&operations, LIMIT, stage.window), []);
     let bound: Vec<_> = operations

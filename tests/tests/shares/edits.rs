@@ -11,11 +11,12 @@ use weir_tests::client::Client;
 use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::{with, without};
 use weir_tests::history::{Operation, outcomes};
+use weir_tests::stage::Stage;
 use weir_tests::workerd::{REGIONS, Setup, Workerd};
 
 use crate::shares::{
-    LONG_MS, Stage, alone, await_allowed, budget, document, load, start, take, take_the_rest,
-    weighing, window_start,
+    LONG_MS, alone, await_allowed, budget, document, load, start, take, take_the_rest, weighing,
+    window_start,
 };
 
 const NAMES: [&str; 2] = ["a", "b"];

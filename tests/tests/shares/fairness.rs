@@ -6,10 +6,11 @@ use weir_tests::checker::{admitted_by_window, violations};
 use weir_tests::client::Client;
 use weir_tests::history::Operation;
 use weir_tests::shares::settled_windows;
+use weir_tests::stage::Stage;
 use weir_tests::workerd::Setup;
 use weir_tests::workload::Workload;
 
-use crate::shares::{SIX, Stage, assert_ideal, assert_rule, document, escrow, flood, weighing};
+use crate::shares::{SIX, assert_ideal, assert_rule, document, escrow, flood, run, weighing};
 
 /// 30, 60 and 120 by weights of 1, 2 and 4.
 const LIMIT: u64 = 210;
@@ -55,9 +56,9 @@ fn everywhere(clients: &[Client]) -> Vec<Workload> {
 
 async fn assert_shares_follow_weights(reserve: &str) {
     let stage = stage(reserve).await;
-    let operations = stage.run(apart(&stage.clients)).await;
+    let operations = run(&stage, apart(&stage.clients)).await;
     assert_fair(&format!("{reserve}, apart"), &stage, &operations);
-    let operations = stage.run(everywhere(&stage.clients)).await;
+    let operations = run(&stage, everywhere(&stage.clients)).await;
     assert_fair(&format!("{reserve}, everywhere"), &stage, &operations);
 }
 
@@ -76,7 +77,7 @@ async fn paced_shares_follow_weights_over_regions() {
 async fn pooled_shares_lean_to_weights_in_short_windows() {
     let stage = stage("pooled").await;
     for workloads in [apart(&stage.clients), everywhere(&stage.clients)] {
-        let operations = stage.run(workloads).await;
+        let operations = run(&stage, workloads).await;
         println!("pooled: {:?}", settled_windows(&operations));
         assert_eq!(violations(&operations, LIMIT, stage.window), []);
         assert_rule("pooled", &operations, stage.window, |seen| {

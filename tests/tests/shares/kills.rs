@@ -5,9 +5,10 @@ use std::time::Duration;
 use weir_tests::checker::{admitted_by_window, violations};
 use weir_tests::history::{Operation, Outcome, outcomes};
 use weir_tests::shares::{settled_windows, sketch};
+use weir_tests::stage::Stage;
 use weir_tests::workerd::{REGIONS, Setup};
 
-use crate::shares::{Stage, assert_rule, document, escrow, flood, until_judged, weighing};
+use crate::shares::{assert_rule, document, escrow, flood, until_judged, weighing};
 
 const LIMIT: u64 = 210;
 const IDEAL: [(&str, u64); 3] = [("one", 30), ("two", 60), ("four", 120)];

@@ -24,7 +24,7 @@ use weir_tests::clock::{epoch_ms, now};
 use weir_tests::fixtures::{BUDGET, policy, with, without};
 use weir_tests::history::{Operation, outcomes};
 use weir_tests::shares::{Shares, Stall, hungry, settled_windows, sketch, stalls};
-use weir_tests::tempo::Tempo;
+use weir_tests::stage::Stage;
 use weir_tests::workerd::{Setup, Workerd};
 use weir_tests::workload::{Running, Workload};
 
@@ -87,45 +87,6 @@ async fn start(setup: Setup, document: &Value) -> Workerd {
     }
     workerd.apply(document).await.expect("the policy is saved");
     workerd
-}
-
-/// A deployment under load, with windows that are as long as the machine needs for it.
-struct Stage {
-    workerd: Workerd,
-    clients: Vec<Client>,
-    tempo: Tempo,
-    window: Duration,
-}
-
-impl Stage {
-    /// With the policy that `document` makes of the length of its windows.
-    async fn new(setup: Setup, window: Duration, document: impl FnOnce(Duration) -> Value) -> Self {
-        let workerd = setup.start().await.expect("workerd starts");
-        let clients = workerd.clients().unwrap();
-        let tempo = Tempo::of(&clients).await;
-        let window = tempo.stretched(window);
-        let applied = workerd.apply(&document(window)).await;
-        applied.expect("the policy is saved");
-        Self {
-            workerd,
-            clients,
-            tempo,
-            window,
-        }
-    }
-
-    /// Starts sending.
-    fn start(&self, loads: Vec<Workload>) -> Running {
-        let loads = loads.into_iter().map(|load| self.tempo.slowed(load));
-        Workload::start_all(loads.collect())
-    }
-
-    /// Sends until enough windows can be judged.
-    async fn run(&self, loads: Vec<Workload>) -> Vec<Operation> {
-        let running = self.start(loads);
-        until_judged(&running, 0, self.window).await;
-        running.stop().await.expect("the load runs to its end")
-    }
 }
 
 async fn take(client: &Client, tenant: &str, cost: u64) -> DecisionBody {
@@ -197,6 +158,13 @@ fn load(clients: &[Client], tenant: &str, workers: usize, pause_ms: u64) -> Work
 /// have 80 at most.
 fn flood(clients: &[Client], tenant: &str) -> Workload {
     load(clients, tenant, 2, 12 * clients.len() as u64)
+}
+
+/// Sends until enough windows can be judged.
+async fn run(stage: &Stage, loads: Vec<Workload>) -> Vec<Operation> {
+    let running = stage.start(loads);
+    until_judged(&running, 0, stage.window).await;
+    running.stop().await.expect("the load runs to its end")
 }
 
 /// Waits until there are enough windows to judge of the operations from that one on: without a stall, or in all.

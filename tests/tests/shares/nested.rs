@@ -7,11 +7,12 @@ use weir_shared::wire::check::Reason;
 use weir_tests::checker::violations;
 use weir_tests::history::outcomes;
 use weir_tests::shares::{Shares, settled_windows};
+use weir_tests::stage::Stage;
 use weir_tests::workerd::Setup;
 
 use crate::shares::{
-    LONG_MS, SIX, Stage, alone, assert_ideal, assert_rule, budget, document, escrow, flood, got,
-    load, start, take, take_the_rest, take_until_denied,
+    LONG_MS, SIX, alone, assert_ideal, assert_rule, budget, document, escrow, flood, got, load,
+    run, start, take, take_the_rest, take_until_denied,
 };
 
 const LIMIT: u64 = 240;
@@ -38,7 +39,7 @@ async fn assert_company(reserve: &str) {
         flood(&clients[4..], "flat"),
     ];
     let ideals = [("acme/web", 60), ("acme/batch", 60), ("flat", 120)];
-    let operations = stage.run(loads).await;
+    let operations = run(&stage, loads).await;
     let violations = violations(&operations, LIMIT, stage.window);
     assert_eq!(violations, [], "{reserve}");
     assert_ideal(reserve, &operations, stage.window, &ideals);
@@ -99,7 +100,7 @@ async fn a_tenant_that_may_not_borrow_stays_within_its_guarantee() {
         load(&clients[3..4], "acme/batch", 1, 300),
         flood(&clients[4..], "some"),
     ];
-    let operations = stage.run(loads).await;
+    let operations = run(&stage, loads).await;
     let windows = settled_windows(&operations);
     println!("{windows:?}, {:?}", outcomes(&operations));
     assert_eq!(violations(&operations, LIMIT, stage.window), []);

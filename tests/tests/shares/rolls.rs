@@ -9,10 +9,11 @@ use weir_tests::clock::epoch_ms;
 use weir_tests::fixtures::with;
 use weir_tests::history::{Operation, outcomes};
 use weir_tests::shares::percentiles;
+use weir_tests::stage::Stage;
 use weir_tests::tempo::Tempo;
 use weir_tests::workerd::{REGIONS, Setup};
 
-use crate::shares::{Stage, budget, document, escrow, load, weighing, window_start};
+use crate::shares::{budget, document, escrow, load, weighing, window_start};
 
 const WINDOW: Duration = Duration::from_secs(4);
 

@@ -8,10 +8,11 @@ use weir_tests::checker::{admitted_by_window, violations};
 use weir_tests::client::Client;
 use weir_tests::history::{Operation, outcomes};
 use weir_tests::shares::{of, settled_windows, sketch};
+use weir_tests::stage::Stage;
 use weir_tests::workerd::{REGIONS, Setup};
 use weir_tests::workload::Workload;
 
-use crate::shares::{Stage, assert_rule, document, escrow, flood, got, load, weighing};
+use crate::shares::{assert_rule, document, escrow, flood, got, load, run, weighing};
 
 const LIMIT: u64 = 240;
 const WINDOW: Duration = Duration::from_secs(4);
@@ -42,7 +43,7 @@ async fn assert_known_keeps_its_guarantee(reserve: &str, tenants_max: u64) {
     let stage = Stage::new(Setup::isolates(&REGIONS), WINDOW, policy).await;
     let mut loads = invented(&stage.clients);
     loads.push(flood(&stage.clients[..1], "known"));
-    let operations = stage.run(loads).await;
+    let operations = run(&stage, loads).await;
     let names = operations.iter().map(|operation| operation.tenant.as_str());
     let names: BTreeSet<&str> = names.collect();
     let windows = settled_windows(&operations);

@@ -4,6 +4,7 @@
 use anyhow::Result;
 
 use super::compiled::{self, Choice};
+use super::memory;
 use super::workbench::Workbench;
 use crate::environment::Environment;
 
@@ -27,5 +28,12 @@ pub(super) fn run(
         Retries::AsConfigured => &[],
         Retries::None => &["--retries", "0"],
     };
-    bench.test(compiled::run(environment, choice, more)?)
+    let mut command = compiled::run(environment, choice, more)?;
+    match memory::folder() {
+        Some(folder) => drop(command.env("WEIR_FOLDERS", folder)),
+        None => {
+            bench.say("weir: what tests start is kept on the disk: there is little room in memory")
+        }
+    }
+    bench.test(command)
 }

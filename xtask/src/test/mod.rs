@@ -10,6 +10,7 @@ mod deploy;
 mod end_to_end;
 mod links;
 mod lints;
+mod memory;
 mod named;
 mod native;
 mod outcome;
