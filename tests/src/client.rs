@@ -23,8 +23,9 @@ pub const REQUEST_DEADLINE: Duration = Duration::from_secs(30);
 /// client gives it up before.
 pub const IDLE_DEADLINE: Duration = Duration::from_secs(3);
 
-/// Of a body that is refused for its length workerd reads no more than this, and then closes the connection.
-const UNREAD_BYTES_MAX: usize = 64 * 1024;
+/// A longer body has a connection of its own. Of one that is refused for its length workerd reads no more than 64 KiB, and
+/// then closes the connection; and what takes it seconds to answer may leave it so busy that it closes one that is in use.
+const KEPT_BYTES_MAX: usize = 8 * 1024;
 
 /// The tenant of checks that only look.
 pub const PROBE_TENANT: &str = "free:probe";
@@ -180,7 +181,7 @@ impl Client {
     pub async fn send(&self, request: RequestBuilder) -> Result<Reply> {
         let request = request.build().context("build a request")?;
         let body = request.body().and_then(reqwest::Body::as_bytes);
-        let http = match body.is_some_and(|body| body.len() > UNREAD_BYTES_MAX) {
+        let http = match body.is_some_and(|body| body.len() > KEPT_BYTES_MAX) {
             true => &self.http_once,
             false => &self.http,
         };

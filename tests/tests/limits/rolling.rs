@@ -7,63 +7,72 @@ use serde_json::json;
 use weir_tests::checker::{admitted_by_window, most_within, violations};
 use weir_tests::clock::epoch_ms;
 use weir_tests::history::{Operation, outcomes};
+use weir_tests::stage::Stage;
 use weir_tests::workerd::Setup;
 use weir_tests::workload::Workload;
 
-use crate::limits::{fixed, start};
+use crate::limits::{document, fixed};
 
 const LIMIT: u64 = 40;
-const WINDOW_MS: u64 = 2_000;
-const BUCKETS: u64 = 10;
-const WINDOW: Duration = Duration::from_millis(WINDOW_MS);
+const WINDOW: Duration = Duration::from_secs(2);
+const BUCKETS: u32 = 10;
 
 /// The length for which the bound is exact: what is charged counts for the whole window less the sub-bucket in which
 /// it was charged.
-const EXACT: Duration = Duration::from_millis(WINDOW_MS - WINDOW_MS / BUCKETS);
+fn exact(window: Duration) -> Duration {
+    window - window / BUCKETS
+}
 
-fn limits() -> serde_json::Value {
+fn limits(window: Duration) -> serde_json::Value {
+    let window_ms = window.as_millis() as u64;
     json!({
-        "smooth": { "algorithm": "sliding_window", "limit": LIMIT, "window_ms": WINDOW_MS, "buckets": BUCKETS, "scope": "global" },
-        "hard": fixed(LIMIT, WINDOW_MS, "global"),
+        "smooth": { "algorithm": "sliding_window", "limit": LIMIT, "window_ms": window_ms, "buckets": BUCKETS, "scope": "global" },
+        "hard": fixed(LIMIT, window_ms, "global"),
     })
+}
+
+async fn stage() -> Stage {
+    let document = |window| document(limits(window));
+    Stage::new(Setup::three_regions(), WINDOW, document).await
 }
 
 /// Everybody asks shortly before a boundary of the fixed windows, and on until shortly after it. Three times, and again
 /// while the control has not doubled: on a busy machine not everybody comes in time.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_global_sliding_window_does_not_double_over_a_boundary_as_a_fixed_one_does() {
-    const BEFORE_MS: u64 = 400;
+    const BEFORE: Duration = Duration::from_millis(400);
     const BURST: Duration = Duration::from_millis(1_000);
     const ROUNDS_MAX: usize = 10;
-    let workerd = start(Setup::three_regions(), limits()).await;
-    let clients = workerd.clients().unwrap();
+    let stage = stage().await;
+    let (window, exact) = (stage.window, exact(stage.window));
+    let [before_ms, window_ms] =
+        [stage.tempo.stretched(BEFORE), window].map(|time| time.as_millis() as u64);
     let (mut smooth_worst, mut hard_worst) = (0, 0);
     for round in 0..ROUNDS_MAX {
         if round >= 3 && doubled(hard_worst) {
             break;
         }
         // At least one window without demand, so that every key is as good as new.
-        let start_ms = (epoch_ms() / WINDOW_MS + 3) * WINDOW_MS - BEFORE_MS;
+        let start_ms = (epoch_ms() / window_ms + 3) * window_ms - before_ms;
         tokio::time::sleep(Duration::from_millis(start_ms.saturating_sub(epoch_ms()))).await;
-        let burst = |limit| Workload::on_limit(clients.clone(), limit, "k").run(BURST);
-        let (smooth, hard) = tokio::join!(burst("smooth"), burst("hard"));
-        let (smooth, hard) = (smooth.unwrap(), hard.unwrap());
+        let burst = |limit| Workload::on_limit(stage.clients.clone(), limit, "k");
+        let (smooth, hard) = beside(&stage, burst, BURST).await;
         println!(
             "round {round}: smooth {:?}, hard {:?}",
             outcomes(&smooth),
             outcomes(&hard)
         );
-        assert_eq!(violations(&hard, LIMIT, WINDOW), []);
+        assert_eq!(violations(&hard, LIMIT, window), []);
         for (window, admitted) in admitted_by_window(&smooth) {
             assert!(admitted <= LIMIT, "sub-bucket {window} admitted {admitted}");
         }
-        smooth_worst = smooth_worst.max(most_within(&smooth, EXACT).1);
-        hard_worst = hard_worst.max(most_within(&hard, EXACT).1);
+        smooth_worst = smooth_worst.max(most_within(&smooth, exact).1);
+        hard_worst = hard_worst.max(most_within(&hard, exact).1);
     }
-    println!("most within {EXACT:?} of {LIMIT}: smooth {smooth_worst}, hard {hard_worst}");
+    println!("most within {exact:?} of {LIMIT}: smooth {smooth_worst}, hard {hard_worst}");
     assert!(
         smooth_worst <= LIMIT,
-        "{smooth_worst} of {LIMIT} within {EXACT:?}"
+        "{smooth_worst} of {LIMIT} within {exact:?}"
     );
     assert!(
         smooth_worst * 2 >= LIMIT.min(hard_worst),
@@ -73,6 +82,18 @@ async fn a_global_sliding_window_does_not_double_over_a_boundary_as_a_fixed_one_
         doubled(hard_worst),
         "the control did not double, so this run shows nothing: {hard_worst} of {LIMIT}"
     );
+}
+
+/// The same load on both limits at the same time.
+async fn beside(
+    stage: &Stage,
+    load: impl Fn(&'static str) -> Workload,
+    time: Duration,
+) -> (Vec<Operation>, Vec<Operation>) {
+    let time = stage.tempo.stretched(time);
+    let run = |limit| stage.tempo.slowed(load(limit)).run(time);
+    let (smooth, hard) = tokio::join!(run("smooth"), run("hard"));
+    (smooth.unwrap(), hard.unwrap())
 }
 
 /// Whether a fixed window let through a quarter more than its limit, within one length of it.
@@ -85,24 +106,24 @@ fn doubled(worst: u64) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_global_sliding_window_holds_at_every_instant_under_load() {
     const RUN: Duration = Duration::from_secs(9);
-    let workerd = start(Setup::three_regions(), limits()).await;
+    let stage = stage().await;
+    let exact = exact(stage.window);
     let load = |limit| Workload {
         workers: 3,
         pause: Duration::from_millis(25),
-        ..Workload::on_limit(workerd.clients().unwrap(), limit, "k")
+        ..Workload::on_limit(stage.clients.clone(), limit, "k")
     };
-    let (smooth, hard) = tokio::join!(load("smooth").run(RUN), load("hard").run(RUN));
-    let (operations, control) = (smooth.unwrap(), hard.unwrap());
+    let (operations, control) = beside(&stage, load, RUN).await;
     let [admitted, control] = [&operations, &control]
         .map(|operations| operations.iter().map(Operation::admitted).sum::<u64>());
-    let (from, most) = most_within(&operations, EXACT);
+    let (from, most) = most_within(&operations, exact);
     println!(
-        "{admitted} admitted, at most {most} within {EXACT:?}, {:?}",
+        "{admitted} admitted, at most {most} within {exact:?}, {:?}",
         outcomes(&operations)
     );
     assert!(
         most <= LIMIT,
-        "{most} of {LIMIT} within {EXACT:?} from {from:?}"
+        "{most} of {LIMIT} within {exact:?} from {from:?}"
     );
     let decided = operations
         .iter()
@@ -110,7 +131,7 @@ async fn a_global_sliding_window_holds_at_every_instant_under_load() {
     assert!(decided, "{:?}", outcomes(&operations));
     // The first window is full at once; of the others, what arrives late is not made up for. On a busy machine that is much,
     // for the fixed window too.
-    let whole = RUN.as_millis() as u64 / WINDOW_MS * LIMIT;
+    let whole = RUN.as_millis() as u64 / WINDOW.as_millis() as u64 * LIMIT;
     assert!(
         admitted * 100 >= whole.min(control) * 60,
         "only {admitted} were admitted of {whole}, and {control} by a fixed window"
