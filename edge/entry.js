@@ -5,6 +5,7 @@
 // the entry point can be called by other Workers over a service binding, and authenticates inside itself.
 
 import { WorkerEntrypoint } from "cloudflare:workers";
+import { again, isKept, remember } from "./prepared.js";
 import Worker, { Coordinator, Ledger, Region, Registry } from "./worker.js";
 
 export { Coordinator, Ledger, Region, Registry };
@@ -61,25 +62,26 @@ const read = async (request, length) => {
 const pinned = (headers, env) =>
   (env.ALLOW_REGION_HEADER === "1" ? headers.get("weir-region") : null) ?? env.REGION;
 
-// The response of what `ready` has answered: a line whether there is something to flush, the body, and the values of
-// three headers.
-const respondReady = (lines, batch) => {
-  if (batch) {
-    const headers = { "content-type": JSON_TYPE, "cache-control": "no-store", "x-content-type-options": "nosniff" };
-    return new Response(lines[1], { headers });
-  }
+// The response of a batch that `ready` has answered.
+const respondBatch = (body) => {
+  const headers = { "content-type": JSON_TYPE, "cache-control": "no-store", "x-content-type-options": "nosniff" };
+  return new Response(body, { headers });
+};
+
+// The response of what was decided by what is held: the body, and the values of three headers, the last of a denial alone.
+const respondHeld = (body, policy, left, retryAfter) => {
   // Written at once: an object that grows is slower to read.
   const headers = {
     "content-type": JSON_TYPE,
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
-    "ratelimit-policy": lines[2],
-    ratelimit: lines[3],
+    "ratelimit-policy": policy,
+    ratelimit: left,
   };
-  if (lines.length > 4) {
-    headers["retry-after"] = lines[4];
+  if (retryAfter) {
+    headers["retry-after"] = retryAfter;
   }
-  return new Response(lines[1], { headers });
+  return new Response(body, { headers });
 };
 
 // The response of what `decide` has answered: lines of status, body, then name and value of each header.
@@ -97,28 +99,92 @@ const respond = (text) => {
   return new Response(lines[1], { status, headers });
 };
 
-const answer = async (request, path, authorization, region, env, context) => {
-  const { continent, longitude } = (region === undefined && request.cf) || {};
-  const batch = path.length > CHECK.length;
-  const body = await read(request, +request.headers.get("content-length"));
+// What is decided by what is held: the lines of an answer (body, `ratelimit-policy`, `ratelimit`, and `retry-after` of a denial;
+// of a batch the body alone), or nothing where somebody has to be asked.
+const decideHeld = (asked, batch, env, context) => {
+  const { authorization, region, continent, longitude, body } = asked;
+  const prepared = batch ? undefined : again(asked);
+  if (prepared !== undefined) {
+    if (prepared.flushes) {
+      flush(env, context);
+    }
+    return prepared.lines;
+  }
+  const held = ready(authorization, region, continent, longitude, batch, body);
+  if (held === undefined) {
+    return undefined;
+  }
+  const [flushes, ...lines] = held.split("\n");
+  if (flushes === "1") {
+    flush(env, context);
+  }
+  if (!batch) {
+    remember(asked);
+  }
+  return lines;
+};
+
+// Runs a step in wasm; one that stops on a panic is noted.
+const inWasm = (step) => {
   try {
-    if (body === undefined) {
-      return respond(misframed());
-    }
-    const held = ready(authorization, region, continent, longitude, batch, body);
-    if (held !== undefined) {
-      const lines = held.split("\n");
-      if (lines[0] === "1") {
-        flush(env, context);
-      }
-      return respondReady(lines, batch);
-    }
-    const text = decide(env, context, path, authorization, region, continent, longitude, body);
-    return respond(typeof text === "string" ? text : await text);
+    return step();
   } catch (error) {
     wasm.criticalError ||= error instanceof WebAssembly.RuntimeError;
     throw error;
   }
+};
+
+const answer = async (request, path, asked, env, context) => {
+  const { authorization, region, continent, longitude } = asked;
+  const batch = path.length > CHECK.length;
+  const body = await read(request, +request.headers.get("content-length"));
+  return inWasm(() => {
+    if (body === undefined) {
+      return respond(misframed());
+    }
+    asked.body = body;
+    const lines = decideHeld(asked, batch, env, context);
+    if (lines !== undefined) {
+      return batch ? respondBatch(lines[0]) : respondHeld(lines[0], lines[1], lines[2], lines[3]);
+    }
+    const text = decide(env, context, path, authorization, region, continent, longitude, body);
+    return typeof text === "string" ? respond(text) : text.then(respond);
+  });
+};
+
+const ENCODER = new TextEncoder();
+
+const textOrNothing = (value) => (typeof value === "string" ? value : undefined);
+
+// The answer to what another Worker asks over a service binding, in kind, where it is decided by what is held; else nothing.
+const answerCall = (token, question, arrival, batch, env, context) => {
+  if (typeof token !== "string" || wasm.criticalError) {
+    return undefined;
+  }
+  const isText = typeof question === "string";
+  let text = question;
+  if (!isText) {
+    try {
+      text = JSON.stringify(question);
+    } catch {
+      // What JSON cannot express is refused by its route.
+      return undefined;
+    }
+  }
+  const body = ENCODER.encode(text ?? "");
+  if (body.byteLength > BODY_BYTES_MAX) {
+    return undefined;
+  }
+  const region = env.REGION;
+  const from = region === undefined ? arrival : undefined;
+  const continent = textOrNothing(from?.continent);
+  const longitude = textOrNothing(from?.longitude);
+  const asked = { authorization: `Bearer ${token}`, region, continent, longitude, body };
+  const lines = inWasm(() => decideHeld(asked, batch, env, context));
+  if (lines === undefined) {
+    return undefined;
+  }
+  return isText ? lines[0] : JSON.parse(lines[0]);
 };
 
 export default class extends WorkerEntrypoint {
@@ -127,8 +193,14 @@ export default class extends WorkerEntrypoint {
     if (DECIDES.has(path) && request.method === "POST" && !wasm.criticalError) {
       const { headers } = request;
       const authorization = headers.get("authorization");
-      if (authorization !== null && isPlain(headers) && admits(authorization)) {
-        return answer(request, path, authorization, pinned(headers, this.env), this.env, this.ctx);
+      if (authorization !== null && isPlain(headers)) {
+        const region = pinned(headers, this.env);
+        const { continent, longitude } = (region === undefined && request.cf) || {};
+        const asked = { authorization, region, continent, longitude, body: NOTHING };
+        // Nothing is read of a body before its bearer is known.
+        if (isKept(asked) || admits(authorization)) {
+          return answer(request, path, asked, this.env, this.ctx);
+        }
       }
     }
     return new Worker(this.ctx, this.env).fetch(request);
@@ -139,11 +211,15 @@ export default class extends WorkerEntrypoint {
   }
 
   check(...given) {
-    return new Worker(this.ctx, this.env).check(...given);
+    const [token, question, arrival] = given;
+    const answered = answerCall(token, question, arrival, false, this.env, this.ctx);
+    return answered ?? new Worker(this.ctx, this.env).check(...given);
   }
 
   checkBatch(...given) {
-    return new Worker(this.ctx, this.env).checkBatch(...given);
+    const [token, question, arrival] = given;
+    const answered = answerCall(token, question, arrival, true, this.env, this.ctx);
+    return answered ?? new Worker(this.ctx, this.env).checkBatch(...given);
   }
 
   release(...given) {

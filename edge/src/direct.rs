@@ -23,7 +23,7 @@ use crate::http::failure::Failure;
 use crate::http::reply::Reply;
 use crate::isolate::place::ClientLocation;
 use crate::isolate::request::RequestHandles;
-use crate::isolate::{at_one_instant, contact, is_known, regions};
+use crate::isolate::{at_one_instant, contact, is_known, prepared, regions};
 use crate::routes::check::Asked;
 use crate::routes::ready;
 
@@ -42,8 +42,8 @@ pub fn misframed() -> String {
     Failure::Framing.reply().into_text()
 }
 
-/// Answers `POST /v1/check` (or its batch) from what this isolate holds: the text of [`ready::answer`], or nothing where it
-/// takes [`decide`] to answer.
+/// Answers `POST /v1/check` (or its batch) from what this isolate holds: the text of [`ready::answer`] (or of
+/// [`ready::answer_batch`]), or nothing where it takes [`decide`] to answer.
 #[wasm_bindgen]
 #[must_use]
 pub fn ready(
@@ -55,7 +55,45 @@ pub fn ready(
     body: &[u8],
 ) -> Option<String> {
     let location = location(region, continent, longitude);
-    at_one_instant(|| ready::answer(authorization, &location, batch, body))
+    at_one_instant(|| match batch {
+        true => ready::answer_batch(authorization, &location, body),
+        false => ready::answer(authorization, &location, body),
+    })
+}
+
+/// Keeps a question that [`ready`] has answered for the next one in the same words: the number of its slot.
+#[wasm_bindgen]
+#[must_use]
+pub fn prepare(
+    authorization: &str,
+    region: Option<String>,
+    continent: Option<String>,
+    longitude: Option<String>,
+    body: &[u8],
+) -> Option<u32> {
+    let location = location(region, continent, longitude);
+    at_one_instant(|| ready::prepare(authorization, &location, body))
+}
+
+/// Decides the question of a slot: see [`prepared::spend`].
+#[wasm_bindgen]
+#[must_use]
+pub fn spend(slot: u32) -> u32 {
+    at_one_instant(|| prepared::spend(slot))
+}
+
+/// A number of what [`spend`] has decided.
+#[wasm_bindgen]
+#[must_use]
+pub fn number(index: u32) -> f64 {
+    prepared::number(index as usize)
+}
+
+/// The text that the numbers of a slot's answers go into: see [`prepared::template`].
+#[wasm_bindgen]
+#[must_use]
+pub fn template(slot: u32, shape: u32) -> Option<String> {
+    prepared::template(slot, shape)
 }
 
 /// Does what answers of [`ready`] have left to do.

@@ -327,6 +327,10 @@ pub const TOKENS_MAX: usize = 2_000;
 /// Tenants and budgets that an isolate keeps planned: more than are asked for at a time, in some 2 MB.
 pub const READY_MAX: usize = 4_096;
 
+/// Questions that an isolate keeps prepared, by bearer and words: as many as a busy isolate is asked again and again, in some
+/// 500 kB on both sides.
+pub const PREPARED_MAX: usize = 1_024;
+
 /// Tokens that an isolate remembers as verified: more than the clients of one isolate bring, in some 300 kB.
 pub const TOKENS_VERIFIED_MAX: usize = 1_024;
 

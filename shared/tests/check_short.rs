@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use weir_shared::check::batch::Batch;
 use weir_shared::check::decision_text::DecisionText;
 use weir_shared::check::short::Short;
+use weir_shared::check::template::{Numbers, Template};
 use weir_shared::check::{Check, Target};
 use weir_shared::decision::{Decision, Retry};
 use weir_shared::invalid::read_json;
@@ -136,5 +137,45 @@ proptest! {
             reservation: None, slot: None, expires_at: None,
         };
         prop_assert_eq!(text, serde_json::to_string(&body).unwrap());
+    }
+}
+
+/// What differs between two answers of one budget, region and revision.
+fn numbered(
+    reason: Reason,
+    [limit, remaining, reset_at, window]: [u64; 4],
+    retry: Retry,
+) -> DecisionText<'static> {
+    DecisionText {
+        decision: Decision {
+            reason,
+            limit,
+            remaining,
+            reset_at: EpochMs(reset_at),
+            retry,
+        },
+        binding: "tokens",
+        region: "weur",
+        window: WindowLabel(window),
+        revision: Revision(7),
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_template_of_any_answer_serves_every_answer_of_its_reason(
+        reason in proptest::sample::select(&Reason::ALL[..]),
+        first in any::<[u64; 4]>(),
+        second in any::<[u64; 4]>(),
+        retries in proptest::option::of(any::<(u64, u64)>()),
+    ) {
+        let retry = |ms: Option<u64>| ms.map_or(Retry::Never, Retry::AfterMs);
+        let one = numbered(reason, first, retry(retries.map(|(ms, _)| ms)));
+        let other = numbered(reason, second, retry(retries.map(|(_, ms)| ms)));
+        let (mut template, mut numbers, mut written) = (Template::default(), Numbers::default(), String::new());
+        one.tell(&mut template);
+        other.tell(&mut numbers);
+        other.write(&mut written);
+        prop_assert_eq!(template.filled(&numbers), written);
     }
 }

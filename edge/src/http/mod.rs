@@ -4,6 +4,7 @@ pub mod answered;
 pub mod body;
 pub mod failure;
 pub mod file;
+pub mod held;
 pub mod location;
 pub mod ratelimit;
 pub mod reply;

@@ -1,6 +1,7 @@
 //! The rate-limit headers of a decision, in the dialect that the policy names. Names are of `a-z 0-9 _ -`, so they need
 //! no escape.
 
+use weir_shared::check::template::Parts;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::policy::HeaderDialect;
 
@@ -57,35 +58,46 @@ pub fn ietf(standings: &[Standing], now: EpochMs) -> Vec<Header> {
     }
     let (mut policies, mut limits) = (String::new(), String::new());
     for standing in standings {
-        let Promise { quota, window_ms } = standing.promise;
-        let (quota, window_s) = (quota.min(INTEGER_MAX), window_ms.div_ceil(1_000));
-        item(&mut policies, &standing.name, ('q', quota), ('w', window_s));
-        let remaining = standing.remaining.min(INTEGER_MAX);
-        let reset_s = reset_s(standing.reset_at, now);
-        item(
+        if !policies.is_empty() {
+            policies.push_str(", ");
+            limits.push_str(", ");
+        }
+        let Standing { name, promise, .. } = standing;
+        tell_policy(name, *promise, &mut policies);
+        tell_left(
+            name,
+            standing.remaining,
+            (standing.reset_at, now),
             &mut limits,
-            &standing.name,
-            ('r', remaining),
-            ('t', reset_s),
         );
     }
     vec![("ratelimit-policy", policies), ("ratelimit", limits)]
 }
 
-/// Adds an item of two parameters to a list: `"tokens";q=100;w=60`.
-fn item(list: &mut String, name: &str, first: (char, u64), second: (char, u64)) {
-    if !list.is_empty() {
-        list.push_str(", ");
-    }
-    list.push('"');
-    list.push_str(name);
-    list.push('"');
-    let mut digits = itoa::Buffer::new();
-    for (parameter, value) in [first, second] {
-        list.push(';');
-        list.push(parameter);
-        list.push('=');
-        list.push_str(digits.format(value));
+/// Tells what the policy promises of one budget or limit, as an item of two parameters: `"tokens";q=100;w=60`.
+pub fn tell_policy(name: &str, promise: Promise, parts: &mut impl Parts) {
+    let window_s = promise.window_ms.div_ceil(1_000);
+    tell(name, [(";q=", promise.quota), (";w=", window_s)], parts);
+}
+
+/// Tells what is left of it, and in how many seconds from now it is back: `"tokens";r=40;t=12`.
+pub fn tell_left(
+    name: &str,
+    remaining: u64,
+    (reset_at, now): (EpochMs, EpochMs),
+    parts: &mut impl Parts,
+) {
+    let reset_s = reset_s(reset_at, now);
+    tell(name, [(";r=", remaining), (";t=", reset_s)], parts);
+}
+
+fn tell(name: &str, parameters: [(&str, u64); 2], parts: &mut impl Parts) {
+    parts.text("\"");
+    parts.text(name);
+    parts.text("\"");
+    for (parameter, value) in parameters {
+        parts.text(parameter);
+        parts.number(value.min(INTEGER_MAX));
     }
 }
 

@@ -20,6 +20,7 @@ pub mod parts;
 pub mod patience;
 pub mod place;
 pub mod plan;
+pub mod prepared;
 pub mod question;
 mod random;
 pub mod ready;
@@ -51,6 +52,7 @@ use worker::js_sys::Date;
 
 use crate::http::failure::Failure;
 use bearer::Bearer;
+use prepared::Prepared;
 use random::random;
 use region::RegionView;
 
@@ -73,6 +75,8 @@ struct Isolate {
     turnstiles: Turnstiles,
     /// Requests of routes that wait for their turn, or may.
     seats: Seats,
+    /// Questions that came before.
+    prepared: Prepared,
 }
 
 impl Isolate {
@@ -193,7 +197,7 @@ pub fn seats<R>(step: impl FnOnce(&mut Seats, EpochMs) -> R) -> Result<R, Failur
 pub fn known<R>(
     token: &str,
     region: impl FnOnce(&Policy) -> Option<String>,
-    step: impl FnOnce(&mut RegionView, &str, &Bearer) -> Option<R>,
+    step: impl FnOnce(&mut RegionView, &str, &Rc<Bearer>) -> Option<R>,
 ) -> Option<R> {
     let now = now();
     let policy = any_policy()?;

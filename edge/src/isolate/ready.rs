@@ -142,6 +142,17 @@ impl RegionView {
         answers
     }
 
+    /// Decides one question that is prepared, counts and shows it. `None` as of [`RegionView::decide`].
+    pub fn decide_one<'a>(&mut self, ask: &Ask<'a>, now: EpochMs) -> Option<Answer<'a>> {
+        let ready = std::mem::take(&mut self.ready);
+        let answer = self.spend(&ready, ask, now);
+        if let (Some(answer), Some((plan, party))) = (&answer, ready.find(ask)) {
+            self.count(answer, plan, party, now);
+        }
+        self.ready = ready;
+        answer
+    }
+
     fn decide_by<'a>(
         &mut self,
         ready: &Ready,

@@ -1,5 +1,6 @@
 //! A decision as JSON, written without a form in between.
 
+use crate::check::template::Parts;
 use crate::decision::Decision;
 use crate::units::{Revision, WindowLabel};
 
@@ -42,31 +43,39 @@ impl DecisionText<'_> {
     /// Adds it to a text.
     pub fn write(&self, text: &mut String) {
         text.reserve(BYTES_EXPECTED);
+        self.tell(text);
+    }
+
+    /// Tells it in parts. Between decisions on one budget in one region with one reason, only numbers differ, except that
+    /// the number of [`Retry::AfterMs`](crate::decision::Retry::AfterMs) is there or not.
+    pub fn tell(&self, parts: &mut impl Parts) {
         let decision = &self.decision;
-        let mut digits = itoa::Buffer::new();
-        let mut number = |text: &mut String, before: &str, number: u64| {
-            text.push_str(before);
-            text.push_str(digits.format(number));
-        };
-        text.push_str("{\"allowed\":");
-        text.push_str(if decision.admitted() { "true" } else { "false" });
-        number(text, ",\"limit\":", decision.limit);
-        number(text, ",\"remaining\":", decision.remaining);
-        number(text, ",\"reset_at\":", decision.reset_at.0);
+        parts.text(match decision.admitted() {
+            true => "{\"allowed\":true,\"limit\":",
+            false => "{\"allowed\":false,\"limit\":",
+        });
+        parts.number(decision.limit);
+        parts.text(",\"remaining\":");
+        parts.number(decision.remaining);
+        parts.text(",\"reset_at\":");
+        parts.number(decision.reset_at.0);
+        parts.text(",\"retry_after_ms\":");
         match decision.retry.after_ms() {
-            Some(after_ms) => number(text, ",\"retry_after_ms\":", after_ms),
-            None => text.push_str(",\"retry_after_ms\":null"),
+            Some(after_ms) => parts.number(after_ms),
+            None => parts.text("null"),
         }
         for (before, name) in [
             (",\"binding\":\"", self.binding),
             ("\",\"reason\":\"", decision.reason.name()),
             ("\",\"region\":\"", self.region),
         ] {
-            text.push_str(before);
-            text.push_str(name);
+            parts.text(before);
+            parts.text(name);
         }
-        number(text, "\",\"window\":", self.window.0);
-        number(text, ",\"policy_revision\":", self.revision.0);
-        text.push('}');
+        parts.text("\",\"window\":");
+        parts.number(self.window.0);
+        parts.text(",\"policy_revision\":");
+        parts.number(self.revision.0);
+        parts.text("}");
     }
 }

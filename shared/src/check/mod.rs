@@ -9,6 +9,7 @@ pub mod reset;
 pub mod settle;
 pub mod short;
 mod target;
+pub mod template;
 
 use std::collections::BTreeSet;
 

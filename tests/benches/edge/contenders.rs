@@ -181,9 +181,9 @@ async fn prepare(weir: &Workerd) -> Result<Tokens> {
     weir.apply(&with(document, "/limits", json!({ LIMIT: limit })))
         .await?;
     let bootstrap = weir.client(0)?;
-    let token = async |role, tenant: Option<&str>| {
+    let token = async |role: Role, tenant: Option<&str>| {
         let request = TokenRequest {
-            name: "bench".to_owned(),
+            name: role.name().to_owned(),
             role,
             tenant: tenant.map(str::to_owned),
             prefix: None,

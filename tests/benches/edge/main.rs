@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 use crate::contenders::Field;
 
 /// Turns of each contender unless `WEIR_ROUNDS` says otherwise.
-const ROUNDS: usize = 14;
+const ROUNDS: usize = 8;
 
 fn main() -> Result<()> {
     let rounds = match std::env::var("WEIR_ROUNDS") {

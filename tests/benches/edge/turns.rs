@@ -14,13 +14,14 @@ const CONNECTIONS: usize = 16;
 /// Before the first turn: the compilers of the runtime come to rest.
 const WARM_UP: Duration = Duration::from_millis(1_500);
 
-/// Before each turn: what lapsed while the others had theirs comes back.
-const LEAD_IN: Duration = Duration::from_millis(150);
+/// Before each turn: what lapsed while the others had theirs comes back, and so does a runtime that was idle.
+const LEAD_IN: Duration = Duration::from_millis(500);
 
 /// At most one answer in so many may be another decision: a machine that stands still for a while lets a lease run out.
 const UNWANTED_ONE_IN: u64 = 1_000;
 
-const TURN: Duration = Duration::from_millis(900);
+/// After two seconds of idleness a short turn costs a warm Worker a third more.
+const TURN: Duration = Duration::from_secs(3);
 
 /// All turns of one contender.
 pub struct Turns {

@@ -5,6 +5,7 @@ mod budget;
 mod forms;
 mod headers;
 mod limit;
+mod prepared;
 mod shipped;
 mod told;
 mod ways;

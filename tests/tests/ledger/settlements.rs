@@ -94,7 +94,8 @@ impl Driver {
             assert!(!decision.allowed);
             match what {
                 What::Budget => tally(&mut own.budget, false, cost),
-                // Of both the one that denies is counted.
+                // Of both the one that denies is counted: the limit, unless the region was too busy to lend of the budget.
+                What::Both if decision.binding == BUDGET => tally(&mut own.budget, false, cost),
                 What::Limit | What::Both => tally(&mut own.limit, false, cost),
                 What::Meter => {
                     own.meter.shed_calls += 1;

@@ -35,8 +35,12 @@ fn enter(environment: &Environment, edge: &Path) -> Result<()> {
     let build = edge.join("build");
     let (index, worker) = (build.join("index.js"), build.join("worker.js"));
     fs::rename(&index, &worker).context("setting the built module aside")?;
-    let entry = build.join("entry.js");
-    fs::copy(edge.join("entry.js"), &entry).context("copying the module entry")?;
+    let mut parts = vec![worker.clone()];
+    for name in ["entry.js", "prepared.js"] {
+        let part = build.join(name);
+        fs::copy(edge.join(name), &part).with_context(|| format!("copying {name}"))?;
+        parts.push(part);
+    }
     let mut bundle = environment.command("esbuild")?;
     bundle
         .args([
@@ -51,7 +55,7 @@ fn enter(environment: &Environment, edge: &Path) -> Result<()> {
         ])
         .current_dir(&build);
     process::run(&mut bundle)?;
-    for part in [&worker, &entry] {
+    for part in &parts {
         fs::remove_file(part).context("removing a part of the module")?;
     }
     Ok(())

@@ -1,0 +1,32 @@
+//! The answer to a question that the isolate decides by what it holds, for the module entry.
+
+use weir_shared::check::decision_text::DecisionText;
+use weir_shared::check::template::Parts;
+use weir_shared::units::EpochMs;
+
+use super::ratelimit::{Promise, retry_after_s, tell_left, tell_policy};
+
+/// A decision on one budget.
+pub struct HeldText<'a> {
+    /// The body.
+    pub body: DecisionText<'a>,
+    /// What the budget promises.
+    pub promise: Promise,
+}
+
+impl HeldText<'_> {
+    /// Tells the body and the values of `ratelimit-policy`, `ratelimit` and, on a denial that a retry can mend,
+    /// `retry-after`, a line each.
+    pub fn tell(&self, now: EpochMs, parts: &mut impl Parts) {
+        let (decision, name) = (&self.body.decision, self.body.binding);
+        self.body.tell(parts);
+        parts.text("\n");
+        tell_policy(name, self.promise, parts);
+        parts.text("\n");
+        tell_left(name, decision.remaining, (decision.reset_at, now), parts);
+        if let (false, Some(after_ms)) = (decision.admitted(), decision.retry.after_ms()) {
+            parts.text("\n");
+            parts.number(retry_after_s(after_ms));
+        }
+    }
+}
