@@ -34,6 +34,7 @@ pub mod paths;
 pub mod plain;
 pub mod ports;
 pub mod process;
+pub mod prometheus;
 pub mod proxy;
 pub mod ratelimit;
 pub mod recipe;
