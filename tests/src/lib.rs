@@ -29,6 +29,7 @@ pub mod fixtures;
 pub mod folders;
 pub mod history;
 pub mod load;
+pub mod nginx;
 pub mod origin;
 pub mod paths;
 pub mod plain;
