@@ -1,8 +1,9 @@
-//! The command `weir`: a policy as code (validate, plan, apply, drift, export, import), and a look at what a deployment
+//! The command `weir`: a policy as code (validate, plan, apply, drift, export, import, replay, agreement), and a look at what a deployment
 //! decides (tail, top), with its tokens.
 //!
 //! What is told is worked out by plain functions; what asks, reads and writes is thin.
 
+pub mod agreement;
 pub mod apply;
 pub mod client;
 pub mod clock;

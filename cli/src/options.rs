@@ -9,6 +9,7 @@ use weir_shared::units::EpochMs;
 use weir_shared::wire::check::Reason;
 use weir_shared::wire::role::Role;
 
+use crate::agreement::log::DENIED;
 use crate::starvation::PERCENT;
 use crate::tail::filter::reason;
 
@@ -19,7 +20,7 @@ const LAST: usize = 900;
 const ENDINGS: &str = "Exit status:
   0  it is done, or nothing differs
   1  it failed, or was called wrongly, and says why on the standard error
-  2  plan, drift: something differs
+  2  plan, drift: something differs; agreement: less agrees than asked for
   3  plan: something differs, and a tenant is starved by it";
 
 /// What starving is, for the help of `plan`.
@@ -138,6 +139,8 @@ pub enum Command {
     },
     /// Say what a policy file would have admitted of what was asked for, beside another policy
     Replay(Replaying),
+    /// Say how far a policy file agrees with the limiter that it is to replace, by a log with that one's verdicts
+    Agreement(Agreeing),
     /// Show decisions as they are made, a sample of all regions
     Tail {
         /// Only of this tenant; may be given several times
@@ -219,6 +222,26 @@ pub struct Replaying {
     /// Until this minute is over
     #[arg(long, value_name = "TIME", requires = "from", value_parser = time)]
     pub to: Option<EpochMs>,
+}
+
+/// Which log is held against which policy.
+#[derive(Debug, Args)]
+pub struct Agreeing {
+    /// The file of the policy; `-` is the standard input
+    pub file: String,
+    /// The log: a line a request, in JSON with at, key and verdict or status, or in the format combined; `-` is the
+    /// standard input
+    #[arg(long, value_name = "FILE")]
+    pub log: String,
+    /// The limit that lines mean which name no rule
+    #[arg(long, value_name = "NAME")]
+    pub limit: Option<String>,
+    /// Statuses by which the old limiter denied, where lines tell no verdict
+    #[arg(long, value_name = "STATUS", value_delimiter = ',', default_values_t = DENIED, value_parser = clap::value_parser!(u16).range(100..=599))]
+    pub denied: Vec<u16>,
+    /// End with 2 where less than this percent of the verdicts agree
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub least_percent: Option<u8>,
 }
 
 /// What is done with tokens.

@@ -8,9 +8,12 @@ use std::time::Duration;
 use clap::Parser;
 use serde_json::json;
 use weir_shared::replay::Replay;
+use weir_shared::replay::agreement::Agreement;
 use weir_shared::wire::access::TokenRequest;
 use weir_shared::wire::replay::{ReplayBody, ReplayRequest};
 
+use crate::agreement::Told;
+use crate::agreement::log::{self, Reading};
 use crate::apply::{agreed, apply, confirm};
 use crate::client::Client;
 use crate::credentials::{Said, chosen, kept};
@@ -20,7 +23,7 @@ use crate::drift::Drift;
 use crate::ending::{Ending, FAILED};
 use crate::failure::Failure;
 use crate::import::import;
-use crate::options::{Command, Common, Options, Replaying, Starve, TokenCommand};
+use crate::options::{Agreeing, Command, Common, Options, Replaying, Starve, TokenCommand};
 use crate::output::{Output, again, aside, is_unread};
 use crate::plan::plan;
 use crate::policy::compare;
@@ -125,6 +128,7 @@ fn run(options: Options, output: Output) -> Result<Ending, Failure> {
             let told = replayed(&common, &asked)?;
             output.either(&replay::text(&told), &told)?;
         }
+        Command::Agreement(asked) => return agreement(&asked, output),
         Command::Tail {
             tenants,
             reasons,
@@ -262,6 +266,30 @@ fn replayed(common: &Common, asked: &Replaying) -> Result<ReplayBody, Failure> {
         again("");
     }
     Ok(replay.told(crate::clock::epoch(), revision))
+}
+
+/// Nobody is asked: the log is held against the file alone.
+fn agreement(asked: &Agreeing, output: Output) -> Result<Ending, Failure> {
+    if asked.file == STDIN && asked.log == STDIN {
+        return Err(Failure::Option {
+            option: "--log",
+            why: "the standard input is one file alone.".to_owned(),
+        });
+    }
+    let file = read(&asked.file)?;
+    let reading = Reading {
+        limit: asked.limit.clone(),
+        denied: asked.denied.clone(),
+    };
+    let replay = Replay::new(&file.policy, &file.policy);
+    let log = log::read(&replay, &reading, &called(&asked.log), &bytes(&asked.log)?)?;
+    let agreement = Agreement::of(&file.document, &file.policy, &log.requests, log.clock_ms);
+    let less = asked
+        .least_percent
+        .is_some_and(|least| agreement.percent() < f64::from(least));
+    let told = Told { log, agreement };
+    output.either(&told.text(), &told.value())?;
+    Ok(if less { Ending::Differs } else { Ending::Done })
 }
 
 /// What `top` was told.

@@ -1,5 +1,6 @@
 //! What was asked for, played against two policies: on the machines that decide, the same every time.
 
+mod agreement;
 mod recorded;
 
 use std::collections::BTreeMap;

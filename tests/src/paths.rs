@@ -112,6 +112,16 @@ pub fn envoy() -> Result<PathBuf> {
     program("WEIR_ENVOY", &["envoy"])
 }
 
+/// Prometheus: `WEIR_PROMETHEUS`, else from `PATH`.
+pub fn prometheus() -> Result<PathBuf> {
+    program("WEIR_PROMETHEUS", &["prometheus"])
+}
+
+/// Its checker of rules and metrics: `WEIR_PROMTOOL`, else from `PATH`.
+pub fn promtool() -> Result<PathBuf> {
+    program("WEIR_PROMTOOL", &["promtool"])
+}
+
 /// Python: `WEIR_PYTHON`, else from `PATH`.
 pub fn python() -> Result<PathBuf> {
     program("WEIR_PYTHON", &["python3"])

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use crate::process::ProcessTree;
-use crate::{clock, folders, paths, ports};
+use crate::{clock, folders, nginx, paths, ports};
 
 const READY_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -41,26 +41,11 @@ impl Recipe {
     /// nginx by `examples/nginx/weir.conf`.
     pub fn nginx(between: Between<'_>) -> Result<Self> {
         Self::start(between, "nginx/weir.conf", |folder| {
-            let within = |name: &str| folder.join(name).display().to_string();
-            let mut paths = String::new();
-            for kind in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
-                paths.push_str(&format!("{kind}_temp_path {};\n", within(kind)));
-            }
-            let main = format!(
-                "events {{}}\nhttp {{\naccess_log off;\n{paths}include {};\n}}\n",
-                within("weir.conf")
+            let include = format!(
+                "access_log off;\ninclude {};\n",
+                folder.join("weir.conf").display()
             );
-            std::fs::write(folder.join("nginx.conf"), main).context("write nginx.conf")?;
-            let mut nginx = Command::new(paths::nginx()?);
-            nginx
-                .arg("-p")
-                .arg(folder)
-                .arg("-c")
-                .arg(folder.join("nginx.conf"));
-            nginx.args(["-e", "stderr"]);
-            let user = if is_root() { " user root;" } else { "" };
-            nginx.args(["-g", &format!("daemon off; pid {};{user}", within("pid"))]);
-            Ok(nginx)
+            nginx::command(folder, &include)
         })
     }
 
@@ -172,8 +157,4 @@ impl Between<'_> {
 fn port_of(address: &str) -> Result<&str> {
     let port = address.rsplit_once(':').map(|(_, port)| port);
     port.with_context(|| format!("{address} has no port"))
-}
-
-fn is_root() -> bool {
-    std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
 }

@@ -20,6 +20,7 @@ mod operator;
 mod outage;
 mod overload;
 mod package;
+mod prometheus;
 mod registry;
 mod security;
 mod service_binding;

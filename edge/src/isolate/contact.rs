@@ -29,7 +29,7 @@ use crate::http::failure::Failure;
 use crate::objects::binding::{Address, KeyShard, call};
 use crate::objects::deadline::{sleep, within};
 use crate::objects::registry::shipped;
-use crate::objects::usage;
+use crate::objects::{telemetry, usage};
 
 /// A task that hands on what is left looks after it for this long; the platform ends it after 30 seconds.
 const TASK_MS_MAX: u64 = 20_000;
@@ -150,6 +150,7 @@ async fn run(env: &Env, region: &str, exchanges: Vec<ExchangeBody>, token_wanted
         exchanges,
         frame: {
             view.outbox.pending().used(&usage::drain());
+            view.outbox.pending().observed(&telemetry::drain());
             view.outbox.begin(sent_at)
         },
         access_revision: view.tokens.told(),

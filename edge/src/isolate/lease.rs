@@ -20,6 +20,7 @@ use super::request::RequestHandles;
 use super::{now, with};
 use crate::http::failure::Failure;
 use crate::objects::deadline::within;
+use crate::objects::telemetry;
 
 /// One check of one pool.
 pub struct LeaseCheck<'a> {
@@ -62,7 +63,11 @@ impl LeaseCheck<'_> {
         let decided = match held {
             Held::Decided(decided) => decided,
             Held::Unknown => (with(self.region, |view| self.out_of_reach(view, at))?, None),
-            Held::Short => return self.wait(handles, at).await,
+            Held::Short => {
+                let decided = self.wait(handles, at).await;
+                telemetry::lease_waited(now().since(at));
+                return decided;
+            }
         };
         let _landing = send(handles, self.region, self.pool)?;
         Ok(Some(decided))

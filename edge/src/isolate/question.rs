@@ -23,6 +23,7 @@ use super::request::RequestHandles;
 use super::shard::ask;
 use super::{now, with};
 use crate::http::failure::Failure;
+use crate::objects::telemetry;
 
 /// How each check combines.
 pub type Rules = Rc<Vec<StepRules>>;
@@ -53,6 +54,13 @@ impl<'a> Question<'a> {
     /// # Errors
     /// When the isolate decides for too many regions.
     pub async fn decide(&self) -> Result<Option<Outcome>, Failure> {
+        let started = now();
+        let outcome = self.decided().await;
+        telemetry::decision_waited(now().since(started));
+        outcome
+    }
+
+    async fn decided(&self) -> Result<Option<Outcome>, Failure> {
         let rules: Rules = Rc::new(self.steps.iter().map(Step::rules).collect());
         if let [Step { dimensions, .. }] = self.steps
             && let [only] = dimensions.as_slice()

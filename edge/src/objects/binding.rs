@@ -8,7 +8,7 @@ use weir_shared::json;
 use worker::{Env, Headers, Method, Request, RequestInit, Response, Stub};
 
 use super::deadline::within;
-use super::usage;
+use super::{telemetry, usage};
 
 /// The header by which an object is asked for a live socket, with what the socket is to be told.
 pub const LIVE_HEADER: &str = "weir-live";
@@ -331,6 +331,14 @@ async fn exchange(
     {
         usage::told(&used);
     }
+    if let Some(text) = response
+        .headers()
+        .get(telemetry::HEADER)
+        .map_err(platform)?
+        && let Ok(told) = json::from_str(&text)
+    {
+        telemetry::told(&told);
+    }
     match response.status_code() {
         200 => response.text().await.map_err(platform),
         status => Err(CallError::Status { route, status }),
@@ -347,9 +355,13 @@ fn answered<'a>(
 ) -> LocalBoxFuture<'a, Result<String, CallError>> {
     Box::pin(async move {
         let exchanged = within(deadline_ms, exchange(env, address, route, body?)).await;
-        exchanged.unwrap_or(Err(CallError::Late {
+        let answer = exchanged.unwrap_or(Err(CallError::Late {
             route,
             ms: deadline_ms,
-        }))
+        }));
+        if answer.is_err() {
+            telemetry::call_failed(address.class);
+        }
+        answer
     })
 }

@@ -14,4 +14,5 @@ pub mod region;
 pub mod registry;
 pub mod server;
 pub mod storage;
+pub mod telemetry;
 pub mod usage;

@@ -8,7 +8,7 @@ use weir_shared::json;
 use worker::{Request, Response, console_error};
 
 use super::binding::Call;
-use super::usage;
+use super::{telemetry, usage};
 
 /// A call as it arrived.
 pub struct Arrived {
@@ -72,6 +72,11 @@ impl Arrived {
                 if !used.is_empty() {
                     let text = serde_json::to_string(&used)?;
                     response.headers_mut().set(usage::HEADER, &text)?;
+                }
+                let told = telemetry::drain();
+                if !told.is_empty() {
+                    let text = serde_json::to_string(&told)?;
+                    response.headers_mut().set(telemetry::HEADER, &text)?;
                 }
                 Ok(response)
             }

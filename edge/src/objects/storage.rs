@@ -9,7 +9,7 @@ use weir_shared::wire::stored::Damaged;
 use worker::{SqlStorage, SqlStorageValue, State, console_error};
 
 use super::server::Refused;
-use super::usage;
+use super::{telemetry, usage};
 
 #[wasm_bindgen]
 extern "C" {
@@ -70,7 +70,10 @@ impl Database {
             Ok(())
         });
         let outcome = self.transactions.transaction_sync(&steps);
-        outcome.map(|_| ()).map_err(|error| Refused(words(&error)))
+        outcome.map(|_| ()).map_err(|error| {
+            telemetry::write_failed();
+            Refused(words(&error))
+        })
     }
 
     /// Runs one statement that returns nothing.
@@ -78,7 +81,8 @@ impl Database {
     /// # Errors
     /// The database's words.
     pub fn run(&self, statement: &str, values: Vec<Value>) -> Result<(), Refused> {
-        let cursor = self.sql.exec(statement, values)?;
+        let written = self.sql.exec(statement, values);
+        let cursor = written.inspect_err(|_| telemetry::write_failed())?;
         usage::wrote(cursor.rows_written());
         Ok(())
     }
@@ -136,6 +140,7 @@ pub fn number(number: u64) -> Value {
 
 /// Reports a row that cannot be read. What the object does without it is the caller's rule.
 pub fn report_damaged(what: &str, damaged: &Damaged) {
+    telemetry::row_damaged();
     console_error!("damaged row {what}: {damaged}");
 }
 

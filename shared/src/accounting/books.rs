@@ -19,6 +19,7 @@ use crate::wire::cells::{StoredCell, StoredEntry, StoredMarks};
 use crate::wire::count::Count;
 use crate::wire::exchange::VERSION;
 use crate::wire::series::TotalsReply;
+use crate::wire::telemetry::Telemetry;
 use crate::wire::usage::Usage;
 use crate::wire::windows::StoredWindow;
 
@@ -36,6 +37,7 @@ pub struct Books {
     reserved: Reserved,
     counted: Counted,
     usage: Usage,
+    telemetry: Telemetry,
     since: EpochMs,
     /// The last entry of the journal.
     sequence: u64,
@@ -86,6 +88,7 @@ impl Books {
     pub fn restore_marks(&mut self, marks: &StoredMarks) {
         self.counted = marks.counted.iter().copied().collect();
         self.usage = marks.usage;
+        self.telemetry = marks.telemetry.clone();
         self.since = marks.since;
         self.folded = marks.through;
         self.sequence = self.sequence.max(marks.through);
@@ -130,6 +133,7 @@ impl Books {
         self.reserved.add(&frame.reservations, sequence);
         if sequence > self.folded {
             self.usage.add(&frame.usage);
+            self.telemetry.add(&frame.telemetry);
         }
         self.sequence = self.sequence.max(sequence);
         self.at = self.at.max(entry.at);
@@ -172,6 +176,7 @@ impl Books {
         self.windows.add(&frame.windows, self.sequence, now);
         self.reserved.add(&frame.reservations, self.sequence);
         self.usage.add(&frame.usage);
+        self.telemetry.add(&frame.telemetry);
         (self.sequence, StoredEntry::new(now, frame))
     }
 
@@ -241,7 +246,8 @@ impl Books {
         fold.windows = self.windows.store(through);
         fold.reserved = self.reserved.store(through, now)?;
         self.folded = through;
-        let marks = StoredMarks::new(through, self.since, self.usage);
+        let marks =
+            StoredMarks::new(through, self.since, self.usage).with_telemetry(&self.telemetry);
         fold.marks = Some(marks.with_counted(self.counted.iter().map(|(id, last)| (*id, *last))));
         Ok(fold)
     }
@@ -264,6 +270,15 @@ impl Books {
             .iter()
             .map(|(tenant, units)| (tenant.clone(), borrowed_counters(budget, *units)));
         self.changed.extend(self.totals.add(&gathered(charged)));
+    }
+
+    /// All that was counted, and how far the windows that are open now are used.
+    #[must_use]
+    pub fn totals_at(&self, now: EpochMs) -> TotalsReply {
+        TotalsReply {
+            open: self.windows.open_at(now),
+            ..self.totals()
+        }
     }
 
     /// All that was counted.
@@ -289,6 +304,8 @@ impl Books {
             counters,
             since: self.since,
             usage: self.usage,
+            telemetry: self.telemetry.clone(),
+            open: BTreeMap::new(),
             entitlements: self.windows.entitlements(),
         }
     }

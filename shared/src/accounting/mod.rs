@@ -9,7 +9,6 @@ pub mod held;
 pub mod interval;
 pub mod ledger;
 pub mod lost;
-pub mod metrics;
 pub mod pending;
 pub mod pick;
 pub mod reservations;

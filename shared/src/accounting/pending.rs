@@ -9,6 +9,7 @@ use crate::units::{EpochMs, WindowLabel};
 use crate::wire::accounting::{Counters, FrameBody, InFlight, OTHERS, Reservations};
 use crate::wire::count::Count;
 use crate::wire::operator::live::DecisionSample;
+use crate::wire::telemetry::Telemetry;
 use crate::wire::usage::Usage;
 use crate::wire::windows::{HeldPart, TenantPart, WindowPart, WindowParts};
 
@@ -45,11 +46,13 @@ pub struct Pending {
     windows: WindowParts,
     reservations: Reservations,
     usage: Usage,
+    telemetry: Telemetry,
     samples: Vec<DecisionSample>,
 }
 
 impl Pending {
-    /// Whether there is nothing that has to be told: what the platform was used for waits for something that has.
+    /// Whether there is nothing that has to be told: what the platform was used for, and
+    /// what running it tells of itself, wait for something that has.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let counted = self.counters.is_empty() && self.reservations.is_empty();
@@ -133,6 +136,11 @@ impl Pending {
         self.usage.add(usage);
     }
 
+    /// Adds what running the deployment tells of itself.
+    pub fn observed(&mut self, telemetry: &Telemetry) {
+        self.telemetry.add(telemetry);
+    }
+
     /// Adds counters.
     pub fn merge_counters(&mut self, counters: &Counters) {
         merge(&mut self.counters, counters, FRAME_TENANTS_MAX);
@@ -148,6 +156,7 @@ impl Pending {
             FRAME_TENANTS_MAX,
         );
         self.usage.add(&frame.usage);
+        self.telemetry.add(&frame.telemetry);
         for sample in &frame.samples {
             self.sample(sample.clone());
         }
@@ -215,6 +224,7 @@ impl Pending {
         frame.reservations.retain(|_, taken| !taken.is_empty());
         frame.windows = self.take_windows(&mut room);
         frame.usage = std::mem::take(&mut self.usage);
+        frame.telemetry = std::mem::take(&mut self.telemetry);
         frame.samples = std::mem::take(&mut self.samples);
     }
 

@@ -10,6 +10,7 @@ use crate::units::{EpochMs, WindowLabel};
 use crate::wire::accounting::OTHERS;
 use crate::wire::count::Count;
 use crate::wire::decimal::Decimal;
+use crate::wire::series::WindowUse;
 use crate::wire::windows::{
     ClosedWindow, HeldPart, HeldParts, StoredWindow, TenantPart, WindowPart, WindowParts,
     WindowRecord, WindowTenant,
@@ -188,6 +189,26 @@ impl Windows {
             }
         }
         sums
+    }
+
+    /// What was used so far, of each budget, of the window that is open at `now`: where the next one is open as well, of
+    /// the one that ends first.
+    #[must_use]
+    pub fn open_at(&self, now: EpochMs) -> BTreeMap<String, WindowUse> {
+        let mut uses = BTreeMap::new();
+        let open = self.open.iter();
+        for ((budget, label), open) in open.filter(|(_, open)| now < open.part.ends_at) {
+            let tenants = open.part.tenants.values();
+            let used: u128 = tenants.map(|part| part.served().0).sum();
+            let reserved: u128 = open.reserved().values().sum();
+            uses.entry(budget.clone()).or_insert(WindowUse {
+                label: *label,
+                ends_at: open.part.ends_at,
+                limit: open.part.limit,
+                used: Count(used.saturating_add(reserved)),
+            });
+        }
+        uses
     }
 
     /// What each tenant is entitled to in the last window in which anybody asked, by budget.

@@ -99,5 +99,9 @@ pub const SETTLED_ENTRIES_MAX: u64 = 128;
 /// Windows that are over and that the root of a budget still knows: those of two minutes at the shortest length.
 pub const CLOSED_WINDOWS_MAX: usize = 128;
 
+/// Upper bounds of the buckets in which waits are counted, milliseconds: from the next room to well beyond what a
+/// decision may wait for one of its holders. Other bounds are another series: sums of both would be wrong.
+pub const WAIT_BOUNDS_MS: [u64; 10] = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000];
+
 /// Tenants that the policy does not name and that `/metrics` lists by name; those beyond are one series.
 pub const METRICS_TENANTS_MAX: usize = 1_000;

@@ -10,6 +10,7 @@
 //! read. A tenant that a policy does not know is denied by it. A shadow, and a policy that is not enforced, admits: it is
 //! told what would have been denied.
 
+pub mod agreement;
 pub mod asked;
 mod recorded;
 mod side;
@@ -298,7 +299,12 @@ impl<'a> Replay<'a> {
 
 /// Puts requests in the order of time. Those of the same instant stay as they are.
 pub fn in_order(entries: &mut [Entry]) {
-    entries.sort_by_key(|entry| entry.at);
+    in_order_by(entries, |entry| entry.at);
+}
+
+/// Puts whatever has the time of a request in that order. Those of the same instant stay as they are.
+pub fn in_order_by<T>(requests: &mut [T], at: impl Fn(&T) -> EpochMs) {
+    requests.sort_by_key(at);
 }
 
 /// Units that passed, those included that a shadow would have denied.

@@ -42,6 +42,17 @@ struct Outcome {
     room: u64,
 }
 
+/// What was known before an entry was played.
+enum Known {
+    Budget(String, Option<Box<LocalBudget>>),
+    States(Vec<(StateKey, Option<ScaledState>)>),
+}
+
+/// Whether everything passed, a shadow's denials taken for denials.
+pub(crate) fn passes(tally: &Tally) -> bool {
+    tally.denied_calls.is_zero() && tally.would_deny_calls.is_zero()
+}
+
 /// Nothing bounds it.
 const OPEN: Outcome = Outcome {
     admitted: true,
@@ -91,6 +102,94 @@ impl<'a> Side<'a> {
             return tally(entry, (calls, units), shadow);
         }
         tally(entry, (0, 0), shadow)
+    }
+
+    /// Decides and charges an entry so that it comes to `admitted`, if it does when it is made up to `clock_ms` earlier or
+    /// later; else as it is. Returns what it comes to.
+    pub fn follow(&mut self, entry: &Entry, admitted: bool, clock_ms: u64) -> bool {
+        let before = self.known_of(entry);
+        let plain = passes(&self.play(entry));
+        if plain == admitted {
+            return plain;
+        }
+        let at = entry.at.0;
+        for moved_ms in [clock_ms / 2, clock_ms] {
+            for at in [at.saturating_add(moved_ms), at.saturating_sub(moved_ms)] {
+                self.put_back(&before);
+                let moved = Entry {
+                    at: EpochMs(at),
+                    ..entry.clone()
+                };
+                if passes(&self.play(&moved)) == admitted {
+                    return admitted;
+                }
+            }
+        }
+        self.put_back(&before);
+        self.play(entry);
+        plain
+    }
+
+    /// What an entry may change.
+    fn known_of(&self, entry: &Entry) -> Known {
+        let name = entry.name.as_str();
+        let keys = match entry.kind {
+            ReplayKind::Budget => {
+                let budget = self.budgets.get(name).cloned();
+                return Known::Budget(name.to_owned(), budget.map(Box::new));
+            }
+            ReplayKind::Meter => vec![StateKey {
+                limit: meter_name(name),
+                key: full_key(entry.tenant.as_deref(), ""),
+            }],
+            ReplayKind::Limit => self.keys_of(entry),
+        };
+        let states = keys.into_iter().map(|key| {
+            let state = self.states.get(&key).cloned();
+            (key, state)
+        });
+        Known::States(states.collect())
+    }
+
+    /// The keys that an entry at a limit charges.
+    fn keys_of(&self, entry: &Entry) -> Vec<StateKey> {
+        let names: Vec<&str> = match self.policy.limits.get(&entry.name).map(|limit| &limit.rule) {
+            Some(Rule::Composite(composite)) => {
+                let parts = composite.dimensions.iter();
+                parts.map(|one| one.limit.as_str()).collect()
+            }
+            _ => vec![entry.name.as_str()],
+        };
+        let keys = names.into_iter().filter_map(|name| {
+            let limit = self.policy.limits.get(name)?;
+            Some(StateKey {
+                limit: name.to_owned(),
+                key: entry.key_in(limit),
+            })
+        });
+        keys.collect()
+    }
+
+    fn put_back(&mut self, known: &Known) {
+        match known {
+            Known::Budget(name, before) => {
+                let Some((name, _)) = self.policy.budgets.get_key_value(name) else {
+                    return;
+                };
+                match before {
+                    Some(budget) => self.budgets.insert(name, budget.as_ref().clone()),
+                    None => self.budgets.remove(name.as_str()),
+                };
+            }
+            Known::States(states) => {
+                for (key, before) in states {
+                    match before {
+                        Some(state) => self.states.insert(key.clone(), state.clone()),
+                        None => self.states.remove(key),
+                    };
+                }
+            }
+        }
     }
 
     fn is_shadow(&self, entry: &Entry) -> bool {

@@ -7,6 +7,7 @@ pub mod decisions;
 pub mod fairness;
 pub mod feed;
 pub mod guarantee;
+pub mod metrics;
 pub mod own;
 pub mod regions;
 pub mod series;

@@ -9,6 +9,7 @@ use super::count::Count;
 use super::exchange::VERSION;
 use super::operator::live::DecisionSample;
 use super::stored::{Damaged, Row};
+use super::telemetry::Telemetry;
 use super::usage::Usage;
 use super::windows::WindowParts;
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence};
@@ -169,6 +170,9 @@ pub struct FrameBody {
     /// What running the deployment used of the platform since the last frame.
     #[serde(default, skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
+    /// What running it tells of itself since the last frame.
+    #[serde(default, skip_serializing_if = "Telemetry::is_empty")]
+    pub telemetry: Telemetry,
     /// Some of the decisions since the last frame, to be shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<DecisionSample>,

@@ -11,6 +11,7 @@ use super::by_name::ByName;
 use super::count::Count;
 use super::exchange::VERSION;
 use super::stored::{Damaged, Row};
+use super::telemetry::Telemetry;
 use super::usage::Usage;
 use crate::gather::gathered;
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence};
@@ -137,6 +138,9 @@ pub struct StoredMarks {
     /// What running the deployment used of the platform.
     #[serde(default, skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
+    /// What running it told of itself.
+    #[serde(default, skip_serializing_if = "Telemetry::is_empty")]
+    pub telemetry: Telemetry,
 }
 
 impl StoredMarks {
@@ -149,7 +153,15 @@ impl StoredMarks {
             since,
             counted: Vec::new(),
             usage,
+            telemetry: Telemetry::default(),
         }
+    }
+
+    /// The row with what running the deployment told of itself.
+    #[must_use]
+    pub fn with_telemetry(mut self, telemetry: &Telemetry) -> Self {
+        self.telemetry = telemetry.clone();
+        self
     }
 
     /// The row with what was counted.

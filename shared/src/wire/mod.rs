@@ -36,6 +36,7 @@ pub mod settle;
 pub mod shard_key;
 pub mod shares;
 pub mod stored;
+pub mod telemetry;
 pub mod tenant;
 pub mod token_usage;
 pub mod unique_map;

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::accounting::{Counters, TenantCounters};
-use super::count::is_zero;
+use super::count::{Count, is_zero};
+use super::telemetry::Telemetry;
 use super::usage::Usage;
-use crate::units::EpochMs;
+use crate::units::{EpochMs, WindowLabel};
 
 /// Asks a ledger for counters by interval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +72,25 @@ pub struct TotalsReply {
     pub since: EpochMs,
     /// What running the deployment used of the platform, as far as it was told here.
     pub usage: Usage,
+    /// What running the deployment told of itself, as far as it was told here.
+    #[serde(skip_serializing_if = "Telemetry::is_empty")]
+    pub telemetry: Telemetry,
+    /// What was used so far of the window that is open of each budget whose windows are recorded here.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub open: BTreeMap<String, WindowUse>,
     /// What each tenant is entitled to in the last window of each budget whose windows are recorded here.
     pub entitlements: BTreeMap<String, BTreeMap<String, u64>>,
+}
+
+/// What was used so far of a window that is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowUse {
+    /// The window.
+    pub label: WindowLabel,
+    /// Its end, epoch milliseconds.
+    pub ends_at: EpochMs,
+    /// Units of the whole window.
+    pub limit: u64,
+    /// Units of it that were used, and those that are reserved.
+    pub used: Count,
 }

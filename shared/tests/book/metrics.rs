@@ -2,17 +2,30 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::json;
-use weir_shared::accounting::metrics::{FAMILIES, text};
-use weir_shared::units::EpochMs;
-use weir_shared::wire::series::TotalsReply;
+use weir_shared::report::metrics::FAMILIES;
+use weir_shared::report::metrics::families::Kind;
+
+use crate::ledger::scrape::everything;
 
 const HEAD: &str = "\
 # Metrics
 
 `GET /metrics` answers these in the text format of Prometheus, to a viewer's token or a higher one. [A dashboard for
-Grafana](../../../dashboards/weir.json) has every one of them. Counters never fall. A series that sums over regions is left out
-while a region does not answer: a gap is no reset. Tenants beyond those that are listed share one series.
+Grafana](../../../dashboards/weir.json) has every one of them, and [the alert rules](../../../dashboards/weir.rules.yml) say
+what to do about them ([runbooks](../guides/runbooks.md)). Names follow the [conventions of
+Prometheus](https://prometheus.io/docs/practices/naming/): counters end with `_total`, times are in seconds.
+
+- Counters never fall. A series that sums over regions is left out while a region does not answer: a gap is no reset.
+- Tenants beyond those that are listed share one series. No label has a key of a limit, a path or an address as its value.
+- `region` is absent where a budget's windows are those of the whole deployment.
+- A scrape asks each region's object and ledger, and the coordinator of each budget, 64 at most: three calls a region and one a
+  budget. Once in 30 seconds is often enough. One of them that does not answer delays the scrape by two seconds at most.
+- A clock in a Worker stands still while it computes: it moves when the Worker has waited for something. What an isolate
+  decides by what it holds takes 0 by that clock, so there is no honest histogram of its duration.
+  `weir_decision_wait_seconds` has the decisions that waited, for a region, a coordinator or a shard, and how long. How many
+  waited for nothing is the number of all decisions less its count.
+- What is told of running the deployment (waits, calls of objects, failures) travels with the counters, and is labelled by the
+  region whose ledger heard of it. What an isolate that died had not told yet is missing.
 
 | series | type | labels | what it says |
 | --- | --- | --- | --- |
@@ -21,12 +34,16 @@ while a region does not answer: a gap is no reset. Tenants beyond those that are
 pub(super) fn page() -> String {
     let labels = labels();
     let rows = FAMILIES.iter().map(|family| {
-        let of = labels.get(family.name).expect("every series is scraped");
+        let sample = match family.kind {
+            Kind::Histogram => format!("{}_count", family.name),
+            _ => family.name.to_owned(),
+        };
+        let of = labels.get(&sample).expect("every series is scraped");
         let of: Vec<String> = of.iter().map(|label| format!("`{label}`")).collect();
         format!(
             "| `{}` | {} | {} | {} |\n",
             family.name,
-            family.kind,
+            family.kind.name(),
             of.join(", "),
             family.help
         )
@@ -36,19 +53,8 @@ pub(super) fn page() -> String {
 
 /// The labels of each series in a scrape that has all of them.
 fn labels() -> BTreeMap<String, BTreeSet<String>> {
-    let counted = json!({ "counters": { "acme": {
-        "budgets": { "a": {} }, "limits": { "a": {} }, "meters": { "a": {} }, "guards": { "a": {} },
-        "overload": { "a": {} }, "listed": true,
-    } } });
-    let totals: TotalsReply = serde_json::from_value(counted).expect("a ledger's totals");
-    let scrape = text(
-        &[("weur".to_owned(), Some(totals))],
-        |_| true,
-        |_| true,
-        EpochMs(0),
-    );
     let mut labels = BTreeMap::<String, BTreeSet<String>>::new();
-    for line in scrape.lines().filter(|line| !line.starts_with('#')) {
+    for line in everything().lines().filter(|line| !line.starts_with('#')) {
         let (name, rest) = line.split_once('{').expect("every series has labels");
         let inner = rest.split('}').next().unwrap_or(rest);
         let names = inner.split(',').filter_map(|label| label.split('=').next());

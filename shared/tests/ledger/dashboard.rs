@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use weir_shared::accounting::metrics::FAMILIES;
+use weir_shared::report::metrics::FAMILIES;
+use weir_shared::report::metrics::families::Kind;
 
 fn dashboard() -> serde_json::Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../dashboards/weir.json");
@@ -23,7 +24,10 @@ fn every_series_of_the_dashboard_exists_and_every_series_is_on_it() {
     let asked = series(&dashboard().to_string());
     let served: BTreeSet<_> = FAMILIES
         .iter()
-        .map(|family| family.name.to_owned())
+        .map(|family| match family.kind {
+            Kind::Histogram => format!("{}_bucket", family.name),
+            _ => family.name.to_owned(),
+        })
         .collect();
     assert_eq!(asked, served);
 }

@@ -1,11 +1,12 @@
 //! What a ledger promises: it counts once, in a bounded number of rows of bounded size, whatever dies.
 
+mod alerts;
 mod bounds;
 mod dashboard;
 mod deaths;
 mod lapses;
 mod records;
-mod scrape;
+pub(crate) mod scrape;
 mod series;
 mod settlements;
 mod world;

@@ -1,5 +1,6 @@
 //! The command `weir`, as it is built, at the real Worker.
 
+mod agreement;
 mod apply;
 mod drift;
 mod failures;

@@ -17,9 +17,12 @@ pub async fn scrape(client: &Client) -> Scrape {
     lines
         .map(|line| {
             let (series, value) = line.rsplit_once(' ').unwrap_or_else(|| panic!("{line}"));
+            // Counts are whole and exact; times are not looked at here.
+            let seconds = || value.parse::<f64>().map(|value| value as u128);
+            let value = value.parse().or_else(|_| seconds());
             (
                 series.to_owned(),
-                value.parse().unwrap_or_else(|_| panic!("{line}")),
+                value.unwrap_or_else(|_| panic!("{line}")),
             )
         })
         .collect()

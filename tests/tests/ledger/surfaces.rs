@@ -97,7 +97,7 @@ fn without_borrowed(tally: Tally) -> Tally {
 fn of_metrics(scrape: &Scrape, tenant: &str) -> Option<Own> {
     let label = format!(
         "tenant_id=\"{}\"",
-        weir_shared::accounting::metrics::escaped(tenant)
+        weir_shared::report::metrics::escaped(tenant)
     );
     let count = |series: &str, name: &str| {
         let named = |(key, value): (&String, &u128)| {
@@ -116,9 +116,10 @@ fn of_metrics(scrape: &Scrape, tenant: &str) -> Option<Own> {
         reserved_units: count(&format!("weir_{kind}_reserved_units"), name),
         ..Tally::default()
     };
-    let meter = |what: &str| count(&format!("weir_fairness_{what}"), "");
-    let concurrency =
-        format!("weir_fairness_queries_rejected_total{{{label},reason=\"concurrency\"}}");
+    let meter = |what: &str| count(&format!("weir_meter_{what}"), "");
+    let concurrency = format!(
+        "weir_guard_queries_rejected_total{{guard=\"{GUARD}\",reason=\"concurrency\",{label}}}"
+    );
     Some(Own {
         budget: tally("budget", ""),
         limit: tally("limit", &format!("limit=\"{LIMIT}\"")),
@@ -133,7 +134,7 @@ fn of_metrics(scrape: &Scrape, tenant: &str) -> Option<Own> {
             reserved_units: meter("reserved_units"),
             ..MeterTally::default()
         },
-        allowed: count("weir_fairness_queries_allowed_total", ""),
+        allowed: count("weir_guard_queries_allowed_total", ""),
         rejected_concurrency: Count(scrape.get(&concurrency).copied().unwrap_or(0)),
     })
 }
@@ -190,5 +191,5 @@ async fn every_surface_tells_what_the_driver_did() {
     assert_eq!(difference(&books, &clients[2]).await, None);
     let metrics = scrape(&clients[1]).await;
     let label = "tenant_id=\"enterprise:acme\"";
-    assert_eq!(sum(&metrics, "weir_fairness_queries_in_flight", label), 2);
+    assert_eq!(sum(&metrics, "weir_guard_queries_in_flight", label), 2);
 }

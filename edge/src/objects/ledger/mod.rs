@@ -94,7 +94,7 @@ impl DurableObject for Ledger {
             }
             arrived.answer(answer)
         } else if arrived.is::<TotalsBody>() {
-            arrived.answer(self.look(|books, _| Ok(books.totals())))
+            arrived.answer(self.look(|books, now| Ok(books.totals_at(now))))
         } else if arrived.is::<SeriesBody>() {
             arrived.answer(arrived.parse().and_then(|body| self.series(&body)))
         } else if arrived.is::<DemandBody>() {

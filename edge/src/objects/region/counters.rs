@@ -18,7 +18,7 @@ use crate::objects::binding::{Address, call};
 use crate::objects::calls::TakeFrame;
 use crate::objects::deadline::sleep;
 use crate::objects::server::Refused;
-use crate::objects::usage;
+use crate::objects::{telemetry, usage};
 
 /// Rounds of one task: what runs on after a reply ends after 30 seconds, and the next event starts another.
 const ROUNDS_MAX: u32 = 40;
@@ -140,6 +140,7 @@ impl Core {
         let (frame, name) = self.with(|machine, now| {
             if !machine.outbox.is_empty() {
                 machine.outbox.pending().used(&usage::drain());
+                machine.outbox.pending().observed(&telemetry::drain());
             }
             (machine.outbox.begin(now), machine.name.clone())
         })?;

@@ -37,7 +37,7 @@ pub async fn list(request: &Request, handles: &RequestHandles) -> Result<Respons
         look: &look,
         tenants_max: budget.map_or(0, |_| RECORD_TENANTS_MAX as u64),
     };
-    let (regions, coordinators) = join(asker.regions(), asker.coordinators()).await;
+    let (regions, coordinators) = asker.ask().await;
     reply::json(
         200,
         &RegionsReply {
@@ -51,17 +51,37 @@ pub async fn list(request: &Request, handles: &RequestHandles) -> Result<Respons
     )
 }
 
+/// What the regions and the coordinators of budgets say of themselves, as a scrape wants it. Budgets beyond the bound are not
+/// asked about.
+pub async fn health(
+    handles: &RequestHandles,
+    policy: &Policy,
+) -> (Vec<RegionStatus>, Vec<CoordinatorStatus>) {
+    let (look, _) = lent(policy, None);
+    let asker = Asker {
+        handles,
+        policy,
+        look: &look,
+        tenants_max: 0,
+    };
+    asker.ask().await
+}
+
 /// The budgets to ask about, and how many are left out. Those that each isolate has for itself are nowhere else.
 fn asked_for(policy: &Policy, budget: Option<&str>) -> Result<(Vec<String>, u64), Failure> {
     if budget.is_some_and(|name| !policy.budgets.contains_key(name)) {
         return Err(Failure::unknown("budget", ""));
     }
+    Ok(lent(policy, budget))
+}
+
+fn lent(policy: &Policy, budget: Option<&str>) -> (Vec<String>, u64) {
     let names = policy.budgets.keys().filter(|name| policy.lends(name));
     let wanted = names.filter(|name| budget.is_none_or(|budget| budget == name.as_str()));
     let mut wanted: Vec<String> = wanted.cloned().collect();
     let unasked = wanted.len().saturating_sub(COORDINATORS_ASKED_MAX);
     wanted.truncate(COORDINATORS_ASKED_MAX);
-    Ok((wanted, unasked as u64))
+    (wanted, unasked as u64)
 }
 
 /// Asks the objects.
@@ -73,6 +93,10 @@ struct Asker<'a> {
 }
 
 impl Asker<'_> {
+    async fn ask(&self) -> (Vec<RegionStatus>, Vec<CoordinatorStatus>) {
+        join(self.regions(), self.coordinators()).await
+    }
+
     async fn regions(&self) -> Vec<RegionStatus> {
         let regions = self.policy.regions.iter();
         join_all(regions.map(|region| self.region(region))).await

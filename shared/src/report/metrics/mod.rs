@@ -1,0 +1,71 @@
+//! Counters in the text format of Prometheus, version 0.0.4: what a scrape of `/metrics` answers.
+//!
+//! Counters come from the ledgers' totals, which are durable and never fall: units of a reservation are a gauge while
+//! it is open, and are counted when it is settled, as it is settled, so that nothing counted has to be taken back. A
+//! series that sums over regions is left out while a region does not answer: a gap is not a reset, a smaller number would
+//! be taken for one. Label sets are bounded: what ledgers list by name stays listed, all others are one series.
+
+mod counted;
+pub mod families;
+mod objects;
+mod page;
+
+pub use families::FAMILIES;
+pub use page::{escaped, seconds};
+
+use crate::policy::Policy;
+use crate::units::EpochMs;
+use crate::wire::accounting::{ANONYMOUS, OTHERS};
+use crate::wire::operator::regions::{CoordinatorStatus, RegionStatus};
+use crate::wire::series::TotalsReply;
+use page::Page;
+
+/// How tenants are labelled that are counted together. No tenant can have the name, as it has a control character.
+pub const OTHERS_LABEL: &str = OTHERS;
+
+/// How requests without a tenant are labelled.
+pub const ANONYMOUS_LABEL: &str = ANONYMOUS;
+
+/// What the objects said when they were asked.
+pub struct Scrape<'a> {
+    /// The version of Weir.
+    pub version: &'a str,
+    /// The policy by which they were asked.
+    pub policy: &'a Policy,
+    /// The totals of the ledger of each region; `None` for one that did not answer.
+    pub totals: &'a [(String, Option<TotalsReply>)],
+    /// What was heard of each region.
+    pub regions: &'a [RegionStatus],
+    /// What was heard of the coordinators that were asked.
+    pub coordinators: &'a [CoordinatorStatus],
+    /// When.
+    pub at: EpochMs,
+}
+
+impl Scrape<'_> {
+    /// The text.
+    ///
+    /// ```
+    /// use weir_shared::invalid::read_json;
+    /// use weir_shared::policy::Policy;
+    /// use weir_shared::report::metrics::Scrape;
+    /// use weir_shared::units::EpochMs;
+    /// use weir_shared::wire::series::TotalsReply;
+    /// let policy = Policy::try_from(&read_json(br#"{ "regions": ["weur"] }"#).unwrap()).unwrap();
+    /// let totals = [("weur".to_owned(), Some(TotalsReply::default()))];
+    /// let scrape = Scrape {
+    ///     version: "0.9.0", policy: &policy, totals: &totals, regions: &[], coordinators: &[], at: EpochMs(0),
+    /// };
+    /// assert!(scrape.text().contains("# TYPE weir_ledger_up gauge\nweir_ledger_up{region=\"weur\"} 1\n"));
+    /// ```
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut page = Page::default();
+        page.set(&families::BUILD_INFO, &[("version", self.version)], 1);
+        self.objects(&mut page);
+        self.budgets(&mut page);
+        self.telemetry(&mut page);
+        self.counted(&mut page);
+        page.text()
+    }
+}

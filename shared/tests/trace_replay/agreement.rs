@@ -1,0 +1,169 @@
+//! A policy beside another limiter: what differs, and the reason that is told.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use weir_shared::policy::Policy;
+use weir_shared::replay::agreement::{Agreement, Judged, Reason};
+use weir_shared::replay::{Entry, Replay};
+use weir_shared::wire::policy::PolicyDocument;
+use weir_shared::wire::replay::TraceEntry;
+
+use super::AT;
+
+fn document(limit: &Value) -> PolicyDocument {
+    let document = json!({ "regions": ["weur"], "limits": { "calls": limit } });
+    serde_json::from_value(document).unwrap()
+}
+
+fn gcra(limit: u64, burst: u64) -> Value {
+    json!({ "limit": limit, "period_ms": 1_000, "burst": burst, "scope": "region" })
+}
+
+fn fixed(limit: u64, window_ms: u64) -> Value {
+    json!({ "algorithm": "fixed_window", "limit": limit, "window_ms": window_ms, "scope": "region" })
+}
+
+/// Requests of three keys, 17 ms apart: each asks for some 20 a second.
+fn trace() -> Vec<TraceEntry> {
+    let request = |index: u64| TraceEntry {
+        at: Some(AT + 17 * index),
+        limit: Some("calls".to_owned()),
+        key: Some(["a", "b", "c"][(index % 3) as usize].to_owned()),
+        ..TraceEntry::default()
+    };
+    (0..1_200).map(request).collect()
+}
+
+/// What a limiter that decides by `old` would have said of a trace, as it saw it: `seen` is what it made of each request.
+fn judged(old: &Value, seen: impl Fn(TraceEntry) -> TraceEntry) -> Vec<Judged> {
+    let policy = Policy::try_from(&document(old)).unwrap();
+    let mut other = Replay::new(&policy, &policy);
+    let entries = |change: &dyn Fn(TraceEntry) -> TraceEntry| -> Vec<Entry> {
+        let changed = trace().into_iter().map(change).collect();
+        Replay::new(&policy, &policy).trace(changed).unwrap()
+    };
+    let (plain, seen) = (entries(&|entry| entry), entries(&seen));
+    let mut admitted = 0;
+    let judged = plain.into_iter().zip(seen).map(|(entry, seen)| {
+        other.play(&seen);
+        let told = other.told(seen.at, None);
+        let sum: u128 = told
+            .rows
+            .iter()
+            .map(|row| row.present.admitted_calls.0)
+            .sum();
+        let passes = sum > admitted;
+        admitted = sum;
+        Judged {
+            entry,
+            admitted: passes,
+        }
+    });
+    judged.collect()
+}
+
+fn agreement(new: &Value, trace: &[Judged], clock_ms: u64) -> Agreement {
+    let document = document(new);
+    let policy = Policy::try_from(&document).unwrap();
+    Agreement::of(&document, &policy, trace, clock_ms)
+}
+
+/// The reason that explains most, and that all differences are counted.
+fn most(agreement: &Agreement) -> Option<Reason> {
+    let reasons: BTreeMap<Reason, usize> = agreement.reasons();
+    assert_eq!(reasons.values().sum::<usize>(), agreement.differences.len());
+    assert_eq!(
+        agreement.agreed() + agreement.differences.len(),
+        agreement.requests
+    );
+    reasons
+        .into_iter()
+        .max_by_key(|(_, count)| *count)
+        .map(|(reason, _)| reason)
+}
+
+#[test]
+fn a_policy_agrees_in_full_with_itself() {
+    for rule in [gcra(10, 5), fixed(7, 1_000)] {
+        let trace = judged(&rule, |entry| entry);
+        let told = agreement(&rule, &trace, 10);
+        assert_eq!((told.percent(), told.differences), (100.0, Vec::new()));
+        let denied = told.requests - told.admitted;
+        assert!(
+            denied > 300 && told.admitted > 300,
+            "{denied} of {}",
+            told.requests
+        );
+    }
+    assert_eq!(agreement(&gcra(1, 1), &[], 10).percent(), 100.0);
+}
+
+#[test]
+fn each_kind_of_difference_is_told_by_its_name() {
+    // Each window begins half of its length earlier.
+    let offset = judged(&fixed(7, 1_000), |entry| TraceEntry {
+        at: entry.at.map(|at| at + 500),
+        ..entry
+    });
+    assert_eq!(
+        most(&agreement(&fixed(7, 1_000), &offset, 1)),
+        Some(Reason::Boundary)
+    );
+
+    let larger = judged(&gcra(10, 6), |entry| entry);
+    let told = agreement(&gcra(10, 5), &larger, 1);
+    assert_eq!(most(&told), Some(Reason::Burst));
+    assert!(
+        told.differences[0].admitted,
+        "the old one lets one more pass"
+    );
+
+    let together = judged(&gcra(10, 5), |entry| TraceEntry {
+        key: Some("everybody".to_owned()),
+        ..entry
+    });
+    assert_eq!(
+        most(&agreement(&gcra(10, 5), &together, 1)),
+        Some(Reason::Key)
+    );
+
+    // The old one's clock has a step of 50 ms.
+    let coarse = judged(&gcra(10, 5), |entry| TraceEntry {
+        at: entry.at.map(|at| at / 50 * 50),
+        ..entry
+    });
+    assert_eq!(
+        most(&agreement(&gcra(10, 5), &coarse, 50)),
+        Some(Reason::Clock)
+    );
+
+    let rate = judged(&gcra(18, 5), |entry| entry);
+    assert_eq!(
+        most(&agreement(&gcra(10, 5), &rate, 1)),
+        Some(Reason::Unexplained)
+    );
+}
+
+#[test]
+fn a_change_that_spoils_more_than_it_explains_is_no_reason() {
+    // One verdict of many is wrong, in a trace that one key or another burst would get wrong by the hundred.
+    let mut trace = judged(&gcra(10, 5), |entry| entry);
+    let odd = 700;
+    trace[odd].admitted = !trace[odd].admitted;
+    let told = agreement(&gcra(10, 5), &trace, 1);
+    assert_eq!(told.differences.len(), 1);
+    assert_eq!(
+        (told.differences[0].index, told.differences[0].reason),
+        (odd, Reason::Unexplained)
+    );
+    assert_eq!(told.differences[0].admitted, trace[odd].admitted);
+}
+
+#[test]
+fn a_shadow_s_denials_are_denials() {
+    let trace = judged(&gcra(10, 5), |entry| entry);
+    let mut shadow = gcra(10, 5);
+    shadow["shadow"] = json!(true);
+    assert_eq!(agreement(&shadow, &trace, 1).percent(), 100.0);
+}
