@@ -25,4 +25,5 @@ mod security;
 mod service_binding;
 mod shares;
 mod start;
+mod upgrade;
 mod weight;
