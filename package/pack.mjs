@@ -19,6 +19,7 @@ const PARTS = [
   ["edge/build/index_bg.wasm", "dist/worker/index_bg.wasm"],
   ["console/dist", "dist/console"],
   ["policy.json", "dist/policy.json"],
+  [".dev.vars.example", "dist/dev.vars.example"],
   ["LICENSE-APACHE", "LICENSE-APACHE"],
   ["LICENSE-MIT", "LICENSE-MIT"],
 ];

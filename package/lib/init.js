@@ -11,6 +11,7 @@ const FILES = [
   ["worker.js", "template/worker.js"],
   ["wrangler.jsonc", "template/wrangler.jsonc"],
   [".gitignore", "template/gitignore"],
+  [".dev.vars.example", "dist/dev.vars.example"],
   ["policy.json", "dist/policy.json"],
 ];
 
@@ -24,11 +25,13 @@ export const init = (folder) => {
   }
   const { version } = JSON.parse(readFileSync(part("package.json"), "utf8"));
   const { wrangler } = JSON.parse(readFileSync(part("template/versions.json"), "utf8"));
+  const { cloudflare } = JSON.parse(readFileSync(part("template/settings.json"), "utf8"));
   const settings = {
     name: basename(resolve(folder)).toLowerCase().replace(/[^a-z0-9-]+/g, "-") || "weir-deployment",
     private: true,
     type: "module",
     scripts: { dev: "weir dev", check: "weir check", deploy: "wrangler deploy" },
+    cloudflare,
     dependencies: { weir: version },
     devDependencies: { wrangler },
   };

@@ -1,6 +1,7 @@
 //! The exact text of every form of the public interface: what is written, and that it is read back.
 
 pub(crate) mod pinned;
+pub(crate) mod previous;
 pub(crate) mod samples;
 
 use std::collections::BTreeMap;

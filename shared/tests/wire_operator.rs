@@ -9,6 +9,7 @@ use weir_shared::wire::accounting::{MeterTally, Tally};
 use weir_shared::wire::check::Reason;
 use weir_shared::wire::count::Count;
 use weir_shared::wire::decimal::Decimal;
+use weir_shared::wire::health::{Health, Version};
 use weir_shared::wire::holdings::{Holdings, Lent, LentBody, TenantLent};
 use weir_shared::wire::operator::fairness::GuardReport;
 use weir_shared::wire::operator::live::{Channel, DecisionSample, LiveAsk, LiveEvent, LiveMessage};
@@ -298,4 +299,17 @@ fn what_a_ledger_says_of_time() {
     };
     is_written_as(&reply, r#"{"points":{},"told_at":5}"#);
     is_written_as(&SeriesReply::default(), r#"{"points":{}}"#);
+}
+
+#[test]
+fn that_the_worker_runs() {
+    is_written_as(&Health::of(None), r#"{"status":"ok"}"#);
+    let version = Version {
+        id: "0f3c".to_owned(),
+        tag: String::new(),
+    };
+    is_written_as(
+        &Health::of(Some(version)),
+        r#"{"status":"ok","version":{"id":"0f3c","tag":""}}"#,
+    );
 }

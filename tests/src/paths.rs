@@ -25,6 +25,11 @@ pub fn edge_build() -> Result<PathBuf> {
     Ok(dir)
 }
 
+/// The version of the Worker before the one under test: `WEIR_PREVIOUS_BUILD`, else the one under test.
+pub fn previous_build() -> Result<PathBuf> {
+    from_env("WEIR_PREVIOUS_BUILD").map_or_else(edge_build, Ok)
+}
+
 /// The built console: `WEIR_CONSOLE_BUILD`, else `console/dist`.
 pub fn console_build() -> Result<PathBuf> {
     let dir = from_env("WEIR_CONSOLE_BUILD").unwrap_or_else(|| workspace().join("console/dist"));

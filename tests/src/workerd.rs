@@ -1,6 +1,7 @@
 //! The built Worker on the real workerd: several isolates, each on a port of its own, that share the four objects.
 
 mod config;
+mod placement;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,6 +17,8 @@ use crate::process::ProcessTree;
 use crate::storage::shard_key;
 use crate::witness::{self, Witness};
 use crate::{clock, folders, paths, ports};
+
+pub use placement::{METADATA, Placement, Version};
 
 /// The admin token that the tests start a deployment with: 36 bytes.
 pub const TOKEN: &str = "bootstrap-token-of-the-tests-1234567";
@@ -62,6 +65,7 @@ pub struct Setup {
     console: bool,
     optimised: bool,
     before: Before,
+    previous: Option<PathBuf>,
 }
 
 impl Setup {
@@ -98,6 +102,7 @@ impl Setup {
             console: false,
             optimised: false,
             before: &[],
+            previous: None,
         }
     }
 
@@ -152,6 +157,14 @@ impl Setup {
     pub fn build(self, folder: &Path) -> Self {
         Self {
             build: Some(folder.to_path_buf()),
+            ..self
+        }
+    }
+
+    /// The folder of an earlier version, by which everything is served until [`Workerd::place`] says otherwise.
+    pub fn previous(self, folder: &Path) -> Self {
+        Self {
+            previous: Some(folder.to_path_buf()),
             ..self
         }
     }
@@ -211,6 +224,7 @@ pub struct Workerd {
     process: Option<ProcessTree>,
     services: Vec<Service>,
     token: Option<String>,
+    setup: Setup,
     folder: TempDir,
 }
 
@@ -225,9 +239,11 @@ impl Workerd {
     async fn start(setup: Setup) -> Result<Self> {
         let folder = folders::new("workerd")?;
         let build = setup.build.clone().map_or_else(paths::edge_build, Ok)?;
-        for module in ["index.js", "index_bg.wasm"] {
-            std::fs::copy(build.join(module), folder.path().join(module))
-                .with_context(|| format!("copy {module}"))?;
+        copy_modules(&build, folder.path())?;
+        if let Some(previous) = &setup.previous {
+            let own = folder.path().join(Version::Previous.name());
+            std::fs::create_dir(&own).context("make the folder of the version before")?;
+            copy_modules(previous, &own)?;
         }
         std::fs::create_dir(folder.path().join("disk")).context("make the storage folder")?;
         for (name, script) in setup.before {
@@ -261,17 +277,33 @@ impl Workerd {
                 is_probe: true,
             });
         }
-        let config = config::text(&setup, &services, folder.path())?;
-        std::fs::write(folder.path().join("workerd.capnp"), config)
-            .context("write the configuration")?;
+        let placement = setup
+            .previous
+            .as_ref()
+            .map(|_| Placement::all(Version::Previous, setup.isolates.len()));
         let mut workerd = Self {
             process: None,
             services,
-            token: setup.token,
+            token: setup.token.clone(),
+            setup,
             folder,
         };
+        workerd.configure(placement.as_ref())?;
         workerd.launch().await?;
         Ok(workerd)
+    }
+
+    fn configure(&self, placement: Option<&Placement>) -> Result<()> {
+        let config = config::text(&self.setup, &self.services, self.folder.path(), placement)?;
+        std::fs::write(self.folder.path().join("workerd.capnp"), config)
+            .context("write the configuration")
+    }
+
+    /// SIGKILL, then the same storage and ports by the versions that `placement` says.
+    pub async fn place(&mut self, placement: &Placement) -> Result<()> {
+        self.kill_hard();
+        self.configure(Some(placement))?;
+        self.launch().await
     }
 
     /// A client with the admin token, of the isolate with this index.
@@ -429,4 +461,13 @@ impl Workerd {
     fn log_path(&self) -> PathBuf {
         self.folder.path().join("workerd.log")
     }
+}
+
+/// Copies what a build of the Worker is made of.
+fn copy_modules(build: &Path, folder: &Path) -> Result<()> {
+    for module in ["index.js", "index_bg.wasm"] {
+        std::fs::copy(build.join(module), folder.join(module))
+            .with_context(|| format!("copy {module}"))?;
+    }
+    Ok(())
 }

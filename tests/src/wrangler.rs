@@ -117,6 +117,10 @@ fn built_settings() -> Result<Value> {
     members
         .remove("build")
         .context("wrangler.toml has no build")?;
+    // Of several environments wrangler asks for one.
+    members
+        .remove("env")
+        .context("wrangler.toml has no environments")?;
     settings["main"] = json!(paths::edge_build()?.join("index.js"));
     settings["assets"]["directory"] = json!(paths::console_build()?);
     Ok(settings)

@@ -26,4 +26,5 @@ mod security;
 mod service_binding;
 mod shares;
 mod start;
+mod upgrade;
 mod weight;

@@ -1,9 +1,14 @@
 //! The npm package: on an empty folder with Node alone, from the file that is published to the first decision.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::mpsc;
 use std::time::Duration;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use weir_tests::client::Client;
@@ -16,6 +21,9 @@ const START_DEADLINE: Duration = Duration::from_secs(60);
 
 /// The control: what npm needs to tell its version on a quiet machine.
 const NPM_STARTS: Duration = Duration::from_millis(400);
+
+/// How long the origin of the test that ends takes to answer.
+const LATE: Duration = Duration::from_secs(2);
 
 /// How long a start may take on this machine at present.
 fn start_deadline() -> Duration {
@@ -106,12 +114,7 @@ impl Installed {
         let log = folder.join(format!("log-{port}"));
         let process = ProcessTree::spawn(&self.weir(folder, &words), &log).unwrap();
         let mut running = Running { process, log, port };
-        let start = clock::now();
-        while !running.said().contains("Ctrl-C") {
-            assert!(running.process.is_running(), "{}", running.said());
-            assert!(start.elapsed() < 4 * START_DEADLINE, "{}", running.said());
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        running.await_word("Ctrl-C");
         running
     }
 }
@@ -123,6 +126,18 @@ struct Running {
 }
 
 impl Running {
+    /// Waits until it has said that.
+    fn await_word(&mut self, word: &str) {
+        let start = clock::now();
+        while !self.said().contains(word) {
+            let running = self.process.is_running();
+            // What it said last may be read after it has ended.
+            assert!(running || self.said().contains(word), "{}", self.said());
+            assert!(start.elapsed() < 4 * START_DEADLINE, "{}", self.said());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     fn said(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
@@ -187,6 +202,7 @@ async fn a_machine_with_node_alone_decides_within_a_minute_of_the_file() {
 
     deployment(&installed).await;
     state_survives(&installed).await;
+    ends_well(&installed).await;
 }
 
 /// `init` makes a folder that wrangler takes, and that runs by its own policy.
@@ -272,6 +288,58 @@ async fn state_survives(installed: &Installed) {
     let found = again.policy().await.unwrap();
     assert_eq!(found.revision().unwrap(), revision);
     assert_eq!(found.document["budgets"]["tokens"]["limit"], 55);
+}
+
+/// An origin that answers after `LATE`, and says when it was asked.
+fn late_origin() -> (String, mpsc::Receiver<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (asked, hears) = mpsc::channel();
+    std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let read = client.read(&mut [0; 4_096]).unwrap();
+        assert!(read > 0, "a request");
+        asked.send(()).unwrap();
+        std::thread::sleep(LATE);
+        let answer = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\nlate";
+        client.write_all(answer.as_bytes()).unwrap();
+    });
+    (url, hears)
+}
+
+/// SIGTERM, as a container is stopped: what is under way is answered, then it ends, and says that all was well.
+async fn ends_well(installed: &Installed) {
+    let folder = installed.folder.path().join("ending");
+    std::fs::create_dir(&folder).unwrap();
+    let (origin, asked) = late_origin();
+    let mut policy: Value =
+        serde_json::from_slice(&std::fs::read(workspace().join("policy.json")).unwrap()).unwrap();
+    policy["allow_private_origins"] = json!(true);
+    policy["routes"] = json!([{ "name": "late", "path": "/late", "origin": { "url": origin } }]);
+    std::fs::write(folder.join("policy.json"), policy.to_string()).unwrap();
+    let port = ports::free().unwrap();
+    let number = port.to_string();
+    let serve = installed.weir(&folder, &["serve", "--dir", "state", "--port", &number]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "\"$@\" & echo $! > pid; wait $!; echo ended $?", "sh"]);
+    command.arg(serve.get_program()).args(serve.get_args());
+    command.current_dir(&folder);
+    command.env("WEIR_ALLOW_SHARED_HOST", "1");
+    let log = folder.join("log");
+    let process = ProcessTree::spawn(&command, &log).unwrap();
+    let mut running = Running { process, log, port };
+    running.await_word("Ctrl-C");
+    let client = Client::new(format!("http://127.0.0.1:{port}")).unwrap();
+    let under_way = tokio::spawn(async move { client.get("/late").await });
+    tokio::task::spawn_blocking(move || asked.recv_timeout(START_DEADLINE).unwrap())
+        .await
+        .unwrap();
+    let pid = std::fs::read_to_string(folder.join("pid")).unwrap();
+    let pid = Pid::from_raw(pid.trim().parse().unwrap());
+    kill(pid, Signal::SIGTERM).unwrap();
+    let answer = under_way.await.unwrap().unwrap();
+    assert_eq!((answer.status, answer.text().as_str()), (200, "late"));
+    running.await_word("ended 0");
 }
 
 #[test]

@@ -24,6 +24,7 @@ cargo xtask package                   the npm package: target/package/weir-VERSI
 cargo xtask fuzz [--executions N] [--target T]  what reads input, given what nobody meant (10^8 executions)
 cargo xtask vectors DIR               replay a folder of golden vectors: passed, failed, not compared and why
 cargo xtask mutants [--sample N] [--seed S] [--shard K/N]  whether the tests notice changes of what decides
+cargo xtask upgrade [--from REVISION]  an upgrade from an earlier version of the Worker, and back, under load
 cargo xtask setup                     the set-up that the other commands do by themselves
 cargo xtask env                       shell exports to run the tools by hand: eval \"$(cargo xtask env)\"
 ";
@@ -48,6 +49,10 @@ pub(crate) enum Command {
     /// What mdBook calls while it makes the site.
     BookPages,
     Package,
+    Upgrade {
+        /// What to start from; without it, what the repository names.
+        from: Option<String>,
+    },
     Vectors {
         folder: PathBuf,
     },
@@ -116,6 +121,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             "book" => plain(parser, Command::Book),
             "book-pages" => book_pages(parser),
             "package" => plain(parser, Command::Package),
+            "upgrade" => upgrade(parser),
             "vectors" => vectors(parser),
             "fuzz" => fuzz(parser),
             "mutants" => mutants(parser),
@@ -241,6 +247,18 @@ fn bench(mut parser: lexopt::Parser) -> Result<Command> {
         }
     }
     Ok(Command::Bench { only })
+}
+
+fn upgrade(mut parser: lexopt::Parser) -> Result<Command> {
+    let mut from = None;
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("from") => from = Some(parser.value()?.string()?),
+            Long("help") | Short('h') => return Ok(Command::Help),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(Command::Upgrade { from })
 }
 
 fn vectors(mut parser: lexopt::Parser) -> Result<Command> {
@@ -395,6 +413,14 @@ mod tests {
         check("book-pages", Command::BookPages);
         check("book-pages supports html", Command::Nothing);
         refused("book-pages now", "now");
+    }
+
+    #[test]
+    fn upgrade_starts_from_a_revision_or_from_what_is_named() {
+        check("upgrade", Command::Upgrade { from: None });
+        let from = Some("v0.2.0".to_owned());
+        check("upgrade --from v0.2.0", Command::Upgrade { from });
+        refused("upgrade v0.2.0", "v0.2.0");
     }
 
     #[test]

@@ -9,6 +9,8 @@ mod book;
 mod browser;
 mod build;
 mod clock;
+#[cfg(test)]
+mod containers;
 mod dev;
 mod environment;
 mod fuzz;
@@ -23,11 +25,14 @@ mod progress;
 mod python;
 mod rust;
 mod servers;
+#[cfg(test)]
+mod settings;
 mod setup;
 mod stamp;
 mod test;
 mod tidy;
 mod tools;
+mod upgrade;
 mod vectors;
 
 use std::process::ExitCode;
@@ -59,6 +64,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Book => book::run()?,
         Command::BookPages => book::preprocess()?,
         Command::Package => package::run()?,
+        Command::Upgrade { from } => return upgrade::run(from.as_deref()),
         Command::Vectors { folder } => return vectors::run(&folder),
     }
     Ok(ExitCode::SUCCESS)

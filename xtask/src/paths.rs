@@ -23,13 +23,23 @@ pub(crate) fn node_modules() -> PathBuf {
 
 /// The cache of pinned tools, shared by all clones of one user.
 pub(crate) fn tools() -> Result<PathBuf> {
+    cached("tools")
+}
+
+/// Workers of earlier versions, each in a folder of its commit's name. Outside of the repository: cargo would add the
+/// repository's flags to theirs.
+pub(crate) fn workers() -> Result<PathBuf> {
+    cached("workers")
+}
+
+fn cached(name: &str) -> Result<PathBuf> {
     let cache = cache_from(
         variable("WEIR_CACHE"),
         variable("XDG_CACHE_HOME"),
         variable("HOME"),
     )?;
-    let tools = cache.join("tools");
-    std::path::absolute(&tools).with_context(|| format!("the cache {}", tools.display()))
+    let folder = cache.join(name);
+    std::path::absolute(&folder).with_context(|| format!("the cache {}", folder.display()))
 }
 
 fn cache_from(

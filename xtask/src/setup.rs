@@ -38,6 +38,13 @@ pub(crate) fn for_builds() -> Result<Environment> {
         .with_packages()
 }
 
+/// What the tests of the Worker alone need.
+pub(crate) fn for_worker_tests() -> Result<Environment> {
+    let environment = for_builds()?;
+    tools::ensure(&[&NEXTEST])?;
+    environment.with_tools(&[&NEXTEST])
+}
+
 /// What the tests need too.
 pub(crate) fn for_tests() -> Result<Environment> {
     node::check_version()?;

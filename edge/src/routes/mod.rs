@@ -4,6 +4,7 @@ pub mod check;
 mod console;
 mod gateway;
 mod guards;
+mod health;
 mod idempotency;
 mod metrics;
 mod operator;
@@ -99,7 +100,7 @@ async fn public(
     route: &'static Route,
 ) -> Result<Response, Failure> {
     match route.endpoint {
-        Endpoint::Health => reply::json(200, &serde_json::json!({ "status": "ok" })),
+        Endpoint::Health => health::read(&handles.env),
         Endpoint::OpenApi => openapi(),
         Endpoint::Console => front(),
         Endpoint::SessionOpen => session::open(request, handles, route).await,

@@ -224,7 +224,16 @@ pub const OPERATOR_FORMS: &[(&str, &str, &str)] = &[
         "What the holder of a session may do, and until when.",
         "role: Role, name: string, expires_at: integer",
     ),
-    ("Health", "Whether the Worker runs.", "status: 'ok'"),
+    (
+        "Health",
+        "That the Worker runs, and which version of it answers, where the platform tells that.",
+        "status: 'ok', version?: Version",
+    ),
+    (
+        "Version",
+        "A version of the Worker, as the platform names it: `tag` is what whoever uploaded it called it.",
+        "id: string, tag: string",
+    ),
     (
         "ReplayRequest",
         "A candidate, and what is played against it: a `trace`, or what was recorded in minutes `from` `to`.",

@@ -15,6 +15,7 @@ pub mod effective;
 pub mod either;
 pub mod exchange;
 pub mod guard;
+pub mod health;
 pub mod holdings;
 pub mod lease_sizes;
 pub mod limit_terms;

@@ -65,6 +65,10 @@ impl Serving {
 /// The settings of `wrangler.toml`, for the copy: no build, and no look at the sources.
 fn settings(text: &str) -> Result<Value> {
     let mut settings: Value = toml::from_str(text)?;
+    if let Some(members) = settings.as_object_mut() {
+        // Of several environments wrangler asks for one.
+        members.remove("env");
+    }
     let entry = Path::new(OUTPUTS[0]).join("index.js");
     settings["main"] = json!(entry);
     settings["assets"]["directory"] = json!(OUTPUTS[1]);

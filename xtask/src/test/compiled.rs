@@ -105,6 +105,16 @@ pub(super) fn compile(
     )
 }
 
+/// Compiles and runs one suite of the end-to-end tests, each test once.
+pub(super) fn suite(environment: &Environment, suite: &str) -> Result<Command> {
+    let (filter, profile) = Choice::Named(vec![format!("{suite}::")]).filter();
+    let mut cargo = environment.command("cargo")?;
+    cargo.args(["nextest", "run", "--profile", profile, "--retries", "0"]);
+    cargo.args(selected(&PACKAGES)).args(["--test", "e2e"]);
+    cargo.args(["--filterset", &filter]);
+    Ok(cargo)
+}
+
 fn note(file: PathBuf, command: &mut Command) -> Result<()> {
     let text = process::capture(command)?;
     fs::create_dir_all(paths::local("")).context("creating the folder of local state")?;

@@ -7,8 +7,12 @@ use crate::environment::Environment;
 use crate::paths;
 
 pub(super) fn dry_run(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
-    let mut wrangler = environment.command("wrangler")?;
-    wrangler.args(["deploy", "--dry-run", "--outdir"]);
-    wrangler.arg(paths::local("deploy"));
-    bench.compile(wrangler)
+    // The first environment is that without a name.
+    for name in ["", "staging"] {
+        let mut wrangler = environment.command("wrangler")?;
+        wrangler.args(["deploy", "--dry-run", "--env", name, "--outdir"]);
+        wrangler.arg(paths::local("deploy"));
+        bench.compile(wrangler)?;
+    }
+    Ok(())
 }

@@ -25,7 +25,7 @@ mod workbench;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, anyhow};
 
@@ -85,6 +85,11 @@ pub(crate) fn run(scope: Scope) -> Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// The end-to-end tests of a suite, compiled where they are not: without the browser, the proxies and the clients' languages.
+pub(crate) fn end_to_end_of(environment: &Environment, suite: &str) -> Result<Command> {
+    compiled::suite(environment, suite)
 }
 
 fn one_by_one(steps: &[Step], changed: Option<&[&str]>) -> Result<Report> {
