@@ -73,8 +73,10 @@ async fn a_denial_says_when_to_come_back_and_that_is_true() {
     );
     let header: u64 = denied.reply.header("retry-after").unwrap().parse().unwrap();
     assert_eq!(header, retry_ms.div_ceil(1_000));
+    let denied_at = now();
     let look = client.decide(&question("noisy", 0)).await.unwrap().decision;
-    assert!(!look.allowed, "not earlier: {look:?}");
+    let is_early = denied_at.elapsed() < Duration::from_millis(retry_ms);
+    assert!(!(look.allowed && is_early), "not earlier: {look:?}");
     // What the region takes in counts from when it hears of it, so that a wait may grow by a contact.
     let start = now();
     let mut wait_ms = retry_ms;

@@ -11,11 +11,16 @@ fn shipped(name: &str) -> String {
 fn the_deployment_that_is_shipped_answers_at_no_address_besides_its_own() {
     let settings: toml::Table = shipped("wrangler.toml").parse().unwrap();
     let said = shipped("SECURITY.md");
+    let environments = settings["env"].as_table().unwrap();
     for name in ["workers_dev", "preview_urls"] {
         assert_eq!(settings[name].as_bool(), Some(false), "{name}");
         assert!(said.contains(&format!("`{name} = false`")), "{name}");
+        // An environment inherits it.
+        for (environment, settings) in environments {
+            assert!(settings.get(name).is_none(), "{name} of {environment}");
+        }
     }
-    // Another environment would have settings of its own.
-    assert!(!settings.contains_key("env"));
     assert!(!settings.contains_key("vars"), "no variable is shipped");
+    let with_variables = environments.values().find(|one| one.get("vars").is_some());
+    assert_eq!(with_variables, None, "no variable is shipped");
 }
