@@ -124,21 +124,17 @@ const decideHeld = (asked, batch, env, context) => {
   return lines;
 };
 
-// Runs a step in wasm; one that stops on a panic is noted.
-const inWasm = (step) => {
-  try {
-    return step();
-  } catch (error) {
-    wasm.criticalError ||= error instanceof WebAssembly.RuntimeError;
-    throw error;
-  }
+// Notes what wasm has thrown, where it stopped on a panic.
+const noted = (error) => {
+  wasm.criticalError ||= error instanceof WebAssembly.RuntimeError;
+  return error;
 };
 
 const answer = async (request, path, asked, env, context) => {
   const { authorization, region, continent, longitude } = asked;
   const batch = path.length > CHECK.length;
   const body = await read(request, +request.headers.get("content-length"));
-  return inWasm(() => {
+  try {
     if (body === undefined) {
       return respond(misframed());
     }
@@ -148,8 +144,10 @@ const answer = async (request, path, asked, env, context) => {
       return batch ? respondBatch(lines[0]) : respondHeld(lines[0], lines[1], lines[2], lines[3]);
     }
     const text = decide(env, context, path, authorization, region, continent, longitude, body);
-    return typeof text === "string" ? respond(text) : text.then(respond);
-  });
+    return respond(typeof text === "string" ? text : await text);
+  } catch (error) {
+    throw noted(error);
+  }
 };
 
 const ENCODER = new TextEncoder();
@@ -180,11 +178,12 @@ const answerCall = (token, question, arrival, batch, env, context) => {
   const continent = textOrNothing(from?.continent);
   const longitude = textOrNothing(from?.longitude);
   const asked = { authorization: `Bearer ${token}`, region, continent, longitude, body };
-  const lines = inWasm(() => decideHeld(asked, batch, env, context));
-  if (lines === undefined) {
-    return undefined;
+  try {
+    const lines = decideHeld(asked, batch, env, context);
+    return lines === undefined || isText ? lines?.[0] : JSON.parse(lines[0]);
+  } catch (error) {
+    throw noted(error);
   }
-  return isText ? lines[0] : JSON.parse(lines[0]);
 };
 
 export default class extends WorkerEntrypoint {
