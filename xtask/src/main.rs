@@ -21,6 +21,7 @@ mod node;
 mod package;
 mod paths;
 mod process;
+mod processor;
 mod progress;
 mod python;
 mod rust;

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 
@@ -9,6 +10,17 @@ use anyhow::{Context, Result, bail};
 pub(crate) fn root() -> &'static Path {
     let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
     crate_dir.parent().unwrap_or(crate_dir)
+}
+
+/// This program, as it was found when somebody first asked: a build puts a new one in its place.
+pub(crate) fn program() -> Result<&'static str> {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    if PROGRAM.get().is_none() {
+        let program = env::current_exe().context("finding this program")?;
+        PROGRAM.get_or_init(|| program);
+    }
+    let program = PROGRAM.get().and_then(|program| program.to_str());
+    program.context("the path of this program is no text")
 }
 
 /// Local state that git ignores: stamps, the state of `dev`.

@@ -12,6 +12,8 @@ pub(super) struct Phases {
     pub(super) link: Duration,
     /// What was built, at work.
     pub(super) run: Duration,
+    /// Of the processor, over all cores, by both: on cores that are busy throughout it says what the time says on idle ones.
+    pub(super) processor: Duration,
 }
 
 impl AddAssign for Phases {
@@ -19,5 +21,6 @@ impl AddAssign for Phases {
         self.compile += other.compile;
         self.link += other.link;
         self.run += other.run;
+        self.processor += other.processor;
     }
 }

@@ -69,8 +69,8 @@ impl Report {
     }
 }
 
-/// The cells of a line: step, result, passed, failed, began, compile, of which link, run, time.
-fn line(out: &mut fmt::Formatter<'_>, cells: [&str; 9]) -> fmt::Result {
+/// The cells of a line: step, result, passed, failed, began, compile, of which link, run, time, time of the processor.
+fn line(out: &mut fmt::Formatter<'_>, cells: [&str; 10]) -> fmt::Result {
     let [
         name,
         result,
@@ -81,10 +81,11 @@ fn line(out: &mut fmt::Formatter<'_>, cells: [&str; 9]) -> fmt::Result {
         link,
         run,
         time,
+        processor,
     ] = cells;
     writeln!(
         out,
-        "{name:<16} {result:<7} {passed:>6} {failed:>6} {began:>13} {compile:>13} {link:>13} {run:>13} {time:>13}"
+        "{name:<16} {result:<7} {passed:>6} {failed:>6} {began:>13} {compile:>13} {link:>13} {run:>13} {time:>13} {processor:>13}"
     )
 }
 
@@ -111,6 +112,7 @@ impl fmt::Display for Report {
                 "of it links",
                 "run",
                 "time",
+                "processor",
             ],
         )?;
         let mut phases = Phases::default();
@@ -131,6 +133,7 @@ impl fmt::Display for Report {
                     &duration(row.phases.link),
                     &duration(row.phases.run),
                     &duration(row.time),
+                    &duration(row.phases.processor),
                 ],
             )?;
             phases += row.phases;
@@ -147,6 +150,7 @@ impl fmt::Display for Report {
                 &duration(phases.link),
                 &duration(phases.run),
                 &duration(self.elapsed()),
+                &duration(phases.processor),
             ],
         )?;
         let Totals { passed, failed } = self.totals();
@@ -170,6 +174,7 @@ mod tests {
                     compile: Duration::from_secs(40),
                     link: Duration::from_secs(3),
                     run: Duration::from_secs(20),
+                    processor: Duration::from_secs(70),
                 },
                 result: if is_ok { Ok(()) } else { Err(anyhow!("no")) },
             };
@@ -232,7 +237,8 @@ mod tests {
             .map(|line| line.split_whitespace().collect())
             .collect();
         let times = [
-            "30.0", "s", "40.0", "s", "3.0", "s", "20.0", "s", "1", "min", "01", "s",
+            "30.0", "s", "40.0", "s", "3.0", "s", "20.0", "s", "1", "min", "01", "s", "1", "min",
+            "10", "s",
         ];
         assert_eq!(lines.len(), 3);
         assert_eq!(lines[1][..4], ["step", "ok", "-", "-"]);
@@ -245,7 +251,7 @@ mod tests {
         let text = report(&[(true, 1, 0), (true, 1, 0)]).to_string();
         let all = text.lines().find(|line| line.starts_with("all")).unwrap();
         assert!(
-            all.contains("1 min 20 s") && all.ends_with("1 min 31 s"),
+            all.contains("1 min 20 s") && all.ends_with("1 min 31 s    2 min 20 s"),
             "{all}"
         );
     }

@@ -2,18 +2,22 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
 use super::named::Named;
 use super::totals::Totals;
 use crate::process;
+use crate::processor;
 
 /// What a program said of its tests.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     pub(super) totals: Totals,
     pub(super) named: Named,
+    /// Time of the processor that it and what it started took.
+    pub(super) processor: Duration,
 }
 
 /// What became of the program, and what it said of its tests even when it failed.
@@ -37,6 +41,8 @@ fn run_counted(command: &mut Command, to: impl Write, told: &mut Told) -> Result
     // The command holds the writing ends: as long as it does, the output does not end.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     *told = copy(output, to).context("passing the output on")?;
+    // It has closed its output and has not been waited for: the system still keeps its account.
+    told.processor = processor::used_by(child.id());
     let status = child
         .wait()
         .with_context(|| format!("waiting for `{name}`"))?;

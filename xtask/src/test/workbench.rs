@@ -45,17 +45,10 @@ impl<'a> Workbench<'a> {
     pub(super) fn compile(&mut self, mut command: Command) -> Result<()> {
         self.links.watch(&mut command)?;
         let watch = Stopwatch::start();
-        let (_, result) = stream::run(&mut command, &mut self.output);
+        let (told, result) = stream::run(&mut command, &mut self.output);
+        self.phases.processor += told.processor;
         self.phases.compile += watch.elapsed().0;
         self.phases.link = self.links.total();
-        result
-    }
-
-    /// Runs something else that builds.
-    pub(super) fn build(&mut self, build: impl FnOnce() -> Result<()>) -> Result<()> {
-        let watch = Stopwatch::start();
-        let result = build();
-        self.phases.compile += watch.elapsed().0;
         result
     }
 
@@ -64,6 +57,7 @@ impl<'a> Workbench<'a> {
         let watch = Stopwatch::start();
         let (told, result) = stream::run(&mut command, &mut self.output);
         self.phases.run += watch.elapsed().0;
+        self.phases.processor += told.processor;
         self.totals += told.totals;
         self.named.add(&told.named);
         result?;
