@@ -25,6 +25,8 @@ pub struct Purse {
     pub loose_max: u64,
     /// Units that the parent counts as had by it here.
     pub stated: u64,
+    /// Units of its last request that is known; 0 before there was one.
+    pub cost: u64,
     pace: Pace,
 }
 
@@ -47,6 +49,8 @@ pub struct Told {
     pub unserved: bool,
     /// Whether it wants more than it could have had: what it may use counts as had by it.
     pub contended: bool,
+    /// Units that it was allowed ahead of demand, where those were fewer than it expects to use.
+    pub rationed: Option<u64>,
     /// Whether the parent's own parent was out of reach.
     pub outage: bool,
     /// When more may be lent, if the parent said so.
@@ -86,6 +90,7 @@ impl Purse {
             told: None,
             loose_max: u64::MAX,
             stated: 0,
+            cost: 0,
             pace: Pace::new(now),
         }
     }
@@ -198,10 +203,16 @@ impl Purse {
         self.pace.expected(horizon_ms, now)
     }
 
-    /// Units that would be asked for in `horizon_ms`, those that would be denied included; at most [`Purse::part`].
+    /// Units that would be asked for in `horizon_ms`, those that would be denied included.
+    #[must_use]
+    pub fn asks_for(&self, horizon_ms: u64, now: EpochMs) -> u64 {
+        self.pace.demanded(horizon_ms, now)
+    }
+
+    /// The same, at most [`Purse::part`].
     #[must_use]
     pub fn demanded(&self, horizon_ms: u64, now: EpochMs) -> u64 {
-        let asked = self.pace.demanded(horizon_ms, now);
+        let asked = self.asks_for(horizon_ms, now);
         self.part().map_or(asked, |part| asked.min(part))
     }
 

@@ -5,6 +5,7 @@ mod draw;
 mod lives;
 mod messages;
 mod quiet;
+mod rationed;
 
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::escrow::{Escrow, Tickets};

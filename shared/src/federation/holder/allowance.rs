@@ -11,9 +11,12 @@ use std::collections::BTreeMap;
 
 use super::Holder;
 use crate::fairness::ask::Party;
-use crate::federation::purse::Purse;
+use crate::federation::purse::{Purse, Told};
 use crate::federation::waiting::Need;
-use crate::limits::{FIRST_REQUESTS, LEASE_CONTACTS, MEANWHILE_CONTACTS};
+use crate::limits::{
+    ALLOWED_REQUESTS_MIN, FIRST_REQUESTS, LEASE_CONTACTS, MEANWHILE_CONTACTS, RATION_PARTS,
+    RATION_TIMES,
+};
 use crate::units::EpochMs;
 
 impl Holder {
@@ -54,7 +57,7 @@ impl Holder {
     }
 
     /// Whether a need is denied while the parent is asked again: it said lately that there is nothing for anybody, or for
-    /// this tenant by its present claim.
+    /// this tenant by its present claim, or so little that this tenant will [have it anyway](Holder::outasks).
     pub(super) fn denies_meanwhile(&self, party: &Party, need: Need, now: EpochMs) -> bool {
         if !self.pooled || self.alone || party.name.is_empty() || need.units == 0 {
             return false;
@@ -68,20 +71,52 @@ impl Holder {
         let purse = self.purses.get(&party.name);
         let purse =
             purse.filter(|one| one.party.standing.claim_version >= party.standing.claim_version);
-        purse.and_then(|purse| purse.told).is_some_and(|told| {
-            let lately = now < told.until.plus(meanwhile_ms);
-            !told.outage && told.left < need.smallest && lately
-        })
+        let Some((purse, told)) = purse.and_then(|purse| Some((purse, purse.told?))) else {
+            return false;
+        };
+        let lately = now < told.until.plus(meanwhile_ms);
+        let short = told.left < need.smallest || self.outasks(purse, now);
+        !told.outage && lately && short
     }
 
-    /// Whether what the parent said of a tenant that can have nothing should be heard anew.
+    /// Whether a tenant that wants more than it can have will have had its part of what is left, whichever of its requests
+    /// are denied: until the window ends it asks here for twice that.
+    ///
+    /// ```text
+    /// part = min(left, 4 rationed)     rationed: what it was allowed last, where that was less than it expects to use
+    /// ```
+    ///
+    /// A parent allows each of `h` holders at most `left / (2 h)`, so behind a region that is a quarter of its part.
+    fn outasks(&self, purse: &Purse, now: EpochMs) -> bool {
+        let (Some(lease), Some(told)) = (self.open_lease(now), purse.told) else {
+            return false;
+        };
+        let ration = told
+            .rationed
+            .map(|units| units.saturating_mul(RATION_PARTS));
+        let part = ration.map_or(told.left, |units| units.min(told.left));
+        let asked = purse.asks_for(lease.ends_at.since(now), now);
+        told.contended && asked >= part.max(1).saturating_mul(RATION_TIMES)
+    }
+
+    /// What the parent said of a tenant that is denied until it may use more, as it asks for more than it can have.
+    pub(super) fn rationed(&self, name: &str, now: EpochMs) -> Option<&Told> {
+        let purse = self.purses.get(name).filter(|_| self.pooled)?;
+        let told = purse.told.as_ref().filter(|told| told.left > 0)?;
+        (purse.available(self.loose, 0) == 0 && self.outasks(purse, now)).then_some(told)
+    }
+
+    /// Whether what the parent said of a tenant that can have nothing should be heard anew; of one that is rationed when a
+    /// quarter of the time to the next contact has passed.
     pub(super) fn outworn(&self, name: &str, now: EpochMs) -> bool {
-        self.pooled
-            && self.unanswered.is_none()
-            && self.open_lease(now).is_some()
-            && self
-                .told(name)
-                .is_some_and(|told| told.left == 0 && !told.recent(now))
+        if !self.pooled || self.unanswered.is_some() || self.open_lease(now).is_none() {
+            return false;
+        }
+        let rationed = || self.rationed(name, now);
+        self.told(name).is_some_and(|told| match told.left {
+            0 => !told.recent(now),
+            _ => rationed().is_some_and(|told| told.until.since(now) <= told.span_ms / 4 * 3),
+        })
     }
 
     /// What a holder below is told that a tenant may use there of what lies idle, and whether that is charged. `asked`: the
@@ -104,7 +139,10 @@ impl Holder {
         match self.purses.get(&party.name) {
             Some(purse) if purse.is_short() => {
                 let each = purse.loose_max / (2 * holders.max(1) as u64);
-                (expected.min(each), true)
+                // Who asks seldom would be allowed less than a request at each holder, and wait for each.
+                let seldom = expected <= cost.saturating_mul(FIRST_REQUESTS);
+                let least = if seldom { cost.min(purse.loose_max) } else { 0 };
+                (expected.min(each.max(least)), true)
             }
             Some(purse) if purse.told.is_some() => (purse.loose_max, false),
             Some(purse) if purse.loose_max < u64::MAX => (purse.loose_max.max(first), false),
@@ -121,7 +159,8 @@ impl Holder {
         }
     }
 
-    /// What is asked for of one tenant by name, until the next contact: nothing where its allowance is not charged.
+    /// What is asked for of one tenant by name, until the next contact, and at least a few requests of one that asks at all:
+    /// nothing where its allowance is not charged.
     pub(super) fn wanted(&self, purse: &Purse, now: EpochMs) -> u64 {
         if purse.party.standing.is_bounded() {
             return self.expected(purse, now);
@@ -129,7 +168,10 @@ impl Holder {
         if !purse.is_short() {
             return 0;
         }
-        purse.demanded(self.horizon_ms(1, now), now)
+        let asks = purse.demanded(self.horizon_ms(u64::MAX, now), now) > 0;
+        let least = purse.cost.max(1).saturating_mul(ALLOWED_REQUESTS_MIN);
+        let demanded = purse.demanded(self.horizon_ms(1, now), now);
+        demanded.max(if asks { least } else { 0 })
     }
 
     /// Of a tenant that is short, what of its allowance it keeps until the next contact: it counts as had by it.

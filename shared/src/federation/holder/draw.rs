@@ -59,6 +59,7 @@ impl Holder {
         purse.restate(party);
         purse.take_loose(missing);
         self.bounded.take(party, missing);
+        purse.cost = cost;
         purse.use_units(cost, now);
         if self.pooled {
             self.flow.note(cost, 0, now);

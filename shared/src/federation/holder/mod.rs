@@ -223,6 +223,7 @@ impl Holder {
         }
         if let (Some(purse), Some(lease)) = (self.purses.get_mut(&party.name), self.lease.as_mut())
         {
+            purse.cost = cost;
             purse.use_units(cost, now);
             lease.used = lease.used.saturating_add(cost);
             if self.pooled {
@@ -268,8 +269,9 @@ impl Holder {
             Some(ticket) => self.unwait(ticket),
             None => {}
         }
-        self.purse(party, now)?;
+        let purse = self.purse(party, now)?;
         if need.units > 0 {
+            purse.cost = need.smallest;
             self.cost_max = self.cost_max.max(need.smallest);
         }
         let next = self.message(Sequence(self.sequence.0 + 1));

@@ -102,6 +102,9 @@ impl Holder {
             // The parent is asked meanwhile.
             return RELEASE_MS_MIN;
         }
+        if let Some(told) = self.rationed(name, now) {
+            return told.until.since(now).max(RELEASE_MS_MIN);
+        }
         let ends_at = self.lease.as_ref().map(|lease| lease.ends_at);
         asked_at.or(ends_at).map_or(1, |at| at.since(now).max(1))
     }

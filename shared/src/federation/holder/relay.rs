@@ -53,6 +53,10 @@ impl Divide for Relay<'_> {
         let (allowance, contended) =
             self.holder
                 .allowance(claim.party, (asked.smallest.max(1), expects), claim.holders);
+        if contended {
+            // It is asked for above before somebody waits for it.
+            self.holder.missed(name, expects.saturating_sub(allowance));
+        }
         let told = self.holder.told(name).filter(|_| !name.is_empty());
         Room {
             waiting,

@@ -1,0 +1,138 @@
+//! A tenant that wants more than it can have, of a budget whose idle units all tenants use: denied or held, and until when.
+
+use weir_shared::fairness::ask::Party;
+use weir_shared::federation::holder::{Holder, Outlook};
+use weir_shared::federation::waiting::Need;
+use weir_shared::limits::RELEASE_MS_MIN;
+use weir_shared::units::{EpochMs, WindowLabel};
+use weir_shared::wire::exchange::{
+    FloorsBody, Grant, ReplyBody, RuleBody, Seen, SharingBody, Terms, VERSION, WindowBody,
+};
+
+use crate::federation::{everyone, holder, terms};
+
+const WINDOW_MS: u64 = 10_000;
+const CONTACT_MS: u64 = 500;
+
+fn pooled() -> Terms {
+    Terms {
+        window_ms: WINDOW_MS,
+        sharing: Some(SharingBody {
+            rule: RuleBody::Pooled,
+            tenants_max: 10,
+            unknown_weight_max: 100_000_000,
+            floors: FloorsBody::default(),
+        }),
+        ..terms(1_000)
+    }
+}
+
+fn party() -> Party {
+    Party {
+        name: "a".to_owned(),
+        ..everyone()
+    }
+}
+
+/// A holder in which the tenant waited for one unit, and was told that 50 are left, of which
+/// it may use `allowance` here, with so much of the window to come. `denied`: units that it was denied before.
+fn told(denied: u64, allowance: u64, remaining_ms: u64, now: EpochMs) -> Holder {
+    let mut holder = holder(1);
+    let ticket = holder.wait_on(&party(), None, Need::one(1), now).unwrap();
+    holder.deny(&party(), denied, now);
+    let body = holder.begin(pooled(), now).unwrap();
+    let reply = ReplyBody {
+        v: VERSION,
+        to: Seen {
+            incarnation: body.incarnation,
+            sequence: body.sequence,
+        },
+        window: WindowBody {
+            label: WindowLabel(1),
+            remaining_ms,
+            limit: 1_000,
+        },
+        grants: vec![
+            Grant {
+                tenant: Some("a".to_owned()),
+                units: 1,
+                ceiling: 100,
+                used: 50,
+                left: 50,
+                allowance,
+                contended: true,
+                retry_ms: None,
+            },
+            Grant {
+                tenant: None,
+                units: 200,
+                ceiling: 1_000,
+                used: 0,
+                left: 0,
+                allowance: 0,
+                contended: false,
+                retry_ms: None,
+            },
+        ],
+        ahead: Vec::new(),
+        left: 500,
+        outage: false,
+        next_contact_ms: CONTACT_MS,
+        retry_ms: None,
+    };
+    assert!(holder.finish(&reply, now));
+    holder.unwait(ticket);
+    for _ in 0..=allowance {
+        assert!(holder.spend(&party(), 1, now), "what it may use");
+    }
+    assert!(!holder.spend(&party(), 1, now), "idle units of others");
+    holder
+}
+
+#[test]
+fn who_asks_for_twice_its_part_is_denied_until_it_may_use_more() {
+    // 33 in half a second: 660 until the window ends, and 4 * 2 = 8 are its part.
+    let (start, later) = (EpochMs(1_000_000), EpochMs(1_000_050));
+    let mut holder = told(30, 2, WINDOW_MS, start);
+    let need = Need::one(1);
+    assert_eq!(
+        holder.outlook(&party(), need, None, later),
+        Outlook::Exhausted
+    );
+    assert_eq!(holder.retry_ms("a", later), CONTACT_MS - 50);
+    assert!(!holder.runs_low("a", later), "the root spoke just now");
+    let quarter = start.plus(CONTACT_MS / 4);
+    assert!(holder.runs_low("a", quarter), "it is asked again");
+    assert_eq!(holder.retry_ms("a", quarter), RELEASE_MS_MIN);
+    // While the root is asked, too, and while its answer is late; not for ever.
+    let _asked = holder.begin(pooled(), quarter).unwrap();
+    let late = start.plus(2 * CONTACT_MS);
+    assert_eq!(
+        holder.outlook(&party(), need, None, late),
+        Outlook::Exhausted
+    );
+    let lost = start.plus(4 * CONTACT_MS);
+    assert_eq!(holder.outlook(&party(), need, None, lost), Outlook::Short);
+}
+
+#[test]
+fn who_asks_for_less_waits_for_its_share() {
+    // 3 in half a second: 60 until the window ends, and all that is left, 50, may be its part.
+    let now = EpochMs(1_000_000);
+    let holder = told(0, 2, WINDOW_MS, now);
+    assert_eq!(
+        holder.outlook(&party(), Need::one(1), None, now),
+        Outlook::Short
+    );
+}
+
+#[test]
+fn what_little_is_left_when_the_window_ends_is_waited_for() {
+    // 33 in half a second: 6 in the tenth of a second that is left, and 8 are its part.
+    let now = EpochMs(1_000_000);
+    let holder = told(30, 2, 100, now);
+    assert_eq!(
+        holder.outlook(&party(), Need::one(1), None, now),
+        Outlook::Short
+    );
+}
