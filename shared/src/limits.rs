@@ -285,11 +285,11 @@ pub const SLIDING_BUCKETS_MAX: u64 = 100_000;
 pub const SLIDING_LOG_LIMIT_MAX: u64 = 100_000;
 
 /// Tenants of one pool whose units one holder keeps apart, some 300 bytes each.
-pub const PURSES_MAX: usize = 20_000;
+pub const TENANT_BALANCES_MAX: usize = 20_000;
 
-/// Purses from which on a holder counts tenants that the policy does not name as one. What remains holds all that a
+/// Balances from which on a holder counts tenants that the policy does not name as one. What remains holds all that a
 /// policy can name.
-pub const STRANGERS_MAX: usize = PURSES_MAX - POLICY_TENANTS_MAX;
+pub const STRANGERS_MAX: usize = TENANT_BALANCES_MAX - POLICY_TENANTS_MAX;
 
 /// A lease ahead of demand is for so many contacts: the more, the fewer messages, and the more is lost with a holder that
 /// dies.

@@ -169,6 +169,8 @@ mod refund;
 #[cfg(not(target_arch = "wasm32"))]
 mod refusal;
 #[cfg(not(target_arch = "wasm32"))]
+mod registry;
+#[cfg(not(target_arch = "wasm32"))]
 mod replay;
 #[cfg(not(target_arch = "wasm32"))]
 mod rolling;
@@ -210,6 +212,8 @@ mod wire_internal;
 mod wire_keys;
 #[cfg(not(target_arch = "wasm32"))]
 mod wire_operator;
+#[cfg(not(target_arch = "wasm32"))]
+mod wire_registry;
 #[cfg(not(target_arch = "wasm32"))]
 mod wire_shares;
 #[cfg(not(target_arch = "wasm32"))]

@@ -14,6 +14,11 @@ use weir_shared::wire::audit::AuditVerdict;
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody};
 use weir_shared::wire::holdings::{Lent, LentBody};
 use weir_shared::wire::operator::decisions::{DecisionsBody, DecisionsReply};
+pub use weir_shared::wire::registry::{
+    AppendAudit, Appended, AuditLines, AuditPage, CreateToken, Created, DeleteTenant, Done,
+    EndSession, EndSessions, ExportAudit, ListTokens, PatchTenant, PushRules, Pushed, ReadAudit,
+    ReadPolicy, RevokeToken, Revoked, Rules, SavePolicy, Saved, VerifyAudit,
+};
 use weir_shared::wire::series::{
     DemandBody, DemandReply, SeriesBody, SeriesReply, TotalsBody, TotalsReply,
 };
@@ -21,11 +26,6 @@ use weir_shared::wire::shares::{SharesBody, SharesReply};
 use weir_shared::wire::windows::{ClosedBody, ClosedReply, WindowsBody, WindowsReply};
 
 use super::binding::{Call, Class};
-pub use super::registry::calls::{
-    AppendAudit, Appended, AuditLines, AuditPage, CreateToken, Created, DeleteTenant, Done,
-    EndSession, EndSessions, ExportAudit, ListTokens, PatchTenant, PushRules, Pushed, ReadAudit,
-    ReadPolicy, RevokeToken, Revoked, Rules, SavePolicy, Saved, VerifyAudit,
-};
 
 macro_rules! calls {
     ($($request:ty => $($class:ident)|+ $route:literal -> $reply:ty;)*) => {

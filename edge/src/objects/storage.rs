@@ -147,7 +147,5 @@ pub fn report_damaged(what: &str, damaged: &Damaged) {
 /// The damage of a row whose column is not of the expected type.
 #[must_use]
 pub fn wrong_type(column: &'static str) -> Damaged {
-    Damaged::Form {
-        message: format!("column {column} is not of its type"),
-    }
+    Damaged::column(column)
 }

@@ -18,7 +18,7 @@ pub struct Attribution {
     lent_total: u128,
     holders: BTreeMap<HolderId, Tenants>,
     /// Holders of units that are no tenant's.
-    loose: BTreeSet<HolderId>,
+    unassigned: BTreeSet<HolderId>,
 }
 
 /// What holders have of one tenant's units.
@@ -35,7 +35,7 @@ struct Tenants {
     /// The sum of those.
     sum: u64,
     /// Units that are no tenant's.
-    loose: u64,
+    unassigned: u64,
     /// Units that it was lent before the window opened.
     early: u64,
     /// What it had in the window before, and the sum of that.
@@ -72,12 +72,12 @@ impl Attribution {
     #[must_use]
     pub fn presumed(&self, name: &str) -> u64 {
         let holders = self
-            .loose
+            .unassigned
             .iter()
             .filter_map(|holder| self.holders.get(holder));
         let parts = holders.map(|tenants| {
             let before = tenants.before.get(name).copied().unwrap_or(0);
-            let part = u128::from(tenants.loose) * u128::from(before);
+            let part = u128::from(tenants.unassigned) * u128::from(before);
             part.checked_div(tenants.before_sum.into()).unwrap_or(0)
         });
         u64::try_from(parts.sum::<u128>()).unwrap_or(u64::MAX)
@@ -88,10 +88,10 @@ impl Attribution {
     #[must_use]
     pub fn untold(&self, ceiling: u64, limit: u64) -> u64 {
         let holders = self
-            .loose
+            .unassigned
             .iter()
             .filter_map(|holder| self.holders.get(holder));
-        let parts = holders.map(|one| one.loose.min(ceiling_part(ceiling, one.early, limit)));
+        let parts = holders.map(|one| one.unassigned.min(ceiling_part(ceiling, one.early, limit)));
         parts.fold(0, u64::saturating_add)
     }
 
@@ -143,11 +143,11 @@ impl Attribution {
         let Some(tenants) = self.holders.get_mut(&holder) else {
             return;
         };
-        tenants.loose = held.saturating_sub(tenants.sum);
-        if tenants.loose > 0 {
-            self.loose.insert(holder);
+        tenants.unassigned = held.saturating_sub(tenants.sum);
+        if tenants.unassigned > 0 {
+            self.unassigned.insert(holder);
         } else {
-            self.loose.remove(&holder);
+            self.unassigned.remove(&holder);
         }
     }
 
@@ -163,19 +163,19 @@ impl Attribution {
     /// The holder is not told apart any more; what it has stays lent.
     pub fn forget(&mut self, holder: HolderId) {
         self.holders.remove(&holder);
-        self.loose.remove(&holder);
+        self.unassigned.remove(&holder);
     }
 
     /// Another window, of which nothing is any tenant's yet. Holders that had nothing in the last are forgotten.
     pub fn roll(&mut self) {
         self.accounts.clear();
         self.lent_total = 0;
-        self.loose.clear();
+        self.unassigned.clear();
         self.holders.retain(|_, tenants| tenants.sum > 0);
         for tenants in self.holders.values_mut() {
             tenants.before = std::mem::take(&mut tenants.held);
             tenants.before_sum = std::mem::take(&mut tenants.sum);
-            tenants.loose = 0;
+            tenants.unassigned = 0;
             tenants.early = 0;
         }
     }

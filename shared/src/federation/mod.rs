@@ -7,7 +7,7 @@
 //! | [`holder::Holder`] | isolate, `Region` | the child's side of one pool: what it holds, its one message in flight |
 //! | [`lender::Lender`] | `Region`, `Coordinator` | the parent's side: a row a holder, the watermark |
 //! | [`escrow::Escrow`] | `Region` | a holder that lends on |
-//! | [`purse::Purse`] | isolate, `Region` | what a holder has of one tenant's units |
+//! | [`tenant_balance::TenantBalance`] | isolate, `Region` | what a holder has of one tenant's units |
 //! | [`ahead::Ahead`] | isolate, `Region` | what a holder has of a window to come |
 //! | [`attribution::Attribution`] | `Region`, `Coordinator` | which tenants hold what of the units lent |
 //! | [`pool::Pool`] | `Coordinator`; `Region` for its own budgets | the window and the whole limit, lent from |
@@ -32,7 +32,7 @@ pub mod partition;
 pub mod party;
 pub mod pool;
 pub mod pool_name;
-pub mod purse;
 pub mod schedule;
 pub mod stored;
+pub mod tenant_balance;
 pub mod waiting;

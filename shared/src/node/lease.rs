@@ -87,14 +87,14 @@ struct Waiter {
 
 /// An answer that nobody has taken yet.
 #[derive(Debug, Clone)]
-struct Told {
+struct PendingAnswer {
     verdict: Verdict,
     name: String,
     cost: u64,
     at: EpochMs,
 }
 
-impl Told {
+impl PendingAnswer {
     /// What it charged.
     fn spent(&self) -> Option<Spent<'_>> {
         match &self.verdict {
@@ -114,7 +114,7 @@ pub struct LeaseNode<C> {
     holder: Holder,
     /// In the order in which they came, which is that of their callers.
     waiting: Vec<(C, Waiter)>,
-    answers: Vec<(C, Told)>,
+    answers: Vec<(C, PendingAnswer)>,
     /// The instant that was named last, until it has come.
     wakes_at: Option<EpochMs>,
 }
@@ -290,7 +290,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
                 if self.holder.runs_low(&name, now) {
                     low = Some(waiter.asked.terms);
                 }
-                let told = Told {
+                let told = PendingAnswer {
                     verdict,
                     name,
                     cost: waiter.asked.cost,
@@ -400,7 +400,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
         place.ok()
     }
 
-    fn take_told(&mut self, caller: C) -> Option<Told> {
+    fn take_told(&mut self, caller: C) -> Option<PendingAnswer> {
         let place = self.answers.iter().position(|(of, _)| *of == caller)?;
         Some(self.answers.swap_remove(place).1)
     }

@@ -13,6 +13,7 @@
 //! | [`keys`] | a shard of keys, which decides, holds and settles |
 //! | [`commit`] | what it asks of shards: each holds, and all commit or all undo |
 //! | [`ledger`] | a region's ledger: counts, each frame once, and stores what is over |
+//! | [`registry`] | policies, tokens, keys and the audit log: writes a change with its record, tells regions, answers |
 
 pub mod commit;
 pub mod escrow;
@@ -23,6 +24,7 @@ pub mod leases;
 pub mod ledger;
 pub mod pool;
 pub mod question;
+pub mod registry;
 
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, ReplyBody};

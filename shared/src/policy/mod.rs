@@ -26,6 +26,7 @@ pub mod per_revision;
 pub mod region;
 pub mod route;
 mod served;
+pub mod stored;
 pub mod tenant;
 pub mod work;
 

@@ -26,6 +26,7 @@ pub mod overrides;
 pub mod policy;
 pub mod preview;
 pub mod problem;
+pub mod registry;
 pub mod replay;
 pub mod report;
 pub mod reserve;

@@ -31,6 +31,16 @@ pub enum Damaged {
     },
 }
 
+impl Damaged {
+    /// The damage of a row whose column is not of the expected type.
+    #[must_use]
+    pub fn column(name: &str) -> Self {
+        Self::Form {
+            message: format!("column {name} is not of its type"),
+        }
+    }
+}
+
 impl fmt::Display for Damaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

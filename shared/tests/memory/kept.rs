@@ -13,9 +13,9 @@ use weir_shared::fairness::ask::Party;
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::federation::attribution::Attribution;
-use weir_shared::federation::purse::Purse;
+use weir_shared::federation::tenant_balance::TenantBalance;
 use weir_shared::limits::{
-    LEDGER_TENANTS_MAX, LENDER_ACCOUNTS_MAX, POLICY_TENANTS_MAX, PURSES_MAX, TENANTS_MAX,
+    LEDGER_TENANTS_MAX, LENDER_ACCOUNTS_MAX, POLICY_TENANTS_MAX, TENANT_BALANCES_MAX, TENANTS_MAX,
 };
 use weir_shared::units::{EpochMs, HolderId, WindowLabel};
 use weir_shared::wire::accounting::Counters;
@@ -53,11 +53,11 @@ pub const KEPT: &[Kept] = &[
         tenants_max: LENDER_ACCOUNTS_MAX as u64,
     },
     Kept {
-        what: "a purse of a holder",
+        what: "a tenant's balance at a holder",
         place: "isolate, `Region`",
-        bytes: purses,
+        bytes: tenant_balances,
         bytes_max: 440,
-        tenants_max: PURSES_MAX as u64,
+        tenants_max: TENANT_BALANCES_MAX as u64,
     },
     Kept {
         what: "counters that wait for a frame",
@@ -117,16 +117,16 @@ fn attribution(tenants: u32) -> u64 {
     })
 }
 
-fn purses(tenants: u32) -> u64 {
+fn tenant_balances(tenants: u32) -> u64 {
     bytes_of(|| {
-        let purse = |tenant| {
+        let tenant_balance = |tenant| {
             let party = Party {
                 name: name(tenant),
                 ..Party::everyone()
             };
-            (name(tenant), Purse::new(party, NOW))
+            (name(tenant), TenantBalance::new(party, NOW))
         };
-        (0..tenants).map(purse).collect::<BTreeMap<_, _>>()
+        (0..tenants).map(tenant_balance).collect::<BTreeMap<_, _>>()
     })
 }
 

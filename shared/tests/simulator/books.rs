@@ -154,7 +154,7 @@ impl World {
     }
 
     /// No tenant that an isolate is told of may use more than the isolate holds.
-    pub(crate) fn check_purses(&mut self, life: usize, reply: &ReplyBody) {
+    pub(crate) fn check_tenant_balances(&mut self, life: usize, reply: &ReplyBody) {
         let now = self.isolate_now(life);
         let holder = self.isolates[life].node.holder();
         let Some(lease) = holder.open_lease(now) else {
@@ -168,7 +168,7 @@ impl World {
             .unwrap_or(0);
         let balance = lease.balance();
         self.truth
-            .require(most <= balance, || Violation::PurseOverLease {
+            .require(most <= balance, || Violation::TenantBalanceOverLease {
                 most,
                 balance,
             });

@@ -446,7 +446,7 @@ impl World {
             self.check_useful(&asked, reply);
         }
         self.enter(life, reply);
-        self.check_purses(life, reply);
+        self.check_tenant_balances(life, reply);
     }
 
     /// What is lent to a tenant whose requests wait serves at least one of them.

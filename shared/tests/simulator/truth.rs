@@ -46,7 +46,7 @@ pub(crate) enum Violation {
     /// A label did not rise by the windows that went by.
     LabelOutOfStep { label: u64, expected: u64 },
     /// A tenant of an isolate may use more than the isolate holds.
-    PurseOverLease { most: u64, balance: u64 },
+    TenantBalanceOverLease { most: u64, balance: u64 },
     /// An isolate has spent more than it was lent.
     Overspent { held: u64, used: u64 },
     /// Units were spent before their window.

@@ -9,6 +9,8 @@ use weir_shared::access::wanted::seal_of;
 use weir_shared::federation::handover::Handover;
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, TOKENS_MAX};
 use weir_shared::policy::Policy;
+use weir_shared::policy::handover::Handovers;
+use weir_shared::policy::stored::{read_handovers, read_placement, read_policy};
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::exchange::Terms;
 use weir_shared::wire::saved_policy::SavedPolicy;
@@ -19,7 +21,7 @@ use super::{Core, Flight, Machine};
 use crate::objects::binding::{Address, call};
 use crate::objects::calls::{PushRules, Pushed, ReadPolicy, Rules};
 use crate::objects::deadline::within;
-use crate::objects::registry::{read_handovers, read_placement, read_policy, shipped};
+use crate::objects::registry::shipped;
 use crate::objects::server::Refused;
 use crate::objects::storage::{integer, number, report_damaged, text, wrong_type};
 
@@ -229,11 +231,15 @@ impl Core {
         let document = text(row.get(1)).ok_or_else(|| wrong_type("document"));
         let saved = revision.and_then(|revision| {
             let document = read_policy(document?)?;
+            let handovers = read_handovers(text(row.get(2))).unwrap_or_else(|damaged| {
+                report_damaged("handovers", &damaged);
+                Handovers::new()
+            });
             Ok::<_, Damaged>(SavedPolicy {
                 revision: Revision(revision),
                 document,
-                handovers: read_handovers(row.get(2)),
-                placement: read_placement(row.get(3)),
+                handovers,
+                placement: read_placement(text(row.get(3))),
             })
         });
         match saved {

@@ -1,35 +1,28 @@
-//! The registry: policies, tokens, the keys of what callers keep, and the audit log. A change and its record are one transaction; then regions are told
-//! at once, and they also ask by themselves.
+//! The registry: an object that runs a [`RegistryNode`] on its rows, and tells regions what changed.
 
-mod audit;
-pub mod calls;
-mod policy;
-mod sessions;
-mod tokens;
+mod rows;
+mod shipped;
+mod statements;
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use weir_shared::clock::MonotonicClock;
-use weir_shared::invalid::Invalid;
 use weir_shared::limits::REFRESH_MS_MAX;
-use weir_shared::policy::per_revision::PerRevision;
+use weir_shared::node::registry::{Ask, Effect, Entropy, Event, News, RegistryNode, Reply, Report};
 use weir_shared::units::EpochMs;
 use worker::{Date, DurableObject, Env, Request, Response, State, console_error, durable_object};
 
 use super::binding::{Address, call};
 use super::calls::{
     AppendAudit, CreateToken, DeleteTenant, EndSession, EndSessions, ExportAudit, ListTokens,
-    PatchTenant, PushRules, ReadAudit, ReadPolicy, RevokeToken, Rules, SavePolicy, VerifyAudit,
+    PatchTenant, PushRules, ReadAudit, ReadPolicy, RevokeToken, SavePolicy, TakeAccess,
+    VerifyAudit,
 };
 use super::server::{Arrived, Refused};
-use super::storage::Database;
-pub use policy::{read_handovers, read_placement, read_policy, shipped};
-use tokens::BootstrapUses;
-
-/// Who is named as the author of what nobody asked for.
-const DEPLOYMENT: &str = "deployment";
+use super::storage::{Database, report_damaged};
+use rows::RegistryRows;
+pub use shipped::shipped;
 
 /// The registry.
 #[durable_object]
@@ -43,24 +36,13 @@ pub struct Registry {
 #[derive(Default)]
 struct Memory {
     clock: MonotonicClock,
-    bootstrap: BootstrapUses,
-    /// Whether the keys of what callers keep were seen to be whole.
-    sealed: bool,
-    /// The regions of the policy in force, under the highest revision that there is.
-    regions: PerRevision<BTreeSet<String>>,
+    node: RegistryNode<()>,
 }
 
 impl DurableObject for Registry {
     fn new(state: State, env: Env) -> Self {
-        let schema = [
-            policy::SCHEMA,
-            tokens::SCHEMA,
-            sessions::SCHEMA,
-            audit::SCHEMA,
-        ]
-        .concat();
         Self {
-            database: Database::open(&state, &schema),
+            database: Database::open(&state, rows::SCHEMA),
             env,
             memory: RefCell::default(),
         }
@@ -68,113 +50,132 @@ impl DurableObject for Registry {
 
     async fn fetch(&self, request: Request) -> worker::Result<Response> {
         let arrived = Arrived::read(request).await?;
-        if arrived.is::<ReadPolicy>() {
-            return arrived.answer(arrived.parse().and_then(|call| self.read(&call)));
-        }
-        match self.change(&arrived).await {
-            Some(answer) => answer,
-            None => self.look(&arrived),
+        match ask(&arrived) {
+            Some(Ok(ask)) => arrived.answer(self.answered(ask).await),
+            Some(Err(refused)) => arrived.answer::<Reply>(Err(refused)),
+            None => arrived.unknown(),
         }
     }
 }
 
 impl Registry {
-    /// Calls that change something; `None` for any other.
-    async fn change(&self, arrived: &Arrived) -> Option<worker::Result<Response>> {
-        macro_rules! changes {
-            ($($call:ty => $handler:ident;)*) => {
-                $(if arrived.is::<$call>() {
-                    let changed = match arrived.parse() {
-                        Ok(call) => self.$handler(call).await,
-                        Err(refused) => Err(refused),
-                    };
-                    return Some(arrived.answer(changed));
-                })*
-            };
-        }
-        changes! {
-            SavePolicy => save;
-            PatchTenant => patch_tenant;
-            DeleteTenant => delete_tenant;
-            CreateToken => create_token;
-            RevokeToken => revoke_token;
-            EndSession => end_session;
-            EndSessions => end_sessions;
-        }
-        None
-    }
-
-    /// Calls that change nothing but the audit log.
-    fn look(&self, arrived: &Arrived) -> worker::Result<Response> {
-        macro_rules! looks {
-            ($($call:ty => $handler:ident;)*) => {
-                $(if arrived.is::<$call>() {
-                    return arrived.answer(arrived.parse().and_then(|call: $call| self.$handler(call)));
-                })*
-            };
-        }
-        looks! {
-            ListTokens => list_tokens;
-            ReadAudit => read_audit;
-            ExportAudit => export_audit;
-            VerifyAudit => verify_audit;
-            AppendAudit => append_audit;
-        }
-        arrived.unknown()
-    }
-
-    /// What is in force and newer than what the asker has. What cannot be read is left out: the asker goes on with the
-    /// last that it saw.
-    fn read(&self, call: &ReadPolicy) -> Result<Rules, Refused> {
-        if let Err(refused) = self.note_uses(call) {
-            console_error!("uses of tokens: {}", refused.0);
-        }
-        let policy = match self.policy_beyond(call.policy_revision) {
-            Ok(policy) => policy,
-            Err(refused) => {
-                console_error!("policy: {}", refused.0);
-                None
+    /// Does what the node says, in its order: what it answers.
+    async fn answered(&self, ask: Ask) -> Result<Reply, Refused> {
+        for effect in self.run(ask)? {
+            match effect {
+                Effect::Send(news) => self.tell(*news).await,
+                Effect::Reply((), reply) => return Ok(*reply),
+                Effect::Fail((), failure) => return Err(failure.into()),
+                // Done already.
+                Effect::Persist(_) | Effect::Report(_) => {}
             }
-        };
-        let access = match self.access_beyond(call.access_revision) {
-            Ok(access) => access,
-            Err(refused) => {
-                console_error!("tokens: {}", refused.0);
-                None
-            }
-        };
-        Ok(Rules { policy, access })
+        }
+        Err(Refused("a call has no answer".to_owned()))
     }
 
-    /// Tells regions what was changed. One that is not reached asks by itself.
-    async fn push(&self, regions: BTreeSet<String>, rules: &Rules) {
-        let told = regions.into_iter().map(async |region| {
+    /// Lets the node take a call, and writes rows until it needs none: what is left to do.
+    fn run(&self, ask: Ask) -> Result<Vec<Effect<()>>, Refused> {
+        let entropy = Box::new(entropy()?);
+        let rows = RegistryRows(&self.database);
+        let mut memory = self.memory.try_borrow_mut()?;
+        let now = memory.clock.read(EpochMs(Date::now().as_millis()));
+        let mut left = Vec::new();
+        let mut next = Some(Event::Asked {
+            caller: (),
+            ask,
+            entropy,
+        });
+        while let Some(event) = next.take() {
+            for effect in memory.node.step(event, &rows, now) {
+                match effect {
+                    Effect::Persist(puts) => {
+                        let written = rows.write(puts);
+                        next =
+                            Some(written.map_or_else(Event::NotPersisted, |()| Event::Persisted));
+                    }
+                    Effect::Report(report) => log(&report),
+                    effect => left.push(effect),
+                }
+            }
+        }
+        Ok(left)
+    }
+
+    /// Tells regions what was changed, and their ledgers of the tokens: those hold live sockets, which end with what let
+    /// them in. One that is not reached asks by itself.
+    async fn tell(&self, news: News) {
+        let News { regions, rules } = news;
+        let ledgers = rules.access.clone().map(|access| TakeAccess { access });
+        let of_regions = regions.iter().map(async |region| {
             let push = PushRules {
-                region,
+                region: region.clone(),
                 rules: rules.clone(),
                 look: Vec::new(),
             };
-            let address = Address::region(&push.region);
+            let address = Address::region(region);
             if let Err(error) = call(&self.env, address, &push, REFRESH_MS_MAX).await {
-                console_error!("region {} was not told: {error}", push.region);
+                console_error!("region {region} was not told: {error}");
             }
         });
-        join_all(told).await;
-    }
-
-    /// One step in memory at the present time. Nothing in `step` may call back into this.
-    fn with<R>(&self, step: impl FnOnce(&mut Memory, EpochMs) -> R) -> Result<R, Refused> {
-        let mut memory = self.memory.try_borrow_mut()?;
-        let now = memory.clock.read(EpochMs(Date::now().as_millis()));
-        Ok(step(&mut memory, now))
-    }
-
-    fn now(&self) -> Result<EpochMs, Refused> {
-        self.with(|_, now| now)
+        let of_ledgers = ledgers.iter().flat_map(|body| {
+            regions.iter().map(async move |region| {
+                let address = Address::ledger(region);
+                if let Err(error) = call(&self.env, address, body, REFRESH_MS_MAX).await {
+                    console_error!("the ledger of {region} was not told: {error}");
+                }
+            })
+        });
+        join(join_all(of_regions), join_all(of_ledgers)).await;
     }
 }
 
-/// A refusal as it travels: the pointer and the words.
-fn parts(refused: Invalid) -> (String, String) {
-    (refused.field, refused.fault.to_string())
+/// What a call asks; `None` where it is none of the registry's.
+fn ask(arrived: &Arrived) -> Option<Result<Ask, Refused>> {
+    macro_rules! asks {
+        ($($call:ty => $ask:expr;)*) => {
+            $(if arrived.is::<$call>() {
+                return Some(arrived.parse::<$call>().map($ask));
+            })*
+        };
+    }
+    asks! {
+        ReadPolicy => Ask::Read;
+        SavePolicy => |call| Ask::Save(Box::new(call));
+        PatchTenant => |call| Ask::PatchTenant(Box::new(call));
+        DeleteTenant => Ask::DeleteTenant;
+        CreateToken => Ask::CreateToken;
+        RevokeToken => Ask::RevokeToken;
+        EndSession => Ask::EndSession;
+        EndSessions => Ask::EndSessions;
+        ListTokens => Ask::ListTokens;
+        ReadAudit => Ask::ReadAudit;
+        ExportAudit => Ask::ExportAudit;
+        VerifyAudit => Ask::VerifyAudit;
+        AppendAudit => Ask::AppendAudit;
+    }
+    None
+}
+
+fn log(report: &Report) {
+    match report {
+        Report::Damaged { table, damaged } => report_damaged(table, damaged),
+        other => console_error!("{other}"),
+    }
+}
+
+/// Bytes from the platform's source of randomness.
+fn entropy() -> Result<Entropy, Refused> {
+    Ok(Entropy {
+        placement: random()?,
+        token_key: random()?,
+        seal_key: random()?,
+        token_id: random()?,
+        token_secret: random()?,
+    })
+}
+
+fn random<const N: usize>() -> Result<[u8; N], Refused> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes)
 }

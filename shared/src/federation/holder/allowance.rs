@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::Holder;
 use crate::fairness::ask::Party;
-use crate::federation::purse::{Purse, Told};
+use crate::federation::tenant_balance::{ParentStatus, TenantBalance};
 use crate::federation::waiting::Need;
 use crate::limits::{
     ALLOWED_REQUESTS_MIN, FIRST_REQUESTS, LEASE_CONTACTS, MEANWHILE_CONTACTS, RATION_PARTS,
@@ -34,11 +34,11 @@ impl Holder {
         let Some(lease) = self.open_lease(now) else {
             return 0;
         };
-        let (loose, first) = (self.loose_for(party), self.first_max(cost));
-        let own = match self.purses.get(&party.name) {
-            Some(purse) => purse.available(loose, first),
-            None if !self.pooled || !self.confirmed => loose,
-            None if party.standing.takes_idle() => loose.min(first),
+        let (unassigned, first) = (self.unassigned_for(party), self.first_max(cost));
+        let own = match self.tenant_balances.get(&party.name) {
+            Some(tenant_balance) => tenant_balance.available(unassigned, first),
+            None if !self.pooled || !self.confirmed => unassigned,
+            None if party.standing.takes_idle() => unassigned.min(first),
             None => 0,
         };
         own.min(lease.balance())
@@ -49,9 +49,9 @@ impl Holder {
         if !self.pooled {
             return;
         }
-        for purse in self.purses.values_mut() {
-            if purse.loose_max == u64::MAX {
-                purse.loose_max = 0;
+        for tenant_balance in self.tenant_balances.values_mut() {
+            if tenant_balance.unassigned_max == u64::MAX {
+                tenant_balance.unassigned_max = 0;
             }
         }
     }
@@ -68,14 +68,16 @@ impl Holder {
         if used_up && now < self.contact_at.plus(meanwhile_ms) {
             return true;
         }
-        let purse = self.purses.get(&party.name);
-        let purse =
-            purse.filter(|one| one.party.standing.claim_version >= party.standing.claim_version);
-        let Some((purse, told)) = purse.and_then(|purse| Some((purse, purse.told?))) else {
+        let tenant_balance = self.tenant_balances.get(&party.name);
+        let tenant_balance = tenant_balance
+            .filter(|one| one.party.standing.claim_version >= party.standing.claim_version);
+        let Some((tenant_balance, told)) =
+            tenant_balance.and_then(|tenant_balance| Some((tenant_balance, tenant_balance.told?)))
+        else {
             return false;
         };
         let lately = now < told.until.plus(meanwhile_ms);
-        let short = told.left < need.smallest || self.outasks(purse, now);
+        let short = told.left < need.smallest || self.outasks(tenant_balance, now);
         !told.outage && lately && short
     }
 
@@ -87,23 +89,24 @@ impl Holder {
     /// ```
     ///
     /// A parent allows each of `h` holders at most `left / (2 h)`, so behind a region that is a quarter of its part.
-    fn outasks(&self, purse: &Purse, now: EpochMs) -> bool {
-        let (Some(lease), Some(told)) = (self.open_lease(now), purse.told) else {
+    fn outasks(&self, tenant_balance: &TenantBalance, now: EpochMs) -> bool {
+        let (Some(lease), Some(told)) = (self.open_lease(now), tenant_balance.told) else {
             return false;
         };
         let ration = told
             .rationed
             .map(|units| units.saturating_mul(RATION_PARTS));
         let part = ration.map_or(told.left, |units| units.min(told.left));
-        let asked = purse.asks_for(lease.ends_at.since(now), now);
+        let asked = tenant_balance.asks_for(lease.ends_at.since(now), now);
         told.contended && asked >= part.max(1).saturating_mul(RATION_TIMES)
     }
 
     /// What the parent said of a tenant that is denied until it may use more, as it asks for more than it can have.
-    pub(super) fn rationed(&self, name: &str, now: EpochMs) -> Option<&Told> {
-        let purse = self.purses.get(name).filter(|_| self.pooled)?;
-        let told = purse.told.as_ref().filter(|told| told.left > 0)?;
-        (purse.available(self.loose, 0) == 0 && self.outasks(purse, now)).then_some(told)
+    pub(super) fn rationed(&self, name: &str, now: EpochMs) -> Option<&ParentStatus> {
+        let tenant_balance = self.tenant_balances.get(name).filter(|_| self.pooled)?;
+        let told = tenant_balance.told.as_ref().filter(|told| told.left > 0)?;
+        (tenant_balance.available(self.unassigned, 0) == 0 && self.outasks(tenant_balance, now))
+            .then_some(told)
     }
 
     /// Whether what the parent said of a tenant that can have nothing should be heard anew; of one that is rationed when a
@@ -136,16 +139,24 @@ impl Holder {
         } else {
             0
         };
-        match self.purses.get(&party.name) {
-            Some(purse) if purse.is_short() => {
-                let each = purse.loose_max / (2 * holders.max(1) as u64);
+        match self.tenant_balances.get(&party.name) {
+            Some(tenant_balance) if tenant_balance.is_short() => {
+                let each = tenant_balance.unassigned_max / (2 * holders.max(1) as u64);
                 // Who asks seldom would be allowed less than a request at each holder, and wait for each.
                 let seldom = expected <= cost.saturating_mul(FIRST_REQUESTS);
-                let least = if seldom { cost.min(purse.loose_max) } else { 0 };
+                let least = if seldom {
+                    cost.min(tenant_balance.unassigned_max)
+                } else {
+                    0
+                };
                 (expected.min(each.max(least)), true)
             }
-            Some(purse) if purse.told.is_some() => (purse.loose_max, false),
-            Some(purse) if purse.loose_max < u64::MAX => (purse.loose_max.max(first), false),
+            Some(tenant_balance) if tenant_balance.told.is_some() => {
+                (tenant_balance.unassigned_max, false)
+            }
+            Some(tenant_balance) if tenant_balance.unassigned_max < u64::MAX => {
+                (tenant_balance.unassigned_max.max(first), false)
+            }
             _ => (first, false),
         }
     }
@@ -153,38 +164,52 @@ impl Holder {
     /// Notes that a holder below may use so many units of a tenant's allowance.
     pub(super) fn permit(&mut self, name: &str, units: u64, now: EpochMs) {
         if units > 0
-            && let Some(purse) = self.purses.get_mut(name)
+            && let Some(tenant_balance) = self.tenant_balances.get_mut(name)
         {
-            purse.learn(purse.used.saturating_add(units), now);
+            tenant_balance.learn(tenant_balance.used.saturating_add(units), now);
         }
     }
 
     /// What is asked for of one tenant by name, until the next contact, and at least a few requests of one that asks at all:
     /// nothing where its allowance is not charged.
-    pub(super) fn wanted(&self, purse: &Purse, now: EpochMs) -> u64 {
-        if purse.party.standing.is_bounded() {
-            return self.expected(purse, now);
+    pub(super) fn wanted(&self, tenant_balance: &TenantBalance, now: EpochMs) -> u64 {
+        if tenant_balance.party.standing.is_bounded() {
+            return self.expected(tenant_balance, now);
         }
-        if !purse.is_short() {
+        if !tenant_balance.is_short() {
             return 0;
         }
-        let asks = purse.demanded(self.horizon_ms(u64::MAX, now), now) > 0;
-        let least = purse.cost.max(1).saturating_mul(ALLOWED_REQUESTS_MIN);
-        let demanded = purse.demanded(self.horizon_ms(1, now), now);
+        let asks = tenant_balance.demanded(self.horizon_ms(u64::MAX, now), now) > 0;
+        let least = tenant_balance
+            .cost
+            .max(1)
+            .saturating_mul(ALLOWED_REQUESTS_MIN);
+        let demanded = tenant_balance.demanded(self.horizon_ms(1, now), now);
         demanded.max(if asks { least } else { 0 })
     }
 
     /// Of a tenant that is short, what of its allowance it keeps until the next contact: it counts as had by it.
-    pub(super) fn kept_allowance(&self, purse: &Purse, now: EpochMs) -> Option<u64> {
-        let bounded = purse.party.standing.is_bounded();
-        let charged = self.pooled && purse.is_short() && !bounded && purse.loose_max < u64::MAX;
-        charged.then(|| purse.loose_max.min(self.wanted(purse, now)))
+    pub(super) fn kept_allowance(
+        &self,
+        tenant_balance: &TenantBalance,
+        now: EpochMs,
+    ) -> Option<u64> {
+        let bounded = tenant_balance.party.standing.is_bounded();
+        let charged = self.pooled
+            && tenant_balance.is_short()
+            && !bounded
+            && tenant_balance.unassigned_max < u64::MAX;
+        charged.then(|| {
+            tenant_balance
+                .unassigned_max
+                .min(self.wanted(tenant_balance, now))
+        })
     }
 
     /// Whether a tenant is to be spoken of again, as it has used most of its allowance and may have more.
-    pub(super) fn lacks_allowance(&self, purse: &Purse, now: EpochMs) -> bool {
-        let more = purse.told.is_some_and(|told| told.left > 0);
-        more && purse.loose_max < purse.expected(self.contact_ms, now).max(1)
+    pub(super) fn lacks_allowance(&self, tenant_balance: &TenantBalance, now: EpochMs) -> bool {
+        let more = tenant_balance.told.is_some_and(|told| told.left > 0);
+        more && tenant_balance.unassigned_max < tenant_balance.expected(self.contact_ms, now).max(1)
     }
 
     /// Has what tenants hold and do not use lie idle for all of them, and counts it in their allowances; but for those that
@@ -194,17 +219,21 @@ impl Holder {
             return;
         };
         let mut by_name: u64 = 0;
-        for (name, purse) in &mut self.purses {
-            if purse.party.standing.is_bounded() || needs.contains_key(name) {
+        for (name, tenant_balance) in &mut self.tenant_balances {
+            if tenant_balance.party.standing.is_bounded() || needs.contains_key(name) {
                 let left = lease.balance().saturating_sub(by_name);
-                purse.held = purse.used.saturating_add(purse.balance().min(left));
-                by_name = by_name.saturating_add(purse.balance());
+                tenant_balance.held = tenant_balance
+                    .used
+                    .saturating_add(tenant_balance.balance().min(left));
+                by_name = by_name.saturating_add(tenant_balance.balance());
             } else {
-                purse.loose_max = purse.loose_max.saturating_add(purse.balance());
-                purse.held = purse.used;
+                tenant_balance.unassigned_max = tenant_balance
+                    .unassigned_max
+                    .saturating_add(tenant_balance.balance());
+                tenant_balance.held = tenant_balance.used;
             }
         }
-        self.loose = lease.balance().saturating_sub(by_name);
+        self.unassigned = lease.balance().saturating_sub(by_name);
     }
 
     /// Units that should lie idle here: what all tenants are expected to use, without those that are lent by name.
@@ -214,15 +243,15 @@ impl Holder {
         }
         let horizon_ms = self.horizon_ms(LEASE_CONTACTS, now);
         let short = self
-            .purses
+            .tenant_balances
             .values()
-            .filter(|purse| purse.party.standing.is_bounded());
-        let by_name = short.map(|purse| purse.expected(horizon_ms, now));
+            .filter(|tenant_balance| tenant_balance.party.standing.is_bounded());
+        let by_name = short.map(|tenant_balance| tenant_balance.expected(horizon_ms, now));
         let by_name = by_name.fold(0, u64::saturating_add);
         let kept = self
-            .purses
+            .tenant_balances
             .values()
-            .filter_map(|purse| self.kept_allowance(purse, now));
+            .filter_map(|tenant_balance| self.kept_allowance(tenant_balance, now));
         let kept = kept.fold(0, u64::saturating_add);
         self.flow
             .expected(horizon_ms, now)

@@ -1,6 +1,6 @@
 //! What a holder tells its parent: for each tenant what it asks for, what it has and what it gives back.
 
-use super::super::purse::Purse;
+use super::super::tenant_balance::TenantBalance;
 use super::super::waiting::Need;
 use super::{Holder, Lease};
 use crate::fairness::ask::Party;
@@ -29,9 +29,9 @@ impl Holder {
         let ahead = self.ahead_want(now);
         self.idle_missed = false;
         let goal = self.idle_goal(now);
-        let mut spare = self.loose_spare(&needs, goal, now);
+        let mut spare = self.unassigned_spare(&needs, goal, now);
         let idle = if self.open_lease(now).is_some() {
-            goal.saturating_sub(self.loose)
+            goal.saturating_sub(self.unassigned)
         } else {
             0
         };
@@ -61,14 +61,14 @@ impl Holder {
         }
     }
 
-    /// The purses of tenants where the pool is shared, else the one of all: the policy may have changed that. Units in
+    /// The balances of tenants where the pool is shared, else the one of all: the policy may have changed that. Units in
     /// the others are nobody's.
     fn keep_kind(&mut self, shared: bool) {
-        let loose = &mut self.loose;
-        self.purses.retain(|name, purse| {
+        let unassigned = &mut self.unassigned;
+        self.tenant_balances.retain(|name, tenant_balance| {
             let kept = name.is_empty() != shared;
             if !kept {
-                *loose = loose.saturating_add(purse.balance());
+                *unassigned = unassigned.saturating_add(tenant_balance.balance());
             }
             kept
         });
@@ -84,27 +84,29 @@ impl Holder {
     ) -> Vec<String> {
         if !shared {
             let everyone = Party::everyone();
-            let _made = self.purse(&everyone, now);
+            let _made = self.tenant_balance(&everyone, now);
             return vec![everyone.name];
         }
         let waits = |name: &str| needs.get(name).is_some_and(|need| need.units > 0);
-        let after = self.purses.range(self.told_next.clone()..);
-        let purses = after.chain(self.purses.range(..self.told_next.clone()));
-        let (waiting, others): (Vec<_>, Vec<_>) = purses.partition(|(name, _)| waits(name));
-        let telling = others.into_iter().filter(|(name, purse)| {
-            if self.pooled && !purse.is_short() {
+        let after = self.tenant_balances.range(self.told_next.clone()..);
+        let tenant_balances = after.chain(self.tenant_balances.range(..self.told_next.clone()));
+        let (waiting, others): (Vec<_>, Vec<_>) =
+            tenant_balances.partition(|(name, _)| waits(name));
+        let telling = others.into_iter().filter(|(name, tenant_balance)| {
+            if self.pooled && !tenant_balance.is_short() {
                 return needs.contains_key(*name)
-                    || purse.is_untold()
-                    || self.lacks_allowance(purse, now);
+                    || tenant_balance.is_untold()
+                    || self.lacks_allowance(tenant_balance, now);
             }
-            let expected = self.expected(purse, now);
-            let moves = expected != purse.balance() && (expected > 0 || purse.balance() > 0);
-            let news = !self.confirmed && purse.held > 0;
+            let expected = self.expected(tenant_balance, now);
+            let moves = expected != tenant_balance.balance()
+                && (expected > 0 || tenant_balance.balance() > 0);
+            let news = !self.confirmed && tenant_balance.held > 0;
             needs.contains_key(*name)
                 || moves
                 || news
-                || purse.denied > 0
-                || (self.pooled && purse.is_untold())
+                || tenant_balance.denied > 0
+                || (self.pooled && tenant_balance.is_untold())
         });
         let mut names: Vec<String> = waiting
             .into_iter()
@@ -119,42 +121,43 @@ impl Holder {
     /// What is asked for of one tenant, and what of its balance is given back: what it is not expected to use, unless
     /// requests wait for more.
     fn want(&mut self, name: &str, need: Option<Need>, now: EpochMs) -> (Option<Want>, u64) {
-        let Some(purse) = self.purses.get(name) else {
+        let Some(tenant_balance) = self.tenant_balances.get(name) else {
             return (None, 0);
         };
         let waits = need.map_or(0, |need| need.units);
         // What requests wait for is lent with the units.
         let kept = self
-            .kept_allowance(purse, now)
+            .kept_allowance(tenant_balance, now)
             .map(|units| units.saturating_sub(waits));
         let expected = if self.pooled {
-            self.wanted(purse, now)
+            self.wanted(tenant_balance, now)
         } else {
-            self.expected(purse, now)
+            self.expected(tenant_balance, now)
         };
         let first = self.first_max(need.map_or(1, |need| need.smallest));
         // What lies idle for all serves none of those that wait, or they would not.
-        let loose = if self.pooled {
+        let unassigned = if self.pooled {
             0
         } else {
-            purse.loose_of(self.loose_for(&purse.party), first)
+            tenant_balance.unassigned_of(self.unassigned_for(&tenant_balance.party), first)
         };
         let named = !name.is_empty();
         // What is too little for any request of a tenant counts against it at a parent that shares: it goes back, and
         // the whole is waited for.
         let useless = need.is_some_and(|need| {
-            let little = named && purse.balance().saturating_add(loose) < need.smallest;
-            little || self.useless(purse, need)
+            let little =
+                named && tenant_balance.balance().saturating_add(unassigned) < need.smallest;
+            little || self.useless(tenant_balance, need)
         });
         let (open, returns) = (self.open_lease(now).is_some(), self.confirmed);
-        let Some(purse) = self.purses.get_mut(name) else {
+        let Some(tenant_balance) = self.tenant_balances.get_mut(name) else {
             return (None, 0);
         };
         let need = need.unwrap_or(Need {
             units: 0,
             smallest: 0,
         });
-        let balance = if open { purse.balance() } else { 0 };
+        let balance = if open { tenant_balance.balance() } else { 0 };
         let spare = match (need.units == 0, useless) {
             (true, _) => balance.saturating_sub(expected),
             (false, true) => balance,
@@ -166,11 +169,13 @@ impl Holder {
             0
         };
         let balance = balance - given;
-        purse.held -= given.min(purse.held);
-        let waiting = need.units.saturating_sub(balance.saturating_add(loose));
+        tenant_balance.held -= given.min(tenant_balance.held);
+        let waiting = need
+            .units
+            .saturating_sub(balance.saturating_add(unassigned));
         let smallest = need.smallest.saturating_sub(balance).max(1).min(waiting);
-        let denied = std::mem::take(&mut purse.denied);
-        let missed = std::mem::take(&mut purse.missed).saturating_sub(waiting);
+        let denied = std::mem::take(&mut tenant_balance.denied);
+        let missed = std::mem::take(&mut tenant_balance.missed).saturating_sub(waiting);
         let want = Want {
             tenant: named.then(|| name.to_owned()),
             waiting,
@@ -180,44 +185,47 @@ impl Holder {
                 .max(missed),
             // Also where the lease seems over here: a reply that came late was counted from when it was asked for.
             held: if named {
-                purse.held.saturating_add(kept.unwrap_or(0))
+                tenant_balance.held.saturating_add(kept.unwrap_or(0))
             } else {
                 0
             },
             denied,
-            rank: (&purse.party).into(),
+            rank: (&tenant_balance.party).into(),
         };
         if let Some(kept) = kept {
-            purse.loose_max = kept;
+            tenant_balance.unassigned_max = kept;
         }
-        purse.stated = purse.held.saturating_add(kept.unwrap_or(0));
+        tenant_balance.stated = tenant_balance.held.saturating_add(kept.unwrap_or(0));
         (Some(want), given)
     }
 
     /// Whether what a tenant could use here serves none of its requests, and the parent could not add what is missing:
     /// several holders that each keep a part of what one request needs would keep it from all.
-    fn useless(&self, purse: &Purse, need: Need) -> bool {
-        let unserved = purse.told.is_some_and(|told| told.unserved);
+    fn useless(&self, tenant_balance: &TenantBalance, need: Need) -> bool {
+        let unserved = tenant_balance.told.is_some_and(|told| told.unserved);
         let first = self.first_max(need.smallest);
-        unserved && purse.available(self.loose_for(&purse.party), first) < need.smallest
+        unserved
+            && tenant_balance.available(self.unassigned_for(&tenant_balance.party), first)
+                < need.smallest
     }
 
-    /// Units in no purse that are given back: all, once the parent has spoken in this window and nobody waits whom they
+    /// Units in no balance that are given back: all, once the parent has spoken in this window and nobody waits whom they
     /// could serve.
-    fn loose_spare(&mut self, needs: &BTreeMap<String, Need>, goal: u64, now: EpochMs) -> u64 {
+    fn unassigned_spare(&mut self, needs: &BTreeMap<String, Need>, goal: u64, now: EpochMs) -> u64 {
         let useless = needs.iter().all(|(name, need)| {
-            let purse = self.purses.get(name);
-            purse.is_some_and(|purse| {
+            let tenant_balance = self.tenant_balances.get(name);
+            tenant_balance.is_some_and(|tenant_balance| {
                 let first = self.first_max(need.smallest);
-                let loose = purse.loose_of(self.loose_for(&purse.party), first);
-                loose == 0 || self.useless(purse, *need)
+                let unassigned =
+                    tenant_balance.unassigned_of(self.unassigned_for(&tenant_balance.party), first);
+                unassigned == 0 || self.useless(tenant_balance, *need)
             })
         });
         if !self.confirmed || !useless || self.open_lease(now).is_none() {
             return 0;
         }
-        let spare = self.loose.saturating_sub(goal).min(COST_MAX);
-        self.loose -= spare;
+        let spare = self.unassigned.saturating_sub(goal).min(COST_MAX);
+        self.unassigned -= spare;
         spare
     }
 
@@ -258,8 +266,9 @@ impl Holder {
     }
 
     fn demanded(&self, horizon_ms: u64, now: EpochMs) -> u64 {
-        let purses = self.purses.values();
-        let demanded = purses.map(|purse| purse.demanded(horizon_ms, now));
+        let tenant_balances = self.tenant_balances.values();
+        let demanded =
+            tenant_balances.map(|tenant_balance| tenant_balance.demanded(horizon_ms, now));
         let demanded = demanded.fold(0, u64::saturating_add);
         let flow = if self.pooled {
             self.flow.expected(horizon_ms, now)

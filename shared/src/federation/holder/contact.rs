@@ -1,7 +1,7 @@
 //! When a holder has something to tell its parent, and when it knows more by itself.
 
 use super::super::ahead::Ahead;
-use super::super::purse::Purse;
+use super::super::tenant_balance::TenantBalance;
 use super::{Holder, Lease};
 use crate::limits::{CALL_MS_MAX, LEASE_CONTACTS, LEASE_CONTACTS_SHARED};
 use crate::units::EpochMs;
@@ -17,14 +17,18 @@ impl Holder {
     /// window, and a message is not under way.
     #[must_use]
     pub fn runs_low(&self, name: &str, now: EpochMs) -> bool {
-        let (Some(lease), Some(purse)) = (self.open_lease(now), self.purses.get(name)) else {
+        let (Some(lease), Some(tenant_balance)) =
+            (self.open_lease(now), self.tenant_balances.get(name))
+        else {
             return false;
         };
         let refills = self.unanswered.is_none() && self.refills(now);
-        if self.pooled && !purse.is_short() {
+        if self.pooled && !tenant_balance.is_short() {
             return self.unconfirmed(now) || (refills && self.all_low(now));
         }
-        self.unconfirmed(now) || (refills && self.low(lease, purse, now)) || self.outworn(name, now)
+        self.unconfirmed(now)
+            || (refills && self.low(lease, tenant_balance, now))
+            || self.outworn(name, now)
     }
 
     /// Whether a message that asks ahead of demand may bring something: the last one did, or it is some time ago.
@@ -43,19 +47,20 @@ impl Holder {
             return false;
         };
         let due = now >= self.contact_at;
-        let telling = |purse: &Purse| {
-            if self.pooled && !purse.is_short() {
-                return due && purse.is_untold();
+        let telling = |tenant_balance: &TenantBalance| {
+            if self.pooled && !tenant_balance.is_short() {
+                return due && tenant_balance.is_untold();
             }
-            let spare = purse.balance() > self.expected(purse, now) || purse.denied > 0;
-            (due && spare) || (self.refills(now) && self.low(lease, purse, now))
+            let spare = tenant_balance.balance() > self.expected(tenant_balance, now)
+                || tenant_balance.denied > 0;
+            (due && spare) || (self.refills(now) && self.low(lease, tenant_balance, now))
         };
         self.unconfirmed(now)
             || !self.surplus.is_empty()
-            || (due && self.loose > self.idle_goal(now))
+            || (due && self.unassigned > self.idle_goal(now))
             || (self.pooled && self.refills(now) && self.all_low(now))
             || self.ahead_due(lease, now)
-            || self.purses.values().any(telling)
+            || self.tenant_balances.values().any(telling)
     }
 
     /// Whether there is anything left to tell: units to return, of a window to come too when that has opened, demand, or
@@ -65,7 +70,11 @@ impl Holder {
         let untold = self
             .open_lease(now)
             .is_some_and(|lease| lease.balance() > 0);
-        let denied = || self.purses.values().any(|purse| purse.denied > 0);
+        let denied = || {
+            self.tenant_balances
+                .values()
+                .any(|tenant_balance| tenant_balance.denied > 0)
+        };
         let unspent = |ahead: &Ahead| now < ahead.ends_at && ahead.lent < ahead.units;
         let coming = || self.standing == 0 && self.ahead.iter().any(unspent);
         self.unanswered.is_some()
@@ -119,9 +128,9 @@ impl Holder {
         over && !ahead && self.unanswered.is_none() && !self.waiting.any(now)
     }
 
-    pub(super) fn low(&self, lease: &Lease, purse: &Purse, now: EpochMs) -> bool {
-        let loose = self.loose_for(&purse.party);
-        self.timing(now).low(lease, purse, loose, now)
+    pub(super) fn low(&self, lease: &Lease, tenant_balance: &TenantBalance, now: EpochMs) -> bool {
+        let unassigned = self.unassigned_for(&tenant_balance.party);
+        self.timing(now).low(lease, tenant_balance, unassigned, now)
     }
 
     pub(super) fn timing(&self, now: EpochMs) -> Timing {
@@ -134,8 +143,8 @@ impl Holder {
     }
 
     /// Units that a tenant is expected to use in the next few contacts or until the end of the window.
-    pub(super) fn expected(&self, purse: &Purse, now: EpochMs) -> u64 {
-        let contacts = match (self.fixed, purse.party.name.is_empty()) {
+    pub(super) fn expected(&self, tenant_balance: &TenantBalance, now: EpochMs) -> u64 {
+        let contacts = match (self.fixed, tenant_balance.party.name.is_empty()) {
             (true, true) => LEASE_CONTACTS,
             (true, false) => LEASE_CONTACTS_SHARED,
             // What is not used of a part of a rolling window counts for many parts to come.
@@ -143,7 +152,8 @@ impl Holder {
         };
         let horizon_ms = contacts * self.contact_ms;
         let lease = self.open_lease(now);
-        self.timing(now).expected_in(lease, purse, horizon_ms, now)
+        self.timing(now)
+            .expected_in(lease, tenant_balance, horizon_ms, now)
     }
 }
 
@@ -157,22 +167,28 @@ pub(super) struct Timing {
 
 impl Timing {
     /// Whether a tenant's units run low at its present pace, in a lease that is open, beside so many that are nobody's.
-    pub(super) fn low(self, lease: &Lease, purse: &Purse, loose: u64, now: EpochMs) -> bool {
-        let left = match &purse.told {
-            Some(told) if !purse.party.name.is_empty() => told.left,
+    pub(super) fn low(
+        self,
+        lease: &Lease,
+        tenant_balance: &TenantBalance,
+        unassigned: u64,
+        now: EpochMs,
+    ) -> bool {
+        let left = match &tenant_balance.told {
+            Some(told) if !tenant_balance.party.name.is_empty() => told.left,
             _ => lease.left,
         };
         if left == 0 || self.lately {
             return false;
         }
-        let expected = self.expected_in(Some(lease), purse, self.contact_ms, now);
-        purse.missed > 0 || purse.available(loose, 0) < expected / 2
+        let expected = self.expected_in(Some(lease), tenant_balance, self.contact_ms, now);
+        tenant_balance.missed > 0 || tenant_balance.available(unassigned, 0) < expected / 2
     }
 
     fn expected_in(
         self,
         lease: Option<&Lease>,
-        purse: &Purse,
+        tenant_balance: &TenantBalance,
         horizon_ms: u64,
         now: EpochMs,
     ) -> u64 {
@@ -180,6 +196,6 @@ impl Timing {
         // In the last moments of a window a lease is no smaller than for one contact: a little more than expected may
         // come.
         let least_ms = if self.fixed { self.contact_ms } else { 0 };
-        purse.expected(horizon_ms.min(left_ms.max(least_ms)), now)
+        tenant_balance.expected(horizon_ms.min(left_ms.max(least_ms)), now)
     }
 }

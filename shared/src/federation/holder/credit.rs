@@ -1,7 +1,7 @@
 //! What a reply brings a holder.
 
 use super::super::ahead::Ahead;
-use super::super::purse::{Again, Told};
+use super::super::tenant_balance::{Again, ParentStatus};
 use super::surplus::Windows;
 use super::{Holder, Lease};
 use crate::fairness::max_min::allocate;
@@ -65,14 +65,14 @@ impl Holder {
         for grant in &reply.grants {
             lease.held = lease.held.saturating_add(grant.units);
             match self
-                .purses
+                .tenant_balances
                 .get_mut(grant.tenant.as_deref().unwrap_or_default())
             {
-                Some(purse) => {
-                    purse.held = purse.held.saturating_add(grant.units);
-                    purse.stated = purse.stated.saturating_add(grant.units);
+                Some(tenant_balance) => {
+                    tenant_balance.held = tenant_balance.held.saturating_add(grant.units);
+                    tenant_balance.stated = tenant_balance.stated.saturating_add(grant.units);
                 }
-                None => self.loose = self.loose.saturating_add(grant.units),
+                None => self.unassigned = self.unassigned.saturating_add(grant.units),
             }
         }
         if first_word && !self.alone {
@@ -105,34 +105,38 @@ impl Holder {
         self.roll(ahead, window.remaining_ms, now);
     }
 
-    /// Empties the purses for another window, and shares out what was lent ahead of it: by weight, to those who are
+    /// Empties the balances for another window, and shares out what was lent ahead of it: by weight, to those who are
     /// expected to ask in it.
     pub(super) fn roll(&mut self, ahead: Option<Ahead>, span_ms: u64, now: EpochMs) {
         let units = ahead.map_or(0, |ahead| ahead.units.saturating_sub(ahead.lent));
         self.early = ahead.map_or(0, |ahead| ahead.units);
         self.confirmed = false;
         self.cost_max /= 2;
-        self.loose = units;
+        self.unassigned = units;
         self.bounded
             .open(units, self.lease.map_or(0, |lease| lease.limit));
-        let purses = self.purses.values();
-        let demands: Vec<u64> = purses.map(|purse| purse.demanded(span_ms, now)).collect();
+        let tenant_balances = self.tenant_balances.values();
+        let demands: Vec<u64> = tenant_balances
+            .map(|tenant_balance| tenant_balance.demanded(span_ms, now))
+            .collect();
         let weights: Vec<_> = self
-            .purses
+            .tenant_balances
             .values()
-            .map(|purse| purse.party.standing.weight)
+            .map(|tenant_balance| tenant_balance.party.standing.weight)
             .collect();
         let shares = allocate(&demands, &weights, units);
-        for (purse, share) in self.purses.values_mut().zip(shares) {
-            let units = share.min(self.loose).min(self.bounded.most(&purse.party));
-            self.bounded.take(&purse.party, units);
-            let bounded = !self.alone && !purse.party.name.is_empty();
-            purse.roll(units, bounded.then_some(units));
-            self.loose -= units;
+        for (tenant_balance, share) in self.tenant_balances.values_mut().zip(shares) {
+            let units = share
+                .min(self.unassigned)
+                .min(self.bounded.most(&tenant_balance.party));
+            self.bounded.take(&tenant_balance.party, units);
+            let bounded = !self.alone && !tenant_balance.party.name.is_empty();
+            tenant_balance.roll(units, bounded.then_some(units));
+            self.unassigned -= units;
         }
         let waiting = self.waiting.by_name();
-        self.purses
-            .retain(|name, purse| !purse.idle(now) || waiting.contains_key(name));
+        self.tenant_balances
+            .retain(|name, tenant_balance| !tenant_balance.idle(now) || waiting.contains_key(name));
     }
 
     /// What the parent said of each tenant.
@@ -145,7 +149,7 @@ impl Holder {
         for want in &asked.wants {
             let name = want.tenant.as_deref().unwrap_or_default();
             let grant = grants.get(&want.tenant);
-            let Some(purse) = self.purses.get_mut(name) else {
+            let Some(tenant_balance) = self.tenant_balances.get_mut(name) else {
                 continue;
             };
             let units = grant.map_or(0, |grant| grant.units);
@@ -169,7 +173,7 @@ impl Holder {
             let counts_ms = sooner.map_or(reply.next_contact_ms, |ms| {
                 ms.max(RELEASE_MS_MIN).min(reply.next_contact_ms)
             });
-            purse.told = Some(Told {
+            tenant_balance.told = Some(ParentStatus {
                 by: reply.to,
                 until: now.plus(counts_ms),
                 span_ms: counts_ms,
@@ -189,10 +193,10 @@ impl Holder {
                     grant.map_or((0, false), |grant| (grant.allowance, grant.contended));
                 if contended {
                     // What it kept is its own still.
-                    purse.allow(allowance);
-                    purse.stated = purse.stated.saturating_add(allowance);
+                    tenant_balance.allow(allowance);
+                    tenant_balance.stated = tenant_balance.stated.saturating_add(allowance);
                 } else {
-                    purse.loose_max = allowance;
+                    tenant_balance.unassigned_max = allowance;
                 }
             }
         }
@@ -208,7 +212,7 @@ impl Holder {
             if body.label == label {
                 let more = units.saturating_sub(self.early);
                 self.early = self.early.max(units);
-                self.loose = self.loose.saturating_add(more);
+                self.unassigned = self.unassigned.saturating_add(more);
                 self.bounded.grow(more);
                 if let Some(lease) = self.lease.as_mut() {
                     lease.held = lease.held.saturating_add(more);

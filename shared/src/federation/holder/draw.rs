@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Holder;
 use crate::decision::{Decision, Reason, Retry};
 use crate::fairness::ask::Party;
-use crate::federation::purse::Purse;
+use crate::federation::tenant_balance::TenantBalance;
 use crate::units::{EpochMs, WindowLabel};
 
 /// A request that was admitted from the balance.
@@ -50,26 +50,31 @@ impl Holder {
         let refills = self.unanswered.is_none() && self.refills(now);
         let (timing, first) = (self.timing(now), self.first_max(cost));
         let lease = self.lease.as_mut().filter(|lease| lease.open(now))?;
-        let purse = found(&mut self.purses, &party.name)?;
-        let missing = cost.saturating_sub(purse.balance());
-        let loose = self.loose.min(self.bounded.most(party));
-        if cost == 0 || cost > lease.balance() || missing > purse.loose_of(loose, first) {
+        let tenant_balance = found(&mut self.tenant_balances, &party.name)?;
+        let missing = cost.saturating_sub(tenant_balance.balance());
+        let unassigned = self.unassigned.min(self.bounded.most(party));
+        if cost == 0
+            || cost > lease.balance()
+            || missing > tenant_balance.unassigned_of(unassigned, first)
+        {
             return None;
         }
-        purse.restate(party);
-        purse.take_loose(missing);
+        tenant_balance.restate(party);
+        tenant_balance.take_unassigned(missing);
         self.bounded.take(party, missing);
-        purse.cost = cost;
-        purse.use_units(cost, now);
+        tenant_balance.cost = cost;
+        tenant_balance.use_units(cost, now);
         if self.pooled {
             self.flow.note(cost, 0, now);
         }
-        self.loose -= missing;
+        self.unassigned -= missing;
         lease.used = lease.used.saturating_add(cost);
-        let loose = (loose - missing).min(self.loose);
-        let own = purse.available(loose, first).min(lease.balance());
+        let unassigned = (unassigned - missing).min(self.unassigned);
+        let own = tenant_balance
+            .available(unassigned, first)
+            .min(lease.balance());
         let shared = !party.name.is_empty();
-        let (left, ceiling, used) = match &purse.told {
+        let (left, ceiling, used) = match &tenant_balance.told {
             Some(told) if shared => (told.left, told.ceiling, told.used),
             Some(told) => (told.left, limit, 0),
             None => (lease.left, limit, 0),
@@ -81,12 +86,12 @@ impl Holder {
         };
         let remaining = held.saturating_add(left).min(limit);
         let label = lease.label;
-        let low = !self.pooled && refills && timing.low(lease, purse, loose, now);
+        let low = !self.pooled && refills && timing.low(lease, tenant_balance, unassigned, now);
         Some(Drawn {
             decision: Decision {
                 reason: Reason::Admitted,
                 limit: ceiling,
-                remaining: match (shared, &purse.told) {
+                remaining: match (shared, &tenant_balance.told) {
                     (true, Some(_)) => {
                         remaining.min(ceiling.saturating_sub(used.saturating_sub(own)))
                     }
@@ -101,14 +106,17 @@ impl Holder {
     }
 }
 
-/// A tenant's purse. The empty name is the first, and is not compared: natively that can take as long as all the rest
+/// A tenant's balance. The empty name is the first, and is not compared: natively that can take as long as all the rest
 /// fifty times over, where a processor looks at an address that nothing lies at.
-fn found<'a>(purses: &'a mut BTreeMap<String, Purse>, name: &str) -> Option<&'a mut Purse> {
+fn found<'a>(
+    tenant_balances: &'a mut BTreeMap<String, TenantBalance>,
+    name: &str,
+) -> Option<&'a mut TenantBalance> {
     if name.is_empty() {
-        return purses
+        return tenant_balances
             .values_mut()
             .next()
-            .filter(|purse| purse.party.name.is_empty());
+            .filter(|tenant_balance| tenant_balance.party.name.is_empty());
     }
-    purses.get_mut(name)
+    tenant_balances.get_mut(name)
 }

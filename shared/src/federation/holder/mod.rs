@@ -3,8 +3,8 @@
 //! A message that was not answered is sent again as it was, never replaced: the parent has either not seen it or
 //! answers it again. A reply to anything but the message in flight is never credited.
 //!
-//! What is held lies in purses, one a tenant where tenants share the pool. Units of a window that was opened with what
-//! had been lent ahead belong to nobody at first: they are loose, and go to whoever is short until the parent has
+//! What is held lies in balances, one for each tenant where tenants share the pool. Units of a window that was opened with what
+//! had been lent ahead belong to nobody at first: they are unassigned, and go to whoever is short until the parent has
 //! spoken in that window.
 
 mod allowance;
@@ -23,11 +23,11 @@ use std::collections::BTreeMap;
 
 use super::ahead::Ahead;
 use super::pace::Pace;
-use super::purse::Purse;
+use super::tenant_balance::TenantBalance;
 use super::waiting::{Need, Ticket, Waiting};
 use crate::fairness::ask::Party;
 use crate::gather::gathered;
-use crate::limits::{CALL_MS_MAX, PURSES_MAX, STRANGERS_MAX};
+use crate::limits::{CALL_MS_MAX, STRANGERS_MAX, TENANT_BALANCES_MAX};
 use crate::units::{EpochMs, HolderId, Incarnation, Revision, Sequence, WindowLabel};
 use crate::wire::exchange::{ExchangeBody, Refusal, Seen, Terms};
 
@@ -52,9 +52,9 @@ pub struct Holder {
     refused: Option<Seen>,
     unanswered: Option<Sent>,
     lease: Option<Lease>,
-    purses: BTreeMap<String, Purse>,
-    /// Units of the open window that are in no purse.
-    loose: u64,
+    tenant_balances: BTreeMap<String, TenantBalance>,
+    /// Units of the open window that are in no balance.
+    unassigned: u64,
     /// What those with a ceiling may take of that.
     bounded: bounded::Bounded,
     /// Units of the open window that were lent before it opened.
@@ -120,8 +120,8 @@ impl Holder {
             refused: None,
             unanswered: None,
             lease: None,
-            purses: BTreeMap::new(),
-            loose: 0,
+            tenant_balances: BTreeMap::new(),
+            unassigned: 0,
             bounded: bounded::Bounded::default(),
             early: 0,
             confirmed: false,
@@ -148,10 +148,10 @@ impl Holder {
     }
 
     /// Puts back what an earlier life held durably. To whom it was lent on is not known any more: what was not is
-    /// loose.
+    /// unassigned.
     #[must_use]
     pub fn with_lease(mut self, lease: Lease, ahead: Vec<Ahead>) -> Self {
-        self.loose = lease.balance();
+        self.unassigned = lease.balance();
         self.lease = Some(lease);
         let units = ahead.iter().map(|ahead| (ahead.label, ahead.units));
         self.inherited = gathered(units);
@@ -221,10 +221,12 @@ impl Holder {
         if self.open_lease(now).is_none() || !self.bind(party, cost, now) {
             return false;
         }
-        if let (Some(purse), Some(lease)) = (self.purses.get_mut(&party.name), self.lease.as_mut())
-        {
-            purse.cost = cost;
-            purse.use_units(cost, now);
+        if let (Some(tenant_balance), Some(lease)) = (
+            self.tenant_balances.get_mut(&party.name),
+            self.lease.as_mut(),
+        ) {
+            tenant_balance.cost = cost;
+            tenant_balance.use_units(cost, now);
             lease.used = lease.used.saturating_add(cost);
             if self.pooled {
                 self.flow.note(cost, 0, now);
@@ -238,19 +240,22 @@ impl Holder {
     #[must_use]
     pub fn unspend(&mut self, label: WindowLabel, name: &str, units: u64) -> bool {
         let lease = self.lease.as_mut().filter(|lease| lease.label == label);
-        let purse = self.purses.get_mut(name);
-        let (Some(lease), Some(purse)) = (lease, purse.filter(|purse| purse.used >= units)) else {
+        let tenant_balance = self.tenant_balances.get_mut(name);
+        let (Some(lease), Some(tenant_balance)) = (
+            lease,
+            tenant_balance.filter(|tenant_balance| tenant_balance.used >= units),
+        ) else {
             return false;
         };
-        purse.unuse(units);
+        tenant_balance.unuse(units);
         lease.used -= units.min(lease.used);
         true
     }
 
     /// Counts units that a tenant was denied here, as demand.
     pub fn deny(&mut self, party: &Party, cost: u64, now: EpochMs) {
-        if let Some(purse) = self.purse(party, now) {
-            purse.deny(cost, now);
+        if let Some(tenant_balance) = self.tenant_balance(party, now) {
+            tenant_balance.deny(cost, now);
         }
     }
 
@@ -269,9 +274,9 @@ impl Holder {
             Some(ticket) => self.unwait(ticket),
             None => {}
         }
-        let purse = self.purse(party, now)?;
+        let tenant_balance = self.tenant_balance(party, now)?;
         if need.units > 0 {
-            purse.cost = need.smallest;
+            tenant_balance.cost = need.smallest;
             self.cost_max = self.cost_max.max(need.smallest);
         }
         let next = self.message(Sequence(self.sequence.0 + 1));
@@ -324,8 +329,8 @@ impl Holder {
     fn left_alone(&mut self, alone: bool) {
         let was_alone = std::mem::replace(&mut self.alone, alone);
         if alone {
-            for purse in self.purses.values_mut() {
-                purse.loose_max = u64::MAX;
+            for tenant_balance in self.tenant_balances.values_mut() {
+                tenant_balance.unassigned_max = u64::MAX;
             }
         } else if was_alone {
             self.end_unlimited();
@@ -349,8 +354,8 @@ impl Holder {
     pub fn ask_again(&mut self) {
         self.contact_at = EpochMs(0);
         self.refill_at = EpochMs(0);
-        for purse in self.purses.values_mut() {
-            if let Some(told) = purse.told.as_mut() {
+        for tenant_balance in self.tenant_balances.values_mut() {
+            if let Some(told) = tenant_balance.told.as_mut() {
                 told.until = EpochMs(0);
             }
         }
@@ -377,50 +382,55 @@ impl Holder {
             .is_some_and(|(revision, now_shared)| asked < revision && shared != now_shared)
     }
 
-    /// Whether the tenant has a purse, or room for one. Tenants that the policy does not name leave room for those that
+    /// Whether the tenant has a balance, or room for one. Tenants that the policy does not name leave room for those that
     /// it does: names can be invented.
     #[must_use]
     pub fn has_seat(&self, party: &Party) -> bool {
         let reserved = party.standing.known || party.is_overflow();
-        let most = if reserved { PURSES_MAX } else { STRANGERS_MAX };
-        self.purses.len() < most || self.purses.contains_key(&party.name)
+        let most = if reserved {
+            TENANT_BALANCES_MAX
+        } else {
+            STRANGERS_MAX
+        };
+        self.tenant_balances.len() < most || self.tenant_balances.contains_key(&party.name)
     }
 
-    /// The tenant's purse, made where it has none. `None` when there are too many.
-    fn purse(&mut self, party: &Party, now: EpochMs) -> Option<&mut Purse> {
-        if !self.purses.contains_key(&party.name) {
+    /// The tenant's balance, made where it has none. `None` when there are too many.
+    fn tenant_balance(&mut self, party: &Party, now: EpochMs) -> Option<&mut TenantBalance> {
+        if !self.tenant_balances.contains_key(&party.name) {
             if !self.has_seat(party) {
                 return None;
             }
-            let mut purse = Purse::new(party.clone(), now);
+            let mut tenant_balance = TenantBalance::new(party.clone(), now);
             if self.pooled && self.confirmed && !self.alone {
-                purse.loose_max = 0;
+                tenant_balance.unassigned_max = 0;
             }
-            self.purses.insert(party.name.clone(), purse);
+            self.tenant_balances
+                .insert(party.name.clone(), tenant_balance);
         }
-        let purse = self.purses.get_mut(&party.name)?;
-        purse.restate(party);
-        Some(purse)
+        let tenant_balance = self.tenant_balances.get_mut(&party.name)?;
+        tenant_balance.restate(party);
+        Some(tenant_balance)
     }
 
-    /// Sees that the purse has `units`, taking what is missing from what is nobody's. False when that is not enough.
+    /// Sees that the balance has `units`, taking what is missing from what is nobody's. False when that is not enough.
     fn bind(&mut self, party: &Party, units: u64, now: EpochMs) -> bool {
-        let (loose, first) = (self.loose_for(party), self.first_max(units));
-        let Some(purse) = self.purse(party, now) else {
+        let (unassigned, first) = (self.unassigned_for(party), self.first_max(units));
+        let Some(tenant_balance) = self.tenant_balance(party, now) else {
             return false;
         };
-        let missing = units.saturating_sub(purse.balance());
-        if missing > purse.loose_of(loose, first) {
+        let missing = units.saturating_sub(tenant_balance.balance());
+        if missing > tenant_balance.unassigned_of(unassigned, first) {
             return false;
         }
-        purse.take_loose(missing);
+        tenant_balance.take_unassigned(missing);
         self.bounded.take(party, missing);
-        self.loose -= missing;
+        self.unassigned -= missing;
         true
     }
 
     /// Units that are nobody's and that a tenant's ceilings let it take.
-    fn loose_for(&self, party: &Party) -> u64 {
-        self.loose.min(self.bounded.most(party))
+    fn unassigned_for(&self, party: &Party) -> u64 {
+        self.unassigned.min(self.bounded.most(party))
     }
 }

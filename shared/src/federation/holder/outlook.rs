@@ -2,7 +2,7 @@
 
 use super::Holder;
 use crate::fairness::ask::Party;
-use crate::federation::purse::Told;
+use crate::federation::tenant_balance::ParentStatus;
 use crate::federation::waiting::{Need, Ticket};
 use crate::limits::RELEASE_MS_MIN;
 use crate::units::EpochMs;
@@ -24,8 +24,8 @@ pub enum Outlook {
 impl Holder {
     /// What the parent said last of a tenant in the open window.
     #[must_use]
-    pub fn told(&self, name: &str) -> Option<&Told> {
-        self.purses.get(name)?.told.as_ref()
+    pub fn told(&self, name: &str) -> Option<&ParentStatus> {
+        self.tenant_balances.get(name)?.told.as_ref()
     }
 
     /// Units that the tenant may use without asking, those included that are nobody's.
@@ -34,9 +34,12 @@ impl Holder {
         let Some(lease) = self.open_lease(now) else {
             return 0;
         };
-        let purse = self.purses.get(name);
-        let own = purse.map_or(self.loose, |purse| {
-            purse.available(self.loose_for(&purse.party), self.first_max(1))
+        let tenant_balance = self.tenant_balances.get(name);
+        let own = tenant_balance.map_or(self.unassigned, |tenant_balance| {
+            tenant_balance.available(
+                self.unassigned_for(&tenant_balance.party),
+                self.first_max(1),
+            )
         });
         own.min(lease.balance())
     }
@@ -59,8 +62,8 @@ impl Holder {
             None => told.recent(now),
         });
         // What was said of an earlier claim says nothing of this one.
-        let purse = self.purses.get(&party.name);
-        let heard = purse
+        let tenant_balance = self.tenant_balances.get(&party.name);
+        let heard = tenant_balance
             .is_some_and(|one| one.party.standing.claim_version >= party.standing.claim_version);
         let told = told.filter(|_| heard);
         if self.open_lease(now).is_none() {
@@ -111,7 +114,7 @@ impl Holder {
 }
 
 /// Whether the parent said that no units like `need` can be lent before a time that is still to come.
-fn held_off(told: &Told, need: Need, now: EpochMs) -> bool {
+fn held_off(told: &ParentStatus, need: Need, now: EpochMs) -> bool {
     told.again
         .is_some_and(|again| now < again.at && need.units > 0 && need.smallest >= again.units)
 }

@@ -4,7 +4,7 @@ use super::Holder;
 use crate::fairness::ask::{Party, Room};
 use crate::federation::divide::{Claim, Divide, Idle, asked};
 use crate::federation::lease_size::{Asked, lease_units};
-use crate::federation::purse::Purse;
+use crate::federation::tenant_balance::TenantBalance;
 use crate::limits::COST_MAX;
 use crate::units::EpochMs;
 use crate::wire::exchange::LeaseBody;
@@ -85,9 +85,9 @@ impl Divide for Relay<'_> {
             smallest: 0,
             expected: units,
         };
-        let left = self.holder.loose.min(lent.unlent);
+        let left = self.holder.unassigned.min(lent.unlent);
         let lent_units = lease_units(asked, left, lent.holders.div_ceil(2));
-        self.holder.loose -= lent_units;
+        self.holder.unassigned -= lent_units;
         self.holder.flow.note(lent_units, 0, lent.now);
         if lent_units < units {
             self.holder.idle_missed = true;
@@ -96,8 +96,15 @@ impl Divide for Relay<'_> {
     }
 
     fn used(&self, party: &Party, lent: u64) -> u64 {
-        let purse = self.holder.purses.get(&party.name);
-        let told = purse.and_then(|purse| Some(purse.told?.used.saturating_sub(purse.balance())));
+        let tenant_balance = self.holder.tenant_balances.get(&party.name);
+        let told = tenant_balance.and_then(|tenant_balance| {
+            Some(
+                tenant_balance
+                    .told?
+                    .used
+                    .saturating_sub(tenant_balance.balance()),
+            )
+        });
         told.filter(|_| !party.name.is_empty())
             .map_or(0, |used| used.max(lent))
     }
@@ -107,25 +114,25 @@ impl Holder {
     /// Notes what is lent on of a tenant in all. What this holder did not know of was lent from a window to come, or by
     /// an earlier life: it is not taken from what the tenant was lent since.
     fn lent_to(&mut self, party: &Party, units: u64, now: EpochMs) {
-        if let Some(purse) = self.purse(party, now) {
-            purse.learn(units, now);
+        if let Some(tenant_balance) = self.tenant_balance(party, now) {
+            tenant_balance.learn(units, now);
         }
     }
 
     /// Notes that a holder was lent so much less than it asked for. Not of a part of a rolling window: what is lent and
     /// not used of one counts for many to come.
     fn missed(&mut self, name: &str, units: u64) {
-        if let Some(purse) = self.purses.get_mut(name).filter(|_| self.fixed) {
-            purse.missed = purse.missed.saturating_add(units).min(COST_MAX);
+        if let Some(tenant_balance) = self.tenant_balances.get_mut(name).filter(|_| self.fixed) {
+            tenant_balance.missed = tenant_balance.missed.saturating_add(units).min(COST_MAX);
         }
     }
 
     /// Lends `units` on.
     fn lend(&mut self, party: &Party, units: u64, now: EpochMs) {
         if self.bind(party, units, now)
-            && let Some(purse) = self.purses.get_mut(&party.name)
+            && let Some(tenant_balance) = self.tenant_balances.get_mut(&party.name)
         {
-            purse.use_units(units, now);
+            tenant_balance.use_units(units, now);
             if self.pooled {
                 self.flow.note(units, 0, now);
             }
@@ -139,30 +146,33 @@ impl Holder {
         }
     }
 
-    /// Finds what is nobody's again: what is held, less what is in purses and what is lent on to nobody knows whom. What
-    /// comes back from below of the latter was in no purse.
+    /// Finds the unassigned units again: what is held, less what is in balances and what is lent on to nobody knows whom. What
+    /// comes back from below of the latter was in no balance.
     pub fn reconcile(&mut self, unattributed: u64) {
         let Some(lease) = self.lease.as_ref() else {
             return;
         };
-        if self.purses.contains_key("") {
+        if self.tenant_balances.contains_key("") {
             return;
         }
         if self.pooled {
-            let balances = self.purses.values().map(Purse::balance);
+            let balances = self.tenant_balances.values().map(TenantBalance::balance);
             let by_name = balances.fold(0, u64::saturating_add);
-            self.loose = lease.balance().saturating_sub(by_name);
+            self.unassigned = lease.balance().saturating_sub(by_name);
             return;
         }
-        let purses = self.purses.values().map(|purse| purse.held);
-        let taken = purses.fold(unattributed, u64::saturating_add);
-        self.loose = lease.held.saturating_sub(taken);
+        let tenant_balances = self
+            .tenant_balances
+            .values()
+            .map(|tenant_balance| tenant_balance.held);
+        let taken = tenant_balances.fold(unattributed, u64::saturating_add);
+        self.unassigned = lease.held.saturating_sub(taken);
     }
 
     /// Takes note that units of a tenant came back from below.
     pub fn came_back(&mut self, name: &str, units: u64) {
-        if let Some(purse) = self.purses.get_mut(name) {
-            purse.unuse(units);
+        if let Some(tenant_balance) = self.tenant_balances.get_mut(name) {
+            tenant_balance.unuse(units);
         }
     }
 

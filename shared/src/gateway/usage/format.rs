@@ -164,9 +164,9 @@ impl Layout {
 
 /// What an answer has told, a value a slot: of several the last, as providers tell what was used in all so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Told([Option<u64>; SLOTS]);
+pub(super) struct UsageReport([Option<u64>; SLOTS]);
 
-impl Told {
+impl UsageReport {
     pub(super) fn get(&self, slot: Slot) -> Option<u64> {
         self.0[slot as usize]
     }

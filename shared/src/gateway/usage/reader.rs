@@ -1,7 +1,7 @@
 //! An answer as it passes by: what it tells of what was used, and an estimate of what it does not tell.
 
 use super::event_stream::{EventStream, Part};
-use super::format::{Layout, Slot, Told};
+use super::format::{Layout, Slot, UsageReport};
 use super::json_scanner::{Found, JsonScanner, Value};
 use super::tokens::{Tokens, estimate};
 use crate::limits::EVENT_BYTES_MAX;
@@ -76,7 +76,7 @@ pub struct UsageReader {
     layout: Layout,
     scanner: JsonScanner,
     events: EventStream,
-    told: Told,
+    told: UsageReport,
     model: Option<String>,
     /// Bytes of the event that is under way, where events are held back until they have ended.
     held: Option<Vec<u8>>,
@@ -104,7 +104,7 @@ impl UsageReader {
             layout,
             scanner: JsonScanner::new(layout.paths(format), WRITTEN),
             events: EventStream::default(),
-            told: Told::default(),
+            told: UsageReport::default(),
             model: None,
             held: holds.then(Vec::new),
             is_loose: false,

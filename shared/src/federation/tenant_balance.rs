@@ -8,7 +8,7 @@ use crate::wire::exchange::Seen;
 
 /// One tenant's part of what a holder holds; all of it where tenants draw from one pool.
 #[derive(Debug, Clone)]
-pub struct Purse {
+pub struct TenantBalance {
     /// Who it is for.
     pub party: Party,
     /// Units lent to it and not returned.
@@ -20,9 +20,9 @@ pub struct Purse {
     /// Units that holders below asked for since the last message and were not lent.
     pub missed: u64,
     /// What the parent said last.
-    pub told: Option<Told>,
+    pub told: Option<ParentStatus>,
     /// Its allowance: units that it may still take from what is nobody's in the open window.
-    pub loose_max: u64,
+    pub unassigned_max: u64,
     /// Units that the parent counts as had by it here.
     pub stated: u64,
     /// Units of its last request that is known; 0 before there was one.
@@ -32,7 +32,7 @@ pub struct Purse {
 
 /// What a parent said of one tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Told {
+pub struct ParentStatus {
     /// The message that it answered.
     pub by: Seen,
     /// Until when it counts.
@@ -68,7 +68,7 @@ pub struct Again {
     pub units: u64,
 }
 
-impl Told {
+impl ParentStatus {
     /// Whether it still counts. One that would count for longer than it was said for comes from a clock that has
     /// stepped back since.
     #[must_use]
@@ -77,8 +77,8 @@ impl Told {
     }
 }
 
-impl Purse {
-    /// An empty purse.
+impl TenantBalance {
+    /// An empty balance.
     #[must_use]
     pub fn new(party: Party, now: EpochMs) -> Self {
         Self {
@@ -88,7 +88,7 @@ impl Purse {
             denied: 0,
             missed: 0,
             told: None,
-            loose_max: u64::MAX,
+            unassigned_max: u64::MAX,
             stated: 0,
             cost: 0,
             pace: Pace::new(now),
@@ -101,17 +101,17 @@ impl Purse {
         self.held.saturating_sub(self.used)
     }
 
-    /// Units that it may take of `loose` ones. `first_max`: of a tenant that the policy names and of which the parent has not
+    /// Units that it may take of the `unassigned`. `first_max`: of a tenant that the policy names and of which the parent has not
     /// spoken in this window, so many of what it uses.
     #[must_use]
-    pub fn loose_of(&self, loose: u64, first_max: u64) -> u64 {
+    pub fn unassigned_of(&self, unassigned: u64, first_max: u64) -> u64 {
         let untold = self.told.is_none() && self.denied == 0 && self.party.standing.takes_idle();
         let first = if untold {
             first_max.saturating_sub(self.used)
         } else {
             0
         };
-        loose.min(self.loose_max.max(first))
+        unassigned.min(self.unassigned_max.max(first))
     }
 
     /// Whether it wants more than it may have: it is told what it may have by name.
@@ -150,20 +150,20 @@ impl Purse {
 
     /// Units that it may use where so many are nobody's.
     #[must_use]
-    pub fn available(&self, loose: u64, first_max: u64) -> u64 {
+    pub fn available(&self, unassigned: u64, first_max: u64) -> u64 {
         self.balance()
-            .saturating_add(self.loose_of(loose, first_max))
+            .saturating_add(self.unassigned_of(unassigned, first_max))
     }
 
     /// Adds to its allowance.
     pub fn allow(&mut self, units: u64) {
-        self.loose_max = self.loose_max.saturating_add(units);
+        self.unassigned_max = self.unassigned_max.saturating_add(units);
     }
 
     /// Takes units over that were nobody's, of those that it may take.
-    pub fn take_loose(&mut self, units: u64) {
-        if self.loose_max != u64::MAX {
-            self.loose_max -= units.min(self.loose_max);
+    pub fn take_unassigned(&mut self, units: u64) {
+        if self.unassigned_max != u64::MAX {
+            self.unassigned_max -= units.min(self.unassigned_max);
         }
         self.held = self.held.saturating_add(units);
     }
@@ -177,8 +177,8 @@ impl Purse {
     /// Learns that `units` are used in all. What it did not know of was held beside what it has, and is used up.
     pub fn learn(&mut self, units: u64, now: EpochMs) {
         let more = units.saturating_sub(self.used);
-        if self.loose_max != u64::MAX {
-            self.loose_max -= more.min(self.loose_max);
+        if self.unassigned_max != u64::MAX {
+            self.unassigned_max -= more.min(self.unassigned_max);
         }
         self.held = self.held.saturating_add(more);
         self.used = units;
@@ -209,7 +209,7 @@ impl Purse {
         self.pace.demanded(horizon_ms, now)
     }
 
-    /// The same, at most [`Purse::part`].
+    /// The same, at most [`TenantBalance::part`].
     #[must_use]
     pub fn demanded(&self, horizon_ms: u64, now: EpochMs) -> u64 {
         let asked = self.asks_for(horizon_ms, now);
@@ -236,7 +236,7 @@ impl Purse {
         self.told = None;
         self.missed = 0;
         self.stated = 0;
-        self.loose_max = most.map_or(u64::MAX, |most| most.saturating_sub(units));
+        self.unassigned_max = most.map_or(u64::MAX, |most| most.saturating_sub(units));
     }
 
     /// Whether nothing would be lost with it.

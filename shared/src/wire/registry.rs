@@ -1,17 +1,17 @@
-//! What the registry, and regions about it, are asked.
+//! What the registry is asked and answers, and what it tells regions.
 
+use crate::units::{EpochMs, Revision};
+use crate::wire::access::{SavedAccess, TokenReply, TokenRequest, TokenUse};
+use crate::wire::audit::{AuditEntry, AuditHead, Author, Outcome};
+use crate::wire::holdings::Holdings;
+use crate::wire::policy::PolicyDocument;
+use crate::wire::saved_policy::SavedPolicy;
+use crate::wire::tenant::TenantPatch;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use weir_shared::units::{EpochMs, Revision};
-use weir_shared::wire::access::{SavedAccess, TokenReply, TokenRequest, TokenUse};
-use weir_shared::wire::audit::{AuditEntry, AuditHead, Author, Outcome};
-use weir_shared::wire::holdings::Holdings;
-use weir_shared::wire::policy::PolicyDocument;
-use weir_shared::wire::saved_policy::SavedPolicy;
-use weir_shared::wire::tenant::TenantPatch;
 
 /// What is in force: as far as it is newer than what the asker has, and can be read.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
     /// The policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -22,7 +22,7 @@ pub struct Rules {
 }
 
 /// What was changed, on its way to a region.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PushRules {
     /// The region that is meant.
     pub region: String,
@@ -34,7 +34,7 @@ pub struct PushRules {
 }
 
 /// What a region has after a push.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pushed {
     /// The revision of its policy.
     pub policy: Revision,
@@ -46,7 +46,7 @@ pub struct Pushed {
 }
 
 /// Asks for what is in force: for everything by default.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReadPolicy {
     /// The policy that the asker has; 0 for none.
     #[serde(default)]
@@ -63,7 +63,7 @@ pub struct ReadPolicy {
 }
 
 /// Saves a policy if `expected` is still the revision in force.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SavePolicy {
     /// The revision that the author saw; `None` takes whatever is in force.
     pub expected: Option<Revision>,
@@ -74,20 +74,20 @@ pub struct SavePolicy {
 }
 
 /// Changes the fields of a tenant that the patch names.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PatchTenant {
     /// The tenant.
     pub tenant: String,
     /// The fields.
     pub patch: TenantPatch,
-    /// The tag of the tenant that the author saw ([`weir_shared::audit::tag::tenant_tag`]); `None` takes whatever it is.
+    /// The tag of the tenant that the author saw ([`crate::audit::tag::tenant_tag`]); `None` takes whatever it is.
     pub expected: Option<String>,
     /// Who changes it.
     pub author: Author,
 }
 
 /// Takes a tenant out of the policy: it is treated as any unnamed one from then on.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeleteTenant {
     /// The tenant.
     pub tenant: String,
@@ -98,7 +98,7 @@ pub struct DeleteTenant {
 }
 
 /// What came of a change of the policy.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Saved {
     /// It is in force.
     Done(Box<SavedPolicy>),
@@ -126,7 +126,7 @@ pub enum Saved {
 }
 
 /// Makes a token.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CreateToken {
     /// What it is to permit.
     pub token: TokenRequest,
@@ -135,7 +135,7 @@ pub struct CreateToken {
 }
 
 /// What came of making a token.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Created {
     /// The token, this once.
     Done(TokenReply),
@@ -164,7 +164,7 @@ pub enum Created {
 }
 
 /// Revokes a token.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RevokeToken {
     /// Its id.
     pub id: String,
@@ -173,7 +173,7 @@ pub struct RevokeToken {
 }
 
 /// What came of revoking a token.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Revoked {
     /// It opens nothing any more.
     Done,
@@ -182,11 +182,11 @@ pub enum Revoked {
 }
 
 /// Asks for every token.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ListTokens {}
 
 /// Asks for records of the audit log.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReadAudit {
     /// Only those behind this number.
@@ -212,7 +212,7 @@ pub struct ReadAudit {
 }
 
 /// Ends a session before its time.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EndSession {
     /// The id of the token that it was opened with.
     pub token: String,
@@ -225,18 +225,18 @@ pub struct EndSession {
 }
 
 /// Ends every session.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EndSessions {
     /// Who ends them.
     pub author: Author,
 }
 
 /// It is done, or was before.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Done {}
 
 /// Records of the audit log.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AuditPage {
     /// The records.
     pub entries: Vec<AuditEntry>,
@@ -249,7 +249,7 @@ pub struct AuditPage {
 }
 
 /// Asks for lines of the export.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExportAudit {
     /// Behind this number.
     pub after: u64,
@@ -257,8 +257,8 @@ pub struct ExportAudit {
     pub limit: u64,
 }
 
-/// Lines of the export, as they stand in the file: see [`weir_shared::audit::export`].
-#[derive(Debug, Serialize, Deserialize)]
+/// Lines of the export, as they stand in the file: see [`crate::audit::export`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AuditLines {
     /// The lines, without their ends.
     pub lines: Vec<String>,
@@ -271,7 +271,7 @@ pub struct AuditLines {
 }
 
 /// Looks whether a part of the log is as it was written.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VerifyAudit {
     /// Behind this number; 0 from the first record on that is kept.
     pub after: u64,
@@ -282,11 +282,11 @@ pub struct VerifyAudit {
 }
 
 /// Records what happened, or was refused, outside of the registry.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AppendAudit {
     /// Who.
     pub author: Author,
-    /// What: see [`weir_shared::audit::Action`].
+    /// What: see [`crate::audit::Action`].
     pub action: String,
     /// To what.
     pub target: String,
@@ -301,7 +301,7 @@ pub struct AppendAudit {
 }
 
 /// What came of recording something.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Appended {
     /// The number of the record; 0 for a refused one that was only counted, as there were too many.
     pub sequence: u64,
