@@ -68,8 +68,8 @@ const respondBatch = (body) => {
   return new Response(body, { headers });
 };
 
-// The response of what was decided by what is held: the body, and the values of three headers, the last of a denial alone.
-const respondHeld = (body, policy, left, retryAfter) => {
+// The response of what was decided by what is held: the body, and the values of four headers, the last two of a denial alone.
+const respondHeld = (body, policy, left, decision, retryAfter) => {
   // Written at once: an object that grows is slower to read.
   const headers = {
     "content-type": JSON_TYPE,
@@ -78,6 +78,9 @@ const respondHeld = (body, policy, left, retryAfter) => {
     "ratelimit-policy": policy,
     ratelimit: left,
   };
+  if (decision) {
+    headers["weir-decision"] = decision;
+  }
   if (retryAfter) {
     headers["retry-after"] = retryAfter;
   }
@@ -99,8 +102,8 @@ const respond = (text) => {
   return new Response(lines[1], { status, headers });
 };
 
-// What is decided by what is held: the lines of an answer (body, `ratelimit-policy`, `ratelimit`, and `retry-after` of a denial;
-// of a batch the body alone), or nothing where somebody has to be asked.
+// What is decided by what is held: the lines of an answer (body, `ratelimit-policy`, `ratelimit`, and of a denial
+// `weir-decision` and `retry-after`; of a batch the body alone), or nothing where somebody has to be asked.
 const decideHeld = (asked, batch, env, context) => {
   const { authorization, region, continent, longitude, body } = asked;
   const prepared = batch ? undefined : again(asked);
@@ -141,7 +144,7 @@ const answer = async (request, path, asked, env, context) => {
     asked.body = body;
     const lines = decideHeld(asked, batch, env, context);
     if (lines !== undefined) {
-      return batch ? respondBatch(lines[0]) : respondHeld(lines[0], lines[1], lines[2], lines[3]);
+      return batch ? respondBatch(lines[0]) : respondHeld(lines[0], lines[1], lines[2], lines[3], lines[4]);
     }
     const text = decide(env, context, path, authorization, region, continent, longitude, body);
     return respond(typeof text === "string" ? text : await text);

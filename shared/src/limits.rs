@@ -26,6 +26,10 @@ pub const NAME_BYTES_MAX: usize = 128;
 /// Bytes of a name that the policy gives (budget, limit, tier): these become metric labels and header keys.
 pub const LABEL_BYTES_MAX: usize = 64;
 
+/// Bytes of a decision id: two names of the policy, a time of 16 digits, a hash of 16, a reason and a kind, and what stands
+/// between them come to 187.
+pub const DECISION_ID_BYTES_MAX: usize = 192;
+
 /// Bytes of a request to decide. A batch is bounded by the same number.
 pub const CHECK_BODY_BYTES_MAX: usize = 64 * 1024;
 

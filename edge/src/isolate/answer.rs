@@ -3,6 +3,7 @@
 use weir_shared::accounting::counters::{Charged, Decided, Entry};
 use weir_shared::accounting::pending::{InWindow, WindowClaim};
 use weir_shared::check::{Check, Item, Target};
+use weir_shared::decision::id::Denial;
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::limiting::owner::{Account, Asking};
 use weir_shared::limiting::reservation::{
@@ -99,7 +100,7 @@ impl Asker<'_> {
         let reserving = Reserving::new(&reserves);
         let outcome = self.decide(check, &steps, false).await?;
         let would_deny = self.count(check, &steps, &outcome, &reserving)?;
-        let mut answered = self.answered(&steps, &outcome)?;
+        let mut answered = self.answered(check, &steps, &outcome)?;
         if outcome.verdict.admitted {
             let tenant = check.tenant.as_deref();
             if check.reserve {
@@ -152,6 +153,7 @@ impl Asker<'_> {
                     binding: body.binding.clone(),
                     reason: body.reason,
                     would_deny,
+                    decision: body.decision.clone().filter(|_| !self.shadow),
                 });
             }
         })
@@ -238,6 +240,7 @@ impl Asker<'_> {
 
     pub(super) fn answered(
         &self,
+        check: &Check,
         steps: &[Step<'_>],
         outcome: &Outcome,
     ) -> Result<Answered, Failure> {
@@ -275,6 +278,18 @@ impl Asker<'_> {
         let decision = whole(dimension, outcome, binding)
             .ok_or_else(|| Failure::Internal("the binding dimension is open".to_owned()))?;
         let allowed = outcome.verdict.admitted;
+        let denial = || {
+            let (kind, rule) = steps[binding.0].charged.rule();
+            let denial = Denial {
+                at: now(),
+                tenant: check.tenant.as_deref().unwrap_or(ANONYMOUS),
+                region: self.region,
+                reason: decision.reason,
+                kind,
+                rule,
+            };
+            denial.to_string()
+        };
         let window = outcome
             .answers
             .get(binding)
@@ -294,6 +309,7 @@ impl Asker<'_> {
             region: self.region.to_owned(),
             window: window.map(|label| label.0),
             policy_revision: self.loaded.revision.0,
+            decision: (!allowed).then(denial),
             reservation: None,
             slot: None,
             expires_at: None,
