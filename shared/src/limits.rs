@@ -6,6 +6,7 @@ mod keys;
 mod operator;
 mod overload;
 mod sharing;
+mod trace;
 
 pub use accounting::*;
 pub use gateway::*;
@@ -13,6 +14,7 @@ pub use keys::*;
 pub use operator::*;
 pub use overload::*;
 pub use sharing::*;
+pub use trace::*;
 
 /// The largest integer that every JSON reader keeps exactly: 2^53 - 1 (RFC 8259, section 6).
 pub const JSON_INTEGER_MAX: u64 = (1 << 53) - 1;

@@ -12,6 +12,7 @@ use weir_shared::limiting::reservation::{
 use weir_shared::limits::{JSON_INTEGER_MAX, RESERVATION_MS};
 use weir_shared::name::SEPARATOR;
 use weir_shared::node::question::answers::{Answers, At, Charge};
+use weir_shared::trace::span::Said;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::check::DecisionBody;
@@ -30,6 +31,7 @@ use crate::http::failure::Failure;
 use crate::http::ratelimit::{Promise, Standing};
 use crate::isolate::sealed;
 use crate::isolate::sealed::reservation::seal;
+use crate::objects::trace;
 
 /// Who decides the questions of one request, or of one batch.
 pub struct Asker<'a> {
@@ -314,6 +316,7 @@ impl Asker<'_> {
             slot: None,
             expires_at: None,
         };
+        told(check, steps[binding.0].charged, &body);
         Ok(Answered { body, standings })
     }
 
@@ -385,6 +388,26 @@ impl Asker<'_> {
             counted: counted(steps, outcome, reserving),
         }
     }
+}
+
+/// Tells the trace what was decided.
+fn told(check: &Check, charged: Charged<'_>, body: &DecisionBody) {
+    trace::say(|| {
+        let (kind, rule) = charged.rule();
+        let text = |text: &str| Said::Text(text.to_owned());
+        [
+            (
+                "weir.tenant",
+                text(check.tenant.as_deref().unwrap_or_default()),
+            ),
+            ("weir.rule", Said::Text(format!("{}:{rule}", kind.name()))),
+            ("weir.outcome", text(body.reason.name())),
+            (
+                "weir.decision",
+                text(body.decision.as_deref().unwrap_or_default()),
+            ),
+        ]
+    });
 }
 
 /// What is counted when it is settled: what was counted as reserved.

@@ -25,6 +25,7 @@ use super::calls::{
 };
 use super::server::{Arrived, Refused};
 use super::storage::Database;
+use super::trace;
 pub use policy::{read_handovers, read_placement, read_policy, shipped};
 use tokens::BootstrapUses;
 
@@ -52,6 +53,7 @@ struct Memory {
 
 impl DurableObject for Registry {
     fn new(state: State, env: Env) -> Self {
+        trace::learn(&env);
         let schema = [
             policy::SCHEMA,
             tokens::SCHEMA,
