@@ -10,7 +10,7 @@ import Worker, { Coordinator, Ledger, Region, Registry } from "./worker.js";
 
 export { Coordinator, Ledger, Region, Registry };
 
-const { admits, misframed, ready, decide, flush } = Worker.prototype;
+const { admits, misframed, ready, decide, flush, traced } = Worker.prototype;
 
 // Set when wasm has stopped on a panic: the Worker then starts anew with its next request.
 const wasm = globalThis.__worker_init_state;
@@ -62,14 +62,20 @@ const read = async (request, length) => {
 const pinned = (headers, env) =>
   (env.ALLOW_REGION_HEADER === "1" ? headers.get("weir-region") : null) ?? env.REGION;
 
+// Whether a question is traced, and as what (`traced`): nothing where no collector is set.
+const traceOf = (headers, env) =>
+  env.WEIR_OTLP_ENDPOINT === undefined
+    ? undefined
+    : traced(env, headers.get("traceparent") ?? undefined, headers.get("tracestate") ?? undefined);
+
 // The response of a batch that `ready` has answered.
 const respondBatch = (body) => {
   const headers = { "content-type": JSON_TYPE, "cache-control": "no-store", "x-content-type-options": "nosniff" };
   return new Response(body, { headers });
 };
 
-// The response of what was decided by what is held: the body, and the values of three headers, the last of a denial alone.
-const respondHeld = (body, policy, left, retryAfter) => {
+// The response of what was decided by what is held: the body, and the values of four headers, the last two of a denial alone.
+const respondHeld = (body, policy, left, decision, retryAfter) => {
   // Written at once: an object that grows is slower to read.
   const headers = {
     "content-type": JSON_TYPE,
@@ -78,6 +84,9 @@ const respondHeld = (body, policy, left, retryAfter) => {
     "ratelimit-policy": policy,
     ratelimit: left,
   };
+  if (decision) {
+    headers["weir-decision"] = decision;
+  }
   if (retryAfter) {
     headers["retry-after"] = retryAfter;
   }
@@ -99,10 +108,14 @@ const respond = (text) => {
   return new Response(lines[1], { status, headers });
 };
 
-// What is decided by what is held: the lines of an answer (body, `ratelimit-policy`, `ratelimit`, and `retry-after` of a denial;
-// of a batch the body alone), or nothing where somebody has to be asked.
+// What is decided by what is held: the lines of an answer (body, `ratelimit-policy`, `ratelimit`, and of a denial
+// `weir-decision` and `retry-after`; of a batch the body alone), or nothing where somebody has to be asked.
 const decideHeld = (asked, batch, env, context) => {
   const { authorization, region, continent, longitude, body } = asked;
+  // What is traced takes the way of all.
+  if (asked.trace !== undefined) {
+    return undefined;
+  }
   const prepared = batch ? undefined : again(asked);
   if (prepared !== undefined) {
     if (prepared.flushes) {
@@ -131,7 +144,7 @@ const noted = (error) => {
 };
 
 const answer = async (request, path, asked, env, context) => {
-  const { authorization, region, continent, longitude } = asked;
+  const { authorization, region, continent, longitude, trace } = asked;
   const batch = path.length > CHECK.length;
   const body = await read(request, +request.headers.get("content-length"));
   try {
@@ -141,9 +154,9 @@ const answer = async (request, path, asked, env, context) => {
     asked.body = body;
     const lines = decideHeld(asked, batch, env, context);
     if (lines !== undefined) {
-      return batch ? respondBatch(lines[0]) : respondHeld(lines[0], lines[1], lines[2], lines[3]);
+      return batch ? respondBatch(lines[0]) : respondHeld(lines[0], lines[1], lines[2], lines[3], lines[4]);
     }
-    const text = decide(env, context, path, authorization, region, continent, longitude, body);
+    const text = decide(env, context, path, authorization, region, continent, longitude, body, trace);
     return respond(typeof text === "string" ? text : await text);
   } catch (error) {
     throw noted(error);
@@ -177,7 +190,7 @@ const answerCall = (token, question, arrival, batch, env, context) => {
   const from = region === undefined ? arrival : undefined;
   const continent = textOrNothing(from?.continent);
   const longitude = textOrNothing(from?.longitude);
-  const asked = { authorization: `Bearer ${token}`, region, continent, longitude, body };
+  const asked = { authorization: `Bearer ${token}`, region, continent, longitude, body, trace: undefined };
   try {
     const lines = decideHeld(asked, batch, env, context);
     return lines === undefined || isText ? lines?.[0] : JSON.parse(lines[0]);
@@ -195,9 +208,10 @@ export default class extends WorkerEntrypoint {
       if (authorization !== null && isPlain(headers)) {
         const region = pinned(headers, this.env);
         const { continent, longitude } = (region === undefined && request.cf) || {};
-        const asked = { authorization, region, continent, longitude, body: NOTHING };
+        const asked = { authorization, region, continent, longitude, body: NOTHING, trace: undefined };
         // Nothing is read of a body before its bearer is known.
         if (isKept(asked) || admits(authorization)) {
+          asked.trace = traceOf(headers, this.env);
           return answer(request, path, asked, this.env, this.ctx);
         }
       }

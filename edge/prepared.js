@@ -68,7 +68,8 @@ const within = (map, key) => {
   return inner;
 };
 
-// The pieces of an answer between its numbers, line by line: body, `ratelimit-policy`, `ratelimit`, `retry-after`.
+// The pieces of an answer between its numbers, line by line: body, `ratelimit-policy`, `ratelimit`, `weir-decision`,
+// `retry-after`.
 const piecesOf = (slot, shape) => template(slot, shape).split("\n").map((line) => line.split("\0"));
 
 // The lines of an answer, or nothing where the question has to take the way of all. `flushes` says whether something is left
@@ -81,7 +82,7 @@ const linesOf = (kept) => {
   }
   const shape = spent >>> 2;
   const pieces = (kept.shapes[shape] ??= piecesOf(kept.slot, shape));
-  const lines = ["", "", "", ""];
+  const lines = ["", "", "", "", ""];
   let next = 0;
   for (let line = 0; line < pieces.length; line++) {
     const parts = pieces[line];

@@ -40,6 +40,8 @@ type Decision struct {
 	Window *int64 `json:"window"`
 	// The revision of the policy that was applied.
 	PolicyRevision int64 `json:"policy_revision"`
+	// What leads to the explanation of a denial, for whoever operates Weir; empty where it is allowed.
+	Decision string `json:"decision,omitempty"`
 	// What settles the charge, where that was asked for.
 	Reservation string `json:"reservation,omitempty"`
 	// What renews and releases the slot, where one was taken.
@@ -62,6 +64,8 @@ type Place struct {
 	DelayMs int64 `json:"delay_ms"`
 	// After how long the same request could get a place; 0 when accepted, nil for never.
 	RetryAfterMs *int64 `json:"retry_after_ms"`
+	// What leads to the explanation of a denial, for whoever operates Weir; empty where there is a place.
+	Decision string `json:"decision,omitempty"`
 	// Why there was no answer, where Weir was out of reach.
 	Cause *Error `json:"-"`
 }

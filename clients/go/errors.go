@@ -23,7 +23,9 @@ type Error struct {
 	Field string
 	// Milliseconds after which to try again, where the answer said so.
 	RetryAfterMs *int64
-	cause        error
+	// What leads to the explanation of a denial, where a rule denied; else empty.
+	Decision string
+	cause    error
 }
 
 const (
@@ -94,13 +96,14 @@ func refused(status int, retryAfter, text string, now time.Time) *Error {
 		Detail       string
 		Field        string
 		RetryAfterMs *int64 `json:"retry_after_ms"`
+		Decision     string
 	}
 	if json.Unmarshal([]byte(text), &told) != nil || told.Type == "" {
 		told.Type, told.Title, told.Detail = blank, fmt.Sprintf("HTTP %d", status), beginning(text)
 	}
 	return &Error{
 		Status: status, Type: told.Type, Title: told.Title, Detail: told.Detail, Field: told.Field,
-		RetryAfterMs: retryAfterMs(told.RetryAfterMs, retryAfter, now),
+		RetryAfterMs: retryAfterMs(told.RetryAfterMs, retryAfter, now), Decision: told.Decision,
 	}
 }
 

@@ -193,7 +193,7 @@ func passedOn(headers http.Header) http.Header {
 	fields := http.Header{}
 	for name, values := range headers {
 		lower := strings.ToLower(name)
-		if lower == "ratelimit" || lower == "ratelimit-policy" || strings.HasPrefix(lower, "x-ratelimit-") {
+		if lower == "ratelimit" || lower == "ratelimit-policy" || lower == "weir-decision" || strings.HasPrefix(lower, "x-ratelimit-") {
 			fields[name] = values
 		}
 	}

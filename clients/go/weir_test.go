@@ -186,6 +186,7 @@ func serve(t *testing.T) *told {
 		"/lost/v1/check":        {404, "<html>Not here</html>", "", ""},
 		"/few/v1/check/batch":   {200, `{"decisions":[]}`, "", ""},
 		"/wrong/v1/check/batch": {401, `{"type":"/problems/unauthorized","title":"T","status":401,"detail":"D"}`, "", ""},
+		"/denied/v1/check":      {403, `{"type":"t","title":"T","status":403,"detail":"D","decision":"5.x"}`, "", ""},
 		"/newer/v1/check":       {200, decisionText, "RateLimit", `"tokens";r=9;t=5`},
 	}
 	server := &told{}
@@ -308,6 +309,16 @@ func TestHooksSeeEachRequestWithoutTheTokenAndMayAddFields(t *testing.T) {
 		keys[request.Header.Get("Idempotency-Key")] = true
 	}
 	equal(t, len(keys), 1)
+}
+
+func TestADenialTellsTheIDThatLeadsToItsExplanation(t *testing.T) {
+	_, err := client(t, Options{URL: serve(t).URL + "/denied/"}).Check(background, question)
+	var told *Error
+	if !errors.As(err, &told) {
+		t.Fatalf("no error of Weir's: %v", err)
+	}
+	equal(t, told.Decision, "5.x")
+	equal(t, told.at("/x").Decision, "5.x")
 }
 
 func TestWhatANewerWeirAddsIsLeftOutAndItsRateLimitFieldsAreKept(t *testing.T) {

@@ -34,6 +34,8 @@ pub enum Page {
     Activity,
     /// The live tail of decisions.
     Decisions,
+    /// What the id of a denial leads to.
+    Decision(String),
     /// Tokens and roles.
     Access,
 }
@@ -85,6 +87,7 @@ impl Page {
             }
             Self::Budget(name) => format!("{ROOT}/budgets/{}", segment(name)),
             Self::Region(name) => format!("{ROOT}/regions/{}", segment(name)),
+            Self::Decision(id) => format!("{ROOT}/decisions/{}", segment(id)),
             other => format!("{ROOT}/{}", other.slug()),
         }
     }
@@ -125,6 +128,7 @@ impl Page {
             Some(("tenants", name)) => Some(Self::Tenant(segments(name)?)),
             Some(("budgets", name)) => Some(Self::Budget(one_segment(name)?)),
             Some(("regions", name)) => Some(Self::Region(one_segment(name)?)),
+            Some(("decisions", id)) => Some(Self::Decision(one_segment(id)?)),
             Some(_) => None,
             None if rest == "tenant" => Some(Self::Tenant(named(query)?)),
             None => Self::NAV
@@ -146,6 +150,7 @@ impl Page {
             Self::Policy => "Policy",
             Self::Activity => "Activity",
             Self::Decisions => "Decisions",
+            Self::Decision(_) => "Decision",
             Self::Access => "Access",
         }
     }
@@ -163,6 +168,7 @@ impl Page {
             Self::Policy => "policy",
             Self::Activity => "activity",
             Self::Decisions => "decisions",
+            Self::Decision(_) => "decision",
             Self::Access => "access",
         }
     }
@@ -173,6 +179,7 @@ impl Page {
             Self::Tenant(_) => Self::Tenants,
             Self::Budget(_) => Self::Budgets,
             Self::Region(_) => Self::Regions,
+            Self::Decision(_) => Self::Decisions,
             other => other.clone(),
         }
     }
@@ -237,6 +244,7 @@ mod tests {
         pages.extend(named.map(|name| Page::Tenant(name.to_owned())));
         pages.extend(named.map(|name| Page::Budget(name.to_owned())));
         pages.extend(named.map(|name| Page::Region(name.to_owned())));
+        pages.extend(named.map(|id| Page::Decision(id.to_owned())));
         let of_tenants_alone = ["..", ".", "/", "a//b", "/a", "a/../b", "\\"];
         pages.extend(of_tenants_alone.map(|name| Page::Tenant(name.to_owned())));
         for page in pages {
@@ -262,6 +270,10 @@ mod tests {
                 "/console/tenant?name=%C3%A9+100%25%3F%23..",
             ),
             (Page::Budget("tokens".to_owned()), "/console/budgets/tokens"),
+            (
+                Page::Decision("17.0a.weur.never.limit.x".to_owned()),
+                "/console/decisions/17.0a.weur.never.limit.x",
+            ),
         ] {
             assert_eq!(page.address(), address);
         }
@@ -333,5 +345,6 @@ mod tests {
         assert_eq!(Page::Tenant("x".to_owned()).section(), Page::Tenants);
         assert_eq!(Page::Budget("x".to_owned()).section(), Page::Budgets);
         assert_eq!(Page::Region("x".to_owned()).section(), Page::Regions);
+        assert_eq!(Page::Decision("x".to_owned()).section(), Page::Decisions);
     }
 }

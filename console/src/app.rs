@@ -14,6 +14,7 @@ use crate::pages::access::AccessPage;
 use crate::pages::activity::ActivityPage;
 use crate::pages::budget::BudgetPage;
 use crate::pages::budgets::BudgetsPage;
+use crate::pages::decision::DecisionPage;
 use crate::pages::decisions::DecisionsPage;
 use crate::pages::login::LoginPage;
 use crate::pages::not_found::NotFoundPage;
@@ -46,6 +47,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/policy") view=PolicyPage/>
                 <Route path=path!("/activity") view=ActivityPage/>
                 <Route path=path!("/decisions") view=DecisionsPage/>
+                <Route path=path!("/decisions/:decision") view=DecisionPage/>
                 <Route path=path!("/access") view=AccessPage/>
                 <Route path=path!("/login") view=LoginPage/>
             </Routes>

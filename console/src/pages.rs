@@ -4,6 +4,7 @@ pub mod access;
 pub mod activity;
 pub mod budget;
 pub mod budgets;
+pub mod decision;
 pub mod decisions;
 pub mod login;
 pub mod not_found;

@@ -4,6 +4,7 @@ pub mod bound;
 pub mod claims;
 pub mod conflict;
 pub mod counted;
+pub mod denial;
 pub mod draft;
 pub mod effective_rows;
 pub mod explanation;

@@ -14,6 +14,8 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen_futures::future_to_promise;
 use weir_shared::access::endpoint::{Endpoint, find};
+use weir_shared::trace::sampling::{Begun, Headers};
+use weir_shared::trace::span::{Said, Side};
 use worker::worker_sys::Context as RawContext;
 use worker::{Context, Env, console_error};
 
@@ -24,6 +26,7 @@ use crate::http::reply::Reply;
 use crate::isolate::place::ClientLocation;
 use crate::isolate::request::RequestHandles;
 use crate::isolate::{at_one_instant, contact, is_known, prepared, regions};
+use crate::objects::trace::{self, Open};
 use crate::routes::check::Asked;
 use crate::routes::ready;
 
@@ -119,8 +122,20 @@ fn location(
     }
 }
 
+/// Whether a question is traced, by its two headers, and as which span: a word for [`decide`]. Nothing where it is not.
+#[wasm_bindgen]
+#[must_use]
+pub fn traced(env: Env, parent: Option<String>, state: Option<String>) -> Option<String> {
+    let headers = Headers {
+        parent: parent.as_deref(),
+        state: state.as_deref(),
+    };
+    Some(trace::begun_by(&env, headers)?.word())
+}
+
 /// Answers `POST path`, one of the two that decide: the text of [`Reply::into_text`], or a promise of it. `region` is
-/// what pins the request to one, `continent` and `longitude` are the platform's words on where it arrived.
+/// what pins the request to one, `continent` and `longitude` are the platform's words on where it arrived; `trace` is the
+/// word of [`traced`].
 #[wasm_bindgen]
 #[expect(
     clippy::too_many_arguments,
@@ -135,6 +150,7 @@ pub fn decide(
     continent: Option<String>,
     longitude: Option<String>,
     body: Vec<u8>,
+    trace: Option<String>,
 ) -> JsValue {
     let question = Question {
         handles: RequestHandles::new(env, Context::new(context)),
@@ -143,8 +159,9 @@ pub fn decide(
         location: location(region, continent, longitude),
         body,
     };
+    let begun = trace.as_deref().and_then(Begun::read);
     at_once(Box::pin(async move {
-        let reply = question.answer().await.unwrap_or_else(Failure::reply);
+        let reply = question.traced(begun).await;
         JsValue::from(reply.into_text())
     }))
 }
@@ -158,6 +175,25 @@ struct Question {
 }
 
 impl Question {
+    async fn traced(&self, begun: Option<Begun>) -> Reply {
+        let span = begun.map(|begun| {
+            let span = Open::new(begun, format!("POST {}", self.path), Side::Server);
+            span.say([
+                ("http.request.method", Said::Text("POST".to_owned())),
+                ("url.path", Said::Text(self.path.clone())),
+            ]);
+            span
+        });
+        let answered = trace::around(span.as_ref(), self.answer()).await;
+        let reply = answered.unwrap_or_else(Failure::reply);
+        if let Some(span) = span {
+            span.answered(reply.status);
+            drop(span);
+            self.handles.detach(trace::send());
+        }
+        reply
+    }
+
     async fn answer(&self) -> Result<Reply, Failure> {
         let matched = find("POST", &self.path).map_err(|_| Failure::NotFound {
             what: "route",

@@ -1,5 +1,7 @@
 //! What a limiter decided, and what the caller may do about it.
 
+pub mod id;
+
 use crate::limits::JSON_INTEGER_MAX;
 use crate::units::EpochMs;
 pub use crate::wire::check::Reason;

@@ -35,6 +35,7 @@ pub mod preview;
 pub mod query;
 pub mod replay;
 pub mod report;
+pub mod trace;
 pub mod units;
 pub mod visible;
 pub mod window;

@@ -6,6 +6,7 @@ mod keys;
 mod operator;
 mod overload;
 mod sharing;
+mod trace;
 
 pub use accounting::*;
 pub use gateway::*;
@@ -13,6 +14,7 @@ pub use keys::*;
 pub use operator::*;
 pub use overload::*;
 pub use sharing::*;
+pub use trace::*;
 
 /// The largest integer that every JSON reader keeps exactly: 2^53 - 1 (RFC 8259, section 6).
 pub const JSON_INTEGER_MAX: u64 = (1 << 53) - 1;
@@ -25,6 +27,10 @@ pub const NAME_BYTES_MAX: usize = 128;
 
 /// Bytes of a name that the policy gives (budget, limit, tier): these become metric labels and header keys.
 pub const LABEL_BYTES_MAX: usize = 64;
+
+/// Bytes of a decision id: two names of the policy, a time of 16 digits, a hash of 16, a reason and a kind, and what stands
+/// between them come to 187.
+pub const DECISION_ID_BYTES_MAX: usize = 192;
 
 /// Bytes of a request to decide. A batch is bounded by the same number.
 pub const CHECK_BODY_BYTES_MAX: usize = 64 * 1024;

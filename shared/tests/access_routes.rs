@@ -45,6 +45,7 @@ const MEANT: &str = "
     GET    /operator/v1/audit/export               v e a
     GET    /operator/v1/series                     v e a
     GET    /operator/v1/decisions                  v e a
+    GET    /operator/v1/decisions/17.5a0a02d29c9c2c19.weur.never.limit.x v e a
     GET    /operator/v1/costs                      v e a
     GET    /operator/v1/live                       v e a
     POST   /operator/v1/reset                      e a

@@ -6,11 +6,13 @@ use weir_shared::check::decision_text::DecisionText;
 use weir_shared::check::short::Short;
 use weir_shared::check::template::{Numbers, Template};
 use weir_shared::check::{Check, Target};
+use weir_shared::decision::id::Denial;
 use weir_shared::decision::{Decision, Retry};
 use weir_shared::invalid::read_json;
 use weir_shared::units::{EpochMs, Revision, WindowLabel};
 use weir_shared::wire::batch::BatchRequest;
 use weir_shared::wire::check::{CheckRequest, DecisionBody, Reason};
+use weir_shared::wire::rule_kind::RuleKind;
 
 /// The same question as all other questions are read.
 fn long(body: &[u8]) -> Option<Check> {
@@ -127,13 +129,19 @@ proptest! {
         };
         let mut text = String::new();
         DecisionText {
-            decision, binding: "tokens", region: "weur", window: WindowLabel(window), revision: Revision(revision),
+            decision, at: EpochMs(reset_at), tenant: "a\u{1}é", binding: "tokens", region: "weur",
+            window: WindowLabel(window), revision: Revision(revision),
         }.write(&mut text);
+        let denial = Denial {
+            at: EpochMs(reset_at), tenant: "a\u{1}é", region: "weur", reason: decision.reason,
+            kind: RuleKind::Budget, rule: "tokens",
+        };
         let body = DecisionBody {
             allowed: decision.admitted(), limit, remaining, reset_at,
             retry_after_ms: decision.retry.after_ms(),
             binding: "tokens".to_owned(), reason: decision.reason, region: "weur".to_owned(),
             window: Some(window), policy_revision: revision,
+            decision: (!decision.admitted()).then(|| denial.to_string()),
             reservation: None, slot: None, expires_at: None,
         };
         prop_assert_eq!(text, serde_json::to_string(&body).unwrap());
@@ -154,6 +162,8 @@ fn numbered(
             reset_at: EpochMs(reset_at),
             retry,
         },
+        at: EpochMs(limit ^ window),
+        tenant: "acme",
         binding: "tokens",
         region: "weur",
         window: WindowLabel(window),

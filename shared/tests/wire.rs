@@ -130,6 +130,7 @@ fn the_place_in_a_queue() {
         accepted,
         delay_ms,
         retry_after_ms,
+        decision: None,
     };
     is_written_as(
         &place(true, 120, Some(0)),
@@ -138,6 +139,14 @@ fn the_place_in_a_queue() {
     is_written_as(
         &place(false, 0, Some(900)),
         r#"{"accepted":false,"delay_ms":0,"retry_after_ms":900}"#,
+    );
+    let denied = ReservationBody {
+        decision: text("5.x"),
+        ..place(false, 0, None)
+    };
+    is_written_as(
+        &denied,
+        r#"{"accepted":false,"delay_ms":0,"retry_after_ms":null,"decision":"5.x"}"#,
     );
     is_written_as(
         &place(false, 0, None),
@@ -178,6 +187,7 @@ fn decision() -> DecisionBody {
         region: "weur".to_owned(),
         window: Some(4_711),
         policy_revision: 7,
+        decision: None,
         reservation: None,
         slot: None,
         expires_at: None,
@@ -193,6 +203,11 @@ fn the_decision() {
     };
     let (fields, _) = DECISION.rsplit_once('}').unwrap();
     is_written_as(&reserved, &format!(r#"{fields},"reservation":"abc"}}"#));
+    let denied = DecisionBody {
+        decision: text("5.x"),
+        ..decision()
+    };
+    is_written_as(&denied, &format!(r#"{fields},"decision":"5.x"}}"#));
     let slot = DecisionBody {
         slot: text("x.y"),
         expires_at: Some(1_700_000_030_000),
@@ -292,6 +307,7 @@ fn the_problem() {
         detail: "0 is outside 1 to 5".to_owned(),
         field: text("/cost"),
         retry_after_ms: None,
+        decision: None,
     };
     is_written_as(
         &problem,
@@ -306,6 +322,11 @@ fn the_problem() {
     is_written_as(
         &problem,
         r#"{"type":"/problems/out-of-range","title":"out of range","status":400,"detail":"0 is outside 1 to 5","retry_after_ms":250}"#,
+    );
+    problem.decision = text("5.x");
+    is_written_as(
+        &problem,
+        r#"{"type":"/problems/out-of-range","title":"out of range","status":400,"detail":"0 is outside 1 to 5","retry_after_ms":250,"decision":"5.x"}"#,
     );
 }
 

@@ -11,6 +11,7 @@ use weir_shared::wire::count::Count;
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::health::{Health, Version};
 use weir_shared::wire::holdings::{Holdings, Lent, LentBody, TenantLent};
+use weir_shared::wire::operator::explained::ExplainedDecision;
 use weir_shared::wire::operator::fairness::GuardReport;
 use weir_shared::wire::operator::live::{Channel, DecisionSample, LiveAsk, LiveEvent, LiveMessage};
 use weir_shared::wire::operator::live_holder::{LiveHolder, LiveSession};
@@ -20,6 +21,7 @@ use weir_shared::wire::operator::regions::{
 use weir_shared::wire::operator::tenants::{TenantBudget, TenantRow};
 use weir_shared::wire::operator::{BudgetReport, FairnessReply, RegionReport, TenantReport};
 use weir_shared::wire::role::Role;
+use weir_shared::wire::rule_kind::RuleKind;
 use weir_shared::wire::series::SeriesReply;
 
 fn text(value: &str) -> Option<String> {
@@ -88,6 +90,27 @@ fn the_fairness_view() {
 }
 
 #[test]
+fn what_an_id_leads_to() {
+    let told = ExplainedDecision {
+        decision: "5.x".to_owned(),
+        at: EpochMs(5),
+        region: "weur".to_owned(),
+        reason: Reason::OverShare,
+        kind: RuleKind::Budget,
+        rule: "tokens".to_owned(),
+        in_force: true,
+        tenant: text("acme"),
+        from: EpochMs(5),
+        to: EpochMs(120_005),
+        denied_calls: Some(Count(2)),
+    };
+    is_written_as(
+        &told,
+        r#"{"decision":"5.x","at":5,"region":"weur","reason":"over_share","kind":"budget","rule":"tokens","in_force":true,"tenant":"acme","from":5,"to":120005,"denied_calls":2}"#,
+    );
+}
+
+#[test]
 fn the_live_socket() {
     let message = LiveMessage {
         sequence: Sequence(7),
@@ -102,12 +125,13 @@ fn the_live_socket() {
                 binding: "tokens".to_owned(),
                 reason: Reason::OverShare,
                 would_deny: false,
+                decision: text("5.x"),
             }],
         },
     };
     is_written_as(
         &message,
-        r#"{"sequence":7,"previous":6,"at":1700000000000,"channel":"decisions","region":"weur","samples":[{"at":5,"tenant":"acme","allowed":false,"binding":"tokens","reason":"over_share"}]}"#,
+        r#"{"sequence":7,"previous":6,"at":1700000000000,"channel":"decisions","region":"weur","samples":[{"at":5,"tenant":"acme","allowed":false,"binding":"tokens","reason":"over_share","decision":"5.x"}]}"#,
     );
     let ask = LiveAsk {
         region: "weur".to_owned(),

@@ -8,6 +8,7 @@
 //! | [`witness`] | what the objects of a deployment are called, and calls that fail |
 //! | [`client`], [`calls`], [`reply`], [`ratelimit`] | typed calls, raw calls, the answer and its headers |
 //! | [`fixtures`] | policies and names |
+//! | [`collector`] | a server that takes traces |
 //! | [`origin`] | a server to stand behind the gateway, which can be overloaded, slow and broken |
 //! | [`accessibility`] | what a page in the browser does wrong for people who see, hear or move otherwise |
 //! | [`proxy`] | what stands between a client and a server on bad days |
@@ -24,6 +25,7 @@ pub mod calls;
 pub mod checker;
 pub mod client;
 pub mod clock;
+pub mod collector;
 pub mod dice;
 pub mod fixtures;
 pub mod folders;

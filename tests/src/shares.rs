@@ -155,6 +155,7 @@ mod tests {
             region: "weur".to_owned(),
             window: Some(window),
             policy_revision: 1,
+            decision: None,
             reservation: None,
             slot: None,
             expires_at: None,

@@ -26,5 +26,6 @@ mod security;
 mod service_binding;
 mod shares;
 mod start;
+mod traces;
 mod upgrade;
 mod weight;

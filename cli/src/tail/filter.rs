@@ -58,6 +58,7 @@ mod tests {
             binding: "tokens".to_owned(),
             reason,
             would_deny: false,
+            decision: None,
         }
     }
 

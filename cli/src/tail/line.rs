@@ -6,7 +6,8 @@ use weir_shared::wire::operator::live::DecisionSample;
 
 use crate::figures::{UNKNOWN, instant};
 
-/// `2026-01-01T00:00:00Z weur denied over_share tokens acme`: what has a name stands last, as names vary in length.
+/// `2026-01-01T00:00:00Z weur denied over_share tokens acme`: what has a name stands last, as names vary in length, and after
+/// it the decision id of a denial.
 ///
 /// ```
 /// use weir_cli::tail::line::text;
@@ -15,14 +16,17 @@ use crate::figures::{UNKNOWN, instant};
 /// let sample = DecisionSample {
 ///     at: EpochMs(1_500), tenant: Some("acme".into()), allowed: false, binding: "tokens".into(),
 ///     reason: Reason::OverShare, would_deny: false,
+///     decision: Some("1500.x".into()),
 /// };
-/// assert_eq!(text("weur", &sample), "1970-01-01T00:00:01.5Z  weur  denied    over_share      tokens  acme\n");
+/// assert_eq!(text("weur", &sample), "1970-01-01T00:00:01.5Z  weur  denied    over_share      tokens  acme  1500.x\n");
 /// ```
 #[must_use]
 pub fn text(region: &str, sample: &DecisionSample) -> String {
     let tenant = sample.tenant.as_deref().unwrap_or(UNKNOWN);
+    let decision = sample.decision.as_deref();
+    let decision = decision.map_or_else(String::new, |id| format!("  {}", visible(id)));
     format!(
-        "{}  {}  {:<8}  {:<14}  {}  {}\n",
+        "{}  {}  {:<8}  {:<14}  {}  {}{decision}\n",
         instant(sample.at),
         visible(region),
         outcome(sample),
@@ -43,6 +47,7 @@ pub fn value(region: &str, sample: &DecisionSample) -> Value {
         "binding": sample.binding,
         "reason": sample.reason.name(),
         "would_deny": sample.would_deny,
+        "decision": sample.decision,
     })
 }
 
@@ -70,6 +75,7 @@ mod tests {
             binding: "tokens".to_owned(),
             reason: Reason::Admitted,
             would_deny: true,
+            decision: None,
         };
         let line = text("weur", &sample);
         assert!(

@@ -56,6 +56,9 @@ pub struct Decision {
     pub window: Option<u64>,
     /// The revision of the policy that was applied.
     pub policy_revision: u64,
+    /// What leads to the explanation of a denial, for whoever operates Weir.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
     /// What settles the charge, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reservation: Option<String>,
@@ -82,6 +85,9 @@ pub struct Place {
     pub delay_ms: u64,
     /// After how long the same request could get a place; 0 when accepted, `None` for never.
     pub retry_after_ms: Option<u64>,
+    /// What leads to the explanation of a denial, for whoever operates Weir.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
     /// Why there was no answer, where Weir was out of reach.
     #[serde(skip)]
     pub cause: Option<WeirError>,
@@ -116,12 +122,13 @@ mod tests {
     #[test]
     fn what_a_newer_weir_adds_is_left_out() {
         let told = r#"{"allowed":false,"reason":"bad_weather","limit":1,"remaining":0,"reset_at":5,"retry_after_ms":null,
-            "binding":"b","region":"weur","window":null,"policy_revision":1,"colour":"blue"}"#;
+            "binding":"b","region":"weur","window":null,"policy_revision":1,"decision":"5.x","colour":"blue"}"#;
         let decision: Decision = serde_json::from_str(told).unwrap();
         assert_eq!(
             (decision.reason, decision.retry_after_ms),
             (Reason::Other, None)
         );
+        assert_eq!(decision.decision.as_deref(), Some("5.x"));
         assert!(serde_json::from_str::<Decision>(r#"{"hello":"world"}"#).is_err());
     }
 }

@@ -88,8 +88,10 @@ pub(crate) fn check_call(body: String) -> Call {
 /// The decision with the rate-limit fields that its answer had.
 pub(crate) fn with_headers(answered: Answered<Decision>) -> Decision {
     let fields = answered.headers.iter().filter_map(|(name, value)| {
-        let passed_on = matches!(name.as_str(), "ratelimit" | "ratelimit-policy")
-            || name.as_str().starts_with("x-ratelimit-");
+        let passed_on = matches!(
+            name.as_str(),
+            "ratelimit" | "ratelimit-policy" | "weir-decision"
+        ) || name.as_str().starts_with("x-ratelimit-");
         let value = value.to_str().ok().filter(|_| passed_on)?;
         Some((name.as_str().to_owned(), value.to_owned()))
     });

@@ -35,6 +35,8 @@ pub struct WeirError {
     pub field: Option<String>,
     /// Milliseconds after which to try again, where the answer said so.
     pub retry_after_ms: Option<u64>,
+    /// What leads to the explanation of a denial, where a rule denied.
+    pub decision: Option<String>,
 }
 
 impl fmt::Display for WeirError {
@@ -59,6 +61,7 @@ struct Problem {
     detail: Option<String>,
     field: Option<String>,
     retry_after_ms: Option<u64>,
+    decision: Option<String>,
 }
 
 impl WeirError {
@@ -70,6 +73,7 @@ impl WeirError {
             detail,
             field: None,
             retry_after_ms: None,
+            decision: None,
         }
     }
 
@@ -107,6 +111,7 @@ impl WeirError {
             detail: told.detail.unwrap_or_else(|| beginning(text)),
             field: told.field,
             retry_after_ms: retry_after_ms(told.retry_after_ms, retry_after, now_ms),
+            decision: told.decision,
         }
     }
 }
@@ -183,6 +188,10 @@ mod tests {
             r#"{"type":"/problems/invalid","title":"T","status":400,"detail":"D","field":"/cost"}"#;
         let error = WeirError::refused(400, None, text, 0);
         assert_eq!(error.to_string(), "T: D (/cost)");
+        assert_eq!(error.decision, None);
+        let text = r#"{"type":"t","title":"T","status":429,"detail":"D","decision":"5.x"}"#;
+        let error = WeirError::refused(429, None, text, 0);
+        assert_eq!(error.at(None).decision.as_deref(), Some("5.x"));
         let error = WeirError::refused(404, Some("1"), &"x".repeat(300), 0);
         assert_eq!(
             (error.kind.as_str(), error.title.as_str()),

@@ -179,6 +179,9 @@ fn denied<R: From<String>>(decision: &Decision) -> Response<Holding<R>> {
     if !decision.binding.is_empty() {
         told["violated-policies"] = json!([decision.binding]);
     }
+    if let Some(id) = &decision.decision {
+        told["decision"] = json!(id);
+    }
     let mut headers: HeaderMap = fields(decision).into_iter().collect();
     if let Some(after_s) = decision.retry_after_ms.map(retry_after_s) {
         headers.insert(RETRY_AFTER, HeaderValue::from(after_s));

@@ -33,6 +33,7 @@ pub(crate) fn decision(fail: Fail, cause: WeirError, now_ms: u64) -> Decision {
         region: String::new(),
         window: None,
         policy_revision: 0,
+        decision: None,
         reservation: None,
         slot: None,
         expires_at: None,
@@ -48,6 +49,7 @@ pub(crate) fn place(fail: Fail, cause: WeirError) -> Place {
         accepted,
         delay_ms: 0,
         retry_after_ms: Some(retry_ms(accepted, &cause)),
+        decision: None,
         cause: Some(cause),
     }
 }

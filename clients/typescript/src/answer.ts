@@ -38,6 +38,8 @@ export interface Decision {
   window: number | null;
   /** The revision of the policy that was applied. */
   policy_revision: number;
+  /** What leads to the explanation of a denial, for whoever operates Weir. */
+  decision?: string;
   /** What settles the charge, where that was asked for. */
   reservation?: string;
   /** What renews and releases the slot, where one was taken. */
@@ -56,6 +58,8 @@ export interface Place {
   delay_ms: number;
   /** After how long the same request could get a place; 0 when accepted, null for never. */
   retry_after_ms: number | null;
+  /** What leads to the explanation of a denial, for whoever operates Weir. */
+  decision?: string;
   /** Why there was no answer, where Weir was out of reach. */
   cause?: WeirError;
 }

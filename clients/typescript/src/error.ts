@@ -9,6 +9,7 @@ interface Problem {
   detail: string;
   field?: string | undefined;
   retry_after_ms?: number | undefined;
+  decision?: string | undefined;
 }
 
 /** Answers that say nothing of the request, only of the moment. A 409 of this kind says that its first try is under way. */
@@ -30,6 +31,8 @@ export class WeirError extends Error {
   readonly field: string | undefined;
   /** Milliseconds after which to try again, where the answer said so. */
   readonly retry_after_ms: number | undefined;
+  /** What leads to the explanation of a denial, where a rule denied. */
+  readonly decision: string | undefined;
 
   constructor(problem: Problem, options?: { cause?: unknown }) {
     super(`${problem.title}: ${problem.detail}${problem.field === undefined ? "" : ` (${problem.field})`}`, options);
@@ -39,6 +42,7 @@ export class WeirError extends Error {
     this.detail = problem.detail;
     this.field = problem.field;
     this.retry_after_ms = problem.retry_after_ms;
+    this.decision = problem.decision;
   }
 
   /** Whether Weir is out of reach: no answer, or one that says to try later. Otherwise the request itself is at fault. */
@@ -53,8 +57,8 @@ export class WeirError extends Error {
   }
 
   #problem(): Problem {
-    const { status, type, title, detail, field, retry_after_ms } = this;
-    return { status, type, title, detail, field, retry_after_ms };
+    const { status, type, title, detail, field, retry_after_ms, decision } = this;
+    return { status, type, title, detail, field, retry_after_ms, decision };
   }
 }
 
@@ -80,6 +84,7 @@ export function refused(status: number, headers: Headers, text: string): WeirErr
     detail: word(told["detail"]) ?? text.slice(0, 200),
     field: word(told["field"]),
     retry_after_ms: retryAfterMs(told["retry_after_ms"], headers.get("retry-after"), Date.now()),
+    decision: word(told["decision"]),
   });
 }
 

@@ -1,7 +1,9 @@
 //! The live tail: what narrows it down, and the list, which stands still while somebody is at it.
 
+pub mod explained;
 mod filters;
 mod list;
+mod look_up;
 
 use leptos::prelude::*;
 use weir_shared::wire::operator::decisions::DecisionOutcome;
@@ -15,6 +17,7 @@ use crate::live::Phase;
 use crate::query_address::{use_ask, use_asked};
 use filters::Filters;
 use list::List;
+use look_up::LookUp;
 
 /// Takes a filter into the address: pushed as a new entry, or in the place of the one before.
 pub type Ask = Callback<(DecisionFilter, bool)>;
@@ -64,6 +67,7 @@ pub fn Tail(
         look.with(|look| Empty::of(look, state))
     });
     view! {
+        <LookUp/>
         <Filters filter ask choices/>
         {move || shadows.get().then(|| view! { <ShadowRules/> })}
         <p class="tail-line"><span>{summary}</span>{waiting}</p>

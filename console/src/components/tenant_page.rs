@@ -12,4 +12,4 @@ mod totals;
 mod view;
 mod why;
 
-pub use view::TenantView;
+pub use view::{DenialView, TenantView};

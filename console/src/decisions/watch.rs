@@ -213,6 +213,7 @@ mod tests {
                 binding: format!("of-{tenant}"),
                 reason: Reason::Admitted,
                 would_deny: false,
+                decision: None,
             };
             tail.decision("weur", sample);
         }
@@ -253,6 +254,7 @@ mod tests {
             binding: "tokens".to_owned(),
             reason: Reason::Admitted,
             would_deny: false,
+            decision: None,
         };
         for (region, at) in [("weur", 10), ("weur", 30), ("enam", 20), ("enam", 30)] {
             tail.decision(region, decided(at));

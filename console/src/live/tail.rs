@@ -86,6 +86,7 @@ mod tests {
             binding: "tokens".to_owned(),
             reason: Reason::Admitted,
             would_deny: false,
+            decision: None,
         }
     }
 

@@ -96,6 +96,7 @@ mod tests {
             binding: "tokens".to_owned(),
             reason: Reason::CapReached,
             would_deny: false,
+            decision: None,
         };
         LiveEvent::Decisions {
             region: "weur".to_owned(),

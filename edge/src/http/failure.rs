@@ -1,5 +1,6 @@
 //! Every error answer, as `application/problem+json` (RFC 9457). Internal error text goes to the log, never out.
 
+use weir_shared::decision::id;
 use weir_shared::invalid::Invalid;
 use weir_shared::limiting::idempotency;
 use weir_shared::wire::problem::{MEDIA_TYPE, Problem};
@@ -86,6 +87,13 @@ pub enum Failure {
         /// Why.
         why: &'static str,
     },
+    /// Another failure, by the decision of a rule.
+    Denied {
+        /// Which.
+        failure: Box<Failure>,
+        /// The id of the decision.
+        decision: String,
+    },
     /// A part of Weir did not answer in time.
     Unavailable {
         /// Which, for the log.
@@ -129,7 +137,11 @@ impl Failure {
     #[must_use]
     pub fn reply(self) -> Reply {
         let problem = self.problem();
-        let header = match &self {
+        let (failure, decision) = match &self {
+            Self::Denied { failure, decision } => (failure.as_ref(), Some(decision.clone())),
+            other => (other, None),
+        };
+        let header = match failure {
             Self::Unauthorized => Some(("www-authenticate", "Bearer".to_owned())),
             Self::Method { allow } => Some(("allow", allow.clone())),
             Self::Upgrade => Some(("upgrade", "websocket".to_owned())),
@@ -151,7 +163,11 @@ impl Failure {
         Reply {
             status: problem.status,
             media_type: MEDIA_TYPE,
-            headers: header.into_iter().collect(),
+            headers: decision
+                .map(|decision| (id::HEADER, decision))
+                .into_iter()
+                .chain(header)
+                .collect(),
             // A problem is text and numbers, which JSON always expresses.
             body: serde_json::to_string(&problem).unwrap_or_default(),
         }
@@ -168,6 +184,12 @@ impl Failure {
     /// What the answer says.
     #[must_use]
     pub fn problem(&self) -> Problem {
+        if let Self::Denied { failure, decision } = self {
+            return Problem {
+                decision: Some(decision.clone()),
+                ..failure.problem()
+            };
+        }
         let (status, kind, title) = self.kind();
         let (detail, field) = self.detail();
         Problem {
@@ -180,11 +202,13 @@ impl Failure {
                 Self::TooMany { after_ms, .. } | Self::UnderWay { after_ms } => Some(*after_ms),
                 _ => None,
             },
+            decision: None,
         }
     }
 
     fn kind(&self) -> (u16, &'static str, &'static str) {
         match self {
+            Self::Denied { failure, .. } => failure.kind(),
             Self::Invalid(_) => (400, "invalid", "The request is not valid"),
             Self::Framing => (400, "framing", "The length of the body is in doubt"),
             Self::Unauthorized => (401, "unauthorized", "A valid token is required"),
@@ -211,6 +235,7 @@ impl Failure {
 
     fn detail(&self) -> (String, Option<String>) {
         match self {
+            Self::Denied { failure, .. } => failure.detail(),
             Self::Invalid(refused) | Self::TooMuch(refused) => {
                 (refused.to_string(), Some(refused.field.clone()))
             }

@@ -15,8 +15,8 @@ pub struct HeldText<'a> {
 }
 
 impl HeldText<'_> {
-    /// Tells the body and the values of `ratelimit-policy`, `ratelimit` and, on a denial that a retry can mend,
-    /// `retry-after`, a line each.
+    /// Tells the body and the values of `ratelimit-policy`, `ratelimit` and, on a denial, `weir-decision` and, where a retry
+    /// can mend it, `retry-after`, a line each.
     pub fn tell(&self, now: EpochMs, parts: &mut impl Parts) {
         let (decision, name) = (&self.body.decision, self.body.binding);
         self.body.tell(parts);
@@ -24,7 +24,12 @@ impl HeldText<'_> {
         tell_policy(name, self.promise, parts);
         parts.text("\n");
         tell_left(name, decision.remaining, (decision.reset_at, now), parts);
-        if let (false, Some(after_ms)) = (decision.admitted(), decision.retry.after_ms()) {
+        if decision.admitted() {
+            return;
+        }
+        parts.text("\n");
+        self.body.tell_id(parts);
+        if let Some(after_ms) = decision.retry.after_ms() {
             parts.text("\n");
             parts.number(retry_after_s(after_ms));
         }

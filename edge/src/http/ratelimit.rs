@@ -2,6 +2,7 @@
 //! no escape.
 
 use weir_shared::check::template::Parts;
+use weir_shared::decision::id;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::policy::HeaderDialect;
 
@@ -33,7 +34,7 @@ pub struct Standing {
     pub reset_at: EpochMs,
 }
 
-/// The headers of a decision made at `now`, with `Retry-After` on a denial that a retry can mend.
+/// The headers of a decision made at `now`, with its id on a denial, and `Retry-After` on one that a retry can mend.
 #[must_use]
 pub fn headers(dialect: HeaderDialect, answered: &Answered, now: EpochMs) -> Vec<Header> {
     let mut headers = match dialect {
@@ -42,6 +43,7 @@ pub fn headers(dialect: HeaderDialect, answered: &Answered, now: EpochMs) -> Vec
         HeaderDialect::None => Vec::new(),
     };
     let body = &answered.body;
+    headers.extend(body.decision.clone().map(|id| (id::HEADER, id)));
     if let (false, Some(retry_ms)) = (body.allowed, body.retry_after_ms) {
         headers.push(("retry-after", retry_after_s(retry_ms).to_string()));
     }

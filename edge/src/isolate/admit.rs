@@ -85,7 +85,7 @@ impl Asker<'_> {
         let reserving = Reserving::new(&reserves);
         let would_deny = self.count(check, steps, outcome, &reserving)?;
         let mut admission = Admission {
-            answered: self.answered(steps, outcome)?,
+            answered: self.answered(check, steps, outcome)?,
             reservations: Vec::new(),
             slot: None,
             resource_slots: Vec::new(),

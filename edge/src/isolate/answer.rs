@@ -3,6 +3,7 @@
 use weir_shared::accounting::counters::{Charged, Decided, Entry};
 use weir_shared::accounting::pending::{InWindow, WindowClaim};
 use weir_shared::check::{Check, Item, Target};
+use weir_shared::decision::id::Denial;
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::limiting::owner::{Account, Asking};
 use weir_shared::limiting::reservation::{
@@ -11,6 +12,7 @@ use weir_shared::limiting::reservation::{
 use weir_shared::limits::{JSON_INTEGER_MAX, RESERVATION_MS};
 use weir_shared::name::SEPARATOR;
 use weir_shared::node::question::answers::{Answers, At, Charge};
+use weir_shared::trace::span::Said;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::check::DecisionBody;
@@ -29,6 +31,7 @@ use crate::http::failure::Failure;
 use crate::http::ratelimit::{Promise, Standing};
 use crate::isolate::sealed;
 use crate::isolate::sealed::reservation::seal;
+use crate::objects::trace;
 
 /// Who decides the questions of one request, or of one batch.
 pub struct Asker<'a> {
@@ -99,7 +102,7 @@ impl Asker<'_> {
         let reserving = Reserving::new(&reserves);
         let outcome = self.decide(check, &steps, false).await?;
         let would_deny = self.count(check, &steps, &outcome, &reserving)?;
-        let mut answered = self.answered(&steps, &outcome)?;
+        let mut answered = self.answered(check, &steps, &outcome)?;
         if outcome.verdict.admitted {
             let tenant = check.tenant.as_deref();
             if check.reserve {
@@ -152,6 +155,7 @@ impl Asker<'_> {
                     binding: body.binding.clone(),
                     reason: body.reason,
                     would_deny,
+                    decision: body.decision.clone().filter(|_| !self.shadow),
                 });
             }
         })
@@ -238,6 +242,7 @@ impl Asker<'_> {
 
     pub(super) fn answered(
         &self,
+        check: &Check,
         steps: &[Step<'_>],
         outcome: &Outcome,
     ) -> Result<Answered, Failure> {
@@ -275,6 +280,18 @@ impl Asker<'_> {
         let decision = whole(dimension, outcome, binding)
             .ok_or_else(|| Failure::Internal("the binding dimension is open".to_owned()))?;
         let allowed = outcome.verdict.admitted;
+        let denial = || {
+            let (kind, rule) = steps[binding.0].charged.rule();
+            let denial = Denial {
+                at: now(),
+                tenant: check.tenant.as_deref().unwrap_or(ANONYMOUS),
+                region: self.region,
+                reason: decision.reason,
+                kind,
+                rule,
+            };
+            denial.to_string()
+        };
         let window = outcome
             .answers
             .get(binding)
@@ -294,10 +311,12 @@ impl Asker<'_> {
             region: self.region.to_owned(),
             window: window.map(|label| label.0),
             policy_revision: self.loaded.revision.0,
+            decision: (!allowed).then(denial),
             reservation: None,
             slot: None,
             expires_at: None,
         };
+        told(check, steps[binding.0].charged, &body);
         Ok(Answered { body, standings })
     }
 
@@ -369,6 +388,26 @@ impl Asker<'_> {
             counted: counted(steps, outcome, reserving),
         }
     }
+}
+
+/// Tells the trace what was decided.
+fn told(check: &Check, charged: Charged<'_>, body: &DecisionBody) {
+    trace::say(|| {
+        let (kind, rule) = charged.rule();
+        let text = |text: &str| Said::Text(text.to_owned());
+        [
+            (
+                "weir.tenant",
+                text(check.tenant.as_deref().unwrap_or_default()),
+            ),
+            ("weir.rule", Said::Text(format!("{}:{rule}", kind.name()))),
+            ("weir.outcome", text(body.reason.name())),
+            (
+                "weir.decision",
+                text(body.decision.as_deref().unwrap_or_default()),
+            ),
+        ]
+    });
 }
 
 /// What is counted when it is settled: what was counted as reserved.

@@ -22,8 +22,8 @@ use super::{Isolate, memory, now};
 use crate::http::held::HeldText;
 use crate::http::ratelimit::Promise;
 
-/// The most numbers of an answer: six of its body, two of each of two headers, one of `retry-after`.
-const NUMBERS_MAX: usize = 12;
+/// The most numbers of an answer: seven of its body, two of each of two headers, one of `weir-decision` and of `retry-after`.
+const NUMBERS_MAX: usize = 13;
 
 thread_local! {
     /// The numbers of the last answer.
@@ -135,9 +135,16 @@ impl Slot {
         }
     }
 
-    fn text(&self, decision: Decision, window: WindowLabel, promise: Promise) -> HeldText<'_> {
+    fn text(
+        &self,
+        decision: Decision,
+        (at, window): (EpochMs, WindowLabel),
+        promise: Promise,
+    ) -> HeldText<'_> {
         let body = DecisionText {
             decision,
+            at,
+            tenant: &self.tenant,
             binding: &self.budget,
             region: &self.region,
             window,
@@ -177,7 +184,7 @@ impl Isolate {
         let ask = slot.ask();
         let decided = view
             .prepare(&[ask], &slot.region, now)
-            .and_then(|()| view.decide_one(&ask, now));
+            .and_then(|()| view.decide_one(&ask, (&slot.region, now)));
         let Some(answer) = decided else {
             return Some(UNDECIDED);
         };
@@ -186,7 +193,7 @@ impl Isolate {
             numbers: [0.0; NUMBERS_MAX],
             told: 0,
         };
-        let text = slot.text(answer.decision, answer.window, answer.promise);
+        let text = slot.text(answer.decision, (now, answer.window), answer.promise);
         text.tell(now, &mut told);
         NUMBERS.set(told.numbers);
         let flushes = if view.has_to_flush(now) { FLUSHES } else { 0 };
@@ -237,7 +244,7 @@ pub fn template(slot: u32, shape: u32) -> Option<String> {
     let mut template = Template::default();
     memory(|isolate| {
         let slot = isolate.prepared.find(slot)?;
-        let text = slot.text(decision, WindowLabel(0), promise);
+        let text = slot.text(decision, (EpochMs(0), WindowLabel(0)), promise);
         text.tell(EpochMs(0), &mut template);
         Some(())
     })

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use weir_shared::accounting::counters::{Charged, Decided};
 use weir_shared::accounting::pending::{InWindow, WindowClaim};
+use weir_shared::decision::id::Denial;
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::holder::Holder;
@@ -20,6 +21,7 @@ use weir_shared::units::{EpochMs, Revision, WindowLabel};
 use weir_shared::wire::exchange::Terms;
 use weir_shared::wire::operator::live::DecisionSample;
 use weir_shared::wire::policy::{HeaderDialect, Scope};
+use weir_shared::wire::rule_kind::RuleKind;
 
 use super::region::{Loaded, RegionView};
 use crate::http::ratelimit::Promise;
@@ -135,19 +137,27 @@ impl RegionView {
 
     /// Decides questions that are prepared, in their order, counts and shows them. `None` where the region has to be
     /// asked for one of them: then none is charged.
-    pub fn decide<'a>(&mut self, asks: &[Ask<'a>], now: EpochMs) -> Option<Vec<Answer<'a>>> {
+    pub fn decide<'a>(
+        &mut self,
+        asks: &[Ask<'a>],
+        (region, now): (&str, EpochMs),
+    ) -> Option<Vec<Answer<'a>>> {
         let ready = std::mem::take(&mut self.ready);
-        let answers = self.decide_by(&ready, asks, now);
+        let answers = self.decide_by(&ready, asks, (region, now));
         self.ready = ready;
         answers
     }
 
     /// Decides one question that is prepared, counts and shows it. `None` as of [`RegionView::decide`].
-    pub fn decide_one<'a>(&mut self, ask: &Ask<'a>, now: EpochMs) -> Option<Answer<'a>> {
+    pub fn decide_one<'a>(
+        &mut self,
+        ask: &Ask<'a>,
+        (region, now): (&str, EpochMs),
+    ) -> Option<Answer<'a>> {
         let ready = std::mem::take(&mut self.ready);
         let answer = self.spend(&ready, ask, now);
         if let (Some(answer), Some((plan, party))) = (&answer, ready.find(ask)) {
-            self.count(answer, plan, party, now);
+            self.count(answer, (plan, party), (region, now));
         }
         self.ready = ready;
         answer
@@ -157,7 +167,7 @@ impl RegionView {
         &mut self,
         ready: &Ready,
         asks: &[Ask<'a>],
-        now: EpochMs,
+        (region, now): (&str, EpochMs),
     ) -> Option<Vec<Answer<'a>>> {
         let mut answers = Vec::with_capacity(asks.len());
         for ask in asks {
@@ -169,7 +179,7 @@ impl RegionView {
         }
         for answer in &answers {
             if let Some((plan, party)) = ready.find(&answer.ask) {
-                self.count(answer, plan, party, now);
+                self.count(answer, (plan, party), (region, now));
             }
         }
         Some(answers)
@@ -210,7 +220,12 @@ impl RegionView {
         }
     }
 
-    fn count(&mut self, answer: &Answer<'_>, plan: &Plan, party: &Party, now: EpochMs) {
+    fn count(
+        &mut self,
+        answer: &Answer<'_>,
+        (plan, party): (&Plan, &Party),
+        (region, now): (&str, EpochMs),
+    ) {
         let (ask, decision) = (&answer.ask, &answer.decision);
         let known = self.loaded.as_ref().is_some_and(|loaded| {
             let tiers = &loaded.policy.tiers;
@@ -240,6 +255,17 @@ impl RegionView {
                 binding: ask.budget.to_owned(),
                 reason: decision.reason,
                 would_deny: false,
+                decision: (!decision.admitted()).then(|| {
+                    let denial = Denial {
+                        at: now,
+                        tenant: ask.tenant,
+                        region,
+                        reason: decision.reason,
+                        kind: RuleKind::Budget,
+                        rule: ask.budget,
+                    };
+                    denial.to_string()
+                }),
             });
         }
     }

@@ -4,7 +4,10 @@ use std::future::Future;
 use std::rc::Rc;
 
 use futures_channel::oneshot;
+use futures_util::future::LocalBoxFuture;
 use worker::{Context, Env};
+
+use crate::objects::trace;
 
 /// The environment, and where work goes that outlives the reply: in production a client that disconnects cancels
 /// the request's own futures.
@@ -45,8 +48,19 @@ impl RequestHandles {
 
     /// Runs `future` to its end, at most 30 seconds, whatever becomes of the request.
     pub fn detach(&self, future: impl Future<Output = ()> + 'static) {
-        self.context.wait_until(future);
+        match trace::is_traced() {
+            true => self
+                .context
+                .wait_until(traced(trace::carried(Box::pin(future)))),
+            false => self.context.wait_until(future),
+        }
     }
+}
+
+/// What a traced request leaves running: its spans are sent when it has ended.
+async fn traced(future: LocalBoxFuture<'static, ()>) {
+    future.await;
+    trace::send().await;
 }
 
 /// A request that goes on without its client, for as long as this is there.

@@ -5,10 +5,12 @@ use futures_util::future::LocalBoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use weir_shared::json;
+use weir_shared::trace::parent;
+use weir_shared::trace::span::Said;
 use worker::{Env, Headers, Method, Request, RequestInit, Response, Stub};
 
 use super::deadline::within;
-use super::{telemetry, usage};
+use super::{telemetry, trace, usage};
 
 /// The header by which an object is asked for a live socket, with what the socket is to be told.
 pub const LIVE_HEADER: &str = "weir-live";
@@ -322,10 +324,21 @@ async fn exchange(
     let stub = stub(env, address).map_err(platform)?;
     let mut init = RequestInit::new();
     init.with_method(Method::Post).with_body(Some(body.into()));
+    let span = trace::ask(|| format!("{} {route}", address.class.binding().to_ascii_lowercase()));
+    if let Some(span) = &span {
+        span.say([("weir.object", Said::Text(address.name.to_owned()))]);
+        let headers = Headers::new();
+        let (parent, _) = span.headers();
+        headers.set(parent::HEADER, &parent).map_err(platform)?;
+        init.with_headers(headers);
+    }
     let url = format!("https://weir.internal/{route}");
     let request = Request::new_with_init(&url, &init).map_err(platform)?;
     usage::called(address.class);
     let mut response = stub.fetch_with_request(request).await.map_err(platform)?;
+    if let Some(span) = &span {
+        span.answered(response.status_code());
+    }
     if let Some(text) = response.headers().get(usage::HEADER).map_err(platform)?
         && let Ok(used) = json::from_str(&text)
     {

@@ -15,4 +15,5 @@ pub mod registry;
 pub mod server;
 pub mod storage;
 pub mod telemetry;
+pub mod trace;
 pub mod usage;

@@ -2,18 +2,24 @@
 //! internal text.
 
 use std::fmt::Display;
+use std::future::Future;
 
 use serde::Serialize;
+use wasm_bindgen_futures::spawn_local;
 use weir_shared::json;
+use weir_shared::trace::span::Side;
 use worker::{Request, Response, console_error};
 
 use super::binding::Call;
+use super::trace::{self, Open};
 use super::{telemetry, usage};
 
 /// A call as it arrived.
 pub struct Arrived {
     route: String,
     body: String,
+    /// Its span, where it is traced.
+    span: Option<Open>,
 }
 
 /// Why an object did not answer as asked; the text is for the log.
@@ -32,10 +38,25 @@ impl Arrived {
     /// # Errors
     /// When the body cannot be read.
     pub async fn read(mut request: Request) -> worker::Result<Self> {
+        let route = request.path().trim_start_matches('/').to_owned();
+        let begun = trace::joined(request.headers());
+        let span = begun.map(|begun| Open::new(begun, route.clone(), Side::Server));
         Ok(Self {
-            route: request.path().trim_start_matches('/').to_owned(),
             body: request.text().await?,
+            route,
+            span,
         })
+    }
+
+    /// Does the work of the call: what it asks of others is a part of its trace.
+    pub async fn traced<F: Future>(&self, work: F) -> F::Output {
+        trace::around(self.span.as_ref(), work).await
+    }
+
+    fn answered(&self, status: u16) {
+        if let Some(span) = &self.span {
+            span.answered(status);
+        }
     }
 
     /// Whether this is a call of type `C`.
@@ -65,6 +86,7 @@ impl Arrived {
     /// # Errors
     /// When the platform refuses to build a response.
     pub fn answer_text(&self, answer: Result<String, Refused>) -> worker::Result<Response> {
+        self.answered(if answer.is_ok() { 200 } else { 500 });
         match answer {
             Ok(reply) => {
                 let mut response = Response::ok(reply)?;
@@ -92,7 +114,17 @@ impl Arrived {
     /// # Errors
     /// When the platform refuses to build a response.
     pub fn unknown(&self) -> worker::Result<Response> {
+        self.answered(404);
         console_error!("unknown call {}", self.route);
         Ok(Response::empty()?.with_status(404))
+    }
+}
+
+impl Drop for Arrived {
+    fn drop(&mut self) {
+        // An object goes on after its answer by itself.
+        if self.span.take().is_some() {
+            spawn_local(trace::send());
+        }
     }
 }

@@ -55,7 +55,7 @@ pub async fn acquire(
     };
     let decided = asker.answer(&check).await?.body;
     let (Some(slot), Some(expires_at)) = (&decided.slot, decided.expires_at) else {
-        return Err(refused(&decided));
+        return Err(refused(decided));
     };
     let body = AcquiredBody {
         allowed: true,
@@ -112,16 +112,24 @@ fn no_guard() -> Failure {
     }
 }
 
-fn refused(decided: &DecisionBody) -> Failure {
-    let detail = match decided.reason {
-        Reason::Concurrency => "No slot of the guard is free.",
-        Reason::LimitExceeded => "The calls of this minute are used up.",
-        reason => {
-            return Failure::Unavailable {
-                what: format!("guard {}: {reason:?}", decided.binding),
-            };
-        }
+fn refused(decided: DecisionBody) -> Failure {
+    let failure = match decided.reason {
+        Reason::Concurrency => too_many("No slot of the guard is free.", &decided),
+        Reason::LimitExceeded => too_many("The calls of this minute are used up.", &decided),
+        reason => Failure::Unavailable {
+            what: format!("guard {}: {reason:?}", decided.binding),
+        },
     };
+    match decided.decision {
+        Some(decision) => Failure::Denied {
+            failure: Box::new(failure),
+            decision,
+        },
+        None => failure,
+    }
+}
+
+fn too_many(detail: &'static str, decided: &DecisionBody) -> Failure {
     Failure::TooMany {
         detail,
         after_ms: decided.retry_after_ms.unwrap_or(1),

@@ -19,6 +19,8 @@ use weir_shared::access::endpoint::{Access, Endpoint, Matched, Missed, Route, fi
 use weir_shared::limiting::idempotency::HEADER;
 use weir_shared::openapi::text;
 use weir_shared::policy::doors::{Doors, Way};
+use weir_shared::trace::sampling::Begun;
+use weir_shared::trace::span::{Said, Side, server_address};
 use worker::{Context, Env, Request, Response, ResponseBuilder};
 
 use crate::auth::admit;
@@ -29,6 +31,7 @@ use crate::http::failure::Failure;
 use crate::http::location::Location;
 use crate::http::reply::{self, Reply};
 use crate::isolate::request::RequestHandles;
+use crate::objects::trace::{self, Open};
 
 /// Methods that nobody serves: what they ask for is between a client and the next hop, or tells a page what it sends
 /// along (RFC 9110, section 9.3.8).
@@ -41,12 +44,40 @@ const SERVED: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 ///
 /// # Errors
 /// When the platform refuses to build a response.
-pub async fn serve(mut request: Request, env: Env, context: Context) -> worker::Result<Response> {
+pub async fn serve(request: Request, env: Env, context: Context) -> worker::Result<Response> {
     let handles = RequestHandles::new(env, context);
-    match route(&mut request, &handles).await {
+    let begun = trace::begun(&handles.env, request.headers());
+    let span = begun.map(|begun| span_of(&request, begun));
+    let answered = trace::around(span.as_ref(), answered(request, &handles)).await;
+    if let Some(span) = span {
+        if let Ok(response) = &answered {
+            span.answered(response.status_code());
+        }
+        drop(span);
+        handles.detach(trace::send());
+    }
+    answered
+}
+
+async fn answered(mut request: Request, handles: &RequestHandles) -> worker::Result<Response> {
+    match route(&mut request, handles).await {
         Ok(response) => Ok(response),
         Err(failure) => failure.respond(),
     }
+}
+
+/// The span of a request. A query stays out of it: it may hold what is nobody's business.
+fn span_of(request: &Request, begun: Begun) -> Open {
+    let method = request.inner().method();
+    let span = Open::new(begun, method.clone(), Side::Server);
+    let location = Location::of(request);
+    let host = server_address(location.host()).to_owned();
+    span.say([
+        ("http.request.method", Said::Text(method)),
+        ("url.path", Said::Text(request.path())),
+        ("server.address", Said::Text(host)),
+    ]);
+    span
 }
 
 async fn route(request: &mut Request, handles: &RequestHandles) -> Result<Response, Failure> {
@@ -65,6 +96,7 @@ async fn route(request: &mut Request, handles: &RequestHandles) -> Result<Respon
         Err(Missed::Path) => return gateway::serve(request, handles).await,
         Err(Missed::Method { allow }) => return Err(Failure::Method { allow }),
     };
+    trace::name(|| format!("{method} {}", matched.route.path));
     let answered = match matched.route.access {
         Access::Public => public(request, handles, matched.route).await,
         Access::Roles(_) => private(request, handles, &matched).await,

@@ -28,11 +28,11 @@ pub fn answer(authorization: &str, location: &ClientLocation, body: &[u8]) -> Op
     known(token, place(location), |view, region, bearer| {
         let ask = ask(&short, &bearer.principal)?;
         view.prepare(&[ask], region, now)?;
-        let answer = view.decide_one(&ask, now)?;
+        let answer = view.decide_one(&ask, (region, now))?;
         view.tokens.uses.mark(&bearer.id, now);
         let mut text = flush(view, now);
         let held = HeldText {
-            body: decision_text(&answer, region, view.loaded.as_ref()?.revision),
+            body: decision_text(&answer, (region, now), view.loaded.as_ref()?.revision),
             promise: answer.promise,
         };
         held.tell(now, &mut text);
@@ -49,14 +49,14 @@ pub fn answer_batch(authorization: &str, location: &ClientLocation, body: &[u8])
         let asks = shorts.iter().map(|short| ask(short, &bearer.principal));
         let asks: Vec<Ask<'_>> = asks.collect::<Option<_>>()?;
         view.prepare(&asks, region, now)?;
-        let answers = view.decide(&asks, now)?;
+        let answers = view.decide(&asks, (region, now))?;
         view.tokens.uses.mark(&bearer.id, now);
         let mut text = flush(view, now);
         let revision = view.loaded.as_ref()?.revision;
         text.push_str("{\"decisions\":[");
         for (index, answer) in answers.iter().enumerate() {
             text.push_str(if index > 0 { "," } else { "" });
-            decision_text(answer, region, revision).write(&mut text);
+            decision_text(answer, (region, now), revision).write(&mut text);
         }
         text.push_str("]}");
         Some(text)
@@ -88,9 +88,15 @@ fn flush(view: &RegionView, now: EpochMs) -> String {
     if has_to { "1\n" } else { "0\n" }.to_owned()
 }
 
-fn decision_text<'a>(answer: &Answer<'a>, region: &'a str, revision: Revision) -> DecisionText<'a> {
+fn decision_text<'a>(
+    answer: &Answer<'a>,
+    (region, at): (&'a str, EpochMs),
+    revision: Revision,
+) -> DecisionText<'a> {
     DecisionText {
         decision: answer.decision,
+        at,
+        tenant: answer.ask.tenant,
         binding: answer.ask.budget,
         region,
         window: answer.window,

@@ -3,10 +3,14 @@
 
 use weir_shared::access::credential::SecretEnds;
 use weir_shared::access::endpoint::AUTHORIZE;
+use weir_shared::decision::id::DecisionId;
 use weir_shared::gateway::address::{Cidr, behind, client};
 use weir_shared::gateway::described::Described;
 use weir_shared::gateway::facts::{BodyLength, Facts};
 use weir_shared::gateway::forwarding::{Hop, keep_response_header, loops, request_headers};
+use weir_shared::trace::parent::{self, Parent};
+use weir_shared::trace::sampling::{Begun, DRAWN_BYTES, Headers, Share};
+use weir_shared::trace::state;
 
 use super::lanes;
 use crate::driver::Lane;
@@ -14,6 +18,8 @@ use crate::driver::Lane;
 pub(super) const LANES: &[Lane] = lanes! {
     "forwarded" => forwarded,
     "answered" => answered,
+    "traced" => traced,
+    "identified" => identified,
 };
 
 type Fields = Vec<(String, String)>;
@@ -41,6 +47,44 @@ pub(super) fn value(fields: &Fields, name: &str) -> Option<String> {
         .map(|field| field.1.as_str())
         .collect();
     (!values.is_empty()).then(|| values.join(", "))
+}
+
+/// What is read of a trace's headers is handed on as something that is read the same, and a broken parent is none.
+fn traced(input: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(input) else {
+        return false;
+    };
+    let given = fields(text.lines());
+    let (told, kept) = (value(&given, parent::HEADER), value(&given, state::HEADER));
+    let headers = Headers {
+        parent: told.as_deref(),
+        state: kept.as_deref(),
+    };
+    let Some(begun) = Begun::of(headers, Share::default(), [5; DRAWN_BYTES]) else {
+        return false;
+    };
+    assert_eq!(Begun::read(&begun.word()).as_ref(), Some(&begun));
+    let handed_on = begun.as_parent().text();
+    assert!(Parent::read(&handed_on).is_some_and(|parent| parent.sampled));
+    assert!(begun.parent.is_some() && told.is_some_and(|told| told.contains(&begun.trace.text())));
+    if let Some(state) = &begun.state {
+        assert_eq!(state::valid(state), Some(state.as_str()));
+    }
+    true
+}
+
+/// What is read as the id of a denial is written the same.
+fn identified(input: &[u8]) -> bool {
+    let mut read = false;
+    for line in input.split(|byte| *byte == b'\n') {
+        let text = String::from_utf8_lossy(line);
+        let told = text.split_once(": ").map_or(&*text, |(_, told)| told);
+        if let Ok(id) = DecisionId::try_from(told) {
+            assert_eq!(id.to_string(), told);
+            read = true;
+        }
+    }
+    read
 }
 
 /// The bootstrap secret of the deployment, and a password in base64 that is it.

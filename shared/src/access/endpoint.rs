@@ -1,6 +1,7 @@
 //! Every route of Weir, and who may use it: one table, from which requests are dispatched and authorised, the OpenAPI
 //! document is made, and which the tests go through.
 
+use crate::decision::id::DecisionId;
 use crate::invalid::{Fault, Invalid};
 use crate::name::tenant_name;
 use crate::percent::{Miswritten, decoded};
@@ -124,6 +125,8 @@ pub enum Endpoint {
     SeriesRead,
     /// The last decisions, some of many.
     DecisionsRead,
+    /// What the id of a denial leads to.
+    DecisionRead,
     /// What the deployment costs to run.
     CostsRead,
     /// What happens, as it happens: a WebSocket.
@@ -288,6 +291,12 @@ pub const ROUTES: &[Route] = {
         route(Get, "/operator/v1/audit/export", AuditExport, READS),
         route(Get, "/operator/v1/series", SeriesRead, READS),
         route(Get, "/operator/v1/decisions", DecisionsRead, READS),
+        route(
+            Get,
+            "/operator/v1/decisions/{decision}",
+            DecisionRead,
+            READS,
+        ),
         route(Get, "/operator/v1/costs", CostsRead, READS),
         route(Get, "/operator/v1/live", Live, READS),
         route(Post, "/operator/v1/reset", Reset, CHANGES),
@@ -368,7 +377,7 @@ pub fn find<'a>(method: &str, path: &'a str) -> Result<Matched<'a>, Missed> {
 }
 
 impl Matched<'_> {
-    /// The name in the path, decoded: 1 to 128 bytes, no control characters. Empty for a route without one.
+    /// The name in the path, decoded: 1 to 128 bytes, no control characters; or a decision id. Empty for a route without one.
     ///
     /// # Errors
     /// What is wrong with it, at the name of the parameter.
@@ -378,7 +387,11 @@ impl Matched<'_> {
         };
         let at = |fault| Invalid::new(format!("/{parameter}"), fault);
         let name = segment(raw).map_err(at)?;
-        tenant_name(&name).map_err(at)?;
+        match parameter {
+            "decision" => DecisionId::try_from(name.as_str()).map(|_| ()),
+            _ => tenant_name(&name),
+        }
+        .map_err(at)?;
         Ok(name)
     }
 }

@@ -11,6 +11,7 @@ use crate::wire::accounting::{
 };
 use crate::wire::by_name::ByName;
 use crate::wire::count::Count;
+use crate::wire::rule_kind::RuleKind;
 
 /// What was charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +26,20 @@ pub enum Charged<'a> {
     Guard(&'a str),
     /// An overload resource, by name.
     Overload(&'a str),
+}
+
+impl<'a> Charged<'a> {
+    /// What kind of rule it is, and its name.
+    #[must_use]
+    pub fn rule(self) -> (RuleKind, &'a str) {
+        match self {
+            Self::Budget(name) => (RuleKind::Budget, name),
+            Self::Limit(name) => (RuleKind::Limit, name),
+            Self::Meter(name) => (RuleKind::Meter, name),
+            Self::Guard(name) => (RuleKind::Guard, name),
+            Self::Overload(name) => (RuleKind::Overload, name),
+        }
+    }
 }
 
 /// One decision, to be counted once.

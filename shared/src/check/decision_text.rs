@@ -2,7 +2,9 @@
 
 use crate::check::template::Parts;
 use crate::decision::Decision;
-use crate::units::{Revision, WindowLabel};
+use crate::decision::id::{Denial, TenantMark};
+use crate::units::{EpochMs, Revision, WindowLabel};
+use crate::wire::rule_kind::RuleKind;
 
 /// A decision on a budget, byte for byte as `serde_json` writes it of a
 /// [`DecisionBody`](crate::wire::check::DecisionBody) without reservation and slot. Names are labels, which need no escape.
@@ -16,16 +18,24 @@ use crate::units::{Revision, WindowLabel};
 ///     reason: Reason::OverShare, limit: 10, remaining: 0, reset_at: EpochMs(2_000), retry: Retry::AfterMs(150),
 /// };
 /// let mut text = String::new();
-/// DecisionText { decision, binding: "tokens", region: "weur", window: WindowLabel(3), revision: Revision(7) }.write(&mut text);
+/// DecisionText {
+///     decision, at: EpochMs(1_850), tenant: "acme", binding: "tokens", region: "weur", window: WindowLabel(3),
+///     revision: Revision(7),
+/// }.write(&mut text);
 /// assert_eq!(text, concat!(
 ///     r#"{"allowed":false,"limit":10,"remaining":0,"reset_at":2000,"retry_after_ms":150,"binding":"tokens","#,
-///     r#""reason":"over_share","region":"weur","window":3,"policy_revision":7}"#,
+///     r#""reason":"over_share","region":"weur","window":3,"policy_revision":7,"#,
+///     r#""decision":"1850.5a0a02d29c9c2c19.weur.over_share.budget.tokens"}"#,
 /// ));
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct DecisionText<'a> {
     /// The decision.
     pub decision: Decision,
+    /// When it was made.
+    pub at: EpochMs,
+    /// Whose it is.
+    pub tenant: &'a str,
     /// The budget.
     pub binding: &'a str,
     /// The region that decided.
@@ -37,7 +47,7 @@ pub struct DecisionText<'a> {
 }
 
 /// Room for one decision: its names have at most 64 bytes, most have ten.
-const BYTES_EXPECTED: usize = 256;
+const BYTES_EXPECTED: usize = 384;
 
 impl DecisionText<'_> {
     /// Adds it to a text.
@@ -46,7 +56,7 @@ impl DecisionText<'_> {
         self.tell(text);
     }
 
-    /// Tells it in parts. Between decisions on one budget in one region with one reason, only numbers differ, except that
+    /// Tells it in parts. Between decisions on one budget for one tenant in one region with one reason, only numbers differ, except that
     /// the number of [`Retry::AfterMs`](crate::decision::Retry::AfterMs) is there or not.
     pub fn tell(&self, parts: &mut impl Parts) {
         let decision = &self.decision;
@@ -76,6 +86,27 @@ impl DecisionText<'_> {
         parts.number(self.window.0);
         parts.text(",\"policy_revision\":");
         parts.number(self.revision.0);
+        if !decision.admitted() {
+            parts.text(",\"decision\":\"");
+            self.tell_id(parts);
+            parts.text("\"");
+        }
         parts.text("}");
+    }
+
+    /// Tells the id of a denial. Between denials of one tenant, only the number differs.
+    pub fn tell_id(&self, parts: &mut impl Parts) {
+        let denial = Denial {
+            at: self.at,
+            tenant: self.tenant,
+            region: self.region,
+            reason: self.decision.reason,
+            kind: RuleKind::Budget,
+            rule: self.binding,
+        };
+        parts.number(denial.at.0);
+        for piece in denial.pieces(&TenantMark::of(self.tenant)) {
+            parts.text(piece);
+        }
     }
 }

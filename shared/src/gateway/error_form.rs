@@ -4,7 +4,7 @@
 //! Sources: the error codes of OpenAI's API (platform.openai.com/docs/guides/error-codes) and of Anthropic's
 //! (docs.anthropic.com/en/api/errors); `retry-after-ms` and `x-should-retry` as the official clients of both read them.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::problem::{Refusal, UNKNOWN_MODEL};
 use crate::wire::problem::MEDIA_TYPE;
@@ -40,11 +40,11 @@ pub fn body(refusal: &Refusal, form: ErrorForm) -> String {
             let error = json!({
                 "message": message, "type": openai(refusal.status), "param": refusal.field, "code": code(refusal),
             });
-            json!({ "error": error }).to_string()
+            json!({ "error": with_decision(error, refusal) }).to_string()
         }
         ErrorForm::Anthropic => {
             let error = json!({ "type": anthropic(refusal.status), "message": message });
-            json!({ "type": "error", "error": error }).to_string()
+            json!({ "type": "error", "error": with_decision(error, refusal) }).to_string()
         }
     }
 }
@@ -73,6 +73,14 @@ pub fn fields(refusal: &Refusal, form: ErrorForm) -> Vec<(&'static str, String)>
         .into_iter()
         .chain([("x-should-retry", again)])
         .collect()
+}
+
+/// The same with what leads to the explanation: a provider's clients hand on what they do not know of an error.
+fn with_decision(mut error: Value, refusal: &Refusal) -> Value {
+    if let (Some(error), Some(decision)) = (error.as_object_mut(), &refusal.decision) {
+        error.insert("decision".to_owned(), json!(decision));
+    }
+    error
 }
 
 /// What OpenAI's API calls a status.

@@ -79,6 +79,8 @@ pub struct Refusal {
     pub violated: Option<String>,
     /// Milliseconds until the same request could pass.
     pub retry_after_ms: Option<u64>,
+    /// What leads to the explanation, where a rule of the policy denied.
+    pub decision: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -100,7 +102,7 @@ impl Refusal {
     /// let denied = DecisionBody {
     ///     allowed: false, limit: 10, remaining: 0, reset_at: 0, retry_after_ms: Some(1_200),
     ///     binding: "per_ip".to_owned(), reason: Reason::LimitExceeded, region: "weur".to_owned(), window: None,
-    ///     policy_revision: 1, reservation: None, slot: None, expires_at: None,
+    ///     policy_revision: 1, decision: None, reservation: None, slot: None, expires_at: None,
     /// };
     /// let refusal = Refusal::denied(&denied);
     /// assert_eq!((refusal.status, refusal.retry_after_s()), (429, Some(2)));
@@ -128,6 +130,7 @@ impl Refusal {
         Self {
             violated: Some(binding.clone()),
             retry_after_ms: decision.retry_after_ms,
+            decision: decision.decision.clone(),
             ..Self::new(status, kind, detail)
         }
     }
@@ -141,7 +144,7 @@ impl Refusal {
     /// let denied = DecisionBody {
     ///     allowed: false, limit: 3, remaining: 0, reset_at: 0, retry_after_ms: Some(50),
     ///     binding: "shape".to_owned(), reason: Reason::LimitExceeded, region: "weur".to_owned(), window: None,
-    ///     policy_revision: 1, reservation: None, slot: None, expires_at: None,
+    ///     policy_revision: 1, decision: None, reservation: None, slot: None, expires_at: None,
     /// };
     /// let refusal = Refusal::queue_full(&denied);
     /// assert_eq!((refusal.status, refusal.retry_after_s()), (429, Some(1)));
@@ -154,6 +157,7 @@ impl Refusal {
         Self {
             violated: Some(binding.clone()),
             retry_after_ms: decision.retry_after_ms,
+            decision: decision.decision.clone(),
             ..Self::new(429, &QUEUE_FULL, detail)
         }
     }
@@ -267,6 +271,7 @@ impl Refusal {
             field: None,
             violated: None,
             retry_after_ms: None,
+            decision: None,
         }
     }
 
@@ -281,6 +286,7 @@ impl Refusal {
                 detail: self.detail.clone(),
                 field: self.field.clone(),
                 retry_after_ms: self.retry_after_ms,
+                decision: self.decision.clone(),
             },
             violated: self.violated.as_deref().map(|name| [name]),
         };

@@ -6,7 +6,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "Problem",
         "Every error (RFC 9457). `field` is a JSON pointer to the value at fault.",
         "type: string, title: string, status: integer, detail: string, field?: string, \
-         retry_after_ms?: integer",
+         retry_after_ms?: integer, decision?: string",
     ),
     (
         "Count",
@@ -46,7 +46,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "A decision. Times are epoch milliseconds; `retry_after_ms` is null for `never` alone.",
         "allowed: boolean, limit: integer, remaining: integer, reset_at: integer, \
          retry_after_ms: integer?, binding: string, reason: Reason, region: string, \
-         window: integer?, policy_revision: integer, reservation?: string, slot?: string, \
+         window: integer?, policy_revision: integer, decision?: string, reservation?: string, slot?: string, \
          expires_at?: integer",
     ),
     (
@@ -73,7 +73,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     (
         "ReserveReply",
         "The place, or why there is none.",
-        "accepted: boolean, delay_ms: integer, retry_after_ms: integer?",
+        "accepted: boolean, delay_ms: integer, retry_after_ms: integer?, decision?: string",
     ),
     (
         "SettleRequest",

@@ -327,6 +327,13 @@ pub fn operation(endpoint: Endpoint) -> Operation {
                 FORMAT,
             ],
         ),
+        E::DecisionRead => with_query(
+            read(
+                "What the id of a denial says, and whether what was counted bears it out.",
+                "ExplainedDecision",
+            ),
+            &[("tenant", "string")],
+        ),
         E::CostsRead => with_query(
             read(
                 "What a million decisions cost in calls of objects and rows written.",

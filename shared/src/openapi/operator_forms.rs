@@ -153,12 +153,23 @@ pub const OPERATOR_FORMS: &[(&str, &str, &str)] = &[
         "DecisionRow",
         "One decision, of many.",
         "region: string, outcome: 'admitted' or 'denied' or 'would_deny', at: integer, tenant?: string, \
-         allowed: boolean, binding: string, reason: Reason, would_deny?: boolean",
+         allowed: boolean, binding: string, reason: Reason, would_deny?: boolean, decision?: string",
     ),
     (
         "Decisions",
         "The last decisions that the regions show, newest first.",
         "at: integer, unreachable: [string], decisions: [DecisionRow]",
+    ),
+    (
+        "RuleKind",
+        "What kind of rule decided.",
+        "='budget' or 'limit' or 'meter' or 'guard' or 'overload'",
+    ),
+    (
+        "ExplainedDecision",
+        "What a decision id says, and whether what was counted bears it out. `from` and `to` are where to look.",
+        "decision: string, at: integer, region: string, reason: Reason, kind: RuleKind, rule: string, \
+         in_force: boolean, tenant: string?, from: integer, to: integer, denied_calls: Count?",
     ),
     (
         "Usage",

@@ -144,6 +144,7 @@ mod tests {
             at: EpochMs(at),
             tenant: Some(tenant.to_owned()),
             allowed: reason == Reason::Admitted || would_deny,
+            decision: None,
             binding: "tokens".to_owned(),
             reason,
             would_deny,

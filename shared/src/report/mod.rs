@@ -4,6 +4,7 @@
 pub mod budgets;
 pub mod costs;
 pub mod decisions;
+pub mod explained;
 pub mod fairness;
 pub mod feed;
 pub mod guarantee;

@@ -194,6 +194,9 @@ pub struct DecisionBody {
     pub window: Option<u64>,
     /// The policy revision that was applied.
     pub policy_revision: u64,
+    /// What leads to the explanation of a denial; absent where it is allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
     /// What settles the charge, where that was asked for and the charge was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reservation: Option<String>,

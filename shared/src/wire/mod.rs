@@ -32,6 +32,7 @@ pub mod report;
 pub mod reserve;
 pub mod role;
 pub mod route;
+pub mod rule_kind;
 pub mod saved_policy;
 pub mod series;
 pub mod settle;

@@ -23,4 +23,7 @@ pub struct Problem {
     /// Milliseconds until the same request could pass, where it was refused for being too much (status 429).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// What leads to the explanation of a denial, where a rule of the policy denied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
 }

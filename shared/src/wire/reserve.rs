@@ -21,7 +21,7 @@ pub struct ReserveRequest {
 }
 
 /// The place, or why there is none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservationBody {
     /// Whether there is a place.
     pub accepted: bool,
@@ -29,4 +29,7 @@ pub struct ReservationBody {
     pub delay_ms: u64,
     /// Milliseconds after which the same request could get a place; 0 when accepted, null for never.
     pub retry_after_ms: Option<u64>,
+    /// What leads to the explanation of a denial; absent where there is a place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
 }

@@ -15,7 +15,8 @@ const HEAD: &str = "\
 
 A denied check is an answer, not an error: its status is 200, and it says why. An error is a problem (RFC 9457,
 `application/problem+json`) with `type`, `title`, `status` and `detail`, with `field` (a JSON pointer) where one place of the
-request is at fault, and with `retry_after_ms` and `Retry-After` where waiting helps.
+request is at fault, and with `retry_after_ms` and `Retry-After` where waiting helps. What a rule has denied tells its id, as
+`decision` and `weir-decision`: it [leads to the explanation](../guides/incident.md#a-customer-says-i-was-denied).
 
 ## Reasons of a decision
 
@@ -50,7 +51,8 @@ pub(super) fn page() -> String {
     }
     text.push_str(API);
     let (_, failures) = variants(FAILURES, "Failure").expect("the failures are there");
-    let failures = failures.into_iter();
+    // A denial is told as the failure that it is.
+    let failures = failures.into_iter().filter(|one| one.name != "Denied");
     let mut failures: Vec<_> = failures.map(|one| (kind(&one.name), one.says)).collect();
     failures.sort_unstable();
     for ((status, kind, title), when) in failures {
@@ -103,6 +105,7 @@ fn refusals() -> Vec<Refusal> {
         region: String::new(),
         window: None,
         policy_revision: 0,
+        decision: None,
         reservation: None,
         slot: None,
         expires_at: None,

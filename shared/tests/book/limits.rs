@@ -11,7 +11,7 @@ there, so `64 * 1024` is 65,536.
 ";
 
 /// A part of the page, and the source that it is read from.
-const PARTS: [(&str, &str); 7] = [
+const PARTS: [(&str, &str); 8] = [
     (
         "Requests, policies and leases",
         include_str!("../../src/limits.rs"),
@@ -25,6 +25,7 @@ const PARTS: [(&str, &str); 7] = [
         include_str!("../../src/limits/accounting.rs"),
     ),
     ("Operators", include_str!("../../src/limits/operator.rs")),
+    ("Traces", include_str!("../../src/limits/trace.rs")),
 ];
 
 pub(super) fn page() -> String {

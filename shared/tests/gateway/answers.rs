@@ -19,6 +19,7 @@ fn denied(reason: Reason, retry_after_ms: Option<u64>) -> Refusal {
         region: "weur".to_owned(),
         window: None,
         policy_revision: 7,
+        decision: Some(format!("5.{}", reason.name())),
         reservation: None,
         slot: None,
         expires_at: None,
@@ -55,11 +56,11 @@ fn the_forms_of_problems_stay() {
     let body = |refusal: Refusal| refusal.body();
     assert_eq!(
         body(denied(Reason::OverShare, Some(1_200))),
-        r#"{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"detail":"The tenant has used its share of tokens.","retry_after_ms":1200,"violated-policies":["tokens"]}"#
+        r#"{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"detail":"The tenant has used its share of tokens.","retry_after_ms":1200,"decision":"5.over_share","violated-policies":["tokens"]}"#
     );
     assert_eq!(
         body(denied(Reason::Overloaded, Some(40))),
-        r#"{"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity","title":"Request cannot be satisfied due to temporary server capacity constraints","status":503,"detail":"tokens has no capacity left for the tenant now.","retry_after_ms":40,"violated-policies":["tokens"]}"#
+        r#"{"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity","title":"Request cannot be satisfied due to temporary server capacity constraints","status":503,"detail":"tokens has no capacity left for the tenant now.","retry_after_ms":40,"decision":"5.overloaded","violated-policies":["tokens"]}"#
     );
     assert_eq!(
         body(Refusal::no_route()),

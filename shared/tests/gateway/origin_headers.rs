@@ -195,6 +195,18 @@ fn each_form_of_errors_says_the_same_in_the_words_of_its_provider() {
     assert_eq!(json(ErrorForm::Problem)["status"], 429);
     assert_eq!(media_type(ErrorForm::Problem), "application/problem+json");
     assert_eq!(media_type(ErrorForm::OpenAi), "application/json");
+    let denied = Refusal {
+        decision: Some("5.x".to_owned()),
+        ..refusal.clone()
+    };
+    for (form, at) in [
+        (ErrorForm::OpenAi, "/error/decision"),
+        (ErrorForm::Anthropic, "/error/decision"),
+        (ErrorForm::Problem, "/decision"),
+    ] {
+        let told: Value = serde_json::from_str(&body(&denied, form)).unwrap();
+        assert_eq!(told.pointer(at), Some(&json!("5.x")), "{form:?}");
+    }
     let never = Refusal {
         retry_after_ms: None,
         ..refusal

@@ -1,7 +1,8 @@
 //! The address of a page shows the same again: after a reload, opened anew, and as it was written before.
 
 use serde_json::{Map, Value, json};
-use weir_tests::browser::Browser;
+use weir_tests::browser::{Browser, test_id_selector};
+use weir_tests::fixtures::BUDGET;
 use weir_tests::workerd::TOKEN;
 
 use crate::console::site::{Site, everything};
@@ -129,4 +130,46 @@ async fn assert_shows(browser: &Browser, name: &str, how: &str) {
         .find_id("weight")
         .await
         .unwrap_or_else(|error| panic!("what the policy says of {what}: {error:#}"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_id_of_a_denial_leads_to_its_explanation_and_shows_the_same_after_a_reload() {
+    const TENANT: &str = "free:flood";
+    let site = Site::start(&everything()).await;
+    let check = json!({ "tenant": TENANT, "budget": BUDGET, "cost": 1_000_000_000 });
+    let denied = site.client.post("/v1/check", &check).await.unwrap();
+    let denied: Value = denied.ok().unwrap();
+    let id = denied["decision"].as_str().expect("a denial has an id");
+    let browser = Browser::start().await.expect("the browser starts");
+    log_in(&browser, &site.origin(), TOKEN).await;
+    go_to(&browser, "decisions").await;
+    let field = test_id_selector("look-up");
+    browser.fill(&field, "no id at all").await.unwrap();
+    browser.press_id("look-up-go").await.unwrap();
+    browser.find_id("look-up-error").await.unwrap();
+    browser
+        .fill(&field, &format!("weir-decision: {id}"))
+        .await
+        .unwrap();
+    browser.press_id("look-up-go").await.unwrap();
+    for when in ["by the field", "after a reload"] {
+        await_page(&browser, "decision").await;
+        browser.find_id("decision-facts").await.unwrap();
+        let text = async |name: &str| browser.text(&test_id_selector(name)).await.unwrap();
+        assert_eq!(text("decision-tenant").await, TENANT, "{when}");
+        assert!(text("decision-rule").await.contains(BUDGET), "{when}");
+        assert!(
+            text("decision-reason").await.starts_with("Can never pass"),
+            "{when}"
+        );
+        browser.find_id("why-denied").await.unwrap();
+        let address = browser.address().await.unwrap();
+        assert!(
+            address.ends_with(&format!("/console/decisions/{id}")),
+            "{address}"
+        );
+        browser.refresh().await.unwrap();
+    }
+    assert_no_errors(&browser, &[]).await;
+    site.assert_log_is_clean();
 }

@@ -1,6 +1,7 @@
 //! The gateway, end to end: workerd before a real server of this machine.
 
 mod bad_input;
+mod decision_ids;
 mod denials;
 mod failures;
 mod fallback;

@@ -138,9 +138,12 @@ async fn real_answers_keep_to_the_document() {
         ("/operator/v1/series", ""),
         ("/operator/v1/costs", ""),
         ("/operator/v1/decisions", ""),
+        ("/operator/v1/decisions/{decision}", ""),
         ("/operator/v1/tokens", ""),
     ] {
         let asked = path.replace("{id}", "acme").replace("{name}", "tokens");
+        let id = "17.5a0a02d29c9c2c19.weur.over_share.budget.tokens";
+        let asked = asked.replace("{decision}", id);
         let reply = client.get(&format!("{asked}{query}")).await.unwrap();
         assert_keeps_to(&openapi, "GET", path, &reply);
     }

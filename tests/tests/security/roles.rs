@@ -72,6 +72,7 @@ impl Row {
     fn of(route: &'static Route) -> Self {
         let name = match (route.parameter(), route.path.starts_with(TOKENS)) {
             (Some("guard"), _) => "queries",
+            (Some("decision"), _) => "17.5a0a02d29c9c2c19.weur.never.limit.x",
             (Some("id"), false) => "acme",
             (Some("id"), true) => "AAAAAAAAAAAAAAAA",
             (Some("name"), _) => "tokens",

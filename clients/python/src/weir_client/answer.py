@@ -48,6 +48,8 @@ class Decision:
     """The label of the window that was charged; None where there is none."""
     policy_revision: int
     """The revision of the policy that was applied."""
+    decision: str | None = None
+    """What leads to the explanation of a denial, for whoever operates Weir."""
     reservation: str | None = None
     """What settles the charge, where that was asked for."""
     slot: str | None = None
@@ -70,6 +72,8 @@ class Place:
     """How long to wait before going on; 0 when not accepted."""
     retry_after_ms: int | None
     """After how long the same request could get a place; 0 when accepted, None for never."""
+    decision: str | None = None
+    """What leads to the explanation of a denial, for whoever operates Weir."""
     cause: WeirError | None = field(default=None, compare=False)
     """Why there was no answer, where Weir was out of reach."""
 

@@ -107,6 +107,8 @@ def problem(decision: Decision) -> tuple[int, bytes]:
     }
     if decision.binding:
         told["violated-policies"] = [decision.binding]
+    if decision.decision:
+        told["decision"] = decision.decision
     return status, json.dumps(told).encode()
 
 

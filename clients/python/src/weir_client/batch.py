@@ -67,7 +67,7 @@ def with_headers(answered: Answered[Decision]) -> Decision:
 
 
 def _is_passed_on(name: str) -> bool:
-    return name in ("ratelimit", "ratelimit-policy") or name.startswith("x-ratelimit-")
+    return name in ("ratelimit", "ratelimit-policy", "weir-decision") or name.startswith("x-ratelimit-")
 
 
 def _call(texts: list[str]) -> Call[list[Decision]]:

@@ -32,6 +32,8 @@ class WeirError(Exception):
     """JSON pointer to the value at fault in the question, such as `/checks/1/cost`."""
     retry_after_ms: float | None
     """Milliseconds after which to try again, where the answer said so."""
+    decision: str | None
+    """What leads to the explanation of a denial, where a rule denied."""
 
     def __init__(
         self,
@@ -41,6 +43,7 @@ class WeirError(Exception):
         detail: str,
         field: str | None = None,
         retry_after_ms: float | None = None,
+        decision: str | None = None,
     ) -> None:
         super().__init__(f"{title}: {detail}" + ("" if field is None else f" ({field})"))
         self.status = status
@@ -49,6 +52,7 @@ class WeirError(Exception):
         self.detail = detail
         self.field = field
         self.retry_after_ms = retry_after_ms
+        self.decision = decision
 
     @property
     def unreachable(self) -> bool:
@@ -63,13 +67,16 @@ class WeirError(Exception):
 
     def at(self, field: str | None) -> WeirError:
         """The same with another field."""
-        error = WeirError(self.status, self.type, self.title, self.detail, field, self.retry_after_ms)
+        error = WeirError(
+            self.status, self.type, self.title, self.detail, field, self.retry_after_ms, self.decision
+        )
         error.__cause__ = self.__cause__
         return error
 
     def __reduce__(self) -> tuple[object, ...]:
         # An exception is copied by what it was made of, and `Exception` only knows its text.
-        return (WeirError, (self.status, self.type, self.title, self.detail, self.field, self.retry_after_ms))
+        made_of = (self.status, self.type, self.title, self.detail, self.field, self.retry_after_ms, self.decision)
+        return (WeirError, made_of)
 
 
 class SlotLost(Exception):
@@ -100,6 +107,7 @@ def refused(status: int, headers: Mapping[str, str], text: str, now_ms: float) -
         _word(problem.get("detail")) or text[:TEXT_MAX],
         _word(problem.get("field")),
         retry_after_ms(problem.get("retry_after_ms"), headers.get("retry-after"), now_ms),
+        _word(problem.get("decision")),
     )
 
 

@@ -30,6 +30,8 @@ class Answers(Asking):
         "/lost/v1/check": (404, "<html>Not here</html>", {}),
         "/few/v1/check/batch": (200, '{"decisions":[]}', {}),
         "/wrong/v1/check/batch": (401, UNAUTHORIZED, {}),
+        "/denied/v1/check": (200, json.dumps({**DECISION, "allowed": False, "decision": "5.x"}), {"weir-decision": "5.x"}),
+        "/full/v1/check": (403, json.dumps({**json.loads(UNAUTHORIZED), "status": 403, "decision": "5.x"}), {}),
         "/newer/v1/check": (200, json.dumps({**DECISION, "colour": "blue"}), {"ratelimit": '"tokens";r=9;t=5'}),
     }
 
@@ -72,6 +74,15 @@ class Answers(Asking):
     async def test_what_a_newer_weir_adds_is_left_out_and_its_rate_limit_fields_are_kept(self):
         decision = await self.below("newer").check(QUESTION)
         self.assertEqual((decision.remaining, dict(decision.headers)), (9, {"ratelimit": '"tokens";r=9;t=5'}))
+
+    async def test_a_denial_tells_the_id_that_leads_to_its_explanation(self):
+        decision = await self.below("denied").check(QUESTION)
+        self.assertEqual((decision.decision, dict(decision.headers)), ("5.x", {"weir-decision": "5.x"}))
+        self.assertIsNone((await self.below("newer").check(QUESTION)).decision)
+        with self.assertRaises(WeirError) as raised:
+            await self.below("full").check(QUESTION)
+        again = pickle.loads(pickle.dumps(raised.exception))
+        self.assertEqual((raised.exception.decision, again.at("/x").decision), ("5.x", "5.x"))
 
     async def test_hooks_see_each_request_without_the_token_and_may_add_fields(self):
         events = []

@@ -11,6 +11,7 @@ const ANSWERS = {
   "/gateway/v1/check": [502, "Bad gateway", {}],
   "/busy/v1/check": [429, "Slow down", { "retry-after": "7" }],
   "/moved/v1/check": [307, "", { location: "/elsewhere" }],
+  "/denied/v1/check": [403, '{"type":"t","title":"T","status":403,"detail":"D","decision":"5.x"}', {}],
   "/lost/v1/check": [404, "<html>Not here</html>", {}],
   "/few/v1/check/batch": [200, '{"decisions":[]}', {}],
   "/wrong/v1/check/batch": [401, '{"type":"/problems/unauthorized","title":"T","status":401,"detail":"D"}', {}],
@@ -55,6 +56,11 @@ test("a pause that is longer than the deadline is not waited for", async () => {
   const decision = await below("busy", { retries: 3 }).check(question);
   assert.equal(decision.reason, "unreachable");
   assert.ok(performance.now() - start < 4_000);
+});
+
+test("a denial tells the id that leads to its explanation", async () => {
+  await assert.rejects(below("denied").check(question), { status: 403, decision: "5.x" });
+  await assert.rejects(below("lost").check(question), { status: 404, decision: undefined });
 });
 
 test("the token goes nowhere else, and a wrong address is an error", async () => {

@@ -5,6 +5,7 @@ use weir_shared::wire::operator::FairnessReply;
 use weir_shared::wire::operator::audit::AuditReply;
 use weir_shared::wire::operator::budgets::BudgetsReply;
 use weir_shared::wire::operator::costs::CostsReply;
+use weir_shared::wire::operator::explained::ExplainedDecision;
 use weir_shared::wire::operator::regions::RegionsReply;
 use weir_shared::wire::operator::series::{SeriesView, WindowsView};
 
@@ -60,6 +61,13 @@ impl Client {
     /// `GET /operator/v1/series`: counters over time.
     pub async fn series(self, ask: &SeriesAsk) -> Result<SeriesView, ApiError> {
         Call::get(format!("/series{}", ask.query_string()))
+            .read()
+            .await
+    }
+
+    /// `GET /operator/v1/decisions/{decision}`: what the id of a denial leads to.
+    pub async fn explained(self, id: &str) -> Result<ExplainedDecision, ApiError> {
+        Call::get(format!("/decisions/{}", segment(id)))
             .read()
             .await
     }

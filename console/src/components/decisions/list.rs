@@ -6,6 +6,7 @@ use weir_shared::wire::check::Reason;
 use weir_shared::wire::operator::decisions::DecisionOutcome;
 use weir_shared::wire::operator::live::DecisionSample;
 
+use crate::address::Page;
 use crate::clock;
 use crate::components::tenant_link::TenantLink;
 use crate::components::time::use_time_zone;
@@ -90,6 +91,14 @@ fn decision(sample: DecisionSample, region: String, zone: Signal<TimeZone>) -> A
     let tenant = sample.tenant.unwrap_or_else(|| ANONYMOUS.to_owned());
     let in_words = region_name(&region);
     let named = tenant.clone();
+    let words = reason::name(sample.reason);
+    let why = match sample.decision {
+        Some(id) => {
+            let address = Page::Decision(id).address();
+            view! { <a href=address data-testid="why-link">{words}</a> }.into_any()
+        }
+        None => words.into_any(),
+    };
     view! {
         <tr
             data-testid="decision-row"
@@ -100,7 +109,7 @@ fn decision(sample: DecisionSample, region: String, zone: Signal<TimeZone>) -> A
             <td class="instant" data-label="Time"><time datetime=rfc3339(at)>{move || to_the_millisecond(at, zone.get())}</time></td>
             <td data-label="Outcome"><span class=format!("tag {}", outcome.name()) title=outcome_meaning(outcome)>{outcome_name(outcome)}</span></td>
             <th scope="row"><TenantLink tenant/></th>
-            <td data-label="Reason" class:muted=sample.reason == Reason::Admitted title=reason::meaning(sample.reason)>{reason::name(sample.reason)}</td>
+            <td data-label="Reason" class:muted=sample.reason == Reason::Admitted title=reason::meaning(sample.reason)>{why}</td>
             <td data-label="Decided by">{sample.binding}</td>
             <td data-label="Region" title=in_words>{region}</td>
         </tr>

@@ -24,6 +24,7 @@ use crate::context::Console;
 use crate::fetched::{Fetched, Follow, fetched};
 use crate::query_address::{use_ask, use_asked, use_range};
 use crate::tenant::query::{Tab, TenantQuery};
+use crate::tenant::what::What;
 use crate::time_range::TimeRange;
 
 /// Tenants that are looked through for the one by exactly this name.
@@ -95,6 +96,28 @@ pub fn TenantView(
     }
 }
 
+/// Why a tenant was denied by one rule in one span of time, apart from its page.
+#[component]
+pub fn DenialView(
+    /// Its name.
+    tenant: String,
+    /// The rule.
+    what: What,
+    /// The span.
+    range: TimeRange,
+) -> impl IntoView {
+    let navigate = use_ask(&Page::Tenant(tenant.clone()), TenantQuery::to_query_string);
+    let asked = TenantQuery {
+        tab: Tab::Why,
+        what: Some(what),
+        rest: vec![("range".to_owned(), range.name())],
+        ..TenantQuery::default()
+    };
+    let query = Memo::new(move |_| asked.clone());
+    let page = begin(tenant, query, RwSignal::new(range), navigate);
+    view! { <WhyDenied page/> }
+}
+
 fn start(tenant: String) -> Tenant {
     let search = use_location().search;
     let query = use_asked(TenantQuery::parse);
@@ -111,6 +134,15 @@ fn start(tenant: String) -> Tenant {
             navigate.run((query, true));
         }),
     );
+    begin(tenant, query, range, navigate)
+}
+
+fn begin(
+    tenant: String,
+    query: Memo<TenantQuery>,
+    range: RwSignal<TimeRange>,
+    navigate: Callback<(TenantQuery, bool)>,
+) -> Tenant {
     let name = StoredValue::new(tenant);
     let reply = fetched(
         move || {

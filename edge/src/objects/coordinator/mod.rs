@@ -27,6 +27,7 @@ use crate::objects::keys::{self, Keys};
 use crate::objects::pool_rows::{self, PoolRow};
 use crate::objects::server::{Arrived, Refused};
 use crate::objects::storage::{Database, Value, integer, number};
+use crate::objects::trace;
 
 const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS pools (name TEXT PRIMARY KEY, label INTEGER, \
@@ -61,7 +62,8 @@ struct Memory {
 }
 
 impl DurableObject for Coordinator {
-    fn new(state: State, _env: Env) -> Self {
+    fn new(state: State, env: Env) -> Self {
+        trace::learn(&env);
         let state = Rc::new(state);
         let database = Database::open(&state, &[SCHEMA, keys::SCHEMA, &[hubs::SCHEMA]].concat());
         Self {

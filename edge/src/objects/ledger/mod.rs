@@ -32,6 +32,7 @@ use worker::{
 use super::calls::{ReadCounters, TakeAccess, TakeFrame};
 use super::server::{Arrived, Refused};
 use super::storage::Database;
+use super::trace;
 use live::Live;
 
 /// One region's ledger.
@@ -67,6 +68,7 @@ impl Memory {
 
 impl DurableObject for Ledger {
     fn new(state: State, env: Env) -> Self {
+        trace::learn(&env);
         let state = Rc::new(state);
         Self {
             database: Database::open(&state, rows::SCHEMA),

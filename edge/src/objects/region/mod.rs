@@ -42,6 +42,7 @@ use super::hubs::{self, Hubs};
 use super::keys::{self, Keys};
 use super::server::{Arrived, Refused};
 use super::storage::{Database, integer, number};
+use super::trace;
 use answers::Answers;
 use nodes::Caller;
 use policy::Loaded;
@@ -124,6 +125,7 @@ enum Flight {
 
 impl DurableObject for Region {
     fn new(state: State, env: Env) -> Self {
+        trace::learn(&env);
         let state = Rc::new(state);
         let database = Database::open(
             &state,
@@ -151,6 +153,21 @@ impl DurableObject for Region {
 
     async fn fetch(&self, request: Request) -> worker::Result<Response> {
         let arrived = Arrived::read(request).await?;
+        arrived.traced(self.answer(&arrived)).await
+    }
+
+    async fn alarm(&self) -> worker::Result<Response> {
+        // An object has one alarm, and is either a shard of keys or a region's answers.
+        match self.answers.is_used() {
+            true => self.answers.alarm().await,
+            false => self.keys.alarm().await,
+        }
+        Response::empty()
+    }
+}
+
+impl Region {
+    async fn answer(&self, arrived: &Arrived) -> worker::Result<Response> {
         let core = &self.core;
         if arrived.is::<ContactBody>() {
             let reply = match arrived.parse() {
@@ -168,22 +185,13 @@ impl DurableObject for Region {
             arrived.answer(arrived.parse().and_then(|body| core.closed(&body)))
         } else if arrived.is::<PushRules>() {
             arrived.answer(arrived.parse().and_then(|call| core.pushed(call)))
-        } else if let Some(answer) = self.keys.answer(&arrived).await {
+        } else if let Some(answer) = self.keys.answer(arrived).await {
             answer
-        } else if let Some(answer) = self.answers.answer(&arrived).await {
+        } else if let Some(answer) = self.answers.answer(arrived).await {
             answer
         } else {
             arrived.unknown()
         }
-    }
-
-    async fn alarm(&self) -> worker::Result<Response> {
-        // An object has one alarm, and is either a shard of keys or a region's answers.
-        match self.answers.is_used() {
-            true => self.answers.alarm().await,
-            false => self.keys.alarm().await,
-        }
-        Response::empty()
     }
 }
 

@@ -18,6 +18,7 @@ use worker::console_error;
 use super::{Core, escrow_rows};
 use crate::objects::binding::{Address, call};
 use crate::objects::server::Refused;
+use crate::objects::trace;
 
 /// Who is answered by a node: the number of a message that arrived in this life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,7 +114,7 @@ impl Core {
     /// Sends a message to the coordinator; the node hears what comes of it.
     fn send_above(self: &Rc<Self>, body: ExchangeBody) {
         let core = Rc::clone(self);
-        self.state.wait_until(async move {
+        self.state.wait_until(trace::carried(Box::pin(async move {
             let pool = body.budget.as_str();
             let answered = Event::Answered {
                 sequence: body.sequence,
@@ -122,7 +123,7 @@ impl Core {
             if let Err(refused) = core.run_escrow(pool, answered) {
                 console_error!("escrow of {pool}: {}", refused.0);
             }
-        });
+        })));
     }
 
     async fn exchange_above(&self, body: &ExchangeBody) -> Option<Answer> {

@@ -21,6 +21,7 @@ use super::calls::{
 };
 use super::server::{Arrived, Refused};
 use super::storage::{Database, report_damaged};
+use super::trace;
 use rows::RegistryRows;
 pub use shipped::shipped;
 
@@ -41,6 +42,7 @@ struct Memory {
 
 impl DurableObject for Registry {
     fn new(state: State, env: Env) -> Self {
+        trace::learn(&env);
         Self {
             database: Database::open(&state, rows::SCHEMA),
             env,

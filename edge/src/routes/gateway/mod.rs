@@ -47,6 +47,7 @@ use crate::isolate::now;
 use crate::isolate::place::place;
 use crate::isolate::region::Loaded;
 use crate::isolate::request::RequestHandles;
+use crate::objects::trace;
 use decision::{Asked, Decider, Passed, unless_shadow};
 use exchange::{Exchange, Reading};
 use facts::Arrived;
@@ -166,6 +167,7 @@ impl Gate<'_> {
             To::Forward(origin) => (Way::to(origin), Passed::default()),
             To::Route(route) => {
                 self.errors.set(route.errors);
+                trace::name(|| format!("{} {}", self.arrived.method(), route.name));
                 let passed = self.ask(request, route, &facts, address).await;
                 let passed = unless_shadow(route, passed)?;
                 match route.origin() {

@@ -4,11 +4,14 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{AbortController, RequestInit, RequestRedirect, WorkerGlobalScope};
 use weir_shared::gateway::outcome::Ending;
 use weir_shared::policy::route::OriginLimits;
+use weir_shared::trace::span::{Said, server_address};
+use weir_shared::trace::{parent, state};
 use worker::js_sys::{Reflect, global};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Headers, console_error};
 
 use crate::objects::deadline::within;
+use crate::objects::trace::{self, Open};
 
 /// A request to an origin.
 pub struct Upstream {
@@ -41,7 +44,20 @@ impl Upstream {
             Ending::Unreachable
         };
         let controller = AbortController::new().map_err(unreachable)?;
-        let init = self.init(&controller, body).map_err(unreachable)?;
+        let span = trace::ask(|| self.method.clone());
+        if let Some(span) = &span {
+            let origin = self.origin();
+            let authority = origin.split_once("://").map_or(origin, |(_, rest)| rest);
+            span.say([
+                ("http.request.method", Said::Text(self.method.clone())),
+                (
+                    "server.address",
+                    Said::Text(server_address(authority).to_owned()),
+                ),
+            ]);
+        }
+        let init = self.init(&controller, body, span.as_ref());
+        let init = init.map_err(unreachable)?;
         let scope: WorkerGlobalScope = global().unchecked_into();
         let fetching = JsFuture::from(scope.fetch_with_str_and_init(&self.url, &init));
         let Some(answer) = within(timeout_ms, fetching).await else {
@@ -49,19 +65,32 @@ impl Upstream {
             return Err(Ending::TimedOut);
         };
         let response = answer.map_err(unreachable)?;
-        response.dyn_into().map_err(unreachable)
+        let response: web_sys::Response = response.dyn_into().map_err(unreachable)?;
+        if let Some(span) = &span {
+            span.answered(response.status());
+        }
+        Ok(response)
     }
 
     fn init(
         &self,
         controller: &AbortController,
         body: Option<&JsValue>,
+        span: Option<&Open>,
     ) -> Result<RequestInit, JsValue> {
         let headers = Headers::new();
         for (name, value) in &self.headers {
             // What the platform does not take as a header, it does not send.
             if let Err(error) = headers.append(name, value) {
                 console_error!("header {name}: {error}");
+            }
+        }
+        if let Some(span) = span {
+            let (parent, told) = span.headers();
+            headers.set(parent::HEADER, &parent)?;
+            match told {
+                Some(told) => headers.set(state::HEADER, told)?,
+                None => headers.delete(state::HEADER)?,
             }
         }
         let init = RequestInit::new();

@@ -4,6 +4,7 @@ pub mod audit;
 pub mod budgets;
 pub mod costs;
 pub mod decisions;
+pub mod explained;
 pub mod fairness;
 pub mod policy;
 pub mod regions;
@@ -62,6 +63,7 @@ pub async fn answer(
         Endpoint::AuditExport => audit::export(request, handles).await,
         Endpoint::SeriesRead => series::read(request, handles).await,
         Endpoint::DecisionsRead => decisions::list(request, handles).await,
+        Endpoint::DecisionRead => explained::read(request, handles, caller).await,
         Endpoint::CostsRead => costs::read(request, handles).await,
         Endpoint::Live => live::open(request, handles, caller).await,
         Endpoint::Reset => reset::reset(request, handles, caller).await,

@@ -153,4 +153,7 @@ pub struct DecisionSample {
     /// Whether it passed where a shadow would have denied it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub would_deny: bool,
+    /// What leads to the explanation of a denial; absent where it passed, and from an older isolate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
 }

@@ -4,6 +4,7 @@ pub mod audit;
 pub mod budgets;
 pub mod costs;
 pub mod decisions;
+pub mod explained;
 pub mod fairness;
 pub mod live;
 pub mod live_holder;
