@@ -8,6 +8,8 @@ mod bench;
 mod book;
 mod browser;
 mod build;
+mod bun;
+mod cached;
 mod clock;
 #[cfg(test)]
 mod containers;
