@@ -42,7 +42,9 @@ impl Applied {
                 "Revision {revision} is in force in {}.\n",
                 counted(self.regions, "region")
             ),
-            None => format!("Revision {revision} is saved; nobody waited for it to be in force.\n"),
+            None => format!(
+                "Revision {revision} is saved; this command did not wait until it was in force.\n"
+            ),
         }
     }
 }
@@ -67,8 +69,7 @@ pub fn agreed(plan: &Plan, revision: Option<u64>) -> Result<(), Failure> {
 /// When the answer is anything but yes.
 pub fn confirm(url: &str) -> Result<(), Failure> {
     let mut err = std::io::stderr().lock();
-    let asked =
-        write!(err, "Put this in force at {url}? Only yes does: ").and_then(|()| err.flush());
+    let asked = write!(err, "Put this in force at {url}? Type yes: ").and_then(|()| err.flush());
     let mut answer = String::new();
     let heard = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
     match heard {
@@ -196,7 +197,7 @@ mod tests {
         applied.in_force = None;
         assert_eq!(
             applied.text(),
-            "Revision 8 is saved; nobody waited for it to be in force.\n"
+            "Revision 8 is saved; this command did not wait until it was in force.\n"
         );
     }
 

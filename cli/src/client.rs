@@ -215,7 +215,7 @@ impl Client {
         if id.is_empty() || !id.chars().all(of_ids) {
             return Err(Failure::Option {
                 option: "ID",
-                why: format!("{id:?} is no id of a token; `weir token list` has them."),
+                why: format!("{id:?} is not the id of a token; `weir token list` shows the ids."),
             });
         }
         let path = format!("/operator/v1/tokens/{id}");

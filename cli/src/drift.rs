@@ -34,17 +34,17 @@ impl Drift {
     /// use weir_shared::units::Revision;
     /// let difference = difference(&json!({ "enforcing": true }), &json!({ "enforcing": false }));
     /// let drift = Drift { revision: Revision(9), difference };
-    /// assert_eq!(drift.text(), "Revision 9 is not what the file says: 1 value differs.\n~ /enforcing: true → false\n");
+    /// assert_eq!(drift.text(), "Revision 9 differs from the file: 1 value differs.\n~ /enforcing: true → false\n");
     /// ```
     #[must_use]
     pub fn text(&self) -> String {
         let revision = self.revision;
         if self.difference.is_empty() {
-            return format!("Revision {revision} is what the file says.\n");
+            return format!("Revision {revision} equals the file.\n");
         }
         let values = counted_words(&self.difference, ("differs", "differ"));
         format!(
-            "Revision {revision} is not what the file says: {values}.\n{}",
+            "Revision {revision} differs from the file: {values}.\n{}",
             text(&self.difference)
         )
     }
@@ -61,6 +61,6 @@ mod tests {
             difference: Vec::new(),
         };
         assert_eq!(drift.ending(), Ending::Done);
-        assert_eq!(drift.text(), "Revision 3 is what the file says.\n");
+        assert_eq!(drift.text(), "Revision 3 equals the file.\n");
     }
 }

@@ -141,7 +141,7 @@ impl Failure {
     ///
     /// ```
     /// use weir_cli::failure::Failure;
-    /// assert_eq!(Failure::NotConfirmed.json(), serde_json::json!({ "error": "Nothing was changed: nobody said yes." }));
+    /// assert_eq!(Failure::NotConfirmed.json(), serde_json::json!({ "error": "Nothing was changed: the change was not confirmed." }));
     /// ```
     #[must_use]
     pub fn json(&self) -> Value {
@@ -178,7 +178,7 @@ impl Failure {
                 "There is no token for {url}: give --token, set WEIR_TOKEN, or log in with `weir login`."
             ),
             Self::BadUrl { url } => {
-                format!("{url:?} is no address of a deployment: it has the form https://HOST.")
+                format!("{url:?} is not the address of a deployment: it has the form https://HOST.")
             }
             Self::Option { option, why } => format!("{option}: {why}"),
             Self::OutOfReach { url, why } => format!("{url} is out of reach: {why}."),
@@ -196,12 +196,12 @@ impl Failure {
             } => {
                 let behind: Vec<String> = behind.iter().map(Behind::to_string).collect();
                 format!(
-                    "Revision {revision} is saved, and after {} not in force everywhere: {}.",
+                    "Revision {revision} is saved, but after {} it is not in force everywhere: {}.",
                     counted(*waited_s, "second"),
                     behind.join(", ")
                 )
             }
-            Self::NotConfirmed => "Nothing was changed: nobody said yes.".to_owned(),
+            Self::NotConfirmed => "Nothing was changed: the change was not confirmed.".to_owned(),
             Self::NoHome => {
                 "There is no place for the login: set HOME or XDG_CONFIG_HOME.".to_owned()
             }

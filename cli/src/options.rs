@@ -18,24 +18,24 @@ const LAST: usize = 900;
 
 /// How commands end, for the help and the manual.
 const ENDINGS: &str = "Exit status:
-  0  it is done, or nothing differs
-  1  it failed, or was called wrongly, and says why on the standard error
-  2  plan, drift: something differs; agreement: less agrees than asked for
-  3  plan: something differs, and a tenant is starved by it";
+  0  done, or nothing differs
+  1  failed, or called wrongly; the standard error says why
+  2  plan, drift: something differs; agreement: less agrees than required
+  3  plan: something differs, and it starves a tenant";
 
 /// What starving is, for the help of `plan`.
-const STARVING: &str = "A tenant is starved of a budget, meter or guard when one of these is true:
+const STARVING: &str = "A tenant is starved of a budget, meter or guard if one of these is true:
   - the policy in force guarantees it units of the budget, and the file guarantees it none, among all tenants
-    that either names and all that were seen to ask;
+    that either document names and all that have asked;
   - of what it asked for in the recorded windows and minutes, the file would give it less than the policy in
     force would, by more than --starve-percent percent.
-What is in shadow mode gives all that is asked for. Limits and routes are not looked at.
+A rule in shadow mode gives everything that is asked for. Limits and routes are left out.
 
 Exit status:
   0  nothing changes
-  1  it failed, or was called wrongly, and says why on the standard error
+  1  failed, or called wrongly; the standard error says why
   2  something changes
-  3  something changes, and a tenant is starved by it";
+  3  something changes, and it starves a tenant";
 
 /// The command.
 #[derive(Debug, Parser)]
@@ -78,7 +78,7 @@ pub struct Common {
         hide_env_values = true
     )]
     pub token: Option<String>,
-    /// Tell in JSON, failures too
+    /// Print JSON, also for failures
     #[arg(long, global = true, display_order = LAST)]
     pub json: bool,
 }
@@ -86,12 +86,12 @@ pub struct Common {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Read a policy file and say whether it is valid, without asking anybody
+    /// Validate a policy file, without a deployment
     Validate {
         /// The file; `-` is the standard input
         file: String,
     },
-    /// Say what a policy file would change, and who gains and who loses by it
+    /// Show what a policy file would change, and who would gain or lose
     #[command(after_long_help = STARVING)]
     Plan {
         /// The file; `-` is the standard input
@@ -99,11 +99,11 @@ pub enum Command {
         /// What counts as starving
         #[command(flatten)]
         starve: Starve,
-        /// Tell in Markdown, for a pull request
+        /// Print Markdown, for a pull request
         #[arg(long, conflicts_with = "json")]
         markdown: bool,
     },
-    /// Put a policy file in force, after a plan that somebody agreed to, and wait until every region applies it
+    /// Put a policy file in force after you confirm its plan, and wait until every region applies it
     Apply {
         /// The file; `-`, with --yes, is the standard input
         file: String,
@@ -113,7 +113,7 @@ pub enum Command {
         /// Do not ask
         #[arg(long)]
         yes: bool,
-        /// Change this revision alone, the one that a plan was made against
+        /// Change only this revision, the one that the plan was made against
         #[arg(long, value_name = "N")]
         revision: Option<u64>,
         /// Why, for the audit log
@@ -123,70 +123,70 @@ pub enum Command {
         #[arg(long, value_name = "S", default_value_t = 30)]
         wait_s: u64,
     },
-    /// Say whether the policy in force is what a file says: 0 when it is, 2 when it is not
+    /// Check whether the policy in force equals a file: exit status 0 if it does, 2 if not
     Drift {
         /// The file; `-` is the standard input
         file: String,
     },
     /// Print the policy in force
     Export,
-    /// Make the limits of a policy out of another limiter's configuration, and say what does not map
+    /// Convert another limiter's configuration into limits of a policy, and name what does not map
     Import {
-        /// Whose configuration it is
+        /// The other limiter
         format: Format,
         /// The file; `-` is the standard input
         file: String,
     },
-    /// Say what a policy file would have admitted of what was asked for, beside another policy
+    /// Show what a policy file would have admitted of past requests, compared with another policy
     Replay(Replaying),
-    /// Say how far a policy file agrees with the limiter that it is to replace, by a log with that one's verdicts
+    /// Show how far a policy file agrees with the limiter that it will replace, from a log of its verdicts
     Agreement(Agreeing),
     /// Show decisions as they are made, a sample of all regions
     Tail {
         /// Only of this tenant; may be given several times
         #[arg(long = "tenant", value_name = "NAME")]
         tenants: Vec<String>,
-        /// Only for this reason, as over_share; may be given several times
+        /// Only for this reason, such as over_share; may be given several times
         #[arg(long = "reason", value_name = "REASON", value_parser = reason)]
         reasons: Vec<Reason>,
-        /// Only what was denied, or would have been but for a shadow
+        /// Only denials, and what a rule in shadow mode would have denied
         #[arg(long)]
         denied: bool,
-        /// End after so many
+        /// Stop after this many
         #[arg(long, value_name = "N")]
         count: Option<u64>,
     },
-    /// Show tenants by use, drawn anew
+    /// Show tenants by use, refreshed continually
     Top {
-        /// Of this budget alone
+        /// Only of this budget
         #[arg(long, value_name = "NAME")]
         budget: Option<String>,
         /// Rows, at most
         #[arg(long, value_name = "N", default_value_t = 20)]
         rows: usize,
-        /// Seconds from one look to the next
+        /// Seconds between refreshes
         #[arg(long, value_name = "S", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=3600))]
         interval_s: u64,
-        /// Look once and end
+        /// Print once and exit
         #[arg(long)]
         once: bool,
     },
-    /// List, make and revoke tokens
+    /// List, create and revoke tokens
     Token {
         /// Which of these
         #[command(subcommand)]
         command: TokenCommand,
     },
-    /// Keep an address and a token for the commands that follow; a token that is not given is asked for
+    /// Store an address and a token for later commands; asks for a token that is not given
     Login,
-    /// Print what a shell completes
+    /// Print the completions for a shell
     Completions {
         /// The shell
         shell: Shell,
     },
     /// Print the manual
     Man {
-        /// Write a page a command into this folder instead
+        /// Write one page per command into this folder instead
         #[arg(long, value_name = "FOLDER")]
         dir: Option<PathBuf>,
     },
@@ -210,16 +210,16 @@ pub struct Starve {
 pub struct Replaying {
     /// The file; `-` is the standard input
     pub file: String,
-    /// Play these requests here: a line each, as at,tenant,kind,name,key,cost or in JSON, at in milliseconds since 1970
+    /// Replay these requests locally: one per line, as at,tenant,kind,name,key,cost or as JSON; at is in milliseconds since 1970
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "to"], required_unless_present = "from")]
     pub trace: Option<String>,
-    /// Beside this policy, without asking anybody, and not beside the one in force
+    /// Compare with this policy instead of the one in force, without a deployment
     #[arg(long, value_name = "FILE", requires = "trace", conflicts_with_all = ["from", "to"])]
     pub present: Option<String>,
-    /// Play what the deployment recorded from this minute on: an instant as 2026-01-31T12:00:00Z, or in milliseconds
+    /// Replay what the deployment recorded from this minute on: an instant such as 2026-01-31T12:00:00Z, or milliseconds
     #[arg(long, value_name = "TIME", requires = "to", value_parser = time)]
     pub from: Option<EpochMs>,
-    /// Until this minute is over
+    /// To the end of this minute
     #[arg(long, value_name = "TIME", requires = "from", value_parser = time)]
     pub to: Option<EpochMs>,
 }
@@ -229,17 +229,17 @@ pub struct Replaying {
 pub struct Agreeing {
     /// The file of the policy; `-` is the standard input
     pub file: String,
-    /// The log: a line a request, in JSON with at, key and verdict or status, or in the format combined; `-` is the
+    /// The log: one line per request, in JSON with at, key and verdict or status, or in the combined format; `-` is the
     /// standard input
     #[arg(long, value_name = "FILE")]
     pub log: String,
-    /// The limit that lines mean which name no rule
+    /// The limit for lines that name no rule
     #[arg(long, value_name = "NAME")]
     pub limit: Option<String>,
-    /// Statuses by which the old limiter denied, where lines tell no verdict
+    /// Statuses that mean a denial, for lines without a verdict
     #[arg(long, value_name = "STATUS", value_delimiter = ',', default_values_t = DENIED, value_parser = clap::value_parser!(u16).range(100..=599))]
     pub denied: Vec<u16>,
-    /// End with 2 where less than this percent of the verdicts agree
+    /// Exit with 2 if less than this percent of the verdicts agree
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub least_percent: Option<u8>,
 }
@@ -247,11 +247,11 @@ pub struct Agreeing {
 /// What is done with tokens.
 #[derive(Debug, Subcommand)]
 pub enum TokenCommand {
-    /// List all, without what is secret about them
+    /// List all, without their secrets
     List,
-    /// Make one, and print its text, this once
+    /// Create one, and print it; it is never shown again
     Create {
-        /// What it is called: a-z, 0-9, _ and -
+        /// Its name: a-z, 0-9, _ and -
         name: String,
         /// What it permits: service, tenant, viewer, editor or admin
         #[arg(long, value_parser = role)]
@@ -259,14 +259,14 @@ pub enum TokenCommand {
         /// The tenant, with the role tenant
         #[arg(long)]
         tenant: Option<String>,
-        /// How the names begin that it may name, with the role service
+        /// How the names of its tenants begin, with the role service
         #[arg(long)]
         prefix: Option<String>,
-        /// Days until it ends; without them it is valid until it is revoked
+        /// Days until it expires; without them it is valid until it is revoked
         #[arg(long, value_name = "N")]
         days: Option<u64>,
     },
-    /// Revoke one: it opens nothing any more, everywhere within a second
+    /// Revoke one; it stops working everywhere within a second
     Revoke {
         /// Its id, as the list has it
         id: String,

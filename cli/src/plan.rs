@@ -131,7 +131,7 @@ impl Plan {
     fn headline(&self) -> String {
         let revision = self.revision;
         if self.difference.is_empty() {
-            return format!("Nothing changes: revision {revision} says the same.");
+            return format!("Nothing changes: the file equals revision {revision}.");
         }
         let values = difference::counted_words(&self.difference, ("changes", "change"));
         format!("Against revision {revision}, {values}.")
@@ -142,7 +142,7 @@ impl Plan {
         tenants.sort_unstable();
         tenants.dedup();
         format!(
-            "This starves {}: nothing is guaranteed any more, or more than {}% of what was served is lost.",
+            "This starves {}: no guarantee is left, or more than {}% of what was served is lost.",
             counted(tenants.len() as u64, "tenant"),
             self.starve_percent
         )
@@ -274,12 +274,12 @@ mod tests {
              a       budget tokens      2,000  1,000  1,600          400    +600  +60.0%\n\
              b       budget tokens      2,000  1,000    400        1,600    −600  −60.0%\n\
              \n\
-             This starves 1 tenant: nothing is guaranteed any more, or more than 50% of what was served is lost.\n\
+             This starves 1 tenant: no guarantee is left, or more than 50% of what was served is lost.\n\
              ! b at budget tokens: guaranteed 5 a window now, and nothing then\n"
         );
         assert_eq!(
             plan(false, false).text(),
-            "Nothing changes: revision 7 says the same.\n"
+            "Nothing changes: the file equals revision 7.\n"
         );
     }
 
@@ -295,7 +295,11 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("\n**This starves 1 tenant"), "{text}");
-        assert!(plan(false, false).markdown().ends_with("says the same.\n"));
+        assert!(
+            plan(false, false)
+                .markdown()
+                .ends_with("the file equals revision 7.\n")
+        );
     }
 
     #[test]

@@ -244,7 +244,7 @@ fn replayed(common: &Common, asked: &Replaying) -> Result<ReplayBody, Failure> {
     if files.filter(|file| *file == STDIN).count() > 1 {
         return Err(Failure::Option {
             option: "--trace",
-            why: "the standard input is one file alone.".to_owned(),
+            why: "only one file can be the standard input.".to_owned(),
         });
     }
     let (present, revision) = match &asked.present {
@@ -273,7 +273,7 @@ fn agreement(asked: &Agreeing, output: Output) -> Result<Ending, Failure> {
     if asked.file == STDIN && asked.log == STDIN {
         return Err(Failure::Option {
             option: "--log",
-            why: "the standard input is one file alone.".to_owned(),
+            why: "only one file can be the standard input.".to_owned(),
         });
     }
     let file = read(&asked.file)?;
@@ -362,7 +362,7 @@ fn tokens(client: &Client, command: TokenCommand, output: Output) -> Result<(), 
         }
         TokenCommand::Revoke { id } => {
             client.revoke_token(&id)?;
-            let text = format!("{id} is revoked: it opens nothing any more.\n");
+            let text = format!("{id} is revoked: it no longer works.\n");
             output.either(&text, &json!({ "revoked": id }))
         }
     }

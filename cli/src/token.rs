@@ -99,7 +99,7 @@ pub fn ending(
 pub fn made(token: &TokenReply) -> String {
     let view = &token.view;
     format!(
-        "{} is made: id {}, role {}, for {}, ends {}. It is shown this once.",
+        "{} is created: id {}, role {}, for {}, ends {}. It is never shown again.",
         view.name,
         view.id,
         view.role.name(),

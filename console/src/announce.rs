@@ -37,7 +37,7 @@ pub fn in_force_change(before: &InForce, after: &InForce) -> Option<String> {
         said.push(format!("Out of reach: {lost}."));
     }
     if !found.is_empty() {
-        said.push(format!("In reach again: {found}."));
+        said.push(format!("Reachable again: {found}."));
     }
     if before.policy_revision != after.policy_revision {
         said.push(format!(
@@ -111,7 +111,7 @@ mod tests {
             (
                 &in_force(&["weur"], 7, true),
                 in_force(&["enam"], 7, true),
-                Some("Out of reach: enam. In reach again: weur."),
+                Some("Out of reach: enam. Reachable again: weur."),
             ),
             (
                 &calm,

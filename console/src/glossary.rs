@@ -102,7 +102,7 @@ impl Term {
             ),
             Self::Shed => (
                 "Shed",
-                "Calls that a meter or an overloaded resource refused, so that the others are served.",
+                "Calls that a meter or an overloaded resource refused, so that others are served.",
             ),
         }
     }

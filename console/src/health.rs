@@ -69,13 +69,13 @@ impl Health {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Good => "It answers and applies the policy in force.",
-            Self::Idle => "It answers; nothing was asked of it of late.",
-            Self::Behind(_) => "It has not taken the newest policy over yet.",
+            Self::Idle => "It answers; nobody has asked it recently.",
+            Self::Behind(_) => "It has not applied the newest policy yet.",
             Self::CutOff => {
                 "It spends what it holds and then does as the budget's outage mode says."
             }
             Self::LedgerLost => {
-                "It decides as ever; figures lack what it counts, which is not lost."
+                "It still decides; figures lack what it counts, but nothing is lost."
             }
             Self::Lost => "It does not answer; isolates there do as each limit says for that case.",
         }

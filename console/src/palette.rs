@@ -88,7 +88,7 @@ pub fn fixed(role: Role) -> Vec<Entry> {
             Act::Go(Page::Decisions.address_with("outcome=would_deny")),
         ),
         action(
-            "Who is denied at this moment",
+            "Who is denied now",
             Act::Go(Page::Decisions.address_with("outcome=denied")),
         ),
         action("Log out", Act::LogOut),

@@ -35,7 +35,9 @@ impl LoginReason {
     pub fn message(self) -> Option<&'static str> {
         match self {
             Self::Fresh => None,
-            Self::Expired => Some("Your session has ended. Log in again to go on where you were."),
+            Self::Expired => {
+                Some("Your session has ended. Log in again to continue where you were.")
+            }
             Self::LoggedOut => Some("You are logged out."),
         }
     }

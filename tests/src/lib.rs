@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`paths`], [`ports`], [`clock`], [`process`] | where the programs are, a free port, the time, a process tree that ends with its owner |
 //! | [`workerd`], [`wrangler`], [`browser`] | the real programs, started and stopped |
+//! | [`cluster`] | several workerds that share their objects: an experiment |
 //! | [`witness`] | what the objects of a deployment are called, and calls that fail |
 //! | [`client`], [`calls`], [`reply`], [`ratelimit`] | typed calls, raw calls, the answer and its headers |
 //! | [`fixtures`] | policies and names |
@@ -25,6 +26,7 @@ pub mod calls;
 pub mod checker;
 pub mod client;
 pub mod clock;
+pub mod cluster;
 pub mod collector;
 pub mod dice;
 pub mod fixtures;

@@ -142,6 +142,11 @@ pub fn go() -> Result<PathBuf> {
     program("WEIR_GO", &["go"])
 }
 
+/// Bun: `WEIR_BUN`, else from `PATH`.
+pub fn bun() -> Result<PathBuf> {
+    program("WEIR_BUN", &["bun"])
+}
+
 /// The folder for screenshots, made when it is missing.
 pub fn screenshots() -> Result<PathBuf> {
     let dir = workspace().join("screenshots");

@@ -18,6 +18,7 @@ use crate::storage::shard_key;
 use crate::witness::{self, Witness};
 use crate::{clock, folders, paths, ports};
 
+pub(crate) use config::OBJECTS;
 pub use placement::{METADATA, Placement, Version};
 
 /// The admin token that the tests start a deployment with: 36 bytes.
@@ -464,7 +465,7 @@ impl Workerd {
 }
 
 /// Copies what a build of the Worker is made of.
-fn copy_modules(build: &Path, folder: &Path) -> Result<()> {
+pub(crate) fn copy_modules(build: &Path, folder: &Path) -> Result<()> {
     for module in ["index.js", "index_bg.wasm"] {
         std::fs::copy(build.join(module), folder.join(module))
             .with_context(|| format!("copy {module}"))?;

@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use lexopt::prelude::*;
 
 use crate::bench::Section;
+use crate::cluster::WORKERD;
 use crate::mutants::{SAMPLE, SEED};
 use crate::test::{Scope, Step};
 
@@ -25,6 +26,7 @@ cargo xtask fuzz [--executions N] [--target T]  what reads input, given what nob
 cargo xtask vectors DIR               replay a folder of golden vectors: passed, failed, not compared and why
 cargo xtask mutants [--sample N] [--seed S] [--shard K/N]  whether the tests notice changes of what decides
 cargo xtask upgrade [--from REVISION]  an upgrade from an earlier version of the Worker, and back, under load
+cargo xtask cluster [--workerd VERSION]  three workerds that share their objects, and one of them killed under load
 cargo xtask setup                     the set-up that the other commands do by themselves
 cargo xtask env                       shell exports to run the tools by hand: eval \"$(cargo xtask env)\"
 ";
@@ -49,6 +51,9 @@ pub(crate) enum Command {
     /// What mdBook calls while it makes the site.
     BookPages,
     Package,
+    Cluster {
+        workerd: String,
+    },
     Upgrade {
         /// What to start from; without it, what the repository names.
         from: Option<String>,
@@ -122,6 +127,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             "book-pages" => book_pages(parser),
             "package" => plain(parser, Command::Package),
             "upgrade" => upgrade(parser),
+            "cluster" => cluster(parser),
             "vectors" => vectors(parser),
             "fuzz" => fuzz(parser),
             "mutants" => mutants(parser),
@@ -261,6 +267,28 @@ fn upgrade(mut parser: lexopt::Parser) -> Result<Command> {
     Ok(Command::Upgrade { from })
 }
 
+fn cluster(mut parser: lexopt::Parser) -> Result<Command> {
+    let mut workerd = WORKERD.to_owned();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("workerd") => workerd = version(&parser.value()?.string()?)?,
+            Long("help") | Short('h') => return Ok(Command::Help),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(Command::Cluster { workerd })
+}
+
+/// A version of a package: it names a folder, too.
+fn version(text: &str) -> Result<String> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b".-".contains(&byte);
+    if text.starts_with(|first: char| first.is_ascii_digit()) && text.bytes().all(fits) {
+        Ok(text.to_owned())
+    } else {
+        bail!("--workerd takes a version such as {WORKERD}, not `{text}`")
+    }
+}
+
 fn vectors(mut parser: lexopt::Parser) -> Result<Command> {
     let mut folder = None;
     while let Some(argument) = parser.next()? {
@@ -363,6 +391,18 @@ mod tests {
         check("dev --demo", dev(true, 8787));
         check("dev --port 9000 --demo", dev(true, 9000));
         check("dev --port=9000", dev(false, 9000));
+    }
+
+    #[test]
+    fn cluster_takes_a_version_of_workerd() {
+        let workerd = "1.20270101.0".to_owned();
+        check(
+            "cluster --workerd 1.20270101.0",
+            Command::Cluster { workerd },
+        );
+        for version in ["latest", "../1.2", "1.2/x"] {
+            refused(&format!("cluster --workerd {version}"), version);
+        }
     }
 
     #[test]

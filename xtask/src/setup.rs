@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use crate::environment::Environment;
 use crate::tools::{NEXTEST, TRUNK, WASM_BINDGEN, WASM_PACK, WORKER_BUILD};
-use crate::{browser, go, node, python, rust, servers, tools};
+use crate::{browser, bun, go, node, python, rust, servers, tools};
 
 /// What no set-up can mend: a missing Node is told before minutes of building tools.
 pub(crate) fn check() -> Result<()> {
@@ -54,10 +54,11 @@ pub(crate) fn for_tests() -> Result<Environment> {
     let servers = alone(servers::ensure)?;
     let python = alone(python::ensure)?;
     let go = alone(go::ensure)?;
+    let bun = alone(bun::ensure)?;
     let environment = environment
         .with_tools(&[&NEXTEST])?
         .with_browser(&browser)?;
-    Ok(environment.with_programs([servers, python, go].concat()))
+    Ok(environment.with_programs([servers, python, go, bun].concat()))
 }
 
 /// What a person needs who tests one part by hand.

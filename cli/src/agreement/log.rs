@@ -22,7 +22,7 @@ const SECOND_MS: u64 = 1_000;
 /// What is read into a log besides what its lines say.
 #[derive(Debug, Clone)]
 pub struct Reading {
-    /// The limit that lines mean which name no rule.
+    /// The limit for lines that name no rule.
     pub limit: Option<String>,
     /// The statuses by which requests were denied.
     pub denied: Vec<u16>,

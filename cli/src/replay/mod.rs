@@ -18,7 +18,7 @@ const ROWS_SHOWN: usize = 20;
 #[must_use]
 pub fn text(told: &ReplayBody) -> String {
     if told.entries == 0 {
-        return "Nothing was asked for that either policy has a rule for.\n".to_owned();
+        return "Nothing was asked for that has a rule in either policy.\n".to_owned();
     }
     let mut text = format!(
         "{} from {} to {}, beside {}.\n",

@@ -10,7 +10,7 @@ pub struct Filter {
     pub tenants: Vec<String>,
     /// The reasons.
     pub reasons: Vec<Reason>,
-    /// Only what was denied, or would have been but for a shadow.
+    /// Only denials, and what a rule in shadow mode would have denied.
     pub denied: bool,
 }
 

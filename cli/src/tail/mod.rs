@@ -111,7 +111,7 @@ fn keep(login: &Login, mut link: Link, sender: &Sender<Told>) {
             Err(failure) => {
                 let last = match failure {
                     Failure::Answered { status: 400, .. } => {
-                        Told::Aside(format!("{region}: the policy has this region no more"))
+                        Told::Aside(format!("{region}: the policy no longer has this region"))
                     }
                     failure => Told::Failed(failure),
                 };

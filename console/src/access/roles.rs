@@ -19,7 +19,7 @@ pub const ABILITIES: [Ability; 6] = [
         roles: &[Service, Tenant, Admin],
     },
     Ability {
-        name: "Report how calls came out, ask in a client's place",
+        name: "Report outcomes of calls, ask on behalf of clients",
         roles: &[Service, Admin],
     },
     Ability {
@@ -35,7 +35,7 @@ pub const ABILITIES: [Ability; 6] = [
         roles: &[Editor, Admin],
     },
     Ability {
-        name: "Make and revoke tokens",
+        name: "Create and revoke tokens",
         roles: &[Admin],
     },
 ];
@@ -54,11 +54,11 @@ pub fn purpose(role: Role) -> &'static str {
             "A backend that decides for any tenant, or for those whose names begin as its token says."
         }
         Tenant => "One tenant: it decides for itself and reads its own share.",
-        Viewer => "Somebody who looks. Reads everything but tokens, and changes nothing.",
+        Viewer => "Somebody who observes. Reads everything but tokens, and changes nothing.",
         Editor => {
             "Somebody on duty. A viewer who also changes the policy and tenants, and resets state."
         }
-        Admin => "Somebody who gives out access. Everything, tokens included.",
+        Admin => "Somebody who grants access. Everything, including tokens.",
     }
 }
 
@@ -73,13 +73,13 @@ mod tests {
         match endpoint {
             E::Check | E::CheckBatch | E::Reserve | E::Settle => "Decide calls",
             E::GuardAcquire | E::GuardRenew | E::GuardRelease => "Decide calls",
-            E::Report | E::Authorize => "Report how calls came out, ask in a client's place",
+            E::Report | E::Authorize => "Report outcomes of calls, ask on behalf of clients",
             E::OwnFairness => "Read one tenant's share",
             E::PolicySave | E::TenantPatch | E::TenantDelete | E::Reset => {
                 "Change policy and tenants, reset"
             }
             E::TokensList | E::TokenCreate | E::TokenRevoke | E::SessionsRevoke => {
-                "Make and revoke tokens"
+                "Create and revoke tokens"
             }
             _ => "Read the console",
         }

@@ -76,7 +76,7 @@ pub fn expiring(tokens: &[TokenView], now_ms: u64) -> Option<String> {
 /// What revoking does, for the question before it.
 pub fn revoking(token: &TokenView, session: Option<&SessionReply>) -> String {
     let mut words = format!(
-        "What uses the token “{}” ({}, for {}) is refused everywhere within a second. It cannot be undone: it takes a new token.",
+        "What uses the token “{}” ({}, for {}) is refused everywhere within a second. This cannot be undone: you would need a new token.",
         visible(&token.name),
         token.role.name(),
         scope(token)
@@ -105,9 +105,9 @@ pub fn empty(search: &str, session: Option<&SessionReply>) -> String {
         return format!("No token has “{}” in its name.", visible(search));
     }
     if is_bootstrap(session) {
-        return "There are no tokens yet: you use the bootstrap token. Make an admin's token first.".to_owned();
+        return "There are no tokens yet: you use the bootstrap token. Create an admin's token first.".to_owned();
     }
-    "There are no tokens. Make one with “New token”.".to_owned()
+    "There are no tokens. Create one with “New token”.".to_owned()
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub fn revertible(record: &AuditRecord) -> Result<Vec<Row>, &'static str> {
     match changes(record) {
         Some(rows) if rows.is_empty() => Err("It changed nothing."),
         Some(rows) if !rows.iter().any(Row::is_hashed) => Ok(rows),
-        _ => Err("The change was too large for the log, which keeps a part of it as a hash alone."),
+        _ => Err("The change was too large for the log, which keeps part of it only as a hash."),
     }
 }
 

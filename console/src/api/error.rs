@@ -85,7 +85,7 @@ impl ApiError {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Malformed { .. } => "Reload the page: Weir may have been updated.",
-            Self::Unreachable { .. } => "Check the network; it is tried again meanwhile.",
+            Self::Unreachable { .. } => "Check the network; the console keeps trying.",
             Self::Timeout { .. } => "Try again: Weir may be busy.",
             Self::Problem(_) | Self::Status { .. } => match self.status() {
                 Some(401) => "Log in again.",

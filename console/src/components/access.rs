@@ -79,7 +79,7 @@ fn Tokens() -> impl IntoView {
             <Notice
                 severity=Severity::Info
                 title="You use the bootstrap token."
-                detail="It is refused as soon as there is an admin's token. Keep that one before you leave this page."
+                detail="It is refused as soon as there is an admin's token. Save that one before you leave this page."
                 testid="bootstrap-notice"
             />
         })}

@@ -92,7 +92,7 @@ pub fn Why(
     /// What is typed.
     why: RwSignal<String>,
 ) -> impl IntoView {
-    view! { <TextField label="Reason" name="why" value=why hint="Optional. It stands in the audit log."/> }
+    view! { <TextField label="Reason" name="why" value=why hint="Optional. The audit log keeps it."/> }
 }
 
 fn modal(

@@ -152,7 +152,7 @@ fn Panel(open: RwSignal<bool>) -> impl IntoView {
         <ul id="palette-list" role="listbox" aria-label="What fits" class="palette-list">
             {move || entries.get().into_iter().enumerate().map(option).collect_view()}
         </ul>
-        {move || entries.with(Vec::is_empty).then(|| view! { <p class="muted" role="status">"Nothing is called so."</p> })}
+        {move || entries.with(Vec::is_empty).then(|| view! { <p class="muted" role="status">"Nothing has that name."</p> })}
     }
 }
 

@@ -122,7 +122,7 @@ fn Panel() -> impl IntoView {
             "Use single keys as shortcuts"
         </label>
         <p class="hint">
-            "Switch them off if you use speech input, or if a key does what you did not mean. "
+            "Switch them off if you use speech input, or if keys do things that you did not intend. "
             "They never act while you type in a field."
         </p>
         <table class="shortcuts" class:off=move || !enabled.get()>

@@ -84,7 +84,7 @@ pub fn Missing(
 #[component]
 fn Old(error: ApiError, retry: Callback<()>) -> impl IntoView {
     let detail = format!(
-        "What is shown is what was read last. {}: {}",
+        "This shows the last successful read. {}: {}",
         error.title(),
         error.detail()
     );

@@ -50,9 +50,7 @@ impl Look {
             (true, 0) => Some("The list is paused.".to_owned()),
             (true, _) => Some(format!("The list is paused; {newer} newer.")),
             (false, 0) => None,
-            (false, _) => Some(format!(
-                "The list waits while you are at it; {newer} newer."
-            )),
+            (false, _) => Some(format!("The list waits while you use it; {newer} newer.")),
         }
     }
 }
@@ -92,7 +90,7 @@ impl Empty {
             }
             Self::Paused => "Live updates are paused. Resume them to see decisions.",
             Self::NoSocket => {
-                "There is no live connection, and decisions come over it alone. It is tried again by itself."
+                "There is no live connection, and decisions arrive only over it. The console reconnects by itself."
             }
             Self::NoMatch => {
                 "None of the decisions that are kept matches. Wait for one, or look for something else."

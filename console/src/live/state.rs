@@ -95,7 +95,8 @@ impl LiveState {
                 // In steps, so that the page does not move each second.
                 format::duration((age_s - age_s % 5) * 1_000)
             ),
-            None => "The server was not heard yet. It is tried again every few seconds.".to_owned(),
+            None => "The server has not answered yet. The console tries again every few seconds."
+                .to_owned(),
         };
         Some(("Weir is out of reach.", detail))
     }
@@ -170,7 +171,7 @@ mod tests {
             age_s: None,
             ..lost
         };
-        assert!(unheard.lost().unwrap().1.contains("not heard yet"));
+        assert!(unheard.lost().unwrap().1.contains("has not answered yet"));
         let polling = LiveState {
             polling: true,
             ..lost

@@ -46,7 +46,7 @@ fn Activity() -> impl IntoView {
             let text = match query.with(|query| (query.is_filtered(), query.before)) {
                 (true, _) => "No record fits these filters.",
                 (false, Some(_)) => "There are no older records.",
-                (false, None) => "Nothing was recorded yet. Every change of the policy, the tokens and of state stands here.",
+                (false, None) => "Nothing has been recorded yet. Every change of the policy, of tokens and of state will appear here.",
             };
             text.to_owned()
         })
@@ -140,7 +140,7 @@ fn damaged(reply: &Option<Arc<AuditReply>>) -> Option<AnyView> {
             .map(|number| count((*number).into()))
             .collect();
         let text = format!(
-            "Records that cannot be read, and should stand here: {}.",
+            "Records that cannot be read, and belong here: {}.",
             numbers.join(", ")
         );
         view! { <p class="notice error" role="alert">{text}</p> }.into_any()

@@ -291,7 +291,7 @@ fn History(
     view! {
         <section class="block" aria-labelledby="history-heading">
             <div class="section-head">
-                <h2 id="history-heading">"Windows before"</h2>
+                <h2 id="history-heading">"Earlier windows"</h2>
                 <RangePicker range/>
             </div>
             <div class="pair">

@@ -165,7 +165,7 @@ fn Facts(fairness: Signal<Option<Arc<FairnessReply>>>) -> impl IntoView {
             <Notice
                 severity=Severity::Warning
                 title="Limits are not enforced."
-                detail="Everything is decided and counted, and nothing is denied: the policy says enforcing: false."
+                detail="Everything is decided and counted, but nothing is denied: the policy says enforcing: false."
                 testid="not-enforced"
             />
         })}

@@ -51,7 +51,7 @@ const CADENCE: Field = field(
         ("fixed", "fixed: every period from an anchor"),
         ("rolling", "rolling: the last period counts"),
     ]),
-    "When the quota starts anew.",
+    "When the quota resets.",
 );
 const CALENDAR: [Field; 3] = [
     field(
@@ -132,7 +132,7 @@ pub fn fields(limit: &Value) -> Vec<Field> {
                 "max_queue_ms",
                 "Longest wait",
                 Kind::Duration,
-                "Who would wait longer is refused.",
+                "A request that would wait longer is refused.",
             ),
         ],
         "all" => vec![dimensions("all")],

@@ -149,7 +149,7 @@ impl ResetForm {
     /// What was done.
     pub fn done(&self, reply: &ResetReply) -> String {
         let keys = match reply.keys {
-            0 => "It was at its start already".to_owned(),
+            0 => "It was already in its initial state".to_owned(),
             keys => format!(
                 "{} put back",
                 format::counted(usize::try_from(keys).unwrap_or(usize::MAX), "key")
@@ -252,7 +252,7 @@ mod tests {
         for (keys, text) in [
             (
                 0,
-                "It was at its start already; record 1,207 in the audit log.",
+                "It was already in its initial state; record 1,207 in the audit log.",
             ),
             (1, "1 key put back; record 1,207 in the audit log."),
             (12, "12 keys put back; record 1,207 in the audit log."),

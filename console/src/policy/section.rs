@@ -103,14 +103,14 @@ impl Section {
                 "Resources that are shared fairly without a quota once they are overloaded."
             }
             Self::Routes => {
-                "What the gateway forwards, to where, and what it checks before. The first route that fits takes a request."
+                "What the gateway forwards, where to, and what it checks first. The first matching route takes a request."
             }
             Self::General => "Regions, enforcement and what counts for tenants without a name.",
             Self::Document => {
                 "The whole policy as JSON. The forms and this text edit the same draft."
             }
             Self::Reset => {
-                "Puts the state of a limit's key, a meter, a guard or a tenant back to its start. It takes effect at once and is no part of the policy."
+                "Resets the state of a limit's key, a meter, a guard or a tenant. It takes effect at once and is not part of the policy."
             }
         }
     }
@@ -168,7 +168,7 @@ impl Section {
                 JsonPart {
                     pointer: "/trusted_proxies",
                     label: "Trusted proxies",
-                    hint: "Networks whose word on a client's address is taken, such as \"10.0.0.0/8\".",
+                    hint: "Networks that are trusted to name a client's address, such as \"10.0.0.0/8\".",
                 },
                 JsonPart {
                     pointer: "/allow_private_origins",

@@ -175,7 +175,7 @@ impl Place {
         } else if self.coordinator == Some(Health::Lost) {
             "Its coordinator does not answer, and no region holds any of it."
         } else {
-            "No window is open: nobody asked for it of late. The next request opens one."
+            "No window is open: nobody has asked for it recently. The next request opens one."
         }
     }
 

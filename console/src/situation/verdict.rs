@@ -156,7 +156,7 @@ impl Verdict {
         if rows.iter().any(|row| row.per_s.is_none()) && !rows.iter().any(is_denied) {
             return Self {
                 standing: Standing::Measuring,
-                headline: "Measuring who is denied at this moment.".to_owned(),
+                headline: "Measuring who is denied now.".to_owned(),
                 named: Vec::new(),
                 count: 0,
                 rest: String::new(),
@@ -245,7 +245,7 @@ fn calm(live: Option<CallsPerS>) -> Verdict {
             rate(Some(live.would_deny))
         ),
         Some(live) if live.admitted >= LEAST_PER_S => "Every call passes.".to_owned(),
-        Some(_) => "No call is made at this moment.".to_owned(),
+        Some(_) => "There are no calls now.".to_owned(),
         None => String::new(),
     };
     Verdict {
@@ -439,7 +439,7 @@ mod tests {
         assert_eq!(calm(None), "Nobody is denied.");
         assert_eq!(
             calm(Some(live)),
-            "Nobody is denied. No call is made at this moment."
+            "Nobody is denied. There are no calls now."
         );
         let busy = CallsPerS {
             admitted: 3.0,

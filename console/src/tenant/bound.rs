@@ -103,9 +103,9 @@ pub fn limit(
     let (rule, mut steps, can_pass) = numbers.of(body, stretch);
     steps.extend(stretch.steps("units"));
     let keys = if own.is_some() {
-        "Each key of the tenant is counted for itself: one key can be at its bound while others pass."
+        "Each key of the tenant is counted separately: one key can be at its bound while others pass."
     } else {
-        "Each key is counted for itself, and no key is the tenant's alone: what others ask under it counts as well."
+        "Each key is counted separately, and no key belongs to the tenant alone: what others ask under it counts, too."
     };
     Explanation {
         headline: format!("The limit {name} did not permit it: {rule}."),
@@ -253,7 +253,7 @@ impl Numbers {
             _ => zone,
         };
         let steps = vec![Step::fact(format!("Quota {each}"), self.units(), "units").binds(true)];
-        let pass = format!("It starts anew {anew} ({zone}). {}", too_large(self.limit));
+        let pass = format!("It resets {anew} ({zone}). {}", too_large(self.limit));
         (format!("{} units {each}", self.units()), steps, pass)
     }
 
@@ -367,7 +367,7 @@ pub fn meter(name: &str, numbers: &EffectiveMeterBody, stretch: &Stretch) -> Exp
 }
 
 fn scope_note(regional: bool) -> Vec<String> {
-    let note = "It bounds each region for itself; the figures are of all regions together.";
+    let note = "It bounds each region separately; the figures are for all regions together.";
     if regional {
         vec![note.to_owned()]
     } else {
@@ -436,7 +436,7 @@ pub fn overload(name: &str, own_weight: f64, stretch: &Stretch) -> Explanation {
         steps,
         can_pass: "As reports of success come in, the part that is shed shrinks by itself."
             .to_owned(),
-        notes: vec!["Who asks more than its share is shed first.".to_owned()],
+        notes: vec!["Whoever asks for more than its share is shed first.".to_owned()],
     }
 }
 

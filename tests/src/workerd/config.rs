@@ -9,7 +9,7 @@ use super::{METADATA, PLATFORM_HEADER, PROTOCOL_HEADER, Placement, Service, Setu
 use crate::paths;
 
 /// Each class with the binding that the Worker finds it under.
-pub(super) const OBJECTS: [(&str, &str); 4] = [
+pub(crate) const OBJECTS: [(&str, &str); 4] = [
     ("Coordinator", "COORDINATOR"),
     ("Region", "REGION_ESCROW"),
     ("Registry", "REGISTRY"),

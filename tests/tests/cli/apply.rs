@@ -72,7 +72,7 @@ fn asked(running: &mut Running) {
     let stderr = running.child().stderr.as_mut().unwrap();
     let mut said = Vec::new();
     let mut byte = [0];
-    while !said.ends_with(b"Only yes does: ") {
+    while !said.ends_with(b"Type yes: ") {
         stderr.read_exact(&mut byte).unwrap_or_else(|error| {
             panic!("{error}: {}", String::from_utf8_lossy(&said));
         });
@@ -134,7 +134,10 @@ async fn without_a_yes_nothing_is_changed() {
         let ended = running.ended();
         assert_eq!(
             (ended.status, ended.error.trim()),
-            (1, "weir: Nothing was changed: nobody said yes.")
+            (
+                1,
+                "weir: Nothing was changed: the change was not confirmed."
+            )
         );
     }
     assert_eq!(client.policy().await.unwrap(), before);
@@ -168,7 +171,7 @@ async fn a_region_that_lacks_it_is_waited_for_and_named() {
     assert_eq!(ended.status, 1, "{ended:?}");
     let last = ended.error.lines().last().unwrap();
     assert!(
-        last.contains("is saved, and after 1 second not in force everywhere: "),
+        last.contains("is saved, but after 1 second it is not in force everywhere: "),
         "{ended:?}"
     );
     assert!(
@@ -180,7 +183,7 @@ async fn a_region_that_lacks_it_is_waited_for_and_named() {
         ended.status == 0
             && ended
                 .out
-                .ends_with(" is saved; nobody waited for it to be in force.\n"),
+                .ends_with(" is saved; this command did not wait until it was in force.\n"),
         "{ended:?}"
     );
 

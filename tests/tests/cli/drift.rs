@@ -11,7 +11,7 @@ async fn a_change_that_the_file_does_not_have_is_told() {
     let (weir, client) = (&deployed.weir, &deployed.client);
     weir.write("policy.json", &document());
     let told = weir.ends(0, &["drift", "policy.json"]);
-    assert!(told.ends_with(" is what the file says.\n"), "{told}");
+    assert!(told.ends_with(" equals the file.\n"), "{told}");
     let by_hand = with(document(), "/tenants/acme/weight", json!(9));
     client.save_policy(&by_hand).await.unwrap();
     let told = weir.ends(2, &["drift", "policy.json"]);

@@ -37,7 +37,11 @@ async fn a_change_that_starves_a_tenant_is_blocked_and_another_one_passes() {
     let weir = &deployed.weir;
     let budget = |field: &str, value| with(document(), &format!("/budgets/tokens/{field}"), value);
     for (candidate, status, said) in [
-        (document(), 0, "### Nothing changes: revision "),
+        (
+            document(),
+            0,
+            "### Nothing changes: the file equals revision ",
+        ),
         (
             budget("limit", json!(900)),
             0,

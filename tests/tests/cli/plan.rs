@@ -13,7 +13,10 @@ async fn a_plan_ends_by_what_it_finds_and_changes_nothing() {
 
     std::fs::write(weir.file("same.json"), weir.ends(0, &["export"])).unwrap();
     let told = weir.ends(0, &["plan", "same.json"]);
-    assert!(told.starts_with("Nothing changes: revision "), "{told}");
+    assert!(
+        told.starts_with("Nothing changes: the file equals revision "),
+        "{told}"
+    );
     weir.write("same.json", &document());
     assert_eq!(
         weir.json(0, &["plan", "same.json"])["difference"],

@@ -14,7 +14,7 @@ async fn a_token_opens_what_it_says_until_it_is_revoked() {
     let weir = &deployed.weir;
     let made = weir.run(&["token", "create", "ci", "--role", "viewer", "--days", "30"]);
     assert_eq!(made.status, 0, "{made:?}");
-    assert!(made.error.starts_with("ci is made: id "), "{made:?}");
+    assert!(made.error.starts_with("ci is created: id "), "{made:?}");
     let viewer = weir.by(made.out.trim());
     viewer.ends(0, &["export"]);
     let error = viewer.fails(&["token", "list"]);
@@ -51,5 +51,5 @@ async fn a_token_opens_what_it_says_until_it_is_revoked() {
     let error = weir.fails(&["token", "revoke", id]);
     assert!(error.contains("(404): "), "{error}");
     let error = weir.fails(&["token", "revoke", "../policy"]);
-    assert!(error.contains("is no id of a token"), "{error}");
+    assert!(error.contains("is not the id of a token"), "{error}");
 }

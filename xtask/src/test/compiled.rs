@@ -27,8 +27,8 @@ pub(super) const PACKAGES: [&str; 8] = [
 /// What holds the tests of the built Worker.
 pub(super) const END_TO_END: &str = "weir-tests";
 
-/// Those of them that need the console.
-const OF_CONSOLE: &str = "test(/^(console|package)::/)";
+/// Those of them that need the console, and those of a client in a page: a browser takes all cores.
+const OF_CONSOLE: &str = "test(/^(console|package|clients::typescript::pages)::/)";
 
 /// Which tests of them run.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,24 +1,21 @@
-// A Worker that asks Weir over a service binding: everything that the client does, within one request.
-import { Weir } from "@weir/client";
+// A Worker, on the runtime of Workers: it reaches Weir over a service binding, or over the network.
+import { everywhere } from "./everywhere.mjs";
+
+/** As an application names it that has nothing but a binding. */
+const BOUND = "https://weir";
 
 export default {
   async fetch(request, env) {
-    if (new URL(request.url).pathname === "/healthz") return new Response("ok");
-    const requests = [];
-    const weir = new Weir({
-      url: "https://weir", token: env.WEIR_TOKEN, fail: "closed", timeoutMs: 20_000, batchMs: 0,
-      fetch: (input, init) => env.WEIR.fetch(input, init),
-      on: { request: ({ path }) => requests.push(path) },
-    });
-    const question = { tenant: "acme", budget: "tokens", cost: 10 };
-    const told = {};
-    const together = await Promise.all([weir.check(question), weir.check(question)]);
-    told.together = together.map(({ remaining }) => remaining);
-    told.batch = requests.splice(0);
-    told.again = (await weir.check(question, { retries: 1 })).remaining;
-    told.reserved = await weir.reserve(question, (reservation) => reservation.used(4));
-    told.slot = (await weir.acquire({ tenant: "acme", guard: "calls" }, (slot) => slot.signal.aborted)).value;
-    told.left = (await weir.check({ ...question, cost: 0 })).remaining;
-    return Response.json(told);
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname === "/healthz") return new Response("ok");
+    const places = Object.fromEntries(searchParams);
+    const token = env.WEIR_TOKEN;
+    if (pathname === "/network") return Response.json(await everywhere({ ...places, token }));
+    // What is not Weir's is not behind the binding.
+    const bound = (input, init) => (input.origin === BOUND ? env.WEIR.fetch(input, init) : fetch(input, init));
+    const { url, ...others } = places;
+    const busy = others.busy.replace(url, BOUND);
+    const silent = others.silent.replace(url, BOUND);
+    return Response.json(await everywhere({ ...others, url: BOUND, busy, silent, token, fetch: bound }));
   },
 };

@@ -66,7 +66,7 @@ fn Shown(reply: TokenReply, made: RwSignal<Option<TokenReply>>) -> impl IntoView
 
 /// Puts the text on the clipboard, which the browser may refuse, and has only where the connection is secure.
 fn copy(console: Console, text: String) {
-    let by_hand = "The browser does not let it be copied: select the text and copy it yourself.";
+    let by_hand = "The browser does not allow copying: select the text and copy it yourself.";
     if !window().is_secure_context() {
         console.toasts.say(by_hand);
         return;

@@ -125,7 +125,7 @@ pub fn WindowsTable(
                         <th scope="col" class="figure">"Lent"<Explain term=Term::Lent/></th>
                         <th scope="col" class="figure">"Admitted"</th>
                         <th scope="col" class="figure">"Returned"<Explain term=Term::Returned/></th>
-                        <th scope="col" class="figure"><abbr title="Had on lease by isolates that died, as the regions count that lent it">"Unaccounted"</abbr></th>
+                        <th scope="col" class="figure"><abbr title="Leased by isolates that died, as counted by the regions that lent it">"Unaccounted"</abbr></th>
                         <th scope="col" class="figure">"Denied"</th>
                         <th scope="col" class="figure">"Jain"<Explain term=Term::Jain/></th>
                         <th scope="col" class="figure">"Tenants"</th>

@@ -88,7 +88,7 @@ fn in_words(told: &Holdings) -> String {
             Some(false) => {
                 "The coordinator does not answer: what regions hold they may spend.".to_owned()
             }
-            _ => "No window is open: nothing was asked of this budget of late.".to_owned(),
+            _ => "No window is open: nobody has asked for this budget recently.".to_owned(),
         };
     }
     let out = told.limit.saturating_sub(told.free);

@@ -72,7 +72,7 @@ fn Row(status: RegionStatus, reply: Arc<RegionsReply>) -> impl IntoView {
             <th scope="row">
                 <a href=Page::Region(name.clone()).address()>{in_full(&name)}</a>
                 {tag(status.home, "home", "Coordinators, registry and ledgers are placed here.")}
-                {tag(reply.here == name, "here", "Requests from where you are are decided here.")}
+                {tag(reply.here == name, "here", "Requests from your location are decided here.")}
             </th>
             <td data-label="State"><HealthWord health/></td>
             <td data-label="Last contact">{match status.last_contact_at {

@@ -34,7 +34,7 @@ pub fn Overrides(
     view! {
         <h3>"Overrides"</h3>
         <p class="muted">
-            "Anything not set here keeps its usual value. When an override ends, the usual values count again. Times are UTC."
+            "Anything not set here keeps its usual value. When an override ends, the usual values apply again. Times are UTC."
         </p>
         <For each=each key=|(index, one)| (*index, one.key) let:one>
             <OneOverride form errors names index=one.0 one=one.1/>

@@ -134,7 +134,7 @@ fn a_tenants_own_number_counts_before_the_policys() {
         own.headline
     );
     assert!(own.notes[0].starts_with("Each key of the tenant"));
-    assert!(explained("per_ip").notes[0].contains("no key is the tenant's alone"));
+    assert!(explained("per_ip").notes[0].contains("no key belongs to the tenant alone"));
 }
 
 #[test]

@@ -1,9 +1,10 @@
-//! What only the TypeScript client promises: its package, its stores, its types, and that it runs in a Worker.
+//! What only the TypeScript client promises: its package, its stores, its types, and the runtimes that it is for.
 
 mod packed;
+mod pages;
+mod runtimes;
 mod stores;
 mod types;
-mod workers;
 
 use std::fs;
 use std::path::Path;

