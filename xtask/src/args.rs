@@ -81,10 +81,6 @@ impl Selection {
         edge: true,
         console: false,
     };
-    pub(crate) const CONSOLE: Self = Self {
-        edge: false,
-        console: true,
-    };
 }
 
 /// How `dev` runs.

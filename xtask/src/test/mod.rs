@@ -36,10 +36,9 @@ use self::report::Report;
 use self::schedule::{Ended, Job};
 pub(crate) use self::steps::Step;
 use self::workbench::Workbench;
-use crate::args::Selection;
 use crate::clock::{Elapsed, Stopwatch};
 use crate::environment::Environment;
-use crate::{build, paths, progress, setup, tidy};
+use crate::{paths, progress, setup, tidy};
 
 /// What to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
