@@ -267,7 +267,7 @@ fn answered(response: &Response<Body>, body: Vec<u8>) -> Result<Answer, Failure>
     if !response.status().is_success() {
         return Err(Failure::Answered {
             status: response.status().as_u16(),
-            problem: read_json::<Problem>(&body).ok(),
+            problem: read_json::<Problem>(&body).ok().map(Box::new),
         });
     }
     let etag = response.headers().get("etag");

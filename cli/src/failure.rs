@@ -77,7 +77,7 @@ pub enum Failure {
         /// The status of its answer.
         status: u16,
         /// What it says.
-        problem: Option<Problem>,
+        problem: Option<Box<Problem>>,
     },
     /// An answer cannot be read.
     Unintelligible {
@@ -182,7 +182,7 @@ impl Failure {
             }
             Self::Option { option, why } => format!("{option}: {why}"),
             Self::OutOfReach { url, why } => format!("{url} is out of reach: {why}."),
-            Self::Answered { status, problem } => answered(*status, problem.as_ref()),
+            Self::Answered { status, problem } => answered(*status, problem.as_deref()),
             Self::Unintelligible { path, why } => {
                 format!("The answer to {path} cannot be read: {why}.")
             }
@@ -242,6 +242,7 @@ mod tests {
             detail: detail.to_owned(),
             field: field.map(str::to_owned),
             retry_after_ms: None,
+            decision: None,
         }
     }
 
@@ -249,7 +250,7 @@ mod tests {
     fn a_failure_is_one_line_whatever_the_server_says() {
         let failure = Failure::Answered {
             status: 400,
-            problem: Some(problem("two\nlines\u{1b}[2J", Some("/limit"))),
+            problem: Some(Box::new(problem("two\nlines\u{1b}[2J", Some("/limit")))),
         };
         assert_eq!(
             failure.to_string(),

@@ -69,7 +69,7 @@ impl Socket {
         let (socket, _) = client_tls(request, stream).map_err(|error| match error {
             HandshakeError::Failure(Error::Http(response)) => Failure::Answered {
                 status: response.status().as_u16(),
-                problem: problem(response.body().as_deref()),
+                problem: problem(response.body().as_deref()).map(Box::new),
             },
             HandshakeError::Failure(why) => unreached(why.to_string()),
             HandshakeError::Interrupted(_) => unreached("it does not answer".to_owned()),

@@ -10,7 +10,7 @@ use crate::visible::visible;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApiError {
     /// The server said what was wrong.
-    Problem(Problem),
+    Problem(Box<Problem>),
     /// The server answered with an error that says nothing more.
     Status {
         /// The HTTP status.
@@ -39,7 +39,7 @@ impl ApiError {
         let is_problem = content_type
             .is_some_and(|content_type| media_type(content_type).eq_ignore_ascii_case(MEDIA_TYPE));
         match serde_json::from_str::<Problem>(body) {
-            Ok(problem) if is_problem => Self::Problem(Problem { status, ..problem }),
+            Ok(problem) if is_problem => Self::Problem(Box::new(Problem { status, ..problem })),
             _ => Self::Status { status },
         }
     }
@@ -113,12 +113,10 @@ impl ApiError {
     /// What was wrong this time.
     pub fn detail(&self) -> String {
         match self {
-            Self::Problem(Problem {
-                detail,
-                field: Some(field),
-                ..
-            }) => visible(&format!("{detail} (at {field})")),
-            Self::Problem(problem) => visible(&problem.detail),
+            Self::Problem(problem) => match &problem.field {
+                Some(field) => visible(&format!("{} (at {field})", problem.detail)),
+                None => visible(&problem.detail),
+            },
             Self::Status { status } => {
                 format!("The server answered with status {status} and gave no reason.")
             }

@@ -80,7 +80,7 @@ pub struct Refusal {
     /// Milliseconds until the same request could pass.
     pub retry_after_ms: Option<u64>,
     /// What leads to the explanation, where a rule of the policy denied.
-    pub decision: Option<String>,
+    pub decision: Option<Box<str>>,
 }
 
 #[derive(Serialize)]
@@ -130,7 +130,7 @@ impl Refusal {
         Self {
             violated: Some(binding.clone()),
             retry_after_ms: decision.retry_after_ms,
-            decision: decision.decision.clone(),
+            decision: decision.decision.as_deref().map(Box::from),
             ..Self::new(status, kind, detail)
         }
     }
@@ -157,7 +157,7 @@ impl Refusal {
         Self {
             violated: Some(binding.clone()),
             retry_after_ms: decision.retry_after_ms,
-            decision: decision.decision.clone(),
+            decision: decision.decision.as_deref().map(Box::from),
             ..Self::new(429, &QUEUE_FULL, detail)
         }
     }
@@ -286,7 +286,7 @@ impl Refusal {
                 detail: self.detail.clone(),
                 field: self.field.clone(),
                 retry_after_ms: self.retry_after_ms,
-                decision: self.decision.clone(),
+                decision: self.decision.as_deref().map(str::to_owned),
             },
             violated: self.violated.as_deref().map(|name| [name]),
         };

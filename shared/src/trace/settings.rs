@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn what_says_nothing_that_can_be_done_is_named() {
         let endpoint = "http://127.0.0.1:4318";
-        let many = vec!["a=1"; COLLECTOR_HEADERS_MAX + 1].join(",");
+        let many = ["a=1"; COLLECTOR_HEADERS_MAX + 1].join(",");
         for (endpoint, headers, sample, misset) in [
             ("", None, None, Misset::Endpoint),
             ("collector", None, None, Misset::Endpoint),

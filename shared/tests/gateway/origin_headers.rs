@@ -196,7 +196,7 @@ fn each_form_of_errors_says_the_same_in_the_words_of_its_provider() {
     assert_eq!(media_type(ErrorForm::Problem), "application/problem+json");
     assert_eq!(media_type(ErrorForm::OpenAi), "application/json");
     let denied = Refusal {
-        decision: Some("5.x".to_owned()),
+        decision: Some("5.x".into()),
         ..refusal.clone()
     };
     for (form, at) in [
