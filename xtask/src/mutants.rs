@@ -1,11 +1,11 @@
 //! `mutants`: whether the tests notice when what decides is changed (mutation testing; DeMillo, Lipton and Sayward, 1978).
 //!
-//! A sample of the changes that cargo-mutants knows is tried, one after the other. Unit tests try first, as they are built
-//! sooner; what they let pass is tried by all tests of the quick profile. What both let pass is listed.
+//! A sample of the changes that cargo-mutants knows is tried, one after the other, by all tests of the quick profile. What they
+//! let pass is listed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
@@ -38,45 +38,37 @@ const NEXTEST_PROFILE: &str = "mutants";
 /// How long tests may take that end by themselves within seconds: a mutant that loops is caught.
 const TIMEOUT_SECS: &str = "300";
 
-/// Which tests try a mutant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pass {
-    Units,
-    Promises,
-}
-
 /// Samples, tries, and lists what no test noticed. Succeeds whatever that is: it is a figure, and no test.
 pub(crate) fn run(options: &MutantsOptions) -> Result<ExitCode> {
     tools::ensure(&[&tools::MUTANTS, &tools::NEXTEST])?;
     let all = names(&process::capture(&mut list()?)?);
     let drawn = shard(sample(&all, options.sample, options.seed), options.shard);
     progress::note(&format!("{} of {} mutants", drawn.len(), all.len()));
-    let after_units = pass(Pass::Units, &drawn)?;
-    let survivors = pass(Pass::Promises, &after_units.missed)?;
-    let tried = drawn.len() - after_units.unviable;
-    let caught = tried - survivors.missed.len();
+    let found = tried(&drawn)?;
+    let tried = drawn.len() - found.unviable;
+    let caught = tried - found.missed.len();
     println!(
         "seed {}: {caught} of {tried} mutants caught ({} more do not compile)",
-        options.seed, after_units.unviable
+        options.seed, found.unviable
     );
-    for name in &survivors.missed {
+    for name in &found.missed {
         println!("survives: {name}");
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What came of the mutants of one pass.
+/// What came of mutants.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Found {
     missed: Vec<String>,
     unviable: usize,
 }
 
-fn pass(pass: Pass, mutants: &[String]) -> Result<Found> {
+fn tried(mutants: &[String]) -> Result<Found> {
     if mutants.is_empty() {
         return Ok(Found::default());
     }
-    let output = output(pass);
+    let output = paths::root().join("target/mutants/tried");
     if output.exists() {
         fs::remove_dir_all(&output).with_context(|| format!("removing {}", output.display()))?;
     }
@@ -89,7 +81,7 @@ fn pass(pass: Pass, mutants: &[String]) -> Result<Found> {
     fs::write(&sampled, diff(mutants, read)?)
         .with_context(|| format!("writing {}", sampled.display()))?;
     // It ends with a status of its own where a mutant was missed: the lists say what came of each.
-    process::end(&mut command(pass, mutants, &output)?)?;
+    process::end(&mut command(mutants, &output)?)?;
     let found = output.join("mutants.out");
     let list = |name: &str| -> Result<Vec<String>> {
         let path = found.join(name);
@@ -108,21 +100,13 @@ fn pass(pass: Pass, mutants: &[String]) -> Result<Found> {
     Ok(Found { missed, unviable })
 }
 
-fn output(pass: Pass) -> PathBuf {
-    let name = match pass {
-        Pass::Units => "units",
-        Pass::Promises => "promises",
-    };
-    paths::root().join("target/mutants").join(name)
-}
-
 fn list() -> Result<Command> {
     let mut cargo = base()?;
     cargo.arg("--list");
     Ok(cargo)
 }
 
-fn command(pass: Pass, mutants: &[String], output: &Path) -> Result<Command> {
+fn command(mutants: &[String], output: &Path) -> Result<Command> {
     let mut cargo = base()?;
     // Mutants that drop a field are chosen by line alone: an expression passes over them (27.1.0).
     cargo.arg("--in-diff").arg(output.join("sample.diff"));
@@ -131,26 +115,15 @@ fn command(pass: Pass, mutants: &[String], output: &Path) -> Result<Command> {
     cargo.args(["--profile", "mutants", "--timeout", TIMEOUT_SECS]);
     // The tests pass before anybody asks what they notice.
     cargo.args(["--baseline", "skip"]);
-    // One folder for both passes: what packages are built from is compiled once.
+    // One folder for all runs: what packages are built from is compiled once.
     cargo.env(
         "CARGO_TARGET_DIR",
         paths::root().join("target/mutants/build"),
     );
     cargo.env("CARGO_INCREMENTAL", "1");
-    match pass {
-        Pass::Units => cargo.args(["--", "--lib"]),
-        Pass::Promises => {
-            cargo.env("NEXTEST_PROFILE", NEXTEST_PROFILE);
-            cargo.args([
-                "--test-tool",
-                "nextest",
-                "--",
-                "--lib",
-                "--test",
-                "promises",
-            ])
-        }
-    };
+    cargo.env("NEXTEST_PROFILE", NEXTEST_PROFILE);
+    cargo.args(["--test-tool", "nextest", "--", "--lib"]);
+    cargo.args(["--test", "promises"]);
     Ok(cargo)
 }
 
