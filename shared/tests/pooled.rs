@@ -130,7 +130,7 @@ fn a_crowd_that_shares_a_pooled_budget_uses_it_up_as_whoever_comes_first_would()
                 "{rule:?}: {one:?}, {paced:?}"
             );
             assert!(
-                one.waited <= 1.5 * first_come.waited,
+                one.waited <= 2.0 * first_come.waited,
                 "{rule:?}: {one:?}, {first_come:?}"
             );
             assert!(
@@ -157,9 +157,9 @@ fn in_windows_of_a_minute_few_requests_wait_for_a_round_trip() {
             one.used, one.waited
         );
         assert!(one.used >= 0.99, "{one:?}");
-        assert!(one.waited <= 0.005, "{one:?}");
+        assert!(one.waited <= 0.01, "{one:?}");
         assert!(
-            one.waited <= first_come.waited / 2.0,
+            one.waited <= 0.75 * first_come.waited,
             "{one:?}, {first_come:?}"
         );
     }
@@ -191,6 +191,45 @@ fn where_tenants_compete_for_nothing_a_pooled_budget_is_as_quick_as_first_come()
                 "{one:?}, {first_come:?}"
             );
         }
+    }
+}
+
+/// Ten tenants of one weight that ask at two isolates each in bursts, each for no more than its guarantee of 600 units in a
+/// window: how many of their requests are denied.
+fn bursts(seed: u64, (late_ms, every_ms): (u64, u64), rate_per_sec: f64) -> f64 {
+    let mut setup = Setup::measured(seed, SIZE, (6_000, WINDOW_MS), 6);
+    setup = setup.shared_by(RuleBody::Pooled, &[1.0; 10]);
+    let units = rate_per_sec * WINDOW_MS as f64 / 1_000.0;
+    for tenant in 0..10 {
+        for place in [tenant, (tenant + 5) % 12] {
+            setup = setup.asks(place, Some(tenant), 1, units / 2.0);
+        }
+    }
+    for asker in &mut setup.askers {
+        (asker.late_ms, asker.every_ms) = (late_ms, every_ms);
+    }
+    let report = run(&setup);
+    report.truth.denials.len() as f64 / report.checks() as f64
+}
+
+#[test]
+fn who_asks_in_bursts_for_its_guarantee_is_hardly_denied() {
+    println!("bursts of   every   at         denied");
+    // Every other second, in a fifth of it, and once a window.
+    for (quiet_ms, every_ms, rate, denied_max) in [
+        (1_000, 2_000, 100.0, 0.003),
+        (1_800, 2_000, 300.0, 0.005),
+        (9_000, 10_000, 300.0, 0.03),
+    ] {
+        let denied: f64 = (1..=4)
+            .map(|seed| bursts(seed, (quiet_ms, every_ms), rate))
+            .sum::<f64>()
+            / 4.0;
+        println!(
+            "{:6} ms {every_ms:6} ms {rate:6}/s    {denied:.4}",
+            every_ms - quiet_ms
+        );
+        assert!(denied <= denied_max, "{denied}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::pace::Pace;
 use crate::fairness::ask::Party;
-use crate::limits::{COST_MAX, JSON_INTEGER_MAX};
+use crate::limits::{COST_MAX, JSON_INTEGER_MAX, PART_REQUESTS_MIN};
 use crate::units::EpochMs;
 use crate::wire::exchange::Seen;
 
@@ -49,8 +49,6 @@ pub struct ParentStatus {
     pub unserved: bool,
     /// Whether it wants more than it could have had: what it may use counts as had by it.
     pub contended: bool,
-    /// Units that it was allowed ahead of demand, where those were fewer than it expects to use.
-    pub rationed: Option<u64>,
     /// Whether the parent's own parent was out of reach.
     pub outage: bool,
     /// When more may be lent, if the parent said so.
@@ -227,6 +225,19 @@ impl TenantBalance {
             part.checked_div(used)
                 .map_or(told.ceiling, |part| u64::try_from(part).unwrap_or(COST_MAX)),
         )
+    }
+
+    /// This holder's part of what is left for the tenant, as it had its part of what the tenant used; all of it while too
+    /// little was used here to tell.
+    #[must_use]
+    pub fn left_here(&self, told: &ParentStatus) -> u64 {
+        let enough = self.cost.max(1).saturating_mul(PART_REQUESTS_MIN);
+        let had = self.held.min(told.used);
+        if had < enough {
+            return told.left;
+        }
+        let left = u128::from(told.left) * u128::from(had) / u128::from(told.used);
+        u64::try_from(left).unwrap_or(told.left)
     }
 
     /// Another window, of which it holds `units`, and may take up to `most` where it is known how much that is.

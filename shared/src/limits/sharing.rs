@@ -28,13 +28,12 @@ pub const FIRST_REQUESTS: u64 = 4;
 /// four, a thousand tenants leave 1.3% of a window.
 pub const ALLOWED_REQUESTS_MIN: u64 = 2;
 
-/// What a tenant was allowed at a holder is at least one part in so many of what is left for it there: half at the root, and
-/// half at a region.
-pub const RATION_PARTS: u64 = 4;
+/// A tenant that asks at one holder for so many times what is left for it is denied at once until it may use more: what is
+/// denied is asked for again by others of its requests, also if half of them do not come.
+pub const OUTASKED_TIMES: u64 = 2;
 
-/// A tenant that asks for so many times its part of what is left is denied at once until it may use more: what is denied is
-/// asked for again by others of its requests.
-pub const RATION_TIMES: u64 = 2;
+/// Requests of a tenant after which a holder tells its part of what the tenant used: by fewer it would be told by chance.
+pub const PART_REQUESTS_MIN: u64 = 16;
 
 /// A denial counts for so many contacts more while the parent is asked again: one may be lost.
 pub const MEANWHILE_CONTACTS: u64 = 2;

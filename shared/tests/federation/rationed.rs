@@ -2,9 +2,10 @@
 
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::holder::{Holder, Outlook};
+use weir_shared::federation::tenant_balance::{ParentStatus, TenantBalance};
 use weir_shared::federation::waiting::Need;
 use weir_shared::limits::RELEASE_MS_MIN;
-use weir_shared::units::{EpochMs, WindowLabel};
+use weir_shared::units::{EpochMs, Incarnation, Sequence, WindowLabel};
 use weir_shared::wire::exchange::{
     FloorsBody, Grant, ReplyBody, RuleBody, Seen, SharingBody, Terms, VERSION, WindowBody,
 };
@@ -34,8 +35,8 @@ fn party() -> Party {
     }
 }
 
-/// A holder in which the tenant waited for one unit, and was told that 50 are left, of which
-/// it may use `allowance` here, with so much of the window to come. `denied`: units that it was denied before.
+/// A holder in which the tenant waited for one unit, and was told that 50 are left, of which it may use `allowance` here, with so
+/// much of the window to come. `denied`: units that it was denied before.
 fn told(denied: u64, allowance: u64, remaining_ms: u64, now: EpochMs) -> Holder {
     let mut holder = holder(1);
     let ticket = holder.wait_on(&party(), None, Need::one(1), now).unwrap();
@@ -91,7 +92,7 @@ fn told(denied: u64, allowance: u64, remaining_ms: u64, now: EpochMs) -> Holder 
 
 #[test]
 fn who_asks_for_twice_its_part_is_denied_until_it_may_use_more() {
-    // 33 in half a second: 660 until the window ends, and 4 * 2 = 8 are its part.
+    // 33 in half a second: 660 until the window ends, and 50 are left.
     let (start, later) = (EpochMs(1_000_000), EpochMs(1_000_050));
     let mut holder = told(30, 2, WINDOW_MS, start);
     let need = Need::one(1);
@@ -116,6 +117,36 @@ fn who_asks_for_twice_its_part_is_denied_until_it_may_use_more() {
 }
 
 #[test]
+fn a_holder_s_part_of_what_is_left_is_its_part_of_what_was_used() {
+    let mut balance = TenantBalance::new(party(), EpochMs(0));
+    (balance.held, balance.cost) = (160, 10);
+    let mut told = ParentStatus {
+        by: Seen {
+            incarnation: Incarnation(1),
+            sequence: Sequence(1),
+        },
+        until: EpochMs(500),
+        span_ms: 500,
+        ceiling: 1_000,
+        used: 640,
+        left: 100,
+        unserved: false,
+        contended: true,
+        outage: false,
+        again: None,
+    };
+    assert_eq!(balance.left_here(&told), 25);
+    balance.held = 159;
+    assert_eq!(
+        balance.left_here(&told),
+        100,
+        "fifteen requests tell nothing"
+    );
+    (balance.held, told.used) = (700, 640);
+    assert_eq!(balance.left_here(&told), 100, "no more than all");
+}
+
+#[test]
 fn who_asks_for_less_waits_for_its_share() {
     // 3 in half a second: 60 until the window ends, and all that is left, 50, may be its part.
     let now = EpochMs(1_000_000);
@@ -128,7 +159,7 @@ fn who_asks_for_less_waits_for_its_share() {
 
 #[test]
 fn what_little_is_left_when_the_window_ends_is_waited_for() {
-    // 33 in half a second: 6 in the tenth of a second that is left, and 8 are its part.
+    // 33 in half a second: 6 in the tenth of a second that is left, and 50 are left.
     let now = EpochMs(1_000_000);
     let holder = told(30, 2, 100, now);
     assert_eq!(

@@ -14,8 +14,7 @@ use crate::fairness::ask::Party;
 use crate::federation::tenant_balance::{ParentStatus, TenantBalance};
 use crate::federation::waiting::Need;
 use crate::limits::{
-    ALLOWED_REQUESTS_MIN, FIRST_REQUESTS, LEASE_CONTACTS, MEANWHILE_CONTACTS, RATION_PARTS,
-    RATION_TIMES,
+    ALLOWED_REQUESTS_MIN, FIRST_REQUESTS, LEASE_CONTACTS, MEANWHILE_CONTACTS, OUTASKED_TIMES,
 };
 use crate::units::EpochMs;
 
@@ -81,24 +80,15 @@ impl Holder {
         !told.outage && lately && short
     }
 
-    /// Whether a tenant that wants more than it can have will have had its part of what is left, whichever of its requests
-    /// are denied: until the window ends it asks here for twice that.
-    ///
-    /// ```text
-    /// part = min(left, 4 rationed)     rationed: what it was allowed last, where that was less than it expects to use
-    /// ```
-    ///
-    /// A parent allows each of `h` holders at most `left / (2 h)`, so behind a region that is a quarter of its part.
+    /// Whether a tenant that wants more than it can have will have had all that is left, whichever of its requests are denied
+    /// now: until the window ends it asks at this holder alone for twice that.
     fn outasks(&self, tenant_balance: &TenantBalance, now: EpochMs) -> bool {
         let (Some(lease), Some(told)) = (self.open_lease(now), tenant_balance.told) else {
             return false;
         };
-        let ration = told
-            .rationed
-            .map(|units| units.saturating_mul(RATION_PARTS));
-        let part = ration.map_or(told.left, |units| units.min(told.left));
         let asked = tenant_balance.asks_for(lease.ends_at.since(now), now);
-        told.contended && asked >= part.max(1).saturating_mul(RATION_TIMES)
+        let left = tenant_balance.left_here(&told).max(1);
+        told.contended && asked >= left.saturating_mul(OUTASKED_TIMES)
     }
 
     /// What the parent said of a tenant that is denied until it may use more, as it asks for more than it can have.

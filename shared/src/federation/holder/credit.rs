@@ -182,9 +182,6 @@ impl Holder {
                 left,
                 unserved: units < want.waiting,
                 contended: grant.is_some_and(|grant| grant.contended),
-                rationed: grant
-                    .map(|grant| grant.allowance)
-                    .filter(|units| *units > 0 && *units < want.expected),
                 outage: reply.outage,
                 again,
             });
