@@ -48,6 +48,11 @@ impl Tempo {
         Self((factor as u32).clamp(1, SLOWEST))
     }
 
+    /// The same, but no more than `factor`: for times that Weir bounds.
+    pub fn at_most(self, factor: u32) -> Self {
+        Self(self.0.min(factor))
+    }
+
     /// A time of a test, as long as it has to be here.
     pub fn stretched(self, time: Duration) -> Duration {
         time * self.0
@@ -72,5 +77,6 @@ mod tests {
         assert_eq!(tempos, [1, 1, 2, 3, 4, 4]);
         let second = Duration::from_secs(1);
         assert_eq!(Tempo::by(600.0).stretched(second), 3 * second);
+        assert_eq!(Tempo::by(600.0).at_most(2), Tempo(2));
     }
 }

@@ -32,11 +32,13 @@ async fn a_denied_decision_is_shown_and_what_is_filtered_is_not() {
     assert_eq!(lines.len(), 2, "{ended:?}");
     for line in lines {
         let words: Vec<&str> = line.split_whitespace().collect();
+        let (told, id) = (&words[1..6], words[6..].concat());
         assert_eq!(
-            words[1..],
+            told,
             ["weur", "denied", "never", "tokens", "acme"],
             "{line}"
         );
+        assert!(id.ends_with(".weur.never.budget.tokens"), "{line}");
     }
     let mut running = weir.start(&["tail", "--reason", "never", "--count", "1", "--json"]);
     decide_until_it_ends(&deployed, &mut running).await;

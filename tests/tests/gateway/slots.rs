@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use reqwest::Method;
 use serde_json::json;
 use tokio::time::sleep;
 use weir_tests::clock::now;
@@ -20,6 +21,9 @@ const MODEST: usize = 10;
 /// How long the origin works on a request, in the middle: on one of the fifty up to 300 ms less or more, so that its slots do
 /// not all come free at once.
 const SERVICE: Duration = Duration::from_millis(1_000);
+
+/// For how long a request waits for its answer: a dozen services, each stretched.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// When the first of the ten comes, and after how long the next one does.
 const FIRST: Duration = Duration::from_millis(600);
@@ -54,7 +58,8 @@ async fn gateway(control: &Origin) -> Gateway {
 async fn waited(gateway: &Gateway, by: &str, tenant: &str, service: Duration) -> Duration {
     let start = now();
     let path = format!("/{by}/slow?ms={}", service.as_millis());
-    let reply = gateway.get(&path, tenant).await;
+    let request = gateway.request(Method::GET, &path, tenant);
+    let reply = gateway.send(request.timeout(LONGEST)).await;
     assert_eq!(reply.status, 200, "{tenant}: {}", reply.text());
     start.elapsed().saturating_sub(service)
 }
@@ -93,7 +98,10 @@ async fn ten_with_one_request_each_wait_for_less_than_one_service_beside_one_wit
     control.slots(SLOTS, Beyond::Queued);
     let gateway = gateway(&control).await;
     gateway.get("/fair/x", "pro:noisy").await;
-    let tempo = Tempo::of(&gateway.workerd.clients().unwrap()).await;
+    // Eight services wait one after the other: of four seconds each they would be longer than a route may let wait.
+    let tempo = Tempo::of(&gateway.workerd.clients().unwrap())
+        .await
+        .at_most(2);
     let service = tempo.stretched(SERVICE);
     let (fair, first) = tokio::join!(
         play(&gateway, "fair", tempo),

@@ -34,7 +34,7 @@ def unreachable_decision(fail: Fail, cause: WeirError, now_ms: int) -> Decision:
 def unreachable_place(fail: Fail, cause: WeirError) -> Place:
     """The place of `fail`: `open` lets go on at once."""
     accepted = fail == "open"
-    return Place(accepted, 0, _retry_ms(accepted, cause), cause)
+    return Place(accepted, 0, _retry_ms(accepted, cause), cause=cause)
 
 
 def _retry_ms(allowed: bool, cause: WeirError) -> int:

@@ -27,10 +27,10 @@ fn fields<T: Serialize + DeserializeOwned>(full: Value) -> Result<Map<String, Va
 pub fn run() -> Result<()> {
     let decision = json!({
         "allowed": true, "reason": "admitted", "limit": 1, "remaining": 1, "reset_at": 1, "retry_after_ms": 1,
-        "binding": "b", "region": "weur", "window": 1, "policy_revision": 1, "reservation": "r", "slot": "s",
-        "expires_at": 1,
+        "binding": "b", "region": "weur", "window": 1, "policy_revision": 1, "decision": "d", "reservation": "r",
+        "slot": "s", "expires_at": 1,
     });
-    let place = json!({ "accepted": true, "delay_ms": 1, "retry_after_ms": 1 });
+    let place = json!({ "accepted": true, "delay_ms": 1, "retry_after_ms": 1, "decision": "d" });
     let settled = json!({ "reserved": 1, "actual": 1, "refunded": 1, "debt": 1 });
     let reasons = [
         Reason::Admitted,
