@@ -40,7 +40,11 @@ pub(crate) fn read_by_the_code() -> BTreeSet<String> {
     sources(&paths::root().join("edge/src"), &mut texts);
     texts.retain(|text| text.contains(".var("));
     assert!(texts.len() > 5, "{} files read variables", texts.len());
-    for file in ["gateway/client_address.rs", "policy/doors.rs"] {
+    for file in [
+        "gateway/client_address.rs",
+        "policy/doors.rs",
+        "trace/settings.rs",
+    ] {
         texts.push(read(&format!("shared/src/{file}")));
     }
     texts
@@ -98,8 +102,10 @@ fn every_variable_that_the_code_reads_is_in_the_example_and_on_the_page_and_no_o
 
 #[test]
 fn what_the_example_asks_for_is_what_has_to_be_secret_and_nothing_else() {
-    let (secret, _) = exemplified();
+    let (mut secret, _) = exemplified();
     assert_eq!(secret, BTreeSet::from(["WEIR_BOOTSTRAP_TOKEN".to_owned()]));
+    // Secret where it is set: whoever deploys is not asked for it.
+    secret.insert("WEIR_OTLP_HEADERS".to_owned());
     assert_eq!(documented().0, secret);
     // A deployment would be made with whatever value stands here.
     for line in read(EXAMPLE).lines().filter(|line| !line.starts_with('#')) {
