@@ -1,15 +1,19 @@
 //! Bun, one of the runtimes of the TypeScript client: the one on PATH, else the one that is published for npm, unpacked into
 //! the tool cache. It is none of the packages that every clone installs: it takes 100 MB, and only the tests run it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::{cached, paths, process};
+use crate::cached::Published;
+use crate::{paths, process};
 
-/// The package, at one version. It needs the package of the platform, which npm chooses and which has the program.
-const PACKAGE: &str = "bun@1.4.5";
+const BUN: Published<'_> = Published {
+    package: "bun@1.4.5",
+    scope: "@oven",
+    program: "bin/bun",
+    does,
+};
 
 /// The oldest that the tests take: none older was tried.
 const OLDEST: (u32, u32) = (1, 4);
@@ -18,7 +22,9 @@ const OLDEST: (u32, u32) = (1, 4);
 pub(crate) fn ensure() -> Result<Vec<(&'static str, PathBuf)>> {
     let program = match process::find("bun").filter(|program| does(program)) {
         Some(program) => program,
-        None => unpacked(&paths::tools()?)?,
+        None => BUN
+            .ensure(&paths::tools()?)
+            .context("the tests of the TypeScript client need `bun` on PATH")?,
     };
     Ok(vec![("WEIR_BUN", program)])
 }
@@ -34,25 +40,9 @@ fn version(told: &str) -> Option<(u32, u32)> {
     Some((number()?, number()?))
 }
 
-fn unpacked(cache: &Path) -> Result<PathBuf> {
-    let home = cache.join(PACKAGE.replace('@', "-"));
-    if let Some(program) = within(&home) {
-        return Ok(program);
-    }
-    cached::fill(&home, "Bun", |folder| cached::npm(PACKAGE, folder))
-        .context("the tests of the TypeScript client need `bun` on PATH")?;
-    within(&home).context("npm has no Bun that runs on this machine: put one on PATH")
-}
-
-/// The program of the platform: where npm cannot tell one C library from another, it installs both, and one of them runs.
-fn within(home: &Path) -> Option<PathBuf> {
-    let platforms = fs::read_dir(home.join("node_modules/@oven")).ok()?;
-    let programs = platforms.filter_map(|entry| Some(entry.ok()?.path().join("bin/bun")));
-    programs.filter(|program| does(program)).min()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -68,17 +58,17 @@ mod tests {
     #[test]
     fn the_program_that_runs_is_taken() {
         let home = tempfile::tempdir().unwrap();
-        assert_eq!(within(home.path()), None);
+        assert_eq!(BUN.within(home.path()), None);
         put(home.path(), "bun-a-musl", "#!/nowhere/sh\n");
         put(home.path(), "bun-b-old", "#!/bin/sh\necho 1.1.9\n");
-        assert_eq!(within(home.path()), None);
+        assert_eq!(BUN.within(home.path()), None);
         put(home.path(), "bun-c", "#!/bin/sh\necho 1.4.5\n");
-        assert!(within(home.path()).unwrap().ends_with("bun-c/bin/bun"));
+        assert!(BUN.within(home.path()).unwrap().ends_with("bun-c/bin/bun"));
     }
 
     #[test]
     fn the_pinned_version_is_one_that_does() {
-        let (_, pinned) = PACKAGE.split_once('@').unwrap();
+        let (_, pinned) = BUN.package.split_once('@').unwrap();
         assert!(version(pinned) >= Some(OLDEST));
         assert_eq!(version("unknown"), None);
         assert!(!does(Path::new("/nowhere/bun")));

@@ -1,7 +1,7 @@
 //! What is fetched once a user: a folder of the tool cache that is complete or not there.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -22,8 +22,40 @@ pub(crate) fn fill(
     fs::rename(&staging, home).with_context(|| format!("moving {name} into place"))
 }
 
+/// A program that npm publishes with a package of its own for each platform, of which npm chooses.
+pub(crate) struct Published<'a> {
+    /// The package at one version, such as `bun@1.4.5`: what it needs of npm has the program.
+    pub(crate) package: &'a str,
+    /// Where the packages of platforms are.
+    pub(crate) scope: &'a str,
+    /// The program within one of them.
+    pub(crate) program: &'a str,
+    /// Whether a program is one that does.
+    pub(crate) does: fn(&Path) -> bool,
+}
+
+impl Published<'_> {
+    /// The program, fetched where the cache has none that does.
+    pub(crate) fn ensure(&self, cache: &Path) -> Result<PathBuf> {
+        let home = cache.join(self.package.replace('@', "-"));
+        if let Some(program) = self.within(&home) {
+            return Ok(program);
+        }
+        fill(&home, self.package, |folder| npm(self.package, folder))?;
+        let program = self.within(&home);
+        program.with_context(|| format!("{} does not run on this machine", self.package))
+    }
+
+    /// Where npm cannot tell one C library from another, it installs both, and one of them runs.
+    pub(crate) fn within(&self, home: &Path) -> Option<PathBuf> {
+        let platforms = fs::read_dir(home.join("node_modules").join(self.scope)).ok()?;
+        let programs = platforms.filter_map(|entry| Some(entry.ok()?.path().join(self.program)));
+        programs.filter(|program| (self.does)(program)).min()
+    }
+}
+
 /// Installs a package of npm at one version into a folder, and what it needs for this platform.
-pub(crate) fn npm(package: &str, folder: &Path) -> Result<()> {
+fn npm(package: &str, folder: &Path) -> Result<()> {
     let mut npm = Command::new("npm");
     npm.current_dir(folder).args(["install", package]);
     // Install scripts of what is fetched here only move a program, which is used where it is.

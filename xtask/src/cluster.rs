@@ -7,9 +7,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::args::Selection;
+use crate::cached::Published;
 use crate::python::Python;
 use crate::{build, cached, paths, process, progress, setup};
 
@@ -26,7 +27,7 @@ const PROGRAM: [&str; 4] = ["--package", "weir-tests", "--bin", "cluster"];
 pub(crate) fn run(version: &str) -> Result<ExitCode> {
     let environment = setup::for_builds()?;
     let cache = paths::tools()?;
-    let workerd = workerd(&cache, version)?;
+    let workerd = workerd(&format!("workerd@{version}")).ensure(&cache)?;
     let server = server(&cache)?;
     build::build(Selection::EDGE, &environment)?;
     progress::note(&format!("workerd {version}, {SERVER}: about two minutes"));
@@ -37,22 +38,14 @@ pub(crate) fn run(version: &str) -> Result<ExitCode> {
     process::end(&mut cargo)
 }
 
-fn workerd(cache: &Path, version: &str) -> Result<PathBuf> {
-    let package = format!("workerd@{version}");
-    let home = cache.join(package.replace('@', "-"));
-    if let Some(program) = within(&home) {
-        return Ok(program);
+/// workerd at that version of its package.
+fn workerd(package: &str) -> Published<'_> {
+    Published {
+        package,
+        scope: "@cloudflare",
+        program: "bin/workerd",
+        does: |program| process::version(program).is_some(),
     }
-    cached::fill(&home, &package, |folder| cached::npm(&package, folder))?;
-    within(&home).with_context(|| format!("{package} does not run on this machine"))
-}
-
-/// The program of the platform.
-fn within(home: &Path) -> Option<PathBuf> {
-    let platforms = std::fs::read_dir(home.join("node_modules/@cloudflare")).ok()?;
-    let programs = platforms.filter_map(|entry| Some(entry.ok()?.path().join("bin/workerd")));
-    let runs = |program: &PathBuf| process::version(program).is_some();
-    programs.filter(runs).min()
 }
 
 fn server(cache: &Path) -> Result<PathBuf> {
@@ -72,12 +65,12 @@ mod tests {
     #[test]
     fn a_folder_without_a_program_that_runs_is_fetched_anew() {
         let cache = tempfile::tempdir().unwrap();
-        assert_eq!(within(cache.path()), None);
+        assert_eq!(workerd("workerd@1").within(cache.path()), None);
         let bin = cache
             .path()
             .join("node_modules/@cloudflare/workerd-other/bin");
         std::fs::create_dir_all(&bin).unwrap();
         std::fs::write(bin.join("workerd"), "of another machine").unwrap();
-        assert_eq!(within(cache.path()), None);
+        assert_eq!(workerd("workerd@1").within(cache.path()), None);
     }
 }

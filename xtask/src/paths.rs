@@ -2,7 +2,7 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use anyhow::{Context, Result, bail};
 
@@ -14,13 +14,11 @@ pub(crate) fn root() -> &'static Path {
 
 /// This program, as it was found when somebody first asked: a build puts a new one in its place.
 pub(crate) fn program() -> Result<&'static str> {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    if PROGRAM.get().is_none() {
-        let program = env::current_exe().context("finding this program")?;
-        PROGRAM.get_or_init(|| program);
-    }
-    let program = PROGRAM.get().and_then(|program| program.to_str());
-    program.context("the path of this program is no text")
+    static PROGRAM: LazyLock<Option<String>> =
+        LazyLock::new(|| env::current_exe().ok()?.to_str().map(str::to_owned));
+    PROGRAM
+        .as_deref()
+        .context("the path of this program is not known, or is no text")
 }
 
 /// Local state that git ignores: stamps, the state of `dev`.
