@@ -108,6 +108,15 @@ pub fn use_page() -> Memo<Option<Page>> {
     })
 }
 
+/// The name in the address of this page, which `name` finds. While the page is being left it is still this one's.
+pub fn use_named(name: fn(Page) -> Option<String>) -> Memo<String> {
+    let page = use_page();
+    Memo::new(move |before: Option<&String>| {
+        let named = page.get().and_then(name);
+        named.unwrap_or_else(|| before.cloned().unwrap_or_default())
+    })
+}
+
 /// Goes to another page of the console, in the place of this one.
 pub fn use_goto() -> impl Fn(&str) + Clone + Send + Sync + 'static {
     let navigate = use_navigate();

@@ -17,7 +17,7 @@ use crate::components::budget::window::Window;
 use crate::components::range_picker::RangePicker;
 use crate::components::shell::Shell;
 use crate::components::states::States;
-use crate::context::use_page;
+use crate::context::use_named;
 use crate::fetched::{Follow, fetched};
 use crate::query_address::{use_asked, use_range, within_page};
 
@@ -30,11 +30,9 @@ const REGIONAL_WINDOWS: u64 = 32;
 /// The budget that the address names.
 #[component]
 pub fn BudgetPage() -> impl IntoView {
-    let page = use_page();
-    let name = Memo::new(move |before: Option<&String>| match page.get() {
-        Some(Page::Budget(name)) => name,
-        // The page is being left.
-        _ => before.cloned().unwrap_or_default(),
+    let name = use_named(|page| match page {
+        Page::Budget(name) => Some(name),
+        _ => None,
     });
     let title = Signal::derive(move || format!("Budget {}", name.get()));
     let actions = move || {

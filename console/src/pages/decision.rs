@@ -5,16 +5,14 @@ use leptos::prelude::*;
 use crate::address::Page;
 use crate::components::decisions::explained::Explained;
 use crate::components::shell::Shell;
-use crate::context::use_page;
+use crate::context::use_named;
 
 /// The page.
 #[component]
 pub fn DecisionPage() -> impl IntoView {
-    let page = use_page();
-    let id = Memo::new(move |before: Option<&String>| match page.get() {
-        Some(Page::Decision(id)) => id,
-        // The page is being left.
-        _ => before.cloned().unwrap_or_default(),
+    let id = use_named(|page| match page {
+        Page::Decision(id) => Some(id),
+        _ => None,
     });
     view! {
         <Shell title="Why was it denied?">

@@ -6,17 +6,15 @@ use crate::address::Page;
 use crate::api::ask::segment;
 use crate::components::region_page::one::OneRegion;
 use crate::components::shell::Shell;
-use crate::context::use_page;
+use crate::context::use_named;
 use crate::region_name::in_full;
 
 /// The region that the address names.
 #[component]
 pub fn RegionPage() -> impl IntoView {
-    let page = use_page();
-    let name = Memo::new(move |before: Option<&String>| match page.get() {
-        Some(Page::Region(name)) => name,
-        // The page is being left.
-        _ => before.cloned().unwrap_or_default(),
+    let name = use_named(|page| match page {
+        Page::Region(name) => Some(name),
+        _ => None,
     });
     let title = Signal::derive(move || in_full(&name.get()));
     let actions = move || {

@@ -7,18 +7,16 @@ use super::not_found::NotFoundPage;
 use crate::address::Page;
 use crate::components::shell::Shell;
 use crate::components::tenant_page::TenantView;
-use crate::context::{use_goto, use_page};
+use crate::context::{use_goto, use_named, use_page};
 use crate::tenant::query::TenantQuery;
 use crate::visible::visible;
 
 /// The page.
 #[component]
 pub fn TenantPage() -> impl IntoView {
-    let page = use_page();
-    let name = Memo::new(move |before: Option<&String>| match page.get() {
-        Some(Page::Tenant(name)) => name,
-        // On the way to another page it is still this one's.
-        _ => before.cloned().unwrap_or_default(),
+    let name = use_named(|page| match page {
+        Page::Tenant(name) => Some(name),
+        _ => None,
     });
     let named = Memo::new(move |_| name.with(|name| !name.is_empty()));
     move || {

@@ -2,22 +2,8 @@
 
 use weir_shared::decision::id::DecisionId;
 use weir_shared::wire::operator::explained::ExplainedDecision;
-use weir_shared::wire::rule_kind::RuleKind;
 
-use super::what::{Kind, What};
 use crate::format::count;
-
-/// The rule of an id, as the page of a tenant names it.
-pub fn of_rule(kind: RuleKind, rule: &str) -> What {
-    let kind = match kind {
-        RuleKind::Budget => Kind::Budget,
-        RuleKind::Limit => Kind::Limit,
-        RuleKind::Meter => Kind::Meter,
-        RuleKind::Guard => Kind::Guard,
-        RuleKind::Overload => Kind::Overload,
-    };
-    What::new(kind, rule)
-}
 
 /// The id in what was pasted: it may have quotes, white space or the name of its header around it.
 ///
@@ -61,13 +47,15 @@ mod tests {
     use weir_shared::units::EpochMs;
     use weir_shared::wire::check::Reason;
     use weir_shared::wire::count::Count;
+    use weir_shared::wire::rule_kind::RuleKind;
 
     use super::*;
+    use crate::tenant::what::What;
 
     #[test]
     fn every_kind_of_rule_has_its_place_on_a_tenant_s_page() {
         for kind in RuleKind::ALL {
-            let what = of_rule(kind, "tokens");
+            let what = What::new(kind, "tokens");
             assert_eq!(what.to_string(), format!("{}:tokens", kind.name()));
             assert_eq!(What::parse(&what.to_string()), Some(what));
         }

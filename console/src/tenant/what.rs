@@ -9,65 +9,27 @@ use weir_shared::wire::policy::PolicyDocument;
 use crate::api::ask::SeriesAsk;
 
 /// The kinds, in the order in which they are listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// A budget that tenants share.
-    Budget,
-    /// A limit.
-    Limit,
-    /// A meter.
-    Meter,
-    /// A guard.
-    Guard,
-    /// An overload resource.
-    Overload,
+pub use weir_shared::wire::rule_kind::RuleKind as Kind;
+
+/// The name of a kind where a title begins.
+pub fn title(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Budget => "Budget",
+        Kind::Limit => "Limit",
+        Kind::Meter => "Meter",
+        Kind::Guard => "Guard",
+        Kind::Overload => "Overload of",
+    }
 }
 
-impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Budget,
-        Self::Limit,
-        Self::Meter,
-        Self::Guard,
-        Self::Overload,
-    ];
-
-    /// Its name, in addresses and in sentences.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Budget => "budget",
-            Self::Limit => "limit",
-            Self::Meter => "meter",
-            Self::Guard => "guard",
-            Self::Overload => "overload",
-        }
-    }
-
-    /// Its name where a title begins.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Budget => "Budget",
-            Self::Limit => "Limit",
-            Self::Meter => "Meter",
-            Self::Guard => "Guard",
-            Self::Overload => "Overload of",
-        }
-    }
-
-    /// Its name as a heading.
-    pub fn heading(self) -> &'static str {
-        match self {
-            Self::Budget => "Budgets",
-            Self::Limit => "Limits",
-            Self::Meter => "Meters",
-            Self::Guard => "Guards",
-            Self::Overload => "Overload",
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+/// The name of a kind as a heading.
+pub fn heading(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Budget => "Budgets",
+        Kind::Limit => "Limits",
+        Kind::Meter => "Meters",
+        Kind::Guard => "Guards",
+        Kind::Overload => "Overload",
     }
 }
 

@@ -10,7 +10,8 @@ use crate::components::tenant_page::DenialView;
 use crate::components::time::Time;
 use crate::fetched::{Follow, fetched};
 use crate::reason;
-use crate::tenant::denial::{borne_out, of_rule};
+use crate::tenant::denial::borne_out;
+use crate::tenant::what::What;
 use crate::tenant_name::TenantName;
 use crate::time_range::TimeRange;
 
@@ -38,7 +39,7 @@ pub fn Explained(
 
 #[component]
 fn Facts(told: ExplainedDecision) -> impl IntoView {
-    let what = of_rule(told.kind, &told.rule);
+    let what = What::new(told.kind, &told.rule);
     let range = TimeRange::between(told.from.0, told.to.0);
     // What stands for nobody in particular has no page.
     let tenant = told.tenant.clone();

@@ -18,7 +18,7 @@ use crate::fetched::{Fetched, Follow, fetched};
 use crate::query_address::{use_ask, use_asked, use_range};
 use crate::situation::flow::{calls, limit_per_s, units};
 use crate::situation::query::SituationQuery;
-use crate::tenant::what::{Kind, What, choices};
+use crate::tenant::what::{Kind, What, choices, title};
 
 /// Calls of everything or units of one thing, in the range that the address says.
 #[component]
@@ -100,7 +100,7 @@ fn Chart(
         .map(|what| what.name);
     let title = what.as_ref().map_or_else(
         || "All calls".to_owned(),
-        |what| format!("{} {}", what.kind.title(), what.name),
+        |what| format!("{} {}", title(what.kind), what.name),
     );
     let in_calls = what.as_ref().is_none_or(|what| what.kind == Kind::Guard);
     let lines = Signal::derive(move || {

@@ -20,7 +20,7 @@ use crate::fetched::{Fetched, Follow, fetched};
 use crate::situation::flow::units;
 use crate::tenant::claims::{Claimed, claimed, constant, fair_share, split};
 use crate::tenant::counted::busiest;
-use crate::tenant::what::{Kind, What, choices, counted_at, own};
+use crate::tenant::what::{Kind, What, choices, counted_at, own, title as kind_title};
 
 /// The chart over time, and the totals.
 #[component]
@@ -93,7 +93,7 @@ const WINDOWS: u64 = 100;
 #[component]
 fn Chart(page: Tenant, what: What, policy: Fetched<Tagged<PolicyDocument>>) -> impl IntoView {
     let calls = what.kind == Kind::Guard;
-    let title = format!("{} {}", what.kind.title(), what.name);
+    let title = format!("{} {}", kind_title(what.kind), what.name);
     let meter = (what.kind == Kind::Meter).then(|| what.name.clone());
     let claims = (what.kind == Kind::Budget).then(|| Claims::read(page, &what.name, policy));
     let (span, step_ms) = intervals(page.series.value);

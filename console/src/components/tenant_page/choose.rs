@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::tenant::what::{Kind, What};
+use crate::tenant::what::{Kind, What, heading};
 
 /// A budget, limit, meter, guard or overload resource.
 #[component]
@@ -32,7 +32,7 @@ pub fn ChooseWhat(
             };
             (!of_kind.is_empty()).then(|| {
                 let options: Vec<_> = of_kind.into_iter().map(option).collect();
-                view! { <optgroup label=kind.heading()>{options}</optgroup> }
+                view! { <optgroup label=heading(kind)>{options}</optgroup> }
             })
         };
         Kind::ALL.into_iter().filter_map(group).collect_view()
