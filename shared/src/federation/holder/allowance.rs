@@ -105,10 +105,10 @@ impl Holder {
         if !self.pooled || self.unanswered.is_some() || self.open_lease(now).is_none() {
             return false;
         }
-        let rationed = || self.rationed(name, now);
+        let is_late = |told: &ParentStatus| told.until.since(now) <= told.span_ms / 4 * 3;
         self.told(name).is_some_and(|told| match told.left {
             0 => !told.recent(now),
-            _ => rationed().is_some_and(|told| told.until.since(now) <= told.span_ms / 4 * 3),
+            _ => is_late(told) && self.rationed(name, now).is_some(),
         })
     }
 
