@@ -3,20 +3,25 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use weir_shared::accounting::counters::{Charged, Decided, Entry};
 use weir_shared::algorithms::State;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::algorithms::leaky_bucket::Reservation;
 use weir_shared::algorithms::scale::ScaledState;
 use weir_shared::check::reserve::Reserve;
 use weir_shared::decision::Retry;
+use weir_shared::decision::id::Denial;
 use weir_shared::invalid::{Fault, Invalid};
 use weir_shared::limiting::messages::ShapeBody;
 use weir_shared::limiting::owner::{Account, Asking};
 use weir_shared::limits::CALL_MS_MAX;
 use weir_shared::policy::limit::{Rule, Shaper};
+use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::exchange::VERSION;
+use weir_shared::wire::operator::live::DecisionSample;
 use weir_shared::wire::policy::Scope;
 
+use super::contact::count;
 use super::kept::{shard_of, terms_of};
 use super::local::kept_by;
 use super::plan::{key_of, limit_named};
@@ -38,6 +43,14 @@ pub struct Shape<'a> {
     pub asking: Asking<'a>,
 }
 
+/// What somebody who wants a place is answered.
+pub struct Placed {
+    /// The place, or when there could be one.
+    pub outcome: Reservation,
+    /// The id of a denial.
+    pub decision: Option<String>,
+}
+
 /// A key, and how it is kept.
 struct Kept {
     key: StateKey,
@@ -47,12 +60,52 @@ struct Kept {
 }
 
 impl Shape<'_> {
-    /// Gives a place, or says when there could be one.
+    /// Gives a place, or says when there could be one. Counts it either way, and shows it to whoever watches.
     ///
     /// # Errors
     /// 404 for a name that the policy does not have, 400 for one that is no leaky bucket, 503 when the region does not
     /// answer.
-    pub async fn reserve(&self, question: &Reserve) -> Result<Reservation, Failure> {
+    pub async fn reserve(&self, question: &Reserve) -> Result<Placed, Failure> {
+        let outcome = self.decide(question).await?;
+        let (at, reason) = (now(), outcome.reason());
+        let tenant = question.tenant.as_deref().unwrap_or(ANONYMOUS);
+        let charged = Charged::Limit(&question.limit);
+        let (kind, rule) = charged.rule();
+        let denial = Denial {
+            at,
+            tenant,
+            region: self.region,
+            reason,
+            kind,
+            rule,
+        };
+        let decision = (!outcome.accepted).then(|| denial.to_string());
+        let decided = Decided {
+            tenant,
+            known: self.loaded.policy.tiers.named(tenant).is_some(),
+            charged,
+            reason,
+            units: question.cost,
+        };
+        count(self.handles, self.region, &decided, Entry::Charge, None)?;
+        with(self.region, |view| {
+            let pending = view.outbox.pending();
+            if question.cost > 0 && pending.has_room_to_show() {
+                pending.sample(DecisionSample {
+                    at,
+                    tenant: question.tenant.clone(),
+                    allowed: outcome.accepted,
+                    binding: question.limit.clone(),
+                    reason,
+                    would_deny: false,
+                    decision: decision.clone(),
+                });
+            }
+        })?;
+        Ok(Placed { outcome, decision })
+    }
+
+    async fn decide(&self, question: &Reserve) -> Result<Reservation, Failure> {
         let limit = limit_named(self.loaded, &question.limit, "")?;
         let tenant = question.tenant.as_deref();
         let at_ms = now();

@@ -1,23 +1,20 @@
 //! `POST /v1/reserve`: a place in the queue of a leaky bucket.
 
 use weir_shared::check::reserve::Reserve;
-use weir_shared::decision::id::{self, Denial};
-use weir_shared::decision::{Reason, Retry};
+use weir_shared::decision::Retry;
+use weir_shared::decision::id;
 use weir_shared::limiting::owner::Asking;
 use weir_shared::limits::CHECK_BODY_BYTES_MAX;
-use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::reserve::{ReservationBody, ReserveRequest};
-use weir_shared::wire::rule_kind::RuleKind;
 use worker::{Request, Response};
 
 use crate::auth::caller::Caller;
 use crate::http::body;
 use crate::http::failure::Failure;
 use crate::http::reply::Reply;
-use crate::isolate::now;
 use crate::isolate::place::place;
 use crate::isolate::request::RequestHandles;
-use crate::isolate::shape::Shape;
+use crate::isolate::shape::{Placed, Shape};
 
 /// Gives a place, or says when there could be one.
 ///
@@ -38,30 +35,16 @@ pub async fn reserve(
         loaded: &loaded,
         asking: Asking::Principal(&caller.principal),
     };
-    let outcome = shape.reserve(&question).await?;
+    let Placed { outcome, decision } = shape.reserve(&question).await?;
     let retry_after_ms = match outcome.retry {
         Retry::Now => Some(0),
         other => other.after_ms(),
-    };
-    let denial = || {
-        let denial = Denial {
-            at: now(),
-            tenant: question.tenant.as_deref().unwrap_or(ANONYMOUS),
-            region: &region,
-            reason: match outcome.retry {
-                Retry::Never => Reason::Never,
-                _ => Reason::LimitExceeded,
-            },
-            kind: RuleKind::Limit,
-            rule: &question.limit,
-        };
-        denial.to_string()
     };
     let body = ReservationBody {
         accepted: outcome.accepted,
         delay_ms: outcome.delay_ms,
         retry_after_ms,
-        decision: (!outcome.accepted).then(denial),
+        decision,
     };
     let mut reply = Reply::json(200, &body)?;
     if let Some(decision) = body.decision {

@@ -77,6 +77,27 @@ pub struct Reservation {
     pub retry: Retry,
 }
 
+impl Reservation {
+    /// How it was decided.
+    ///
+    /// ```
+    /// use weir_shared::algorithms::leaky_bucket::Reservation;
+    /// use weir_shared::decision::{Reason, Retry};
+    /// let refused = |retry| Reservation { accepted: false, delay_ms: 0, retry }.reason();
+    /// assert_eq!(refused(Retry::AfterMs(40)), Reason::LimitExceeded);
+    /// assert_eq!(refused(Retry::Never), Reason::Never);
+    /// assert_eq!(Reservation { accepted: true, delay_ms: 9, retry: Retry::Now }.reason(), Reason::Admitted);
+    /// ```
+    #[must_use]
+    pub fn reason(&self) -> Reason {
+        match self.retry {
+            _ if self.accepted => Reason::Admitted,
+            Retry::Never => Reason::Never,
+            _ => Reason::LimitExceeded,
+        }
+    }
+}
+
 /// What a reservation came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reserved {
