@@ -9,11 +9,14 @@ use anyhow::{Context, Result};
 
 use crate::browser::Browser;
 use crate::tools::{Tool, WASM_BINDGEN};
-use crate::{node, paths, process};
+use crate::{node, paths, process, rust};
 
 /// A test that runs in a browser may take this long; a debug build on a busy machine needs more than the default.
 const BROWSER_TEST_SECONDS: &str = "300";
 const BROWSER_START_SECONDS: &str = "60";
+
+/// What `cargo clippy -- --deny warnings` tells its compiler.
+const LINTS: &str = "--deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
 
 /// Variables for the tools that a command starts.
 #[derive(Debug)]
@@ -100,6 +103,14 @@ impl Environment {
     pub(crate) fn not_optimised(mut self) -> Self {
         self.set("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
         self
+    }
+
+    /// Lets what is compiled of the workspace be linted by the way, with warnings denied: to check it apart takes as long
+    /// again. What comes of it is optimised differently, so nothing that is shipped is compiled so.
+    pub(crate) fn linting(mut self) -> Result<Self> {
+        self.set("RUSTC_WORKSPACE_WRAPPER", rust::linting_compiler()?);
+        self.set("CLIPPY_ARGS", LINTS);
+        Ok(self)
     }
 
     fn set(&mut self, name: &'static str, value: impl AsRef<OsStr>) {
@@ -207,6 +218,44 @@ mod tests {
         let ((usual, before), (back, after)) = (split(&usual), split(&back));
         assert_eq!(usual, back);
         assert!(after > before || after == 19, "{before} {after}");
+    }
+
+    #[test]
+    fn what_is_linted_as_it_is_compiled_is_refused_for_a_lint() {
+        let folder = tempfile::tempdir().unwrap();
+        let write =
+            |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write(
+            "Cargo.toml",
+            "[package]\nname = \"linted\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n[workspace]\n",
+        );
+        let compiles = |environment: &Environment| {
+            let mut cargo = environment.command("cargo").unwrap();
+            cargo
+                .current_dir(folder.path())
+                .args(["build", "--quiet", "--offline"]);
+            let output = cargo
+                .env("CARGO_TARGET_DIR", folder.path().join("target"))
+                .output()
+                .unwrap();
+            (
+                output.status.success(),
+                String::from_utf8_lossy(&output.stderr).into_owned(),
+            )
+        };
+        let linting = Environment::new().linting().unwrap();
+        write(
+            "lib.rs",
+            "pub fn says_nothing(text: &str) -> bool { text.len() == 0 }\n",
+        );
+        assert!(compiles(&Environment::new()).0);
+        let (compiled, told) = compiles(&linting);
+        assert!(!compiled && told.contains("len_zero"), "{told}");
+        write(
+            "lib.rs",
+            "pub fn says_nothing(text: &str) -> bool { text.is_empty() }\n",
+        );
+        assert_eq!(compiles(&linting), (true, String::new()));
     }
 
     #[test]

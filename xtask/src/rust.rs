@@ -1,6 +1,6 @@
 //! The Rust toolchain: the wasm target, clippy and rustfmt.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Result, bail};
@@ -39,9 +39,9 @@ const PARTS: [Part; 3] = [
 ///
 /// `rust-toolchain.toml` names them too, but rustup reads it only where installing by itself is switched on.
 pub(crate) fn ensure() -> Result<()> {
-    let sysroot = process::capture(rustc().args(["--print", "sysroot"]))?;
+    let sysroot = sysroot()?;
     for part in &PARTS {
-        if !Path::new(&sysroot).join(part.file).exists() {
+        if !sysroot.join(part.file).exists() {
             add(part)?;
         }
     }
@@ -63,6 +63,19 @@ fn add(part: &Part) -> Result<()> {
 /// The compiler's full version, as a build depends on it.
 pub(crate) fn version() -> Result<String> {
     process::capture(rustc().arg("-vV"))
+}
+
+/// The compiler that lints what it compiles, as clippy has it in the place of the usual one.
+///
+/// # Errors
+/// When the compiler does not say where it is.
+pub(crate) fn linting_compiler() -> Result<PathBuf> {
+    Ok(sysroot()?.join("bin/clippy-driver"))
+}
+
+fn sysroot() -> Result<PathBuf> {
+    let sysroot = process::capture(rustc().args(["--print", "sysroot"]))?;
+    Ok(PathBuf::from(sysroot))
 }
 
 fn rustc() -> Command {

@@ -31,17 +31,9 @@ pub(super) fn fmt(bench: &mut Workbench<'_>, environment: &Environment) -> Resul
     bench.compile(cargo)
 }
 
-pub(super) fn clippy_native(
-    bench: &mut Workbench<'_>,
-    environment: &Environment,
-    only: Option<&[&str]>,
-) -> Result<()> {
-    clippy(
-        bench,
-        environment.command("cargo")?,
-        &["--all-targets"],
-        &chosen(&NATIVE, only),
-    )
+pub(super) fn clippy_native(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
+    let cargo = environment.command("cargo")?;
+    clippy(bench, cargo, &["--all-targets"], &NATIVE)
 }
 
 pub(super) fn clippy_wasm(
@@ -49,7 +41,12 @@ pub(super) fn clippy_wasm(
     environment: &Environment,
     only: Option<&[&str]>,
 ) -> Result<()> {
-    let packages = chosen(&WASM, only);
+    let wanted = |name: &&str| only.is_none_or(|only| only.contains(name));
+    let packages: Vec<_> = WASM.into_iter().filter(wanted).collect();
+    if packages.is_empty() {
+        bench.say("nothing of this has changed");
+        return Ok(());
+    }
     // As the release is built: its macros and build scripts are there already.
     let mut targets = vec!["--release", "--target", WASM_TARGET, "--lib", "--bins"];
     if packages.contains(&CONSOLE) {
@@ -59,21 +56,12 @@ pub(super) fn clippy_wasm(
     clippy(bench, environment.command("cargo")?, &targets, &packages)
 }
 
-fn chosen<'a>(packages: &[&'a str], only: Option<&[&str]>) -> Vec<&'a str> {
-    let wanted = |name: &&str| only.is_none_or(|only| only.contains(name));
-    packages.iter().copied().filter(wanted).collect()
-}
-
 fn clippy(
     bench: &mut Workbench<'_>,
     mut cargo: Command,
     targets: &[&str],
     packages: &[&str],
 ) -> Result<()> {
-    if packages.is_empty() {
-        bench.say("nothing of this has changed");
-        return Ok(());
-    }
     cargo.arg("clippy").args(targets);
     cargo.args(selected(packages));
     cargo.args(["--", "--deny", "warnings"]);
@@ -83,16 +71,4 @@ fn clippy(
 /// `--package` for each of them.
 pub(super) fn selected<'a>(packages: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
     packages.iter().flat_map(|name| ["--package", name])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quick_run_lints_what_changed_of_what_is_linted() {
-        assert_eq!(chosen(&WASM, None), WASM);
-        assert_eq!(chosen(&WASM, Some(&["weir-edge", "xtask"])), ["weir-edge"]);
-        assert!(chosen(&WASM, Some(&["weir-tests"])).is_empty());
-    }
 }

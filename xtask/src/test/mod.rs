@@ -191,7 +191,7 @@ fn work(step: Step, changed: Option<&[&str]>, bench: &mut Workbench<'_>) -> Resu
     match step {
         Step::Tidy => tidy::run(),
         Step::Fmt => lints::fmt(bench, &set_up(setup::for_lints)?),
-        Step::ClippyNative => lints::clippy_native(bench, &set_up(setup::for_lints)?, changed),
+        Step::ClippyNative => lints::clippy_native(bench, &set_up(setup::for_lints)?),
         Step::ClippyWasm => lints::clippy_wasm(bench, &set_up(setup::for_lints)?, changed),
         Step::CompileEndToEnd => {
             compiled::compile(bench, &set_up(setup::for_native)?, &Choice::EndToEnd)
@@ -200,7 +200,7 @@ fn work(step: Step, changed: Option<&[&str]>, bench: &mut Workbench<'_>) -> Resu
         Step::Native => match changed {
             None => native::all(bench, &set_up(setup::for_native)?),
             Some(changed) => {
-                let environment = set_up(setup::for_native)?.not_optimised();
+                let environment = set_up(setup::for_native)?.not_optimised().linting()?;
                 native::of_what_changed(bench, &environment, changed)
             }
         },
