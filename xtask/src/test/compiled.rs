@@ -77,7 +77,7 @@ fn of_end_to_end(filter: &str) -> String {
     format!("package({END_TO_END}) and {filter}")
 }
 
-/// Compiles them, and notes what was made.
+/// Compiles them, and notes what was made. Where the environment says so they are linted by the way.
 pub(super) fn compile(
     bench: &mut Workbench<'_>,
     environment: &Environment,
@@ -90,6 +90,14 @@ pub(super) fn compile(
         Ok(cargo)
     };
     bench.compile(nextest(&["run", "--no-run"])?)?;
+    if *choice == Choice::Native {
+        // No test runs them; they are linted as they are compiled.
+        let mut benches = environment.command("cargo")?;
+        benches
+            .args(["build", "--benches"])
+            .args(selected(&PACKAGES));
+        bench.compile(benches)?;
+    }
     let made = [
         "list",
         "--list-type",

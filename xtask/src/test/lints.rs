@@ -1,25 +1,12 @@
 //! The format and the lints.
 
-use std::process::Command;
-
 use anyhow::Result;
 
 use super::workbench::Workbench;
 use crate::environment::Environment;
 use crate::rust::WASM_TARGET;
 
-/// What is linted where.
-const NATIVE: [&str; 8] = [
-    "xtask",
-    "weir-shared",
-    "weir-reference",
-    "weir-fuzz",
-    "weir-console",
-    "weir-cli",
-    "weir-client",
-    "weir-tests",
-];
-/// `weir-shared` is a part of both, and linted as such.
+/// What is compiled as wasm alone. What runs natively is linted as it is compiled ([`super::compiled`]).
 const WASM: [&str; 2] = ["weir-edge", CONSOLE];
 
 const CONSOLE: &str = "weir-console";
@@ -29,11 +16,6 @@ pub(super) fn fmt(bench: &mut Workbench<'_>, environment: &Environment) -> Resul
     let mut cargo = environment.command("cargo")?;
     cargo.args(["fmt", "--all", "--check", "--", "-l"]);
     bench.compile(cargo)
-}
-
-pub(super) fn clippy_native(bench: &mut Workbench<'_>, environment: &Environment) -> Result<()> {
-    let cargo = environment.command("cargo")?;
-    clippy(bench, cargo, &["--all-targets"], &NATIVE)
 }
 
 pub(super) fn clippy_wasm(
@@ -53,17 +35,8 @@ pub(super) fn clippy_wasm(
         // Unit tests do not run as wasm.
         targets.extend(["--test", "web"]);
     }
-    clippy(bench, environment.command("cargo")?, &targets, &packages)
-}
-
-fn clippy(
-    bench: &mut Workbench<'_>,
-    mut cargo: Command,
-    targets: &[&str],
-    packages: &[&str],
-) -> Result<()> {
-    cargo.arg("clippy").args(targets);
-    cargo.args(selected(packages));
+    let mut cargo = environment.command("cargo")?;
+    cargo.arg("clippy").args(targets).args(selected(&packages));
     cargo.args(["--", "--deny", "warnings"]);
     bench.compile(cargo)
 }

@@ -191,19 +191,20 @@ fn work(step: Step, changed: Option<&[&str]>, bench: &mut Workbench<'_>) -> Resu
     match step {
         Step::Tidy => tidy::run(),
         Step::Fmt => lints::fmt(bench, &set_up(setup::for_lints)?),
-        Step::ClippyNative => lints::clippy_native(bench, &set_up(setup::for_lints)?),
         Step::ClippyWasm => lints::clippy_wasm(bench, &set_up(setup::for_lints)?, changed),
-        Step::CompileEndToEnd => {
-            compiled::compile(bench, &set_up(setup::for_native)?, &Choice::EndToEnd)
-        }
-        Step::Compile => compiled::compile(bench, &set_up(setup::for_native)?, &Choice::Native),
-        Step::Native => match changed {
-            None => native::all(bench, &set_up(setup::for_native)?),
-            Some(changed) => {
-                let environment = set_up(setup::for_native)?.not_optimised().linting()?;
-                native::of_what_changed(bench, &environment, changed)
+        Step::CompileEndToEnd | Step::Compile | Step::Native => {
+            let environment = set_up(setup::for_native)?.linting()?;
+            match (step, changed) {
+                (Step::CompileEndToEnd, _) => {
+                    compiled::compile(bench, &environment, &Choice::EndToEnd)
+                }
+                (Step::Compile, _) => compiled::compile(bench, &environment, &Choice::Native),
+                (_, None) => native::all(bench, &environment),
+                (_, Some(changed)) => {
+                    native::of_what_changed(bench, &environment.not_optimised(), changed)
+                }
             }
-        },
+        }
         Step::BuildEdge => built("--edge", bench, &set_up(setup::for_builds)?),
         Step::BuildConsole => built("--console", bench, &set_up(setup::for_builds)?),
         Step::Deploy => deploy::dry_run(bench, &set_up(setup::for_builds)?),

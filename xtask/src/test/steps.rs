@@ -7,7 +7,6 @@ use anyhow::{Context, Result};
 pub(crate) enum Step {
     Tidy,
     Fmt,
-    ClippyNative,
     ClippyWasm,
     CompileEndToEnd,
     Compile,
@@ -21,10 +20,9 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Tidy,
         Self::Fmt,
-        Self::ClippyNative,
         Self::ClippyWasm,
         Self::CompileEndToEnd,
         Self::Compile,
@@ -38,7 +36,7 @@ impl Step {
     ];
 
     /// The order in which steps begin when several could: first what the longest way leads through.
-    pub(super) const BY_URGENCY: [Self; 13] = [
+    pub(super) const BY_URGENCY: [Self; 12] = [
         Self::EndToEnd,
         Self::Pages,
         Self::BuildEdge,
@@ -48,7 +46,6 @@ impl Step {
         Self::Compile,
         Self::Fmt,
         Self::Native,
-        Self::ClippyNative,
         Self::Browser,
         Self::ClippyWasm,
         Self::Deploy,
@@ -61,7 +58,6 @@ impl Step {
         match self {
             Self::Tidy => "tidy",
             Self::Fmt => "fmt",
-            Self::ClippyNative => "clippy-native",
             Self::ClippyWasm => "clippy-wasm",
             Self::CompileEndToEnd => "compile-e2e",
             Self::Compile => "compile",
@@ -79,10 +75,9 @@ impl Step {
         match self {
             Self::Tidy => "rules about the text of the repository",
             Self::Fmt => "the format of the sources",
-            Self::ClippyNative => "lints of what runs natively",
             Self::ClippyWasm => "lints of what runs as wasm",
-            Self::CompileEndToEnd => "the end-to-end tests",
-            Self::Compile => "all other tests that run natively",
+            Self::CompileEndToEnd => "the end-to-end tests, with lints",
+            Self::Compile => "all other tests that run natively, with lints",
             Self::Native => "native tests",
             Self::BuildEdge => "the Worker for release",
             Self::BuildConsole => "the console for release",
@@ -113,7 +108,6 @@ impl Step {
             // Cargo's lock goes to whoever comes first: the Worker is waited for by more.
             Self::BuildConsole => &[Self::BuildEdge],
             Self::ClippyWasm => &[Self::BuildEdge, Self::BuildConsole],
-            Self::ClippyNative => &[Self::CompileEndToEnd, Self::Compile],
             // A browser computes on all cores: beside it no load gets what it asks for.
             Self::Pages => &[Self::EndToEnd],
             _ => &[],
