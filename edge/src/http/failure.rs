@@ -13,18 +13,18 @@ use super::reply::Reply;
 pub enum Failure {
     /// Malformed or out of range.
     Invalid(Invalid),
-    /// The body is not as long as the request says, or it says so in two ways.
+    /// The body is not as long as declared, or the request declares two lengths.
     Framing,
     /// No token, or one that is not valid.
     Unauthorized,
-    /// Authenticated as someone who may not.
+    /// The caller is authenticated, but may not do this.
     Forbidden {
         /// What they may not.
         detail: &'static str,
         /// Pointer to the name at fault, if it came in a body.
         field: Option<String>,
     },
-    /// Authenticated by what a browser sends by itself, without what a page of another site cannot send.
+    /// Authenticated by what a browser sends by itself, without the header that a page of another site cannot send.
     CrossSite {
         /// What is missing.
         detail: &'static str,
@@ -46,7 +46,7 @@ pub enum Failure {
         /// The bound.
         bytes_max: usize,
     },
-    /// What the body asks for is more work than one request may cause.
+    /// The body demands more work than one request may cause.
     TooMuch(Invalid),
     /// The body is not JSON by its content type.
     MediaType,
@@ -57,23 +57,23 @@ pub enum Failure {
         /// The tag of what is in force.
         current: String,
     },
-    /// The route is one for WebSockets.
+    /// The route serves only WebSockets.
     Upgrade,
-    /// There is no room, until something else goes.
+    /// There is no room until something else is removed.
     Conflict {
         /// For what.
         detail: String,
     },
-    /// The key of the request stands for another one.
+    /// The key belongs to another request.
     KeyReused,
-    /// A request by the same key is being answered.
+    /// A request with the same key is still being answered.
     UnderWay {
         /// Milliseconds until it is over at the latest.
         after_ms: u64,
     },
     /// The reservation's time is over: it stays charged in full.
     Expired,
-    /// Too often.
+    /// Too many requests of this kind.
     TooMany {
         /// What.
         detail: &'static str,

@@ -2,7 +2,7 @@
 
 use super::LEDGER_TENANTS_MAX;
 
-/// Entries of one page of a list, unless asked otherwise: what a screen shows.
+/// Entries of one page of a list by default: what a screen shows.
 pub const PAGE_SIZE_DEFAULT: u64 = 100;
 
 /// Entries of one page of a list, at most: some 2 MB of tenants with their effective policies.
@@ -17,42 +17,42 @@ pub const QUERY_PARAMETERS_MAX: usize = 16;
 /// Intervals of one answer of counters over time: a day of minutes, or 60 days of hours.
 pub const SERIES_POINTS_MAX: usize = 1_440;
 
-/// Tenants of one fairness report: as many as a deployment's ledgers keep by name in all, so that without a word of the
-/// caller it holds every tenant seen.
+/// Tenants of one fairness report: as many as a deployment's ledgers keep by name in all, so that by default it holds
+/// every tenant seen.
 pub const FAIRNESS_PAGE_SIZE_MAX: u64 = 2 * LEDGER_TENANTS_MAX as u64;
 
-/// Windows of one answer, unless asked otherwise.
+/// Windows of one answer by default.
 pub const WINDOWS_PAGE_SIZE_DEFAULT: u64 = 20;
 
-/// Windows that one ledger tells at a time, newest first: some 3 KB each. Who wants older ones names an earlier end.
+/// Windows that one ledger reports at a time, newest first: some 3 KB each. A caller that wants older ones names an
+/// earlier end.
 pub const WINDOWS_READ_MAX: u64 = 1_001;
 
-/// Intervals of tenants that a ledger tells, and that one preview looks at: 333 tenants by minute, all 10,000 of a ledger by
-/// the hour. With two names each some 4 MB, and a second of a ledger's time.
+/// Intervals of tenants that a ledger reports, and that one preview reads: 333 tenants by minute, all 10,000 of a ledger
+/// by the hour. With two names each some 4 MB, and a second of a ledger's time.
 pub const DEMAND_CELLS_MAX: usize = 20_000;
 
-/// Requests as which one preview plays what was asked of limits, a dozen times each: as long as a replay.
+/// Requests as which one preview plays the recorded demand of limits, a dozen times each: as long as a replay.
 pub const PREVIEW_PLAYS_MAX: u64 = 20_000;
 
-/// Windows of budgets that one preview looks at, of all regions together, newest first: with the 64 tenants of a record,
-/// each of which two policies are asked for, 25,600 questions. A ledger is asked for as many: some 600 KB.
+/// Windows of budgets that one preview reads, of all regions together, newest first: with the 64 tenants of a record
+/// under each of two policies, 25,600 questions. A ledger reports as many: some 600 KB.
 pub const PREVIEW_WINDOWS_MAX: u64 = 200;
 
-/// Requests that one replay plays, each decided by two policies within some microseconds: the Worker is done in half a
-/// second. The command plays longer traces by itself.
+/// Requests that one replay plays, each decided by two policies within some microseconds: the Worker takes half a second.
+/// The command plays longer traces by itself.
 pub const REPLAY_ENTRIES_MAX: usize = 20_000;
 
-/// Bytes of a body that asks for a replay: the largest policy, and as many entries as may be at some 150 bytes.
+/// Bytes of the body of a replay: the largest policy, and the largest number of entries at some 150 bytes.
 pub const REPLAY_BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Rows of a replay that are answered, those that change most; the others are summed up: some 400 KB.
+/// Rows of a replay in an answer, those that change most; the others are summed up: some 400 KB.
 pub const REPLAY_ROWS_MAX: usize = 1_000;
 
-/// The last instant of a trace: the end of the year 9999, behind which no calendar goes on. Time in which nothing is asked
-/// for costs nothing.
+/// The last instant of a trace: the end of the year 9999, where calendars end. Time without requests costs nothing.
 pub const REPLAY_AT_MAX: u64 = 253_402_300_799_999;
 
-/// How much recorded time one replay plays: 360 minutes of each tenant are read of the ledger of every region.
+/// How much recorded time one replay plays: 360 minutes of each tenant are read from the ledger of every region.
 pub const REPLAY_SPAN_MS_MAX: u64 = 6 * 3_600_000;
 
 /// Tenants whose recorded counters one replay plays by name, each a question to the ledger of every region.
@@ -61,20 +61,20 @@ pub const REPLAY_TENANTS_MAX: usize = 8;
 /// Requests as which one recorded minute of a tenant at a budget or meter is played, at most: one in 100 ms.
 pub const REPLAY_STEPS_MAX: u64 = 600;
 
-/// How long after a key was put back to its start all units that come back are taken for ones from before: longer than
-/// units that were drawn, and questions that were not committed, are on their way.
+/// How long after a key's reset all units that come back count as older than it: longer than drawn units, and questions
+/// that were not committed, are in flight.
 pub const RESET_DRAWS_MS: u64 = 5_000;
 
-/// Keys of one shard that it remembers to have been put back, for as long as a reservation may be settled.
+/// Reset keys that one shard remembers, for as long as a reservation may be settled.
 pub const RESETS_MAX: usize = 4_096;
 
-/// Keys of one shard that one request puts back.
+/// Keys of one shard that one request resets.
 pub const RESET_KEYS_MAX: usize = 2_000;
 
-/// Messages that a ledger keeps for live sockets which lost their connection: a frame a second makes some twenty seconds.
+/// Messages that a ledger keeps for live sockets which lost their connection: some twenty seconds at a frame a second.
 pub const LIVE_KEPT_MAX: usize = 64;
 
-/// Decisions that a ledger keeps to be listed, some 200 bytes each.
+/// Decisions that a ledger keeps for lists, some 200 bytes each.
 pub const DECISIONS_KEPT_MAX: usize = 1_000;
 
 /// Entries of a list that are written to a file at a time: some 200 KB of tenants with their effective policies.
@@ -86,15 +86,15 @@ pub const LIVE_TENANTS_MAX: usize = 50;
 /// Live sockets of one ledger.
 pub const LIVE_SOCKETS_MAX: usize = 100;
 
-/// Live sockets of one ledger that one token holds, or one whom an identity provider names: a person's open pages. So one
-/// viewer does not take the places of all.
+/// Live sockets of one ledger that one token holds, or one user of an identity provider: a person's open pages. So one
+/// viewer does not take all places.
 pub const LIVE_SOCKETS_A_HOLDER_MAX: usize = 16;
 
-/// Between two live messages on which regions were heard of.
+/// The time between two live messages about which regions made contact.
 pub const LIVE_HEALTH_MS: u64 = 5_000;
 
-/// Bytes of a message that a client sends on a live socket: it has nothing to say but that it is there.
+/// Bytes of a client's message on a live socket: it only says that the client is there.
 pub const LIVE_MESSAGE_BYTES_MAX: usize = 64;
 
-/// Budgets whose coordinators one question about regions asks, each a call, beside two a region.
+/// Budgets whose coordinators one question about regions asks, with a call each, beside two calls a region.
 pub const COORDINATORS_ASKED_MAX: usize = 64;

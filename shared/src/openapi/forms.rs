@@ -21,7 +21,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "OnUnavailable",
-        "What is answered when a holder is out of reach.",
+        "The answer when a holder is unreachable.",
         "='deny' or 'allow'",
     ),
     (
@@ -32,13 +32,13 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     // Decisions.
     (
         "CheckItem",
-        "One thing to charge.",
+        "One check.",
         "budget?: string, limit?: string, key?: string, keys?: {string}, meter?: string, \
          meters?: {integer}, guard?: string, overload?: string, cost?: integer",
     ),
     (
         "CheckRequest",
-        "What to charge: one thing at the top, or several in `checks`, all or nothing.",
+        "The checks: one at the top, or several in `checks`, all or nothing.",
         "tenant?: string, ...CheckItem, checks?: [CheckItem], require?: 'all', reserve?: boolean",
     ),
     (
@@ -77,7 +77,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "SettleRequest",
-        "What a reservation really cost; 0 releases it.",
+        "A reservation's actual cost; 0 releases it.",
         "reservation: string, actual: integer",
     ),
     (
@@ -87,7 +87,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "ReportRequest",
-        "How a request that used an overload resource came out.",
+        "The outcome of a request to an overload resource.",
         "resource: string, tenant: string, outcome: 'success' or 'failure'",
     ),
     (
@@ -152,12 +152,12 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     // What applies to a tenant.
     (
         "Origin",
-        "Whose word a value is.",
+        "Where a value is set.",
         "='override' or 'tenant' or 'tier' or 'policy' or 'default'",
     ),
     (
         "Valued",
-        "A value with whose word it is, where that stands in the policy, and until when.",
+        "A value, where the policy sets it, and until when.",
         "value: any, origin: Origin, from: string?, until: integer?",
     ),
     (
@@ -179,14 +179,14 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "Effective",
-        "What the policy comes to for a tenant at an instant.",
+        "The effective policy of a tenant at an instant.",
         "tenant: string, at: integer, next_change_at: integer?, known: boolean, tier: Valued, \
          weight: Valued, parent: string?, meters: {EffectiveMeter}, guards: {EffectiveGuard}, \
          limits: {{Valued}}, budgets: {EffectiveBudget}, overload: {EffectiveOverload}",
     ),
     (
         "OwnFairness",
-        "A tenant's own view; only `enforcing`, false, where nothing is enforced.",
+        "A tenant's own view; only `enforcing`, false, if nothing is enforced.",
         "enforcing: boolean, tenant?: string, at?: integer, policy_revision?: integer, \
          policy?: Effective, ingest?: {MeterTally}, queries?: GuardReport, guards?: {GuardReport}, \
          budgets?: {BudgetReport}, limits?: {Tally}, overload?: {Tally}, \
@@ -200,12 +200,12 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "Changes",
-        "Other numbers than the policy has for all; what is absent is as beneath, each inner field for itself.",
+        "Numbers that differ from the policy's; each absent inner field is as beneath.",
         "meters?: {MeterOverride}, guards?: {GuardOverride}, limits?: {any}, budgets?: {BudgetOverride}",
     ),
     (
         "Tier",
-        "A tier: the weight of each of its tenants, and what else is other for them.",
+        "A tier: its tenants' weight, and other values that differ for them.",
         "weight?: number?, ...Changes",
     ),
     (
@@ -231,7 +231,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "TenantPatch",
-        "The fields that change; null takes the tenant's own word away.",
+        "The fields that change; null removes the tenant's own value.",
         "tier?: string?, weight?: number?, parent?: string?, borrow_max?: Amount?, \
          lend_max?: Amount?, meters?: any, guards?: any, limits?: any, budgets?: any, overrides?: [any]?",
     ),
@@ -273,7 +273,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "PolicyRequest",
-        "A policy document to be saved or looked at: what is absent is as by default.",
+        "A policy document to save or preview; absent fields have defaults.",
         "enforcing?: boolean, regions: [string], home?: string?, tiers?: {any}, \
          tier_rules?: [any], default_tier?: string?, tenants_max?: integer, \
          unknown_weight_max?: number, tenants?: {Tenant}, budgets?: {Budget}, limits?: {any}, \

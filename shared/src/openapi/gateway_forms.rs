@@ -24,7 +24,7 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "TenantSource",
-        "Where a tenant's name is found: one of these, and what is put before it.",
+        "The source of a tenant's name, one of these, and a prefix.",
         "header?: string, api_key?: ApiKey, jwt?: Jwt, client_address?: Nothing, \
          country?: Nothing, asn?: Nothing, fixed?: string, prefix?: string",
     ),
@@ -41,18 +41,18 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "AbsentTenant",
-        "The tenant that requests without one count as.",
+        "The tenant of requests without one.",
         "as: string?",
     ),
     (
         "RouteCheck",
-        "One thing that a request is charged to.",
+        "One check of a request.",
         "budget?: string, limit?: string, key?: RouteKey, keys?: {RouteKey}, meter?: string, \
          guard?: string, overload?: string, cost?: RouteCost, wait_ms?: integer",
     ),
     (
         "RouteKey",
-        "Where a key is found.",
+        "The source of a key.",
         "='tenant' or 'client_address' or KeySource",
     ),
     (
@@ -67,18 +67,18 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "CostSource",
-        "A cost from a request header, the bytes of the body, a header of the answer, or the usage that it tells.",
+        "A cost from a request header, the bytes of the body, a header of the answer, or its usage.",
         "header?: string, max?: integer, body_bytes?: BodyBytes, response_header?: string, \
          reserve?: integer, usage?: TokenUsage",
     ),
     (
         "TokenUsage",
-        "A cost by the usage that an answer tells, in its body or in its last event.",
+        "A cost by an answer's usage, in its body or in its last event.",
         "format: UsageFormat?, reserve: integer?, reserve_max?: integer, weights?: TokenWeights, models?: {number}",
     ),
     (
         "UsageFormat",
-        "Where an answer tells what was used.",
+        "Where an answer has its usage.",
         "='openai' or 'anthropic' or 'gemini' or UsagePointer",
     ),
     (
@@ -93,27 +93,27 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "BodyBytes",
-        "Bytes of a unit, and what is reserved for a body of unknown length.",
+        "Bytes of a unit, and the reserve for a body of unknown length.",
         "per?: integer, reserve: integer?",
     ),
     (
         "RouteOrigin",
-        "Where requests are forwarded to.",
+        "Where requests are forwarded.",
         "url: string?, strip_prefix?: string, timeout_ms?: integer, headers?: {OriginHeader}, limits?: OriginLimits",
     ),
     (
         "OriginLimits",
-        "Limits that an origin tells in its answers, and the overload resource that follows them.",
+        "Limits in an origin's answers, and the overload resource that follows them.",
         "overload: string?, format: 'openai' or 'anthropic'?",
     ),
     (
         "OriginHeader",
-        "The value of a header for the origin: a secret of the deployment, and what stands before it.",
+        "The value of a header for the origin: a secret of the deployment, and a prefix.",
         "secret: string?, prefix?: string",
     ),
     (
         "Forward",
-        "Where requests go that no route takes.",
+        "Where requests without a route go.",
         "forward: RouteOrigin?",
     ),
 ];

@@ -111,14 +111,14 @@ pub fn operation(endpoint: Endpoint) -> Operation {
         ),
         E::Settle => refusing(
             ask(
-                "Says what a reservation really cost.",
+                "Reports a reservation's actual cost.",
                 "SettleRequest",
                 "SettleReply",
             ),
             &[400, 404, 409, 413, 415, 503],
         ),
         E::Report => ask(
-            "Says how a request that used a resource came out.",
+            "Reports the outcome of a request to a resource.",
             "ReportRequest",
             "ReportReply",
         ),
@@ -139,7 +139,7 @@ pub fn operation(endpoint: Endpoint) -> Operation {
         ),
         E::GuardRelease => refusing(
             ask(
-                "Gives a slot back; again changes nothing.",
+                "Releases a slot; repeats change nothing.",
                 "SlotRequest",
                 "SlotReply",
             ),
@@ -274,10 +274,7 @@ pub fn operation(endpoint: Endpoint) -> Operation {
             ],
         ),
         E::AuditVerify => with_query(
-            read(
-                "Whether the audit log is as it was written.",
-                "AuditVerdict",
-            ),
+            read("Whether the audit log is unchanged.", "AuditVerdict"),
             &[],
         ),
         E::AuditExport => Operation {
@@ -313,10 +310,7 @@ pub fn operation(endpoint: Endpoint) -> Operation {
             ],
         ),
         E::DecisionsRead => with_query(
-            read(
-                "The last decisions that the regions show, some of many.",
-                "Decisions",
-            ),
+            read("The last sampled decisions of the regions.", "Decisions"),
             &[
                 ("tenant", "string"),
                 ("search", "string"),
@@ -329,7 +323,7 @@ pub fn operation(endpoint: Endpoint) -> Operation {
         ),
         E::DecisionRead => with_query(
             read(
-                "What the id of a denial says, and whether what was counted bears it out.",
+                "What the id of a denial says, and whether counters confirm it.",
                 "ExplainedDecision",
             ),
             &[("tenant", "string")],
@@ -349,11 +343,7 @@ pub fn operation(endpoint: Endpoint) -> Operation {
             ..NOTHING
         },
         E::Reset => refusing(
-            ask(
-                "Puts state back to its start.",
-                "ResetRequest",
-                "ResetReply",
-            ),
+            ask("Resets state.", "ResetRequest", "ResetReply"),
             &[400, 404, 413, 415, 503],
         ),
         E::TokensList => with_query(read("Every token.", "Tokens"), PAGING),
@@ -361,7 +351,7 @@ pub fn operation(endpoint: Endpoint) -> Operation {
             answer: Answer::Json(201, "TokenReply"),
             ..refusing(
                 ask(
-                    "Makes a token, shown this once.",
+                    "Makes a token, shown only once.",
                     "TokenRequest",
                     "TokenReply",
                 ),
@@ -379,12 +369,12 @@ pub fn operation(endpoint: Endpoint) -> Operation {
             &[400, 401, 403, 413, 415, 429, 503],
         ),
         E::SessionClose => Operation {
-            summary: "Logs out: the session has ended everywhere within a second.",
+            summary: "Logs out: the session ends everywhere within a second.",
             refusals: &[400, 503],
             ..NOTHING
         },
         E::SessionsRevoke => Operation {
-            summary: "Logs everybody out: every session has ended everywhere within a second.",
+            summary: "Logs everybody out: every session ends everywhere within a second.",
             refusals: &[400, 503],
             ..NOTHING
         },

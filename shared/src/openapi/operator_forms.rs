@@ -15,12 +15,12 @@ pub const OPERATOR_FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "TenantBudget",
-        "What a tenant got of the budget that the list tells of; `guarantee` is of one window.",
+        "What a tenant got of the list's budget; `guarantee` is for one window.",
         "guarantee: integer, used: Count, borrowed: Count, denied: Count, denied_units: Count",
     ),
     (
         "Tenants",
-        "One page of tenants. `budget` is what the rows tell of: the one asked for, else the first.",
+        "One page of tenants. `budget` is that of the rows: the one asked for, else the first.",
         "at: integer, policy_revision: integer, ...Page, unreachable: [string], budget: string?, \
          tenants: [TenantRow]",
     ),
@@ -129,12 +129,12 @@ pub const OPERATOR_FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "AuditFault",
-        "The first record that is not as it was written.",
+        "The first record that was changed.",
         "sequence: integer, what: string",
     ),
     (
         "AuditVerdict",
-        "Whether the log is as it was written.",
+        "Whether the log is unchanged.",
         "intact: boolean, checked: integer, through: integer, hash: string, fault: AuditFault?, \
          more: boolean, head: AuditHead",
     ),
@@ -151,13 +151,13 @@ pub const OPERATOR_FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "DecisionRow",
-        "One decision, of many.",
+        "One sampled decision.",
         "region: string, outcome: 'admitted' or 'denied' or 'would_deny', at: integer, tenant?: string, \
          allowed: boolean, binding: string, reason: Reason, would_deny?: boolean, decision?: string",
     ),
     (
         "Decisions",
-        "The last decisions that the regions show, newest first.",
+        "The last sampled decisions, newest first.",
         "at: integer, unreachable: [string], decisions: [DecisionRow]",
     ),
     (
@@ -167,13 +167,13 @@ pub const OPERATOR_FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "ExplainedDecision",
-        "What a decision id says, and whether what was counted bears it out. `from` and `to` are where to look.",
+        "What a decision id says, and whether counters confirm it. `from` and `to` are where to look.",
         "decision: string, at: integer, region: string, reason: Reason, kind: RuleKind, rule: string, \
          in_force: boolean, tenant: string?, from: integer, to: integer, denied_calls: Count?",
     ),
     (
         "Usage",
-        "What was used of the platform.",
+        "Use of the platform.",
         "coordinator_calls: Count, region_calls: Count, registry_calls: Count, \
          ledger_calls: Count, rows_written: Count",
     ),
@@ -184,7 +184,7 @@ pub const OPERATOR_FORMS: &[(&str, &str, &str)] = &[
     ),
     (
         "RegionCosts",
-        "What one region told.",
+        "One region's report.",
         "region: string, reachable: boolean, decisions: Count, usage: Usage",
     ),
     (

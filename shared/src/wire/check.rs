@@ -124,7 +124,7 @@ pub enum Reason {
     Concurrency,
     /// The resource is shedding load.
     Overloaded,
-    /// A holder of the state was out of reach.
+    /// A holder of the state was unreachable.
     Unavailable,
     /// No future state of this policy could admit the cost.
     Never,

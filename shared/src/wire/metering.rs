@@ -74,7 +74,7 @@ impl<'de> Deserialize<'de> for RateBody {
     }
 }
 
-/// One meter: what each tenant may bring of one kind of unit. A deficit bucket of `per_sec * burst_seconds` units.
+/// One meter: the flow of one kind of unit that each tenant may have. A deficit bucket of `per_sec * burst_seconds` units.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeterBody {
@@ -83,7 +83,7 @@ pub struct MeterBody {
     /// Seconds of that rate in a full bucket; 10 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst_seconds: Option<Decimal>,
-    /// For how long one batch may leave the bucket empty: its debt at most; a minute when absent.
+    /// How long one batch may leave the bucket empty, which bounds its debt; a minute when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_debt_ms: Option<u64>,
     /// Whether it bounds one region or the whole deployment; `global` when absent.
@@ -95,7 +95,7 @@ pub struct MeterBody {
     /// Decided and counted, never enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<bool>,
-    /// What is answered when the holder is out of reach.
+    /// The answer when the holder is unreachable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_unavailable: Option<OnUnavailable>,
 }
@@ -115,7 +115,7 @@ pub struct GuardBody {
     /// Calls in a minute; any number when absent.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub per_minute: Option<AmountBody>,
-    /// After how long a call counts as ended that nobody has renewed or released; half a minute when absent.
+    /// How long a call counts as running without a renewal or release; half a minute when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
     /// Whether it bounds one region or the whole deployment; `global` when absent.
@@ -124,7 +124,7 @@ pub struct GuardBody {
     /// Decided and counted, never enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<bool>,
-    /// What is answered when the holder is out of reach.
+    /// The answer when the holder is unreachable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_unavailable: Option<OnUnavailable>,
 }

@@ -8,11 +8,11 @@ use super::exchange::VERSION;
 use super::stored::{Damaged, Row};
 use crate::units::{EpochMs, HolderId, Incarnation, Revision, Sequence};
 
-/// By what rule clients are denied while the resource fails.
+/// The rule that denies clients while the resource fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Steering {
-    /// Each client may use as much a second as keeps the resource busy, divided by weight.
+    /// Clients share by weight the rate that keeps the resource busy.
     #[default]
     FairRate,
     /// Probabilities that rise with failures and fall with successes (stochastic fair BLUE).
@@ -40,11 +40,11 @@ pub struct OverloadBody {
     /// Levels; 3 when absent, or as many as `clients` take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<u64>,
-    /// For how many clients levels are found, in the place of `levels`: of a thousand one is taken for heavy, and of ten
-    /// thousand others at most one shares all its cells with those.
+    /// The number of clients that levels are computed for, in the place of `levels`: one in a thousand is taken for heavy,
+    /// and at most one in ten thousand others shares all its cells with those.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<u64>,
-    /// After how long clients are placed anew; five minutes when absent.
+    /// The time after which clients are placed anew; five minutes when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rotate_ms: Option<u64>,
     /// How the probabilities of the levels become one (`blue`); the least when absent.
@@ -56,13 +56,13 @@ pub struct OverloadBody {
     /// By how much a success lowers it (`blue`); 0.00004 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decrease: Option<Decimal>,
-    /// At what rate it decays by itself (`blue`), as the exponent of one second; 0.01 when absent.
+    /// The rate at which it decays by itself (`blue`), as the exponent of one second; 0.01 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decay_per_s: Option<Decimal>,
-    /// By what rule clients are denied; `fair_rate` when absent.
+    /// The rule that denies clients; `fair_rate` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steering: Option<Steering>,
-    /// Requests of routes that each isolate has at the resource at once; as many as come when absent.
+    /// Concurrent requests of routes that each isolate has at the resource; unlimited when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slots: Option<u64>,
     /// Decided and counted, never enforced.

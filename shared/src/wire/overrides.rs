@@ -12,14 +12,14 @@ use super::policy::Cadence;
 use super::unique_map;
 use crate::units::EpochMs;
 
-/// Changes for one tenant. Where two of a tenant's are in force, the one that started later counts, and of two that
-/// started at once the one that stands later in the list.
+/// Changes for one tenant. If two are in force, the one that started later counts; of two with one start, the later in the
+/// list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OverrideBody {
-    /// From when on, in epoch milliseconds; from always when absent.
+    /// The start, in epoch milliseconds; without one when absent.
     pub starts_at: Option<EpochMs>,
-    /// Until when: the first millisecond at which what is beneath counts again; for good when absent.
+    /// The end: the first millisecond at which the override no longer counts; without one when absent.
     pub expires_at: Option<EpochMs>,
     /// The tenant's weight.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ pub struct MeterOverrideBody {
     /// Seconds of that rate in a full bucket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst_seconds: Option<Decimal>,
-    /// For how long one batch may leave the bucket empty.
+    /// How long one batch may leave the bucket empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_debt_ms: Option<u64>,
 }
@@ -75,12 +75,12 @@ pub struct GuardOverrideBody {
     /// Calls in a minute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_minute: Option<AmountBody>,
-    /// After how long a call counts as ended.
+    /// How long a call counts as running without a renewal or release.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
 }
 
-/// The numbers of a limit; those that its algorithm has.
+/// The numbers of a limit, as its algorithm has them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitOverrideBody {
@@ -111,7 +111,7 @@ pub struct LimitOverrideBody {
     /// Minutes of local time before UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset_minutes: Option<i64>,
-    /// The time zone by whose calendar periods go.
+    /// The time zone of the periods' calendar.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_zone: Option<String>,
     /// The first day of a week.

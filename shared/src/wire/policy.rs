@@ -38,9 +38,9 @@ pub struct PolicyDocument {
     pub tier_rules: Vec<TierRuleBody>,
     /// The tier of all others; null refuses them.
     pub default_tier: Option<String>,
-    /// Tenants told apart; those beyond share one.
+    /// Tenants that Weir distinguishes; those beyond share one.
     pub tenants_max: u64,
-    /// The weight that unnamed tenants have together, at most.
+    /// The most that unnamed tenants weigh together.
     pub unknown_weight_max: Decimal,
     /// Named tenants.
     #[serde(deserialize_with = "unique_map::deserialize")]
@@ -62,9 +62,9 @@ pub struct PolicyDocument {
     pub overload: BTreeMap<String, OverloadBody>,
     /// Gateway routes; the first that fits takes a request.
     pub routes: Vec<RouteBody>,
-    /// What becomes of requests that no route takes.
+    /// What happens to requests that no route takes.
     pub unrouted: UnroutedBody,
-    /// Networks of proxies in front of Weir, whose word on where a request comes from is taken: `10.0.0.0/8`.
+    /// Networks of proxies in front of Weir that are trusted to say where a request comes from: `10.0.0.0/8`.
     pub trusted_proxies: Vec<String>,
     /// Whether origins may have private, link-local and loopback addresses.
     pub allow_private_origins: bool,
@@ -190,13 +190,13 @@ pub struct TenantBody {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sharing {
-    /// By weight, at any scope; `reserve` says what becomes of what a tenant does not ask for.
+    /// By weight, at any scope; `reserve` says what happens to units that a tenant does not ask for.
     WeightedFairEscrow,
     /// Equal shares, where one holder decides.
     FairShare,
     /// Shares by weight, where one holder decides.
     WeightedFairShare,
-    /// Whoever comes first.
+    /// First come, first served.
     FirstCome,
     /// A fixed slice of the limit for each region.
     StaticPartition,
@@ -222,13 +222,13 @@ pub enum Reserve {
     Pinned,
     /// It is released at an even pace.
     Paced,
-    /// What all tenants are expected to need of theirs is reserved for them together.
+    /// The part that all tenants are expected to need stays reserved for them together.
     Pooled,
-    /// Nothing is reserved: shares are by weight of those that ask.
+    /// Nothing is reserved: tenants that ask share by weight.
     None,
 }
 
-/// What a region does while the coordinator is out of reach.
+/// What a region does while the coordinator is unreachable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outage {
@@ -238,7 +238,7 @@ pub enum Outage {
     RegionalOnly,
 }
 
-/// What is answered when a holder of the state is out of reach.
+/// The answer when a holder of the state is unreachable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnUnavailable {
@@ -263,7 +263,7 @@ pub struct BudgetBody {
     /// What happens to unused guarantees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserve: Option<Reserve>,
-    /// What happens when the coordinator is out of reach.
+    /// What happens when the coordinator is unreachable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outage: Option<Outage>,
     /// Lease sizes; `"auto"` when absent.
@@ -272,7 +272,7 @@ pub struct BudgetBody {
     /// Decided and counted, never enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<bool>,
-    /// What is answered when a holder is out of reach.
+    /// The answer when a holder is unreachable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_unavailable: Option<OnUnavailable>,
 }
@@ -293,7 +293,7 @@ pub enum Algorithm {
     SlidingLog,
     /// A count for a day, a week, a month or another period.
     Quota,
-    /// A queue: what comes too fast leaves later.
+    /// A queue: requests that come too fast leave later.
     LeakyBucket,
 }
 
@@ -350,7 +350,7 @@ pub struct LimitBody {
     /// The IANA time zone of a quota's calendar, in the place of `offset_minutes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_zone: Option<String>,
-    /// The day on which a quota's week starts: 0 is Sunday, 1, when absent, Monday.
+    /// The day on which a quota's week starts: 0 is Sunday; 1, Monday, when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub week_starts_on: Option<u64>,
     /// An instant at which a period of the cadence `fixed` starts, in epoch milliseconds; 0 when absent.
@@ -377,7 +377,7 @@ pub struct LimitBody {
     /// Decided and counted, never enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<bool>,
-    /// What is answered when the holder is out of reach.
+    /// The answer when the holder is unreachable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_unavailable: Option<OnUnavailable>,
 }

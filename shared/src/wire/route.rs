@@ -16,13 +16,13 @@ use super::unique_map;
 pub struct RouteBody {
     /// Its name, in answers and records.
     pub name: Option<String>,
-    /// The host that it is for, or `*.` and what hosts end with; any when absent.
+    /// The host that it is for; `*.example.com` is every name below that one; any when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The path that it is for: `*` stands for one segment, at the end for all that follow. Any when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Whether letters of the path have no case; they have when absent.
+    /// Whether the case of letters in the path is ignored; false when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub case_insensitive: Option<bool>,
     /// The methods that it is for; all when absent.
@@ -32,37 +32,37 @@ pub struct RouteBody {
     /// characters. All when absent, and requests that name none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub models: Option<Vec<String>>,
-    /// Where the tenant's name is found; without it nothing of a tenant's can be charged.
+    /// The source of the tenant's name; without it no check of a tenant is possible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<TenantSourceBody>,
-    /// What becomes of a request in which no tenant is found; `"refuse"` when absent.
+    /// What happens to a request without a tenant; `"refuse"` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub absent_tenant: Option<AbsentTenantBody>,
-    /// Whether the origin gets the header in which the tenant's API key or token is; it does not when absent.
+    /// Whether the origin gets the header with the tenant's API key or token; false when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forward_credential: Option<bool>,
-    /// Whether streams of OpenAI's form are asked for their usage where the client does not; they are not when absent.
+    /// Whether Weir requests the usage of streams of OpenAI's form if the client does not; false when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inject_usage: Option<bool>,
-    /// The form of answers that refuse a request; `"problem"` when absent.
+    /// The form of refusals; `"problem"` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<ErrorForm>,
-    /// What a request is charged to, all or nothing.
+    /// The rules that a request is charged to, all or nothing.
     pub checks: Vec<RouteCheckBody>,
-    /// Where requests go that are admitted.
+    /// Where admitted requests go.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<OriginBody>,
     /// What Weir answers by itself, in the place of an origin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerBody>,
-    /// Where they go when that one fails: in turn, each when those before it have failed.
+    /// Where they go if it fails: each in turn, after those before it have failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<OriginBody>,
-    /// Whether a request that may have been done is sent to the next one too, whatever its method; only by methods that
-    /// may be repeated when absent.
+    /// Whether a request that the first origin may have performed goes to the next, whatever its method; when absent, only
+    /// with a method that may be repeated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_unsafe: Option<bool>,
-    /// For how many milliseconds a WebSocket may be open; requests for one are forwarded as if they asked for none when absent.
+    /// How many milliseconds a WebSocket may be open; when absent, requests for one are forwarded like any other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub websocket_ms: Option<u64>,
     /// Decided and counted, never enforced.
@@ -74,7 +74,7 @@ pub struct RouteBody {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerBody {
-    /// The models that the tenant may use, as the APIs of OpenAI and Anthropic tell them.
+    /// The models that the tenant may use, in the form of OpenAI's or Anthropic's API.
     Models,
 }
 
@@ -85,18 +85,18 @@ pub enum ErrorForm {
     /// Problems (RFC 9457).
     #[default]
     Problem,
-    /// As clients of the API of OpenAI read them.
+    /// As OpenAI's clients read them.
     #[serde(rename = "openai")]
     OpenAi,
-    /// As clients of the API of Anthropic read them.
+    /// As Anthropic's clients read them.
     Anthropic,
 }
 
-/// Where a tenant's name is found: exactly one of these, and what is put before it.
+/// The source of a tenant's name, exactly one of these, and a prefix.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TenantSourceBody {
-    /// The value of a request header, as whoever sends it says.
+    /// The value of a request header; the sender is trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
     /// The tenant of a key in the policy's `api_keys`.
@@ -117,12 +117,12 @@ pub struct TenantSourceBody {
     /// One tenant for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixed: Option<String>,
-    /// What is put before the name that is found.
+    /// Text that is put before the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
 }
 
-/// An object without a field: the kind is all there is to say.
+/// An object without a field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NothingBody {}
@@ -145,9 +145,9 @@ pub struct JwtBody {
     /// The claim that names the tenant; `sub` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<String>,
-    /// Who must have issued it: its claim `iss`.
+    /// Its required issuer: its claim `iss`.
     pub issuer: Option<String>,
-    /// For whom it must be meant: its claim `aud`.
+    /// Its required audience: its claim `aud`.
     pub audience: Option<String>,
     /// Where the issuer's keys are.
     pub jwks_url: Option<String>,
@@ -162,7 +162,7 @@ pub enum AbsentTenantBody {
     As(AsBody),
 }
 
-/// The tenant that requests without one count as.
+/// The tenant that counts for requests without one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AsBody {
@@ -181,7 +181,7 @@ pub enum UnroutedBody {
     Forward(ForwardBody),
 }
 
-/// Where requests go that no route takes.
+/// Where requests without a route go.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ForwardBody {
@@ -189,63 +189,63 @@ pub struct ForwardBody {
     pub forward: Option<OriginBody>,
 }
 
-/// Where requests are forwarded to.
+/// A server to which requests are forwarded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OriginBody {
     /// Its URL; a path of it is put before the request's.
     pub url: Option<String>,
-    /// What the request's path begins with that the origin's does not have.
+    /// The beginning of the request's path that the origin's does not have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strip_prefix: Option<String>,
-    /// How long it may take until its answer begins; half a minute when absent.
+    /// How long it may take to begin its answer; half a minute when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// Headers that the origin gets, whatever the client sent by their names.
+    /// Headers that the origin gets, in place of the client's by their names.
     #[serde(
         deserialize_with = "unique_map::deserialize",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub headers: BTreeMap<String, OriginHeaderBody>,
-    /// Where the origin tells how much it lets through, and which overload resource follows that.
+    /// Where the origin reports its limits, and which overload resource follows them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<OriginLimitsBody>,
 }
 
-/// Limits that an origin tells in its answers.
+/// Limits that an origin reports in its answers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OriginLimitsBody {
-    /// The overload resource that follows them: of `origin` one of the route's checks, of an origin in `fallback` another,
-    /// which is asked when a request would go there.
+    /// The overload resource that follows them: for `origin` one of the route's checks, for an origin in `fallback` another,
+    /// which decides when a request would go there.
     pub overload: Option<String>,
-    /// In which fields they are told.
+    /// The fields that report them.
     pub format: Option<LimitsFormat>,
 }
 
-/// In which fields a provider tells its limits.
+/// The fields in which a provider reports its limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitsFormat {
-    /// OpenAI's, and of those who speak its language: `x-ratelimit-..`.
+    /// Those of OpenAI and of compatible providers: `x-ratelimit-..`.
     #[serde(rename = "openai")]
     OpenAi,
     /// Anthropic's: `anthropic-ratelimit-..`.
     Anthropic,
 }
 
-/// The value of a header for the origin: a secret of the deployment, and what stands before it.
+/// The value of a header for the origin: a secret of the deployment, and a prefix.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OriginHeaderBody {
     /// The name of the secret.
     pub secret: Option<String>,
-    /// What stands before its value.
+    /// The text before its value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
 }
 
-/// One thing that a request is charged to.
+/// One check of a request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RouteCheckBody {
@@ -270,13 +270,13 @@ pub struct RouteCheckBody {
     /// A guard, whose slot is held until the answer has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard: Option<String>,
-    /// An overload resource, which hears how the request ended.
+    /// An overload resource, which gets the request's outcome.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overload: Option<String>,
     /// The units; 1 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostBody>,
-    /// For how long the request may wait where a budget or an overload resource would deny it; not at all when absent.
+    /// How long the request may wait if a budget or an overload resource would deny it; not at all when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
 }
@@ -292,7 +292,7 @@ pub enum KeyBody {
     Source(KeySourceBody),
 }
 
-/// Where a key is found: exactly one of these.
+/// The source of a key: exactly one of these.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct KeySourceBody {
@@ -313,11 +313,11 @@ pub enum CostBody {
     Source(CostSourceBody),
 }
 
-/// Where a cost is found: exactly one of `header`, `body_bytes`, `response_header` and `usage`, with what belongs to it.
+/// The source of a cost: exactly one of `header`, `body_bytes`, `response_header` and `usage`, with its fields.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CostSourceBody {
-    /// The request header that says it.
+    /// The request header that has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
     /// The most that the request header may say.
@@ -326,13 +326,13 @@ pub struct CostSourceBody {
     /// The bytes of the request's body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body_bytes: Option<BodyBytesBody>,
-    /// The header of the origin's answer that says it.
+    /// The header of the origin's answer that has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_header: Option<String>,
-    /// Units that are charged until the answer says how many they are.
+    /// Units that are charged until the answer reports the number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserve: Option<u64>,
-    /// The usage that the answer tells.
+    /// The usage that the answer reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Box<UsageBody>>,
 }
@@ -344,7 +344,7 @@ pub struct BodyBytesBody {
     /// Bytes of a unit; 1 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per: Option<u64>,
-    /// Units that are charged for a body of unknown length until it was counted.
+    /// Units that are charged for a body of unknown length until it is counted.
     pub reserve: Option<u64>,
 }
 

@@ -8,13 +8,13 @@ use super::decimal::Decimal;
 use super::either::{self, Either};
 use super::unique_map;
 
-/// A cost by the usage that an answer tells, in its body or in its last event.
+/// A cost by the usage that an answer reports, in its body or in its last event.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct UsageBody {
-    /// Where the answer tells it.
+    /// Where the answer reports it.
     pub format: Option<UsageFormatBody>,
-    /// Units that are reserved where the request does not say what it may use.
+    /// Units that are reserved if the request does not say what it may use.
     pub reserve: Option<u64>,
     /// The most units that are reserved for a request that says so; `reserve` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,7 +30,7 @@ pub struct UsageBody {
     pub models: BTreeMap<String, Decimal>,
 }
 
-/// Units of a token, by its kind; at most six decimals, 0 where it costs nothing.
+/// Units of a token, by its kind; at most six decimals, 0 if it costs nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TokenWeightsBody {
@@ -43,7 +43,7 @@ pub struct TokenWeightsBody {
     /// Of the answer; 1 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Decimal>,
-    /// Of the answer, but read by nobody; as `output` when absent.
+    /// Of the answer's hidden reasoning; as `output` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<Decimal>,
 }

@@ -10,9 +10,9 @@ use crate::book::schema::{section, words};
 const HEAD: &str = "\
 # API
 
-Every route, with who may call it. `GET /openapi.json` of a deployment answers the same as an OpenAPI 3.1 document. Times are
-milliseconds since 1970, lengths of time end in `_ms`, totals above 2^53 are texts. A field that is not listed is an error.
-[Errors](errors.md) has what a refusal says.
+This page has every route, with the roles that may call it. `GET /openapi.json` of a deployment returns the same as an OpenAPI 3.1
+document. Times are milliseconds since 1970, durations end in `_ms`, totals above 2^53 are texts. An unlisted field is an error.
+[Errors](errors.md) explains refusals.
 
 A caller sends `Authorization: Bearer TOKEN`; **Who** lists the roles whose tokens a route takes. A tenant's token is for that
 tenant alone. Routes for viewers, editors and admins also take the console's session cookie.
@@ -52,9 +52,7 @@ pub(super) fn page() -> String {
             text.push_str(&told(route, described, &link));
         }
     }
-    text.push_str(
-        "## Forms\n\nThose that a policy is made of are told under [Policy](policy.md).\n\n",
-    );
+    text.push_str("## Forms\n\n[Policy](policy.md) has the forms of a policy.\n\n");
     for (name, schema) in schemas.as_object().expect("forms by name") {
         if !of_the_policy.contains(name) {
             text.push_str(&section(name, schema, &link));

@@ -14,8 +14,8 @@ const HEAD: &str = "\
 # Errors
 
 A denied check is an answer, not an error: its status is 200, and it says why. An error is a problem (RFC 9457,
-`application/problem+json`) with `type`, `title`, `status` and `detail`, with `field` (a JSON pointer) where one place of the
-request is at fault, and with `retry_after_ms` and `Retry-After` where waiting helps. What a rule has denied tells its id, as
+`application/problem+json`) with `type`, `title`, `status` and `detail`, with `field` (a JSON pointer) if one place of the
+request is at fault, and with `retry_after_ms` and `Retry-After` if waiting helps. Every denial by a rule has an id, in
 `decision` and `weir-decision`: it [leads to the explanation](../guides/incident.md#a-customer-says-i-was-denied).
 
 ## Reasons of a decision
@@ -34,7 +34,7 @@ const API: &str = "
 const GATEWAY: &str = "
 ## Problems of the gateway
 
-What a route answers instead of its origin; [the gateway's page](gateway.md#what-is-answered-instead) says when.
+A route answers these instead of its origin. [The gateway's page](gateway.md#what-is-answered-instead) says when.
 
 | status | `type` | `title` |
 | --- | --- | --- |

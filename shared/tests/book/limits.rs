@@ -5,9 +5,9 @@ use crate::book::source::comment;
 const HEAD: &str = "\
 # Limits
 
-Every bound of Weir, with its reason. Nothing that comes from outside is kept, counted or waited for beyond these; what exceeds
-one is refused with the field that is at fault. The names are those of the code (`shared/src/limits`); values are as they stand
-there, so `64 * 1024` is 65,536.
+This page has every bound of Weir, with its reason. Weir keeps, counts and waits for nothing from outside beyond these. A request
+that exceeds one is refused with the field that is at fault. Names and values are those of the code (`shared/src/limits`), so
+`64 * 1024` is 65,536.
 ";
 
 /// A part of the page, and the source that it is read from.

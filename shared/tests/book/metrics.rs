@@ -10,22 +10,21 @@ use crate::ledger::scrape::everything;
 const HEAD: &str = "\
 # Metrics
 
-`GET /metrics` answers these in the text format of Prometheus, to a viewer's token or a higher one. [A dashboard for
-Grafana](../../../dashboards/weir.json) has every one of them, and [the alert rules](../../../dashboards/weir.rules.yml) say
-what to do about them ([runbooks](../guides/runbooks.md)). Names follow the [conventions of
+`GET /metrics` returns these series in the text format of Prometheus, to a viewer's token or a higher one. [A dashboard for
+Grafana](../../../dashboards/weir.json) shows all of them, and [alert rules](../../../dashboards/weir.rules.yml) watch them
+([runbooks](../guides/runbooks.md)). Names follow the [conventions of
 Prometheus](https://prometheus.io/docs/practices/naming/): counters end with `_total`, times are in seconds.
 
-- Counters never fall. A series that sums over regions is left out while a region does not answer: a gap is no reset.
-- Tenants beyond those that are listed share one series. No label has a key of a limit, a path or an address as its value.
-- `region` is absent where a budget's windows are those of the whole deployment.
-- A scrape asks each region's object and ledger, and the coordinator of each budget, 64 at most: three calls a region and one a
-  budget. Once in 30 seconds is often enough. One of them that does not answer delays the scrape by two seconds at most.
-- A clock in a Worker stands still while it computes: it moves when the Worker has waited for something. What an isolate
-  decides by what it holds takes 0 by that clock, so there is no honest histogram of its duration.
-  `weir_decision_wait_seconds` has the decisions that waited, for a region, a coordinator or a shard, and how long. How many
-  waited for nothing is the number of all decisions less its count.
-- What is told of running the deployment (waits, calls of objects, failures) travels with the counters, and is labelled by the
-  region whose ledger heard of it. What an isolate that died had not told yet is missing.
+- Counters never fall. A series that sums over regions is left out while a region does not answer: a gap is not a reset.
+- Tenants beyond the listed ones share one series. No label has a key of a limit, a path or an address as its value.
+- `region` is absent if a budget's windows are those of the whole deployment.
+- A scrape asks each region's object and ledger, and the coordinator of each budget, at most 64: three calls a region and one a
+  budget. One scrape in 30 seconds is enough. An object that does not answer delays the scrape by at most two seconds.
+- A clock in a Worker stands still while it computes, and moves when the Worker has waited. A decision from held units takes 0 by
+  that clock, so there is no honest histogram of its duration. `weir_decision_wait_seconds` has the decisions that waited for a
+  region, a coordinator or a shard, and how long. The number of all decisions less its count is the number without a wait.
+- Operating figures (waits, calls of objects, failures) travel with the counters, and are labelled by the region whose ledger
+  received them. Unreported figures of an isolate that died are missing.
 
 | series | type | labels | what it says |
 | --- | --- | --- | --- |

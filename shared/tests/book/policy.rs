@@ -29,10 +29,10 @@ const SENT: &str = "PolicyRequest";
 const HEAD: &str = "\
 # Policy
 
-Every field of the policy document, as it is saved (`PUT /operator/v1/policy`), previewed and shipped (`policy.json`). A field
-that is not listed is refused at its place, never ignored. [The concepts](../concepts/policy.md) say what they are for,
-[Algorithms](algorithms.md) what the numbers of limits, meters and guards do, [Limits](limits.md) which numbers are permitted. The
-machine-readable form is the schema `PolicyRequest` of `GET /openapi.json`.
+This page has every field of the policy document, as it is saved (`PUT /operator/v1/policy`), previewed and shipped
+(`policy.json`). An unlisted field is refused at its place, never ignored. [The concepts](../concepts/policy.md) say what the
+fields are for, [Algorithms](algorithms.md) what the numbers of limits, meters and guards do, and [Limits](limits.md) which numbers
+are permitted. The machine-readable form is the schema `PolicyRequest` of `GET /openapi.json`.
 ";
 
 /// A form by its name in the code.
