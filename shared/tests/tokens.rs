@@ -49,6 +49,18 @@ fn table(tokens: Vec<TokenRow>) -> AccessTable {
     AccessTable::try_from(&saved(tokens)).unwrap()
 }
 
+#[test]
+fn the_bootstrap_token_is_accepted_as_the_registry_says() {
+    for bootstrap in [true, false] {
+        let saved = SavedAccess {
+            bootstrap,
+            ..saved(Vec::new())
+        };
+        let table = AccessTable::try_from(&saved).unwrap();
+        assert_eq!(table.bootstrap(), bootstrap);
+    }
+}
+
 #[track_caller]
 fn refused(text: &str, with: Refusal) {
     let table = table(vec![row(&token(1), Role::Service)]);

@@ -67,3 +67,43 @@ fn ended(table: &AccessTable, holder: &LiveHolder) -> bool {
     // A newer key than the session's seals when all sessions were ended.
     opened.seal < table.seals().newest() || table.has_ended(&session)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::role::Role;
+
+    fn holder(name: &str, provided: bool, expires_at: Option<EpochMs>) -> LiveHolder {
+        LiveHolder {
+            name: name.to_owned(),
+            provided,
+            role: Role::Viewer,
+            session: None,
+            expires_at,
+        }
+    }
+
+    #[test]
+    fn only_live_sockets_of_the_same_holder_take_its_places() {
+        let attendance = Attendance {
+            table: None,
+            rearmed: false,
+            now: EpochMs(1_000),
+        };
+        let mine = holder("token", false, None);
+        let with = |other: &LiveHolder, fewer: usize| {
+            let others = vec![other.clone(); LIVE_SOCKETS_A_HOLDER_MAX - fewer];
+            attendance.has_place(&mine, others.iter())
+        };
+        assert!(with(&mine, 1));
+        assert!(!with(&mine, 0));
+        let others = [
+            holder("another", false, None),
+            holder("token", true, None),
+            holder("token", false, Some(EpochMs(1_000))),
+        ];
+        for other in others {
+            assert!(with(&other, 0), "{other:?}");
+        }
+    }
+}

@@ -116,3 +116,22 @@ impl<'a> FromIterator<&'a EndedSession> for EndedSessions {
         ended
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_single_sessions_are_kept_as_there_is_room_for() {
+        let mut ended = EndedSessions::default();
+        let end = |ended: &mut EndedSessions, id: usize| {
+            let session = Session::new("token".to_owned(), id.to_string(), EpochMs(0));
+            ended.end(&session, EpochMs(0)).expect("it is open").all
+        };
+        for id in 0..SESSIONS_ENDED_MAX {
+            assert_eq!(end(&mut ended, id), None, "{id}");
+        }
+        let all = end(&mut ended, SESSIONS_ENDED_MAX).expect("one too many");
+        assert_eq!((all.token.as_str(), all.id), ("token", None));
+    }
+}

@@ -88,3 +88,17 @@ fn since(earlier: EpochMs, now: EpochMs) -> u64 {
     }
     now.since(earlier)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_was_set_back_has_asked_nobody_for_ever() {
+        let mut refresh = Refresh::default();
+        refresh.asked(EpochMs(1_000));
+        assert_eq!(refresh.asked_ms_ago(EpochMs(1_400)), 400);
+        assert_eq!(refresh.asked_ms_ago(EpochMs(1_000)), 0);
+        assert_eq!(refresh.asked_ms_ago(EpochMs(999)), u64::MAX);
+    }
+}

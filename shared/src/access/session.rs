@@ -123,3 +123,29 @@ impl Session {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::role::Role;
+
+    #[test]
+    fn a_session_ends_no_later_than_its_token() {
+        let session = || Session::new("token".to_owned(), "id".to_owned(), EpochMs(0));
+        let ends = |expires_at: Option<EpochMs>| {
+            let principal = Principal {
+                token: Some("token".to_owned()),
+                actor: "somebody".to_owned(),
+                role: Role::Viewer,
+                tenant: None,
+                prefix: None,
+                expires_at,
+            };
+            session().ending_with(Some(&principal)).expires_at
+        };
+        assert_eq!(ends(Some(EpochMs(5_000))), EpochMs(5_000));
+        assert_eq!(ends(Some(EpochMs(2 * SESSION_MS))), EpochMs(SESSION_MS));
+        assert_eq!(ends(None), EpochMs(SESSION_MS));
+        assert_eq!(session().ending_with(None).expires_at, EpochMs(SESSION_MS));
+    }
+}

@@ -162,3 +162,40 @@ impl Row for StoredAccess {
         Err(Damaged::Contradiction { what })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Revision;
+    use crate::wire::access::{EndedSession, SealRow};
+
+    #[test]
+    fn a_row_with_more_than_there_may_be_is_damaged() {
+        let seal = SealRow {
+            version: 1,
+            key: String::new(),
+            until: None,
+        };
+        let ended = EndedSession {
+            token: "token".to_owned(),
+            id: None,
+            expires_at: EpochMs(1),
+        };
+        let row = |seals: usize, sessions: usize| {
+            let access = SavedAccess {
+                revision: Revision(1),
+                key: String::new(),
+                tokens: Vec::new(),
+                bootstrap: false,
+                seals: vec![seal.clone(); seals],
+                ended: vec![ended.clone(); sessions],
+            };
+            StoredAccess::new(access).consistent().is_ok()
+        };
+        assert!(row(SEALS_MAX, SESSIONS_ENDED_MAX));
+        for more in [1, 2] {
+            assert!(!row(SEALS_MAX + more, 0));
+            assert!(!row(0, SESSIONS_ENDED_MAX + more));
+        }
+    }
+}

@@ -114,3 +114,27 @@ impl BucketState {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_scale_charges_the_whole_tokens_that_are_missing() {
+        let state = |ticks| BucketState {
+            missing: 3,
+            ticks,
+            ticks_per_token: 10,
+            latest_ms: 5,
+            tally: Tally::start(EpochMs(0), 9),
+        };
+        for (ticks, units) in [(0, 6), (1, 7)] {
+            let halves = state(ticks).rescaled(1, 2);
+            assert_eq!(halves.missing, 6);
+            assert_eq!(
+                halves.tally,
+                Tally::start(EpochMs(0), 9).restarted(units, EpochMs(5))
+            );
+        }
+    }
+}

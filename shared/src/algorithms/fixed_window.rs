@@ -288,3 +288,15 @@ impl FixedWindowState {
         Self::new(span.start_ms, span.end, 0, Held::default())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_counted_in_parts_of_a_zeroth() {
+        let window = FixedWindow::new(10, 1_000).unwrap();
+        assert_eq!(window.scaled(0), None);
+        assert_eq!(window.scaled(u64::MAX), None);
+    }
+}

@@ -274,3 +274,18 @@ impl SlidingLogState {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_as_large_as_its_longest_numbers() {
+        // Ten charges, of `[G,N],` and two digits for a gap of 101 ms on average and one more, and two for 2 units.
+        let log = SlidingLog::new(10, 1_000).unwrap();
+        assert_eq!(
+            log.state_bytes_max(),
+            100 + HELD_BYTES_MAX + 10 * (4 + 4 + 2)
+        );
+    }
+}

@@ -333,3 +333,16 @@ impl SlidingWindowState {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_is_charged_what_was_used_goes_on_from_its_last_instant() {
+        let window = SlidingWindow::new(10, 1_000, 10).unwrap();
+        let used = Used::at([(EpochMs(700), 4)]);
+        assert_eq!(window.charged(&used, EpochMs(900)).latest_ms, EpochMs(900));
+        assert_eq!(window.exhausted(EpochMs(900)).latest_ms, EpochMs(900));
+    }
+}

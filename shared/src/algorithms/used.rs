@@ -109,3 +109,44 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::tally::Tally;
+
+    #[test]
+    fn what_used_nothing_was_not_there() {
+        assert_eq!(Used::at([(EpochMs(9), 0)]).latest(), None);
+        assert_eq!(
+            Used::at([(EpochMs(3), 1), (EpochMs(9), 0)]).latest(),
+            Some(EpochMs(3))
+        );
+    }
+
+    #[test]
+    fn what_drains_evenly_is_charged_in_even_steps() {
+        let left = |at: EpochMs| 1_600_u64.saturating_sub(at.0);
+        let drained = Used::drained(EpochMs(0), EpochMs(1_600), left);
+        let due: Vec<_> = (1..=16).map(|step| (EpochMs(100 * step), 100)).collect();
+        assert_eq!(drained.charges().collect::<Vec<_>>(), due);
+    }
+
+    #[test]
+    fn a_part_of_a_token_that_is_missing_counts_as_one() {
+        let missing = |ticks| {
+            let state = BucketState {
+                missing: 3,
+                ticks,
+                ticks_per_token: 10,
+                latest_ms: 0,
+                tally: Tally::start(EpochMs(0), 4),
+            };
+            Used::missing(&state, EpochMs(7))
+                .charges()
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(missing(0), [(EpochMs(7), 3)]);
+        assert_eq!(missing(1), [(EpochMs(7), 4)]);
+    }
+}

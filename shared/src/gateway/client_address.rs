@@ -63,3 +63,38 @@ impl ClientAddress {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_word_of_the_variable_is_read_and_no_other() {
+        let words = [
+            ("cloudflare", Some(ClientAddress::Cloudflare)),
+            ("forwarded", Some(ClientAddress::Forwarded)),
+            ("none", Some(ClientAddress::None)),
+            ("None", None),
+            ("", None),
+        ];
+        for (word, source) in words {
+            assert_eq!(ClientAddress::named(word), source, "{word}");
+        }
+    }
+
+    #[test]
+    fn other_fields_come_as_they_were_sent() {
+        let came = |name: &str| (name == "user-agent").then(|| "curl".to_owned());
+        for source in [
+            ClientAddress::Cloudflare,
+            ClientAddress::Forwarded,
+            ClientAddress::None,
+        ] {
+            assert_eq!(
+                source.value("user-agent", came).as_deref(),
+                Some("curl"),
+                "{source:?}"
+            );
+        }
+    }
+}

@@ -122,3 +122,30 @@ fn code(refusal: &Refusal) -> &str {
             .unwrap_or_default(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_status_has_the_type_that_the_provider_gives_it() {
+        let types = [
+            (400, "invalid_request_error", "invalid_request_error"),
+            (401, "authentication_error", "authentication_error"),
+            (403, "permission_error", "permission_error"),
+            (404, "not_found_error", "not_found_error"),
+            (413, "invalid_request_error", "request_too_large"),
+            (429, "rate_limit_error", "rate_limit_error"),
+            (500, "server_error", "api_error"),
+            (502, "server_error", "api_error"),
+            (503, "server_error", "overloaded_error"),
+        ];
+        for (status, of_openai, of_anthropic) in types {
+            assert_eq!(
+                (openai(status), anthropic(status)),
+                (of_openai, of_anthropic),
+                "{status}"
+            );
+        }
+    }
+}

@@ -306,3 +306,16 @@ impl Refusal {
         Some(self.retry_after_ms?.div_ceil(1_000).max(1))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_finds_no_room_to_wait_is_asked_to_come_back_soon() {
+        assert_eq!(
+            Refusal::no_room_to_wait().retry_after_ms,
+            Some(WAITING_FULL_RETRY_MS)
+        );
+    }
+}

@@ -73,3 +73,18 @@ impl Seats {
         self.taken.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seat_is_taken_through_its_last_millisecond() {
+        let mut seats = Seats::default();
+        for _ in 0..WAITING_MAX {
+            seats.take(EpochMs(5_000), EpochMs(0)).expect("a seat");
+        }
+        assert!(seats.take(EpochMs(9_000), EpochMs(5_000)).is_none());
+        assert!(seats.take(EpochMs(9_000), EpochMs(5_001)).is_some());
+    }
+}

@@ -65,3 +65,20 @@ impl Verdict {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_decided_passes_where_the_proxy_says_so() {
+        let read = |query: &[(&str, &str)]| {
+            let query = Query::new(query.iter().copied()).unwrap();
+            Verdict::read(query).map(Verdict::allows_undecided)
+        };
+        assert_eq!(read(&[("unavailable", "allow")]), Ok(true));
+        assert_eq!(read(&[("unavailable", "deny")]), Ok(false));
+        assert_eq!(read(&[("deny", "403")]), Ok(false));
+        assert!(read(&[("unavailable", "maybe")]).is_err());
+    }
+}

@@ -388,6 +388,24 @@ fn document() -> impl Strategy<Value = Json> {
     })
 }
 
+#[test]
+fn a_text_ends_after_its_last_quote() {
+    let text = r#"{"a":"b\"c","d":"ef"}"#;
+    let mut scanner = JsonScanner::new(Paths::Named(vec![&["a"], &["d"]]), &[]);
+    let mut found = Vec::new();
+    // Past the first piece, an end is counted from the beginning of the document.
+    for piece in [&text[..9], &text[9..]] {
+        scanner.feed(piece.as_bytes(), &mut |one| {
+            found.push((one.path, one.start as usize, one.end as usize));
+        });
+    }
+    let words: Vec<_> = found
+        .iter()
+        .map(|(path, start, end)| (*path, &text[*start..*end]))
+        .collect();
+    assert_eq!(words, [(0, r#""b\"c""#), (1, r#""ef""#)]);
+}
+
 proptest! {
     #[test]
     fn any_document_in_any_pieces_tells_what_a_reader_of_the_whole_finds(

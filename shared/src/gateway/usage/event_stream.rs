@@ -118,3 +118,23 @@ impl EventStream {
         self.at = At::Line;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_fields_named_data_have_data() {
+        for field in ["data", "date", "what", "dat", "datas", "Data", ""] {
+            let mut told = Vec::new();
+            let line = format!("{field}: 5\n\n");
+            EventStream::default().feed(line.as_bytes(), &mut |part| {
+                if let Part::Data(data) = part {
+                    told.extend_from_slice(data);
+                }
+            });
+            let due: &[u8] = if field == "data" { b"5\n" } else { b"" };
+            assert_eq!(told, due, "{field}");
+        }
+    }
+}

@@ -251,3 +251,20 @@ impl UsageReader {
         self.is_loose = false;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_json_by_its_suffix_is_json() {
+        let of = |essence: &str| AnswerForm::of(Some(essence), None);
+        assert_eq!(of("application/vnd.api+json"), AnswerForm::Json);
+        assert_eq!(
+            of("application/problem+json; charset=utf-8"),
+            AnswerForm::Json
+        );
+        assert_eq!(of("image/svg+json"), AnswerForm::Opaque);
+        assert_eq!(of("application/xml"), AnswerForm::Opaque);
+    }
+}
