@@ -233,3 +233,100 @@ pub struct Room {
     /// In how many milliseconds the smallest cost could be had, if nothing else changes. `None`: not in this window.
     pub retry_ms: Option<u64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn everyone() -> Standing {
+        Party::everyone().standing
+    }
+
+    fn above(ceiling: Option<u64>, borrow_max: Option<u64>) -> Above {
+        Above {
+            name: "above".to_owned(),
+            weight: Weight::WHOLE,
+            borrow_max,
+            lend_max: None,
+            ceiling,
+            floor: Floor::default(),
+            floors: SetAside::default(),
+        }
+    }
+
+    #[test]
+    fn a_tenant_is_bounded_by_a_ceiling_or_what_it_may_borrow_its_own_or_above_it() {
+        let below = |above| Standing {
+            above: vec![above],
+            ..everyone()
+        };
+        let cases = [
+            (everyone(), false),
+            (below(above(None, None)), false),
+            (
+                Standing {
+                    ceiling: Some(1),
+                    ..everyone()
+                },
+                true,
+            ),
+            (
+                Standing {
+                    borrow_max: Some(1),
+                    ..everyone()
+                },
+                true,
+            ),
+            (below(above(Some(1), None)), true),
+            (below(above(None, Some(1))), true),
+        ];
+        for (standing, bounded) in cases {
+            assert_eq!(standing.is_bounded(), bounded, "{standing:?}");
+        }
+    }
+
+    #[test]
+    fn a_first_request_takes_idle_units_for_who_is_named_and_not_bounded() {
+        let takes = |known, ceiling| {
+            let standing = Standing {
+                known,
+                ceiling,
+                ..everyone()
+            };
+            standing.takes_idle()
+        };
+        assert!(takes(true, None));
+        assert!(!takes(true, Some(1)));
+        assert!(!takes(false, None));
+        assert!(!takes(false, Some(1)));
+    }
+
+    #[test]
+    fn those_without_an_account_of_their_own_are_under_the_ceiling_of_who_comes_and_are_not_named()
+    {
+        let party = Party {
+            name: "a".to_owned(),
+            standing: Standing {
+                ceiling: Some(40),
+                borrow_max: Some(7),
+                ..everyone()
+            },
+        };
+        let overflow = party.overflow_with();
+        assert!(overflow.is_overflow() && !party.is_overflow());
+        assert_eq!(overflow.standing.ceiling, Some(40));
+        assert_eq!(overflow.standing.borrow_max, None);
+        assert!(!overflow.standing.known && party.standing.known);
+    }
+
+    #[test]
+    fn ceilings_are_told_with_whose_they_are() {
+        let standing = Standing {
+            ceiling: Some(40),
+            above: vec![above(None, None), above(Some(90), None)],
+            ..everyone()
+        };
+        let ceilings: Vec<_> = standing.ceilings("a").collect();
+        assert_eq!(ceilings, [("a", 40), ("above", 90)]);
+    }
+}

@@ -132,3 +132,39 @@ impl Books {
 fn absent(pacing: &Pacing) -> u128 {
     even(pacing.floors.absent(pacing.at.limit), &pacing.at)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ask::Moment;
+    use super::super::floors::Floors;
+    use super::super::rate::{Rate, parts};
+    use super::*;
+
+    #[test]
+    fn what_is_said_by_name_is_kept_at_an_even_pace_for_who_is_not_there() {
+        let pacing = |left_ms| {
+            let mut floors = Floors::new(60);
+            floors.add(Floor {
+                units: 20,
+                by_name: true,
+            });
+            Pacing {
+                rates: (Rate::default(), Rate::default()),
+                floors,
+                at: Moment {
+                    limit: 100,
+                    unlent: 100,
+                    left_ms,
+                    window_ms: 1_000,
+                },
+            }
+        };
+        // 40 of 60 are for others than who is there.
+        let mut books = Books::open(&pacing(1_001));
+        assert_eq!((books.absent(), books.total()), (parts(40), parts(40)));
+        books.pass(&pacing(501));
+        assert_eq!((books.absent(), books.total()), (parts(20), parts(20)));
+        books.pass(&pacing(1));
+        assert_eq!((books.absent(), books.total()), (0, 0));
+    }
+}

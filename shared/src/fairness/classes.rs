@@ -282,7 +282,7 @@ impl Classes {
         let scale = self.scale(more);
         let mut floors = self.floors;
         let mut rest = rest;
-        if let Some(key) = more.filter(|key| key.floor.units > 0) {
+        if let Some(key) = more {
             let before = floors.rest(limit);
             floors.add(key.floor);
             rest = rest.saturating_sub(before - floors.rest(limit).min(before));
@@ -322,11 +322,7 @@ impl Classes {
             unused.carried += u128::from(guarantee) * u128::from(class.carried);
         }
         self.now = basis;
-        self.later = if unused.carried > 0 {
-            self.members_alone(basis)
-        } else {
-            basis
-        };
+        self.later = self.members_alone(basis);
         unused
     }
 
@@ -375,4 +371,60 @@ impl Classes {
 pub(crate) fn guarantee(weight: u128, limit: u64, sum: u128) -> u64 {
     let units = weight.saturating_mul(u128::from(limit)) / sum.max(1);
     u64::try_from(units).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_are_carried_weigh_until_they_are_dropped_named_or_not() {
+        let key = |known| ClassKey {
+            known,
+            weight: 1_000_000,
+            floor: Floor::default(),
+            ceiling: u64::MAX,
+        };
+        for carried in [true, false] {
+            let mut classes = Classes::new(9_000_000, 0);
+            let carried = key(carried);
+            for _ in 0..3 {
+                classes.weigh(carried);
+                classes.of(carried).members += 1;
+            }
+            classes.roll(true);
+            let one = key(false);
+            classes.weigh(one);
+            classes.of(one).members += 1;
+            assert_eq!(classes.basis(None, 100, 100).guarantee(one), 25);
+            classes.drop_carried();
+            assert_eq!(classes.basis(None, 100, 100).guarantee(one), 100);
+            let sum = [classes.weights.known, classes.weights.unknown];
+            assert_eq!(sum, [0, 1_000_000]);
+        }
+    }
+
+    #[test]
+    fn when_those_that_are_carried_have_gone_who_is_there_has_what_they_were_guaranteed_though_it_was_nothing()
+     {
+        let key = ClassKey {
+            known: true,
+            weight: 1_000_000,
+            floor: Floor::default(),
+            ceiling: u64::MAX,
+        };
+        for (limit, now) in [(2, 0), (8, 2)] {
+            let mut classes = Classes::new(1_000_000, 0);
+            for _ in 0..3 {
+                classes.weigh(key);
+                classes.of(key).members += 1;
+            }
+            classes.roll(true);
+            classes.weigh(key);
+            classes.of(key).members += 1;
+            classes.stand(limit, limit);
+            assert_eq!(classes.now().guarantee(key), now);
+            assert_eq!(classes.later().guarantee(key), limit);
+        }
+    }
 }

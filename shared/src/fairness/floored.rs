@@ -176,3 +176,56 @@ impl Slot {
         self.counts &= self.reserve >= parts(self.claim.smallest.max(1));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Half of a window of 100 units is over; 40 are set aside for one that asks at most 5 at once and weighs nothing.
+    fn floored(used: u64) -> Floored {
+        let floor = Floor {
+            units: 40,
+            by_name: false,
+        };
+        let mut floors = Floors::new(0);
+        floors.add(floor);
+        let pacing = Pacing {
+            rates: (Rate::default(), Rate::default()),
+            floors,
+            at: Moment {
+                limit: 100,
+                unlent: 100,
+                left_ms: 501,
+                window_ms: 1_000,
+            },
+        };
+        let claim = Claim {
+            weight: 1,
+            burst: 5,
+            smallest: 2,
+            used,
+            lend_max: None,
+        };
+        let mut floored = Floored::default();
+        floored.pass(&pacing);
+        floored.state(3, (claim, floor), true, None);
+        floored
+    }
+
+    #[test]
+    fn at_an_even_pace_a_request_is_kept_until_the_window_ends_and_not_of_what_is_left_below_it() {
+        // An even pace still needs 20, and a request of 5. Of 40 there are left 40, 26, 25, 10, 2, 1.
+        let kept = [0, 14, 15, 30, 38, 39].map(|used| {
+            let floored = floored(used);
+            let lasting = floored.lasting(4);
+            assert_eq!(floored.lasting(3), 0, "its own is none of the others'");
+            assert_eq!(floored.counted(3), floored.total());
+            (floored.total(), lasting)
+        });
+        let expected = [(25, 5), (25, 5), (25, 0), (10, 0), (2, 0), (0, 0)];
+        assert_eq!(
+            kept,
+            expected.map(|(total, lasting)| (parts(total), parts(lasting)))
+        );
+    }
+}

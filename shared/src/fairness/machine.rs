@@ -148,3 +148,101 @@ impl Machine {
         each!(self, one => one.operations())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ask::Party;
+    use super::*;
+    use crate::fairness::weight::Weight;
+
+    const RULES: [Rule; 6] = [
+        Rule::Fair,
+        Rule::Weighted,
+        Rule::Pinned,
+        Rule::Paced,
+        Rule::Pooled,
+        Rule::Unreserved,
+    ];
+
+    const AT: Moment = Moment {
+        limit: 100,
+        unlent: 100,
+        left_ms: 1_000,
+        window_ms: 1_000,
+    };
+
+    fn machine(rule: Rule) -> Machine {
+        Machine::new(ShareTerms {
+            rule,
+            tenants_max: 1,
+            unknown_weight_max: Weight::WHOLE,
+            carried: true,
+            floors: 0,
+        })
+    }
+
+    fn stranger() -> Standing {
+        Standing {
+            known: false,
+            ..Party::everyone().standing
+        }
+    }
+
+    #[test]
+    fn what_a_tenant_used_by_its_own_account_is_taken_off_whole_and_nothing_of_others() {
+        for rule in RULES {
+            let mut machine = machine(rule);
+            machine.settle("own", &stranger(), 5);
+            // There is one account for strangers: these share what is beyond.
+            machine.settle("one", &stranger(), 3);
+            assert_eq!((machine.used("own"), machine.used("one")), (5, 3));
+            assert_eq!(machine.clear("one"), 0, "{rule:?}: it has none of its own");
+            assert_eq!((machine.clear("own"), machine.used("own")), (5, 0));
+            assert_eq!((machine.used_total(), machine.used("other")), (3, 3));
+        }
+    }
+
+    #[test]
+    fn a_change_of_rule_keeps_what_each_has_used() {
+        for (before, after) in RULES
+            .into_iter()
+            .flat_map(|one| RULES.map(|two| (one, two)))
+        {
+            let mut machine = machine(before);
+            machine.settle("a", &Party::everyone().standing, 5);
+            machine.settle("b", &Party::everyone().standing, 7);
+            machine.retune(ShareTerms {
+                rule: after,
+                tenants_max: 1,
+                unknown_weight_max: Weight::WHOLE,
+                carried: true,
+                floors: 0,
+            });
+            let used = (machine.used("a"), machine.used("b"), machine.used_total());
+            assert_eq!(used, (5, 7, 12), "{before:?} to {after:?}");
+        }
+    }
+
+    #[test]
+    fn who_looks_is_told_the_ceiling_that_it_has_when_it_comes_its_floor_counted() {
+        let everyone = || Party::everyone().standing;
+        for (rule, by_name) in [
+            (Rule::Fair, true),
+            (Rule::Fair, false),
+            (Rule::Weighted, true),
+            (Rule::Weighted, false),
+        ] {
+            let mut machine = machine(rule);
+            machine.settle("there", &everyone(), 0);
+            let floor = Floor { units: 40, by_name };
+            let floored = Standing {
+                floor,
+                ..everyone()
+            };
+            let looked = machine.peek("new", &floored, &AT).ceiling;
+            let room = machine.room("new", &floored, &Ask::default(), &AT);
+            // 40, and half of the 60 that are left.
+            assert_eq!((looked, room.ceiling), (70, 70), "{rule:?}, {by_name}");
+        }
+    }
+}

@@ -152,3 +152,60 @@ impl Pace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment(window_ms: u64, gone_ms: u64) -> Moment {
+        Moment {
+            limit: 100,
+            unlent: 100,
+            left_ms: window_ms - gone_ms,
+            window_ms,
+        }
+    }
+
+    #[test]
+    fn a_window_has_eight_stretches_of_half_a_second_at_least_and_the_last_ends_with_it() {
+        let stretch = |window_ms, gone_ms| {
+            let stretch = Stretch::at(3, &moment(window_ms, gone_ms));
+            (stretch.index, stretch.gone_ms, stretch.length_ms)
+        };
+        assert_eq!(stretch(8_000, 0), (24, 0, 1_000));
+        assert_eq!(stretch(8_000, 999), (24, 999, 1_000));
+        assert_eq!(stretch(8_000, 1_000), (25, 0, 1_000));
+        assert_eq!(stretch(8_000, 7_999), (31, 999, 1_000));
+        assert_eq!(stretch(8_000, 8_000), (31, 1_000, 1_000));
+        // Of a second there are two, of less there is one.
+        assert_eq!(stretch(1_000, 500), (7, 0, 500));
+        assert_eq!(stretch(999, 999), (3, 999, 999));
+    }
+
+    #[test]
+    fn what_was_used_of_idle_units_counts_once_and_in_its_window() {
+        let mut pace = Pace::default();
+        pace.took(3);
+        pace.took(4);
+        assert_eq!((pace.taken(), pace.taken()), (7, 0));
+        pace.took(5);
+        pace.roll();
+        assert_eq!(pace.taken(), 0);
+    }
+
+    #[test]
+    fn what_comes_back_was_asked_for_by_nobody_as_far_as_it_was_lent_ahead() {
+        let expected = |back| {
+            let at = moment(8_000, 1_000);
+            let now = Stretch::at(1, &at);
+            let mut pace = Pace::default();
+            pace.ask(2, Stretch::at(1, &moment(8_000, 0)));
+            pace.lent_ahead(3, now);
+            pace.came_back(back);
+            // What was asked for in a second, for the 7 that are left.
+            pace.expected(now, &at)
+        };
+        let all = [0, 1, 3, 4].map(expected);
+        assert_eq!(all, [35, 28, 14, 14].map(parts));
+    }
+}

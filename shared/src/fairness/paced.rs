@@ -18,6 +18,9 @@ use super::pooled::{Pooled, Stake};
 use super::rate::{parts, units};
 use super::share::{Rule, ShareRow, ShareTerms};
 
+#[cfg(test)]
+mod tests;
+
 /// Up to so many members that want more, the level is computed at each ask.
 const EXACT_MEMBERS: usize = 64;
 
@@ -321,8 +324,9 @@ impl Paced {
     fn solve(&mut self, asker: Option<(usize, u128)>, at: &Moment) -> Option<Level> {
         let now = self.now(at);
         let mut hungry = std::mem::take(&mut self.hungry);
-        let mut appetites = Vec::with_capacity(hungry.len() + 1);
-        self.accounts.count(hungry.len() as u64 + 1);
+        let looked_at = hungry.len().saturating_add(1);
+        let mut appetites = Vec::with_capacity(looked_at);
+        self.accounts.count(looked_at as u64);
         hungry.retain(|id| {
             let Some(appetite) = self.appetite(*id, now, at) else {
                 return false;

@@ -61,3 +61,44 @@ impl Pooled {
 fn as_f64(units: u64) -> f64 {
     units as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stake(reserve: u64, expected: u64, cost_max: u64, whole: bool) -> Stake {
+        Stake {
+            reserve: parts(reserve),
+            expected: parts(expected),
+            cost_max,
+            whole,
+        }
+    }
+
+    /// Units that are kept for all of these together.
+    fn kept(stakes: &[Stake]) -> u64 {
+        let mut pooled = Pooled::default();
+        for stake in stakes {
+            pooled.add(*stake);
+        }
+        units(pooled.parts())
+    }
+
+    #[test]
+    fn all_keep_what_is_expected_three_deviations_and_the_largest_rest_of_one() {
+        assert_eq!(kept(&[]), 0);
+        // 9 expected at costs of 4: 3 x 6; of the reserve 11 are left.
+        let one = stake(20, 9, 4, false);
+        assert_eq!(kept(&[one]), 9 + 18 + 11);
+        // 9 x 4 + 28 x 1 = 64: 3 x 8; of the second reserve 2 are left.
+        let other = stake(30, 28, 1, false);
+        assert_eq!(kept(&[one, other]), 9 + 28 + 24 + 11);
+        assert_eq!(kept(&[other, one]), 9 + 28 + 24 + 11);
+    }
+
+    #[test]
+    fn no_more_is_expected_of_one_than_its_reserve_and_what_is_set_aside_is_kept_whole() {
+        assert_eq!(kept(&[stake(9, 100, 4, false)]), 9 + 18);
+        assert_eq!(kept(&[stake(9, 1, 4, true)]), 9);
+    }
+}

@@ -253,7 +253,7 @@ mod tests {
         }
         let before = sums.steps();
         assert_eq!(below(&mut sums, 50_000), 50_000);
-        // An AVL tree of n nodes is at most 1.45 log2(n) high: 24 here.
-        assert!(sums.steps() - before <= 24);
+        // An AVL tree of n nodes is at most 1.45 log2(n) high: 24 here. No leaf of it is at less than half of that.
+        assert!((8..=24).contains(&(sums.steps() - before)));
     }
 }

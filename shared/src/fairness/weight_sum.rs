@@ -86,3 +86,33 @@ impl WeightSum {
         2 * (self.known + self.unknown) + (1 << 36)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_comes_to_no_more_than_two_parts_for_each_micro_unit_named_or_not() {
+        let mut sum = WeightSum::new(Weight::WHOLE);
+        let none = sum.rounding();
+        for known in [true, false, true] {
+            sum.add(Weight::WHOLE, known);
+        }
+        assert_eq!(sum.rounding() - none, 2 * 3_000_000);
+        assert!(none > 1 << 32, "a rate rounds beside");
+        sum.remove(Weight::WHOLE, false);
+        assert_eq!(sum.rounding() - none, 2 * 2_000_000);
+    }
+
+    #[test]
+    fn those_that_the_policy_does_not_name_weigh_no_more_than_their_bound_together() {
+        let mut sum = WeightSum::new(Weight::WHOLE);
+        sum.add(Weight::WHOLE, true);
+        sum.add(Weight::WHOLE, false);
+        // One of each: halves.
+        assert_eq!(sum.guarantee(Weight::WHOLE, false, 100), 50);
+        sum.add(Weight::WHOLE, false);
+        assert_eq!(sum.guarantee(Weight::WHOLE, true, 100), 50);
+        assert_eq!(sum.guarantee(Weight::WHOLE, false, 100), 25);
+    }
+}

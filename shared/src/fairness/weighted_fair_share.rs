@@ -184,3 +184,91 @@ fn cap(guarantee: u64, most: u64) -> u64 {
 fn free(account: &Account, ceiling: u64) -> u64 {
     ceiling.saturating_sub(account.used).min(account.surplus())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ask::Party;
+    use super::super::share::Rule;
+    use super::*;
+    use crate::fairness::weight::Weight;
+
+    const AT: Moment = Moment {
+        limit: 100,
+        unlent: 100,
+        left_ms: 1_000,
+        window_ms: 1_000,
+    };
+
+    /// One of two that may have 50 of 100 units.
+    fn room(waiting: u64, smallest: u64, expected: u64, holders: u64) -> Room {
+        let mut share = WeightedFairShare::new(ShareTerms {
+            rule: Rule::Weighted,
+            tenants_max: 10,
+            unknown_weight_max: Weight::WHOLE,
+            carried: false,
+            floors: 0,
+        });
+        let standing = Party::everyone().standing;
+        share.join("other", &standing);
+        let ask = Ask {
+            waiting,
+            smallest,
+            expected,
+            denied: 0,
+            holders,
+        };
+        share.room("one", &standing, &ask, &AT)
+    }
+
+    #[test]
+    fn ahead_of_demand_a_part_is_lent_when_all_that_waits_is() {
+        let lent = |waiting, smallest, expected, holders| {
+            let room = room(waiting, smallest, expected, holders);
+            (room.waiting, room.ahead, room.left)
+        };
+        // Of 40 that are left, a half for each holder.
+        assert_eq!(lent(10, 10, 100, 1), (10, 20, 20));
+        assert_eq!(lent(10, 10, 100, 2), (10, 10, 30));
+        assert_eq!(lent(10, 10, 100, 0), (10, 20, 20));
+        assert_eq!(lent(10, 10, 3, 1), (10, 3, 37));
+        assert_eq!(lent(50, 50, 100, 1), (50, 0, 0));
+        // Whole requests of what waits, and nothing ahead.
+        assert_eq!(lent(51, 7, 100, 1), (49, 0, 1));
+        assert_eq!(lent(51, 51, 100, 1), (0, 0, 50));
+    }
+
+    #[test]
+    fn who_is_denied_while_tenants_of_the_last_window_count_is_told_when_they_count_no_more() {
+        let retry_ms = |waiting| {
+            let mut share = WeightedFairShare::new(ShareTerms {
+                rule: Rule::Weighted,
+                tenants_max: 10,
+                unknown_weight_max: Weight::WHOLE,
+                carried: true,
+                floors: 0,
+            });
+            let standing = Party::everyone().standing;
+            for name in ["a", "b", "c"] {
+                share.join(name, &standing);
+            }
+            share.roll();
+            let ask = Ask {
+                waiting,
+                smallest: waiting,
+                ..Ask::default()
+            };
+            let room = share.room("one", &standing, &ask, &AT);
+            assert_eq!(room.ceiling, 25, "of four");
+            room.retry_ms
+        };
+        assert!(retry_ms(26).is_some());
+        assert_eq!([0, 25].map(retry_ms), [None, None], "nobody is denied");
+        assert_eq!(retry_ms(101), None, "there is no more than the limit");
+    }
+
+    #[test]
+    fn who_is_denied_in_a_window_of_which_nothing_is_released_is_not_told_when_to_come_again() {
+        assert_eq!(room(51, 51, 0, 1).retry_ms, None);
+        assert_eq!(room(50, 50, 0, 1).retry_ms, None);
+    }
+}
