@@ -264,3 +264,75 @@ pub fn asked(want: &Want, lease: Option<LeaseBody>) -> Asked {
         expected,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fairness::share::{Rule, ShareTerms};
+    use crate::fairness::weight::Weight;
+
+    /// What one is given of a window of 100 units by which requests of 10 wait.
+    fn room(rule: Rule, ceiling: Option<u64>, waiting: u64) -> Room {
+        let mut share = Share::new(ShareTerms {
+            rule,
+            tenants_max: 10,
+            unknown_weight_max: Weight::WHOLE,
+            carried: true,
+            floors: 0,
+        });
+        let mut party = Party {
+            name: "a".to_owned(),
+            ..Party::everyone()
+        };
+        party.standing.ceiling = ceiling;
+        let want = Want {
+            tenant: Some(party.name.clone()),
+            waiting,
+            smallest: 10,
+            expected: 200,
+            held: 0,
+            denied: 0,
+            rank: None,
+        };
+        let mut shared = Shared {
+            share: &mut share,
+            moment: Moment {
+                limit: 100,
+                unlent: 100,
+                left_ms: 60_000,
+                window_ms: 60_000,
+            },
+            lease: None,
+        };
+        shared.room(&Claim {
+            party: &party,
+            want: &want,
+            holders: 1,
+            unlent: 100,
+            lent: 0,
+            presumed: 0,
+            idle: 0,
+            attribution: &Attribution::default(),
+            now: EpochMs(0),
+        })
+    }
+
+    #[test]
+    fn an_allowance_is_told_only_where_units_lie_idle_for_all_and_no_bound_is_the_tenants_own() {
+        let unbounded = |waiting| {
+            let room = room(Rule::Pooled, None, waiting);
+            assert_eq!(room.ahead, 0, "it lies idle for all");
+            (room.waiting, room.allowance > 0, room.contended)
+        };
+        assert_eq!(unbounded(10), (10, true, false));
+        assert!(unbounded(200).2, "it wants more than there is");
+        for (rule, ceiling) in [(Rule::Pooled, Some(80)), (Rule::Paced, None)] {
+            let by_name = room(rule, ceiling, 10);
+            assert_eq!(by_name.waiting, 10);
+            assert!(by_name.ahead > 0, "{by_name:?}");
+            for by_name in [by_name, room(rule, ceiling, 200)] {
+                assert_eq!((by_name.allowance, by_name.contended), (0, false));
+            }
+        }
+    }
+}

@@ -8,6 +8,8 @@
 mod grant;
 mod report;
 mod row;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 

@@ -220,3 +220,154 @@ fn malformed(field: &str) -> Refusal {
         field: field.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{HolderId, Incarnation, Revision, Sequence, WindowLabel};
+    use crate::wire::exchange::{Grant, LeaseBody, Return, Terms, WindowBody};
+
+    fn want() -> Want {
+        Want {
+            tenant: None,
+            waiting: 4,
+            smallest: 2,
+            expected: 0,
+            held: 0,
+            denied: 0,
+            rank: None,
+        }
+    }
+
+    fn body() -> ExchangeBody {
+        ExchangeBody {
+            v: VERSION,
+            budget: "tokens".to_owned(),
+            terms: Terms {
+                limit: 100,
+                window_ms: 60_000,
+                revision: Revision(1),
+                cycle: None,
+                sharing: None,
+                lease: None,
+                standing: 0,
+            },
+            holder: HolderId(1),
+            incarnation: Incarnation(1),
+            sequence: Sequence(1),
+            seen: None,
+            window: None,
+            wants: vec![want()],
+            returns: Vec::new(),
+            ahead: 0,
+            idle: 0,
+            denied: 0,
+        }
+    }
+
+    /// The field that is refused in a message that was changed.
+    fn refused(change: impl FnOnce(&mut ExchangeBody)) -> Option<String> {
+        let mut body = body();
+        change(&mut body);
+        match Message::try_from(body) {
+            Ok(_) => None,
+            Err(Refusal::Malformed { field }) => Some(field),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_number_of_a_message_is_taken_up_to_its_bound_and_refused_beyond() {
+        type Set = fn(&mut ExchangeBody, u64);
+        let cases: [(&str, u64, Set); 14] = [
+            ("incarnation", JSON_INTEGER_MAX, |body, n| {
+                body.incarnation = Incarnation(n)
+            }),
+            ("sequence", JSON_INTEGER_MAX, |body, n| {
+                body.sequence = Sequence(n)
+            }),
+            ("terms/revision", JSON_INTEGER_MAX, |body, n| {
+                body.terms.revision = Revision(n)
+            }),
+            ("terms/limit", JSON_INTEGER_MAX, |body, n| {
+                body.terms.limit = n
+            }),
+            ("window", JSON_INTEGER_MAX, |body, n| {
+                body.window = Some(WindowLabel(n))
+            }),
+            ("wants", COST_MAX, |body, n| body.wants[0].waiting = n),
+            ("wants", COST_MAX, |body, n| body.wants[0].expected = n),
+            ("wants", 4, |body, n| body.wants[0].smallest = n),
+            ("wants", JSON_INTEGER_MAX, |body, n| body.wants[0].held = n),
+            ("wants", JSON_INTEGER_MAX, |body, n| {
+                body.wants[0].denied = n
+            }),
+            ("ahead", COST_MAX, |body, n| body.ahead = n),
+            ("idle", COST_MAX, |body, n| body.idle = n),
+            ("terms/standing", AHEAD_WINDOWS_MAX as u64, |body, n| {
+                body.terms.standing = n
+            }),
+            ("terms/lease", COST_MAX, |body, n| {
+                body.terms.lease = Some(LeaseBody { min: 1, max: n });
+            }),
+        ];
+        for (field, bound, set) in cases {
+            assert_eq!(refused(|body| set(body, bound)), None, "{field}");
+            let beyond = refused(|body| set(body, bound + 1));
+            assert_eq!(beyond.as_deref(), Some(field));
+        }
+    }
+
+    #[test]
+    fn what_is_returned_and_the_bounds_of_leases_are_checked() {
+        let back = |window, units| Return {
+            window: WindowLabel(window),
+            units,
+        };
+        let returns = |back: Return| refused(|body| body.returns.push(back));
+        assert_eq!(returns(back(JSON_INTEGER_MAX, COST_MAX)), None);
+        assert_eq!(returns(back(1, COST_MAX + 1)).unwrap(), "returns");
+        assert_eq!(returns(back(JSON_INTEGER_MAX + 1, 1)).unwrap(), "window");
+        let many = |count| refused(|body| body.returns = vec![back(1, 1); count]);
+        assert_eq!(many(EXCHANGE_ENTRIES_MAX), None);
+        assert_eq!(many(EXCHANGE_ENTRIES_MAX + 1).unwrap(), "returns");
+        let lease = |min, max| refused(|body| body.terms.lease = Some(LeaseBody { min, max }));
+        assert_eq!([lease(1, 1), lease(3, 4)], [None, None]);
+        assert_eq!(lease(0, 4).unwrap(), "terms/lease");
+        assert_eq!(lease(5, 4).unwrap(), "terms/lease");
+    }
+
+    #[test]
+    fn who_waits_is_served_when_all_that_waits_is_lent() {
+        let message = Message::try_from(body()).unwrap();
+        let unserved = |units| {
+            let reply = ReplyBody {
+                v: VERSION,
+                to: message.reply_name(),
+                window: WindowBody {
+                    label: WindowLabel(1),
+                    remaining_ms: 60_000,
+                    limit: 100,
+                },
+                grants: vec![Grant {
+                    tenant: None,
+                    units,
+                    ceiling: 100,
+                    used: 0,
+                    left: 0,
+                    allowance: 0,
+                    contended: false,
+                    retry_ms: None,
+                }],
+                ahead: Vec::new(),
+                left: 0,
+                outage: false,
+                next_contact_ms: 500,
+                retry_ms: None,
+            };
+            message.unserved(&reply)
+        };
+        assert_eq!([3, 4, 5].map(unserved), [true, false, false]);
+        assert_eq!((message.waiting(), message.smallest()), (4, 2));
+    }
+}

@@ -241,3 +241,46 @@ impl Row for StoredEscrow {
         labelled(self.label)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(held: u64, watermark: u64) -> StoredEscrow {
+        StoredEscrow::new(
+            WindowLabel(7),
+            (EpochMs(60_000), 60_000),
+            100,
+            (held, watermark),
+            None,
+        )
+    }
+
+    fn ahead(label: u64, lent: u64) -> Ahead {
+        Ahead {
+            label: WindowLabel(label),
+            starts_at: EpochMs(60_000),
+            ends_at: EpochMs(120_000),
+            units: 5,
+            lent,
+        }
+    }
+
+    #[test]
+    fn a_regions_row_that_cannot_be_is_damaged() {
+        let windows = |count: usize| (8..).take(count).map(|label| ahead(label, 0)).collect();
+        let cases = [
+            (row(40, 40), true),
+            (row(40, 41), false),
+            (row(40, 0).with_ahead(windows(AHEAD_WINDOWS_MAX)), true),
+            (row(40, 0).with_ahead(windows(AHEAD_WINDOWS_MAX + 1)), false),
+            (row(40, 0).with_ahead(vec![ahead(8, 5)]), true),
+            (row(40, 0).with_ahead(vec![ahead(8, 6)]), false),
+            (row(40, 0).with_ahead(vec![ahead(7, 0)]), false),
+            (row(40, 0).with_ahead(vec![ahead(8, 0), ahead(7, 0)]), false),
+        ];
+        for (row, sound) in cases {
+            assert_eq!(row.consistent().is_ok(), sound, "{row:?}");
+        }
+    }
+}

@@ -256,3 +256,187 @@ impl TenantBalance {
         self.held == 0 && self.used == 0 && self.denied == 0 && self.pace.still(now)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: EpochMs = EpochMs(10_000);
+
+    fn balance() -> TenantBalance {
+        let party = Party {
+            name: "a".to_owned(),
+            ..Party::everyone()
+        };
+        TenantBalance::new(party, NOW)
+    }
+
+    fn told() -> ParentStatus {
+        ParentStatus {
+            by: Seen::default(),
+            until: NOW.plus(500),
+            span_ms: 500,
+            ceiling: 90,
+            used: 30,
+            left: 60,
+            unserved: false,
+            contended: false,
+            outage: false,
+            again: None,
+        }
+    }
+
+    #[test]
+    fn a_tenant_is_short_by_its_own_demand_by_the_parents_word_or_by_a_bound_and_else_is_not() {
+        let with_told = |told| TenantBalance {
+            told: Some(told),
+            ..balance()
+        };
+        let mut bounded = balance();
+        bounded.party.standing.borrow_max = Some(1);
+        let cases = [
+            (balance(), false),
+            (with_told(told()), false),
+            (
+                TenantBalance {
+                    denied: 1,
+                    ..balance()
+                },
+                true,
+            ),
+            (
+                TenantBalance {
+                    missed: 1,
+                    ..balance()
+                },
+                true,
+            ),
+            (
+                with_told(ParentStatus {
+                    unserved: true,
+                    ..told()
+                }),
+                true,
+            ),
+            (with_told(ParentStatus { left: 0, ..told() }), true),
+            (with_told(ParentStatus { left: 1, ..told() }), false),
+            (
+                with_told(ParentStatus {
+                    contended: true,
+                    ..told()
+                }),
+                true,
+            ),
+            (bounded, true),
+        ];
+        for (balance, short) in cases {
+            assert_eq!(balance.is_short(), short, "{balance:?}");
+        }
+    }
+
+    #[test]
+    fn a_word_counts_until_its_end_and_not_on_a_clock_that_stepped_back() {
+        let recent = |now| told().recent(EpochMs(now));
+        assert_eq!(
+            [9_999, 10_000, 10_499, 10_500].map(recent),
+            [false, true, true, false]
+        );
+    }
+
+    #[test]
+    fn a_part_is_told_from_the_whole_when_enough_was_used_here_to_tell() {
+        let left_here = |held, cost| {
+            let balance = TenantBalance {
+                held,
+                cost,
+                ..balance()
+            };
+            balance.left_here(&told())
+        };
+        // Of 60 that are left, as it had of 30.
+        assert_eq!(PART_REQUESTS_MIN, 16);
+        assert_eq!([15, 16, 29].map(|held| left_here(held, 0)), [60, 32, 58]);
+        assert_eq!(left_here(29, 2), 60, "29 are no 16 requests of 2");
+        assert_eq!(left_here(50, 1), 60, "no more than what is left");
+    }
+
+    #[test]
+    fn a_holders_part_of_a_ceiling_is_as_it_had_its_part_of_what_was_used() {
+        let part = |held, told, name: &str| {
+            let mut balance = TenantBalance {
+                held,
+                told,
+                ..balance()
+            };
+            name.clone_into(&mut balance.party.name);
+            balance.part()
+        };
+        assert_eq!(part(10, Some(told()), "a"), Some(30));
+        assert_eq!(part(31, Some(told()), "a"), Some(90));
+        let unused = ParentStatus { used: 0, ..told() };
+        assert_eq!(part(10, Some(unused), "a"), Some(90));
+        assert_eq!(part(10, None, "a"), None);
+        assert_eq!(part(10, Some(told()), ""), None, "all draw from one pool");
+    }
+
+    #[test]
+    fn of_idle_units_a_tenant_takes_its_allowance_or_before_it_is_spoken_of_a_few_requests() {
+        let mut one = TenantBalance {
+            unassigned_max: 5,
+            used: 3,
+            ..balance()
+        };
+        // Of the first 12, 3 are used.
+        assert_eq!(one.unassigned_of(100, 12), 9);
+        assert_eq!(one.unassigned_of(7, 12), 7);
+        assert_eq!(one.unassigned_of(100, 6), 5);
+        one.denied = 1;
+        assert_eq!(one.unassigned_of(100, 12), 5);
+        (one.denied, one.told) = (0, Some(told()));
+        assert_eq!(one.unassigned_of(100, 12), 5);
+        (one.told, one.party.standing.known) = (None, false);
+        assert_eq!(one.unassigned_of(100, 12), 5);
+    }
+
+    #[test]
+    fn an_allowance_falls_by_what_is_taken_of_it_unless_there_is_no_end_of_it() {
+        let after = |unassigned_max| {
+            let balance = || TenantBalance {
+                unassigned_max,
+                ..balance()
+            };
+            let (mut taken, mut learned) = (balance(), balance());
+            taken.take_unassigned(4);
+            learned.learn(4, NOW);
+            assert_eq!((taken.held, taken.used), (4, 0));
+            assert_eq!((learned.held, learned.used), (4, 4));
+            assert_eq!(taken.unassigned_max, learned.unassigned_max);
+            taken.unassigned_max
+        };
+        assert_eq!([10, 3, u64::MAX].map(after), [6, 0, u64::MAX]);
+    }
+
+    #[test]
+    fn nothing_is_lost_with_a_balance_only_when_all_of_it_is_nothing() {
+        assert!(balance().idle(NOW));
+        let mut paced = balance();
+        paced.use_units(1, NOW);
+        paced.used = 0;
+        let kept = [
+            TenantBalance {
+                held: 1,
+                ..balance()
+            },
+            TenantBalance {
+                used: 1,
+                ..balance()
+            },
+            TenantBalance {
+                denied: 1,
+                ..balance()
+            },
+            paced,
+        ];
+        assert!(kept.iter().all(|balance| !balance.idle(NOW)));
+    }
+}

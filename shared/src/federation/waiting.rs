@@ -163,4 +163,38 @@ mod tests {
         waiting.remove(other);
         assert_eq!(waiting.units(), 0);
     }
+
+    #[test]
+    fn as_many_requests_wait_as_there_is_room_for_and_as_many_units_as_stay_exact() {
+        let message = Seen::default();
+        let add = |waiting: &mut Waiting, cost| {
+            let ticket = waiting.add("a", Need::one(cost), message, EpochMs(0));
+            ticket.is_some()
+        };
+        let mut many = Waiting::default();
+        assert!((0..WAITERS_MAX).all(|_| add(&mut many, 1)));
+        assert!(!add(&mut many, 1), "there is no room");
+        assert_eq!(many.units(), WAITERS_MAX as u64);
+        let mut large = Waiting::default();
+        assert!(add(&mut large, COST_MAX - 1));
+        assert!(!add(&mut large, 2), "the sum would not be exact");
+        assert!(add(&mut large, 1));
+        assert_eq!(large.units(), COST_MAX);
+    }
+
+    #[test]
+    fn what_waits_for_one_tenant_is_summed_with_the_smallest_cost() {
+        let mut waiting = Waiting::default();
+        for (name, cost) in [("a", 7), ("b", 2), ("a", 5)] {
+            let ticket = waiting.add(name, Need::one(cost), Seen::default(), EpochMs(0));
+            assert!(ticket.is_some());
+        }
+        let sum = Need {
+            units: 12,
+            smallest: 5,
+        };
+        assert_eq!(waiting.by_name()["a"], sum);
+        assert!(waiting.any(EpochMs(DECIDE_WAIT_MS_MAX)));
+        assert!(!waiting.any(EpochMs(DECIDE_WAIT_MS_MAX + 1)));
+    }
 }

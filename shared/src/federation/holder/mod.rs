@@ -18,6 +18,8 @@ mod lease;
 mod outlook;
 mod relay;
 mod surplus;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 

@@ -183,3 +183,161 @@ impl Holder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Lease;
+    use super::*;
+    use crate::federation::attribution::Attribution;
+    use crate::units::{HolderId, Incarnation, WindowLabel};
+    use crate::wire::exchange::Want;
+
+    const NOW: EpochMs = EpochMs(10_000);
+
+    /// A region that holds 50 units of 100, which are nobody's.
+    fn region(pooled: bool) -> Holder {
+        let lease = Lease {
+            label: WindowLabel(7),
+            ends_at: EpochMs(70_000),
+            over_at: EpochMs(70_000),
+            span_ms: 60_000,
+            limit: 100,
+            held: 50,
+            used: 0,
+            left: 30,
+            outage: false,
+        };
+        let holder = Holder::new("tokens".to_owned(), HolderId(1), Incarnation(1), None);
+        Holder {
+            pooled,
+            fixed: true,
+            ..holder.with_lease(lease, Vec::new())
+        }
+    }
+
+    fn named(ceiling: Option<u64>) -> Party {
+        let mut party = Party {
+            name: "a".to_owned(),
+            ..Party::everyone()
+        };
+        party.standing.ceiling = ceiling;
+        party
+    }
+
+    /// What an isolate is lent of which 4 units wait and 20 are expected.
+    fn room(holder: &mut Holder, party: &Party, closed: bool) -> Room {
+        let want = Want {
+            tenant: Some(party.name.clone()),
+            waiting: 4,
+            smallest: 4,
+            expected: 20,
+            held: 0,
+            denied: 0,
+            rank: None,
+        };
+        let mut relay = Relay {
+            holder,
+            lease: None,
+            closed,
+        };
+        relay.room(&Claim {
+            party,
+            want: &want,
+            holders: 1,
+            unlent: 50,
+            lent: 0,
+            presumed: 0,
+            idle: 0,
+            attribution: &Attribution::default(),
+            now: NOW,
+        })
+    }
+
+    #[test]
+    fn where_units_lie_idle_for_all_a_tenant_is_lent_by_name_what_waits_and_no_more() {
+        let lent = |pooled| {
+            let room = room(&mut region(pooled), &named(None), false);
+            (room.waiting, room.ahead)
+        };
+        assert_eq!(lent(true), (4, 0));
+        assert_eq!(lent(false), (4, 20));
+        let mut bounded = region(true);
+        bounded.bounded.open(50, 100);
+        // 40 of its ceiling of 80.
+        let room = room(&mut bounded, &named(Some(80)), false);
+        assert_eq!((room.waiting, room.ahead), (4, 18));
+    }
+
+    #[test]
+    fn what_was_asked_for_and_not_lent_is_missed() {
+        let mut short = region(false);
+        short.unassigned = 6;
+        let room = room(&mut short, &named(None), false);
+        // Of 2 that are left half may go ahead.
+        assert_eq!((room.waiting, room.ahead), (4, 1));
+        assert_eq!(short.tenant_balances["a"].missed, 19);
+    }
+
+    #[test]
+    fn what_is_meant_for_another_kind_of_pool_is_lent_nothing() {
+        assert_eq!(room(&mut region(true), &named(None), true), Room::default());
+    }
+
+    #[test]
+    fn of_idle_units_as_many_are_lent_as_are_asked_for_or_half_for_each_of_half_the_holders() {
+        let lend = |pooled, closed, units, unlent, holders| {
+            let mut holder = region(pooled);
+            let mut relay = Relay {
+                holder: &mut holder,
+                lease: None,
+                closed,
+            };
+            let idle = Idle {
+                unlent,
+                holders,
+                now: NOW,
+            };
+            let lent = relay.idle(units, &idle);
+            assert_eq!(holder.unassigned, 50 - lent);
+            (lent, holder.idle_missed)
+        };
+        assert_eq!(lend(true, false, 10, 50, 1), (10, false));
+        assert_eq!(lend(true, false, 25, 50, 1), (25, false));
+        assert_eq!(lend(true, false, 26, 50, 1), (25, true));
+        assert_eq!(lend(true, false, 40, 20, 4), (5, true));
+        assert_eq!(lend(false, false, 10, 50, 1), (0, false));
+        assert_eq!(lend(true, true, 10, 50, 1), (0, false));
+    }
+
+    #[test]
+    fn what_a_tenant_used_in_the_whole_deployment_is_as_the_parent_said_and_what_was_lent_since() {
+        use crate::federation::tenant_balance::ParentStatus;
+        use crate::wire::exchange::Seen;
+        let mut holder = region(false);
+        let balance = holder.tenant_balance(&named(None), NOW).unwrap();
+        balance.held = 6;
+        balance.told = Some(ParentStatus {
+            by: Seen::default(),
+            until: NOW,
+            span_ms: 0,
+            ceiling: 100,
+            used: 30,
+            left: 0,
+            unserved: false,
+            contended: false,
+            outage: false,
+            again: None,
+        });
+        let relay = Relay {
+            holder: &mut holder,
+            lease: None,
+            closed: false,
+        };
+        // Of 30 had here or elsewhere, 6 lie here.
+        assert_eq!(
+            [10, 24, 25].map(|lent| relay.used(&named(None), lent)),
+            [24, 24, 25]
+        );
+        assert_eq!(relay.used(&Party::everyone(), 10), 0);
+    }
+}

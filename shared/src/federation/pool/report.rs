@@ -157,6 +157,7 @@ mod tests {
         let lent = pool.lent(&ask(8), EpochMs(3));
         assert_eq!(lent.lent, by_region(30, 12));
         assert_eq!((lent.lent_total, lent.free, lent.limit), (42, 58, 100));
+        assert_eq!(pool.unlent(), 58);
         assert_eq!(
             (lent.window, lent.ends_at),
             (Some(WindowLabel(1)), Some(EpochMs(WINDOW_MS)))
@@ -177,6 +178,36 @@ mod tests {
         assert_eq!(pool.window(), before, "a look opens no window");
         let later = pool.lent(&ask(0), EpochMs(10 * WINDOW_MS));
         assert_eq!((later.lent_total, later.free), (0, 100));
+    }
+
+    #[test]
+    fn tenants_are_told_of_the_open_window_and_not_of_one_that_would_open() {
+        use crate::fairness::ask::Party;
+        use crate::wire::exchange::{FloorsBody, RuleBody, SharingBody};
+        let party = Party {
+            name: "acme".to_owned(),
+            ..Party::everyone()
+        };
+        let mut body = (*asked("weur", 1, 5, 0)).clone();
+        body.terms.sharing = Some(SharingBody {
+            rule: RuleBody::Paced,
+            tenants_max: 10,
+            unknown_weight_max: 1_000_000,
+            floors: FloorsBody::default(),
+        });
+        body.wants[0].tenant = Some(party.name.clone());
+        body.wants[0].rank = (&party).into();
+        let mut pool = Pool::open(body.terms.clone(), EpochMs(0));
+        pool.exchange(&Message::try_from(body).unwrap(), EpochMs(1))
+            .unwrap();
+        let told = |tenants_max, now| {
+            let tenants = pool.lent(&ask(tenants_max), EpochMs(now)).tenants;
+            let names = tenants.into_iter().map(|one| one.tenant);
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(told(8, WINDOW_MS - 1), ["acme"]);
+        assert!(told(0, 2).is_empty());
+        assert!(told(8, WINDOW_MS).is_empty());
     }
 
     #[test]
