@@ -102,4 +102,14 @@ mod tests {
         assert_eq!(gate.ended().unwrap().lets_out, ['c']);
         assert!(gate.ended().is_none());
     }
+
+    #[test]
+    fn what_came_during_a_write_waits_behind_it() {
+        let mut gate = Gate::default();
+        assert!(gate.is_free() && gate.is_empty());
+        assert_eq!(gate.take(Some('a'), || Some(1)), Step::Write(1));
+        assert!(!gate.is_free() && gate.is_empty());
+        assert_eq!(gate.take(Some('b'), || Some(2)), Step::Wait);
+        assert!(!gate.is_empty());
+    }
 }

@@ -1,5 +1,8 @@
 //! What an isolate holds of the pools of one region, each a [node](LeaseNode), and what they want sent.
 
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::mem;

@@ -9,6 +9,7 @@ use weir_shared::wire::access::{BOOTSTRAP, TokenUse, TokenView};
 use weir_shared::wire::registry::{
     Created, EndSession, ListTokens, ReadPolicy, RevokeToken, Revoked,
 };
+use weir_shared::wire::role::Role;
 
 use super::world::{World, ada, create, database};
 
@@ -127,6 +128,38 @@ fn a_revoked_token_goes_with_its_sessions_and_one_that_is_not_there_changes_noth
         (&before.access, pushes)
     );
     assert_eq!(last_record(&world)["after"]["refused"], "unknown");
+}
+
+#[test]
+fn the_bootstrap_token_is_let_in_until_there_is_an_admins_and_by_no_other_role() {
+    let created = |role| {
+        let Ask::CreateToken(mut call) = create("new") else {
+            panic!("a token is made");
+        };
+        call.token.role = role;
+        let mut world = World::awake();
+        world.ask(Ask::CreateToken(call)).unwrap();
+        let access = world.read().access.unwrap();
+        assert_eq!(access.tokens.len(), 1);
+        access.bootstrap
+    };
+    assert!(created(Role::Viewer) && created(Role::Service));
+    assert!(!created(Role::Admin));
+}
+
+#[test]
+fn a_key_of_tokens_that_is_gone_is_made_anew_while_no_token_rests_on_it_and_else_is_not() {
+    let mut world = World::awake();
+    let before = world.table.access.take().unwrap();
+    world.read();
+    let after = world.table.access.clone().unwrap();
+    assert_ne!(after.key, before.key);
+    world.created("service");
+    world.table.access = None;
+    world.table.seals.clear();
+    world.die();
+    assert!(world.read().access.is_none());
+    assert_eq!(world.table.access, None, "every token would be void");
 }
 
 #[test]

@@ -180,3 +180,155 @@ impl Ask<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{HolderId, Incarnation, Revision};
+    use crate::wire::exchange::{
+        FloorsBody, Grant, ReplyBody, RuleBody, Seen, SharingBody, VERSION, WindowBody,
+    };
+
+    const NOW: EpochMs = EpochMs(10_000);
+    const LIMIT: u64 = 100;
+
+    fn party(name: &str) -> Party {
+        Party {
+            name: name.to_owned(),
+            ..Party::everyone()
+        }
+    }
+
+    fn terms(shared: bool) -> Terms {
+        let sharing = SharingBody {
+            rule: RuleBody::Paced,
+            tenants_max: 10,
+            unknown_weight_max: 1_000_000,
+            floors: FloorsBody::default(),
+        };
+        Terms {
+            limit: LIMIT,
+            window_ms: 60_000,
+            revision: Revision(1),
+            cycle: None,
+            sharing: shared.then_some(sharing),
+            lease: None,
+            standing: 0,
+        }
+    }
+
+    /// A holder that was lent 10 units. Of `ceiling` the tenant's holders have 25; 3 are left for it, and `left` for all.
+    fn holder(party: &Party, ceiling: u64, left: u64) -> Holder {
+        let mut holder = Holder::new("tokens".to_owned(), HolderId(1), Incarnation(1), None);
+        let shared = !party.name.is_empty();
+        let ticket = holder.wait_on(party, None, Need::one(10), NOW).unwrap();
+        let body = holder.begin(terms(shared), NOW).unwrap();
+        let grant = Grant {
+            tenant: shared.then(|| party.name.clone()),
+            units: 10,
+            ceiling,
+            used: 25,
+            left: 3,
+            allowance: 0,
+            contended: false,
+            retry_ms: None,
+        };
+        let reply = ReplyBody {
+            v: VERSION,
+            to: Seen {
+                incarnation: body.incarnation,
+                sequence: body.sequence,
+            },
+            window: WindowBody {
+                label: WindowLabel(7),
+                remaining_ms: 60_000,
+                limit: LIMIT,
+            },
+            grants: vec![grant],
+            ahead: Vec::new(),
+            left,
+            outage: false,
+            next_contact_ms: 1_000,
+            retry_ms: None,
+        };
+        assert!(holder.finish(&reply, NOW));
+        holder.unwait(ticket);
+        holder
+    }
+
+    fn decided(party: &Party, cost: u64, holder: &mut Holder) -> Decision {
+        let ask = Ask {
+            party,
+            cost,
+            limit: LIMIT,
+            denial: Reason::CapReached,
+            again: false,
+        };
+        match ask.decide(holder, None, NOW) {
+            Held::Decided((decision, label)) => {
+                assert_eq!(label, Some(WindowLabel(7)));
+                decision
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_tenant_is_told_its_ceiling_and_what_is_left_of_it() {
+        let one = party("a");
+        // 6 of 10 are left here, and 3 above; 25 - 6 are used, so that up to a ceiling of 27 there are 8.
+        for (ceiling, remaining) in [(40, 9), (28, 9), (27, 8), (19, 0)] {
+            let told = decided(&one, 4, &mut holder(&one, ceiling, 50));
+            assert_eq!((told.reason, told.retry), (Reason::Admitted, Retry::Now));
+            assert_eq!((told.limit, told.remaining), (ceiling, remaining));
+        }
+    }
+
+    #[test]
+    fn where_all_draw_from_one_pool_the_limit_is_told_and_what_is_left_of_it() {
+        let everyone = Party::everyone();
+        for (left, remaining) in [(50, 56), (99, LIMIT)] {
+            let told = decided(&everyone, 4, &mut holder(&everyone, LIMIT, left));
+            assert_eq!((told.limit, told.remaining), (LIMIT, remaining));
+        }
+    }
+
+    #[test]
+    fn a_tenant_is_over_its_share_where_others_could_still_have_what_it_asks_for() {
+        let one = party("a");
+        for (left, reason) in [(20, Reason::OverShare), (19, Reason::CapReached)] {
+            let told = decided(&one, 20, &mut holder(&one, 40, left));
+            assert_eq!((told.reason, told.remaining), (reason, 13));
+            assert_eq!(told.retry, Retry::AfterMs(60_000));
+        }
+        let everyone = Party::everyone();
+        let told = decided(&everyone, 20, &mut holder(&everyone, LIMIT, 9));
+        assert_eq!((told.reason, told.remaining), (Reason::CapReached, 19));
+    }
+
+    #[test]
+    fn who_only_looks_is_denied_when_nothing_is_left() {
+        let one = party("a");
+        let mut holder = holder(&one, 40, 50);
+        let told = decided(&one, 0, &mut holder);
+        assert_eq!((told.reason, told.remaining), (Reason::Admitted, 13));
+    }
+
+    #[test]
+    fn a_denial_is_demand_the_first_time_alone() {
+        let one = party("a");
+        for (again, denied) in [(false, 20), (true, 0)] {
+            let mut holder = holder(&one, 40, 50);
+            let ask = Ask {
+                party: &one,
+                cost: 20,
+                limit: LIMIT,
+                denial: Reason::CapReached,
+                again,
+            };
+            ask.count_denied(&mut holder, NOW);
+            let body = holder.begin(terms(true), NOW).unwrap();
+            assert_eq!(body.denied, denied);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! What an isolate asks, sends and forgets of the pools that it holds.
+
+use super::*;
+use crate::decision::Reason;
+use crate::fairness::ask::Standing;
+use crate::limiting::owner::Owner;
+use crate::limits::{CALL_MS_MAX, STRANGERS_MAX};
+use crate::units::Revision;
+use crate::wire::exchange::{Grant, ReplyBody, Seen, VERSION, WindowBody};
+
+const NOW: EpochMs = EpochMs(10_000);
+
+fn terms() -> Terms {
+    Terms {
+        limit: 100,
+        window_ms: 60_000,
+        revision: Revision(1),
+        cycle: None,
+        sharing: None,
+        lease: None,
+        standing: 0,
+    }
+}
+
+fn asked(cost: u64) -> Asked {
+    Asked {
+        party: Party::everyone(),
+        cost,
+        terms: terms(),
+        denial: Reason::CapReached,
+        again: false,
+    }
+}
+
+fn leases() -> Leases {
+    Leases::new(HolderId(1))
+}
+
+fn account() -> Account {
+    Account {
+        owner: Some(Owner::tenant("acme")),
+        ..Account::default()
+    }
+}
+
+/// Takes what is to be sent and answers it with 10 units of a window of a minute.
+fn lend(leases: &mut Leases) {
+    for body in leases.unsent() {
+        let reply = ReplyBody {
+            v: VERSION,
+            to: Seen {
+                incarnation: body.incarnation,
+                sequence: body.sequence,
+            },
+            window: WindowBody {
+                label: WindowLabel(7),
+                remaining_ms: 60_000,
+                limit: 100,
+            },
+            grants: vec![Grant {
+                tenant: None,
+                units: 10,
+                ceiling: 100,
+                used: 10,
+                left: 50,
+                allowance: 0,
+                contended: false,
+                retry_ms: None,
+            }],
+            ahead: Vec::new(),
+            left: 50,
+            outage: false,
+            next_contact_ms: 1_000,
+            retry_ms: None,
+        };
+        leases.answered(&body.budget, body.sequence, Some(Ok(reply)), NOW);
+    }
+}
+
+#[test]
+fn of_a_pool_that_the_policy_has_no_more_nothing_is_sent_and_no_account_is_kept() {
+    let mut leases = leases();
+    for pool in ["hourly\u{1}stays", "hourly\u{1}goes"] {
+        assert!(leases.has_room(pool, &account(), NOW));
+        leases.wait(pool, asked(1), NOW);
+    }
+    let mut before = leases.clone();
+    let bodies = before.unsent();
+    assert_eq!(before.accounts_of(&bodies).len(), 2);
+    let fate = |pool: &str| match pool {
+        "hourly\u{1}goes" => Fate::Gone,
+        _ => Fate::Stays,
+    };
+    leases.adopt(fate, NOW);
+    let kept: Vec<_> = leases.accounts_of(&bodies).into_keys().collect();
+    assert_eq!(kept, ["hourly\u{1}stays"]);
+    let unsent = leases.unsent();
+    let pools: Vec<_> = unsent.iter().map(|body| body.budget.as_str()).collect();
+    assert_eq!(pools, ["hourly\u{1}stays"]);
+}
+
+#[test]
+fn what_was_to_be_sent_of_a_pool_that_moved_is_replaced_and_of_others_is_sent() {
+    let mut leases = leases();
+    for pool in ["moves", "stays"] {
+        leases.wait(pool, asked(1), NOW);
+    }
+    let fate = |pool: &str| match pool {
+        "moves" => Fate::Moved,
+        _ => Fate::Stays,
+    };
+    leases.adopt(fate, NOW);
+    let unsent = leases.unsent();
+    let lives: Vec<_> = unsent
+        .iter()
+        .map(|body| (body.budget.as_str(), body.incarnation))
+        .collect();
+    assert_eq!(
+        lives,
+        [("stays", Incarnation(2)), ("moves", Incarnation(3))]
+    );
+}
+
+#[test]
+fn a_pool_is_heard_of_at_once_where_units_of_an_open_window_are_held_and_nowhere_else() {
+    let mut leases = leases();
+    leases.look_again("tokens", terms(), NOW);
+    assert_eq!(leases.unsent(), [], "nothing is held");
+    leases.wait("tokens", asked(10), NOW);
+    lend(&mut leases);
+    assert_eq!(leases.unsent(), []);
+    leases.look_again("tokens", terms(), NOW);
+    assert_eq!(leases.unsent().len(), 1);
+    let over = NOW.plus(60_000 + CALL_MS_MAX);
+    leases.look_again("tokens", terms(), over);
+    assert_eq!(leases.unsent(), [], "the window is over");
+}
+
+#[test]
+fn tenants_that_the_policy_does_not_name_share_a_seat_when_there_are_too_many_of_them() {
+    let stranger = |name: &str| Party {
+        name: name.to_owned(),
+        standing: Standing {
+            known: false,
+            ..Party::everyone().standing
+        },
+    };
+    let mut leases = leases();
+    let new = stranger("new");
+    assert_eq!(*leases.seat("tokens", &new), new, "there is no holder yet");
+    leases.wait("tokens", asked(10), NOW);
+    let holder = leases.known("tokens").unwrap();
+    for name in 1..STRANGERS_MAX {
+        holder.deny(&stranger(&name.to_string()), 1, NOW);
+    }
+    assert_eq!(*leases.seat("tokens", &stranger("1")), stranger("1"));
+    assert!(leases.seat("tokens", &new).is_overflow());
+    let named = Party {
+        name: "named".to_owned(),
+        ..Party::everyone()
+    };
+    assert_eq!(*leases.seat("tokens", &named), named);
+    let everyone = Party::everyone();
+    assert_eq!(*leases.seat("tokens", &everyone), everyone);
+}
+
+#[test]
+fn what_nobody_could_decide_is_demand_in_the_next_message() {
+    let mut leases = leases();
+    leases.wait("tokens", asked(10), NOW);
+    lend(&mut leases);
+    leases.deny("tokens", &asked(4).ask(), NOW);
+    leases.look_again("tokens", terms(), NOW);
+    let [body] = &leases.unsent()[..] else {
+        panic!("one message");
+    };
+    assert_eq!(body.denied, 4);
+}
+
+#[test]
+fn a_check_asks_for_more_when_what_is_decided_leaves_little_and_not_before() {
+    let mut leases = leases();
+    let check = |leases: &mut Leases, cost, now| {
+        let held = leases.check("tokens", &asked(cost).ask(), &terms(), now);
+        (matches!(held, Held::Decided(_)), leases.unsent().len())
+    };
+    assert_eq!(check(&mut leases, 1, NOW), (false, 0), "it has to wait");
+    leases.wait("tokens", asked(1), NOW);
+    lend(&mut leases);
+    // 9 of 10 are left.
+    let later = NOW.plus(900);
+    let mut lent = leases.clone();
+    assert_eq!(check(&mut lent, 10, later), (false, 0), "it has to wait");
+    assert_eq!(check(&mut leases, 1, later), (true, 0));
+    assert_eq!(
+        check(&mut leases, 7, later),
+        (true, 1),
+        "9 were used in 900 ms"
+    );
+}
+
+#[test]
+fn there_is_something_left_to_tell_while_a_message_or_an_answer_is_under_way_or_units_are_held() {
+    let mut leases = leases();
+    assert!(!leases.has_unsent(NOW));
+    leases.known("tokens");
+    assert!(!leases.has_unsent(NOW), "a look makes no holder");
+    let caller = leases.wait("tokens", asked(10), NOW);
+    assert!(leases.has_unsent(NOW), "it is not answered");
+    lend(&mut leases);
+    assert!(leases.has_unsent(NOW), "the answer is not taken");
+    assert!(matches!(
+        leases.poll("tokens", caller, NOW),
+        Polled::Answered(_)
+    ));
+    assert!(!leases.has_unsent(NOW), "all 10 are used");
+    leases.wait("others", asked(9), NOW);
+    lend(&mut leases);
+    assert!(leases.has_unsent(NOW), "1 of 10 is held");
+}
