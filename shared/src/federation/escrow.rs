@@ -97,20 +97,11 @@ impl Escrow {
         if !self.below.fresh(message) {
             return Outlook::Covered;
         }
-        let mut worst = Outlook::Covered;
-        for (party, want) in self.seated(message) {
-            match self
-                .above
+        let outlooks = self.seated(message).map(|(party, want)| {
+            self.above
                 .outlook(party, need(want), ticket(tickets, party), now)
-            {
-                Outlook::Covered => {}
-                Outlook::Short => return Outlook::Short,
-                Outlook::Unknown => worst = Outlook::Unknown,
-                Outlook::Exhausted if worst == Outlook::Covered => worst = Outlook::Exhausted,
-                Outlook::Exhausted => {}
-            }
-        }
-        worst
+        });
+        outlooks.max().unwrap_or(Outlook::Covered)
     }
 
     /// Without a window there is nothing to answer from, unless it is known that there will be nothing for a while.

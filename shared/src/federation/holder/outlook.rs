@@ -7,8 +7,14 @@ use crate::federation::waiting::{Need, Ticket};
 use crate::limits::RELEASE_MS_MIN;
 use crate::units::EpochMs;
 
-/// What a holder can say of a need without asking its parent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a holder can say of a need without asking its parent. Of several needs the greatest counts.
+///
+/// ```
+/// use weir_shared::federation::holder::Outlook;
+/// // Where one need is short, the parent is asked, whatever is known of others.
+/// assert_eq!([Outlook::Short, Outlook::Unknown, Outlook::Covered].into_iter().max(), Some(Outlook::Short));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outlook {
     /// The balance covers it.
     Covered,
@@ -117,4 +123,20 @@ impl Holder {
 fn held_off(told: &ParentStatus, need: Need, now: EpochMs) -> bool {
     told.again
         .is_some_and(|again| now < again.at && need.units > 0 && need.smallest >= again.units)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_needs_one_that_is_short_counts_first_then_one_that_nobody_knows() {
+        let rising = [
+            Outlook::Covered,
+            Outlook::Exhausted,
+            Outlook::Unknown,
+            Outlook::Short,
+        ];
+        assert!(rising.is_sorted());
+    }
 }
