@@ -24,3 +24,27 @@ fn asked_scale(limit: &str, limits: &[LimitTerms], machine: &Scaled) -> u64 {
     let terms = limits.iter().find(|terms| terms.name == limit);
     terms.map_or(machine.scale(), |terms| terms.scale)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::Algorithm;
+    use crate::algorithms::gcra::Gcra;
+    use crate::units::Revision;
+    use crate::wire::policy::LimitBody;
+
+    #[test]
+    fn a_cost_is_counted_in_the_scale_of_the_limit_that_it_is_of_and_never_becomes_less() {
+        let terms =
+            |name, scale| LimitTerms::of_limit(name, Revision(1), scale, LimitBody::default());
+        let limits = [terms("whole", 1), terms("quarters", 4)];
+        let gcra = Gcra::new(10, 1_000, 10).unwrap();
+        let halves = Scaled::new(&Algorithm::Gcra(gcra), 2).unwrap();
+        // The shard counts in halves: 3 units are 6 of them, 3 quarters one and a half. Where the asker brought no rules,
+        // it counts as the shard does.
+        for (limit, inward, outward) in [("whole", 6, 2), ("quarters", 2, 6), ("other", 3, 3)] {
+            assert_eq!(in_scale(3, limit, &limits, &halves), inward, "{limit}");
+            assert_eq!(out_of_scale(3, limit, &limits, &halves), outward, "{limit}");
+        }
+    }
+}

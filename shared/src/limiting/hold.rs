@@ -117,54 +117,150 @@ impl Holds {
 /// object that dies forgets them, and what a lost answer had charged stays charged.
 #[derive(Debug, Clone, Default)]
 pub struct Recent {
-    charges: BTreeMap<OpId, Vec<Charge>>,
-    undone: BTreeMap<OpId, ()>,
+    questions: BTreeMap<OpId, Question>,
+    /// When each was charged or undone: one that was both stands twice, and the later one counts.
     order: VecDeque<(EpochMs, OpId)>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Default)]
+struct Question {
+    at: EpochMs,
+    charges: Vec<Charge>,
+    undone: bool,
 }
 
 impl Recent {
     /// Remembers what a question charged.
     pub fn charged(&mut self, op: OpId, charges: Vec<Charge>, now: EpochMs) {
         if !charges.is_empty() {
-            self.charges.insert(op, charges);
-            self.remember(op, now);
+            self.remember(op, now).charges = charges;
+            self.forget(now);
         }
     }
 
     /// What a question charged, once.
     pub fn undo(&mut self, op: OpId, now: EpochMs) -> Vec<Charge> {
-        let charges = self.charges.remove(&op).unwrap_or_default();
-        if self.undone.insert(op, ()).is_none() {
-            self.remember(op, now);
+        if self.was_undone(op) {
+            return Vec::new();
         }
+        let question = self.remember(op, now);
+        question.undone = true;
+        let charges = std::mem::take(&mut question.charges);
+        self.forget(now);
         charges
     }
 
     /// Whether a question was charged.
     #[must_use]
     pub fn has_charged(&self, op: OpId) -> bool {
-        self.charges.contains_key(&op)
+        let question = self.questions.get(&op);
+        question.is_some_and(|question| !question.charges.is_empty())
     }
 
     /// Whether a question was undone, maybe before it arrived.
     #[must_use]
     pub fn was_undone(&self, op: OpId) -> bool {
-        self.undone.contains_key(&op)
+        self.questions
+            .get(&op)
+            .is_some_and(|question| question.undone)
     }
 
-    fn remember(&mut self, op: OpId, now: EpochMs) {
+    fn remember(&mut self, op: OpId, now: EpochMs) -> &mut Question {
         self.order.push_back((now, op));
+        let question = self.questions.entry(op).or_default();
+        question.at = now;
+        question
+    }
+
+    fn forget(&mut self, now: EpochMs) {
         while let Some((at, oldest)) = self.order.front().copied() {
             let late = now.since(at) > 2 * CALL_MS_MAX || at > now;
             if !late && self.order.len() <= RECENT_QUESTIONS_MAX {
                 return;
             }
             self.order.pop_front();
-            // Undone after it was charged, it stands twice in the order: the later one keeps it.
-            if !self.order.iter().take(1).any(|(_, next)| *next == oldest) {
-                self.charges.remove(&oldest);
-                self.undone.remove(&oldest);
+            if self
+                .questions
+                .get(&oldest)
+                .is_some_and(|question| question.at == at)
+            {
+                self.questions.remove(&oldest);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::Receipt;
+
+    const MEMORY_MS: u64 = 2 * CALL_MS_MAX;
+
+    fn charge() -> Vec<Charge> {
+        let key = StateKey {
+            limit: "hourly".to_owned(),
+            key: "acme".to_owned(),
+        };
+        let receipt = ScaledReceipt::whole(Receipt::Nothing);
+        vec![Charge {
+            key,
+            units: 3,
+            receipt,
+        }]
+    }
+
+    /// Something else happens, at which what is old is forgotten.
+    fn passes(recent: &mut Recent, now: EpochMs) {
+        recent.charged(OpId(now.0), charge(), now);
+    }
+
+    #[test]
+    fn a_question_is_remembered_for_two_calls_and_no_longer() {
+        let (charged, undone) = (OpId(1), OpId(2));
+        let begin = EpochMs(1_000_000);
+        for (now, remembered) in [
+            (begin, true),
+            (begin.plus(MEMORY_MS), true),
+            (begin.plus(MEMORY_MS + 1), false),
+            // By a clock that steps back nothing would become old.
+            (EpochMs(begin.0 - 1), false),
+        ] {
+            let mut recent = Recent::default();
+            recent.charged(charged, charge(), begin);
+            assert_eq!(recent.undo(undone, begin), Vec::new(), "it has not arrived");
+            passes(&mut recent, now);
+            assert_eq!(recent.has_charged(charged), remembered, "{now:?}");
+            assert_eq!(recent.was_undone(undone), remembered, "{now:?}");
+        }
+    }
+
+    #[test]
+    fn a_question_that_is_undone_after_it_was_charged_is_remembered_from_then_on() {
+        let (op, begin, undone_at) = (OpId(1), EpochMs(1_000_000), EpochMs(1_001_000));
+        let mut recent = Recent::default();
+        recent.charged(op, charge(), begin);
+        passes(&mut recent, begin.plus(1));
+        assert_eq!(recent.undo(op, undone_at), charge());
+        assert_eq!(recent.undo(op, undone_at.plus(1)), Vec::new(), "once");
+        assert!(!recent.has_charged(op));
+        passes(&mut recent, undone_at.plus(MEMORY_MS));
+        assert!(recent.was_undone(op), "it may come again");
+        passes(&mut recent, undone_at.plus(MEMORY_MS + 1));
+        assert!(!recent.was_undone(op));
+    }
+
+    #[test]
+    fn no_more_questions_are_remembered_than_there_is_room_for() {
+        let mut recent = Recent::default();
+        let op = |number: usize| OpId(number as u64);
+        for number in 0..RECENT_QUESTIONS_MAX {
+            recent.charged(op(number), charge(), EpochMs(1));
+        }
+        assert!(recent.has_charged(op(0)));
+        recent.charged(op(RECENT_QUESTIONS_MAX), charge(), EpochMs(1));
+        assert!(!recent.has_charged(op(0)), "the oldest makes room");
+        assert!(recent.has_charged(op(1)) && recent.has_charged(op(RECENT_QUESTIONS_MAX)));
     }
 }

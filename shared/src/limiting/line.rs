@@ -177,4 +177,24 @@ mod tests {
         assert!(lines.denial(&key("a"), EpochMs(99), EpochMs(120)).is_some());
         assert_eq!(lines.0.iter().count(), 1 + TAPS_MAX / CALLER_PART);
     }
+
+    #[test]
+    fn a_line_is_worth_its_place_while_a_question_may_be_answered_and_then_its_answer() {
+        let full = Some((EpochMs(100), decision(Reason::Concurrency, FULL)));
+        for (asking, denied, elapsed_ms, worth) in [
+            (1, None, 0, Worth::Units),
+            (2, full, CALL_MS_MAX, Worth::Units),
+            (2, full, CALL_MS_MAX + 1, Worth::Answer),
+            (1, None, CALL_MS_MAX + 1, Worth::Nothing),
+            (0, full, 0, Worth::Answer),
+            (0, None, 0, Worth::Nothing),
+        ] {
+            let line = Line {
+                asking,
+                denied,
+                touched_at: EpochMs(100),
+            };
+            assert_eq!(line.worth(EpochMs(100 + elapsed_ms)), worth, "{line:?}");
+        }
+    }
 }

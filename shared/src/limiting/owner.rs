@@ -223,3 +223,28 @@ pub fn by_rules(place: StateKey, asked: &StateKey, rules: Option<u64>) -> StateK
         _ => place,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_only_key_is_that_with_the_name_of_a_tenant_that_the_policy_names() {
+        let account = |owner: Owner, named| Account {
+            owner: Some(owner),
+            named,
+            ..Account::NOBODY
+        };
+        let acme = Owner::tenant("acme");
+        for (account, key, is_only) in [
+            (account(acme.clone(), true), "acme", true),
+            (account(acme.clone(), true), "acme:7", false),
+            (account(acme.clone(), false), "acme", false),
+            (account(Owner::address("acme"), true), "acme", false),
+            (Account::NOBODY, "acme", false),
+            (account(acme, false).of_only_key(), "acme:7", true),
+        ] {
+            assert_eq!(account.is_only_key(key), is_only, "{account:?} {key}");
+        }
+    }
+}

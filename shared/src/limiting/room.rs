@@ -307,3 +307,53 @@ impl Room {
         self.owners.len() >= OWNERS_COUNTED_MAX
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_has_a_tenth_of_a_table_and_a_caller_half_of_it() {
+        let tenant = Account {
+            owner: Some(Owner::tenant("acme")),
+            ..Account::NOBODY
+        };
+        let caller = Account {
+            caller: Some(Owner::route("api")),
+            ..Account::NOBODY
+        };
+        let named = Account {
+            named: true,
+            ..Account::NOBODY
+        };
+        for (account, only, rows) in [
+            (&tenant, false, 1_000),
+            (&caller, false, 5_000),
+            (&Account::NOBODY, false, 10_000),
+            (&named, false, 12_500),
+            (&named, true, 15_000),
+        ] {
+            let mut room = Room::counted(Bounds::TAPS, Size::default(), []);
+            let taken = (0..20_000).take_while(|_| {
+                let admits = room.admits(only, account);
+                room.took(account, 1_000_000);
+                admits
+            });
+            assert_eq!(taken.count(), rows, "{account:?}");
+        }
+    }
+
+    #[test]
+    fn a_table_is_counted_anew_when_as_many_owners_are_counted_as_there_is_room_for() {
+        for (owners, crowded) in [
+            (0, false),
+            (OWNERS_COUNTED_MAX - 1, false),
+            (OWNERS_COUNTED_MAX, true),
+        ] {
+            let owners =
+                (0..owners).map(|number| (Owner::tenant(&number.to_string()), Size::default()));
+            let room = Room::counted(Bounds::SHARD, Size::default(), owners);
+            assert_eq!(room.is_crowded(), crowded);
+        }
+    }
+}

@@ -121,3 +121,83 @@ impl Store {
         due
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::Algorithm;
+    use crate::algorithms::gcra::Gcra;
+    use crate::limiting::owner::Owner;
+
+    fn key(limit: &str, key: &str) -> StateKey {
+        StateKey {
+            limit: limit.to_owned(),
+            key: key.to_owned(),
+        }
+    }
+
+    fn state() -> ScaledState {
+        let gcra = Algorithm::Gcra(Gcra::new(10, 1_000, 10).unwrap());
+        Scaled::whole(gcra).check(None, 1, EpochMs(1)).next.unwrap()
+    }
+
+    fn acme() -> Rc<Account> {
+        Rc::new(Account {
+            owner: Some(Owner::tenant("acme")),
+            ..Account::NOBODY
+        })
+    }
+
+    /// Uses up the part of an owner, with keys that are kept until `expires_at`; the first is of the limit `kept`.
+    fn fill(store: &mut Store, expires_at: EpochMs) {
+        for number in 0..Bounds::ISOLATE.owner.rows {
+            let limit = if number == 0 { "kept" } else { "dropped" };
+            store.put(
+                key(limit, &number.to_string()),
+                state(),
+                expires_at,
+                &acme(),
+            );
+        }
+    }
+
+    #[test]
+    fn limits_that_the_policy_has_no_more_are_forgotten_and_leave_their_room() {
+        let mut store = Store::default();
+        fill(&mut store, EpochMs(u64::MAX));
+        let new = key("kept", "new");
+        assert_ne!(store.place(&new, false, &acme(), EpochMs(1)), new);
+        store.retain(|limit| limit == "kept");
+        assert_eq!(store.get(&key("kept", "0")), Some(state()));
+        assert_eq!(store.get(&key("dropped", "1")), None);
+        assert_eq!(store.place(&new, false, &acme(), EpochMs(1)), new);
+    }
+
+    #[test]
+    fn what_has_expired_leaves_its_room_when_it_is_searched_for_once_a_minute() {
+        let begin = EpochMs(1_000_000);
+        let new = key("kept", "new");
+        let has_room = |store: &mut Store, now| store.place(&new, false, &acme(), now) == new;
+        for (expires_at, room) in [(begin.plus(1), false), (begin, true)] {
+            let mut store = Store::default();
+            fill(&mut store, expires_at);
+            assert_eq!(
+                has_room(&mut store, begin),
+                room,
+                "kept until {expires_at:?}"
+            );
+        }
+        for (now, room) in [
+            (begin, false),
+            (begin.plus(PURGE_MS - 1), false),
+            (begin.plus(PURGE_MS), true),
+            (EpochMs(begin.0 - 1), true),
+        ] {
+            let mut store = Store::default();
+            fill(&mut store, EpochMs(1));
+            assert!(has_room(&mut store, begin));
+            fill(&mut store, EpochMs(1));
+            assert_eq!(has_room(&mut store, now), room, "searched at {now:?}");
+        }
+    }
+}

@@ -309,4 +309,30 @@ mod tests {
         let rules = &known.limits["meter\u{1}m"].own;
         assert!(rules.contains_key("1") && !rules.contains_key("0"));
     }
+
+    #[test]
+    fn rules_of_older_revisions_make_room_and_those_of_the_newest_stay_while_there_is_room() {
+        let named = |name: usize, revision| LimitTerms {
+            name: format!("m{name}"),
+            ..terms(None, revision, 0, 10.0)
+        };
+        let key = |name: usize| StateKey {
+            limit: format!("m{name}"),
+            key: "acme".to_owned(),
+        };
+        let mut known = Known::default();
+        known.learn(&[named(0, 6)]).unwrap();
+        for name in 1..SHARD_RULES_MAX {
+            known.learn(&[named(name, 7)]).unwrap();
+        }
+        assert!(known.decides(&key(0)).is_ok(), "there is room for all");
+        known.learn(&[named(SHARD_RULES_MAX, 7)]).unwrap();
+        assert!(known.decides(&key(0)).is_err());
+        for name in [1, SHARD_RULES_MAX] {
+            assert!(known.decides(&key(name)).is_ok(), "m{name}");
+        }
+        known.learn(&[named(SHARD_RULES_MAX + 1, 7)]).unwrap();
+        assert!(known.decides(&key(1)).is_err(), "all are as new");
+        assert!(known.decides(&key(SHARD_RULES_MAX + 1)).is_ok());
+    }
 }
