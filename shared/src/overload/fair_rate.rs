@@ -286,3 +286,61 @@ impl FairRate {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::overload::placement::PlacementKey;
+
+    #[test]
+    fn whoever_used_far_too_much_is_admitted_after_the_longest_debt() {
+        let shape = Shape::new(2, 1_000).unwrap();
+        let place = |client| PlacementKey::of([7; 16]).place(client, shape);
+        let (modest, greedy) = (place("modest"), place("greedy"));
+        let begin = EpochMs(1_000_000);
+        let mut fair = FairRate::new(shape, begin);
+        // A resource whose requests cost about 1, and one that costs a billion.
+        assert!(fair.check(&modest, || modest, 1.0, begin).admitted);
+        assert!(fair.check(&greedy, || greedy, 1e9, begin).admitted);
+        fair.steering.restore(true);
+        let denied = fair.look(&greedy, begin);
+        assert_eq!(
+            (denied.admitted, denied.retry_after_ms),
+            (false, OVERLOAD_DEBT_MS_MAX)
+        );
+        assert!(fair.look(&modest, begin).admitted);
+        assert!(
+            !fair
+                .look(&greedy, begin.plus(OVERLOAD_DEBT_MS_MAX - 1_000))
+                .admitted
+        );
+        assert!(
+            fair.look(&greedy, begin.plus(OVERLOAD_DEBT_MS_MAX + 1_000))
+                .admitted
+        );
+    }
+
+    #[test]
+    fn what_is_far_below_a_typical_request_waits_until_it_comes_to_more() {
+        let shape = Shape::new(2, 1_000).unwrap();
+        let client = PlacementKey::of([7; 16]).place("acme", shape);
+        let now = EpochMs(1_000_000);
+        let mut fair = FairRate::new(shape, now);
+        // A 256th of a typical request, which is about 1, is enough.
+        for (units, told) in [
+            (1.0, true),
+            (0.01, true),
+            (0.001, false),
+            (0.001, false),
+            (0.01, true),
+        ] {
+            assert!(fair.check(&client, || client, units, now).admitted);
+            let [live, shadow] = fair.changes();
+            assert_eq!(
+                (live.is_empty(), shadow.is_empty()),
+                (!told, !told),
+                "{units}"
+            );
+        }
+    }
+}

@@ -308,12 +308,10 @@ impl Hub {
     fn turn(&mut self, now: EpochMs) -> EpochMs {
         let now = self.clock.read(now);
         let period = now.0 / self.config.rotate_ms;
-        if period > self.period {
-            let rotations = (period - self.period).min(2);
-            self.period = period;
-            for _ in 0..rotations {
-                self.engine.rotate(&self.config, now);
-            }
+        let rotations = period.saturating_sub(self.period).min(2);
+        self.period = self.period.max(period);
+        for _ in 0..rotations {
+            self.engine.rotate(&self.config, now);
         }
         now
     }
@@ -369,4 +367,62 @@ fn no_rate(field: &str, rate: f64) -> Invalid {
         max: f64::MAX.to_string(),
     };
     Invalid::new(field, fault)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Revision;
+
+    const START: EpochMs = EpochMs(1_000_000);
+
+    fn told(rate: f64, sequence: u64) -> ShareBody {
+        let terms = Config::default().terms(Revision(1));
+        ShareBody {
+            resource: "origin".to_owned(),
+            incarnation: Incarnation(1),
+            sequence: Sequence(sequence),
+            period: START.0 / terms.rotate_ms,
+            terms,
+            live: String::new(),
+            shadow: String::new(),
+            succeeded: 0,
+            failed: 0,
+            denied: 0,
+            rate,
+            told_milli: None,
+        }
+    }
+
+    #[test]
+    fn the_fastest_client_of_an_open_resource_is_taken_for_a_quarter_faster_than_a_holder_saw_it() {
+        let terms = Config::default().terms(Revision(1));
+        let mut hub = Hub::new("origin", Incarnation(9), &terms, START).unwrap();
+        for (sequence, told_rate, rate) in [(1, 8.0, 10.0), (2, 6.0, 10.0), (3, 16.0, 20.0)] {
+            let reply = hub
+                .take(HolderId(4), &told(told_rate, sequence), START)
+                .unwrap();
+            let off = (reply.merged.rate / rate - 1.0).abs();
+            assert!(off < 1e-9, "{} for {rate}", reply.merged.rate);
+            assert!(!reply.merged.contended);
+        }
+    }
+
+    #[test]
+    fn clients_are_placed_anew_in_every_period_and_not_by_a_clock_that_steps_back() {
+        let terms = Config::default().terms(Revision(1));
+        let mut hub = Hub::new("origin", Incarnation(9), &terms, START).unwrap();
+        let first = START.0 / terms.rotate_ms;
+        let in_period = |period: u64| EpochMs((first + period) * terms.rotate_ms);
+        for (now, period) in [
+            (START, 0),
+            (EpochMs(in_period(1).0 - 1), 0),
+            (in_period(1), 1),
+            (in_period(0), 1),
+            (in_period(7), 7),
+        ] {
+            hub.turn(now);
+            assert_eq!(hub.period, first + period, "{now:?}");
+        }
+    }
 }

@@ -95,14 +95,11 @@ pub fn short(value: f64) -> i64 {
         return 0;
     }
     let size = size.min(2.0_f64.powi(BIAS - 1));
-    let mut exponent = size.log2().floor() as i32;
-    let mut fraction =
+    let exponent = size.log2().floor() as i32;
+    let fraction =
         ((size / 2.0_f64.powi(exponent) - 1.0) * f64::from(1 << FRACTION_BITS)).round() as i64;
-    if fraction == 1 << FRACTION_BITS {
-        fraction = 0;
-        exponent += 1;
-    }
-    let code = (i64::from(exponent + BIAS) << FRACTION_BITS) | fraction.max(0);
+    // A fraction that is rounded up to 1 makes the exponent one more.
+    let code = (i64::from(exponent + BIAS) << FRACTION_BITS) + fraction.max(0);
     if value < 0.0 { -code } else { code }
 }
 
@@ -163,5 +160,21 @@ mod tests {
         assert_eq!(short(f64::NAN), 0);
         assert!(value(short(f64::INFINITY)) > 9e18);
         assert!(value(i64::MAX).is_finite());
+    }
+
+    #[test]
+    fn a_short_float_is_the_nearest_also_below_a_power_of_two() {
+        for (exact, near) in [
+            (1.0, 1.0),
+            (1.99, 1.988_281_25),
+            (1.998_1, 2.0),
+            (1.999_9, 2.0),
+            (2.01, 2.007_812_5),
+            (0.499_9, 0.5),
+            (2.0_f64.powi(70), 2.0_f64.powi(63)),
+        ] {
+            assert_eq!(value(short(exact)), near, "{exact}");
+            assert_eq!(value(short(-exact)), -near, "{exact}");
+        }
     }
 }

@@ -35,7 +35,7 @@ const SLEW_PER_S: f64 = 0.066;
 /// below.
 const TOLERATED: f64 = 0.001;
 
-/// From which failing part on a resource counts as failing; it has ceased to at half of it.
+/// Above which failing part a resource counts as failing; it has ceased to below half of it.
 const FAILING: f64 = 0.005;
 
 /// How far below the point where failures began again the rate steps back, in its logarithm.
@@ -286,16 +286,14 @@ impl Steering {
         let elapsed_ms = now.since(self.heard_at);
         let elapsed_s = elapsed_ms as f64 / 1_000.0;
         self.heard_at = self.heard_at.max(now);
-        if elapsed_ms > 0 {
-            let near = usize::try_from(elapsed_ms).ok();
-            let near = near.and_then(|ms| self.fading.get(ms).copied());
-            let (last, kept) = near.unwrap_or_else(|| faded(elapsed_ms));
-            self.outcomes_per_s *= last;
-            self.served_for *= kept;
-            self.served_in *= kept;
-            self.served_for += 1.0 - kept;
-            self.ln_lately += (1.0 - kept) * (self.ln_rate - self.ln_lately);
-        }
+        let near = usize::try_from(elapsed_ms).ok();
+        let near = near.and_then(|ms| self.fading.get(ms).copied());
+        let (last, kept) = near.unwrap_or_else(|| faded(elapsed_ms));
+        self.outcomes_per_s *= last;
+        self.served_for *= kept;
+        self.served_in *= kept;
+        self.served_for += 1.0 - kept;
+        self.ln_lately += (1.0 - kept) * (self.ln_rate - self.ln_lately);
         self.outcomes_per_s += all;
         self.served_in += served / CAPACITY_S;
         self.outcomes += all;
@@ -476,3 +474,6 @@ impl Steering {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -178,3 +178,57 @@ impl Usage {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::overload::placement::PlacementKey;
+
+    const LEAST: f64 = 1e-9;
+
+    fn shape() -> Shape {
+        Shape::new(2, 4).unwrap()
+    }
+
+    /// Two clients that share the cell of the first level alone.
+    fn neighbours() -> (Cells, Cells) {
+        let key = PlacementKey::of([7; 16]);
+        let one = key.place("acme", shape());
+        let others = (0..1_000).map(|number| key.place(&format!("t{number}"), shape()));
+        let mut near = others.filter(|other| other[0] == one[0] && other[1] != one[1]);
+        (one, near.next().unwrap())
+    }
+
+    #[test]
+    fn what_is_forgotten_is_not_told_and_counts_all_the_same() {
+        let (client, _) = neighbours();
+        let mut usage = Usage::new(shape());
+        usage.fill(&client, 3.0, 0.0);
+        usage.forget_changes();
+        assert_eq!(usage.changes(LEAST), Vec::new());
+        assert_eq!(usage.level(&client, 0.0), 3.0);
+        usage.fill(&client, 4.0, 0.0);
+        let told: Vec<_> = usage
+            .changes(LEAST)
+            .into_iter()
+            .map(|(_, change)| value(change))
+            .collect();
+        assert_eq!(told, [1.0, 1.0], "what was charged since");
+    }
+
+    #[test]
+    fn a_charge_is_taken_for_what_raised_the_cells_that_are_least_full() {
+        let (client, other) = neighbours();
+        for drained in [0.0, 10.0] {
+            let mut usage = Usage::new(shape());
+            usage.fill(&client, drained + 1.0, drained);
+            usage.fill(&other, drained + 3.0, drained);
+            for (units, raised) in [(0.5, 0.5), (1.0, 1.0), (2.0, 1.0)] {
+                // The cell that both share is fuller than the client can have made it.
+                let Raised([shared, own, rest @ ..]) = usage.raised(&client, units, drained);
+                assert_eq!((shared, own), (0.0, raised), "{units} units");
+                assert!(rest.iter().all(|raised| *raised == 0.0));
+            }
+        }
+    }
+}

@@ -274,4 +274,22 @@ mod tests {
         let sum = of(&parent, "a", NOW)[0];
         assert!((sum - 2e-9).abs() < 1e-12, "{sum}");
     }
+
+    #[test]
+    fn a_clock_that_steps_back_a_little_stands_still_and_one_that_steps_further_goes_on_from_there()
+    {
+        for (back_ms, from) in [
+            (CLOCK_STEP_MS_MAX, NOW),
+            (
+                CLOCK_STEP_MS_MAX + 1,
+                EpochMs(NOW.0 - CLOCK_STEP_MS_MAX - 1),
+            ),
+        ] {
+            let mut structure = Probabilities::new(shape(), NOW);
+            structure.step(&cells_of("a"), 0.5, DECAY_PER_S, NOW);
+            structure.step(&cells_of("a"), 0.0, DECAY_PER_S, EpochMs(NOW.0 - back_ms));
+            let left = of(&structure, "a", from.plus(69_315));
+            assert!((left[0] - 0.25).abs() < 1e-6, "{back_ms}: {left:?}");
+        }
+    }
 }
