@@ -338,3 +338,63 @@ fn borrowed_counters(budget: &str, units: u128) -> TenantCounters {
         ..TenantCounters::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::counters::{Charged, Decided, count};
+    use crate::decision::Reason;
+    use crate::units::{HolderId, Incarnation, WindowLabel};
+    use crate::wire::windows::WindowPart;
+
+    fn frame() -> FrameBody {
+        let mut frame = FrameBody {
+            v: VERSION,
+            sender: HolderId(7),
+            incarnation: Incarnation(1),
+            sequence: Sequence(1),
+            ..FrameBody::default()
+        };
+        let decided = Decided {
+            tenant: "acme",
+            known: true,
+            charged: Charged::Budget("tokens"),
+            reason: Reason::Admitted,
+            units: 5,
+        };
+        count(&mut frame.counters, &decided, 10);
+        let part = WindowPart {
+            limit: 100,
+            ends_at: EpochMs(10 * MINUTE_MS),
+            ..WindowPart::default()
+        };
+        let labels = BTreeMap::from([(WindowLabel(3), part)]);
+        frame.windows.insert("tokens".to_owned(), labels);
+        frame
+    }
+
+    #[test]
+    fn what_was_counted_is_folded_when_its_minute_is_over() {
+        let mut books = Books::default();
+        assert!(books.at_rest() && !books.fold_due(EpochMs(MINUTE_MS)));
+        assert!(books.take(&frame(), EpochMs(MINUTE_MS)).entry.is_some());
+        assert!(!books.at_rest());
+        for (now, due) in [
+            (MINUTE_MS, false),
+            (2 * MINUTE_MS - 1, false),
+            (2 * MINUTE_MS, true),
+        ] {
+            assert_eq!(books.fold_due(EpochMs(now)), due, "{now}");
+        }
+    }
+
+    #[test]
+    fn totals_at_an_instant_tell_how_far_the_window_is_used_that_is_open_then() {
+        let mut books = Books::default();
+        assert!(books.take(&frame(), EpochMs(MINUTE_MS)).entry.is_some());
+        let told = books.totals_at(EpochMs(10 * MINUTE_MS - 1));
+        assert_eq!(told.open["tokens"].label, WindowLabel(3));
+        assert_eq!(told.counters["acme"].total().admitted_units, Count(5));
+        assert!(books.totals_at(EpochMs(10 * MINUTE_MS)).open.is_empty());
+    }
+}

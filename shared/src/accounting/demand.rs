@@ -192,6 +192,11 @@ mod tests {
         assert_eq!(reply.step_ms, HOUR_MS);
         assert!(reply.tenants.len() <= DEMAND_CELLS_MAX);
         assert_eq!(reply.tenants.len() as u64 + reply.left_out, tenants as u64);
+        assert_eq!(
+            reply.left_out,
+            tenants.div_ceil(8) as u64,
+            "an eighth, once"
+        );
         assert!(!reply.tenants.contains_key(&name(0)));
         assert_eq!(calls(&reply, &name(tenants - 1)), 2 * tenants as u128);
     }

@@ -163,4 +163,33 @@ mod tests {
             .collect();
         assert_eq!(rows.len(), LEDGER_ROWS as usize, "all rows are used");
     }
+
+    #[test]
+    fn a_row_has_its_share_of_the_names_and_what_has_no_room_is_counted_together() {
+        let of = |tenant: usize| {
+            let mut counters = Counters::new();
+            for name in 0..10 {
+                let decided = Decided {
+                    tenant: &format!("t{tenant}"),
+                    known: true,
+                    charged: Charged::Limit(&format!("l{name}")),
+                    reason: Reason::Admitted,
+                    units: 1,
+                };
+                count(&mut counters, &decided, 0);
+            }
+            counters
+        };
+        let room = LEDGER_NAMES_MAX / LEDGER_ROWS as usize / 10;
+        let mut row = Counters::new();
+        for tenant in 0..room + 3 {
+            add_part(&mut row, &of(tenant));
+        }
+        assert_eq!(row.len(), room + 1);
+        assert!(row.contains_key(&format!("t{}", room - 1)));
+        assert_eq!(row[OTHERS].total().admitted_calls.0, 3 * 10);
+        // Names that it has already need no room.
+        add_part(&mut row, &of(0));
+        assert_eq!(row["t0"].total().admitted_calls.0, 2 * 10);
+    }
 }

@@ -170,4 +170,28 @@ mod tests {
         assert_eq!(lost(&mut all, ENDS_AT.plus(LOST_MS)), Some(15));
         assert_eq!(lost(&mut all, ENDS_AT.plus(2 * LOST_MS)), None, "once");
     }
+
+    #[test]
+    fn as_many_windows_are_accounted_for_as_there_is_room_for_and_then_the_first_makes_room() {
+        let mut all = Accountable::default();
+        let windows = FRAME_WINDOWS_MAX as u64;
+        let mut holds = |label| all.holds((NAME.0, WindowLabel(label)), ENDS_AT, HolderId(1), 7);
+        (0..windows).for_each(&mut holds);
+        // Those that it has already make no room.
+        (0..windows).for_each(&mut holds);
+        let lost_of = |mut all: Accountable| {
+            let lost = all.lost(ENDS_AT.plus(LOST_MS));
+            let labels = lost[NAME.0].keys().map(|label| label.0);
+            (labels.clone().min(), labels.count() as u64)
+        };
+        assert_eq!(lost_of(all.clone()), (Some(0), windows));
+        all.holds((NAME.0, WindowLabel(windows)), ENDS_AT, HolderId(1), 0);
+        assert_eq!(
+            lost_of(all.clone()),
+            (Some(0), windows),
+            "nothing is held of it"
+        );
+        all.holds((NAME.0, WindowLabel(windows)), ENDS_AT, HolderId(1), 7);
+        assert_eq!(lost_of(all), (Some(1), windows));
+    }
 }

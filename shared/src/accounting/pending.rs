@@ -381,3 +381,6 @@ impl TenantPart {
         Count(self.denied.0.saturating_add(self.would_deny.0))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -70,7 +70,9 @@ fn used_of(counters: &mut TenantCounters, over: bool) -> TenantCounters {
             let beyond = units.0.saturating_sub(held.released.0);
             units = Count(held.reserved.0.saturating_add(beyond));
         }
-        if let Some(into) = held_of(&mut used, charged).filter(|_| !units.is_zero()) {
+        if !units.is_zero()
+            && let Some(into) = held_of(&mut used, charged)
+        {
             *into.used += units;
         }
     });
@@ -202,4 +204,65 @@ fn open(counters: &Counters) -> BTreeMap<String, TenantCounters> {
         tenant.names() > 0
     });
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::counters::Charged;
+    use crate::accounting::held::{Settled, settle};
+    use crate::limits::RESERVATION_GRACE_MS;
+
+    const UNTIL: EpochMs = EpochMs(60_000);
+    const OVER: EpochMs = EpochMs(60_000 + RESERVATION_GRACE_MS);
+
+    /// What came of a reservation of 5 units.
+    fn settled(used: u64) -> Reservations {
+        let mut reservations = Reservations::new();
+        let settled = Settled {
+            tenant: "acme",
+            known: true,
+            charged: Charged::Budget("tokens"),
+            until: UNTIL,
+            reserved: 5,
+            used,
+        };
+        settle(&mut reservations, &settled, 10);
+        reservations
+    }
+
+    #[test]
+    fn a_ledger_has_reservations_until_the_minute_is_over_in_which_all_are_settled() {
+        let mut reserved = Reserved::default();
+        assert!(reserved.is_empty());
+        reserved.add(&settled(3), 1);
+        assert!(!reserved.is_empty());
+        let rows = reserved.store(1, EpochMs(OVER.0 - 1)).unwrap();
+        assert_eq!((rows.changed.len(), rows.over.len()), (1, 0));
+        assert!(!reserved.is_empty());
+        let rows = reserved.store(2, OVER).unwrap();
+        assert_eq!((rows.changed.len(), rows.over), (0, vec![UNTIL]));
+        assert!(reserved.is_empty());
+    }
+
+    #[test]
+    fn a_settlement_counts_for_its_tenant_what_was_used_and_nothing_where_nothing_was() {
+        for (used, at, counted) in [
+            (3, UNTIL, Some(3)),
+            (0, UNTIL, None),
+            // All five count as used already: only what is beyond them is new.
+            (5, OVER, None),
+            (8, OVER, Some(3)),
+        ] {
+            let frame = FrameBody {
+                reservations: settled(used),
+                ..FrameBody::default()
+            };
+            let resolved = resolved(&frame, at);
+            let tenant = resolved.counters.get("acme");
+            let units = tenant.map(|tenant| tenant.budgets["tokens"].admitted_units.0);
+            assert_eq!(units, counted, "{used} used at {at:?}");
+            assert_eq!(resolved.reservations.is_empty(), at == OVER);
+        }
+    }
 }

@@ -141,3 +141,147 @@ fn add_windows(windows: &mut WindowParts, more: &WindowParts) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::counters::Charged;
+    use crate::accounting::held::{Settled, settle};
+    use crate::units::EpochMs;
+
+    /// An entry that says something of a reservation, of a window of the region's own and of one of the deployment.
+    fn entry(reservation: bool, own: bool, home: bool) -> SettledEntry {
+        let mut entry = SettledEntry::new();
+        let part = WindowPart {
+            limit: 100,
+            ..WindowPart::default()
+        };
+        if reservation {
+            let settled = Settled {
+                tenant: "acme",
+                known: true,
+                charged: Charged::Budget("tokens"),
+                until: EpochMs(60_000),
+                reserved: 5,
+                used: 3,
+            };
+            settle(&mut entry.reservations, &settled, 10);
+        }
+        if own {
+            add_part(&mut entry.own, "tokens", WindowLabel(1), &part);
+        }
+        if home {
+            add_part(&mut entry.windows, "tokens", WindowLabel(1), &part);
+        }
+        entry
+    }
+
+    fn begin(told: &mut Told, ledger: Ledger, entries: &[(u64, SettledEntry)]) -> Telling {
+        told.begin(HolderId(7), ledger, entries)
+    }
+
+    #[test]
+    fn a_ledger_is_told_of_what_it_keeps_and_passed_over_where_that_is_nothing() {
+        for (reservation, own, home) in [
+            (false, false, false),
+            (true, false, false),
+            (false, true, false),
+            (false, false, true),
+            (true, true, true),
+        ] {
+            let entries = [(4, entry(reservation, own, home))];
+            for (ledger, told_of) in [(Ledger::Own, reservation || own), (Ledger::Home, home)] {
+                let mut told = Told::default();
+                let telling = begin(&mut told, ledger, &entries);
+                let frame = matches!(telling, Telling::Frame(_));
+                assert_eq!(frame, told_of, "{ledger:?} {entries:?}");
+                assert_eq!(
+                    telling == Telling::Passed,
+                    !told_of,
+                    "{ledger:?} {entries:?}"
+                );
+                assert_eq!(
+                    (told.counted, told.under_way),
+                    (if told_of { 0 } else { 4 }, 4)
+                );
+            }
+        }
+        assert_eq!(
+            begin(&mut Told::default(), Ledger::Own, &[]),
+            Telling::Nothing
+        );
+    }
+
+    #[test]
+    fn a_frame_says_that_it_comes_again_only_when_it_was_under_way() {
+        for (counted, under_way, again) in [(0, 0, false), (3, 3, false), (3, 5, true)] {
+            let entries: Vec<_> = (counted + 1..=5)
+                .map(|number| (number, entry(true, true, true)))
+                .collect();
+            let mut told = Told { counted, under_way };
+            let Telling::Frame(frame) = begin(&mut told, Ledger::Own, &entries) else {
+                panic!("there is something to tell");
+            };
+            assert_eq!(
+                (frame.again, frame.sequence),
+                (again, Sequence(5)),
+                "{counted} {under_way}"
+            );
+            let reply = FrameReply {
+                sequence: frame.sequence,
+                receiver: Incarnation(1),
+                counted: true,
+            };
+            assert!(told.finish(&reply));
+            assert_eq!(told.range(), (5, u64::MAX));
+        }
+    }
+
+    #[test]
+    fn a_frame_has_as_many_entries_as_it_has_room_for_and_the_next_one_the_others() {
+        let names = |number: u64| {
+            let mut entry = SettledEntry::new();
+            let settled = Settled {
+                tenant: "acme",
+                known: true,
+                charged: Charged::Budget("tokens"),
+                until: EpochMs(number * 60_000),
+                reserved: 5,
+                used: 3,
+            };
+            settle(&mut entry.reservations, &settled, 10);
+            entry
+        };
+        let windows = |number: u64| {
+            let mut entry = SettledEntry::new();
+            add_part(
+                &mut entry.own,
+                "tokens",
+                WindowLabel(number),
+                &WindowPart::default(),
+            );
+            entry
+        };
+        let cases: [(&dyn Fn(u64) -> SettledEntry, u64); 2] = [
+            (&names, FRAME_NAMES_MAX as u64 / 2),
+            (&windows, FRAME_WINDOWS_MAX as u64),
+        ];
+        for (entry, room) in cases {
+            let entries: Vec<_> = (1..=room + 2)
+                .map(|number| (number, entry(number)))
+                .collect();
+            let mut told = Told::default();
+            assert!(matches!(
+                begin(&mut told, Ledger::Own, &entries),
+                Telling::Frame(_)
+            ));
+            assert_eq!(told.under_way, room);
+            told.counted = room;
+            assert!(matches!(
+                begin(&mut told, Ledger::Own, &entries[room as usize..]),
+                Telling::Frame(_)
+            ));
+            assert_eq!(told.under_way, room + 2);
+        }
+    }
+}

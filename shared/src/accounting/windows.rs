@@ -463,3 +463,6 @@ impl WindowTenant {
         self.would_deny += other.would_deny;
     }
 }
+
+#[cfg(test)]
+mod tests;
