@@ -25,7 +25,7 @@ pub(crate) fn run(from: Option<&str>) -> Result<ExitCode> {
     let previous = built(&commit)?;
     build::build(Selection::EDGE, &environment)?;
     progress::note(&format!("an upgrade from {commit}, and back"));
-    let mut tests = test::end_to_end_of(&environment, "upgrade")?;
+    let mut tests = test::end_to_end_of(environment, "upgrade")?;
     tests.env("WEIR_PREVIOUS_BUILD", previous);
     tests.args(["--success-output", "immediate"]);
     process::end(&mut tests)

@@ -87,8 +87,9 @@ pub(crate) fn run(scope: Scope) -> Result<ExitCode> {
 }
 
 /// The end-to-end tests of a suite, compiled where they are not: without the browser, the proxies and the clients' languages.
-pub(crate) fn end_to_end_of(environment: &Environment, suite: &str) -> Result<Command> {
-    compiled::suite(environment, suite)
+pub(crate) fn end_to_end_of(environment: Environment, suite: &str) -> Result<Command> {
+    // As all tests are compiled, so that it is done once.
+    compiled::suite(&environment.linting()?, suite)
 }
 
 fn one_by_one(steps: &[Step], changed: Option<&[&str]>) -> Result<Report> {
