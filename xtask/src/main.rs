@@ -27,6 +27,7 @@ mod process;
 mod processor;
 mod progress;
 mod python;
+mod repository;
 mod rust;
 mod servers;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 
 use crate::args::Selection;
-use crate::{build, paths, process, progress, setup, test};
+use crate::{build, paths, process, progress, repository, setup, test};
 
 /// Names the version that an upgrade starts from: the last release, or a commit before there is one.
 const NAMED: &str = "tests/previous-version.txt";
@@ -50,7 +50,7 @@ fn commit(revision: &str) -> Result<String> {
     if revision.is_empty() || revision.starts_with('-') {
         bail!("`{revision}` is no revision");
     }
-    let mut git = git();
+    let mut git = repository::git();
     git.args(["rev-parse", "--verify", "--quiet"]);
     git.arg(format!("{revision}^{{commit}}"));
     process::capture(&mut git)
@@ -96,19 +96,13 @@ fn unpack(commit: &str, folder: &Path) -> Result<()> {
     remove(folder)?;
     fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
     let archive = folder.join("source.tar");
-    let mut git = git();
+    let mut git = repository::git();
     git.args(["archive", "--format=tar"]).arg("--output");
     process::run(git.arg(&archive).arg(commit))?;
     let mut tar = Command::new("tar");
     tar.arg("-xf").arg(&archive).arg("-C").arg(folder);
     process::run(&mut tar)?;
     fs::remove_file(&archive).with_context(|| format!("removing {}", archive.display()))
-}
-
-fn git() -> Command {
-    let mut git = Command::new("git");
-    git.current_dir(paths::root());
-    git
 }
 
 fn remove(folder: &Path) -> Result<()> {

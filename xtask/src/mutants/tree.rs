@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::{paths, process};
+use crate::{paths, repository};
 
 /// Where it is.
 pub(super) fn root() -> PathBuf {
@@ -57,13 +57,9 @@ pub(super) fn fill(edited: &BTreeMap<String, String>) -> Result<()> {
 
 /// The files of the repository, from its root.
 pub(super) fn listed() -> Result<Vec<String>> {
-    let mut git = Command::new("git");
-    git.current_dir(paths::root());
-    git.args(["ls-files", "--cached", "--others", "--exclude-standard"]);
-    let listed = process::capture(&mut git)?;
-    let is_there = |file: &&str| paths::root().join(file).is_file();
-    let files = listed.lines().filter(is_there).map(str::to_owned);
-    Ok(files.collect())
+    let mut files = repository::files()?;
+    files.retain(|file| paths::root().join(file).is_file());
+    Ok(files)
 }
 
 fn read(file: &Path) -> Result<Vec<u8>> {

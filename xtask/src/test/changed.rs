@@ -1,10 +1,8 @@
 //! What changed since the last commit: in the work tree, or, where that is clean, by the last commit itself.
 
-use std::process::Command;
-
 use anyhow::{Context, Result};
 
-use crate::{paths, process};
+use crate::{process, repository};
 
 /// A folder, and the packages that are made from what is in it.
 const MADE_FROM: [(&str, &[&str]); 10] = [
@@ -87,9 +85,8 @@ pub(super) fn packages() -> Result<Vec<&'static str>> {
 
 /// The paths that git names, each behind `prefix` bytes of something else.
 fn files(arguments: &[&str], prefix: usize) -> Result<Vec<String>> {
-    let mut git = Command::new("git");
-    git.current_dir(paths::root()).args(arguments);
-    let list = process::capture(&mut git).context("git says what has changed")?;
+    let list =
+        process::capture(repository::git().args(arguments)).context("git says what has changed")?;
     let entries = list
         .split_terminator('\0')
         .filter_map(|entry| entry.get(prefix..));
@@ -158,7 +155,7 @@ mod tests {
 
     #[test]
     fn every_folder_of_a_package_is_known() {
-        let manifest = std::fs::read_to_string(paths::root().join("Cargo.toml")).unwrap();
+        let manifest = std::fs::read_to_string(crate::paths::root().join("Cargo.toml")).unwrap();
         let (_, rest) = manifest.split_once("\nmembers = [").unwrap();
         let members = rest.split(']').next().unwrap().split(',');
         for member in members.map(|member| member.trim().trim_matches('"')) {

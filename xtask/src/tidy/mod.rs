@@ -5,11 +5,10 @@ mod rooms;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
-use crate::{paths, process};
+use crate::{paths, repository};
 use links::Pages;
 use rooms::Rooms;
 
@@ -89,27 +88,13 @@ pub(crate) fn run() -> Result<()> {
 /// Every file that there is, by its path, with its text: none where it is no text.
 fn texts() -> Result<BTreeMap<String, String>> {
     let mut texts = BTreeMap::new();
-    for path in files()? {
+    for path in repository::files()? {
         let file = paths::root().join(&path);
         if file.exists() {
             texts.insert(path, fs::read_to_string(file).unwrap_or_default());
         }
     }
     Ok(texts)
-}
-
-fn files() -> Result<Vec<String>> {
-    let mut git = Command::new("git");
-    git.current_dir(paths::root());
-    git.args([
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ]);
-    let list = process::capture(&mut git).context("the rules need the list of files from git")?;
-    Ok(list.split_terminator('\0').map(str::to_owned).collect())
 }
 
 fn check(path: &str, text: &str) -> Vec<String> {
