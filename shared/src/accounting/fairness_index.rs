@@ -14,8 +14,11 @@
 /// ```
 #[must_use]
 pub fn jain(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let values: Vec<f64> = values.collect();
-    let sum: f64 = values.iter().sum();
-    let squares: f64 = values.iter().map(|value| value * value).sum();
-    (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
+    let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    for value in values {
+        count += 1.0;
+        sum += value;
+        squares += value * value;
+    }
+    (squares > 0.0).then(|| sum * sum / (count * squares))
 }

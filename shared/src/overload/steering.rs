@@ -286,14 +286,16 @@ impl Steering {
         let elapsed_ms = now.since(self.heard_at);
         let elapsed_s = elapsed_ms as f64 / 1_000.0;
         self.heard_at = self.heard_at.max(now);
-        let near = usize::try_from(elapsed_ms).ok();
-        let near = near.and_then(|ms| self.fading.get(ms).copied());
-        let (last, kept) = near.unwrap_or_else(|| faded(elapsed_ms));
-        self.outcomes_per_s *= last;
-        self.served_for *= kept;
-        self.served_in *= kept;
-        self.served_for += 1.0 - kept;
-        self.ln_lately += (1.0 - kept) * (self.ln_rate - self.ln_lately);
+        if elapsed_ms > 0 {
+            let near = usize::try_from(elapsed_ms).ok();
+            let near = near.and_then(|ms| self.fading.get(ms).copied());
+            let (last, kept) = near.unwrap_or_else(|| faded(elapsed_ms));
+            self.outcomes_per_s *= last;
+            self.served_for *= kept;
+            self.served_in *= kept;
+            self.served_for += 1.0 - kept;
+            self.ln_lately += (1.0 - kept) * (self.ln_rate - self.ln_lately);
+        }
         self.outcomes_per_s += all;
         self.served_in += served / CAPACITY_S;
         self.outcomes += all;

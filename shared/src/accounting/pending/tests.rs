@@ -4,6 +4,16 @@ use super::*;
 use crate::accounting::counters::Charged;
 use crate::decision::Reason;
 
+fn window() -> InWindow<'static> {
+    InWindow {
+        budget: "tokens",
+        label: WindowLabel(3),
+        limit: 100,
+        ends_at: EpochMs(60_000),
+        claim: WindowClaim::default(),
+    }
+}
+
 fn claimed(weight_micros: u64, floor: u64, ceiling: Option<u64>) -> TenantPart {
     TenantPart {
         weight_micros,
@@ -52,13 +62,7 @@ fn a_tenant_is_known_when_any_part_says_so() {
 #[test]
 fn what_another_told_goes_with_the_next_frame_whatever_it_is() {
     let mut other = Pending::default();
-    let window = InWindow {
-        budget: "tokens",
-        label: WindowLabel(3),
-        limit: 100,
-        ends_at: EpochMs(60_000),
-        claim: WindowClaim::default(),
-    };
+    let window = window();
     let decided = Decided {
         tenant: "acme",
         known: true,
@@ -105,13 +109,7 @@ fn what_another_told_goes_with_the_next_frame_whatever_it_is() {
 fn units_that_lapsed_are_told_of_their_window_once_and_tenants_of_one_window_over_several_frames() {
     let tenants = FRAME_TENANTS_MAX + 3;
     let mut pending = Pending::default();
-    let window = InWindow {
-        budget: "tokens",
-        label: WindowLabel(3),
-        limit: 100,
-        ends_at: EpochMs(60_000),
-        claim: WindowClaim::default(),
-    };
+    let window = window();
     let names: Vec<_> = (0..tenants).map(|number| format!("t{number:04}")).collect();
     for name in &names {
         let part = TenantPart {

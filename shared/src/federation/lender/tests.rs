@@ -52,19 +52,24 @@ fn message(sequence: u64, window: u64, held: u64) -> Message {
     Message::try_from(body).unwrap()
 }
 
-#[test]
-fn what_a_holder_says_that_a_tenant_has_counts_in_the_window_of_which_it_speaks() {
-    let label = WindowLabel(7);
-    let offer = Offer {
-        window: Window::open(label, EpochMs(0), 60_000),
+const LABEL: WindowLabel = WindowLabel(7);
+
+fn offer() -> Offer {
+    Offer {
+        window: Window::open(LABEL, EpochMs(0), 60_000),
         limit: 100,
         capacity: 100,
         left_above: 0,
         outage: false,
         now: EpochMs(1),
         ahead: Vec::new(),
-    };
-    let mut lender = Lender::wake(label, 40);
+    }
+}
+
+#[test]
+fn what_a_holder_says_that_a_tenant_has_counts_in_the_window_of_which_it_speaks() {
+    let offer = offer();
+    let mut lender = Lender::wake(LABEL, 40);
     for (sequence, window, lent) in [(1, 6, 0), (2, 8, 0), (3, 7, 12), (4, 6, 12)] {
         let mut divide = FirstCome {
             limit: 100,
@@ -99,18 +104,9 @@ impl Divide for Fixed {
 
 #[test]
 fn who_is_lent_units_or_charged_an_allowance_is_noted_and_who_gets_nothing_is_told_so() {
-    let label = WindowLabel(7);
-    let offer = Offer {
-        window: Window::open(label, EpochMs(0), 60_000),
-        limit: 100,
-        capacity: 100,
-        left_above: 0,
-        outage: false,
-        now: EpochMs(1),
-        ahead: Vec::new(),
-    };
+    let offer = offer();
     let exchange = |waiting, allowance, contended| {
-        let mut lender = Lender::wake(label, 90);
+        let mut lender = Lender::wake(LABEL, 90);
         let room = Room {
             waiting,
             allowance,
