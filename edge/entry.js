@@ -41,24 +41,6 @@ const isPlain = (headers) => {
   );
 };
 
-const NOTHING = new Uint8Array(0);
-
-// A body of that length, in one read that is cut off behind it: what is declared is no more than somebody's word. Nothing
-// where there is more.
-const read = async (request, length) => {
-  if (request.body === null) {
-    return NOTHING;
-  }
-  const reader = request.body.getReader({ mode: "byob" });
-  const { value = NOTHING } = await reader.readAtLeast(length + 1, new Uint8Array(length + 1));
-  if (value.byteLength <= length) {
-    return value;
-  }
-  // Nobody waits until who sends has stopped.
-  reader.cancel().catch(() => {});
-  return undefined;
-};
-
 const pinned = (headers, env) =>
   (env.ALLOW_REGION_HEADER === "1" ? headers.get("weir-region") : null) ?? env.REGION;
 
@@ -108,21 +90,32 @@ const respond = (text) => {
   return new Response(lines[1], { status, headers });
 };
 
-// What is decided by what is held: the lines of an answer (body, `ratelimit-policy`, `ratelimit`, and of a denial
-// `weir-decision` and `retry-after`; of a batch the body alone), or nothing where somebody has to be asked.
+// A question: who asks, where, and what; of what comes over HTTP also how many bytes it says that it has.
+const questionOf = (authorization, region, continent, longitude) => ({
+  authorization,
+  region,
+  continent,
+  longitude,
+  text: "",
+  body: undefined,
+  length: BODY_BYTES_MAX,
+  trace: undefined,
+});
+
+// What was asked before in the same words, decided by what is held: the lines of an answer (body, `ratelimit-policy`,
+// `ratelimit`, and of a denial `weir-decision` and `retry-after`), or nothing where the words have to be read.
+const decideAgain = (asked, env, context) => {
+  const answered = again(asked);
+  if (answered?.flushes) {
+    flush(env, context);
+  }
+  return answered?.lines;
+};
+
+// What is decided by what is held, once it is read: the same lines (of a batch the body alone), or nothing where somebody has to
+// be asked.
 const decideHeld = (asked, batch, env, context) => {
   const { authorization, region, continent, longitude, body } = asked;
-  // What is traced takes the way of all.
-  if (asked.trace !== undefined) {
-    return undefined;
-  }
-  const prepared = batch ? undefined : again(asked);
-  if (prepared !== undefined) {
-    if (prepared.flushes) {
-      flush(env, context);
-    }
-    return prepared.lines;
-  }
   const held = ready(authorization, region, continent, longitude, batch, body);
   if (held === undefined) {
     return undefined;
@@ -143,27 +136,45 @@ const noted = (error) => {
   return error;
 };
 
+const ENCODER = new TextEncoder();
+
+// The bytes of a text that was read from them. They are not UTF-8 where a character that stands for malformed ones makes more
+// of them than came: then it is malformed here, too, and refused where it stands.
+const bytesOf = (text, length) => {
+  const bytes = ENCODER.encode(text);
+  if (bytes.byteLength <= length || !text.includes("\ufffd")) {
+    return bytes;
+  }
+  const parts = text.split("\ufffd").flatMap((part) => [...ENCODER.encode(part), 0xff]);
+  return Uint8Array.from(parts.slice(0, -1));
+};
+
 const answer = async (request, path, asked, env, context) => {
   const { authorization, region, continent, longitude, trace } = asked;
   const batch = path.length > CHECK.length;
-  const body = await read(request, +request.headers.get("content-length"));
+  // The platform reads text faster than bytes, and over HTTP no more of it than its length says. A Worker of the same account
+  // may say less than it sends.
+  asked.text = await request.text();
   try {
-    if (body === undefined) {
-      return respond(misframed());
+    // What is traced takes the way of all.
+    const plain = trace === undefined;
+    let lines = plain && !batch ? decideAgain(asked, env, context) : undefined;
+    if (lines === undefined) {
+      asked.body = bytesOf(asked.text, asked.length);
+      if (asked.body.byteLength > asked.length) {
+        return respond(misframed());
+      }
+      lines = plain ? decideHeld(asked, batch, env, context) : undefined;
     }
-    asked.body = body;
-    const lines = decideHeld(asked, batch, env, context);
     if (lines !== undefined) {
       return batch ? respondBatch(lines[0]) : respondHeld(lines[0], lines[1], lines[2], lines[3], lines[4]);
     }
-    const text = decide(env, context, path, authorization, region, continent, longitude, body, trace);
+    const text = decide(env, context, path, authorization, region, continent, longitude, asked.body, trace);
     return respond(typeof text === "string" ? text : await text);
   } catch (error) {
     throw noted(error);
   }
 };
-
-const ENCODER = new TextEncoder();
 
 const textOrNothing = (value) => (typeof value === "string" ? value : undefined);
 
@@ -182,17 +193,21 @@ const answerCall = (token, question, arrival, batch, env, context) => {
       return undefined;
     }
   }
-  const body = ENCODER.encode(text ?? "");
-  if (body.byteLength > BODY_BYTES_MAX) {
-    return undefined;
-  }
   const region = env.REGION;
   const from = region === undefined ? arrival : undefined;
   const continent = textOrNothing(from?.continent);
   const longitude = textOrNothing(from?.longitude);
-  const asked = { authorization: `Bearer ${token}`, region, continent, longitude, body, trace: undefined };
+  const asked = questionOf(`Bearer ${token}`, region, continent, longitude);
+  asked.text = text ?? "";
   try {
-    const lines = decideHeld(asked, batch, env, context);
+    let lines = batch ? undefined : decideAgain(asked, env, context);
+    if (lines === undefined) {
+      asked.body = ENCODER.encode(asked.text);
+      if (asked.body.byteLength > BODY_BYTES_MAX) {
+        return undefined;
+      }
+      lines = decideHeld(asked, batch, env, context);
+    }
     return lines === undefined || isText ? lines?.[0] : JSON.parse(lines[0]);
   } catch (error) {
     throw noted(error);
@@ -208,10 +223,11 @@ export default class extends WorkerEntrypoint {
       if (authorization !== null && isPlain(headers)) {
         const region = pinned(headers, this.env);
         const { continent, longitude } = (region === undefined && request.cf) || {};
-        const asked = { authorization, region, continent, longitude, body: NOTHING, trace: undefined };
+        const asked = questionOf(authorization, region, continent, longitude);
         // Nothing is read of a body before its bearer is known.
         if (isKept(asked) || admits(authorization)) {
           asked.trace = traceOf(headers, this.env);
+          asked.length = +headers.get("content-length");
           return answer(request, path, asked, this.env, this.ctx);
         }
       }

@@ -12,8 +12,10 @@ const SLOTS_MAX = 1024;
 const DECIDED = 1;
 const FLUSHES = 2;
 
-// By place, then by bearer, then by the hash of the words. What is found by a hash is compared. A place is the region that a
-// request is pinned to, or where it arrived.
+// Longer words are read each time: all that are kept take 4 MiB at most.
+const WORDS_BYTES_MAX = 4096;
+
+// By place, then by bearer, then by the words. A place is the region that a request is pinned to, or where it arrived.
 const pinned = new Map();
 const arrivals = new Map();
 let slots = 0;
@@ -45,18 +47,6 @@ const hashOf = (bytes) => {
     hash = Math.imul(hash ^ bytes[at], 0x01000193);
   }
   return hash >>> 0;
-};
-
-const equal = (one, other) => {
-  if (one.length !== other.length) {
-    return false;
-  }
-  for (let at = 0; at < one.length; at++) {
-    if (one[at] !== other[at]) {
-      return false;
-    }
-  }
-  return true;
 };
 
 const within = (map, key) => {
@@ -107,25 +97,27 @@ const wordsOf = (asked) => {
 // Whether a bearer has asked something that is prepared: then it is known.
 export const isKept = (asked) => (wordsOf(asked)?.size ?? 0) > 0;
 
-// Answers a question that is prepared.
+// Answers a question that is prepared, unless it is longer than it says.
 export const again = (asked) => {
-  const { body } = asked;
   const words = wordsOf(asked);
-  const hash = words && hashOf(body);
-  const kept = words?.get(hash);
-  if (kept === undefined || !equal(kept.body, body)) {
+  const kept = words?.get(asked.text);
+  if (kept === undefined || kept.length > asked.length) {
     return undefined;
   }
   const answer = linesOf(kept);
   if (!kept.stands) {
-    words.delete(hash);
+    words.delete(asked.text);
   }
   return answer;
 };
 
 // Prepares a question that was just answered, when it comes for the second time.
 export const remember = (asked) => {
-  const { authorization, region, continent, longitude, body } = asked;
+  const { authorization, region, continent, longitude, text, body } = asked;
+  const length = body.byteLength;
+  if (length > WORDS_BYTES_MAX) {
+    return;
+  }
   const hash = hashOf(body);
   if (seen[hash & 4095] !== hash) {
     seen[hash & 4095] = hash;
@@ -141,6 +133,5 @@ export const remember = (asked) => {
   }
   slots += 1;
   const [places, place] = placeOf(asked);
-  const words = within(within(places, place), authorization);
-  words.set(hash, { body: body.slice(), slot, shapes: [], stands: true });
+  within(within(places, place), authorization).set(text, { length, slot, shapes: [], stands: true });
 };

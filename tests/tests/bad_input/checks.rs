@@ -149,14 +149,17 @@ async fn a_bad_check_names_the_field_and_charges_nothing() {
             assert_problem(template, &reply, status, field);
         }
     }
-    let invalid_utf8 = [
-        b"{\"tenant\":\"".as_slice(),
-        &[0xff, 0xfe],
-        b"\",\"budget\":\"tokens\"}",
-    ]
-    .concat();
-    let reply = client.post_bytes(CHECK, invalid_utf8).await.unwrap();
-    assert_problem("invalid UTF-8", &reply, 400, Some("/tenant"));
+    // A byte of no character, a lone surrogate, and characters that end in their middle.
+    for bytes in [
+        &[0xff, 0xfe][..],
+        &[0xed, 0xa0, 0x80],
+        &[0xe2, 0x82],
+        &[0xc3],
+    ] {
+        let text = [b"{\"tenant\":\"", bytes, b"\",\"budget\":\"tokens\"}"].concat();
+        let reply = client.post_bytes(CHECK, text).await.unwrap();
+        assert_problem("invalid UTF-8", &reply, 400, Some("/tenant"));
+    }
     let reply = client.post_bytes(CHECK, "[".repeat(20_000)).await.unwrap();
     assert_problem("nested deeply", &reply, 400, None);
     assert_eq!(state(&client).await, before);

@@ -7,6 +7,7 @@ mod failures;
 mod fallback;
 mod forwarding;
 mod held;
+mod long_streams;
 mod media;
 mod models;
 mod near_misses;

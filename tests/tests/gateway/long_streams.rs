@@ -1,0 +1,97 @@
+//! Streams of a model's words, one after another for long: nothing of them stays in memory.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use weir_tests::fixtures::with;
+use weir_tests::workerd::Setup;
+
+use crate::gateway::{Gateway, LONG_MS, route};
+
+/// Streams in all, and how many are open at a time.
+const STREAMS: u64 = 1_000;
+const AT_ONCE: u64 = 10;
+
+/// Words of one, an event of some 190 bytes each.
+const WORDS: u64 = 120;
+
+/// What wasm may have more at the end than after the first part: pages that a table took, of the 17 MB that passed between.
+const WASM_GROWTH_BYTES_MAX: u64 = 1024 * 1024;
+
+/// In how many parts memory is looked at.
+const PARTS: usize = 4;
+
+/// A budget by usage, a model's own prices, a guard: each keeps something of a request until its end.
+async fn gateway() -> Gateway {
+    let usage = json!({ "format": "openai", "reserve": 100, "models": { "gpt-4o*": 2 } });
+    let setup = Setup::isolates(&["weur"]).weighed();
+    Gateway::of(setup, |document, origin| {
+        let tokens = json!({ "limit": 4 * STREAMS * WORDS, "window_ms": LONG_MS, "sharing": "first_come", "scope": "global" });
+        let guard = json!({ "concurrency": AT_ONCE, "per_minute": "unlimited" });
+        let document = with(document, "/budgets", json!({ "tokens": tokens }));
+        let document = with(document, "/guards", json!({ "calls": guard }));
+        let checks = json!([{ "budget": "tokens", "cost": { "usage": usage } }, { "guard": "calls" }]);
+        let mut route = route(origin, checks);
+        route["inject_usage"] = json!(true);
+        route["origin"]["timeout_ms"] = json!(30_000);
+        with(document, "/routes", json!([route]))
+    })
+    .await
+}
+
+/// One stream to its end; tells the bytes of its events.
+async fn stream(gateway: &Gateway) -> u64 {
+    let user = format!("words={WORDS}");
+    let body = json!({
+        "model": "gpt-4o", "user": user, "stream": true, "messages": [{ "role": "user", "content": "four words of mine" }]
+    });
+    let path = "/v1/chat/completions";
+    let request = gateway.request(Method::POST, path, "pro:a").json(&body);
+    let mut reply = request.send().await.unwrap();
+    assert_eq!(reply.status(), 200);
+    let (mut bytes, mut end) = (0, Vec::new());
+    while let Some(chunk) = reply.chunk().await.unwrap() {
+        bytes += chunk.len() as u64;
+        end = chunk.to_vec();
+    }
+    assert!(String::from_utf8_lossy(&end).ends_with("data: [DONE]\n\n"));
+    bytes
+}
+
+/// What wasm has, in bytes.
+async fn wasm_bytes(gateway: &Gateway) -> u64 {
+    let told: Value = gateway.client.get("/weigh").await.unwrap().ok().unwrap();
+    told["bytes"].as_u64().expect("a number")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_long_streams_leave_nothing_in_memory() {
+    let gateway = gateway().await;
+    let (mut passed, mut least_kib, mut wasm) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..PARTS {
+        let (mut bytes, mut least) = (0, u64::MAX);
+        for _ in 0..STREAMS / AT_ONCE / PARTS as u64 {
+            let streams = (0..AT_ONCE).map(|_| stream(&gateway));
+            let all = futures_util::future::join_all(streams).await;
+            bytes += all.iter().sum::<u64>();
+            least = least.min(gateway.workerd.resident_kib().unwrap());
+        }
+        passed.push(bytes);
+        least_kib.push(least);
+        wasm.push(wasm_bytes(&gateway).await);
+    }
+    let told = format!(
+        "{passed:?} bytes passed; {least_kib:?} KiB at least, of it {wasm:?} bytes of wasm"
+    );
+    println!("{told}");
+    let grown = wasm[PARTS - 1] - wasm[0];
+    assert!(grown <= WASM_GROWTH_BYTES_MAX, "{told}");
+    // V8 takes memory by the step, now and then. What stays of streams is there in each part.
+    let grows = |(two, bytes): (&[u64], &u64)| (two[1].saturating_sub(two[0])) * 1024 > bytes / 4;
+    assert!(!least_kib.windows(2).zip(&passed).all(grows), "{told}");
+    // Each costs its four words and those of its answer, by two.
+    let spent = 2 * STREAMS * (4 + WORDS);
+    let left = 4 * STREAMS * WORDS - spent;
+    gateway.await_left("tokens", "pro:a", left).await;
+    let (input, output) = gateway.origin.tokens();
+    assert_eq!(spent, 2 * (input + output), "the origin's own count");
+}
