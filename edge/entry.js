@@ -27,18 +27,18 @@ const PROBLEM_TYPE = "application/problem+json";
 // The path of a URL without a query; another text for one with a query.
 const pathOf = (url) => url.slice(url.indexOf("/", 8));
 
-// Whether a request is one that can be asked as text: everything else about it is left to the Worker.
-const isPlain = (headers) => {
+// How long the body of a request says to be that can be asked as text; nothing of one that is left to the Worker.
+const lengthOf = (headers) => {
   const length = headers.get("content-length");
   const type = headers.get("content-type");
-  return (
+  const isPlain =
     length !== null &&
     length >= 0 &&
     length <= BODY_BYTES_MAX &&
+    (type === JSON_TYPE || !!type?.startsWith(`${JSON_TYPE};`)) &&
     !headers.has("transfer-encoding") &&
-    !headers.has("idempotency-key") &&
-    (type === JSON_TYPE || !!type?.startsWith(`${JSON_TYPE};`))
-  );
+    !headers.has("idempotency-key");
+  return isPlain ? +length : undefined;
 };
 
 const pinned = (headers, env) =>
@@ -220,14 +220,15 @@ export default class extends WorkerEntrypoint {
     if (DECIDES.has(path) && request.method === "POST" && !wasm.criticalError) {
       const { headers } = request;
       const authorization = headers.get("authorization");
-      if (authorization !== null && isPlain(headers)) {
+      const length = authorization === null ? undefined : lengthOf(headers);
+      if (length !== undefined) {
         const region = pinned(headers, this.env);
         const { continent, longitude } = (region === undefined && request.cf) || {};
         const asked = questionOf(authorization, region, continent, longitude);
         // Nothing is read of a body before its bearer is known.
         if (isKept(asked) || admits(authorization)) {
           asked.trace = traceOf(headers, this.env);
-          asked.length = +headers.get("content-length");
+          asked.length = length;
           return answer(request, path, asked, this.env, this.ctx);
         }
       }
