@@ -55,6 +55,20 @@ fn who_has_the_policy_is_not_sent_it_again_and_ships_none() {
 }
 
 #[test]
+fn no_document_is_read_for_who_has_the_policy_in_force() {
+    let mut world = World::awake();
+    world.table.policies.get_mut(&1).unwrap().document = None;
+    for revision in [1, 2] {
+        let ask = ReadPolicy {
+            policy_revision: Revision(revision),
+            ..ReadPolicy::default()
+        };
+        assert!(world.read_beyond(ask).policy.is_none());
+    }
+    assert_eq!(world.reports, []);
+}
+
+#[test]
 fn a_policy_that_cannot_be_read_leaves_the_one_before_in_force_under_a_number_of_its_own() {
     let mut world = World::awake();
     world.saved(save(1, 50));

@@ -159,13 +159,11 @@ impl Ask<'_> {
             Some(told) => told.left,
             None => holder.lease().map_or(0, |lease| lease.left),
         };
-        let balance = holder.lease().map_or(0, Lease::balance);
-        let own = holder.balance(&self.party.name, now);
-        // Of a rolling window that is over, what was held is told as it was.
-        let held = if self.shared() || own > 0 {
-            own
+        let held = if self.shared() {
+            holder.balance(&self.party.name, now)
         } else {
-            balance
+            // All of it, and of a rolling window that is over, what was held as it was.
+            holder.lease().map_or(0, Lease::balance)
         };
         held.saturating_add(above)
     }

@@ -139,7 +139,7 @@ impl<C: Clone> RegistryNode<C> {
             } => self.behind.push_back(Call {
                 caller,
                 entropy,
-                tasks: task::tasks(ask, now),
+                tasks: task::tasks(ask),
                 rules: Rules::default(),
             }),
             Event::Persisted => {

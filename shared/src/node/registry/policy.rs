@@ -196,7 +196,7 @@ impl<R: Rows> Desk<'_, R> {
         revision: Revision,
     ) -> Result<Option<SavedPolicy>, Failure> {
         // Not read whole for everyone who asks: it may have a megabyte.
-        if revision.0 > 0 && self.rows.highest_revision()? <= revision.0 {
+        if self.rows.highest_revision()? <= revision.0 {
             return Ok(None);
         }
         let newest = self.newest()?;

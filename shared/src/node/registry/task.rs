@@ -87,9 +87,8 @@ pub(super) struct Desk<'a, R> {
 }
 
 /// What is to be done for what is asked.
-pub(super) fn tasks(ask: Ask, now: EpochMs) -> VecDeque<Task> {
+pub(super) fn tasks(ask: Ask) -> VecDeque<Task> {
     let before = match ask {
-        Ask::Read(call) => return read(call, now).into(),
         Ask::Save(_) | Ask::PatchTenant(_) | Ask::DeleteTenant(_) => Some(Task::Ship),
         Ask::ReadAudit(_) | Ask::ExportAudit(_) | Ask::VerifyAudit(_) => Some(Task::Settle),
         _ => None,
