@@ -164,3 +164,43 @@ fn different(bytes: impl Iterator<Item = u8>) -> usize {
     }
     seen.into_iter().filter(|seen| *seen).count()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_writes_a_secret_that_is_easily_guessed_is_told_what_is_wrong_with_it_and_what_is_needed()
+    {
+        let refused = [
+            (
+                Guessable::Short { bytes: 10 },
+                format!("has 10 bytes, at least {BOOTSTRAP_TOKEN_BYTES_MIN} are needed"),
+            ),
+            (
+                Guessable::FewCharacters { distinct: 7 },
+                format!(
+                    "has 7 different characters, at least {BOOTSTRAP_TOKEN_DISTINCT_MIN} are needed"
+                ),
+            ),
+            (
+                Guessable::Repeated { bytes: 11 },
+                "repeats its first 11 characters".to_owned(),
+            ),
+            (
+                Guessable::Rows { bytes: 32 },
+                "has 32 characters from rows of the alphabet or of a keyboard".to_owned(),
+            ),
+            (
+                Guessable::Pattern { steps: 1 },
+                format!(
+                    "follows a pattern: 1 different steps between its characters, at least \
+                     {BOOTSTRAP_TOKEN_STEPS_MIN} are needed"
+                ),
+            ),
+        ];
+        for (guessable, told) in refused {
+            assert_eq!(guessable.to_string(), told);
+        }
+    }
+}

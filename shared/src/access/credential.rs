@@ -249,4 +249,20 @@ mod tests {
             assert!(!found(name, value), "{name}: {value}");
         }
     }
+
+    #[test]
+    fn a_secret_that_ends_as_it_begins_is_found() {
+        let secret = format!("{0}..{0}", "Zm9/YmFy+Q1x2W3e");
+        let ends = SecretEnds::of(&secret);
+        for value in [secret.as_str(), &secret[..END_BYTES]] {
+            assert!(is_in("x-api-key", value, ends.as_ref()), "{value}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_short_to_say_so_many_bytes_is_not_read_as_base64() {
+        // Fewer than 20 characters never say 16 bytes. They may begin at any of the first four.
+        let read = |chars| decoded(&vec![b'A'; chars], END_BYTES).count();
+        assert_eq!([0, 19, 20, 21, 23].map(read), [0, 0, 1, 2, 4]);
+    }
 }

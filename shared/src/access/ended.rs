@@ -134,4 +134,22 @@ mod tests {
         let all = end(&mut ended, SESSIONS_ENDED_MAX).expect("one too many");
         assert_eq!((all.token.as_str(), all.id), ("token", None));
     }
+
+    #[test]
+    fn an_ended_session_is_remembered_until_it_would_have_ended_by_itself() {
+        let row = |id: Option<&str>| EndedSession {
+            token: "first".to_owned(),
+            id: id.map(str::to_owned),
+            expires_at: EpochMs(1_000),
+        };
+        // One session of a token, and all of one.
+        for row in [row(Some("id")), row(None)] {
+            for (now, remembered) in [(999, 2), (1_000, 1), (1_001, 1)] {
+                let mut ended: EndedSessions = [&row].into_iter().collect();
+                let other = Session::new("other".to_owned(), "id".to_owned(), EpochMs(now));
+                assert!(ended.end(&other, EpochMs(now)).is_some());
+                assert_eq!(ended.entries(), remembered, "{row:?} at {now}");
+            }
+        }
+    }
 }

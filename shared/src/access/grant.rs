@@ -185,3 +185,50 @@ impl TryFrom<TokenRequest> for NewToken {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_expires_at_a_time_that_stays_exact_in_json() {
+        for (end, taken) in [
+            (0, true),
+            (JSON_INTEGER_MAX, true),
+            (JSON_INTEGER_MAX + 1, false),
+        ] {
+            let made = NewToken::try_from(TokenRequest {
+                name: "guest".to_owned(),
+                role: Role::Viewer,
+                tenant: None,
+                prefix: None,
+                expires_at: Some(EpochMs(end)),
+            });
+            assert_eq!(made.is_ok(), taken, "{end}");
+            let expires_at = made.map_err(|refused| refused.field);
+            assert_eq!(
+                expires_at.map(|made| made.expires_at),
+                if taken {
+                    Ok(Some(EpochMs(end)))
+                } else {
+                    Err("/expires_at".to_owned())
+                }
+            );
+        }
+    }
+
+    #[test]
+    fn the_audit_log_names_who_acts_by_its_token_and_in_which_role() {
+        let principal = Principal {
+            token: Some("k1".to_owned()),
+            ..Principal::new("ada", Role::Editor)
+        };
+        let author = Author {
+            actor: "ada".to_owned(),
+            token: Some("k1".to_owned()),
+            role: Some(Role::Editor),
+            why: None,
+        };
+        assert_eq!(Author::from(&principal), author);
+    }
+}

@@ -165,4 +165,47 @@ mod tests {
         }
         assert_eq!(guesses.shut_ms(Bootstrap(None), EpochMs(NOW.0 - 1)), None);
     }
+
+    fn from(number: usize) -> String {
+        format!("10.0.{}.{}", number / 256, number % 256)
+    }
+
+    /// As many lines as there is room for, and one that all others share, which is shut a second later.
+    fn full() -> Guesses {
+        let mut guesses = Guesses::default();
+        for number in 0..GUESS_LINES_MAX {
+            guesses.wrong(Bootstrap(Some(&from(number))), NOW);
+        }
+        for _ in 0..LOGIN_ATTEMPTS_MAX {
+            guesses.wrong(Bootstrap(Some("203.0.113.9")), NOW.plus(1_000));
+        }
+        guesses
+    }
+
+    #[test]
+    fn whoever_is_new_waits_for_those_that_share_a_line_only_while_there_is_no_room() {
+        let new = Bootstrap(Some("203.0.113.10"));
+        let mut guesses = full();
+        let shut_at = NOW.plus(1_000);
+        assert_eq!(guesses.shut_ms(new, shut_at), Some(LOGIN_PERIOD_MS));
+        // Somebody else guesses when most lines are over: they make room.
+        let later = NOW.plus(LOGIN_PERIOD_MS);
+        guesses.wrong(Bootstrap(Some("203.0.113.11")), later);
+        assert_eq!(guesses.shut_ms(new, later), None);
+    }
+
+    #[test]
+    fn lines_that_are_over_are_looked_for_when_there_is_no_room_for_a_new_one_and_not_at_each_guess()
+     {
+        let later = NOW.plus(LOGIN_PERIOD_MS);
+        let mut guesses = Guesses::default();
+        guesses.wrong(Bootstrap(Some(&from(0))), NOW);
+        guesses.wrong(Bootstrap(Some(&from(1))), later);
+        assert_eq!(guesses.bootstrap.apart.len(), 2, "there is room");
+        let mut guesses = full();
+        guesses.wrong(Bootstrap(Some(&from(0))), later);
+        assert_eq!(guesses.bootstrap.apart.len(), GUESS_LINES_MAX, "it has one");
+        guesses.wrong(Bootstrap(Some("203.0.113.9")), later);
+        assert_eq!(guesses.bootstrap.apart.len(), 2);
+    }
 }

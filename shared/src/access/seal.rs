@@ -163,3 +163,29 @@ impl TryFrom<&[SealRow]> for SealKeys {
         Ok(Self { versions })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deployment_without_a_key_seals_nothing() {
+        let keys = |versions: &[u64]| {
+            let row = |version: &u64| SealRow {
+                version: *version,
+                key: SealKey::new([7; KEY_BYTES]).text(),
+                until: None,
+            };
+            let rows: Vec<_> = versions.iter().map(row).collect();
+            SealKeys::try_from(rows.as_slice()).unwrap()
+        };
+        for (versions, newest) in [(&[][..], 0), (&[3], 3), (&[3, 5, 4], 5)] {
+            let keys = keys(versions);
+            assert_eq!(keys.is_empty(), versions.is_empty());
+            assert_eq!(keys.newest(), newest);
+            let sealed = keys.seal("slots", "body");
+            assert_eq!(sealed.is_none(), versions.is_empty());
+            assert!(sealed.is_none_or(|text| text.starts_with(&format!("{newest}.body."))));
+        }
+    }
+}

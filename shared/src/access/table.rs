@@ -122,3 +122,56 @@ impl TryFrom<&SavedAccess> for AccessTable {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::token::KEY_BYTES;
+    use crate::wire::access::TokenRow;
+    use crate::wire::role::Role;
+
+    fn table(key: u8) -> AccessTable {
+        let row = TokenRow {
+            id: "k1".to_owned(),
+            hash: String::new(),
+            role: Role::Viewer,
+            tenant: None,
+            prefix: None,
+            expires_at: Some(EpochMs(1_000)),
+            name: "ada".to_owned(),
+        };
+        let saved = SavedAccess {
+            revision: Revision(1),
+            key: TokenKey::new([key; KEY_BYTES]).text(),
+            tokens: vec![row],
+            bootstrap: false,
+            seals: Vec::new(),
+            ended: Vec::new(),
+        };
+        AccessTable::try_from(&saved).unwrap()
+    }
+
+    #[test]
+    fn a_token_that_has_expired_is_in_the_table_and_nobodys() {
+        let table = table(7);
+        assert_eq!([table.has("k1"), table.has("k2")], [true, false]);
+        let whose = |now| table.principal("k1", EpochMs(now)).map(|one| &*one.actor);
+        assert_eq!([999, 1_000].map(whose), [Some("ada"), None]);
+        assert_eq!(table.principal("k2", EpochMs(0)), None);
+    }
+
+    #[test]
+    fn a_mac_is_that_of_the_key_for_one_purpose_and_one_message() {
+        let mac = |key, purpose, message| table(key).mac(purpose, message);
+        let due = TokenKey::new([7; KEY_BYTES]).mac_of("placement", "a");
+        assert!(due.is_some());
+        assert_eq!(mac(7, "placement", "a"), due);
+        for other in [
+            mac(8, "placement", "a"),
+            mac(7, "slots", "a"),
+            mac(7, "placement", "b"),
+        ] {
+            assert_ne!(other, due);
+        }
+    }
+}

@@ -397,4 +397,58 @@ mod tests {
         assert_eq!(told.counters["acme"].total().admitted_units, Count(5));
         assert!(books.totals_at(EpochMs(10 * MINUTE_MS)).open.is_empty());
     }
+
+    #[test]
+    fn a_fold_waits_for_its_alarm_unless_that_is_late_by_two_minutes_or_the_journal_is_long() {
+        let mut books = Books::default();
+        assert!(books.take(&frame(), EpochMs(MINUTE_MS)).entry.is_some());
+        for (minute, overdue) in [(1, false), (2, false), (3, false), (4, true)] {
+            assert_eq!(books.fold_overdue(EpochMs(minute * MINUTE_MS)), overdue);
+        }
+        for (entries, minute, overdue) in [
+            (JOURNAL_ENTRIES_MAX, 2, false),
+            (JOURNAL_ENTRIES_MAX + 1, 2, true),
+            (JOURNAL_ENTRIES_MAX + 1, 1, false),
+        ] {
+            books.sequence = entries;
+            assert_eq!(books.fold_overdue(EpochMs(minute * MINUTE_MS)), overdue);
+        }
+    }
+
+    #[test]
+    fn what_the_deployment_told_of_itself_is_counted_once_whatever_of_the_journal_is_folded() {
+        let usage = |calls| Usage {
+            region_calls: Count(calls),
+            ..Usage::default()
+        };
+        let telemetry = |writes| Telemetry {
+            failed_writes: Count(writes),
+            ..Telemetry::default()
+        };
+        let mut books = Books::default();
+        let entries = [1, 2, 3].map(|sequence| {
+            let frame = FrameBody {
+                sequence: Sequence(sequence),
+                usage: usage(1),
+                telemetry: telemetry(1),
+                ..frame()
+            };
+            books.take(&frame, EpochMs(MINUTE_MS)).entry.unwrap()
+        });
+        for folded in 0..=3 {
+            let marks = StoredMarks::new(folded, EpochMs(0), usage(folded.into()))
+                .with_telemetry(&telemetry(folded.into()));
+            let mut woken = Books::default();
+            woken.restore_marks(&marks);
+            for (sequence, entry) in &entries {
+                woken.replay(*sequence, entry);
+            }
+            let totals = woken.totals();
+            assert_eq!(
+                (totals.usage, totals.telemetry),
+                (usage(3), telemetry(3)),
+                "{folded} are folded"
+            );
+        }
+    }
 }

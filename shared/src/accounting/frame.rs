@@ -254,6 +254,8 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::count::Count;
+    use crate::wire::usage::Usage;
 
     fn outbox() -> Outbox {
         Outbox::new(HolderId(7), Incarnation(1))
@@ -359,5 +361,27 @@ mod tests {
                 assert_eq!(outbox.finish(&reply), Some(Outcome::Counted));
             }
         }
+    }
+
+    #[test]
+    fn what_another_sender_told_is_passed_on_whole_under_a_name_of_its_own() {
+        let mut below = outbox();
+        below.count("acme", Charged::Budget("tokens"), true, 5);
+        let usage = Usage {
+            region_calls: Count(3),
+            ..Usage::default()
+        };
+        let told = FrameBody {
+            usage,
+            ..below.begin(EpochMs(0)).unwrap()
+        };
+        let mut above = Outbox::new(HolderId(8), Incarnation(2));
+        above.forward(&told);
+        let passed = above.begin(EpochMs(1)).unwrap();
+        assert_eq!(
+            (passed.sender, passed.incarnation),
+            (HolderId(8), Incarnation(2))
+        );
+        assert_eq!((passed.counters, passed.usage), (told.counters, usage));
     }
 }

@@ -192,4 +192,50 @@ mod tests {
         add_part(&mut row, &of(0));
         assert_eq!(row["t0"].total().admitted_calls.0, 2 * 10);
     }
+
+    /// A part of a row: as many tenants, each with so many names.
+    fn part(prefix: &str, tenants: usize, names: usize, known: bool) -> Counters {
+        let mut part = Counters::new();
+        for tenant in 0..tenants {
+            for name in 0..names {
+                let decided = Decided {
+                    tenant: &format!("{prefix}{tenant:04}"),
+                    known,
+                    charged: Charged::Limit(&format!("l{name}")),
+                    reason: Reason::Admitted,
+                    units: 1,
+                };
+                count(&mut part, &decided, usize::MAX);
+            }
+        }
+        part
+    }
+
+    #[test]
+    fn a_row_has_its_share_of_the_names_though_all_of_them_come_at_once() {
+        let room = LEDGER_NAMES_MAX / LEDGER_ROWS as usize / 10;
+        let mut row = Counters::new();
+        add_part(&mut row, &part("t", room + 3, 10, true));
+        assert_eq!(row.len(), room + 1);
+        assert_eq!(row[OTHERS].total().admitted_calls.0, 3 * 10);
+    }
+
+    #[test]
+    fn as_many_strangers_are_listed_as_a_row_has_room_for_beside_all_that_the_policy_names() {
+        let room = METRICS_TENANTS_MAX / LEDGER_ROWS as usize;
+        let mut row = Counters::new();
+        let mut all = part("a", 20, 1, true);
+        all.extend(part("s", room + 2, 1, false));
+        // What is listed stays so, and takes no more room when it comes again.
+        for _ in 0..2 {
+            add_part(&mut row, &all);
+            let listed = |prefix: char| {
+                let of = row.iter().filter(|(name, _)| name.starts_with(prefix));
+                of.filter(|(_, tenant)| tenant.listed).count()
+            };
+            assert_eq!((listed('a'), listed('s')), (20, room));
+        }
+        add_part(&mut row, &part("t", 1, 1, false));
+        assert!(!row["t0000"].listed);
+    }
 }

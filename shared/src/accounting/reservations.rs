@@ -265,4 +265,27 @@ mod tests {
             assert_eq!(resolved.reservations.is_empty(), at == OVER);
         }
     }
+
+    #[test]
+    fn what_expires_at_once_is_as_much_as_one_frame_has_room_for() {
+        const NAMES: usize = 10;
+        let reserved = |tenants: usize| {
+            let of = |tenant: usize| {
+                let mut counters = TenantCounters::default();
+                for name in 0..NAMES {
+                    let name = format!("b{name}");
+                    let held = held_of(&mut counters, Charged::Budget(&name)).unwrap();
+                    *held.reserved = Count(2);
+                }
+                (format!("t{tenant}"), counters)
+            };
+            (0..tenants).map(of).collect::<Counters>()
+        };
+        let room = FRAME_NAMES_MAX / NAMES;
+        for (tenants, expired) in [(1, 1), (room, room), (room + 1, room)] {
+            let frame = expiry(UNTIL, &reserved(tenants));
+            assert_eq!(frame.counters.len(), expired, "{tenants}");
+            assert_eq!(frame.reservations[&UNTIL].len(), expired, "{tenants}");
+        }
+    }
 }

@@ -227,6 +227,11 @@ mod tests {
                 (again, Sequence(5)),
                 "{counted} {under_way}"
             );
+            // All lives of the sender are one to a ledger.
+            assert_eq!(
+                (frame.v, frame.sender, frame.incarnation),
+                (VERSION, HolderId(7), Incarnation(1))
+            );
             let reply = FrameReply {
                 sequence: frame.sequence,
                 receiver: Incarnation(1),

@@ -87,3 +87,46 @@ impl Algorithm {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::fixed_window::FixedWindow;
+    use crate::algorithms::guard::Guard;
+    use crate::algorithms::leaky_bucket::LeakyBucket;
+    use crate::wire::decimal::Decimal;
+
+    const NOW: EpochMs = EpochMs(50_000);
+
+    /// The state of a key that has used so many units of a minute.
+    fn used(units: u64) -> State {
+        let window = Algorithm::FixedWindow(FixedWindow::new(1_000, 60_000).unwrap());
+        window.check(None, units, NOW).next.unwrap()
+    }
+
+    #[test]
+    fn slots_of_a_guard_that_takes_over_are_named_after_all_that_its_millisecond_can_have_named() {
+        let guard = Guard::new(Some(5), None, 30_000).unwrap();
+        let carried = Algorithm::Guard(guard).carried(&used(2), NOW);
+        let Some(State::Guard(carried)) = carried else {
+            panic!("two slots are taken");
+        };
+        assert_eq!(guard.in_flight(Some(&carried), NOW).slots, 2);
+        for later_ms in [0, 1] {
+            let taken = guard.check(Some(&carried), 1, NOW.plus(later_ms));
+            let slot = guard.receipt(&taken.next.unwrap()).slot;
+            assert_eq!(slot, (NOW.0 + 1) * 1_024, "{later_ms} ms later");
+        }
+    }
+
+    #[test]
+    fn a_queue_that_takes_over_is_full_at_most() {
+        for max_queue_ms in [0.0, 500.0] {
+            let queue = LeakyBucket::new(Decimal(10.0), Decimal(max_queue_ms)).unwrap();
+            let carried = |units| Algorithm::LeakyBucket(queue).carried(&used(units), NOW);
+            let full = State::LeakyBucket(queue.exhausted(NOW));
+            assert_eq!(carried(1_000), Some(full.clone()));
+            assert_eq!(carried(1) == Some(full), max_queue_ms == 0.0);
+        }
+    }
+}

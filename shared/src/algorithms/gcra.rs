@@ -397,3 +397,19 @@ fn reduced(one: u128, other: u128) -> (u64, u64) {
     let part = |number: u128| saturated(number / common).max(1);
     (part(one), part(other))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_has_no_form_in_units_of_which_it_has_none_or_too_many() {
+        let gcra = Gcra::new(10, 1_000, 2).unwrap();
+        assert_eq!(gcra.scaled(1), Some(gcra));
+        let most = u64::MAX / 10;
+        assert_eq!(gcra.scaled(most).map(|most| most.burst()), Some(2 * most));
+        for scale in [0, most + 1, u64::MAX] {
+            assert_eq!(gcra.scaled(scale), None, "{scale}");
+        }
+    }
+}

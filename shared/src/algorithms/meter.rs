@@ -219,4 +219,14 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_part_of_a_unit_counts_as_one_and_a_part_of_a_millisecond_too() {
+        // 3 in a second: a unit has 1,000 ticks, of which 3 drain in a millisecond.
+        let meter = Meter::new(3, 1_000);
+        let levels = [0, 1, 1_000, 1_001];
+        assert_eq!(levels.map(|level| meter.units(level)), [0, 1, 1, 2]);
+        let levels = [0, 1, 3, 4];
+        assert_eq!(levels.map(|level| meter.drained_ms(level)), [0, 1, 1, 2]);
+    }
 }

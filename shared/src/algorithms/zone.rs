@@ -189,6 +189,15 @@ mod iana {
             let utc_ms = days_from_civil(1919, 3, 31) * DAY_MS + 4 * 3_600_000 + 30 * 60_000;
             assert_eq!(start_ms, utc_ms);
         }
+
+        #[test]
+        fn east_of_greenwich_too_a_day_starts_with_the_change_inside_which_its_midnight_lies() {
+            // On the 31st of March, the 90th day, clocks go from 23:30 to 0:30: from two hours ahead to three.
+            let zone = TimeZone::posix("EET-2EEST-3,J90/23:30,J300/3").unwrap();
+            let day = days_from_civil(2026, 4, 1);
+            let start_ms = day * DAY_MS - 30 * 60_000 - 2 * 3_600_000;
+            assert_eq!(Named(zone).day_start_ms(day), start_ms);
+        }
     }
 }
 

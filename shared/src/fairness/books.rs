@@ -167,4 +167,45 @@ mod tests {
         books.pass(&pacing(1));
         assert_eq!((books.absent(), books.total()), (0, 0));
     }
+
+    #[test]
+    fn who_leaves_has_nothing_in_its_book_and_each_step_is_counted() {
+        let at = Moment {
+            limit: 100,
+            unlent: 100,
+            left_ms: 501,
+            window_ms: 1_000,
+        };
+        let claim = Claim {
+            weight: 1,
+            burst: 5,
+            smallest: 2,
+            used: 0,
+            lend_max: None,
+        };
+        let floor = |units| Floor {
+            units,
+            by_name: false,
+        };
+        for (known, units) in [(true, 0), (false, 0), (true, 40), (false, 40)] {
+            let place = Place {
+                known,
+                floor: floor(units),
+            };
+            let mut floors = Floors::new(0);
+            floors.add(place.floor);
+            let rate = Rate::at(&at, 4, None);
+            let rates = (rate, rate);
+            let mut books = Books::open(&Pacing { rates, floors, at });
+            let before = books.operations();
+            books.state(place, 3, claim, None);
+            assert!(books.operations() > before, "{place:?}");
+            assert_eq!(books.claim(place, 3), Some(claim), "{place:?}");
+            assert!(books.counted(place, 3) > 0, "{place:?}");
+            assert_eq!(books.total(), books.counted(place, 3), "{place:?}");
+            books.leave(place, 3);
+            assert_eq!(books.claim(place, 3), None, "{place:?}");
+            assert_eq!((books.of(place, 3), books.total()), (0, 0), "{place:?}");
+        }
+    }
 }

@@ -427,4 +427,21 @@ mod tests {
             assert_eq!(classes.later().guarantee(key), limit);
         }
     }
+
+    #[test]
+    fn a_class_is_forgotten_when_none_of_its_tenants_is_there_or_carried() {
+        let key = ClassKey {
+            known: true,
+            weight: 1_000_000,
+            floor: Floor::default(),
+            ceiling: u64::MAX,
+        };
+        for (members, carried, kept) in [(0, 0, 0), (1, 0, 1), (0, 1, 1)] {
+            let mut classes = Classes::new(1_000_000, 0);
+            let class = classes.of(key);
+            (class.members, class.carried) = (members, carried);
+            classes.stand(100, 100);
+            assert_eq!(classes.by_key.len(), kept, "{members}, {carried}");
+        }
+    }
 }

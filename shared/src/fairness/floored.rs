@@ -228,4 +228,29 @@ mod tests {
             expected.map(|(total, lasting)| (parts(total), parts(lasting)))
         );
     }
+
+    #[test]
+    fn what_is_kept_changes_as_time_passes_and_not_with_what_is_lent_meanwhile() {
+        let mut floored = floored(0);
+        let kept = |floored: &Floored| (floored.total(), floored.lasting(4));
+        let pacing = floored.pacing.unwrap();
+        let later = |unlent, left_ms| Pacing {
+            at: Moment {
+                unlent,
+                left_ms,
+                ..pacing.at
+            },
+            ..pacing
+        };
+        let before = floored.operations;
+        for unlent in [100, 7] {
+            floored.pass(&later(unlent, 501));
+            assert_eq!(kept(&floored), (parts(25), parts(5)));
+            assert_eq!(floored.operations, before, "nobody is looked at");
+        }
+        // An even pace still needs 10, and a request of 5.
+        floored.pass(&later(7, 251));
+        assert_eq!(kept(&floored), (parts(15), parts(5)));
+        assert_eq!(floored.operations, before + 1);
+    }
 }

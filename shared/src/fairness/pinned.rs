@@ -270,3 +270,79 @@ impl Account {
             .min(self.pool)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ask::Party;
+    use super::super::share::Rule;
+    use super::*;
+    use crate::fairness::weight::Weight;
+
+    const AT: Moment = Moment {
+        limit: 100,
+        unlent: 100,
+        left_ms: 1_000,
+        window_ms: 1_000,
+    };
+
+    fn pinned(tenants_max: u64) -> Pinned {
+        Pinned::new(ShareTerms {
+            rule: Rule::Pinned,
+            tenants_max,
+            unknown_weight_max: Weight::WHOLE,
+            carried: true,
+            floors: 0,
+        })
+    }
+
+    #[test]
+    fn only_who_waits_and_gets_nothing_is_told_when_it_could_have_more() {
+        let mut pinned = pinned(10);
+        let standing = Party::everyone().standing;
+        for name in ["a", "b"] {
+            pinned.join(name, &standing);
+        }
+        pinned.roll();
+        pinned.join("a", &standing);
+        pinned.charge("a", 50);
+        let mut retry_ms = |name, waiting| {
+            let ask = Ask {
+                waiting,
+                smallest: 1,
+                ..Ask::default()
+            };
+            let room = pinned.room(name, &standing, &ask, &AT);
+            (room.waiting, room.retry_ms)
+        };
+        // 50 are kept for "b", which was there in the window before: a thousandth less with each millisecond.
+        assert_eq!(retry_ms("a", 1), (0, Some(1)));
+        assert_eq!(retry_ms("a", 0), (0, None), "it waits for nothing");
+        assert_eq!(retry_ms("b", 1), (1, None), "it is served");
+    }
+
+    #[test]
+    fn those_that_share_an_account_have_the_least_ceiling_of_all_that_came_and_cost_no_more_for_it()
+    {
+        let mut pinned = pinned(1);
+        let mut most = |name: &str, ceiling| {
+            let standing = Standing {
+                known: false,
+                ceiling,
+                ..Party::everyone().standing
+            };
+            let before = pinned.operations();
+            let id = pinned.accounts.join(name, &standing);
+            let most = pinned.accounts.at(id, &AT).most;
+            (most, pinned.operations() - before)
+        };
+        assert_eq!(most("own", None).0, u64::MAX);
+        assert_eq!(most("b", Some(50)).0, 50);
+        assert_eq!(most("c", Some(30)).0, 30);
+        let (unchanged, steps) = most("d", None);
+        assert_eq!(unchanged, 30);
+        for ceiling in [30, 31, 50] {
+            assert_eq!(most("e", Some(ceiling)), (30, steps), "{ceiling}");
+        }
+        assert_eq!(most("f", Some(29)).0, 29);
+    }
+}

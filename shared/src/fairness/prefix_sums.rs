@@ -243,6 +243,11 @@ mod tests {
             let expected: u64 = list.iter().filter(|key| **key < bound).sum();
             assert_eq!(below(&mut sums, bound), expected, "round {round}");
         }
+        for gone in list {
+            assert!(sums.root.is_some());
+            sums.remove(gone, gone);
+        }
+        assert!(sums.root.is_none(), "what is taken out leaves nothing");
     }
 
     #[test]

@@ -478,3 +478,6 @@ fn narrowed(above: Option<Room>, room: Room, ask: &Ask) -> Room {
         retry_ms,
     }
 }
+
+#[cfg(test)]
+mod tests;

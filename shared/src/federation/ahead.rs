@@ -56,3 +56,49 @@ impl Ahead {
         self.ends_at.since(self.starts_at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_to_come_is_open_from_its_beginning_until_its_end() {
+        let ahead = Ahead {
+            label: WindowLabel(8),
+            starts_at: EpochMs(60_000),
+            ends_at: EpochMs(120_000),
+            units: 5,
+            lent: 0,
+        };
+        assert_eq!(ahead.span_ms(), 60_000);
+        let open = |now| ahead.open(EpochMs(now));
+        assert_eq!(
+            [59_999, 60_000, 119_999, 120_000].map(open),
+            [false, true, true, false]
+        );
+    }
+
+    #[test]
+    fn a_window_is_told_to_begin_earlier_by_the_round_trip_within_its_bounds() {
+        let told = |length_ms: u64, round_trip_ms: u64| {
+            let body = AheadBody {
+                label: WindowLabel(8),
+                starts_ms: 1_000,
+                ends_ms: 1_000 + length_ms,
+                units: 5,
+            };
+            let now = EpochMs(10_000 + round_trip_ms);
+            let ahead = Ahead::told(&body, EpochMs(10_000), now);
+            // Its end is counted from the sending.
+            assert_eq!(ahead.ends_at, EpochMs(11_000 + length_ms));
+            now.plus(1_000).since(ahead.starts_at)
+        };
+        let round_trips = [0, 100, EARLY_MS_MAX, EARLY_MS_MAX + 1];
+        assert_eq!(
+            round_trips.map(|ms| told(60_000, ms)),
+            [0, 100, EARLY_MS_MAX, EARLY_MS_MAX]
+        );
+        // A sixteenth of 160 ms.
+        assert_eq!([9, 10, 11].map(|ms| told(160, ms)), [9, 10, 10]);
+    }
+}

@@ -241,4 +241,42 @@ mod tests {
         attribution.note(HOLDER, "a", 0);
         assert_eq!(attribution.total(), 0);
     }
+
+    #[test]
+    fn nothing_is_noted_of_who_has_nothing_and_of_more_tenants_than_are_told_apart() {
+        let mut attribution = Attribution::default();
+        attribution.note(HOLDER, "a", 0);
+        attribution.note(HOLDER, "", 5);
+        assert_eq!((attribution.lent().count(), attribution.total()), (0, 0));
+        for (accounts, noted) in [(LENDER_ACCOUNTS_MAX - 1, 5), (LENDER_ACCOUNTS_MAX, 0)] {
+            let known = (0..accounts).map(|number| (number.to_string(), Account::default()));
+            let mut attribution = Attribution {
+                accounts: known.collect(),
+                ..Attribution::default()
+            };
+            attribution.note(HOLDER, "new", 5);
+            assert_eq!(attribution.lent_to("new"), noted, "{accounts}");
+            assert_eq!(attribution.total(), noted, "{accounts}");
+            // Who is told apart is noted all the same.
+            attribution.note(HOLDER, "0", 7);
+            assert_eq!(attribution.lent_to("0"), 7);
+            attribution.note(HOLDER, "0", 0);
+            assert_eq!((attribution.lent_to("0"), attribution.holders("0")), (0, 0));
+        }
+    }
+
+    #[test]
+    fn what_a_holder_has_that_is_not_told_apart_any_more_stays_lent_and_is_presumed_nobodys() {
+        let mut attribution = Attribution::default();
+        attribution.note(HOLDER, "a", 30);
+        attribution.roll();
+        attribution.note(HOLDER, "a", 4);
+        attribution.holds(HOLDER, 10);
+        let had =
+            |attribution: &Attribution| (attribution.held(HOLDER, "a"), attribution.presumed("a"));
+        assert_eq!(had(&attribution), (4, 6));
+        attribution.forget(HOLDER);
+        assert_eq!(had(&attribution), (0, 0));
+        assert_eq!((attribution.lent_to("a"), attribution.total()), (4, 4));
+    }
 }

@@ -157,7 +157,6 @@ impl Divide for Shared<'_> {
         let room = within(room, &asked, claim.unlent);
         Room {
             allowance: if contended { ahead } else { left },
-            contended,
             ..room
         }
     }
@@ -273,6 +272,10 @@ mod tests {
 
     /// What one is given of a window of 100 units by which requests of 10 wait.
     fn room(rule: Rule, ceiling: Option<u64>, waiting: u64) -> Room {
+        room_of("a", rule, ceiling, waiting)
+    }
+
+    fn room_of(name: &str, rule: Rule, ceiling: Option<u64>, waiting: u64) -> Room {
         let mut share = Share::new(ShareTerms {
             rule,
             tenants_max: 10,
@@ -281,7 +284,7 @@ mod tests {
             floors: 0,
         });
         let mut party = Party {
-            name: "a".to_owned(),
+            name: name.to_owned(),
             ..Party::everyone()
         };
         party.standing.ceiling = ceiling;
@@ -333,6 +336,56 @@ mod tests {
             for by_name in [by_name, room(rule, ceiling, 200)] {
                 assert_eq!((by_name.allowance, by_name.contended), (0, false));
             }
+        }
+    }
+
+    #[test]
+    fn a_holder_that_has_not_heard_that_a_pool_is_shared_is_told_its_limit_and_given_nothing() {
+        for rule in [Rule::Fair, Rule::Pinned, Rule::Paced, Rule::Pooled] {
+            let told = Room {
+                ceiling: 100,
+                ..Room::default()
+            };
+            assert_eq!(room_of("", rule, None, 10), told, "{rule:?}");
+        }
+    }
+
+    #[test]
+    fn where_whoever_comes_first_is_served_nobody_has_an_account() {
+        let first_come = FirstCome {
+            limit: 100,
+            lease: None,
+        };
+        assert_eq!(first_come.used(&Party::everyone(), 40), 0);
+    }
+
+    #[test]
+    fn whoever_asks_gets_the_least_of_a_lease_ahead_of_demand_and_no_more_than_the_most_in_all() {
+        let bounds = LeaseBody { min: 10, max: 20 };
+        for (waiting, expected, ahead) in [
+            (0, 0, 0),
+            (0, 1, 10),
+            (0, 15, 15),
+            (0, 21, 20),
+            (1, 0, 9),
+            (10, 0, 0),
+            (4, 3, 6),
+            (4, 30, 16),
+            (25, 1, 0),
+        ] {
+            let want = Want {
+                tenant: None,
+                waiting,
+                smallest: waiting.min(1),
+                expected,
+                held: 0,
+                denied: 0,
+                rank: None,
+            };
+            let asked = |lease| asked(&want, lease);
+            assert_eq!(asked(Some(bounds)).expected, ahead, "{waiting} {expected}");
+            assert_eq!(asked(None).expected, expected);
+            assert_eq!(asked(Some(bounds)).waiting, waiting);
         }
     }
 }

@@ -428,3 +428,6 @@ fn ticket(tickets: &Tickets, party: &Party) -> Option<Ticket> {
     let found = tickets.find(|(name, _)| *name == party.name);
     found.map(|(_, ticket)| *ticket)
 }
+
+#[cfg(test)]
+mod tests;

@@ -225,7 +225,7 @@ fn malformed(field: &str) -> Refusal {
 mod tests {
     use super::*;
     use crate::units::{HolderId, Incarnation, Revision, Sequence, WindowLabel};
-    use crate::wire::exchange::{Grant, LeaseBody, Return, Terms, WindowBody};
+    use crate::wire::exchange::{FloorsBody, Grant, LeaseBody, Return, Terms, WindowBody};
 
     fn want() -> Want {
         Want {
@@ -369,5 +369,34 @@ mod tests {
         };
         assert_eq!([3, 4, 5].map(unserved), [true, false, false]);
         assert_eq!((message.waiting(), message.smallest()), (4, 2));
+    }
+
+    #[test]
+    fn what_is_expected_is_told_beside_what_is_waited_for() {
+        let tenants = [("a", 4, 9), ("b", 0, 5)].map(|(name, waiting, expected)| {
+            let party = Party {
+                name: name.to_owned(),
+                ..Party::everyone()
+            };
+            Want {
+                tenant: Some(name.to_owned()),
+                waiting,
+                smallest: waiting,
+                expected,
+                rank: (&party).into(),
+                ..want()
+            }
+        });
+        let mut body = body();
+        body.terms.sharing = Some(SharingBody {
+            rule: RuleBody::Paced,
+            tenants_max: 10,
+            unknown_weight_max: 1_000_000,
+            floors: FloorsBody::default(),
+        });
+        body.wants = tenants.to_vec();
+        let message = Message::try_from(body).unwrap();
+        assert_eq!((message.waiting(), message.expected()), (4, 14));
+        assert_eq!(message.smallest(), 4);
     }
 }

@@ -318,4 +318,29 @@ mod tests {
             Some(WAITING_FULL_RETRY_MS)
         );
     }
+
+    #[test]
+    fn whoever_a_rule_denied_is_told_which_for_how_long_and_what_leads_to_the_explanation() {
+        let denied = DecisionBody {
+            allowed: false,
+            limit: 3,
+            remaining: 0,
+            reset_at: 0,
+            retry_after_ms: Some(50),
+            binding: "shape".to_owned(),
+            reason: Reason::LimitExceeded,
+            region: "weur".to_owned(),
+            window: None,
+            policy_revision: 1,
+            decision: Some("d1".to_owned()),
+            reservation: None,
+            slot: None,
+            expires_at: None,
+        };
+        for refusal in [Refusal::denied(&denied), Refusal::queue_full(&denied)] {
+            assert_eq!(refusal.violated.as_deref(), Some("shape"));
+            assert_eq!(refusal.retry_after_ms, Some(50));
+            assert_eq!(refusal.decision.as_deref(), Some("d1"));
+        }
+    }
 }

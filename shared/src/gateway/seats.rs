@@ -87,4 +87,19 @@ mod tests {
         assert!(seats.take(EpochMs(9_000), EpochMs(5_000)).is_none());
         assert!(seats.take(EpochMs(9_000), EpochMs(5_001)).is_some());
     }
+
+    #[test]
+    fn a_seat_counts_as_taken_from_when_it_is_until_who_has_it_leaves() {
+        let mut seats = Seats::default();
+        assert_eq!(seats.taken(), 0);
+        let first = seats.take(EpochMs(5_000), EpochMs(0)).expect("a seat");
+        let second = seats.take(EpochMs(5_000), EpochMs(0)).expect("a seat");
+        assert_eq!(seats.taken(), 2);
+        let kept = seats.keep(first, EpochMs(9_000));
+        assert_eq!(seats.taken(), 2);
+        seats.leave(second);
+        assert_eq!(seats.taken(), 1);
+        seats.leave(kept);
+        assert_eq!(seats.taken(), 0);
+    }
 }

@@ -417,3 +417,49 @@ impl Line {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: WindowLabel = WindowLabel(1);
+
+    fn enter(waiters: &mut Waiters, tenant: &str) -> Ticket {
+        let who = Arriving {
+            tenant: tenant.to_owned(),
+            weight: Weight::WHOLE,
+            cost: 1,
+            until: EpochMs(5_000),
+            due: EpochMs(1_000),
+        };
+        waiters.enter("tokens", who, EpochMs(0)).unwrap()
+    }
+
+    #[test]
+    fn nobody_waits_before_the_first_has_come_and_when_the_last_has_left() {
+        let mut waiters = Waiters::default();
+        assert!(waiters.is_empty());
+        let first = enter(&mut waiters, "a");
+        let second = enter(&mut waiters, "b");
+        waiters.leave(&first);
+        assert!(!waiters.is_empty());
+        waiters.admitted(&second, None);
+        assert!(waiters.is_empty());
+    }
+
+    #[test]
+    fn what_tenants_used_that_do_not_wait_is_forgotten_when_it_is_known_of_too_many() {
+        for (others, kept) in [(WAITING_MAX - 1, WAITING_MAX), (WAITING_MAX, 1)] {
+            let mut waiters = Waiters::default();
+            let _waits = enter(&mut waiters, "waits");
+            let leaves = enter(&mut waiters, "leaves");
+            waiters.told("tokens", "waits", 7, WINDOW);
+            for other in 0..others {
+                waiters.told("tokens", &other.to_string(), 5, WINDOW);
+            }
+            waiters.leave(&leaves);
+            let used = &waiters.lines["tokens"].used;
+            assert_eq!((used.len(), used["waits"]), (kept, 7));
+        }
+    }
+}

@@ -356,4 +356,20 @@ mod tests {
             assert_eq!(room.is_crowded(), crowded);
         }
     }
+
+    #[test]
+    fn a_table_of_so_many_keys_has_a_part_of_them_for_each_and_no_bound_on_bytes() {
+        let bounds = Bounds::counting(1_000);
+        let sizes = [
+            bounds.owner,
+            bounds.caller,
+            bounds.all,
+            bounds.named,
+            bounds.only,
+        ];
+        assert_eq!(sizes.map(|size| size.rows), [100, 500, 1_000, 250, 250]);
+        let whole = bounds.whole(true, true);
+        assert_eq!(whole.rows, 1_500);
+        assert!(whole.bytes > u64::MAX / 2, "{}", whole.bytes);
+    }
 }

@@ -126,6 +126,7 @@ impl Store {
 mod tests {
     use super::*;
     use crate::algorithms::Algorithm;
+    use crate::algorithms::fixed_window::FixedWindow;
     use crate::algorithms::gcra::Gcra;
     use crate::limiting::owner::Owner;
 
@@ -199,5 +200,25 @@ mod tests {
             fill(&mut store, EpochMs(1));
             assert_eq!(has_room(&mut store, now), room, "searched at {now:?}");
         }
+    }
+
+    #[test]
+    fn a_state_that_other_rules_wrote_is_carried_over_and_kept_so() {
+        let rules = |algorithm| Scaled::whole(algorithm);
+        let same = rules(Algorithm::Gcra(Gcra::new(10, 1_000, 10).unwrap()));
+        let other = rules(Algorithm::FixedWindow(
+            FixedWindow::new(10, 60_000).unwrap(),
+        ));
+        let (key, now) = (key("kept", "a"), EpochMs(2));
+        let mut store = Store::default();
+        assert_eq!(store.state(&same, &key, now), None);
+        store.put(key.clone(), state(), EpochMs(50), &acme());
+        assert_eq!(store.state(&same, &key, now), Some(state()));
+        assert_eq!(store.states[&key].expires_at, EpochMs(50));
+        let carried = other.carried(&state(), now).unwrap();
+        assert_eq!(store.state(&other, &key, now), Some(carried.clone()));
+        let kept = &store.states[&key];
+        assert_eq!(kept.expires_at, other.expires_at(&carried));
+        assert_eq!(kept.state, carried);
     }
 }

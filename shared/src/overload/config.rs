@@ -230,3 +230,31 @@ fn out_of_range(field: &str, got: f64, min: &str, max: f64) -> Invalid {
     };
     Invalid::new(field, fault)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_and_buckets_come_to_no_more_cells_than_there_is_room_for() {
+        let shape = |levels, buckets| {
+            let body = OverloadBody {
+                levels: Some(levels),
+                buckets: Some(buckets),
+                ..OverloadBody::default()
+            };
+            Config::try_from(&body).map(|config| config.shape.cells())
+        };
+        let (levels, most) = (4, OVERLOAD_CELLS_MAX as u64 / 4);
+        assert_eq!(shape(levels, most), Ok(OVERLOAD_CELLS_MAX));
+        let fault = Fault::TooMany {
+            got: OVERLOAD_CELLS_MAX + 4,
+            max: OVERLOAD_CELLS_MAX,
+            what: "buckets on all levels together",
+        };
+        assert_eq!(
+            shape(levels, most + 1),
+            Err(Invalid::new("/buckets", fault))
+        );
+    }
+}

@@ -343,4 +343,29 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn a_charge_is_taken_back_as_it_was_made_when_it_was_the_last_and_else_by_its_units() {
+        let shape = Shape::new(2, 1_000).unwrap();
+        let client = PlacementKey::of([7; 16]).place("acme", shape);
+        let (places, now) = (
+            Places {
+                live: client,
+                shadow: client,
+            },
+            EpochMs(1_000_000),
+        );
+        let left = |charged: &[f64], undone: f64| {
+            let mut fair = FairRate::new(shape, now);
+            for units in charged {
+                assert!(fair.check(&client, || client, *units, now).admitted);
+            }
+            fair.undo(&places, undone, now);
+            [&fair.live, &fair.shadow].map(|usage| usage.level(&client, fair.drained))
+        };
+        // What was charged beyond the longest debt was not charged.
+        assert_eq!(left(&[1.0, 1e9], 1e9), [1.0, 1.0]);
+        assert_eq!(left(&[3.0, 1.0], 1.0), [3.0, 3.0]);
+        assert_eq!(left(&[3.0, 1.0], 3.0), [1.0, 1.0]);
+    }
 }

@@ -96,7 +96,8 @@ mod tests {
             );
         }
         let known = names.iter().filter(|name| placed.get(name).is_some());
-        assert!((1..=CLIENTS).contains(&known.clone().count()));
+        // Each took the place of few others.
+        assert!((CLIENTS / 2..=CLIENTS).contains(&known.clone().count()));
         assert!(
             known
                 .clone()

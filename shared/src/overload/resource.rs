@@ -383,3 +383,65 @@ fn places(
 fn units(client: &Client<'_>, cost: u64) -> f64 {
     cost as f64 / client.weight.as_f64()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: EpochMs = EpochMs(1_700_000_000_000);
+
+    fn resource(config: &Config) -> Resource {
+        Resource::new(config, Revision(1), &[7; 32], "origin", NOW)
+    }
+
+    #[test]
+    fn a_resource_that_rotates_more_often_by_another_policy_places_clients_as_a_new_one_does() {
+        let before = Config::default();
+        for rotate_ms in [20_000, 30_000] {
+            let after = Config {
+                rotate_ms,
+                ..before
+            };
+            let mut changed = resource(&before);
+            changed.reconfigure(&after, Revision(2), NOW);
+            let new = resource(&after);
+            assert_eq!(changed.revision, Revision(2));
+            assert_eq!(changed.period, new.period);
+            assert!(changed.keys == new.keys);
+        }
+    }
+
+    #[test]
+    fn a_resource_of_the_same_shape_goes_on_with_what_it_knows() {
+        let client = Client {
+            name: "noisy",
+            weight: Weight::WHOLE,
+        };
+        let before = Config::default();
+        for (config, known) in [
+            (before, true),
+            (
+                Config {
+                    decay_per_s: 0.02,
+                    ..before
+                },
+                true,
+            ),
+            (
+                Config {
+                    rotate_ms: 20_000,
+                    ..before
+                },
+                false,
+            ),
+        ] {
+            let mut resource = resource(&before);
+            for _ in 0..50 {
+                resource.report(&client, Outcome::Failure, NOW);
+            }
+            resource.reconfigure(&config, Revision(2), NOW);
+            let denied = !resource.check(&client, 1, 0.5, NOW).admitted;
+            assert_eq!(denied, known, "{config:?}");
+        }
+    }
+}

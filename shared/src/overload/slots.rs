@@ -102,3 +102,43 @@ impl Slots {
         (mean_ms / slots.max(1)).max(1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_changes_is_another_whenever_a_slot_is_taken_or_freed_and_else_the_same() {
+        type Happens<'a> = &'a dyn Fn(&mut Slots);
+
+        let now = EpochMs(0);
+        let lapsed = EpochMs(OVERLOAD_SLOT_MS + 1);
+        let take = |slots: &mut Slots| {
+            slots.take("acme", now);
+        };
+        let left = |slots: &mut Slots, at| {
+            slots.left(3, at);
+        };
+        let cases: [(&str, Happens<'_>, u64); 9] = [
+            ("the first is taken", &take, 1),
+            ("the second is taken", &take, 1),
+            ("the third is taken", &take, 1),
+            ("the first is kept", &|slots| slots.keep(1, now), 0),
+            ("the first is freed", &|slots| slots.free(1, now), 1),
+            ("it is freed again", &|slots| slots.free(1, now), 0),
+            ("the second is undone", &|slots| slots.undo(2), 1),
+            ("it is undone again", &|slots| slots.undo(2), 0),
+            ("the third has not lapsed", &|slots| left(slots, now), 0),
+        ];
+        let mut slots = Slots::default();
+        assert_eq!(slots.changes(), 0);
+        for (name, happens, changes) in cases {
+            let before = slots.changes();
+            happens(&mut slots);
+            assert_eq!(slots.changes() - before, changes, "{name}");
+        }
+        let before = slots.changes();
+        assert_eq!([slots.left(3, lapsed), slots.left(3, lapsed)], [3, 3]);
+        assert_eq!(slots.changes() - before, 1, "the third has lapsed");
+    }
+}

@@ -157,3 +157,22 @@ impl fmt::Display for Untunable {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_failures_in_a_row_are_the_fewest_that_can_be_tolerated() {
+        let increase = |tolerated| tuned(100, 1_000, tolerated).map(|config| config.increase);
+        assert_eq!(
+            [0, 1, 2, 4].map(increase),
+            [
+                Err(Untunable::Tolerance),
+                Err(Untunable::Tolerance),
+                Ok(0.5),
+                Ok(0.25),
+            ]
+        );
+    }
+}

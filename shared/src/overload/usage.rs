@@ -219,10 +219,10 @@ mod tests {
     #[test]
     fn a_charge_is_taken_for_what_raised_the_cells_that_are_least_full() {
         let (client, other) = neighbours();
-        for drained in [0.0, 10.0] {
+        for (drained, others) in [(0.0, 1.5), (0.0, 3.0), (10.0, 1.5), (10.0, 3.0)] {
             let mut usage = Usage::new(shape());
             usage.fill(&client, drained + 1.0, drained);
-            usage.fill(&other, drained + 3.0, drained);
+            usage.fill(&other, drained + others, drained);
             for (units, raised) in [(0.5, 0.5), (1.0, 1.0), (2.0, 1.0)] {
                 // The cell that both share is fuller than the client can have made it.
                 let Raised([shared, own, rest @ ..]) = usage.raised(&client, units, drained);

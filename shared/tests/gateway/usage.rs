@@ -465,3 +465,26 @@ fn a_text_that_is_too_deep_is_not_followed() {
     let (reader, _) = read(&UsageFormat::OpenAi, AnswerForm::Json, &text, 10);
     assert!(!reader.tells());
 }
+
+#[test]
+fn an_object_or_an_array_that_ends_after_a_comma_or_before_a_value_is_no_json() {
+    let is_whole = |text: &str| {
+        let mut scanner = JsonScanner::new(Paths::Named(vec![]), &[]);
+        scanner.feed(text.as_bytes(), &mut |_| {});
+        scanner.is_whole()
+    };
+    for text in ["{}", "[]", "[{}]", r#"{"a":[]}"#, r#"{"a":1}"#, "[1]"] {
+        assert!(is_whole(text), "{text}");
+    }
+    for text in [
+        r#"{"a":1,}"#,
+        "[1,]",
+        r#"{"a":}"#,
+        r#"{"a":]"#,
+        "[}",
+        "{]",
+        "[1,,2]",
+    ] {
+        assert!(!is_whole(text), "{text}");
+    }
+}

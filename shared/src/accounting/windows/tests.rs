@@ -165,3 +165,66 @@ fn a_window_is_finished_when_its_grace_is_over() {
         assert_eq!(windows.is_empty(), finished == 1);
     }
 }
+
+#[test]
+fn a_root_is_asked_for_its_windows_from_the_first_that_is_over_and_of_which_it_has_said_nothing() {
+    let closed = |label| ClosedWindow {
+        label: WindowLabel(label),
+        ends_at: EpochMs(label * WINDOW_MS),
+        limit: 100,
+        granted: 0,
+        returned: 0,
+        exact: true,
+    };
+    let asked = |said: &[u64], now| {
+        let mut windows = windows(100, (0..3).map(|_| Vec::new()));
+        for label in said {
+            windows.close("tokens", &[closed(*label)]);
+        }
+        let unclosed = windows.unclosed(EpochMs(now)).into_iter();
+        let first = unclosed.map(|(root, label)| (root.budget, root.region, label.0));
+        first.collect::<Vec<_>>()
+    };
+    let from = |label| vec![("tokens".to_owned(), None, label)];
+    assert_eq!(asked(&[], WINDOW_MS - 1), Vec::new());
+    assert_eq!(asked(&[], WINDOW_MS), from(1));
+    assert_eq!(asked(&[1], WINDOW_MS), Vec::new());
+    assert_eq!(asked(&[], 3 * WINDOW_MS), from(1));
+    assert_eq!(asked(&[1], 3 * WINDOW_MS), from(2));
+    assert_eq!(asked(&[1, 2, 3], 3 * WINDOW_MS), Vec::new());
+}
+
+#[test]
+fn what_was_reserved_among_the_others_and_released_by_name_is_open_no_more() {
+    let part = |reserved, released| HeldPart {
+        reserved: Count(reserved),
+        released: Count(released),
+    };
+    let tenants = [
+        ("a", part(0, 3)),
+        ("b", part(4, 1)),
+        ("c", part(2, 2)),
+        (OTHERS, part(5, 0)),
+    ];
+    let tenants = tenants.map(|(name, part)| (name.to_owned(), part));
+    let open = [("b".to_owned(), 3), (OTHERS.to_owned(), 2)];
+    assert_eq!(held(&tenants.into()), open.into());
+}
+
+#[test]
+fn those_that_a_record_does_not_name_are_summed_up_in_every_column() {
+    let one = |number: u64| WindowTenant {
+        tenant: OTHERS.to_owned(),
+        weight: Decimal(number as f64),
+        entitlement: number,
+        served: Count(number.into()),
+        borrowed: Count(number.into()),
+        denied: Count(number.into()),
+        reserved: Count(number.into()),
+        beyond: Count(number.into()),
+        would_deny: Count(number.into()),
+    };
+    let mut sum = one(3);
+    sum.add(&one(4));
+    assert_eq!(sum, one(7));
+}

@@ -175,3 +175,32 @@ fn by_the_pooled_rule_what_is_set_aside_is_kept_whole_for_each_that_is_there() {
     // Of what is set aside for two, nearly 600 are still to come.
     assert!(room.waiting < 400, "{room:?}");
 }
+
+#[test]
+fn who_is_expected_to_use_no_more_than_its_reserve_is_not_looked_at_for_the_level() {
+    let mut paced = paced(Rule::Unreserved);
+    let standing = Party::everyone().standing;
+    let _room = paced.room("asked", &standing, &ask(900), &at(WINDOW_MS));
+    paced.join("quiet", &standing);
+    paced.roll();
+    let _reserved = paced.reserved(&at(WINDOW_MS));
+    let hungry: Vec<_> = paced.hungry.iter().copied().collect();
+    assert_eq!(hungry, [paced.accounts.own("asked").unwrap()]);
+}
+
+#[test]
+fn what_is_only_expected_says_nothing_of_what_a_tenants_requests_cost() {
+    let mut paced = paced(Rule::Paced);
+    let standing = Party::everyone().standing;
+    let expects = Ask {
+        expected: 5,
+        ..Ask::default()
+    };
+    let mut smallest = |ask: &Ask| {
+        let _room = paced.room("a", &standing, ask, &at(WINDOW_MS));
+        paced.accounts.member(0).unwrap().costs.smallest()
+    };
+    assert_eq!(smallest(&ask(10)), 10);
+    assert_eq!(smallest(&expects), 10);
+    assert_eq!(smallest(&ask(7)), 7);
+}

@@ -1,5 +1,7 @@
 //! What a holder keeps, tells and asks at the bounds of each condition.
 
+mod telling;
+
 use std::collections::BTreeMap;
 
 use super::*;

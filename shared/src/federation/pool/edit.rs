@@ -231,3 +231,60 @@ impl Pool {
         History::empty(0).with(units, 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::federation::stored::StoredPool;
+    use crate::units::{Revision, WindowLabel};
+    use crate::wire::exchange::Cycle;
+
+    const PART_MS: u64 = 6_000;
+
+    fn terms(limit: u64, revision: u64) -> Terms {
+        Terms {
+            limit,
+            window_ms: 10 * PART_MS,
+            revision: Revision(revision),
+            cycle: Some(Cycle::Sliding { buckets: 10 }),
+            sharing: None,
+            lease: None,
+            standing: 0,
+        }
+    }
+
+    #[test]
+    fn terms_of_a_later_revision_are_adopted_and_no_others() {
+        let limit = |revision| {
+            let mut pool = Pool::open(terms(100, 2), EpochMs(0));
+            pool.amend(&terms(50, revision));
+            pool.limit()
+        };
+        assert_eq!([1, 2, 3].map(limit), [100, 100, 50]);
+    }
+
+    #[test]
+    fn in_a_rolling_window_each_part_counts_in_its_place_and_what_was_promised_of_parts_passed_over_too()
+     {
+        let window = |label| Window {
+            label: WindowLabel(label),
+            ends_at: EpochMs(label * PART_MS),
+            window_ms: PART_MS,
+        };
+        let counted = |promised: &[(u64, u64)], begun| {
+            let ahead = promised
+                .iter()
+                .map(|(label, units)| (WindowLabel(*label), *units));
+            let row = StoredPool::new(window(1), terms(100, 1), 30).with_ahead(ahead.collect());
+            let history = Pool::wake(&row).history_in(&window(4), begun);
+            history.lent()[..4].to_vec()
+        };
+        assert_eq!(counted(&[], 3), [0, 0, 30, 0]);
+        assert_eq!(counted(&[], 4), [0, 0, 0, 30]);
+        // Where windows passed, how many began follows from their times.
+        for begun in [1, 3] {
+            assert_eq!(counted(&[(2, 20)], begun), [0, 20, 30, 0]);
+            assert_eq!(counted(&[(2, 20), (3, 5)], begun), [5, 20, 30, 0]);
+        }
+    }
+}

@@ -137,4 +137,29 @@ mod tests {
             assert_eq!(told, due, "{field}");
         }
     }
+
+    #[test]
+    fn one_blank_before_a_value_is_no_part_of_it_and_nothing_else_is_left_out() {
+        for (line, data) in [
+            ("data:5", "5\n"),
+            ("data: 5", "5\n"),
+            ("data:  5", " 5\n"),
+            ("data:\t5", "\t5\n"),
+            ("data:", "\n"),
+            ("data: ", "\n"),
+        ] {
+            let line = format!("{line}\n\n");
+            for piece in [1, line.len()] {
+                let (mut stream, mut told) = (EventStream::default(), Vec::new());
+                for piece in line.as_bytes().chunks(piece) {
+                    stream.feed(piece, &mut |part| {
+                        if let Part::Data(data) = part {
+                            told.extend_from_slice(data);
+                        }
+                    });
+                }
+                assert_eq!(told, data.as_bytes(), "{line:?} by {piece}");
+            }
+        }
+    }
 }

@@ -234,3 +234,19 @@ fn drawn_units_are_to_go_back_until_they_are_spent() {
     assert!(!tap.has_unsent());
     assert_eq!(tap.take_back(), None, "none is left");
 }
+
+#[test]
+fn a_question_that_was_not_answered_keeps_nobody_waiting() {
+    let mut tap = Tap::default();
+    let later = EpochMs(1);
+    let _question = tap.ask(false, EpochMs(0));
+    assert!(tap.asking(later));
+    assert_eq!(tap.look((1, 10), false, later), Look::Wait);
+    tap.fail();
+    assert!(!tap.asking(later));
+    assert_eq!(tap.look((1, 10), false, later), Look::Ask);
+    tap.claim(later);
+    assert_eq!(tap.look((1, 10), false, later), Look::Wait);
+    tap.fail();
+    assert_eq!(tap.look((1, 10), false, later), Look::Ask);
+}

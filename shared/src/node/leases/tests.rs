@@ -4,7 +4,7 @@ use super::*;
 use crate::decision::Reason;
 use crate::fairness::ask::Standing;
 use crate::limiting::owner::Owner;
-use crate::limits::{CALL_MS_MAX, STRANGERS_MAX};
+use crate::limits::{CALL_MS_MAX, HOLDERS_ISOLATE_MAX, OWNER_PART, STRANGERS_MAX};
 use crate::units::Revision;
 use crate::wire::exchange::{Grant, ReplyBody, Seen, VERSION, WindowBody};
 
@@ -217,4 +217,91 @@ fn there_is_something_left_to_tell_while_a_message_or_an_answer_is_under_way_or_
     leases.wait("others", asked(9), NOW);
     lend(&mut leases);
     assert!(leases.has_unsent(NOW), "1 of 10 is held");
+}
+
+fn key_pool(key: usize) -> String {
+    format!("hourly\u{1}acme\u{1}{key}")
+}
+
+/// As many pools of keys as an owner may have, each of which does something.
+fn full(leases: &mut Leases, now: EpochMs, does: impl Fn(&mut Leases, &str)) {
+    for key in 0..HOLDERS_ISOLATE_MAX / OWNER_PART {
+        let pool = key_pool(key);
+        leases.has_room(&pool, &account(), now);
+        does(leases, &pool);
+    }
+}
+
+#[test]
+fn pools_for_which_somebody_waits_make_no_room_for_others_and_those_of_which_nothing_is_held_do() {
+    let begin = EpochMs(1_000_000);
+    let waits = |leases: &mut Leases, pool: &str| {
+        leases.wait(pool, asked(1), begin);
+    };
+    let looks = |leases: &mut Leases, pool: &str| {
+        let _never = leases.never(pool, &asked(1).ask(), begin);
+    };
+    let has_room = |leases: &mut Leases| leases.has_room("hourly\u{1}new", &account(), begin);
+    let (mut busy, mut idle) = (leases(), leases());
+    full(&mut busy, begin, waits);
+    full(&mut idle, begin, looks);
+    assert_eq!([has_room(&mut busy), has_room(&mut idle)], [false, true]);
+    let part = HOLDERS_ISOLATE_MAX / OWNER_PART;
+    assert_eq!((busy.nodes.len(), idle.nodes.len()), (part, 0));
+}
+
+#[test]
+fn pools_that_make_room_are_searched_for_once_a_minute() {
+    let begin = EpochMs(1_000_000);
+    let looks = |leases: &mut Leases, pool: &str| {
+        let _never = leases.never(pool, &asked(1).ask(), begin);
+    };
+    for (now, room) in [
+        (begin, false),
+        (begin.plus(PURGE_MS - 1), false),
+        (begin.plus(PURGE_MS), true),
+        (EpochMs(begin.0 - 1), true),
+    ] {
+        let mut leases = leases();
+        full(&mut leases, begin, looks);
+        assert!(leases.has_room("hourly\u{1}new", &account(), begin));
+        full(&mut leases, begin, looks);
+        let has_room = leases.has_room("hourly\u{1}newer", &account(), now);
+        assert_eq!(has_room, room, "searched at {now:?}");
+        assert!(leases.has_room("tokens", &account(), now), "a budget has");
+    }
+}
+
+#[test]
+fn a_pool_of_which_units_run_low_is_asked_for_once_by_the_terms_in_force() {
+    let mut leases = leases();
+    for pool in ["tokens", "others"] {
+        leases.wait(pool, asked(1), NOW);
+    }
+    lend(&mut leases);
+    assert!(!leases.has_low());
+    for pool in ["tokens", "tokens", "others", "gone", "tokens"] {
+        leases.runs_low(pool);
+    }
+    assert_eq!(leases.low, ["tokens", "others", "gone"]);
+    assert!(leases.has_low());
+    leases.refill(|pool| (pool != "gone").then(terms), NOW);
+    assert!(!leases.has_low());
+    let unsent = leases.unsent();
+    let pools: Vec<_> = unsent.iter().map(|body| body.budget.as_str()).collect();
+    assert_eq!(pools, ["tokens", "others"]);
+}
+
+#[test]
+fn what_lapses_of_a_budgets_window_is_told_once_and_nothing_of_the_pools_of_keys() {
+    let mut leases = leases();
+    for pool in ["tokens", "hourly\u{1}acme"] {
+        leases.wait(pool, asked(4), NOW);
+    }
+    lend(&mut leases);
+    let over = NOW.plus(60_000 + CALL_MS_MAX);
+    assert_eq!(leases.take_lapsed(NOW), []);
+    let lapsed = [("tokens".to_owned(), WindowLabel(7), 6)];
+    assert_eq!(leases.take_lapsed(over), lapsed);
+    assert_eq!(leases.take_lapsed(over), []);
 }

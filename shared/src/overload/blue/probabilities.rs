@@ -292,4 +292,12 @@ mod tests {
             assert!((left[0] - 0.25).abs() < 1e-6, "{back_ms}: {left:?}");
         }
     }
+
+    #[test]
+    fn a_structure_takes_as_many_bytes_as_its_cells() {
+        for (levels, buckets) in [(1, 1), (3, 100), (8, 1_000)] {
+            let structure = Probabilities::new(Shape::new(levels, buckets).unwrap(), NOW);
+            assert_eq!(structure.bytes(), levels * buckets * size_of::<Cell>());
+        }
+    }
 }

@@ -138,3 +138,18 @@ fn an_outcome_is_heard_of_when_it_is_told_and_never_earlier_than_the_one_before(
     steering.outcomes(1, 0, NOW);
     assert_eq!(steering.heard_at(), NOW.plus(5));
 }
+
+#[test]
+fn a_resource_ceases_to_fail_when_less_than_half_of_what_makes_it_fail_does() {
+    let half = FAILING / 2.0;
+    for (failing_part, failing) in [(half, true), (half * 0.999, false)] {
+        let mut steering = Steering {
+            failing: true,
+            failing_part,
+            failed_at: NOW,
+            ..bound()
+        };
+        steering.recover(1, 0.0, NOW);
+        assert_eq!(steering.failing, failing, "{failing_part}");
+    }
+}
