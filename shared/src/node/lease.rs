@@ -45,8 +45,14 @@ pub enum Event<C> {
         /// The pool's terms.
         terms: Terms,
     },
-    /// Units run low, or the region is to be heard of at once.
+    /// Units run low.
     Refill {
+        /// The pool's terms.
+        terms: Terms,
+    },
+    /// Something was changed at the region apart from this node, such as by a settlement: it is to be heard of at once. An
+    /// answer that is under way may be older, so the region is asked again after it.
+    Changed {
         /// The pool's terms.
         terms: Terms,
     },
@@ -117,6 +123,8 @@ pub struct LeaseNode<C> {
     answers: Vec<(C, PendingAnswer)>,
     /// The instant that was named last, until it has come.
     wakes_at: Option<EpochMs>,
+    /// The terms by which the region is asked again once the message under way is answered.
+    changed: Option<Terms>,
 }
 
 type Effects<C> = Vec<Effect<C>>;
@@ -130,6 +138,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
             waiting: Vec::new(),
             answers: Vec::new(),
             wakes_at: None,
+            changed: None,
         }
     }
 
@@ -238,6 +247,9 @@ impl<C: Copy + Ord> LeaseNode<C> {
                     None => self.holder.fail(sequence),
                 }
                 self.look_again(now, &mut effects);
+                if let Some(terms) = self.changed.take() {
+                    self.hear(terms, now, &mut effects);
+                }
             }
             Event::Woke => self.look_again(now, &mut effects),
             Event::Tend { terms } => {
@@ -251,7 +263,12 @@ impl<C: Copy + Ord> LeaseNode<C> {
                 self.look_if_due(now, &mut effects);
                 self.tell(terms, now, &mut effects);
             }
+            Event::Changed { terms } => {
+                self.look_if_due(now, &mut effects);
+                self.hear(terms, now, &mut effects);
+            }
             Event::Renewed { holder } => {
+                self.changed = None;
                 self.holder = *holder;
                 for (_, waiter) in &mut self.waiting {
                     waiter.ticket = None;
@@ -364,6 +381,15 @@ impl<C: Copy + Ord> LeaseNode<C> {
     fn tell(&mut self, terms: Terms, now: EpochMs, effects: &mut Effects<C>) {
         if self.ask(terms, now, effects) {
             self.look_again(now, effects);
+        }
+    }
+
+    /// Asks what the region says now, after the answer to the message that is under way.
+    fn hear(&mut self, terms: Terms, now: EpochMs, effects: &mut Effects<C>) {
+        if self.ask(terms.clone(), now, effects) {
+            self.look_again(now, effects);
+        } else {
+            self.changed = Some(terms);
         }
     }
 

@@ -219,7 +219,7 @@ impl Leases {
     pub fn look_again(&mut self, pool: &str, terms: Terms, now: EpochMs) {
         let open = |node: &LeaseNode<Caller>| node.holder().open_lease(now).is_some();
         if self.nodes.get(pool).is_some_and(open) {
-            self.run(pool, Event::Refill { terms }, now);
+            self.run(pool, Event::Changed { terms }, now);
         }
     }
 

@@ -43,38 +43,43 @@ fn account() -> Account {
     }
 }
 
-/// Takes what is to be sent and answers it with 10 units of a window of a minute.
+/// Takes what is to be sent and answers it.
 fn lend(leases: &mut Leases) {
     for body in leases.unsent() {
-        let reply = ReplyBody {
-            v: VERSION,
-            to: Seen {
-                incarnation: body.incarnation,
-                sequence: body.sequence,
-            },
-            window: WindowBody {
-                label: WindowLabel(7),
-                remaining_ms: 60_000,
-                limit: 100,
-            },
-            grants: vec![Grant {
-                tenant: None,
-                units: 10,
-                ceiling: 100,
-                used: 10,
-                left: 50,
-                allowance: 0,
-                contended: false,
-                retry_ms: None,
-            }],
-            ahead: Vec::new(),
-            left: 50,
-            outage: false,
-            next_contact_ms: 1_000,
-            retry_ms: None,
-        };
-        leases.answered(&body.budget, body.sequence, Some(Ok(reply)), NOW);
+        answer(leases, &body);
     }
+}
+
+/// Answers a message with 10 units of a window of a minute.
+fn answer(leases: &mut Leases, body: &ExchangeBody) {
+    let reply = ReplyBody {
+        v: VERSION,
+        to: Seen {
+            incarnation: body.incarnation,
+            sequence: body.sequence,
+        },
+        window: WindowBody {
+            label: WindowLabel(7),
+            remaining_ms: 60_000,
+            limit: 100,
+        },
+        grants: vec![Grant {
+            tenant: None,
+            units: 10,
+            ceiling: 100,
+            used: 10,
+            left: 50,
+            allowance: 0,
+            contended: false,
+            retry_ms: None,
+        }],
+        ahead: Vec::new(),
+        left: 50,
+        outage: false,
+        next_contact_ms: 1_000,
+        retry_ms: None,
+    };
+    leases.answered(&body.budget, body.sequence, Some(Ok(reply)), NOW);
 }
 
 #[test]
@@ -134,6 +139,32 @@ fn a_pool_is_heard_of_at_once_where_units_of_an_open_window_are_held_and_nowhere
     let over = NOW.plus(60_000 + CALL_MS_MAX);
     leases.look_again("tokens", terms(), over);
     assert_eq!(leases.unsent(), [], "the window is over");
+}
+
+#[test]
+fn what_changes_while_a_message_is_under_way_is_asked_for_after_its_answer_once() {
+    let mut leases = leases();
+    leases.wait("tokens", asked(10), NOW);
+    lend(&mut leases);
+    for _ in 0..3 {
+        leases.look_again("tokens", terms(), NOW);
+    }
+    let [under_way] = &leases.unsent()[..] else {
+        panic!("one message");
+    };
+    leases.answered("tokens", under_way.sequence, None, NOW);
+    let [again] = &leases.unsent()[..] else {
+        panic!("one message");
+    };
+    assert_eq!(again, under_way, "one that nobody answered is said again");
+    leases.look_again("tokens", terms(), NOW);
+    answer(&mut leases, again);
+    let [newer] = &leases.unsent()[..] else {
+        panic!("one message");
+    };
+    assert!(newer.sequence > again.sequence);
+    answer(&mut leases, newer);
+    assert_eq!(leases.unsent(), []);
 }
 
 #[test]
