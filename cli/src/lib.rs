@@ -17,6 +17,7 @@ pub mod export;
 pub mod failure;
 pub mod figures;
 pub mod import;
+pub mod lines;
 pub mod login;
 pub mod man;
 pub mod options;

@@ -9,6 +9,7 @@ use weir_shared::replay::{Replay, in_order_by};
 use weir_shared::wire::replay::TraceEntry;
 
 use crate::failure::Failure;
+use crate::lines;
 
 /// Statuses by which limiters deny, where nobody says otherwise.
 pub const DENIED: [u16; 2] = [429, 503];
@@ -76,32 +77,20 @@ pub fn read(
     file: &str,
     bytes: &[u8],
 ) -> Result<Log, Failure> {
-    let unparsed = |line: usize, why: String| Failure::Unparsed {
-        file: file.to_owned(),
-        line,
-        why,
-    };
-    let text = std::str::from_utf8(bytes)
-        .map_err(|why| unparsed(1, format!("this is no text: {why}")))?
-        .trim_start_matches('\u{feff}');
     let mut requests = Vec::new();
     let mut clock_ms = EXACT_MS;
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() {
-            continue;
-        }
+    lines::each(file, bytes, |number, line| {
         let told = match line.starts_with('{') {
             true => reading.json(line),
             false => reading.combined(line),
-        };
-        let told = told.map_err(|why| unparsed(index + 1, why))?;
-        clock_ms = clock_ms.max(told.clock_ms);
+        }?;
         let entry = replay.entry(told.entry);
-        let entry = entry.map_err(|refused| unparsed(index + 1, refused.to_string()))?;
+        let entry = entry.map_err(|refused| refused.to_string())?;
         let admitted = told.admitted;
-        requests.push((index + 1, Judged { entry, admitted }));
-    }
+        clock_ms = clock_ms.max(told.clock_ms);
+        requests.push((number, Judged { entry, admitted }));
+        Ok(())
+    })?;
     in_order_by(&mut requests, |(_, judged)| judged.entry.at);
     let (lines, requests) = requests.into_iter().unzip();
     Ok(Log {

@@ -6,6 +6,7 @@ use weir_shared::wire::replay::TraceEntry;
 
 use crate::failure::Failure;
 use crate::figures::count;
+use crate::lines;
 
 /// The columns of a table, and its first line where it has one.
 pub const COLUMNS: &str = "at,tenant,kind,name,key,cost";
@@ -16,31 +17,20 @@ pub const COLUMNS: &str = "at,tenant,kind,name,key,cost";
 /// # Errors
 /// At the first line that is no entry, or one that neither policy could decide.
 pub fn read(replay: &Replay<'_>, file: &str, bytes: &[u8]) -> Result<Vec<Entry>, Failure> {
-    let unparsed = |line: usize, why: String| Failure::Unparsed {
-        file: file.to_owned(),
-        line,
-        why,
-    };
-    let text = std::str::from_utf8(bytes)
-        .map_err(|why| unparsed(1, format!("this is no text: {why}")))?
-        .trim_start_matches('\u{feff}');
     let mut entries = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || (entries.is_empty() && line.replace(' ', "") == COLUMNS) {
-            continue;
+    lines::each(file, bytes, |_, line| {
+        if entries.is_empty() && line.replace(' ', "") == COLUMNS {
+            return Ok(());
         }
         let entry = if line.starts_with('{') {
             read_json::<TraceEntry>(line.as_bytes()).map_err(|refused| refused.to_string())
         } else {
             row(line)
         };
-        let entry = entry.and_then(|entry| {
-            let entry = replay.entry(entry);
-            entry.map_err(|refused| refused.to_string())
-        });
-        entries.push(entry.map_err(|why| unparsed(index + 1, why))?);
-    }
+        let entry = replay.entry(entry?);
+        entries.push(entry.map_err(|refused| refused.to_string())?);
+        Ok(())
+    })?;
     in_order(&mut entries);
     Ok(entries)
 }
