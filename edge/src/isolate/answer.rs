@@ -147,17 +147,15 @@ impl Asker<'_> {
         let at = now();
         with(self.region, |view| {
             let pending = view.outbox.pending();
-            if pending.has_room_to_show() {
-                pending.sample(DecisionSample {
-                    at,
-                    tenant: check.tenant.clone(),
-                    allowed: body.allowed || self.shadow,
-                    binding: body.binding.clone(),
-                    reason: body.reason,
-                    would_deny,
-                    decision: body.decision.clone().filter(|_| !self.shadow),
-                });
-            }
+            pending.show(|| DecisionSample {
+                at,
+                tenant: check.tenant.clone(),
+                allowed: body.allowed || self.shadow,
+                binding: body.binding.clone(),
+                reason: body.reason,
+                would_deny,
+                decision: body.decision.clone().filter(|_| !self.shadow),
+            });
         })
     }
 

@@ -247,27 +247,25 @@ impl RegionView {
         };
         self.outbox.decided(&decided, Some(&window));
         let pending = self.outbox.pending();
-        if pending.has_room_to_show() {
-            pending.sample(DecisionSample {
-                at: now,
-                tenant: Some(ask.tenant.to_owned()),
-                allowed: decision.admitted(),
-                binding: ask.budget.to_owned(),
-                reason: decision.reason,
-                would_deny: false,
-                decision: (!decision.admitted()).then(|| {
-                    let denial = Denial {
-                        at: now,
-                        tenant: ask.tenant,
-                        region,
-                        reason: decision.reason,
-                        kind: RuleKind::Budget,
-                        rule: ask.budget,
-                    };
-                    denial.to_string()
-                }),
-            });
-        }
+        pending.show(|| DecisionSample {
+            at: now,
+            tenant: Some(ask.tenant.to_owned()),
+            allowed: decision.admitted(),
+            binding: ask.budget.to_owned(),
+            reason: decision.reason,
+            would_deny: false,
+            decision: (!decision.admitted()).then(|| {
+                let denial = Denial {
+                    at: now,
+                    tenant: ask.tenant,
+                    region,
+                    reason: decision.reason,
+                    kind: RuleKind::Budget,
+                    rule: ask.budget,
+                };
+                denial.to_string()
+            }),
+        });
     }
 }
 

@@ -90,8 +90,8 @@ impl Shape<'_> {
         count(self.handles, self.region, &decided, Entry::Charge, None)?;
         with(self.region, |view| {
             let pending = view.outbox.pending();
-            if question.cost > 0 && pending.has_room_to_show() {
-                pending.sample(DecisionSample {
+            if question.cost > 0 {
+                pending.show(|| DecisionSample {
                     at,
                     tenant: question.tenant.clone(),
                     allowed: outcome.accepted,

@@ -59,16 +59,10 @@ impl Pending {
         counted && self.windows.is_empty() && self.samples.is_empty()
     }
 
-    /// Whether another decision is shown.
-    #[must_use]
-    pub fn has_room_to_show(&self) -> bool {
-        self.samples.len() < FRAME_SAMPLES_MAX
-    }
-
-    /// Keeps a decision to be shown, while there is room.
-    pub fn sample(&mut self, sample: DecisionSample) {
+    /// Keeps a decision to be shown, which is put into words only while there is room.
+    pub fn show(&mut self, decision: impl FnOnce() -> DecisionSample) {
         if self.samples.len() < FRAME_SAMPLES_MAX {
-            self.samples.push(sample);
+            self.samples.push(decision());
         }
     }
 
@@ -158,7 +152,7 @@ impl Pending {
         self.usage.add(&frame.usage);
         self.telemetry.add(&frame.telemetry);
         for sample in &frame.samples {
-            self.sample(sample.clone());
+            self.show(|| sample.clone());
         }
     }
 

@@ -73,7 +73,7 @@ fn what_another_told_goes_with_the_next_frame_whatever_it_is() {
     let until = EpochMs(60_000);
     other.count(&decided, Some(&window));
     other.enter(&decided, Entry::Reservation { until }, Some(&window));
-    other.sample(DecisionSample {
+    other.show(|| DecisionSample {
         at: EpochMs(7),
         tenant: None,
         allowed: true,
