@@ -1,15 +1,10 @@
-//! A trace out of a file: JSON, an entry a line, or a table of `at,tenant,kind,name,key,cost` with commas.
+//! A trace out of a file, in the form of [`lines`].
 
-use weir_shared::invalid::read_json;
+use weir_shared::replay::lines::lines;
 use weir_shared::replay::{Entry, Replay, in_order};
-use weir_shared::wire::replay::TraceEntry;
 
 use crate::failure::Failure;
 use crate::figures::count;
-use crate::lines;
-
-/// The columns of a table, and its first line where it has one.
-pub const COLUMNS: &str = "at,tenant,kind,name,key,cost";
 
 /// The requests of a trace, in the order of time; those of one instant as they stand in the file. Blank lines are passed
 /// over.
@@ -17,89 +12,21 @@ pub const COLUMNS: &str = "at,tenant,kind,name,key,cost";
 /// # Errors
 /// At the first line that is no entry, or one that neither policy could decide.
 pub fn read(replay: &Replay<'_>, file: &str, bytes: &[u8]) -> Result<Vec<Entry>, Failure> {
+    let unparsed = |line: usize, why: String| Failure::Unparsed {
+        file: file.to_owned(),
+        line,
+        why,
+    };
+    let text =
+        std::str::from_utf8(bytes).map_err(|why| unparsed(1, format!("this is no text: {why}")))?;
     let mut entries = Vec::new();
-    lines::each(file, bytes, |_, line| {
-        if entries.is_empty() && line.replace(' ', "") == COLUMNS {
-            return Ok(());
-        }
-        let entry = if line.starts_with('{') {
-            read_json::<TraceEntry>(line.as_bytes()).map_err(|refused| refused.to_string())
-        } else {
-            row(line)
-        };
-        let entry = replay.entry(entry?);
-        entries.push(entry.map_err(|refused| refused.to_string())?);
-        Ok(())
-    })?;
+    for (line, entry) in lines(text) {
+        let entry = entry.map_err(|fault| unparsed(line, fault.to_string()))?;
+        let entry = replay.entry(entry);
+        entries.push(entry.map_err(|refused| unparsed(line, refused.to_string()))?);
+    }
     in_order(&mut entries);
     Ok(entries)
-}
-
-/// One line of a table.
-fn row(line: &str) -> Result<TraceEntry, String> {
-    let cells = cells(line)?;
-    let mut cells = cells
-        .into_iter()
-        .map(|cell| Some(cell).filter(|cell| !cell.is_empty()));
-    let mut next = || cells.next().flatten();
-    let (at, tenant, kind, name, key, cost) = (next(), next(), next(), next(), next(), next());
-    let number = |what: &str, cell: Option<String>| match cell {
-        None => Ok(None),
-        Some(text) => match text.parse::<u64>() {
-            Ok(number) => Ok(Some(number)),
-            Err(_) => Err(format!("{what}: {text:?} is no whole number")),
-        },
-    };
-    let mut entry = TraceEntry {
-        at: number("at", at)?,
-        tenant,
-        key,
-        cost: number("cost", cost)?,
-        ..TraceEntry::default()
-    };
-    match kind.as_deref() {
-        Some("budget") => entry.budget = name,
-        Some("limit") => entry.limit = name,
-        Some("meter") => entry.meter = name,
-        Some(other) => {
-            return Err(format!(
-                "kind: {other:?} is none of budget, limit and meter"
-            ));
-        }
-        None => {
-            return Err(format!(
-                "a line has {COLUMNS}, and key and cost may be empty"
-            ));
-        }
-    }
-    Ok(entry)
-}
-
-/// The cells of a line. One in quotes may have commas, and its own quotes twice (RFC 4180).
-fn cells(line: &str) -> Result<Vec<String>, String> {
-    let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
-    let mut rest = line.chars().peekable();
-    while let Some(letter) = rest.next() {
-        match letter {
-            '"' if quoted && rest.peek() == Some(&'"') => {
-                rest.next();
-                cell.push('"');
-            }
-            '"' if quoted => quoted = false,
-            '"' if cell.is_empty() => quoted = true,
-            ',' if !quoted => cells.push(std::mem::take(&mut cell).trim().to_owned()),
-            other => cell.push(other),
-        }
-    }
-    if quoted {
-        return Err("a quote is not closed".to_owned());
-    }
-    cells.push(cell.trim().to_owned());
-    let (got, most) = (cells.len(), COLUMNS.split(',').count());
-    if got > most {
-        return Err(format!("{got} cells, and a line has {COLUMNS}"));
-    }
-    Ok(cells)
 }
 
 /// Plays requests, and tells now and then how many are done.
@@ -121,6 +48,7 @@ pub fn play(replay: &mut Replay<'_>, entries: &[Entry], mut tell: impl FnMut(&st
 
 #[cfg(test)]
 mod tests {
+    use weir_shared::invalid::read_json;
     use weir_shared::policy::Policy;
 
     use super::*;

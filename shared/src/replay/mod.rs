@@ -12,76 +12,26 @@
 
 pub mod agreement;
 pub mod asked;
+mod entry;
+pub mod lines;
 mod recorded;
 mod side;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+pub use self::entry::Entry;
+use self::entry::knows;
 pub use self::recorded::busiest;
 use self::recorded::recorded;
 pub(crate) use self::side::{Side, part};
-use crate::invalid::{Fault, Invalid, within};
-use crate::limits::{COST_MAX, REPLAY_AT_MAX, REPLAY_ENTRIES_MAX, REPLAY_ROWS_MAX};
-use crate::name::{full_key, tenant_name};
-use crate::policy::limit::{Limit, Rule};
+use crate::invalid::Invalid;
+use crate::limits::{REPLAY_ENTRIES_MAX, REPLAY_ROWS_MAX};
 use crate::policy::{Policy, count};
 use crate::units::{EpochMs, Revision};
-use crate::wire::accounting::{ANONYMOUS, OTHERS, Tally};
+use crate::wire::accounting::Tally;
 use crate::wire::replay::{ReplayBody, ReplayKind, ReplayRow, ReplayTallies, TraceEntry};
 use crate::wire::series::SeriesReply;
-
-/// A request that can be played: both policies know what it lacks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// When it is made.
-    pub at: EpochMs,
-    kind: ReplayKind,
-    name: String,
-    /// Whose; of a budget `None` is all who are not told apart.
-    tenant: Option<String>,
-    key: Option<String>,
-    /// Calls that it stands for.
-    calls: u64,
-    /// Units that they ask for together.
-    units: u64,
-}
-
-impl Entry {
-    /// So many calls, and units together, at one key of a limit.
-    pub(crate) fn of_limit(
-        name: String,
-        tenant: Option<String>,
-        key: String,
-        at: EpochMs,
-        (calls, units): (u64, u64),
-    ) -> Self {
-        Self {
-            at,
-            kind: ReplayKind::Limit,
-            name,
-            tenant,
-            key: Some(key),
-            calls,
-            units,
-        }
-    }
-
-    /// The key within a limit, the tenant included where each has its own.
-    fn key_in(&self, limit: &Limit) -> String {
-        let tenant = self.tenant.as_deref().filter(|_| limit.per_tenant);
-        full_key(tenant, self.key.as_deref().unwrap_or_default())
-    }
-
-    /// Under which name it is counted.
-    fn counted_as(&self) -> String {
-        let nobody = match self.kind {
-            ReplayKind::Limit => ANONYMOUS,
-            ReplayKind::Budget | ReplayKind::Meter => OTHERS,
-        };
-        self.tenant.as_deref().unwrap_or(nobody).to_owned()
-    }
-}
 
 /// Two policies at play. What was played so far carries over to what follows.
 ///
@@ -158,95 +108,19 @@ impl<'a> Replay<'a> {
         &self,
         series: &[(Option<String>, SeriesReply)],
     ) -> Result<Vec<Entry>, Invalid> {
-        recorded(series, &|kind, name| self.knows(kind, name))
+        recorded(series, &|kind, name| knows(self.policies(), kind, name))
     }
 
-    /// One request of a trace.
+    /// One request of a trace, as [`Entry::of`] reads it.
     ///
     /// # Errors
     /// What it lacks or names too much, names that neither policy has, and what a limit needs in either of them.
     pub fn entry(&self, entry: TraceEntry) -> Result<Entry, Invalid> {
-        let missing = |field: &str| Err(Invalid::new(field, Fault::Missing));
-        let excluded = |field: &str, by| Err(Invalid::new(field, Fault::Excluded { by }));
-        let Some(at) = entry.at else {
-            return missing("/at");
-        };
-        let at = EpochMs(within("/at", at, 0..=REPLAY_AT_MAX)?);
-        let units = within("/cost", entry.cost.unwrap_or(1), 1..=COST_MAX)?;
-        let (kind, name, field, what) = match (entry.budget, entry.limit, entry.meter) {
-            (Some(name), None, None) => (ReplayKind::Budget, name, "/budget", "budget"),
-            (None, Some(name), None) => (ReplayKind::Limit, name, "/limit", "limit"),
-            (None, None, Some(name)) => (ReplayKind::Meter, name, "/meter", "meter"),
-            (None, None, None) => return missing("/budget"),
-            (Some(_), Some(_), _) => return excluded("/limit", "budget"),
-            (Some(_), None, Some(_)) => return excluded("/meter", "budget"),
-            (None, Some(_), Some(_)) => return excluded("/meter", "limit"),
-        };
-        for (field, name) in [("/tenant", &entry.tenant), ("/key", &entry.key)] {
-            if let Some(name) = name {
-                tenant_name(name).map_err(|fault| Invalid::new(field, fault))?;
-            }
-        }
-        if entry.key.is_some() && kind != ReplayKind::Limit {
-            return excluded("/key", what);
-        }
-        if !self.knows(kind, &name) {
-            return Err(Invalid::new(field, Fault::Unknown { name, what }));
-        }
-        let (needs_tenant, needs_key) = self.needs(kind, &name);
-        if needs_tenant && entry.tenant.is_none() {
-            return missing("/tenant");
-        }
-        if needs_key && entry.key.is_none() {
-            return missing("/key");
-        }
-        Ok(Entry {
-            at,
-            kind,
-            name,
-            tenant: entry.tenant,
-            key: entry.key,
-            calls: 1,
-            units,
-        })
+        Entry::of(self.policies(), entry)
     }
 
     fn policies(&self) -> [&'a Policy; 2] {
         [self.present.policy, self.candidate.policy]
-    }
-
-    /// Whether either policy has a rule of that name.
-    fn knows(&self, kind: ReplayKind, name: &str) -> bool {
-        self.policies().iter().any(|policy| match kind {
-            ReplayKind::Budget => policy.budgets.contains_key(name),
-            ReplayKind::Limit => policy.limits.contains_key(name),
-            ReplayKind::Meter => policy.meters.contains_key(name),
-        })
-    }
-
-    /// Whether either policy needs the tenant, and whether either needs the key.
-    fn needs(&self, kind: ReplayKind, name: &str) -> (bool, bool) {
-        if kind != ReplayKind::Limit {
-            return (true, false);
-        }
-        let mut needs = (false, false);
-        for policy in self.policies() {
-            let Some(limit) = policy.limits.get(name) else {
-                continue;
-            };
-            let parts: Vec<&Limit> = match &limit.rule {
-                Rule::Composite(composite) => {
-                    let parts = composite.dimensions.iter();
-                    parts
-                        .filter_map(|one| policy.limits.get(&one.limit))
-                        .collect()
-                }
-                Rule::Single(_) | Rule::Shaper(_) => vec![limit],
-            };
-            needs.0 |= parts.iter().any(|part| part.per_tenant);
-            needs.1 |= parts.iter().any(|part| !part.per_tenant);
-        }
-        needs
     }
 
     /// Plays a request. They come in the order of time: to either policy, one that is made earlier than another before it
