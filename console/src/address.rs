@@ -30,6 +30,8 @@ pub enum Page {
     Region(String),
     /// The policy document.
     Policy,
+    /// What another policy would have done.
+    Simulator,
     /// The audit log.
     Activity,
     /// The live tail of decisions.
@@ -42,12 +44,13 @@ pub enum Page {
 
 impl Page {
     /// The pages of the navigation, in its order.
-    pub const NAV: [Self; 8] = [
+    pub const NAV: [Self; 9] = [
         Self::Overview,
         Self::Tenants,
         Self::Budgets,
         Self::Regions,
         Self::Policy,
+        Self::Simulator,
         Self::Decisions,
         Self::Activity,
         Self::Access,
@@ -148,6 +151,7 @@ impl Page {
             Self::Regions => "Regions",
             Self::Region(_) => "Region",
             Self::Policy => "Policy",
+            Self::Simulator => "Simulator",
             Self::Activity => "Activity",
             Self::Decisions => "Decisions",
             Self::Decision(_) => "Decision",
@@ -166,6 +170,7 @@ impl Page {
             Self::Regions => "regions",
             Self::Region(_) => "region",
             Self::Policy => "policy",
+            Self::Simulator => "simulator",
             Self::Activity => "activity",
             Self::Decisions => "decisions",
             Self::Decision(_) => "decision",

@@ -22,6 +22,7 @@ use crate::pages::overview::OverviewPage;
 use crate::pages::policy::PolicyPage;
 use crate::pages::region::RegionPage;
 use crate::pages::regions::RegionsPage;
+use crate::pages::simulator::SimulatorPage;
 use crate::pages::tenant::{MovedTenant, TenantPage};
 use crate::pages::tenants::TenantsPage;
 
@@ -45,6 +46,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/regions") view=RegionsPage/>
                 <Route path=path!("/regions/:region") view=RegionPage/>
                 <Route path=path!("/policy") view=PolicyPage/>
+                <Route path=path!("/simulator") view=SimulatorPage/>
                 <Route path=path!("/activity") view=ActivityPage/>
                 <Route path=path!("/decisions") view=DecisionsPage/>
                 <Route path=path!("/decisions/:decision") view=DecisionPage/>

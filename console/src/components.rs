@@ -29,6 +29,7 @@ pub mod search_box;
 pub mod shadow_answer;
 pub mod shell;
 pub mod shortcuts;
+pub mod simulator;
 pub mod spark;
 pub mod states;
 pub mod tenant_link;

@@ -16,6 +16,8 @@ pub enum Icon {
     Regions,
     /// The policy.
     Policy,
+    /// The simulator.
+    Simulator,
     /// Decisions.
     Decisions,
     /// The audit log.
@@ -38,12 +40,13 @@ pub enum Icon {
 
 impl Icon {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Overview,
         Self::Tenants,
         Self::Budgets,
         Self::Regions,
         Self::Policy,
+        Self::Simulator,
         Self::Decisions,
         Self::Activity,
         Self::Access,
@@ -70,6 +73,9 @@ impl Icon {
             }
             Self::Policy => {
                 "M6 22a2 2 0 0 1-2-2V4a2 2 0 0 1 2-2h8a2.4 2.4 0 0 1 1.704.706l3.588 3.588A2.4 2.4 0 0 1 20 8v12a2 2 0 0 1-2 2zM14 2v5a1 1 0 0 0 1 1h5M10 9H8M16 13H8M16 17H8"
+            }
+            Self::Simulator => {
+                "M14 2v6a2 2 0 0 0 .245.96l5.51 10.08A2 2 0 0 1 18 22H6a2 2 0 0 1-1.755-2.96l5.51-10.08A2 2 0 0 0 10 8V2M6.453 15h11.094M8.5 2h7"
             }
             Self::Decisions => "M3 5h.01M3 12h.01M3 19h.01M8 5h13M8 12h13M8 19h13",
             Self::Activity => {

@@ -29,6 +29,7 @@ pub mod region_name;
 pub mod regions;
 pub mod session;
 pub mod shortcut;
+pub mod simulator;
 pub mod situation;
 pub mod tenant;
 pub mod tenant_name;

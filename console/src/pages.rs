@@ -12,5 +12,6 @@ pub mod overview;
 pub mod policy;
 pub mod region;
 pub mod regions;
+pub mod simulator;
 pub mod tenant;
 pub mod tenants;

@@ -88,6 +88,10 @@ pub fn fixed(role: Role) -> Vec<Entry> {
             Act::Go(Page::Decisions.address_with("outcome=would_deny")),
         ),
         action(
+            "What the draft would have done",
+            Act::Go(Page::Simulator.address_with("over=recorded")),
+        ),
+        action(
             "Who is denied now",
             Act::Go(Page::Decisions.address_with("outcome=denied")),
         ),

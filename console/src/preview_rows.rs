@@ -1,4 +1,4 @@
-//! What a preview says, as lines of a table: who gains, who loses, and by how much.
+//! What a preview or a simulation says, as lines of a table: who gains, who loses, and by how much.
 
 use weir_shared::figures::{change, change_percent, count};
 pub use weir_shared::preview::words::summary;
@@ -37,6 +37,8 @@ pub struct Line {
     pub demand: String,
     /// What the policy in force would give.
     pub present: String,
+    /// What it would deny.
+    pub denied_now: String,
     /// What the candidate would give.
     pub candidate: String,
     /// What it would deny.
@@ -56,22 +58,57 @@ pub fn lines(body: &PreviewBody) -> Vec<Line> {
 }
 
 fn line(row: &PreviewRow) -> Line {
-    let (present, candidate) = (row.present.0, row.candidate.0);
-    let way = match candidate.cmp(&present) {
-        std::cmp::Ordering::Greater => Way::Gains,
-        std::cmp::Ordering::Less => Way::Loses,
-        std::cmp::Ordering::Equal => Way::Stays,
+    let given = |units: u128| Given {
+        passed: units,
+        denied: row.demand.0.saturating_sub(units),
+        shadowed: 0,
     };
-    Line {
-        tenant: row.tenant.clone(),
-        what: format!("{} {}", row.kind.name(), row.name),
-        demand: count(row.demand.0),
-        present: count(present),
-        candidate: count(candidate),
-        denied: count(row.demand.0.saturating_sub(candidate)),
-        change: change(present, candidate),
-        percent: change_percent(present, candidate),
-        way,
+    let what = format!("{} {}", row.kind.name(), row.name);
+    let sides = [given(row.present.0), given(row.candidate.0)];
+    Line::new(&row.tenant, what, row.demand.0, sides)
+}
+
+/// What one policy gives, in units.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Given {
+    /// What passes, that of shadows included.
+    pub passed: u128,
+    /// What is denied.
+    pub denied: u128,
+    /// What of it passes only because the rule is in shadow mode.
+    pub shadowed: u128,
+}
+
+impl Given {
+    fn denials(self) -> String {
+        match self.shadowed {
+            0 => count(self.denied),
+            shadowed => format!("{} + {} in shadow", count(self.denied), count(shadowed)),
+        }
+    }
+}
+
+impl Line {
+    /// What a tenant asks of a rule, and what the policy in force and the candidate give.
+    pub fn new(tenant: &str, what: String, demand: u128, sides: [Given; 2]) -> Self {
+        let [present, candidate] = sides;
+        let way = match candidate.passed.cmp(&present.passed) {
+            std::cmp::Ordering::Greater => Way::Gains,
+            std::cmp::Ordering::Less => Way::Loses,
+            std::cmp::Ordering::Equal => Way::Stays,
+        };
+        Self {
+            tenant: tenant.to_owned(),
+            what,
+            demand: count(demand),
+            present: count(present.passed),
+            denied_now: present.denials(),
+            candidate: count(candidate.passed),
+            denied: candidate.denials(),
+            change: change(present.passed, candidate.passed),
+            percent: change_percent(present.passed, candidate.passed),
+            way,
+        }
     }
 }
 
@@ -147,7 +184,12 @@ mod tests {
                 ("d".to_owned(), "+5".to_owned(), "–".to_owned(), Way::Gains),
             ]
         );
-        assert_eq!(lines(&body)[0].what, "budget tokens");
+        let first = &lines(&body)[0];
+        assert_eq!(first.what, "budget tokens");
+        assert_eq!(
+            (first.denied_now.as_str(), first.denied.as_str()),
+            ("1,000", "400")
+        );
     }
 
     #[test]

@@ -38,12 +38,13 @@ const SINGLE: [(&str, Action); 3] = [
 ];
 
 /// The keys that follow `g`.
-const PAGES: [(&str, Page); 8] = [
+const PAGES: [(&str, Page); 9] = [
     ("o", Page::Overview),
     ("t", Page::Tenants),
     ("b", Page::Budgets),
     ("r", Page::Regions),
     ("p", Page::Policy),
+    ("s", Page::Simulator),
     ("d", Page::Decisions),
     ("a", Page::Activity),
     ("k", Page::Access),

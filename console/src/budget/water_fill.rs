@@ -90,10 +90,15 @@ pub struct WaterFill {
 impl WaterFill {
     /// The drawing of a window.
     pub fn of(record: &WindowRecord) -> Self {
+        let portions = record.tenants.iter().map(Portion::of);
+        Self::among(record.limit, portions, record.tenants_seen)
+    }
+
+    /// The drawing of so many units among tenants, the first of whom are drawn.
+    pub fn among(units: u64, portions: impl Iterator<Item = Portion>, tenants_seen: u64) -> Self {
         let mut named: Vec<Portion> = Vec::new();
         let mut together: Vec<Portion> = Vec::new();
-        for tenant in &record.tenants {
-            let portion = Portion::of(tenant);
+        for portion in portions {
             let alone = matches!(TenantName::of(&portion.tenant), TenantName::Named(_));
             if alone && named.len() < VESSELS_MAX {
                 named.push(portion);
@@ -107,8 +112,8 @@ impl WaterFill {
         });
         let everyone: Vec<&Portion> = named.iter().chain(&together).collect();
         let weights: f64 = everyone.iter().map(|portion| portion.weight).sum();
-        let fair = (weights > 0.0).then(|| record.limit as f64 / weights);
-        let level = level(record.limit, &everyone);
+        let fair = (weights > 0.0).then(|| units as f64 / weights);
+        let level = level(units, &everyone);
         let highest = named
             .iter()
             .filter(|portion| portion.weight > 0.0)
@@ -123,7 +128,7 @@ impl WaterFill {
         Self {
             vessels,
             portions: named,
-            tenants_seen: record.tenants_seen,
+            tenants_seen,
             top,
             fair,
             level,

@@ -78,6 +78,7 @@ fn icon_of(page: &Page) -> Icon {
         Page::Budgets => Icon::Budgets,
         Page::Regions => Icon::Regions,
         Page::Policy => Icon::Policy,
+        Page::Simulator => Icon::Simulator,
         Page::Decisions => Icon::Decisions,
         Page::Activity => Icon::Activity,
         Page::Access => Icon::Access,

@@ -1,4 +1,4 @@
-//! A preview: who would gain, who would lose, and by how much.
+//! A preview, and the table of it and of a simulation: who would gain, who would lose, and by how much.
 
 use std::sync::Arc;
 
@@ -22,10 +22,33 @@ pub fn PreviewTable(
     #[prop(into)]
     caption: String,
 ) -> impl IntoView {
+    let listed =
+        Memo::new(move |_| body.with(|body| body.as_deref().map(lines).unwrap_or_default()));
+    let said = move || {
+        let body = body.get();
+        body.map(|body| view! { <p class="preview-summary">{summary(&body)}</p> })
+    };
+    view! {
+        <div data-testid="preview-table">
+            {said}
+            <LinesTable lines=listed caption/>
+        </div>
+    }
+}
+
+/// Lines as a table. There is none without lines.
+#[component]
+pub fn LinesTable(
+    /// The lines.
+    #[prop(into)]
+    lines: Signal<Vec<Line>>,
+    /// What they are.
+    #[prop(into)]
+    caption: String,
+) -> impl IntoView {
     let all = RwSignal::new(false);
     let table = move || {
-        let body = body.get()?;
-        let lines = lines(&body);
+        let lines = lines.get();
         let total = lines.len();
         let shown = if all.get() { total } else { SHOWN.min(total) };
         let rows = lines.into_iter().take(shown).map(row).collect_view();
@@ -36,7 +59,7 @@ pub fn PreviewTable(
                 </button>
             }
         });
-        let listed = (total > 0).then(|| {
+        (total > 0).then(|| {
             view! {
                 <div class="scroll" tabindex="0" role="region" aria-label=caption.clone()>
                     <table class="preview">
@@ -46,6 +69,7 @@ pub fn PreviewTable(
                                 <th scope="col">"Of"</th>
                                 <th scope="col" class="figure">"Asked, units"</th>
                                 <th scope="col" class="figure">"Now"</th>
+                                <th scope="col" class="figure">"Denied now"</th>
                                 <th scope="col" class="figure">"With the change"</th>
                                 <th scope="col" class="figure">"Denied then"</th>
                                 <th scope="col" class="figure">"Difference"</th>
@@ -55,18 +79,12 @@ pub fn PreviewTable(
                         <tbody>{rows}</tbody>
                     </table>
                 </div>
-            }
-        });
-        Some(
-            view! {
-                <p class="preview-summary">{summary(&body)}</p>
-                {listed}
                 {more}
             }
-            .into_any(),
-        )
+            .into_any()
+        })
     };
-    view! { <div data-testid="preview-table">{table}</div> }
+    view! { {table} }
 }
 
 fn row(line: Line) -> AnyView {
@@ -90,6 +108,7 @@ fn row(line: Line) -> AnyView {
             <td>{line.what}</td>
             <td class="figure">{line.demand}</td>
             <td class="figure">{line.present}</td>
+            <td class="figure">{line.denied_now}</td>
             <td class="figure">{line.candidate}</td>
             <td class="figure">{line.denied}</td>
             <td class=class>{line.change}</td>

@@ -11,11 +11,17 @@ use crate::time_range::{Preset, RangeFault, TimeRange};
 /// What the list calls a span that stays.
 const BETWEEN: &str = "between";
 
+/// Every span that ends now.
+const ALL: &[Preset] = &Preset::ALL;
+
 /// A list of spans that end now, and two fields for one that stays.
 #[component]
 pub fn RangePicker(
     /// What is looked at.
     range: RwSignal<TimeRange>,
+    /// The spans that are offered.
+    #[prop(default = ALL)]
+    presets: &'static [Preset],
 ) -> impl IntoView {
     let typing = RwSignal::new(!range.get_untracked().is_live());
     Effect::new(move |_| {
@@ -44,7 +50,7 @@ pub fn RangePicker(
             <label class="inline-field">
                 <span>"Time"</span>
                 <select data-testid="range" on:change=choose>
-                    {Preset::ALL.map(|preset| option(preset.name(), preset.label())).collect_view()}
+                    {presets.iter().map(|preset| option(preset.name(), preset.label())).collect_view()}
                     {option(BETWEEN, "From … to …")}
                 </select>
             </label>

@@ -3,6 +3,8 @@
 pub mod announcer;
 pub mod toasts;
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
@@ -16,6 +18,7 @@ use crate::api::error::ApiError;
 use crate::live_hub::LiveHub;
 use crate::preferences::Preferences;
 use crate::session::{LoginReason, LoginRequest};
+use crate::simulator::trace_file::TraceFile;
 use announcer::Announcer;
 use toasts::Toasts;
 
@@ -34,6 +37,8 @@ pub struct Console {
     pub preferences: Preferences,
     /// What happens, as it happens.
     pub live: LiveHub,
+    /// The trace that is simulated. It stays while pages change, so that a draft can be changed and played again.
+    pub trace: RwSignal<Option<Arc<TraceFile>>>,
     /// Whether the list of shortcuts is open.
     pub shortcuts_open: RwSignal<bool>,
     /// Whether the command palette is open.
@@ -59,6 +64,7 @@ impl Console {
             toasts: Toasts::new(),
             preferences: Preferences::load(),
             live: LiveHub::new(session),
+            trace: RwSignal::new(None),
             shortcuts_open: RwSignal::new(false),
             palette_open: RwSignal::new(false),
             moved: StoredValue::new(false),

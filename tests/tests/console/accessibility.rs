@@ -14,7 +14,7 @@ use crate::console::traffic::Traffic;
 use crate::console::{NARROW, WIDE, await_page, log_in, visit};
 
 /// Each page with its address.
-pub(crate) const PAGES: [(&str, &str); 25] = [
+pub(crate) const PAGES: [(&str, &str); 28] = [
     ("overview", "/"),
     ("tenants", "/tenants"),
     ("tenant", "/tenant?name=enterprise%3Aacme"),
@@ -36,6 +36,9 @@ pub(crate) const PAGES: [(&str, &str); 25] = [
     ("policy", "/policy?section=general"),
     ("policy", "/policy?section=document"),
     ("policy", "/policy?section=reset"),
+    ("simulator", "/simulator"),
+    ("simulator", "/simulator?over=recorded"),
+    ("simulator", "/simulator?over=trace"),
     ("activity", "/activity"),
     ("decisions", "/decisions"),
     ("access", "/access"),
@@ -147,7 +150,7 @@ async fn open_part(browser: &Browser, steps: &[&str], opened: &str) -> anyhow::R
 
 /// Adds what is wrong with the page that is shown, in both schemes and at both widths: contrast depends on the one, room
 /// on the other, so that two looks see both of each.
-async fn look_at(browser: &Browser, name: &str, faults: &mut String) {
+pub(crate) async fn look_at(browser: &Browser, name: &str, faults: &mut String) {
     let before = faults.len();
     for (scheme, (width, height)) in [(ColorScheme::Light, WIDE), (ColorScheme::Dark, NARROW)] {
         browser.prefer(scheme).await.unwrap();

@@ -16,6 +16,7 @@ mod palette;
 mod range;
 mod rates;
 mod screenshots;
+mod simulator;
 mod site;
 mod smoothness;
 mod traffic;

@@ -42,7 +42,7 @@ type Form = (
 );
 
 /// Other pages with forms.
-const OTHER_FORMS: [Form; 8] = [
+const OTHER_FORMS: [Form; 9] = [
     (
         "tenant",
         "/tenant?name=enterprise%3Aacme&tab=edit",
@@ -57,6 +57,12 @@ const OTHER_FORMS: [Form; 8] = [
     ),
     ("tenant", "/tenant?name=enterprise%3Aacme&tab=why", &[], &[]),
     ("tenants", "/tenants", &[], &[]),
+    (
+        "simulator",
+        "/simulator?over=recorded",
+        &[],
+        &[("range", "between")],
+    ),
     ("activity", "/activity", &[], &[]),
     ("decisions", "/decisions", &[], &[]),
     ("access", "/access", &[], &[]),

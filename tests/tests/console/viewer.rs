@@ -46,6 +46,7 @@ async fn a_viewer_sees_every_page_and_no_control_that_changes_anything() {
         "budgets",
         "regions",
         "policy",
+        "simulator",
         "activity",
         "decisions",
     ] {

@@ -5,6 +5,7 @@ use weir_shared::wire::operator::reset::{ResetReply, ResetRequest};
 use weir_shared::wire::operator::tenants::{TenantReply, TenantsReply};
 use weir_shared::wire::policy::PolicyDocument;
 use weir_shared::wire::preview::PreviewBody;
+use weir_shared::wire::replay::{ReplayBody, ReplayRequest};
 use weir_shared::wire::tenant::TenantPatch;
 
 use super::{Call, Client};
@@ -34,6 +35,12 @@ impl Client {
     /// `POST /operator/v1/policy/preview`: who would gain and who would lose. Changes nothing.
     pub async fn preview_policy(self, document: &PolicyDocument) -> Result<PreviewBody, ApiError> {
         let call = Call::new(Method::POST, format!("{POLICY}/preview")).json(document)?;
+        call.slow().read().await
+    }
+
+    /// `POST /operator/v1/replay`: what both policies would have admitted. Changes nothing.
+    pub async fn replay(self, request: &ReplayRequest) -> Result<ReplayBody, ApiError> {
+        let call = Call::new(Method::POST, "/replay").json(request)?;
         call.slow().read().await
     }
 

@@ -243,7 +243,8 @@ fn storage() -> Option<web_sys::Storage> {
     window().session_storage().ok().flatten()
 }
 
-fn kept() -> Option<PolicyDraft> {
+/// The draft that this tab keeps, if it has one.
+pub fn kept() -> Option<PolicyDraft> {
     let text = storage()?.get_item(KEPT).ok().flatten()?;
     PolicyDraft::restored(&text)
 }

@@ -8,6 +8,7 @@ use leptos::task::spawn_local;
 use weir_shared::wire::preview::PreviewBody;
 
 use super::editor::Editor;
+use crate::address::Page;
 use crate::api::Client;
 use crate::api::error::ApiError;
 use crate::components::dialog::Why;
@@ -56,6 +57,7 @@ fn Open() -> impl IntoView {
         })
     });
     leave_when_ended(preview.failed);
+    let simulator = Page::Simulator.address_with("over=recorded");
     let heading = NodeRef::<leptos::html::H2>::new();
     Effect::new(move |_| {
         if let Some(heading) = heading.get() {
@@ -69,7 +71,8 @@ fn Open() -> impl IntoView {
             <DifferenceTable rows/>
             <h3>"Who gains and who loses"</h3>
             <p class="muted">
-                "Both policies over the same recorded demand, in units: windows of budgets, and the last hour of limits, meters, guards and overload resources."
+                "Both policies over the same recorded demand, in units: windows of budgets, and the last hour of limits, meters, guards and overload resources. "
+                <a href=simulator data-testid="simulate">"Play another span or a trace in the simulator"</a>"."
             </p>
             {waiting(preview)}
             <PreviewTable body=preview.body caption="Who gains and who loses"/>

@@ -1,0 +1,8 @@
+//! What another policy would have done: what is played, against which two policies, and what came of it.
+
+pub mod against;
+pub mod query;
+pub mod question;
+pub mod share;
+pub mod told;
+pub mod trace_file;
