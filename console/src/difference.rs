@@ -70,8 +70,8 @@ fn rows(was: &Map<String, Value>, is: &Map<String, Value>) -> Vec<Row> {
     rows.collect()
 }
 
-/// Puts a value where the pointer says, or takes it away. Objects on the way to it are made; nothing inside a list is
-/// reached.
+/// Puts a value where the pointer says, or takes it away. Objects on the way to it are made. An entry of a list is reached
+/// where it is; the list gets none.
 pub fn set(document: &mut Value, pointer: &str, value: Option<Value>) {
     let Some((parent, name)) = pointer.rsplit_once('/') else {
         *document = value.unwrap_or(Value::Null);
@@ -79,16 +79,26 @@ pub fn set(document: &mut Value, pointer: &str, value: Option<Value>) {
     };
     let mut at = document;
     for step in parent.split('/').skip(1) {
-        at = object(at).entry(unescaped(step)).or_insert(Value::Null);
+        at = match place(at, step) {
+            Some(index) => &mut at[index],
+            None => object(at).entry(unescaped(step)).or_insert(Value::Null),
+        };
     }
-    match value {
-        Some(value) => {
+    match (place(at, name), value) {
+        (Some(index), value) => at[index] = value.unwrap_or(Value::Null),
+        (None, Some(value)) => {
             object(at).insert(unescaped(name), value);
         }
-        None => {
+        (None, None) => {
             object(at).remove(&unescaped(name));
         }
     }
+}
+
+/// The place in a list that a step names, if the list has it.
+fn place(value: &Value, step: &str) -> Option<usize> {
+    let index = step.parse().ok()?;
+    (index < value.as_array()?.len()).then_some(index)
 }
 
 /// The value as an object, made one where it was none.
@@ -257,6 +267,17 @@ mod tests {
             set(&mut document, pointer, value);
             assert_eq!(document, expected, "{pointer}");
         }
+    }
+
+    #[test]
+    fn an_entry_of_a_list_is_changed_where_it_is() {
+        let mut document = json!({ "routes": [{ "path": "/a" }, { "path": "/b" }] });
+        set(&mut document, "/routes/1/origin/url", Some(json!("x")));
+        set(&mut document, "/routes/0/path", None);
+        let changed = json!({ "routes": [{}, { "path": "/b", "origin": { "url": "x" } }] });
+        assert_eq!(document, changed);
+        set(&mut document, "/routes/0", Some(json!({ "path": "/c" })));
+        assert_eq!(document["routes"][0], json!({ "path": "/c" }));
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod entry_list;
 pub mod json_part;
 pub mod reset_form;
 pub mod review;
+pub mod routes;
 pub mod section_nav;
 pub mod section_view;
 pub mod tenant_tree;

@@ -5,6 +5,7 @@ mod choose;
 mod edit;
 mod facts;
 mod form;
+mod numbers;
 mod overrides;
 mod policy;
 mod reset;

@@ -112,6 +112,7 @@ pub fn summary(section: Section, entry: &Value) -> String {
             or(&text("scope"), "global")
         ),
         Section::Tiers => format!("weight {}", units("weight")),
+        Section::Overload => resource(entry),
         _ => String::new(),
     };
     let shadow = entry.get("shadow").and_then(Value::as_bool) == Some(true);
@@ -120,6 +121,20 @@ pub fn summary(section: Section, entry: &Value) -> String {
     } else {
         line
     }
+}
+
+fn resource(entry: &Value) -> String {
+    let figure_or = |name: &str, otherwise: &str| or(&figure(entry.get(name)), otherwise);
+    let steering = or(&words(entry.get("steering")), "fair rate");
+    let levels = match entry.get("clients").filter(|value| !value.is_null()) {
+        Some(_) => format!("for {} clients", figure_or("clients", "")),
+        None => format!(
+            "{} levels of {} cells",
+            figure_or("levels", "3"),
+            figure_or("buckets", "1,000")
+        ),
+    };
+    format!("{steering} · {levels}")
 }
 
 fn limit(entry: &Value) -> String {
@@ -300,6 +315,16 @@ mod tests {
                 "4 at a time · unlimited per minute · global",
             ),
             (Section::Tiers, json!({ "weight": 0.5 }), "weight 0.5"),
+            (
+                Section::Overload,
+                json!({}),
+                "fair rate · 3 levels of 1,000 cells",
+            ),
+            (
+                Section::Overload,
+                json!({ "steering": "blue", "clients": 20_000, "shadow": true }),
+                "blue · for 20,000 clients · shadow",
+            ),
         ] {
             assert_eq!(summary(section, &entry), text);
         }

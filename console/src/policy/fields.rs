@@ -24,6 +24,8 @@ pub enum Kind {
     Flag(bool),
     /// Any text.
     Text,
+    /// Names with commas between them, as a list.
+    Names,
     /// JSON that decides which form this is: it stays in the document while it is empty, as an empty text.
     Parts,
 }
@@ -277,6 +279,7 @@ pub fn fields(section: Section, entry: &Value) -> Vec<Field> {
         Section::Meters => METER.to_vec(),
         Section::Guards => GUARD.to_vec(),
         Section::Tiers => TIER.to_vec(),
+        Section::Overload => super::overload_fields::fields(entry),
         _ => Vec::new(),
     }
 }
@@ -289,6 +292,13 @@ pub fn control(kind: Kind, value: Option<&Value>) -> String {
             .unwrap_or(default)
             .to_string(),
         (_, None | Some(Value::Null)) => String::new(),
+        (Kind::Names, Some(Value::Array(names))) => {
+            let named = names.iter().map(Value::as_str).collect::<Option<Vec<_>>>();
+            named.map_or_else(
+                || Value::from(names.clone()).to_string(),
+                |names| names.join(", "),
+            )
+        }
         (Kind::Duration, Some(value)) if value.as_u64().is_some() => {
             crate::format::length(value.as_u64().unwrap_or_default())
         }
@@ -316,6 +326,11 @@ pub fn typed(kind: Kind, text: &str) -> Option<Value> {
             .unwrap_or_else(as_text),
         Kind::Choice(_) | Kind::Text => as_text(),
         Kind::Flag(_) => Value::Bool(text == "true"),
+        Kind::Names => {
+            let names = text.split(',').map(str::trim);
+            let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+            (!names.is_empty()).then(|| Value::from(names))?
+        }
         Kind::Parts => serde_json::from_str(text).unwrap_or_else(|_| as_text()),
     };
     (!value.is_null()).then_some(value)
@@ -349,6 +364,7 @@ pub fn expected(kind: Kind) -> &'static str {
         Kind::Choice(_) => "choose one of the list",
         Kind::Flag(_) => "yes or no",
         Kind::Text => "enter a text",
+        Kind::Names => "enter names with commas between them",
         Kind::Parts => "enter JSON of the form above",
     }
 }
@@ -357,7 +373,12 @@ pub fn expected(kind: Kind) -> &'static str {
 pub fn unit(kind: Kind) -> &'static str {
     match kind {
         Kind::Whole(unit) | Kind::Number(unit) | Kind::OrUnlimited(unit) => unit,
-        Kind::Duration | Kind::Choice(_) | Kind::Flag(_) | Kind::Text | Kind::Parts => "",
+        Kind::Duration
+        | Kind::Choice(_)
+        | Kind::Flag(_)
+        | Kind::Text
+        | Kind::Names
+        | Kind::Parts => "",
     }
 }
 

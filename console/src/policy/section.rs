@@ -1,5 +1,7 @@
 //! The parts of the policy page, and the address of each.
 
+use weir_shared::wire::rule_kind::RuleKind;
+
 /// A part of the policy page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Section {
@@ -130,6 +132,7 @@ impl Section {
             Self::Meters => Some("/meters"),
             Self::Guards => Some("/guards"),
             Self::Tiers => Some("/tiers"),
+            Self::Overload => Some("/overload"),
             _ => None,
         }
     }
@@ -142,24 +145,27 @@ impl Section {
             Self::Meters => "meter",
             Self::Guards => "guard",
             Self::Tiers => "tier",
+            Self::Overload => "resource",
             _ => "entry",
+        }
+    }
+
+    /// What its entries are counted as; nothing for those that decide nothing.
+    pub fn rule(self) -> Option<RuleKind> {
+        match self {
+            Self::Budgets => Some(RuleKind::Budget),
+            Self::Limits => Some(RuleKind::Limit),
+            Self::Meters => Some(RuleKind::Meter),
+            Self::Guards => Some(RuleKind::Guard),
+            Self::Overload => Some(RuleKind::Overload),
+            _ => None,
         }
     }
 
     /// The parts of the document that the section edits as JSON.
     pub fn json(self) -> &'static [JsonPart] {
         match self {
-            Self::Overload => &[JsonPart {
-                pointer: "/overload",
-                label: "Overload resources",
-                hint: "By name: buckets, levels (or clients), rotate_ms, final, increase, decrease, decay_per_s, slots.",
-            }],
             Self::Routes => &[
-                JsonPart {
-                    pointer: "/routes",
-                    label: "Routes",
-                    hint: "A list, in the order in which they are tried.",
-                },
                 JsonPart {
                     pointer: "/unrouted",
                     label: "Requests without a route",
@@ -235,12 +241,15 @@ impl Section {
 /// ```
 /// use weir_console::policy::section::address_of;
 /// assert_eq!(address_of("/budgets/tokens/limit"), "/console/policy?section=budgets&name=tokens");
+/// assert_eq!(address_of("/routes/2/path"), "/console/policy?section=routes&name=2");
 /// assert_eq!(address_of("/regions/0"), "/console/policy?section=general");
 /// ```
 pub fn address_of(pointer: &str) -> String {
     let section = Section::of(pointer);
+    let listed = (section == Section::Routes).then_some("/routes");
     let name = section
         .entries()
+        .or(listed)
         .filter(|entries| pointer.starts_with(&format!("{entries}/")))
         .and_then(|_| crate::difference::steps(pointer).into_iter().nth(1));
     section.address(name.as_deref())

@@ -1,8 +1,8 @@
 //! A tenant while it is being changed: its fields as text, and the patch that they come to. What is wrong with it is
 //! found by the code that the edge runs.
 
-use serde_json::Value;
-use weir_shared::invalid::Invalid;
+use serde_json::{Map, Value};
+use weir_shared::invalid::{Invalid, read_json};
 use weir_shared::limits::TENANT_DEPTH_MAX;
 use weir_shared::policy::patch::merge;
 use weir_shared::wire::amount::AmountBody;
@@ -10,7 +10,8 @@ use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::policy::{PolicyDocument, TenantBody};
 use weir_shared::wire::tenant::TenantPatch;
 
-use super::override_draft::{OverrideDraft, fault, number};
+use super::numbers::{NumberDraft, fault, number, numbers, put, unsaid};
+use super::override_draft::OverrideDraft;
 use crate::policy::validate::without_zones;
 use crate::visible::visible;
 
@@ -29,8 +30,10 @@ pub struct TenantDraft {
     pub lend_max: String,
     /// Its overrides.
     pub overrides: Vec<OverrideDraft>,
-    /// What it says of meters, guards, limits and budgets, which has no field here: it stays as it is.
-    pub kept: Value,
+    /// Its own numbers of budgets, limits, meters and guards.
+    pub numbers: Vec<NumberDraft>,
+    /// Names without a number, which have no field here: they stay.
+    pub kept: Map<String, Value>,
 }
 
 impl TenantDraft {
@@ -45,6 +48,7 @@ impl TenantDraft {
             let text = value.and_then(|value| serde_json::to_string(&value).ok());
             text.unwrap_or_default()
         };
+        let written = serde_json::to_value(body).unwrap_or_default();
         Self {
             tier: body.tier.clone().unwrap_or_default(),
             weight: decimal(body.weight),
@@ -52,7 +56,8 @@ impl TenantDraft {
             borrow_max: amount(body.borrow_max),
             lend_max: amount(body.lend_max),
             overrides: body.overrides.iter().map(OverrideDraft::of).collect(),
-            kept: kept(body),
+            numbers: numbers(&written),
+            kept: unsaid(&written),
         }
     }
 
@@ -94,11 +99,16 @@ impl TenantDraft {
                 }
             }
         }
+        let mut numbers = self.kept.clone();
+        for one in &self.numbers {
+            errors.extend(put(&mut numbers, one).err());
+        }
         if !errors.is_empty() {
             return Err(errors);
         }
         let said = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        let kept: TenantBody = serde_json::from_value(self.kept.clone()).unwrap_or_default();
+        let text = Value::Object(numbers).to_string();
+        let numbers: TenantBody = read_json(text.as_bytes()).map_err(|error| vec![error])?;
         Ok(TenantBody {
             tier: said(&self.tier),
             weight,
@@ -106,7 +116,7 @@ impl TenantDraft {
             borrow_max,
             lend_max,
             overrides,
-            ..kept
+            ..numbers
         })
     }
 
@@ -224,17 +234,6 @@ pub fn patch(from: &TenantBody, to: &TenantBody) -> TenantPatch {
     }
 }
 
-fn kept(body: &TenantBody) -> Value {
-    let kept = TenantBody {
-        meters: body.meters.clone(),
-        guards: body.guards.clone(),
-        limits: body.limits.clone(),
-        budgets: body.budgets.clone(),
-        ..TenantBody::default()
-    };
-    serde_json::to_value(kept).unwrap_or_default()
-}
-
 /// What is wrong at a pointer, or anywhere below it where `below` says so.
 pub fn error_at<'a>(errors: &'a [Invalid], pointer: &str) -> Option<&'a Invalid> {
     errors.iter().find(|error| error.field == pointer)
@@ -252,6 +251,7 @@ pub fn errors_elsewhere(errors: &[Invalid], pointers: &[String]) -> Vec<String> 
 pub fn pointers(draft: &TenantDraft) -> Vec<String> {
     let own = ["tier", "weight", "parent", "borrow_max", "lend_max"];
     let mut pointers: Vec<String> = own.iter().map(|field| format!("/{field}")).collect();
+    pointers.extend(draft.numbers.iter().map(|number| number.at.pointer()));
     for (index, one) in draft.overrides.iter().enumerate() {
         let at = format!("/overrides/{index}");
         for field in ["starts_at", "expires_at", "weight"] {
@@ -268,6 +268,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::tenant::numbers::NumberName;
 
     fn document() -> PolicyDocument {
         serde_json::from_value(json!({
@@ -314,6 +315,35 @@ mod tests {
     }
 
     #[test]
+    fn its_own_numbers_are_changed_added_and_taken_away() {
+        let more = change(|draft| {
+            draft.numbers[0].value = "unlimited".to_owned();
+            draft.numbers.push(NumberDraft {
+                at: NumberName::new("meters", "bytes", "max_debt_ms"),
+                value: "2 min".to_owned(),
+            });
+        });
+        let meters = serde_json::to_value(more.unwrap().unwrap().meters).unwrap();
+        assert_eq!(
+            meters,
+            json!({ "bytes": { "per_sec": "unlimited", "max_debt_ms": 120_000 } })
+        );
+        let none = change(|draft| draft.numbers.clear()).unwrap().unwrap();
+        assert_eq!(
+            none.meters.map(|meters| meters.map(|one| one.len())),
+            Some(Some(0))
+        );
+    }
+
+    #[test]
+    fn a_name_without_a_number_stays() {
+        let mut value = body_json();
+        value["guards"] = json!({ "queries": {} });
+        let body: TenantBody = serde_json::from_value(value).unwrap();
+        assert_eq!(TenantDraft::of(&body).body(), Ok(body));
+    }
+
+    #[test]
     fn what_is_emptied_is_taken_away() {
         let change = change(|draft| {
             draft.weight.clear();
@@ -328,7 +358,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_at_its_field_by_the_rules_of_the_edge() {
         type Edit = fn(&mut TenantDraft);
-        let cases: [(Edit, &str); 10] = [
+        let cases: [(Edit, &str); 13] = [
             (|draft| draft.weight = "0".to_owned(), "/weight"),
             (|draft| draft.weight = "x".to_owned(), "/weight"),
             (|draft| draft.weight = "1.1234567".to_owned(), "/weight"),
@@ -337,6 +367,18 @@ mod tests {
             (|draft| draft.tier = "gold".to_owned(), "/tier"),
             (|draft| draft.parent = "acme".to_owned(), "/parent"),
             (|draft| draft.parent = "nobody".to_owned(), "/parent"),
+            (
+                |draft| draft.numbers[0].value = "0".to_owned(),
+                "/meters/bytes/per_sec",
+            ),
+            (
+                |draft| draft.numbers[0].value = "many".to_owned(),
+                "/meters/bytes/per_sec",
+            ),
+            (
+                |draft| draft.numbers[0].value.clear(),
+                "/meters/bytes/per_sec",
+            ),
             (
                 |draft| draft.overrides[0].starts_at = "2030-01-01 00:00".to_owned(),
                 "/overrides/0/expires_at",

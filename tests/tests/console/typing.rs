@@ -15,7 +15,7 @@ use crate::console::traffic::Traffic;
 use crate::console::{assert_no_errors, await_page, eventually, log_in, visit};
 
 /// Forms of the policy: the query of the page, and where in the document the fields of its entry stand.
-const POLICY_FORMS: [(&str, &str); 15] = [
+const POLICY_FORMS: [(&str, &str); 17] = [
     ("section=budgets&name=tokens", "/budgets/tokens"),
     ("section=limits&name=per_ip", "/limits/per_ip"),
     ("section=limits&name=login", "/limits/login"),
@@ -25,8 +25,10 @@ const POLICY_FORMS: [(&str, &str); 15] = [
     ("section=guards&name=queries", "/guards/queries"),
     ("section=tiers&name=pro", "/tiers/pro"),
     ("section=tenants", ""),
-    ("section=overload", ""),
+    ("section=overload&name=origin", "/overload/origin"),
+    ("section=overload&name=failing", "/overload/failing"),
     ("section=routes", ""),
+    ("section=routes&name=0", "/routes/0"),
     ("section=general", ""),
     ("section=document", ""),
     ("section=reset", ""),
@@ -82,6 +84,11 @@ fn policy() -> Value {
     document["limits"]["monthly"] = json!({
         "algorithm": "quota", "limit": 5, "cadence": "calendar_month", "scope": "region"
     });
+    document["routes"] = json!([{
+        "name": "chat", "path": "/llm/*", "tenant": { "header": "x-tenant" },
+        "checks": [{ "budget": "tokens", "cost": 1 }], "origin": { "url": "https://models.example.com" }
+    }]);
+    document["overload"]["failing"] = json!({ "steering": "blue", "final": "mean" });
     document["limits"]["fixed"] = json!({
         "algorithm": "quota", "limit": 5, "cadence": "fixed", "period_ms": 60_000, "scope": "region"
     });
@@ -149,6 +156,13 @@ async fn every_field_of_the_policy_is_typed_into_key_by_key() {
             .is_some_and(|entry| entry["algorithm"] == "quota")
         {
             done.insert("field-algorithm".to_owned());
+        }
+        // With fair rate the fields of BLUE would go.
+        if policy()
+            .pointer(entry)
+            .is_some_and(|entry| entry["steering"] == "blue")
+        {
+            done.insert("field-steering".to_owned());
         }
         if query.contains("what=") {
             done.insert("field-what".to_owned());

@@ -9,6 +9,7 @@ use crate::difference::shown_at;
 use crate::instant::TimeZone;
 use crate::policy::fields::{Field, Kind, control, expected, offered, shared_by, typed, unit};
 use crate::policy::limit_fields;
+use crate::policy::routes::is_same;
 use crate::policy::section::Section;
 use crate::policy::validate::Flaw;
 
@@ -30,9 +31,8 @@ pub fn DraftField(
         move |_| {
             editor.draft.with(|draft| {
                 let draft = draft.as_ref();
-                draft.is_some_and(|draft| {
-                    draft.base_at(&of_entry).is_some() && draft.is_changed_at(&pointer)
-                })
+                draft
+                    .is_some_and(|draft| is_same(draft, &of_entry) && draft.is_changed_at(&pointer))
             })
         }
     });
@@ -117,7 +117,7 @@ fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kin
             });
             view! { <SelectField label=field.label name=field.name value options error hint=field.hint/> }.into_any()
         }
-        Kind::Text | Kind::Parts => {
+        Kind::Text | Kind::Names | Kind::Parts => {
             view! { <TextField label=field.label name=field.name value error hint=field.hint/> }
                 .into_any()
         }
@@ -131,13 +131,18 @@ fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kin
 /// A field that decides which others there are takes what no longer belongs with it.
 fn put(editor: Editor, field: Field, parent: &str, pointer: &str, value: Option<Value>) {
     let decides = field.name == "cadence" && parent.starts_with("/limits/");
-    if field.name.starts_with("lease/") {
-        let lease = format!("{parent}/lease");
+    if let Some((part, _)) = field.name.rsplit_once('/') {
         return editor.edit(|draft| {
             draft.put(pointer, value);
-            let empty = |lease: &Value| lease.as_object().is_some_and(serde_json::Map::is_empty);
-            if draft.at(&lease).is_some_and(empty) {
-                draft.put(&lease, None);
+            // What held this field alone goes with it.
+            let empty = |part: &Value| part.as_object().is_some_and(serde_json::Map::is_empty);
+            let mut above = Some(part);
+            while let Some(part) = above {
+                let at = format!("{parent}/{part}");
+                if draft.at(&at).is_some_and(empty) {
+                    draft.put(&at, None);
+                }
+                above = part.rsplit_once('/').map(|(above, _)| above);
             }
         });
     }

@@ -51,7 +51,7 @@ pub fn EntryForm(
             body.and_then(|body| body.get("shadow")) == Some(&Value::Bool(true))
         })
     });
-    let answered = What::parse(&format!("{}:{name}", section.noun()));
+    let answered = section.rule().map(|kind| What::new(kind, &name));
     let body = move || {
         let parent = parent.clone();
         match (exists.get(), in_force.get()) {
@@ -83,41 +83,55 @@ fn Form(section: Section, parent: String) -> impl IntoView {
             fields(section, &entry)
         })
     };
-    let foreign = {
-        let parent = parent.clone();
-        move || {
-            let flaw = editor.flaw().filter(|flaw| is_at(flaw, &parent))?;
-            let seen = named.with(|fields| {
-                let mut pointers = fields
-                    .iter()
-                    .map(|field| format!("{parent}/{}", field.name));
-                pointers.any(|pointer| is_at(&flaw, &pointer))
-            });
-            let text = format!(
-                "{}: {}",
-                crate::difference::words(&flaw.pointer),
-                flaw.message
-            );
-            (!seen).then(|| view! { <p class="notice error" data-testid="form-error">{text}</p> })
-        }
+    let remove = parent.clone();
+    let head = (section == Section::Limits)
+        .then(|| view! { <RuleField parent=parent.clone()/> })
+        .into_any();
+    let foot = view! {
+        <button type="button" data-testid="remove-entry" on:click=move |_| editor.put(&remove, None)>
+            {format!("Remove this {}", section.noun())}
+        </button>
     };
-    let (each, remove) = (parent.clone(), parent.clone());
+    fields_form(parent, named, head, foot.into_any())
+}
+
+/// The fields of what a pointer leads to, with what is wrong with it and belongs to none of them.
+pub fn fields_form(
+    parent: String,
+    named: Memo<Vec<Field>>,
+    head: AnyView,
+    foot: AnyView,
+) -> AnyView {
+    let editor = expect_context::<Editor>();
+    let each = parent.clone();
+    let foreign = move || {
+        let flaw = editor.flaw().filter(|flaw| is_at(flaw, &parent))?;
+        let seen = named.with(|fields| {
+            let mut pointers = fields
+                .iter()
+                .map(|field| format!("{parent}/{}", field.name));
+            pointers.any(|pointer| is_at(&flaw, &pointer))
+        });
+        let text = format!(
+            "{}: {}",
+            crate::difference::words(&flaw.pointer),
+            flaw.message
+        );
+        (!seen).then(|| view! { <p class="notice error" data-testid="form-error">{text}</p> })
+    };
     view! {
         <form on:submit=|event| event.prevent_default()>
             {foreign}
             <div class="fields">
-                {(section == Section::Limits).then(|| view! { <RuleField parent=parent.clone()/> })}
+                {head}
                 <For each=move || named.get() key=|field: &Field| field.name let:field>
                     <DraftField field parent=each.clone()/>
                 </For>
             </div>
-            <div class="actions">
-                <button type="button" data-testid="remove-entry" on:click=move |_| editor.put(&remove, None)>
-                    {format!("Remove this {}", section.noun())}
-                </button>
-            </div>
+            <div class="actions">{foot}</div>
         </form>
     }
+    .into_any()
 }
 
 /// What decides a limit. With another rule go the fields that it does not have.

@@ -56,6 +56,18 @@ fn one(section: Section, entry: Entry, open: Signal<String>) -> AnyView {
         let name = name.clone();
         move || open.with(|open| *open == name).then_some("true")
     };
+    let address = section.address(Some(&name));
+    let shown = visible(&name);
+    line((name, shown, summary, fate), address, current)
+}
+
+/// A line of a list: its name, how that is shown, what it says and what the draft does to it; where it leads, and whether
+/// that is open.
+pub fn line(
+    (name, shown, summary, fate): (String, String, String, Fate),
+    address: String,
+    current: impl Fn() -> Option<&'static str> + Send + Sync + 'static,
+) -> AnyView {
     let word = (fate != Fate::Kept).then(|| {
         let class = match fate {
             Fate::Removed => "tag removed",
@@ -63,11 +75,10 @@ fn one(section: Section, entry: Entry, open: Signal<String>) -> AnyView {
         };
         view! { <span class=class>{fate.word()}</span> }
     });
-    let address = section.address(Some(&name));
     view! {
-        <li data-testid="entry" data-name=name.clone() data-fate=fate.word()>
+        <li data-testid="entry" data-name=name data-fate=fate.word()>
             <a href=address aria-current=current>
-                <span class="entry-name">{visible(&name)}</span>
+                <span class="entry-name">{shown}</span>
                 {word}
                 <span class="entry-summary">{summary}</span>
             </a>

@@ -7,27 +7,33 @@ use super::editor::Editor;
 use crate::components::field::unique_id;
 use crate::context::Console;
 use crate::difference::words;
-use crate::policy::section::JsonPart as Part;
 
 /// A part of the document as text; for who may not change anything, to read.
 #[component]
 pub fn JsonPart(
-    /// The part.
-    part: &'static Part,
+    /// Where it stands.
+    #[prop(into)]
+    pointer: String,
+    /// What it is called.
+    label: &'static str,
+    /// What it is.
+    hint: &'static str,
 ) -> impl IntoView {
+    let part = StoredValue::new(pointer);
     let console = expect_context::<Console>();
     let editor = expect_context::<Editor>();
     let read = move || {
         editor.draft.with(|draft| {
-            draft
-                .as_ref()
-                .map_or_else(String::new, |draft| draft.text(part.pointer))
+            draft.as_ref().map_or_else(String::new, |draft| {
+                part.with_value(|part| draft.text(part))
+            })
         })
     };
     let typed = RwSignal::new(untrack(read));
     let error = Memo::new(move |_| {
-        let flaw = editor.flaw().filter(|flaw| is_at(flaw, part.pointer))?;
-        Some(if flaw.pointer == part.pointer {
+        let part = part.get_value();
+        let flaw = editor.flaw().filter(|flaw| is_at(flaw, &part))?;
+        Some(if flaw.pointer == part {
             flaw.message
         } else {
             format!("{}: {}", words(&flaw.pointer), flaw.message)
@@ -37,8 +43,10 @@ pub fn JsonPart(
     Effect::new(move |_| {
         let other = editor.draft.with(|draft| {
             let draft = draft.as_ref()?;
-            let same = typed.with_untracked(|typed| draft.holds_text(part.pointer, typed));
-            (!same).then(|| draft.text(part.pointer))
+            part.with_value(|part| {
+                let same = typed.with_untracked(|typed| draft.holds_text(part, typed));
+                (!same).then(|| draft.text(part))
+            })
         });
         if let Some(other) = other {
             typed.set(other);
@@ -47,13 +55,17 @@ pub fn JsonPart(
     let input = move |event| {
         let text = event_target_value(&event);
         typed.set(text.clone());
-        editor.edit(|draft| draft.put_text(part.pointer, &text));
+        editor.edit(|draft| part.with_value(|part| draft.put_text(part, &text)));
     };
     let editable = move || {
         let id = unique_id("json");
         let (hint_id, error_id) = (format!("{id}-hint"), format!("{id}-error"));
         let described = format!("{hint_id} {error_id}");
-        let least = if part.pointer.is_empty() { 24 } else { 3 };
+        let least = if part.with_value(String::is_empty) {
+            24
+        } else {
+            3
+        };
         let rows = move || {
             typed
                 .with(|text| text.lines().count().clamp(least, 40))
@@ -66,10 +78,10 @@ pub fn JsonPart(
         };
         view! {
             <div class="field json">
-                <label for=id.clone()>{part.label}</label>
+                <label for=id.clone()>{label}</label>
                 <textarea
                     id=id
-                    data-testid=testid(part)
+                    data-testid=part.with_value(|part| testid(part))
                     rows=rows
                     spellcheck="false"
                     autocomplete="off"
@@ -78,7 +90,7 @@ pub fn JsonPart(
                     prop:value=move || typed.get()
                     on:input=input
                 ></textarea>
-                <p class="hint" id=hint_id>{part.hint}</p>
+                <p class="hint" id=hint_id>{hint}</p>
                 <div id=error_id>{told}</div>
             </div>
         }
@@ -87,8 +99,8 @@ pub fn JsonPart(
     let readable = move || {
         view! {
             <div class="field json">
-                <h3>{part.label}</h3>
-                <pre class="document" tabindex="0" role="region" aria-label=part.label data-testid=testid(part)>
+                <h3>{label}</h3>
+                <pre class="document" tabindex="0" role="region" aria-label=label data-testid=part.with_value(|part| testid(part))>
                     {read}
                 </pre>
             </div>
@@ -104,8 +116,8 @@ pub fn JsonPart(
     }
 }
 
-fn testid(part: &Part) -> String {
-    match part.pointer.strip_prefix('/') {
+fn testid(pointer: &str) -> String {
+    match pointer.strip_prefix('/') {
         None => "document".to_owned(),
         Some(name) => format!("json-{name}"),
     }

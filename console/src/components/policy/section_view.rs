@@ -8,6 +8,7 @@ use super::entry_form::EntryForm;
 use super::entry_list::EntryList;
 use super::json_part::JsonPart;
 use super::reset_form::ResetSection;
+use super::routes::Routes;
 use super::tenant_tree::TenantTree;
 use super::tier_rules::TierRules;
 use crate::context::Console;
@@ -44,10 +45,13 @@ pub fn SectionView(
     };
     let loose = move || (!loose.is_empty()).then(|| loose_fields(console, loose));
     let parts = section.json().iter();
-    let parts = parts.map(|part| view! { <JsonPart part/> }).collect_view();
+    let parts = parts
+        .map(|part| view! { <JsonPart pointer=part.pointer label=part.label hint=part.hint/> })
+        .collect_view();
     let own = match section {
         Section::Tenants => view! { <TenantTree/> }.into_any(),
         Section::Tiers => view! { <TierRules/> }.into_any(),
+        Section::Routes => view! { <Routes open=name/> }.into_any(),
         Section::Reset => view! { <ResetSection/> }.into_any(),
         _ => ().into_any(),
     };

@@ -11,6 +11,7 @@ use weir_shared::wire::preview::PreviewBody;
 use weir_shared::wire::tenant::TenantPatch;
 
 use super::form::{Fields, Form};
+use super::numbers::OwnNumbers;
 use super::overrides::Overrides;
 use super::reset::ResetState;
 use super::view::Tenant;
@@ -26,7 +27,7 @@ use crate::context::{Console, leave_when_ended};
 use crate::fetched::{Fetched, Follow, fetched};
 use crate::tenant::conflict::Conflict;
 use crate::tenant::draft::{Setting, TenantDraft, errors_elsewhere, pointers};
-use crate::tenant::override_draft::number_names;
+use crate::tenant::numbers::number_names;
 use crate::visible::visible;
 
 /// What the change is made of.
@@ -145,6 +146,7 @@ fn Change(page: Tenant, policy: Fetched<Tagged<PolicyDocument>>) -> impl IntoVie
             <h2 id="change-heading">"Change"</h2>
             <form class="tenant-form" on:submit=|event| event.prevent_default()>
                 <Fields form errors tiers/>
+                <OwnNumbers form errors names/>
                 <Overrides form errors names/>
                 {move || elsewhere.get().into_iter().map(|error| view! {
                     <p class="field-error" data-testid="form-error">{error}</p>

@@ -1,12 +1,13 @@
 //! The fields of a tenant that is being changed.
 
 use leptos::prelude::*;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use weir_shared::invalid::Invalid;
 
 use crate::components::field::{NumberField, SelectField, TextField};
 use crate::tenant::draft::{TenantDraft, error_at};
-use crate::tenant::override_draft::{NumberDraft, NumberName, OverrideDraft};
+use crate::tenant::numbers::{NumberDraft, NumberName};
+use crate::tenant::override_draft::OverrideDraft;
 use crate::visible::visible;
 
 /// What is typed, field by field.
@@ -24,8 +25,10 @@ pub struct Form {
     pub lend_max: RwSignal<String>,
     /// The overrides.
     pub overrides: RwSignal<Vec<OverrideForm>>,
+    /// Its own numbers.
+    pub numbers: RwSignal<Vec<NumberForm>>,
     /// What has no field.
-    kept: RwSignal<Value>,
+    kept: RwSignal<Map<String, Value>>,
     /// Who the signals of added lines belong to: the form, not the press that added them.
     owner: StoredValue<Option<Owner>>,
     next_key: StoredValue<usize>,
@@ -46,7 +49,7 @@ pub struct OverrideForm {
     pub numbers: RwSignal<Vec<NumberForm>>,
 }
 
-/// One number of an override.
+/// One number, its own or an override's.
 #[derive(Clone, PartialEq)]
 pub struct NumberForm {
     /// Tells it from the others.
@@ -68,7 +71,8 @@ impl Form {
             borrow_max: text(),
             lend_max: text(),
             overrides: RwSignal::new(Vec::new()),
-            kept: RwSignal::new(Value::default()),
+            numbers: RwSignal::new(Vec::new()),
+            kept: RwSignal::new(Map::new()),
             owner: StoredValue::new(Owner::current()),
             next_key: StoredValue::new(0),
         }
@@ -92,13 +96,7 @@ impl Form {
             starts_at: one.starts_at.get(),
             expires_at: one.expires_at.get(),
             weight: one.weight.get(),
-            numbers: one.numbers.with(|numbers| {
-                let number = |number: &NumberForm| NumberDraft {
-                    at: number.at.clone(),
-                    value: number.value.get(),
-                };
-                numbers.iter().map(number).collect()
-            }),
+            numbers: typed(one.numbers),
         });
         TenantDraft {
             tier: self.tier.get(),
@@ -107,6 +105,7 @@ impl Form {
             borrow_max: self.borrow_max.get(),
             lend_max: self.lend_max.get(),
             overrides: overrides.collect(),
+            numbers: typed(self.numbers),
             kept: self.kept.get(),
         }
     }
@@ -120,6 +119,8 @@ impl Form {
         self.lend_max.set(draft.lend_max.clone());
         let overrides = draft.overrides.iter().map(|one| self.override_form(one));
         self.overrides.set(overrides.collect());
+        let numbers = draft.numbers.iter().map(|one| self.number_form(one));
+        self.numbers.set(numbers.collect());
         self.kept.set(draft.kept.clone());
     }
 
@@ -151,12 +152,21 @@ impl Form {
         self.overrides.update(|overrides| overrides.push(one));
     }
 
-    /// One more number of an override.
-    pub fn add_number(self, to: OverrideForm, at: NumberName) {
+    /// One more number in a list.
+    pub fn add_number(self, to: RwSignal<Vec<NumberForm>>, at: NumberName) {
         let value = String::new();
         let number = self.number_form(&NumberDraft { at, value });
-        to.numbers.update(|numbers| numbers.push(number));
+        to.update(|numbers| numbers.push(number));
     }
+}
+
+/// The numbers of a list, as they are typed. Follows every field.
+fn typed(numbers: RwSignal<Vec<NumberForm>>) -> Vec<NumberDraft> {
+    let number = |number: &NumberForm| NumberDraft {
+        at: number.at.clone(),
+        value: number.value.get(),
+    };
+    numbers.with(|numbers| numbers.iter().map(number).collect())
 }
 
 /// What is wrong at a pointer, for the field there.

@@ -3,10 +3,12 @@
 use leptos::prelude::*;
 use weir_shared::invalid::Invalid;
 
-use super::form::{Form, NumberForm, OverrideForm, error};
+use super::form::{Form, OverrideForm, error};
+use super::numbers::Numbers;
 use crate::clock;
 use crate::components::field::{NumberField, TextField};
-use crate::tenant::override_draft::{NumberName, OverrideDraft};
+use crate::tenant::numbers::NumberName;
+use crate::tenant::override_draft::OverrideDraft;
 use crate::tenant::when;
 
 /// How long a new override is proposed to last.
@@ -56,40 +58,6 @@ fn OneOverride(
         form.overrides
             .update(|overrides| overrides.retain(|other| other.key != one.key));
     };
-    let numbers = Memo::new(move |_| one.numbers.get());
-    let number = move |number: NumberForm| {
-        let pointer = format!("/overrides/{index}{}", number.at.pointer());
-        let key = number.key;
-        let label = number.at.words();
-        let remove = move |_| {
-            one.numbers
-                .update(|numbers| numbers.retain(|other| other.key != key));
-        };
-        let remove_label = format!("Remove {label}");
-        view! {
-            <div class="number-line">
-                <NumberField label=label name="number" value=number.value error=error(errors, pointer)/>
-                <button type="button" aria-label=remove_label on:click=remove>"Remove"</button>
-            </div>
-        }
-    };
-    let addable = move || {
-        let given = numbers.get();
-        let mut left = names.get();
-        left.retain(|name| given.iter().all(|number| number.at != *name));
-        left
-    };
-    let options = move || {
-        let each = addable().into_iter().enumerate();
-        each.map(|(place, name)| view! { <option value=place.to_string()>{name.words()}</option> })
-            .collect_view()
-    };
-    let add = move |event| {
-        let place: Option<usize> = event_target_value(&event).parse().ok();
-        if let Some(name) = place.and_then(|place| addable().into_iter().nth(place)) {
-            form.add_number(one, name);
-        }
-    };
     view! {
         <fieldset class="override" data-testid=format!("override-{index}")>
             <legend>{format!("Override {}", index + 1)}</legend>
@@ -101,15 +69,8 @@ fn OneOverride(
                 <NumberField label="Weight" name="override-weight" value=one.weight error=at("weight")
                     hint="Empty: its usual weight."/>
             </div>
-            <For each=move || numbers.get() key=|number| number.key children=number/>
+            <Numbers form errors names numbers=one.numbers within=format!("/overrides/{index}")/>
             <div class="actions">
-                <label class="filter">
-                    <span>"Another number"</span>
-                    <select data-testid="add-number" prop:value="" on:change=add>
-                        <option value="">"Choose…"</option>
-                        {options}
-                    </select>
-                </label>
                 <button type="button" data-testid="remove-override" on:click=remove>"Remove the override"</button>
             </div>
         </fieldset>

@@ -26,6 +26,8 @@ fn what_is_typed_becomes_json() {
         (Kind::Choice(&[]), "", None),
         (Kind::Flag(false), "true", Some(json!(true))),
         (Kind::Flag(true), "false", Some(json!(false))),
+        (Kind::Names, "GET, POST,", Some(json!(["GET", "POST"]))),
+        (Kind::Names, " , ", None),
         (Kind::Parts, "", Some(json!(""))),
         (Kind::Parts, "[\"ip\"]", Some(json!(["ip"]))),
         (Kind::Text, "5", Some(json!("5"))),
@@ -41,6 +43,7 @@ fn what_is_shown_and_typed_again_is_the_same_value() {
         (Kind::Number("s"), json!(0.25)),
         (Kind::OrUnlimited("calls"), json!("unlimited")),
         (Kind::Choice(&[]), json!("global")),
+        (Kind::Names, json!(["GET", "POST"])),
         (
             Kind::Parts,
             json!(["ip", { "limit": "login", "weight": 2 }]),

@@ -1,0 +1,287 @@
+//! Numbers that a tenant, or an override of it, gives of budgets, limits, meters and guards: as text, a line each.
+
+use serde_json::{Map, Value};
+use weir_shared::invalid::{Fault, Invalid};
+use weir_shared::json::pointer::step;
+use weir_shared::policy::limit::algorithm_of;
+use weir_shared::wire::policy::{Algorithm, PolicyDocument};
+
+use crate::format;
+use crate::format::parse_length;
+
+/// One number of a budget, limit, meter or guard.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NumberDraft {
+    /// Which.
+    pub at: NumberName,
+    /// The number, `unlimited`, or a length of time such as `1 min`.
+    pub value: String,
+}
+
+/// Where a number belongs: `meters`, `bytes`, `per_sec`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NumberName {
+    /// The section.
+    pub section: String,
+    /// The budget's, limit's, meter's or guard's name.
+    pub name: String,
+    /// The field.
+    pub field: String,
+}
+
+impl NumberName {
+    /// That place.
+    pub fn new(section: &str, name: &str, field: &str) -> Self {
+        Self {
+            section: section.to_owned(),
+            name: name.to_owned(),
+            field: field.to_owned(),
+        }
+    }
+
+    /// Its pointer within the tenant, or within the override.
+    pub fn pointer(&self) -> String {
+        let Self {
+            section,
+            name,
+            field,
+        } = self;
+        format!("/{section}{}/{field}", step(name))
+    }
+
+    /// In words: `meter bytes: per_sec`.
+    pub fn words(&self) -> String {
+        let kind = self.section.strip_suffix('s').unwrap_or(&self.section);
+        format!("{kind} {}: {}", self.name, self.field)
+    }
+
+    /// Whether it is a length of time, which is typed with its unit.
+    pub fn is_length(&self) -> bool {
+        self.field.ends_with("_ms")
+    }
+
+    /// What stands behind the number.
+    pub fn unit(&self) -> &'static str {
+        match self.field.as_str() {
+            "ceiling" | "floor" | "borrow_max" | "lend_max" => "units/window",
+            "per_sec" => "units/s",
+            "burst_seconds" => "s",
+            "concurrency" => "calls",
+            "per_minute" => "calls/min",
+            _ => "",
+        }
+    }
+}
+
+/// Fields that are words.
+const WORDS: [&str; 2] = ["cadence", "time_zone"];
+
+/// Every number that a tenant, or an override of it, may give under a policy.
+pub fn number_names(document: &PolicyDocument) -> Vec<NumberName> {
+    let mut names = Vec::new();
+    let mut add = |section: &str, name: &str, fields: &[&str]| {
+        let each = fields.iter();
+        names.extend(each.map(|field| NumberName::new(section, name, field)));
+    };
+    for name in document.budgets.keys() {
+        let claim = ["weight", "borrow_max", "lend_max", "ceiling", "floor"];
+        add("budgets", name, &claim);
+    }
+    for (name, limit) in &document.limits {
+        // Only a tenant's own keys can have numbers of their own.
+        if limit.per_tenant == Some(true)
+            && let Some(algorithm) = algorithm_of(limit)
+        {
+            add("limits", name, limit_fields(algorithm));
+        }
+    }
+    for name in document.meters.keys() {
+        add("meters", name, &["per_sec", "burst_seconds", "max_debt_ms"]);
+    }
+    for name in document.guards.keys() {
+        add("guards", name, &["concurrency", "per_minute", "lease_ms"]);
+    }
+    names
+}
+
+fn limit_fields(algorithm: Algorithm) -> &'static [&'static str] {
+    match algorithm {
+        Algorithm::Gcra => &["limit", "period_ms", "burst"],
+        Algorithm::TokenBucket => &["capacity", "refill_per_sec"],
+        Algorithm::FixedWindow | Algorithm::SlidingLog => &["limit", "window_ms"],
+        Algorithm::SlidingWindow => &["limit", "window_ms", "buckets"],
+        Algorithm::Quota => &["limit"],
+        Algorithm::LeakyBucket => &["rate_per_sec", "max_queue_ms"],
+    }
+}
+
+/// The sections that have numbers by name.
+const SECTIONS: [&str; 4] = ["budgets", "limits", "meters", "guards"];
+
+/// The numbers of a tenant or an override, as text.
+pub fn numbers(of: &Value) -> Vec<NumberDraft> {
+    let mut numbers = Vec::new();
+    for section in SECTIONS {
+        let names = of.get(section).and_then(Value::as_object);
+        for (name, fields) in names.into_iter().flatten() {
+            for (field, value) in fields.as_object().into_iter().flatten() {
+                let at = NumberName::new(section, name, field);
+                let ms = value.as_u64().filter(|_| at.is_length());
+                let value = ms.map_or_else(|| as_text(value), format::length);
+                numbers.push(NumberDraft { at, value });
+            }
+        }
+    }
+    numbers
+}
+
+/// What names a budget, limit, meter or guard and says nothing of it: it has no line, and stays.
+pub fn unsaid(of: &Value) -> Map<String, Value> {
+    let mut unsaid = Map::new();
+    for section in SECTIONS {
+        let names = of.get(section).and_then(Value::as_object);
+        let empty = |fields: &Value| fields.as_object().is_some_and(Map::is_empty);
+        let names = names.into_iter().flatten();
+        let names = names.filter(|(_, fields)| empty(fields));
+        let names: Map<String, Value> = names
+            .map(|(name, fields)| (name.clone(), fields.clone()))
+            .collect();
+        if !names.is_empty() {
+            unsaid.insert(section.to_owned(), Value::Object(names));
+        }
+    }
+    unsaid
+}
+
+/// Puts a number into a tenant or an override.
+///
+/// # Errors
+/// A text that is no number, and a number that is given twice, at its pointer.
+pub fn put(object: &mut Map<String, Value>, one: &NumberDraft) -> Result<(), Invalid> {
+    let pointer = one.at.pointer();
+    let value = match one.value.trim() {
+        "" => {
+            return Err(fault(
+                pointer,
+                "is missing: remove the line to keep the usual value",
+            ));
+        }
+        text if WORDS.contains(&one.at.field.as_str()) => Value::from(text),
+        "unlimited" => Value::from("unlimited"),
+        text if one.at.is_length() => length(text).ok_or_else(|| {
+            fault(
+                pointer.clone(),
+                "is no length of time, such as 1 min or 250 ms",
+            )
+        })?,
+        text => {
+            number(text).ok_or_else(|| fault(pointer.clone(), "is no number, nor unlimited"))?
+        }
+    };
+    let NumberName {
+        section,
+        name,
+        field,
+    } = &one.at;
+    let empty = || Value::Object(Map::new());
+    let names = object.entry(section.clone()).or_insert_with(empty);
+    let fields = names
+        .as_object_mut()
+        .map(|names| names.entry(name.clone()).or_insert_with(empty));
+    let fields = fields.and_then(Value::as_object_mut);
+    if let Some(fields) = fields
+        && fields.insert(field.clone(), value).is_some()
+    {
+        return Err(fault(pointer, "is given twice"));
+    }
+    Ok(())
+}
+
+/// Milliseconds; a bare number that is none goes on as it is, so that the edge's code says what is wrong with it.
+fn length(text: &str) -> Option<Value> {
+    let ms = parse_length(text).map(Value::from);
+    ms.or_else(|| number(text))
+}
+
+/// A JSON number; `None` for text that is none.
+pub fn number(text: &str) -> Option<Value> {
+    let value: Value = serde_json::from_str(text.trim()).ok()?;
+    value.is_number().then_some(value)
+}
+
+/// A fault of form at a pointer.
+pub fn fault(field: String, message: &str) -> Invalid {
+    let message = message.to_owned();
+    Invalid::new(field, Fault::Form { message })
+}
+
+/// A value as it is typed.
+pub fn as_text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use weir_shared::wire::policy::TenantBody;
+
+    use super::*;
+
+    fn read(text: &str, field: &str) -> Result<Value, String> {
+        let mut object = Map::new();
+        let one = NumberDraft {
+            at: NumberName::new("guards", "queries", field),
+            value: text.to_owned(),
+        };
+        put(&mut object, &one).map_err(|refused| refused.to_string())?;
+        Ok(object["guards"]["queries"][field].clone())
+    }
+
+    #[test]
+    fn lengths_of_time_are_typed_with_their_unit_and_shown_so() {
+        assert_eq!(read("1 min", "lease_ms"), Ok(json!(60_000)));
+        assert_eq!(read("25000", "lease_ms"), Ok(json!(25_000)));
+        assert_eq!(read("4", "concurrency"), Ok(json!(4)));
+        assert_eq!(
+            read("1 mi", "lease_ms").unwrap_err(),
+            "/guards/queries/lease_ms: is no length of time, such as 1 min or 250 ms"
+        );
+        assert_eq!(
+            read("1 min", "concurrency").unwrap_err(),
+            "/guards/queries/concurrency: is no number, nor unlimited"
+        );
+        let shown =
+            numbers(&json!({ "guards": { "queries": { "lease_ms": 90_000, "concurrency": 4 } } }));
+        let shown: Vec<&str> = shown.iter().map(|one| one.value.as_str()).collect();
+        assert_eq!(shown, ["4", "90 s"]);
+    }
+
+    #[test]
+    fn every_number_that_may_be_given_is_offered_and_accepted() {
+        let document: PolicyDocument = serde_json::from_value(json!({
+            "budgets": { "tokens": {} }, "meters": { "bytes": {} }, "guards": { "queries": {} },
+            "limits": { "own": { "algorithm": "gcra", "per_tenant": true }, "shared": { "algorithm": "gcra" },
+                "login": { "all": ["own"] } },
+        }))
+        .unwrap();
+        let names = number_names(&document);
+        assert_eq!(names.len(), 5 + 3 + 3 + 3);
+        assert!(
+            names
+                .iter()
+                .all(|name| name.name != "shared" && name.name != "login")
+        );
+        for at in names {
+            let value = "5".to_owned();
+            let mut object = Map::new();
+            let words = at.words();
+            put(&mut object, &NumberDraft { at, value }).unwrap();
+            let read = crate::json::read::<TenantBody>(&Value::Object(object));
+            assert!(read.is_ok(), "{words}: {read:?}");
+        }
+    }
+}
