@@ -5,11 +5,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use weir_shared::invalid::read_json;
 use weir_shared::replay::agreement::Judged;
+use weir_shared::replay::lines::numbered;
 use weir_shared::replay::{Replay, in_order_by};
 use weir_shared::wire::replay::TraceEntry;
 
 use crate::failure::Failure;
-use crate::lines;
+use crate::lines::{text, unparsed};
 
 /// Statuses by which limiters deny, where nobody says otherwise.
 pub const DENIED: [u16; 2] = [429, 503];
@@ -79,18 +80,18 @@ pub fn read(
 ) -> Result<Log, Failure> {
     let mut requests = Vec::new();
     let mut clock_ms = EXACT_MS;
-    lines::each(file, bytes, |number, line| {
+    for (number, line) in numbered(text(file, bytes)?) {
         let told = match line.starts_with('{') {
             true => reading.json(line),
             false => reading.combined(line),
-        }?;
+        };
+        let told = told.map_err(|why| unparsed(file, number, why))?;
         let entry = replay.entry(told.entry);
-        let entry = entry.map_err(|refused| refused.to_string())?;
+        let entry = entry.map_err(|refused| unparsed(file, number, refused))?;
         let admitted = told.admitted;
         clock_ms = clock_ms.max(told.clock_ms);
         requests.push((number, Judged { entry, admitted }));
-        Ok(())
-    })?;
+    }
     in_order_by(&mut requests, |(_, judged)| judged.entry.at);
     let (lines, requests) = requests.into_iter().unzip();
     Ok(Log {

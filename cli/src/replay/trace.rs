@@ -5,6 +5,7 @@ use weir_shared::replay::{Entry, Replay, in_order};
 
 use crate::failure::Failure;
 use crate::figures::count;
+use crate::lines::{text, unparsed};
 
 /// The requests of a trace, in the order of time; those of one instant as they stand in the file. Blank lines are passed
 /// over.
@@ -12,18 +13,11 @@ use crate::figures::count;
 /// # Errors
 /// At the first line that is no entry, or one that neither policy could decide.
 pub fn read(replay: &Replay<'_>, file: &str, bytes: &[u8]) -> Result<Vec<Entry>, Failure> {
-    let unparsed = |line: usize, why: String| Failure::Unparsed {
-        file: file.to_owned(),
-        line,
-        why,
-    };
-    let text =
-        std::str::from_utf8(bytes).map_err(|why| unparsed(1, format!("this is no text: {why}")))?;
     let mut entries = Vec::new();
-    for (line, entry) in lines(text) {
-        let entry = entry.map_err(|fault| unparsed(line, fault.to_string()))?;
+    for (line, entry) in lines(text(file, bytes)?) {
+        let entry = entry.map_err(|fault| unparsed(file, line, fault))?;
         let entry = replay.entry(entry);
-        entries.push(entry.map_err(|refused| unparsed(line, refused.to_string()))?);
+        entries.push(entry.map_err(|refused| unparsed(file, line, refused))?);
     }
     in_order(&mut entries);
     Ok(entries)

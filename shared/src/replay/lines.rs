@@ -69,17 +69,27 @@ impl std::error::Error for LineFault {}
 /// assert_eq!(read[2].1, Err(LineFault::Short));
 /// ```
 pub fn lines(text: &str) -> impl Iterator<Item = (usize, Result<TraceEntry, LineFault>)> {
-    let text = text.trim_start_matches('\u{feff}');
-    let numbered = text.lines().enumerate();
-    let said = numbered.map(|(index, line)| (index + 1, line.trim()));
-    let said = said.filter(|(_, line)| !line.is_empty());
     let mut begun = false;
-    let said = said.filter(move |(_, line)| {
+    let said = numbered(text).filter(move |(_, line)| {
         let head = !begun && line.replace(' ', "") == COLUMNS;
         begun |= !head;
         !head
     });
     said.map(|(number, line)| (number, request(line)))
+}
+
+/// The lines of a text with their numbers, from 1, without blanks at their ends. Blank lines are passed over, and so is a byte
+/// order mark.
+///
+/// ```
+/// use weir_shared::replay::lines::numbered;
+/// assert_eq!(numbered("a\n\n  b \r\n").collect::<Vec<_>>(), [(1, "a"), (3, "b")]);
+/// ```
+pub fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let text = text.trim_start_matches('\u{feff}');
+    let numbered = text.lines().enumerate();
+    let said = numbered.map(|(index, line)| (index + 1, line.trim()));
+    said.filter(|(_, line)| !line.is_empty())
 }
 
 fn request(line: &str) -> Result<TraceEntry, LineFault> {
