@@ -253,7 +253,7 @@ pub enum TokenCommand {
     Create {
         /// Its name: a-z, 0-9, _ and -
         name: String,
-        /// What it permits: service, tenant, viewer, editor or admin
+        /// What it permits: agent, service, tenant, viewer, editor or admin
         #[arg(long, value_parser = role)]
         role: Role,
         /// The tenant, with the role tenant

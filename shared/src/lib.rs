@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod accounting;
+pub mod agent;
 pub mod algorithms;
 pub mod audit;
 pub mod check;

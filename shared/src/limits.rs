@@ -1,6 +1,7 @@
 //! Every bound of Weir, with its reason. Weir keeps, counts and waits for nothing from outside beyond these.
 
 mod accounting;
+mod agent;
 mod gateway;
 mod keys;
 mod operator;
@@ -9,6 +10,7 @@ mod sharing;
 mod trace;
 
 pub use accounting::*;
+pub use agent::*;
 pub use gateway::*;
 pub use keys::*;
 pub use operator::*;

@@ -6,8 +6,8 @@ use weir_shared::access::endpoint::{Access, Endpoint, Method, Missed, ROUTES, fi
 use weir_shared::invalid::Fault;
 use weir_shared::wire::role::Role;
 
-/// A request, and who is let in: `-` anyone, else the first letters of the roles (service, tenant, viewer, editor,
-/// admin).
+/// A request, and who is let in: `-` anyone, else the letters of the roles (aGent, service, tenant, viewer,
+/// editor, admin).
 const MEANT: &str = "
     POST   /v1/check                               s t a
     POST   /v1/check/batch                         s t a
@@ -19,6 +19,7 @@ const MEANT: &str = "
     POST   /v1/guards/queries/acquire              s t a
     POST   /v1/guards/queries/renew                s t a
     POST   /v1/guards/queries/release              s t a
+    POST   /v1/agent/contact                       g
     GET    /v1/fairness                            t a
     GET    /metrics                                v e a
     GET    /healthz                                -
@@ -60,6 +61,7 @@ const MEANT: &str = "
 
 fn letter(role: Role) -> &'static str {
     match role {
+        Role::Agent => "g",
         Role::Service => "s",
         Role::Tenant => "t",
         Role::Viewer => "v",
@@ -256,7 +258,7 @@ fn roles_are_written_as_the_contract_names_them() {
     let names = Role::ALL.map(|role| serde_json::to_string(&role).unwrap());
     assert_eq!(
         names.join(" "),
-        r#""service" "tenant" "viewer" "editor" "admin""#
+        r#""agent" "service" "tenant" "viewer" "editor" "admin""#
     );
     for role in Role::ALL {
         assert_eq!(Role::named(role.name()), Some(role));

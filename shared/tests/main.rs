@@ -8,6 +8,8 @@ mod random;
 #[cfg(not(target_arch = "wasm32"))]
 mod access_routes;
 #[cfg(not(target_arch = "wasm32"))]
+mod agent;
+#[cfg(not(target_arch = "wasm32"))]
 mod algorithms;
 #[cfg(not(target_arch = "wasm32"))]
 mod allocations;
@@ -47,6 +49,8 @@ mod composite_refused;
 mod count;
 #[cfg(not(target_arch = "wasm32"))]
 mod deployment;
+#[cfg(not(target_arch = "wasm32"))]
+mod descriptors;
 #[cfg(not(target_arch = "wasm32"))]
 mod document;
 #[cfg(not(target_arch = "wasm32"))]

@@ -12,6 +12,7 @@
 //! | [`collector`] | a server that takes traces |
 //! | [`origin`] | a server to stand behind the gateway, which can be overloaded, slow and broken |
 //! | [`accessibility`] | what a page in the browser does wrong for people who see, hear or move otherwise |
+//! | [`beside`], [`recipe`] | the program `weir-agent`, and the proxies of `examples/` |
 //! | [`proxy`] | what stands between a client and a server on bad days |
 //! | [`socket`] | a WebSocket |
 //! | [`schema`] | answers against the OpenAPI document |
@@ -20,6 +21,7 @@
 //! | [`storage`] | the SQLite files of a stopped workerd |
 
 pub mod accessibility;
+pub mod beside;
 pub mod browser;
 pub mod bytes;
 pub mod calls;

@@ -39,13 +39,23 @@ pub fn console_build() -> Result<PathBuf> {
 
 /// The command `weir`: `WEIR_CLI`, else the one that was built beside the program that runs.
 pub fn cli() -> Result<PathBuf> {
+    beside("WEIR_CLI", "weir", "run `cargo build -p weir-cli`")
+}
+
+/// The program `weir-agent`: `WEIR_AGENT`, else the one that was built beside the program that runs.
+pub fn agent() -> Result<PathBuf> {
+    beside(
+        "WEIR_AGENT",
+        "weir-agent",
+        "run `cargo build -p weir-agent`",
+    )
+}
+
+fn beside(variable: &str, name: &str, remedy: &str) -> Result<PathBuf> {
     let tests = env::current_exe().context("the program that runs")?;
     let built = tests.ancestors().nth(2).unwrap_or(&tests);
-    existing(
-        from_env("WEIR_CLI")
-            .unwrap_or_else(|| built.join(format!("weir{}", env::consts::EXE_SUFFIX))),
-        "run `cargo build -p weir-cli`",
-    )
+    let program = || built.join(format!("{name}{}", env::consts::EXE_SUFFIX));
+    existing(from_env(variable).unwrap_or_else(program), remedy)
 }
 
 /// The script that checks pages for accessibility.

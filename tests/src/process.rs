@@ -9,6 +9,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 /// Runs the program beside a shell that waits for the end of its own input and then kills its process group. The
 /// input ends when the owner closes it and also when the owner dies by whatever means. When the program ends by
@@ -118,6 +120,18 @@ impl ProcessTree {
             // The output ends with the last process that could write to it.
             let _ = output.join();
         }
+    }
+
+    /// SIGTERM to the whole tree; returns when the last process of it has ended by itself.
+    pub fn end(&mut self) -> Result<()> {
+        let group = i32::try_from(self.shell.id()).context("the number of a process")?;
+        kill(Pid::from_raw(-group), Signal::SIGTERM).context("tell it to end")?;
+        if let Some(output) = self.output.take() {
+            // The output ends with the last process that could write to it.
+            let _ = output.join();
+        }
+        self.kill_hard();
+        Ok(())
     }
 
     /// Everything written so far.

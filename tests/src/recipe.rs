@@ -61,23 +61,39 @@ impl Recipe {
 
     /// Envoy by `examples/envoy/envoy.yaml`.
     pub fn envoy(between: Between<'_>) -> Result<Self> {
-        Self::start(between, "envoy/envoy.yaml", |folder| {
-            let mut envoy = Command::new(paths::envoy()?);
-            envoy.arg("-c").arg(folder.join("envoy.yaml"));
-            envoy.args([
-                "--disable-hot-restart",
-                "--concurrency",
-                "1",
-                "--log-level",
-                "warn",
-            ]);
-            Ok(envoy)
-        })
+        Self::start(between, "envoy/envoy.yaml", envoy)
+    }
+
+    /// Envoy by `examples/envoy-ratelimit/envoy.yaml`, between an agent on that port and an application.
+    pub fn envoy_ratelimit(agent: u16, application: &str) -> Result<Self> {
+        let application = port_of(application)?;
+        let put = |example: &str, port: u16| {
+            let mut text = example.to_owned();
+            for (from, to) in [
+                (8081, agent.to_string()),
+                (9000, application.to_owned()),
+                (8080, port.to_string()),
+            ] {
+                let from = format!("port_value: {from}");
+                ensure!(text.contains(&from), "the example has no {from}");
+                text = text.replace(&from, &format!("port_value: {to}"));
+            }
+            Ok(text)
+        };
+        Self::start_with("envoy-ratelimit/envoy.yaml", put, envoy)
     }
 
     fn start(
         between: Between<'_>,
         example: &str,
+        command: impl FnOnce(&Path) -> Result<Command>,
+    ) -> Result<Self> {
+        Self::start_with(example, |text, port| between.put_into(text, port), command)
+    }
+
+    fn start_with(
+        example: &str,
+        put: impl FnOnce(&str, u16) -> Result<String>,
         command: impl FnOnce(&Path) -> Result<Command>,
     ) -> Result<Self> {
         let folder = folders::new("recipe")?;
@@ -86,7 +102,7 @@ impl Recipe {
         let text = std::fs::read_to_string(&source)
             .with_context(|| format!("read {}", source.display()))?;
         let port = ports::free()?;
-        let text = between.put_into(&text, port)?;
+        let text = put(&text, port)?;
         std::fs::write(folder.path().join(name), text).context("write the configuration")?;
         let command = command(folder.path())?;
         let process = ProcessTree::spawn(&command, &folder.path().join("log"))?;
@@ -122,6 +138,20 @@ impl Recipe {
         }
         Ok(())
     }
+}
+
+/// Envoy with the configuration in a folder.
+fn envoy(folder: &Path) -> Result<Command> {
+    let mut envoy = Command::new(paths::envoy()?);
+    envoy.arg("-c").arg(folder.join("envoy.yaml"));
+    envoy.args([
+        "--disable-hot-restart",
+        "--concurrency",
+        "1",
+        "--log-level",
+        "warn",
+    ]);
+    Ok(envoy)
 }
 
 impl Between<'_> {

@@ -1,6 +1,7 @@
 //! What the built Worker and its console promise, on the real runtime and in a real browser, as one program: it is
 //! compiled and linked once.
 
+mod agent;
 mod authorize;
 mod bad_input;
 mod check;

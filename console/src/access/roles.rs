@@ -1,7 +1,7 @@
 //! What each role permits, in words.
 
 use weir_shared::wire::role::Role;
-use weir_shared::wire::role::Role::{Admin, Editor, Service, Tenant, Viewer};
+use weir_shared::wire::role::Role::{Admin, Agent, Editor, Service, Tenant, Viewer};
 
 /// Something that some roles permit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,11 @@ pub struct Ability {
 }
 
 /// What there is to permit, from the least to the most.
-pub const ABILITIES: [Ability; 6] = [
+pub const ABILITIES: [Ability; 7] = [
+    Ability {
+        name: "Lease units of budgets",
+        roles: &[Agent],
+    },
     Ability {
         name: "Decide calls",
         roles: &[Service, Tenant, Admin],
@@ -50,6 +54,7 @@ impl Ability {
 /// Whom a role is for.
 pub fn purpose(role: Role) -> &'static str {
     match role {
+        Agent => "A program beside a proxy: it decides from units of budgets that it leases.",
         Service => {
             "A backend that decides for any tenant, or for those whose names begin as its token says."
         }
@@ -74,6 +79,7 @@ mod tests {
             E::Check | E::CheckBatch | E::Reserve | E::Settle => "Decide calls",
             E::GuardAcquire | E::GuardRenew | E::GuardRelease => "Decide calls",
             E::Report | E::Authorize => "Report outcomes of calls, ask on behalf of clients",
+            E::AgentContact => "Lease units of budgets",
             E::OwnFairness => "Read one tenant's share",
             E::PolicySave | E::TenantPatch | E::TenantDelete | E::Reset => {
                 "Change policy and tenants, reset"

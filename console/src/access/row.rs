@@ -16,7 +16,7 @@ pub fn scope(token: &TokenView) -> String {
     match (token.role, &token.tenant, &token.prefix) {
         (Role::Tenant, Some(tenant), _) => format!("tenant {}", visible(tenant)),
         (Role::Service, _, Some(prefix)) => format!("tenants beginning with {}", visible(prefix)),
-        (Role::Service | Role::Admin, ..) => "any tenant".to_owned(),
+        (Role::Agent | Role::Service | Role::Admin, ..) => "any tenant".to_owned(),
         _ => "the console".to_owned(),
     }
 }
@@ -186,6 +186,7 @@ mod tests {
                 "tenants beginning with eu:",
             ),
             (token(Role::Service, None, None), "any tenant"),
+            (token(Role::Agent, None, None), "any tenant"),
             (token(Role::Admin, None, None), "any tenant"),
             (token(Role::Viewer, None, None), "the console"),
             (token(Role::Editor, None, None), "the console"),

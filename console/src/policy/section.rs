@@ -186,6 +186,11 @@ impl Section {
                     label: "API keys",
                     hint: "Tenants by the SHA-256 of their key, in hexadecimal.",
                 },
+                JsonPart {
+                    pointer: "/descriptors",
+                    label: "Descriptors",
+                    hint: "By domain, what Envoy's descriptors charge: entries, tenant or tenant_from, budget, cost.",
+                },
             ],
             Self::General => &[JsonPart {
                 pointer: "/regions",
@@ -211,9 +216,12 @@ impl Section {
             "tiers" | "tier_rules" | "default_tier" => Self::Tiers,
             "tenants" => Self::Tenants,
             "overload" => Self::Overload,
-            "routes" | "unrouted" | "trusted_proxies" | "allow_private_origins" | "api_keys" => {
-                Self::Routes
-            }
+            "routes"
+            | "unrouted"
+            | "trusted_proxies"
+            | "allow_private_origins"
+            | "api_keys"
+            | "descriptors" => Self::Routes,
             "regions" | "home" | "enforcing" | "tenants_max" | "unknown_weight_max"
             | "rate_limit_headers" => Self::General,
             _ => Self::Document,

@@ -1,5 +1,6 @@
 //! Finds the route of a request, lets the caller in or not, and hands the request to what serves it. Nothing more.
 
+mod agent;
 pub mod check;
 mod console;
 mod gateway;
@@ -174,6 +175,7 @@ async fn answer(
         Endpoint::GuardAcquire => guards::acquire(request, handles, caller).await,
         Endpoint::GuardRenew => guards::renew(request, handles, caller).await,
         Endpoint::GuardRelease => guards::release(request, handles, caller).await,
+        Endpoint::AgentContact => agent::contact(request, handles, caller).await,
         Endpoint::OwnFairness => own::read(request, handles, caller).await,
         Endpoint::Metrics => metrics::read(request, handles).await,
         Endpoint::SessionRead => session::read(caller),

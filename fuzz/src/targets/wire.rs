@@ -12,6 +12,7 @@ use weir_shared::limiting::settlement::{SettleBody, SettleReply};
 use weir_shared::limiting::stored::{StoredHold, StoredState};
 use weir_shared::wire::access::{SavedAccess, SealRow, TokenReply, TokenView};
 use weir_shared::wire::accounting::{Counters, FrameBody, FrameReply};
+use weir_shared::wire::agent::{AgentContactBody, AgentContactReply};
 use weir_shared::wire::audit::{AuditEntry, AuditHead, AuditRecord, AuditVerdict, Author};
 use weir_shared::wire::cells::{StoredCell, StoredEntry, StoredMarks};
 use weir_shared::wire::check::DecisionBody;
@@ -91,6 +92,8 @@ pub(super) const MESSAGES: &[Lane] = lanes! {
     "windows" => form::<WindowsBody>,
     "windows reply" => form::<WindowsReply>,
     "live holder" => form::<LiveHolder>,
+    "agent contact" => form::<AgentContactBody>,
+    "agent contact reply" => form::<AgentContactReply>,
 };
 
 pub(super) const ROWS: &[Lane] = lanes! {

@@ -6,7 +6,7 @@ use crate::invalid::{Fault, Invalid};
 use crate::name::tenant_name;
 use crate::percent::{Miswritten, decoded};
 use crate::wire::role::Role;
-use crate::wire::role::Role::{Admin, Editor, Service, Tenant, Viewer};
+use crate::wire::role::Role::{Admin, Agent, Editor, Service, Tenant, Viewer};
 
 /// A method that is served somewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,6 +81,8 @@ pub enum Endpoint {
     GuardRenew,
     /// Gives a slot back.
     GuardRelease,
+    /// Units for an agent, and its counters.
+    AgentContact,
     /// A tenant's own effective policy and accounting.
     OwnFairness,
     /// Totals for Prometheus.
@@ -208,6 +210,8 @@ const DECIDES: Access = Access::Roles(&[Service, Tenant, Admin]);
 /// Who speaks for others: says how requests came out, of which a tenant would report its own successes alone, or which
 /// requests it has received.
 const SPEAKS: Access = Access::Roles(&[Service, Admin]);
+/// Who holds units of budgets beside a proxy, as an isolate does. Nobody else speaks as one, an admin neither.
+const LEASES: Access = Access::Roles(&[Agent]);
 /// Who reads what operators read.
 const READS: Access = Access::Roles(&[Viewer, Editor, Admin]);
 /// Who changes what operators change.
@@ -260,6 +264,7 @@ pub const ROUTES: &[Route] = {
         route(Post, "/v1/guards/{guard}/acquire", GuardAcquire, DECIDES),
         route(Post, "/v1/guards/{guard}/renew", GuardRenew, DECIDES),
         route(Post, "/v1/guards/{guard}/release", GuardRelease, DECIDES),
+        route(Post, "/v1/agent/contact", AgentContact, LEASES),
         route(Get, "/v1/fairness", OwnFairness, ACCOUNTS),
         route(Get, "/metrics", Metrics, READS),
         route(Get, "/healthz", Health, Public),

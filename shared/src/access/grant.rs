@@ -74,7 +74,7 @@ impl Principal {
                 (Some(_), None) => false,
             },
             Role::Tenant => tenant.is_some() && self.tenant.as_deref() == tenant,
-            Role::Viewer | Role::Editor => false,
+            Role::Agent | Role::Viewer | Role::Editor => false,
         }
     }
 }

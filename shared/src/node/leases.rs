@@ -239,6 +239,11 @@ impl Leases {
         }
     }
 
+    /// Nothing will be spent here any more: all that is held goes back as this is [tended](Leases::tend).
+    pub fn close(&mut self) {
+        self.holders().for_each(|(_, holder)| holder.close());
+    }
+
     /// What is to be sent with one contact. Whoever takes it says what [came](Leases::answered) of each message.
     #[must_use]
     pub fn unsent(&mut self) -> Vec<ExchangeBody> {

@@ -27,7 +27,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     (
         "Role",
         "What a caller may do.",
-        "='service' or 'tenant' or 'viewer' or 'editor' or 'admin'",
+        "='agent' or 'service' or 'tenant' or 'viewer' or 'editor' or 'admin'",
     ),
     // Decisions.
     (
@@ -106,6 +106,16 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "SlotReply",
         "The slot after that.",
         "held: boolean, expires_at: integer?",
+    ),
+    (
+        "AgentContactRequest",
+        "What an agent holds, wants and has counted, in the form of Weir's own parts: see `wire::agent`.",
+        "v: integer, agent: integer, region?: string?, revision: integer, exchanges: [any], frame?: any",
+    ),
+    (
+        "AgentContactReply",
+        "Units for the agent, and the policy if the agent's is older.",
+        "region: string, policy?: any, exchanges: [any], frame?: any, next_contact_ms: integer",
     ),
     // Counters.
     (
@@ -261,15 +271,25 @@ pub const FORMS: &[(&str, &str, &str)] = &[
          shadow?: boolean, on_unavailable?: OnUnavailable",
     ),
     (
+        "Descriptor",
+        "What a descriptor of Envoy's rate limit service charges.",
+        "entries?: [DescriptorEntry], tenant?: string, tenant_from?: string, budget?: string, cost?: integer",
+    ),
+    (
+        "DescriptorEntry",
+        "An entry of a descriptor; any value if none is given.",
+        "key?: string, value?: string",
+    ),
+    (
         "Policy",
-        "The policy document. Every key at the top is answered; a limit is an algorithm with its numbers, or \
+        "The policy document. Every key at the top is answered, but `descriptors` without any; a limit is an algorithm with its numbers, or \
          others combined.",
         "enforcing: boolean, regions: [string], home: string?, tiers: {Tier}, tier_rules: [any], \
          default_tier: string?, tenants_max: integer, unknown_weight_max: number, \
          tenants: {Tenant}, budgets: {Budget}, limits: {any}, meters: {Meter}, guards: {Guard}, \
          overload: {Overload}, routes: [Route], unrouted: 'refuse' or Forward, \
          trusted_proxies: [string], allow_private_origins: boolean, api_keys: {string}, \
-         rate_limit_headers: 'ietf' or 'x_ratelimit' or 'none'",
+         descriptors?: {[Descriptor]}, rate_limit_headers: 'ietf' or 'x_ratelimit' or 'none'",
     ),
     (
         "PolicyRequest",
@@ -279,7 +299,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
          unknown_weight_max?: number, tenants?: {Tenant}, budgets?: {Budget}, limits?: {any}, \
          meters?: {Meter}, guards?: {Guard}, overload?: {Overload}, routes?: [Route], \
          unrouted?: 'refuse' or Forward, trusted_proxies?: [string], allow_private_origins?: boolean, api_keys?: {string}, \
-         rate_limit_headers?: 'ietf' or 'x_ratelimit' or 'none'",
+         descriptors?: {[Descriptor]}, rate_limit_headers?: 'ietf' or 'x_ratelimit' or 'none'",
     ),
     (
         "Preview",

@@ -122,6 +122,14 @@ pub fn operation(endpoint: Endpoint) -> Operation {
             "ReportRequest",
             "ReportReply",
         ),
+        E::AgentContact => refusing(
+            ask(
+                "Lends units of budgets to an agent, and takes its counters.",
+                "AgentContactRequest",
+                "AgentContactReply",
+            ),
+            &[400, 413, 415, 503],
+        ),
         E::Authorize => Operation {
             summary: "Decides a request that a proxy has received and describes in header fields.",
             query: &[("deny", "string"), ("unavailable", "string")],

@@ -6,6 +6,7 @@ pub mod budget;
 pub mod changes;
 mod claim;
 pub mod composite;
+pub mod descriptor;
 pub mod doors;
 pub mod effective;
 mod fields;
@@ -47,6 +48,7 @@ use crate::wire::exchange::Terms;
 use crate::wire::policy::{HeaderDialect, PolicyDocument, Scope, Sharing};
 use api_keys::ApiKeys;
 use budget::Budget;
+use descriptor::Descriptors;
 use floors::FloorSums;
 use guard::Guard;
 use limit::Limit;
@@ -103,6 +105,8 @@ pub struct Policy {
     pub allow_private_origins: bool,
     /// Whose an API key is.
     pub api_keys: ApiKeys,
+    /// What descriptors of Envoy's rate limit service charge.
+    pub descriptors: Descriptors,
     /// The rate-limit headers of a decision.
     pub headers: HeaderDialect,
     /// What is set aside by name for tenants of budgets.
@@ -238,11 +242,13 @@ impl TryFrom<&PolicyDocument> for Policy {
             trusted_proxies: trusted_proxies(document)?,
             allow_private_origins: document.allow_private_origins,
             api_keys: ApiKeys::read(&document.api_keys)?,
+            descriptors: Descriptors::default(),
             headers: document.rate_limit_headers,
             floors: FloorSums::default(),
         };
         // They name what the rest of the policy has.
         policy.routes = route::routes(document, &policy)?;
+        policy.descriptors = Descriptors::read(&document.descriptors, &policy)?;
         overridden::check(&policy)?;
         policy.floors = floors::sums(&policy)?;
         Ok(policy)

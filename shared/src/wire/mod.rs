@@ -3,6 +3,7 @@
 
 pub mod access;
 pub mod accounting;
+pub mod agent;
 pub mod amount;
 pub mod audit;
 pub mod batch;
@@ -11,6 +12,7 @@ pub mod cells;
 pub mod check;
 pub mod count;
 pub mod decimal;
+pub mod descriptor;
 pub mod effective;
 pub mod either;
 pub mod exchange;

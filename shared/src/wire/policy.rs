@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::amount::AmountBody;
 use super::decimal::Decimal;
+use super::descriptor::DescriptorBody;
 use super::lease_sizes::LeaseSizesBody;
 use super::metering::{GuardBody, MeterBody};
 use super::overload::OverloadBody;
@@ -71,6 +72,13 @@ pub struct PolicyDocument {
     /// Tenants by the SHA-256 of their API key, in hexadecimal.
     #[serde(deserialize_with = "unique_map::deserialize")]
     pub api_keys: BTreeMap<String, String>,
+    /// What descriptors of Envoy's rate limit service charge, by domain; of a list, the first that fits. Absent where there
+    /// are none, so that a version which does not have them reads the rest.
+    #[serde(
+        deserialize_with = "unique_map::deserialize",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub descriptors: BTreeMap<String, Vec<DescriptorBody>>,
     /// The rate-limit headers of a decision.
     pub rate_limit_headers: HeaderDialect,
 }
@@ -97,6 +105,7 @@ impl Default for PolicyDocument {
             trusted_proxies: Vec::new(),
             allow_private_origins: false,
             api_keys: BTreeMap::new(),
+            descriptors: BTreeMap::new(),
             rate_limit_headers: HeaderDialect::Ietf,
         }
     }

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
+    /// A program that decides beside a proxy: leases units of budgets, and does nothing else.
+    Agent,
     /// A backend of the operator's: decides for any tenant, or for those whose names begin as it is told.
     Service,
     /// One tenant: decides for itself and reads its own accounting.
@@ -20,7 +22,8 @@ pub enum Role {
 
 impl Role {
     /// Every role, from the narrowest to the widest.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
+        Self::Agent,
         Self::Service,
         Self::Tenant,
         Self::Viewer,
@@ -37,6 +40,7 @@ impl Role {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::Agent => "agent",
             Self::Service => "service",
             Self::Tenant => "tenant",
             Self::Viewer => "viewer",

@@ -11,7 +11,7 @@ that exceeds one is refused with the field that is at fault. Names and values ar
 ";
 
 /// A part of the page, and the source that it is read from.
-const PARTS: [(&str, &str); 8] = [
+const PARTS: [(&str, &str); 9] = [
     (
         "Requests, policies and leases",
         include_str!("../../src/limits.rs"),
@@ -24,6 +24,7 @@ const PARTS: [(&str, &str); 8] = [
         "Counters and records",
         include_str!("../../src/limits/accounting.rs"),
     ),
+    ("Agents", include_str!("../../src/limits/agent.rs")),
     ("Operators", include_str!("../../src/limits/operator.rs")),
     ("Traces", include_str!("../../src/limits/trace.rs")),
 ];

@@ -9,7 +9,7 @@ use crate::book::schema::references;
 use crate::book::source::{Member, fields, snake, variants};
 
 /// The forms that a policy is made of are in these.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     include_str!("../../src/wire/policy.rs"),
     include_str!("../../src/wire/overrides.rs"),
     include_str!("../../src/wire/metering.rs"),
@@ -17,6 +17,7 @@ const SOURCES: [&str; 8] = [
     include_str!("../../src/wire/lease_sizes.rs"),
     include_str!("../../src/wire/overload.rs"),
     include_str!("../../src/wire/route.rs"),
+    include_str!("../../src/wire/descriptor.rs"),
     include_str!("../../src/wire/token_usage.rs"),
 ];
 

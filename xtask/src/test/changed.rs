@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use crate::{process, repository};
 
 /// A folder, and the packages that are made from what is in it.
-const MADE_FROM: [(&str, &[&str]); 10] = [
+const MADE_FROM: [(&str, &[&str]); 11] = [
     ("xtask/", &["xtask"]),
     ("shared/tests/", &["weir-shared"]),
     (
@@ -16,6 +16,7 @@ const MADE_FROM: [(&str, &[&str]); 10] = [
             "weir-fuzz",
             "weir-console",
             "weir-edge",
+            "weir-agent",
             "weir-cli",
             "weir-tests",
         ],
@@ -24,6 +25,7 @@ const MADE_FROM: [(&str, &[&str]); 10] = [
     ("fuzz/", &["weir-fuzz"]),
     ("console/", &["weir-console"]),
     ("edge/", &["weir-edge"]),
+    ("agent/", &["weir-agent", "weir-tests"]),
     ("cli/", &["weir-cli"]),
     ("clients/rust/", &["weir-client", "weir-tests"]),
     ("tests/", &["weir-tests"]),
@@ -41,13 +43,14 @@ const EVERYTHING: [&str; 5] = [
     ".c",
 ];
 
-const ALL: [&str; 9] = [
+const ALL: [&str; 10] = [
     "xtask",
     "weir-shared",
     "weir-reference",
     "weir-fuzz",
     "weir-console",
     "weir-edge",
+    "weir-agent",
     "weir-cli",
     "weir-client",
     "weir-tests",
@@ -135,6 +138,7 @@ mod tests {
         assert_eq!(
             of(&["shared/src/lib.rs"]),
             [
+                "weir-agent",
                 "weir-cli",
                 "weir-console",
                 "weir-edge",

@@ -12,13 +12,14 @@ use crate::environment::Environment;
 use crate::{paths, process};
 
 /// Everything that is compiled natively. Always all of it: cargo compiles what they share anew for another choice.
-pub(super) const PACKAGES: [&str; 8] = [
+pub(super) const PACKAGES: [&str; 9] = [
     "xtask",
     "weir-shared",
     "weir-reference",
     "weir-fuzz",
     "weir-console",
-    // Its own test is named as theirs is, so that the command is built with them: they run it.
+    // Their own tests are named as those of the Worker are, so that the programs are built with them: they run them.
+    "weir-agent",
     "weir-cli",
     "weir-client",
     END_TO_END,

@@ -163,6 +163,9 @@ impl Holder {
     /// What is asked for of one tenant by name, until the next contact, and at least a few requests of one that asks at all:
     /// nothing where its allowance is not charged.
     pub(super) fn wanted(&self, tenant_balance: &TenantBalance, now: EpochMs) -> u64 {
+        if self.closing {
+            return 0;
+        }
         if tenant_balance.party.standing.is_bounded() {
             return self.expected(tenant_balance, now);
         }
@@ -228,7 +231,7 @@ impl Holder {
 
     /// Units that should lie idle here: what all tenants are expected to use, without those that are lent by name.
     pub(super) fn idle_goal(&self, now: EpochMs) -> u64 {
-        if !self.pooled {
+        if !self.pooled || self.closing {
             return 0;
         }
         let horizon_ms = self.horizon_ms(LEASE_CONTACTS, now);

@@ -249,7 +249,7 @@ impl Holder {
     /// the present one nears its end; of a whole window where slices are held. Nothing of a pool that few requests would
     /// use up: its parts would serve none of them.
     fn ahead_want(&self, now: EpochMs) -> u64 {
-        let Some(lease) = self.open_lease(now) else {
+        let Some(lease) = self.open_lease(now).filter(|_| !self.closing) else {
             return 0;
         };
         if lease.limit / AHEAD_REQUESTS_MIN < self.cost_max {
@@ -303,6 +303,11 @@ impl Holder {
     pub(super) fn ahead_due(&self, lease: &Lease, now: EpochMs) -> bool {
         let wanted = self.standing > 0 || self.nears_end(lease, now);
         let fine = lease.limit / AHEAD_REQUESTS_MIN >= self.cost_max;
-        self.fixed && wanted && fine && now >= self.contact_at && self.lacks_ahead(now)
+        !self.closing
+            && self.fixed
+            && wanted
+            && fine
+            && now >= self.contact_at
+            && self.lacks_ahead(now)
     }
 }

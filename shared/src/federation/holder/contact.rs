@@ -46,7 +46,7 @@ impl Holder {
         let Some(lease) = self.open_lease(now) else {
             return false;
         };
-        let due = now >= self.contact_at;
+        let due = self.closing || now >= self.contact_at;
         let telling = |tenant_balance: &TenantBalance| {
             if self.pooled && !tenant_balance.is_short() {
                 return due && tenant_balance.is_untold();
@@ -144,6 +144,9 @@ impl Holder {
 
     /// Units that a tenant is expected to use in the next few contacts or until the end of the window.
     pub(super) fn expected(&self, tenant_balance: &TenantBalance, now: EpochMs) -> u64 {
+        if self.closing {
+            return 0;
+        }
         let contacts = match (self.fixed, tenant_balance.party.name.is_empty()) {
             (true, true) => LEASE_CONTACTS,
             (true, false) => LEASE_CONTACTS_SHARED,

@@ -98,6 +98,8 @@ pub struct Holder {
     idle_missed: bool,
     /// How fast all tenants use units here.
     flow: Pace,
+    /// Whether nothing will be spent here any more.
+    closing: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -146,6 +148,7 @@ impl Holder {
             pooled: false,
             idle_missed: false,
             flow: Pace::new(EpochMs(0)),
+            closing: false,
         }
     }
 

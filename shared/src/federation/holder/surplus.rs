@@ -33,6 +33,12 @@ impl Windows {
 }
 
 impl Holder {
+    /// Nothing will be spent here any more: all that is held goes back with the next messages.
+    pub fn close(&mut self) {
+        self.closing = true;
+        self.keep_of_slices(|_| 0);
+    }
+
     /// Gives back of each slice what is beyond the same part of a limit that has become `after` from `before`, but for
     /// what is lent on. Holders that all do so have no more together than may be lent ahead under the new limit.
     pub(super) fn shrink_slices(&mut self, before: u64, after: u64) {

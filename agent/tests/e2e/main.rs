@@ -1,0 +1,55 @@
+//! The built program where it asks nobody. What it does at a deployment, the end-to-end tests of the workspace hold it to;
+//! this program is named as theirs is, so that one build makes the program for both.
+
+mod deciding;
+
+use std::process::{Command, Output};
+
+fn agent(words: &[&str]) -> Output {
+    let mut agent = Command::new(env!("CARGO_BIN_EXE_weir-agent"));
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("WEIR_")) {
+        agent.env_remove(name);
+    }
+    agent.args(words).output().unwrap()
+}
+
+#[test]
+fn what_it_cannot_start_with_is_named() {
+    for (words, named) in [
+        (&["--url", "https://weir.example"][..], "--token"),
+        (&["--url", "weir.example", "--token", "t"], "--url"),
+        (&["--url", "ftp://weir.example", "--token", "t"], "https://"),
+        (
+            &["--url", "https://weir.example", "--token-file", "/nowhere"],
+            "/nowhere",
+        ),
+        (
+            &[
+                "--url",
+                "https://weir.example",
+                "--token",
+                "t",
+                "--listen",
+                "somewhere",
+            ],
+            "unix:PATH",
+        ),
+        (
+            &[
+                "--url",
+                "https://weir.example",
+                "--token",
+                "t",
+                "--listen",
+                "unix:/nowhere/s",
+            ],
+            "/nowhere/s",
+        ),
+    ] {
+        let output = agent(words);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success(), "{words:?}");
+        assert!(error.contains(named), "{words:?}: {error}");
+    }
+    assert!(agent(&["--help"]).status.success());
+}
