@@ -6,7 +6,7 @@ mod section;
 
 use std::env;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -20,6 +20,9 @@ pub(crate) use self::section::Section;
 
 /// The part of BENCHMARKS.md that says where and with what it was measured.
 const MACHINE: &str = "machine";
+
+/// The variable that names the agent's program for what drives it.
+const PROGRAM: &str = "WEIR_AGENT";
 
 /// The variable that names a build of the Worker: that one is measured as it is.
 const EDGE_BUILD: &str = "WEIR_EDGE_BUILD";
@@ -62,6 +65,14 @@ pub(crate) fn run(only: Option<Section>) -> Result<ExitCode> {
 fn measure(section: Section, commit: &str, environment: &Environment) -> Result<()> {
     let mut cargo = environment.command("cargo")?;
     cargo.args(section.arguments());
+    if let Some(package) = section.program() {
+        let mut build = environment.command("cargo")?;
+        process::run(build.args(["build", "--release", "--package", package]))?;
+        // Beside this program, which is in the folder of its profile.
+        let built = Path::new(paths::program()?).ancestors().nth(2);
+        let built = built.context("this program is in no folder of builds")?;
+        cargo.env(PROGRAM, built.join("release").join(package));
+    }
     let figures = process::capture(&mut cargo)?;
     println!("{figures}\n");
     let command = format!("`cargo xtask bench --only {}`", section.name());

@@ -10,17 +10,19 @@ pub(crate) enum Section {
     Money,
     Latency,
     Gateway,
+    Agent,
     Weight,
     Scale,
 }
 
 impl Section {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Edge,
         Self::Kernels,
         Self::Money,
         Self::Latency,
         Self::Gateway,
+        Self::Agent,
         Self::Weight,
         Self::Scale,
     ];
@@ -33,6 +35,7 @@ impl Section {
             Self::Money => "money",
             Self::Latency => "latency",
             Self::Gateway => "gateway",
+            Self::Agent => "agent",
             Self::Weight => "weight",
             Self::Scale => "scale",
         }
@@ -45,6 +48,7 @@ impl Section {
             Self::Money => "object calls, rows and processor time per million decisions",
             Self::Latency => "checks while the coordinator is far away",
             Self::Gateway => "the first byte of an answer, with and without Weir before the origin",
+            Self::Agent => "what an agent beside a proxy decides a second, and how fast",
             Self::Weight => "bytes, the start, memory",
             Self::Scale => "what the design carries before an object has too much to do",
         }
@@ -52,7 +56,12 @@ impl Section {
 
     fn package(self) -> &'static str {
         match self {
-            Self::Edge | Self::Money | Self::Latency | Self::Gateway | Self::Weight => "weir-tests",
+            Self::Edge
+            | Self::Money
+            | Self::Latency
+            | Self::Gateway
+            | Self::Agent
+            | Self::Weight => "weir-tests",
             Self::Kernels | Self::Scale => "weir-shared",
         }
     }
@@ -60,6 +69,11 @@ impl Section {
     /// Whether the built Worker and console are measured.
     pub(super) fn needs_build(self) -> bool {
         self.package() == "weir-tests"
+    }
+
+    /// The program beside the Worker that is measured: its package. It is built as it is released.
+    pub(super) fn program(self) -> Option<&'static str> {
+        (self == Self::Agent).then_some("weir-agent")
     }
 
     /// What of cargo runs it. What is timed in a running workerd is the same whatever the driver is built with: the
