@@ -35,7 +35,7 @@ fn main() -> Result<()> {
 }
 
 async fn measure() -> Result<()> {
-    let workerd = Setup::isolates(&["weur"]).start().await?;
+    let mut workerd = Setup::isolates(&["weur"]).start().await?;
     let budget = |sharing: &str| json!({ "limit": LIMIT, "window_ms": WINDOW_MS, "sharing": sharing, "scope": "global" });
     let budgets =
         json!({ "tokens": budget("first_come"), "shared": budget("weighted_fair_escrow") });
@@ -49,7 +49,7 @@ async fn measure() -> Result<()> {
     let made = admin
         .make_token(&token_request("agent", Role::Agent))
         .await?;
-    let agent = AgentProcess::start(admin.origin(), &made.token, Some("weur")).await?;
+    let mut agent = AgentProcess::start(admin.origin(), &made.token, Some("weur")).await?;
     let port = agent.port();
     println!(
         "One agent, which is one thread, in its release build; {UNDER_WAY} requests under way at a time, over as many connections of HTTP/1.1 or one of gRPC, for {} s each. Agent, client and workerd share the machine. What a check adds is to the answer of the same program that decides nothing, in its row above. Milliseconds.\n",
@@ -83,6 +83,9 @@ async fn measure() -> Result<()> {
     ] {
         row(name, Some(nothing), &grpc::run(port, domain).await?);
     }
+    // Dropped while they run, they would print what they logged, among the figures.
+    agent.kill_hard();
+    workerd.kill_hard();
     Ok(())
 }
 
