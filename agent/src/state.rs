@@ -329,14 +329,9 @@ impl State {
                 return;
             }
         };
-        let before = self.loaded.as_ref().map(|loaded| &loaded.policy);
-        let fate = |pool: &str| match policy.lends(pool) {
-            false => Fate::Gone,
-            // One whose windows are opened elsewhere by now has nothing to tell there.
-            true if before.is_some_and(|old| old.root(pool) != policy.root(pool)) => Fate::Moved,
-            true => Fate::Stays,
-        };
-        self.leases.adopt(fate, now);
+        let before = self.loaded.as_ref().map(|loaded| loaded.policy.as_ref());
+        self.leases
+            .adopt(|pool| Fate::of(pool, before, &policy), now);
         self.loaded = Some(Loaded {
             revision: saved.revision,
             policy,

@@ -110,7 +110,7 @@ fn ready() -> Rc<Agent> {
     agent
 }
 
-fn charge(budget: &'static str, cost: u64) -> Charge<'static> {
+const fn charge(budget: &'static str, cost: u64) -> Charge<'static> {
     let tenant = "acme";
     Charge {
         tenant,
@@ -202,18 +202,7 @@ fn what_is_held_decides_and_what_is_short_waits_for_the_region() {
 fn a_question_that_is_denied_in_part_charges_nothing() {
     run(async {
         let agent = ready();
-        const BOTH: &[Charge<'static>] = &[
-            Charge {
-                tenant: "acme",
-                budget: "tokens",
-                cost: 3,
-            },
-            Charge {
-                tenant: "acme",
-                budget: "open",
-                cost: 50,
-            },
-        ];
+        const BOTH: &[Charge<'static>] = &[charge("tokens", 3), charge("open", 50)];
         let outcome = decided(&agent, BOTH, 10).await;
         assert!(!outcome.admitted);
         assert_eq!(outcome.binding, 1);
@@ -237,18 +226,7 @@ fn a_question_that_is_denied_in_part_charges_nothing() {
 fn a_request_that_leaves_while_it_waits_is_charged_nothing() {
     run(async {
         let agent = ready();
-        const BOTH: &[Charge<'static>] = &[
-            Charge {
-                tenant: "acme",
-                budget: "tokens",
-                cost: 3,
-            },
-            Charge {
-                tenant: "acme",
-                budget: "open",
-                cost: 3,
-            },
-        ];
+        const BOTH: &[Charge<'static>] = &[charge("tokens", 3), charge("open", 3)];
         assert!(decided(&agent, &BOTH[..1], 10).await.admitted);
         assert_eq!(balance(&agent, "tokens"), 7);
         let deciding = Rc::clone(&agent);

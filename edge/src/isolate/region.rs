@@ -163,7 +163,7 @@ impl RegionView {
         }
         match Policy::try_from(&saved.document) {
             Ok(policy) => {
-                let before = self.loaded.as_ref().map(|loaded| &loaded.policy);
+                let before = self.loaded.as_ref().map(|loaded| loaded.policy.as_ref());
                 let known = self.loaded.as_ref().and_then(|loaded| loaded.placement);
                 let placement = known.or(saved.placement);
                 if placement != known {
@@ -171,15 +171,8 @@ impl RegionView {
                     self.taps.clear();
                 }
                 let at = super::now();
-                let fate = |pool: &str| match policy.lends(pool) {
-                    false => Fate::Gone,
-                    // One whose windows are opened elsewhere by now has nothing to tell there.
-                    true if before.is_some_and(|old| old.root(pool) != policy.root(pool)) => {
-                        Fate::Moved
-                    }
-                    true => Fate::Stays,
-                };
-                self.leases.adopt(fate, at);
+                self.leases
+                    .adopt(|pool| Fate::of(pool, before, &policy), at);
                 // One that comes back in its window goes on with what was used of it.
                 self.budgets.retain(|name, budget| {
                     policy.root(name) == Some(Scope::Isolate) || !budget.is_idle(at)

@@ -16,6 +16,7 @@ use crate::limiting::owner::Account;
 use crate::limiting::roll::Roll;
 use crate::limiting::room::Bounds;
 use crate::limits::{EXCHANGES_PER_CONTACT_MAX, PURGE_MS};
+use crate::policy::Policy;
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence, WindowLabel};
 use crate::wire::exchange::{ExchangeBody, Terms};
 
@@ -43,6 +44,21 @@ pub enum Fate {
     Moved,
     /// It has it no more.
     Gone,
+}
+
+impl Fate {
+    /// What `policy` makes of a pool that was held under `before`.
+    #[must_use]
+    pub fn of(pool: &str, before: Option<&Policy>, policy: &Policy) -> Self {
+        if !policy.lends(pool) {
+            return Self::Gone;
+        }
+        // One whose windows are opened elsewhere by now has nothing to tell there.
+        match before.is_some_and(|before| before.root(pool) != policy.root(pool)) {
+            true => Self::Moved,
+            false => Self::Stays,
+        }
+    }
 }
 
 /// The pools of one region of which an isolate holds units.
