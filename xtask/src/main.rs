@@ -14,6 +14,7 @@ mod clock;
 mod cluster;
 #[cfg(test)]
 mod containers;
+mod dependencies;
 mod dev;
 mod environment;
 mod fuzz;

@@ -42,6 +42,11 @@ pub(crate) fn workers() -> Result<PathBuf> {
     cached("workers")
 }
 
+/// Compiled dependencies, shared by all clones of one user.
+pub(crate) fn dependencies() -> Result<PathBuf> {
+    cached("dependencies")
+}
+
 fn cached(name: &str) -> Result<PathBuf> {
     let cache = cache_from(
         variable("WEIR_CACHE"),

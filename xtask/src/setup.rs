@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use crate::environment::Environment;
 use crate::tools::{NEXTEST, TRUNK, WASM_BINDGEN, WASM_PACK, WORKER_BUILD};
-use crate::{browser, bun, go, node, python, rust, servers, tools};
+use crate::{browser, bun, dependencies, go, node, python, rust, servers, tools};
 
 /// What no set-up can mend: a missing Node is told before minutes of building tools.
 pub(crate) fn check() -> Result<()> {
@@ -17,13 +17,13 @@ pub(crate) fn check() -> Result<()> {
 
 /// What formatting and linting need.
 pub(crate) fn for_lints() -> Result<Environment> {
-    alone(rust::ensure)?;
+    alone(compiler)?;
     Ok(Environment::new())
 }
 
 /// What the native tests need.
 pub(crate) fn for_native() -> Result<Environment> {
-    alone(rust::ensure)?;
+    alone(compiler)?;
     tools::ensure(&[&NEXTEST])?;
     Environment::new().with_tools(&[&NEXTEST])
 }
@@ -31,7 +31,7 @@ pub(crate) fn for_native() -> Result<Environment> {
 /// What building and running need.
 pub(crate) fn for_builds() -> Result<Environment> {
     alone(node::ensure)?;
-    alone(rust::ensure)?;
+    alone(compiler)?;
     tools::ensure(&[&WASM_BINDGEN, &WORKER_BUILD, &TRUNK])?;
     Environment::new()
         .with_tools(&[&WASM_BINDGEN, &WORKER_BUILD, &TRUNK])?
@@ -66,6 +66,12 @@ pub(crate) fn everything() -> Result<Environment> {
     let environment = for_tests()?;
     tools::ensure(&[&WASM_PACK])?;
     environment.with_tools(&[&WASM_PACK])
+}
+
+/// The toolchain, and what is kept of what it compiled in other clones.
+fn compiler() -> Result<()> {
+    rust::ensure()?;
+    dependencies::restore()
 }
 
 /// Installs one thing at a time: two threads would install the same.

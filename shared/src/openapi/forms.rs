@@ -192,7 +192,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "The effective policy of a tenant at an instant.",
         "tenant: string, at: integer, next_change_at: integer?, known: boolean, tier: Valued, \
          weight: Valued, parent: string?, meters: {EffectiveMeter}, guards: {EffectiveGuard}, \
-         limits: {{Valued}}, budgets: {EffectiveBudget}, overload: {EffectiveOverload}",
+         limits: {{Valued}}, budgets: {EffectiveBudget}, overload: {EffectiveResource}",
     ),
     (
         "OwnFairness",

@@ -10,7 +10,7 @@ pub const GATEWAY_FORMS: &[(&str, &str, &str)] = &[
          steering?: 'fair_rate' or 'blue', slots?: integer, shadow?: boolean",
     ),
     (
-        "EffectiveOverload",
+        "EffectiveResource",
         "A resource that may be overloaded, as it applies to a tenant.",
         "weight: Valued, steering: 'fair_rate' or 'blue', levels: integer, buckets: integer, enforced: boolean",
     ),

@@ -150,7 +150,7 @@ fn responses(route: &Route) -> Result<Value, Miswritten> {
             let mut content = json!({ "application/json": { "schema": form::schema(form)? } });
             if operation.query.contains(&FORMAT) {
                 for file in [FileForm::Csv, FileForm::JsonLines] {
-                    content[file.media_type()] = json!({});
+                    content[file.media_type()] = text_of_any_kind();
                 }
             }
             (
@@ -159,7 +159,7 @@ fn responses(route: &Route) -> Result<Value, Miswritten> {
             )
         }
         Answer::Text(media) => {
-            let content = json!({ media: {} });
+            let content = json!({ media: text_of_any_kind() });
             (200, json!({ "description": "Done.", "content": content }))
         }
         Answer::Empty(status) => (status, json!({ "description": "Done." })),
@@ -183,6 +183,11 @@ fn responses(route: &Route) -> Result<Value, Miswritten> {
         responses.insert(status.to_string(), refused.clone());
     }
     Ok(Value::Object(responses))
+}
+
+/// What is no JSON: generators of clients give it out as text.
+fn text_of_any_kind() -> Value {
+    json!({ "schema": { "type": "string" } })
 }
 
 #[cfg(test)]

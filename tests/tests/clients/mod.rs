@@ -6,6 +6,7 @@ mod go;
 mod interface;
 mod lost;
 mod middleware;
+mod openapi;
 mod python;
 mod rust;
 mod scopes;

@@ -38,7 +38,7 @@ pub(crate) use self::steps::Step;
 use self::workbench::Workbench;
 use crate::clock::{Elapsed, Stopwatch};
 use crate::environment::Environment;
-use crate::{paths, progress, setup, tidy};
+use crate::{dependencies, paths, progress, setup, tidy};
 
 /// What to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,13 @@ pub(crate) enum Scope {
 /// Runs what is asked for. A failing step does not keep the others from running, but for those that need its result.
 pub(crate) fn run(scope: Scope) -> Result<ExitCode> {
     let report = match scope {
-        Scope::Everything => beside_each_other()?,
+        Scope::Everything => {
+            let report = beside_each_other()?;
+            if report.has_passed(&Step::COMPILING) {
+                dependencies::keep()?;
+            }
+            report
+        }
         Scope::Only(step) => {
             // On what is there now, not on what an older build left.
             let steps = [step.waits_for(), &[step]].concat();

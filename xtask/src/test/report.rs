@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::named::Named;
 use super::outcome::Outcome;
 use super::phases::Phases;
+use super::steps::Step;
 use super::totals::Totals;
 use crate::clock::Elapsed;
 
@@ -48,6 +49,15 @@ impl Report {
 
     pub(super) fn is_success(&self) -> bool {
         self.rows.iter().all(|row| row.is_ok)
+    }
+
+    /// Whether all of these steps ran and passed.
+    pub(super) fn has_passed(&self, steps: &[Step]) -> bool {
+        let passed = |step: &Step| {
+            let mut rows = self.rows.iter();
+            rows.any(|row| row.name == step.name() && row.is_ok)
+        };
+        steps.iter().all(passed)
     }
 
     fn totals(&self) -> Totals {

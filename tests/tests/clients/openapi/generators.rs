@@ -1,0 +1,77 @@
+//! Two generators, one of types and one of a whole client, and an application by what each of them wrote.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
+
+use super::{document, parts, python, told};
+use crate::clients::{start, succeed};
+
+/// What a generator says of what it leaves out: JSON Lines, which are read as a file.
+const LEFT_OUT: &str = "Unsupported content_type application/x-ndjson";
+
+async fn run(mut program: Command) -> String {
+    spawn_blocking(move || succeed(&mut program)).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn by_the_types_of_openapi_typescript_an_application_compiles_and_is_answered() {
+    let (_workerd, client) = start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let document = document(&client, folder.path()).await;
+    let program = |path: &str| {
+        let mut node = Command::new("node");
+        node.current_dir(folder.path())
+            .arg(parts().join("node_modules").join(path));
+        node
+    };
+    let mut generator = program("openapi-typescript/bin/cli.js");
+    generator.arg(&document).args(["--output", "weir.d.ts"]);
+    run(generator).await;
+    fs::copy(
+        parts().join("application.ts"),
+        folder.path().join("application.mts"),
+    )
+    .unwrap();
+    let mut compiler = program("typescript/bin/tsc");
+    compiler.args(["--strict", "--target", "es2022", "--module", "nodenext"]);
+    compiler.args(["--lib", "es2022,dom", "--types", ""]);
+    run({
+        compiler.arg("application.mts");
+        compiler
+    })
+    .await;
+    let mut application = Command::new("node");
+    application
+        .current_dir(folder.path())
+        .arg("application.mjs");
+    told(&mut application, &client);
+    let said: Value = serde_json::from_str(&run(application).await).unwrap();
+    assert_eq!(said, json!({ "allowed": true, "remaining": 997 }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_client_of_openapi_python_client_is_whole_and_is_answered() {
+    let (_workerd, client) = start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let document = document(&client, folder.path()).await;
+    let mut generator = python(folder.path());
+    generator.args(["-m", "openapi_python_client", "generate", "--meta", "none"]);
+    generator.arg("--path").arg(&document);
+    let said = run({
+        generator.args(["--output-path", "weir_api"]);
+        generator
+    })
+    .await;
+    for warning in said.split("WARNING").skip(1) {
+        assert!(warning.contains(LEFT_OUT), "{said}");
+    }
+    assert!(!said.contains("Unable to process"), "{said}");
+    let mut application = python(folder.path());
+    application.arg(parts().join("application.py"));
+    told(&mut application, &client);
+    let said: Value = serde_json::from_str(&run(application).await).unwrap();
+    assert_eq!(said, json!({ "allowed": true, "remaining": 997 }));
+}
