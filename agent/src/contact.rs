@@ -18,12 +18,12 @@ const CLOSING_MS: u64 = 20;
 pub async fn run(agent: Rc<Agent>, deployment: Rc<Deployment>) {
     loop {
         let now = agent.now();
-        let tends_in_ms = agent.with(|state| state.tends_in_ms(now));
+        let flushes_in_ms = agent.with(|state| state.flushes_in_ms(now));
         tokio::select! {
             () = agent.to_send.notified() => {}
-            () = sleep(Duration::from_millis(tends_in_ms)) => {
+            () = sleep(Duration::from_millis(flushes_in_ms)) => {
                 let now = agent.now();
-                agent.with(|state| state.tend(now));
+                agent.with(|state| state.flush(now));
             }
         }
         let now = agent.now();

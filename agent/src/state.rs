@@ -93,7 +93,7 @@ pub struct State {
     link: Link,
     heard_at: Option<EpochMs>,
     tried_at: EpochMs,
-    tended_at: EpochMs,
+    flushed_at: EpochMs,
     contact_ms: u64,
     under_way: usize,
 }
@@ -113,7 +113,7 @@ impl State {
             link: Link::New,
             heard_at: None,
             tried_at: EpochMs(0),
-            tended_at: EpochMs(0),
+            flushed_at: EpochMs(0),
             contact_ms: CONTACT_MS_MIN,
             under_way: 0,
         }
@@ -180,12 +180,12 @@ impl State {
         !self.queued.is_empty() || !self.outbox.is_empty() || self.leases.has_unsent(now)
     }
 
-    /// In how many milliseconds holders are to be [tended](State::tend) again: so early that the answer is there before the
+    /// In how many milliseconds holders are to be [flushed](State::flush) again: so early that the answer is there before the
     /// region counts the agent as silent.
     #[must_use]
-    pub fn tends_in_ms(&self, now: EpochMs) -> u64 {
+    pub fn flushes_in_ms(&self, now: EpochMs) -> u64 {
         let every_ms = self.contact_ms - self.contact_ms / 4;
-        every_ms.saturating_sub(now.since(self.tended_at))
+        every_ms.saturating_sub(now.since(self.flushed_at))
     }
 
     /// In how many milliseconds a deployment that did not answer as it should is asked again.
@@ -211,21 +211,21 @@ impl State {
     }
 
     /// Has every holder say what it has to tell.
-    pub fn tend(&mut self, now: EpochMs) {
-        self.tended_at = now;
+    pub fn flush(&mut self, now: EpochMs) {
+        self.flushed_at = now;
         for (pool, label, units) in self.leases.take_lapsed(now) {
             self.outbox.pending().lapsed(&pool, label, units);
         }
         if let Some((loaded, region)) = self.place() {
             self.leases
-                .tend(|pool| terms(&loaded, &region, pool, now), now);
+                .flush(|pool| terms(&loaded, &region, pool, now), now);
         }
     }
 
     /// Nothing will be decided any more: what is held goes back.
     pub fn close(&mut self, now: EpochMs) {
         self.leases.close();
-        self.tend(now);
+        self.flush(now);
     }
 
     /// What a contact says that is made now: whatever holders want said, counters, and which policy applies.

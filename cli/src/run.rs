@@ -12,7 +12,7 @@ use weir_shared::replay::agreement::Agreement;
 use weir_shared::wire::access::TokenRequest;
 use weir_shared::wire::replay::{ReplayBody, ReplayRequest};
 
-use crate::agreement::Told;
+use crate::agreement::AgreementReport;
 use crate::agreement::log::{self, Reading};
 use crate::apply::{agreed, apply, confirm};
 use crate::client::Client;
@@ -287,7 +287,7 @@ fn agreement(asked: &Agreeing, output: Output) -> Result<Ending, Failure> {
     let less = asked
         .least_percent
         .is_some_and(|least| agreement.percent() < f64::from(least));
-    let told = Told { log, agreement };
+    let told = AgreementReport { log, agreement };
     output.either(&told.text(), &told.value())?;
     Ok(if less { Ending::Differs } else { Ending::Done })
 }

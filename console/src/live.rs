@@ -1,5 +1,6 @@
 //! What happens, as it happens: one socket a region, what came over them, and how alive it all is.
 
+pub mod feed;
 pub mod link;
 pub mod machine;
 pub mod message;
@@ -7,6 +8,5 @@ pub mod rates;
 pub mod skew;
 pub mod state;
 pub mod tail;
-pub mod told;
 
 pub use state::{LiveState, Phase};

@@ -16,13 +16,13 @@ use crate::api::ask::live_address;
 use crate::api::error::ApiError;
 use crate::api::{Client, refusals};
 use crate::clock;
+use crate::live::feed::LiveFeed;
 use crate::live::machine::{Action, Checked, Machine, TICK_MS};
 use crate::live::message;
 use crate::live::rates::LiveRates;
 use crate::live::skew::TOLERATED_MS;
 use crate::live::state::{LiveState, Phase};
 use crate::live::tail::Tail;
-use crate::live::told::Told;
 
 /// What happens, as it happens.
 #[derive(Clone, Copy)]
@@ -39,7 +39,7 @@ pub struct LiveHub {
     pub skew_ms: Signal<Option<i64>>,
     set: Setters,
     session: RwSignal<Option<SessionReply>>,
-    told: StoredValue<Told>,
+    feed: StoredValue<LiveFeed>,
     running: StoredValue<Option<Running>, LocalStorage>,
 }
 
@@ -93,7 +93,7 @@ impl LiveHub {
             skew_ms: set.skew_ms.into(),
             set,
             session,
-            told: StoredValue::new(Told::default()),
+            feed: StoredValue::new(LiveFeed::default()),
             running: StoredValue::new_local(None),
         }
     }
@@ -115,7 +115,7 @@ impl LiveHub {
     /// Closes everything and forgets what it has: who comes next may see less.
     pub fn stop(self) {
         self.running.set_value(None);
-        self.told.set_value(Told::default());
+        self.feed.set_value(LiveFeed::default());
         self.set.decisions.set(0);
         self.set.rates.set(Arc::default());
         self.set.state.set(LiveState::default());
@@ -141,7 +141,7 @@ impl LiveHub {
 
     /// Reads the last decisions.
     pub fn with_tail<R>(self, read: impl FnOnce(&Tail) -> R) -> R {
-        self.told.with_value(|told| read(&told.tail))
+        self.feed.with_value(|feed| read(&feed.tail))
     }
 
     fn drive<R>(self, change: impl FnOnce(&mut Machine, u64) -> R) -> Option<R> {
@@ -202,7 +202,7 @@ impl LiveHub {
                     names.collect::<Vec<_>>()
                 });
                 if let Some(names) = &names {
-                    self.told.update_value(|told| told.rates.keep(names));
+                    self.feed.update_value(|feed| feed.rates.keep(names));
                 }
                 self.drive(|machine, now_ms| machine.learned(names, now_ms));
             }),
@@ -220,7 +220,7 @@ impl LiveHub {
 
     fn publish(self) {
         let server_ms = clock::server_ms();
-        let rates = self.told.with_value(|told| told.rates.rates(server_ms));
+        let rates = self.feed.with_value(|feed| feed.rates.rates(server_ms));
         if self.set.rates.with_untracked(|shown| **shown != rates) {
             self.set.rates.set(Arc::new(rates));
         }
@@ -265,7 +265,7 @@ impl LiveHub {
         if let LiveEvent::Hello { .. } = message.event {
             clock::heard(message.at.0);
         }
-        self.told.update_value(|told| told.take(message, &kept));
+        self.feed.update_value(|feed| feed.take(message, &kept));
         self.show();
     }
 

@@ -3,6 +3,6 @@
 pub mod against;
 pub mod query;
 pub mod question;
+pub mod results;
 pub mod share;
-pub mod told;
 pub mod trace_file;

@@ -160,7 +160,7 @@ pub const UNDO_ATTEMPTS_MAX: u32 = 4;
 
 /// Keys of shards that one isolate distinguishes, some 600 bytes each, and queues for guards, each on an account as of
 /// [`ISOLATE_KEYS_MAX`].
-pub const TAPS_MAX: usize = 10_000;
+pub const KEY_CACHES_MAX: usize = 10_000;
 
 /// An owner with too many entries forgets, of so many of its oldest, the one that is worth least. A search through all of
 /// them, at each new key, would be the attack.

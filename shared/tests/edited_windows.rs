@@ -214,7 +214,7 @@ fn windows_that_were_promised_count_in_a_rolling_one_for_as_long_as_their_own_pa
         };
         let rolls = rolling(terms(100, MINUTE_MS, 2), 10);
         let mut world = World::new(&fixed, NOW);
-        world.holder.stand(3);
+        world.holder.hold_slices(3);
         for step in 0..30 {
             let now = NOW.plus(step * window_ms / 30);
             world.asks(&fixed, 2, now);
@@ -247,7 +247,7 @@ fn minutes_that_were_promised_count_in_the_day_that_takes_their_place() {
     for forgetful in [false, true] {
         let mut world = World::new(&minute, NOW);
         world.forgetful = forgetful;
-        world.holder.stand(3);
+        world.holder.hold_slices(3);
         let mut admitted = 0;
         for second in 0..30 {
             admitted += world.asks(&minute, 2, NOW.plus(second * 1_000));
@@ -295,7 +295,7 @@ fn units_promised_for_windows_of_the_old_length_are_spent_under_labels_of_their_
         rolling(terms(1_000, MINUTE_MS, 2), 10),
     ] {
         let mut world = World::new(&hour, NOW);
-        world.holder.stand(3);
+        world.holder.hold_slices(3);
         // Steady demand, so that slices are held.
         for second in 0..30 {
             world.asks(&hour, 20, NOW.plus(second * 1_000));
@@ -386,7 +386,7 @@ fn slices_of_windows_to_come_shrink_with_a_lower_limit_once_their_holders_hear_o
     let mut pool = Pool::open(old.clone(), NOW);
     let mut worlds = [1, 2].map(|id| {
         let mut holder = holder(id);
-        holder.stand(3);
+        holder.hold_slices(3);
         holder
     });
     let mut admitted: BTreeMap<u64, u64> = BTreeMap::new();

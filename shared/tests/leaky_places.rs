@@ -235,7 +235,10 @@ fn a_queue_decides_as_any_limit_does() {
     let machine = Scaled::whole(Algorithm::LeakyBucket(shaper));
     assert_eq!(machine.queue(), Some(&shaper));
     assert_eq!(
-        (machine.promise().quota, machine.promise().window_ms),
+        (
+            machine.quota_policy().quota,
+            machine.quota_policy().window_ms
+        ),
         (3, 300)
     );
     let now = EpochMs(START_MS);

@@ -205,27 +205,27 @@ fn about_to_return(node: &mut EscrowNode<u8>, root: &mut PoolNode<()>) -> (Epoch
     for now in (0..60_000).step_by(500).map(EpochMs) {
         let held = node.escrow_mut().holding("tokens", now).held;
         let mut tried = node.clone();
-        let effects = tried.step(tend(), now);
+        let effects = tried.step(flush(), now);
         if let Some(Effect::Persist(row)) = effects.first()
             && row.held < held
         {
             return (now, held);
         }
-        let effects = node.step(tend(), now);
+        let effects = node.step(flush(), now);
         carried_out(node, root, effects, now);
     }
     panic!("it gives nothing back")
 }
 
-fn tend() -> Event<u8> {
-    Event::Tend { terms: minutes() }
+fn flush() -> Event<u8> {
+    Event::Flush { terms: minutes() }
 }
 
 #[test]
 fn a_return_leaves_when_the_lower_holding_is_durable() {
     let (mut node, mut root) = (region(), root());
     let (now, held) = about_to_return(&mut node, &mut root);
-    let effects = node.step(tend(), now);
+    let effects = node.step(flush(), now);
     let [Effect::Persist(row), Effect::WakeAt(_)] = &effects[..] else {
         panic!("{effects:?}");
     };
@@ -239,13 +239,13 @@ fn a_return_that_could_not_be_written_does_not_leave() {
     let (mut node, mut root) = (region(), root());
     let (now, _) = about_to_return(&mut node, &mut root);
     assert!(matches!(
-        node.step(tend(), now)[..],
+        node.step(flush(), now)[..],
         [Effect::Persist(_), ..]
     ));
     assert!(node.step(Event::NotPersisted, now).is_empty());
     // It leaves with the next write.
     assert!(matches!(
-        node.step(tend(), now)[..],
+        node.step(flush(), now)[..],
         [Effect::Persist(_), ..]
     ));
     assert!(!sent(&node.step(Event::Persisted, now)).returns.is_empty());

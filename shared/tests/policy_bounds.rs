@@ -137,7 +137,7 @@ fn the_sum_of_floors_by_name_follows_the_overrides() {
     assert_eq!(floors(2_500), sum(1_000, 620));
     assert_eq!(floors(3_000), sum(3_000, 450));
     assert_eq!(policy.floors_at("tokens", EpochMs(1_000)), 620);
-    assert!(!policy.floors_stand("tokens") && policy.floors_stand("fair"));
+    assert!(!policy.floors_are_constant("tokens") && policy.floors_are_constant("fair"));
     let other = policy
         .terms("pinned", "weur", Revision(1), EpochMs(0))
         .unwrap();

@@ -49,7 +49,7 @@ fn an_override_of_a_limit_has_the_rest_of_the_limit_for_each_key_of_that_tenant(
     let policy = overridden(&json!([
         { "starts_at": 5000, "limits": { "per_ip": { "limit": 1000, "burst": 400 } } }
     ]));
-    let promise = |tenant: &str, ms| {
+    let quota_policy = |tenant: &str, ms| {
         let limit = policy
             .limit_at("per_ip", Some(tenant), EpochMs(ms))
             .unwrap();
@@ -63,13 +63,13 @@ fn an_override_of_a_limit_has_the_rest_of_the_limit_for_each_key_of_that_tenant(
         // A weight of 2.5 in "login" counts it in halves.
         assert_eq!(single.machine.scale(), 2);
         (
-            single.machine.promise().quota,
-            single.machine.promise().window_ms,
+            single.machine.quota_policy().quota,
+            single.machine.quota_policy().window_ms,
         )
     };
-    assert_eq!(promise("acme", 4_999), (100, 60_000));
-    assert_eq!(promise("acme", 5_000), (1_000, 60_000));
-    assert_eq!(promise("other", 5_000), (100, 60_000));
+    assert_eq!(quota_policy("acme", 4_999), (100, 60_000));
+    assert_eq!(quota_policy("acme", 5_000), (1_000, 60_000));
+    assert_eq!(quota_policy("other", 5_000), (100, 60_000));
     let key = "acme\u{1}203.0.113.9";
     let terms = policy.limit_terms("per_ip", Some("acme"), key, 2, Revision(3), EpochMs(5_000));
     let terms = terms.unwrap();

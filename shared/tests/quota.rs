@@ -32,11 +32,11 @@ fn algorithm(limit: u64, period: &Period) -> Algorithm {
 }
 
 fn scale(algorithm: &Algorithm) -> Scale {
-    let promise = algorithm.promise();
+    let quota_policy = algorithm.quota_policy();
     Scale {
-        limit: promise.quota,
-        short_ms: promise.window_ms.div_ceil(5),
-        long_ms: promise.window_ms,
+        limit: quota_policy.quota,
+        short_ms: quota_policy.window_ms.div_ceil(5),
+        long_ms: quota_policy.window_ms,
     }
 }
 
@@ -254,7 +254,7 @@ fn a_rolling_quota_that_starts_to_follow_the_calendar_keeps_its_count() {
 fn what_a_quota_promises_is_the_longest_period() {
     let window_ms = |cadence| {
         let period = Period::calendar(cadence, Zone::offset(0).unwrap(), 1).unwrap();
-        algorithm(10, &period).promise().window_ms
+        algorithm(10, &period).quota_policy().window_ms
     };
     assert_eq!(window_ms(Cadence::CalendarDay), DAY_MS);
     assert_eq!(window_ms(Cadence::CalendarWeek), 7 * DAY_MS);

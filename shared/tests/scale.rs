@@ -82,7 +82,7 @@ proptest! {
             in_units = Key { state: one.next.or(in_units.state), now };
             in_parts = Key { state: other.next.or(in_parts.state), now };
         }
-        prop_assert_eq!(units.promise(), parts.promise());
+        prop_assert_eq!(units.quota_policy(), parts.quota_policy());
         prop_assert_eq!(units.ceiling(), parts.ceiling() / scale);
     }
 

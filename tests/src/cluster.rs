@@ -122,7 +122,7 @@ impl Cluster {
     }
 
     /// What a supervisor does: notices who has ended, and starts it again after a second. To be called again and again.
-    pub fn tend(&mut self) -> Result<()> {
+    pub fn supervise(&mut self) -> Result<()> {
         let now = clock::now();
         for index in 0..self.instances.len() {
             let instance = &mut self.instances[index];

@@ -62,7 +62,7 @@ struct Line {
 }
 
 /// What one line says.
-struct Told {
+struct LogLine {
     entry: TraceEntry,
     admitted: bool,
     clock_ms: u64,
@@ -102,7 +102,7 @@ pub fn read(
 }
 
 impl Reading {
-    fn json(&self, line: &str) -> Result<Told, String> {
+    fn json(&self, line: &str) -> Result<LogLine, String> {
         let line: Line = read_json(line.as_bytes()).map_err(|refused| refused.to_string())?;
         let Some(at) = &line.at else {
             return Err("/at: is required".to_owned());
@@ -137,7 +137,7 @@ impl Reading {
             key: line.key,
             cost: line.cost,
         };
-        Ok(Told {
+        Ok(LogLine {
             entry,
             admitted,
             clock_ms,
@@ -145,7 +145,7 @@ impl Reading {
     }
 
     /// `ADDRESS - USER [TIME] "REQUEST" STATUS ...`: the key is the address.
-    fn combined(&self, line: &str) -> Result<Told, String> {
+    fn combined(&self, line: &str) -> Result<LogLine, String> {
         const FORM: &str =
             "a line is JSON, or ADDRESS - USER [TIME] \"REQUEST\" STATUS as in the format combined";
         let (address, rest) = line.split_once(' ').ok_or(FORM)?;
@@ -167,7 +167,7 @@ impl Reading {
             key: Some(address.to_owned()),
             ..TraceEntry::default()
         };
-        Ok(Told {
+        Ok(LogLine {
             entry,
             admitted: !self.denied.contains(&status),
             clock_ms: SECOND_MS,

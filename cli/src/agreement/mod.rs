@@ -16,14 +16,14 @@ const ROWS_SHOWN: usize = 20;
 
 /// What is told of an agreement, with the log that it is about.
 #[derive(Debug)]
-pub struct Told {
+pub struct AgreementReport {
     /// The requests.
     pub log: Log,
     /// How far they agree.
     pub agreement: Agreement,
 }
 
-impl Told {
+impl AgreementReport {
     /// For a terminal.
     #[must_use]
     pub fn text(&self) -> String {

@@ -26,7 +26,7 @@ use socket::{Next, Socket};
 const REGIONS_EVERY: Duration = Duration::from_secs(30);
 
 /// What a region's socket tells.
-enum Told {
+enum TailEvent {
     /// Decisions of a region.
     Decisions(String, Vec<DecisionSample>),
     /// Something that is no decision.
@@ -52,7 +52,7 @@ pub fn tail(
     let mut looked = clock::now();
     while left != Some(0) {
         match receiver.recv_timeout(REGIONS_EVERY.saturating_sub(looked.elapsed())) {
-            Ok(Told::Decisions(region, samples)) => {
+            Ok(TailEvent::Decisions(region, samples)) => {
                 for sample in samples.iter().filter(|sample| filter.shows(sample)) {
                     if left == Some(0) {
                         break;
@@ -61,8 +61,8 @@ pub fn tail(
                     left = left.map(|left| left - 1);
                 }
             }
-            Ok(Told::Aside(text)) => aside(&text),
-            Ok(Told::Failed(failure)) => return Err(failure),
+            Ok(TailEvent::Aside(text)) => aside(&text),
+            Ok(TailEvent::Failed(failure)) => return Err(failure),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                 looked = clock::now();
                 match follow(client, &mut followed, &sender) {
@@ -87,7 +87,7 @@ fn show(region: &str, sample: &DecisionSample, output: Output) -> Result<(), Fai
 fn follow(
     client: &Client,
     followed: &mut BTreeSet<String>,
-    sender: &Sender<Told>,
+    sender: &Sender<TailEvent>,
 ) -> Result<(), Failure> {
     for status in client.regions()?.regions {
         if followed.insert(status.region.clone()) {
@@ -100,7 +100,7 @@ fn follow(
 }
 
 /// Reads one region's sockets, one after the other, until nobody listens.
-fn keep(login: &Login, mut link: Link, sender: &Sender<Told>) {
+fn keep(login: &Login, mut link: Link, sender: &Sender<TailEvent>) {
     loop {
         let ended = read(login, &mut link, sender);
         let region = visible(link.region());
@@ -111,9 +111,9 @@ fn keep(login: &Login, mut link: Link, sender: &Sender<Told>) {
             Err(failure) => {
                 let last = match failure {
                     Failure::Answered { status: 400, .. } => {
-                        Told::Aside(format!("{region}: the policy no longer has this region"))
+                        TailEvent::Aside(format!("{region}: the policy no longer has this region"))
                     }
-                    failure => Told::Failed(failure),
+                    failure => TailEvent::Failed(failure),
                 };
                 let _unheard = sender.send(last);
                 return;
@@ -123,7 +123,7 @@ fn keep(login: &Login, mut link: Link, sender: &Sender<Told>) {
             "{region}: the socket is lost and opened again: {}",
             visible(&why)
         );
-        if sender.send(Told::Aside(lost)).is_err() {
+        if sender.send(TailEvent::Aside(lost)).is_err() {
             return;
         }
         thread::sleep(link.lost());
@@ -131,7 +131,11 @@ fn keep(login: &Login, mut link: Link, sender: &Sender<Told>) {
 }
 
 /// Reads one socket to its end, and answers why it ended; nothing where nobody listens.
-fn read(login: &Login, link: &mut Link, sender: &Sender<Told>) -> Result<Option<String>, Failure> {
+fn read(
+    login: &Login,
+    link: &mut Link,
+    sender: &Sender<TailEvent>,
+) -> Result<Option<String>, Failure> {
     let mut socket = Socket::open(login, &link.path())?;
     loop {
         let message = match socket.read() {
@@ -140,8 +144,8 @@ fn read(login: &Login, link: &mut Link, sender: &Sender<Told>) -> Result<Option<
             Err(why) => return Ok(Some(why)),
         };
         let told = match link.heard(message) {
-            Heard::Decisions(samples) => Told::Decisions(link.region().to_owned(), samples),
-            Heard::Missed => Told::Aside(format!(
+            Heard::Decisions(samples) => TailEvent::Decisions(link.region().to_owned(), samples),
+            Heard::Missed => TailEvent::Aside(format!(
                 "{}: decisions were missed and are no longer there",
                 visible(link.region())
             )),

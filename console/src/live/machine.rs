@@ -150,7 +150,7 @@ impl Machine {
     /// Time has passed: what is to be done now.
     pub fn tick(&mut self, now_ms: u64) -> Vec<Action> {
         let mut actions = Vec::new();
-        self.tend(now_ms, &mut actions);
+        self.update_sockets(now_ms, &mut actions);
         self.lost_since_ms = match self.lost_since_ms {
             _ if self.is_open() || self.hidden_since_ms.is_some() => None,
             since_ms => since_ms.or(Some(now_ms)),
@@ -327,7 +327,7 @@ impl Machine {
     }
 
     /// Opens and closes sockets.
-    fn tend(&mut self, now_ms: u64, actions: &mut Vec<Action>) {
+    fn update_sockets(&mut self, now_ms: u64, actions: &mut Vec<Action>) {
         let hidden_for_ms = self
             .hidden_since_ms
             .map_or(0, |since_ms| now_ms.saturating_sub(since_ms));

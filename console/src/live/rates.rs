@@ -58,7 +58,7 @@ pub struct LiveRates {
 
 /// What one region told, second by second.
 #[derive(Debug, Clone, Default)]
-struct Told {
+struct RegionSeconds {
     since_s: u64,
     seconds: VecDeque<(u64, RatePoint)>,
 }
@@ -66,14 +66,14 @@ struct Told {
 /// What the regions told.
 #[derive(Debug, Clone, Default)]
 pub struct RateBook {
-    regions: BTreeMap<String, Told>,
+    regions: BTreeMap<String, RegionSeconds>,
 }
 
 impl RateBook {
     /// A region begins to tell: what it counted before is not known. One that went on where it left off need not say so.
     pub fn begin(&mut self, region: &str, at_ms: u64) {
         let told = self.regions.entry(region.to_owned()).or_default();
-        *told = Told {
+        *told = RegionSeconds {
             since_s: at_ms / 1_000 + 1,
             seconds: VecDeque::new(),
         };
@@ -131,7 +131,7 @@ impl RateBook {
     }
 }
 
-impl Told {
+impl RegionSeconds {
     /// Whether there is a rate: calls were told of a second that is over, or were not for long.
     fn is_measured(&self, end_s: u64) -> bool {
         let known = self.since_s..end_s;

@@ -10,7 +10,7 @@ use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::accounting::Tally;
 use weir_shared::wire::replay::{ReplayBody, ReplayKind, ReplayRow};
 
-use super::told::given;
+use super::results::given;
 use crate::budget::water_fill::{Portion, WaterFill};
 use crate::format::{count, counted};
 use crate::tenant_name::TenantName;

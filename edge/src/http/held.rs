@@ -4,14 +4,14 @@ use weir_shared::check::decision_text::DecisionText;
 use weir_shared::check::template::Parts;
 use weir_shared::units::EpochMs;
 
-use super::ratelimit::{Promise, retry_after_s, tell_left, tell_policy};
+use super::ratelimit::{QuotaPolicy, retry_after_s, tell_left, tell_policy};
 
 /// A decision on one budget.
 pub struct HeldText<'a> {
     /// The body.
     pub body: DecisionText<'a>,
     /// What the budget promises.
-    pub promise: Promise,
+    pub quota_policy: QuotaPolicy,
 }
 
 impl HeldText<'_> {
@@ -21,7 +21,7 @@ impl HeldText<'_> {
         let (decision, name) = (&self.body.decision, self.body.binding);
         self.body.tell(parts);
         parts.text("\n");
-        tell_policy(name, self.promise, parts);
+        tell_policy(name, self.quota_policy, parts);
         parts.text("\n");
         tell_left(name, decision.remaining, (decision.reset_at, now), parts);
         if decision.admitted() {

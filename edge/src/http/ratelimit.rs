@@ -14,7 +14,7 @@ const INTEGER_MAX: u64 = 999_999_999_999_999;
 
 /// What the policy promises: `quota` units per `window_ms`.
 #[derive(Debug, Clone, Copy)]
-pub struct Promise {
+pub struct QuotaPolicy {
     /// Units.
     pub quota: u64,
     /// Milliseconds.
@@ -27,7 +27,7 @@ pub struct Standing {
     /// Its name.
     pub name: String,
     /// What it promises.
-    pub promise: Promise,
+    pub quota_policy: QuotaPolicy,
     /// Units that could still be admitted.
     pub remaining: u64,
     /// When it is back to full, or its window ends.
@@ -64,8 +64,10 @@ pub fn ietf(standings: &[Standing], now: EpochMs) -> Vec<Header> {
             policies.push_str(", ");
             limits.push_str(", ");
         }
-        let Standing { name, promise, .. } = standing;
-        tell_policy(name, *promise, &mut policies);
+        let Standing {
+            name, quota_policy, ..
+        } = standing;
+        tell_policy(name, *quota_policy, &mut policies);
         tell_left(
             name,
             standing.remaining,
@@ -77,9 +79,13 @@ pub fn ietf(standings: &[Standing], now: EpochMs) -> Vec<Header> {
 }
 
 /// Tells what the policy promises of one budget or limit, as an item of two parameters: `"tokens";q=100;w=60`.
-pub fn tell_policy(name: &str, promise: Promise, parts: &mut impl Parts) {
-    let window_s = promise.window_ms.div_ceil(1_000);
-    tell(name, [(";q=", promise.quota), (";w=", window_s)], parts);
+pub fn tell_policy(name: &str, quota_policy: QuotaPolicy, parts: &mut impl Parts) {
+    let window_s = quota_policy.window_ms.div_ceil(1_000);
+    tell(
+        name,
+        [(";q=", quota_policy.quota), (";w=", window_s)],
+        parts,
+    );
 }
 
 /// Tells what is left of it, and in how many seconds from now it is back: `"tokens";r=40;t=12`.

@@ -201,5 +201,5 @@ impl Asking<'_> {
 /// When the isolate decides for too many regions.
 pub fn used(handles: &RequestHandles, region: &str, id: &str, now: EpochMs) -> Result<(), Failure> {
     with(region, |view| view.tokens.uses.mark(id, now))?;
-    contact::tend(handles, region)
+    contact::schedule_flush(handles, region)
 }

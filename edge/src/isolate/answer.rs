@@ -28,7 +28,7 @@ use super::slot::given;
 use super::{now, with};
 use crate::http::answered::Answered;
 use crate::http::failure::Failure;
-use crate::http::ratelimit::{Promise, Standing};
+use crate::http::ratelimit::{QuotaPolicy, Standing};
 use crate::isolate::sealed;
 use crate::isolate::sealed::reservation::seal;
 use crate::objects::trace;
@@ -256,19 +256,19 @@ impl Asker<'_> {
                 continue;
             };
             // While a resource is not overloaded nothing bounds its clients; then what it serves is the bound.
-            let promise = match dimension.place {
+            let quota_policy = match dimension.place {
                 Place::Open => continue,
                 Place::Overload(_) if decision.limit == JSON_INTEGER_MAX => continue,
-                Place::Overload(_) => Promise {
+                Place::Overload(_) => QuotaPolicy {
                     quota: decision.limit,
-                    ..dimension.promise
+                    ..dimension.quota_policy
                 },
-                _ => dimension.promise,
+                _ => dimension.quota_policy,
             };
             if !standings.iter().any(named) {
                 standings.push(Standing {
                     name: dimension.name.to_owned(),
-                    promise,
+                    quota_policy,
                     remaining: decision.remaining,
                     reset_at: decision.reset_at,
                 });

@@ -239,7 +239,7 @@ pub fn count(
     if decided.units > 0 {
         with(region, |view| view.outbox.enter(decided, entry, window))?;
     }
-    tend(handles, region)
+    schedule_flush(handles, region)
 }
 
 /// Passes on how many slots of a tenant's guard are taken.
@@ -256,26 +256,26 @@ pub fn tell_slots(
     with(region, |view| {
         view.outbox.pending().in_flight(tenant, guard, word);
     })?;
-    tend(handles, region)
+    schedule_flush(handles, region)
 }
 
 /// Makes sure that a task tells the region what is left: counters, units that are not needed, demand.
 ///
 /// # Errors
 /// When the isolate decides for too many regions.
-pub fn tend(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
+pub fn schedule_flush(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
     let now = now();
     let claimed = with(region, |view| {
-        let claim = now >= view.tended_until && view.has_unsent(now);
+        let claim = now >= view.flushing_until && view.has_unsent(now);
         if claim {
-            view.tended_until = now.plus(TASK_MS_MAX + CALL_MS_MAX);
+            view.flushing_until = now.plus(TASK_MS_MAX + CALL_MS_MAX);
         }
         claim
     })?;
     if claimed {
         let env = handles.env.clone();
         let region = region.to_owned();
-        handles.detach(async move { rounds(&env, &region).await });
+        handles.detach(async move { flush_task(&env, &region).await });
     }
     Ok(())
 }
@@ -295,10 +295,10 @@ pub fn flush(handles: &RequestHandles, region: &str) -> Result<(), Failure> {
         view.leases.refill(terms, now);
     })?;
     let _landing = send(handles, region, "")?;
-    tend(handles, region)
+    schedule_flush(handles, region)
 }
 
-async fn rounds(env: &Env, region: &str) {
+async fn flush_task(env: &Env, region: &str) {
     let started = now();
     loop {
         sleep(with(region, |view| until_contact_ms(view, now())).unwrap_or(CALL_MS_MAX)).await;
@@ -321,7 +321,7 @@ async fn rounds(env: &Env, region: &str) {
         let done = with(region, |view| {
             let done = over || !view.has_unsent(now);
             if done {
-                view.tended_until = EpochMs(0);
+                view.flushing_until = EpochMs(0);
             }
             done
         });
@@ -344,7 +344,7 @@ fn exchanges_due(view: &mut RegionView, region: &str, now: EpochMs) -> Vec<Excha
         return Vec::new();
     };
     let terms = |pool: &str| loaded.policy.terms(pool, region, loaded.revision, now);
-    view.leases.tend(terms, now);
+    view.leases.flush(terms, now);
     view.leases.unsent()
 }
 

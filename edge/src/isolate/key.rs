@@ -7,9 +7,9 @@ use weir_shared::algorithms::composite::{Mode, StateKey};
 use weir_shared::algorithms::scale::ScaledReceipt;
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::federation::waiting::Ticket;
+use weir_shared::limiting::key_cache::{Draw, KeyCache, Look};
 use weir_shared::limiting::messages::{AskedBody, DecideBody, DrawnBody, GroupBody, ReturnBody};
 use weir_shared::limiting::owner::Account;
-use weir_shared::limiting::tap::{Draw, Look, Tap};
 use weir_shared::limiting::verdict::{DimensionRules, StepRules};
 use weir_shared::limits::DECIDE_WAIT_MS_MAX;
 use weir_shared::node::question::answers::{Answer, Answers, At, Charge, Part};
@@ -62,9 +62,9 @@ impl KeyCheck<'_> {
         loop {
             let at = now();
             let (look, receipt) = with(self.region, |view| {
-                let tap = view.tap(self.key, self.account, at);
-                let receipt = tap.receipt();
-                let look = tap.look((self.units, self.ceiling), self.look, at);
+                let cache = view.key_cache(self.key, self.account, at);
+                let receipt = cache.receipt();
+                let look = cache.look((self.units, self.ceiling), self.look, at);
                 (look, receipt)
             })?;
             match look {
@@ -87,7 +87,7 @@ impl KeyCheck<'_> {
 
     async fn ask(&self, handles: &RequestHandles, sent_at: EpochMs) -> Result<Answer, Failure> {
         let question = with(self.region, |view| {
-            view.tap(self.key, self.account, sent_at)
+            view.key_cache(self.key, self.account, sent_at)
                 .ask(self.look, sent_at)
         })?;
         let back = question.back.map(|(units, receipt)| ReturnBody {
@@ -179,17 +179,17 @@ impl Asked<'_> {
         let heard = answer.filter(|answer| answer.decision.reason != Reason::Unavailable);
         let Some(answer) = heard else {
             with(check.region, |view| {
-                view.known_tap(check.key).map(Tap::fail)
+                view.known_key_cache(check.key).map(KeyCache::fail)
             })?;
             return check.unavailable();
         };
         let draw = answer.drawn.clone().map(draw_of);
         with(check.region, |view| {
             let contact_at = view.contact_due;
-            let tap = view.tap(check.key, check.account, at);
+            let cache = view.key_cache(check.key, check.account, at);
             let spent = if check.look { 0 } else { check.units };
             let decided = (check.units, spent, answer.decision);
-            tap.finish(decided, draw, (sent_at, contact_at));
+            cache.finish(decided, draw, (sent_at, contact_at));
         })?;
         Ok(Answer {
             charge: answer.charge.clone(),
@@ -200,9 +200,9 @@ impl Asked<'_> {
 
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
-        // A view that cannot be reached has no tap either.
+        // A view that cannot be reached has no key cache either.
         let _gone = with(self.check.region, |view| {
-            view.known_tap(self.check.key).map(Tap::fail)
+            view.known_key_cache(self.check.key).map(KeyCache::fail)
         });
     }
 }
@@ -217,7 +217,7 @@ impl<'a> Wait<'a> {
     fn register(check: &'a KeyCheck<'a>, at: EpochMs) -> Result<Option<Self>, Failure> {
         let ticket = with(check.region, |view| {
             let units = if check.look { 0 } else { check.units };
-            view.tap(check.key, check.account, at).wait(units, at)
+            view.key_cache(check.key, check.account, at).wait(units, at)
         })?;
         Ok(ticket.map(|ticket| Self { check, ticket }))
     }
@@ -227,8 +227,8 @@ impl Drop for Wait<'_> {
     fn drop(&mut self) {
         // A view that cannot be reached has no waiters either.
         let _gone = with(self.check.region, |view| {
-            let tap = view.known_tap(self.check.key);
-            tap.map(|tap| tap.unwait(self.ticket))
+            let cache = view.known_key_cache(self.check.key);
+            cache.map(|cache| cache.unwait(self.ticket))
         });
     }
 }

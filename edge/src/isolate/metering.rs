@@ -19,7 +19,7 @@ use weir_shared::wire::policy::{OnUnavailable, Scope};
 use super::kept::shard_of;
 use super::plan::{Dimension, Kind, Place, Planner, Step};
 use crate::http::failure::Failure;
-use crate::http::ratelimit::Promise;
+use crate::http::ratelimit::QuotaPolicy;
 
 /// What the policy says of a meter or a guard, apart from its numbers.
 struct Stance {
@@ -104,16 +104,16 @@ impl<'a> Planner<'a> {
         item: &Item,
     ) -> Result<Step<'a>, Failure> {
         let machine = machine_of(&terms)?;
-        let promise = machine.promise();
+        let quota_policy = machine.quota_policy();
         let key = full_key(self.tenant, "");
         let dimension = Dimension {
             name,
             units: item.cost.max(1),
             look: item.cost == 0,
             scale: 1,
-            promise: Promise {
-                quota: promise.quota,
-                window_ms: promise.window_ms,
+            quota_policy: QuotaPolicy {
+                quota: quota_policy.quota,
+                window_ms: quota_policy.window_ms,
             },
             rules: DimensionRules {
                 shadow: stance.shadow,
@@ -153,7 +153,7 @@ impl<'a> Planner<'a> {
                 units: item.cost,
                 look: item.cost == 0,
                 scale: 1,
-                promise: Promise {
+                quota_policy: QuotaPolicy {
                     quota: JSON_INTEGER_MAX,
                     window_ms: 1,
                 },

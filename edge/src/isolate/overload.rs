@@ -28,7 +28,7 @@ use super::region::Loaded;
 use super::request::RequestHandles;
 use super::{contact, now, with};
 use crate::http::failure::Failure;
-use crate::http::ratelimit::Promise;
+use crate::http::ratelimit::QuotaPolicy;
 
 /// Keeps this use of the deployment's key apart from others.
 const PURPOSE: &str = "overload";
@@ -311,7 +311,7 @@ impl<'a> Planner<'a> {
                 units: item.cost.max(1),
                 look: item.cost == 0,
                 scale: 1,
-                promise: Promise {
+                quota_policy: QuotaPolicy {
                     quota: JSON_INTEGER_MAX,
                     window_ms: SECOND_MS,
                 },
@@ -361,7 +361,7 @@ pub fn told(
 pub fn took(region: &str, name: &str, tokens: &Tokens) -> Result<(), Failure> {
     with(region, |view| {
         let lately = view.overload.tokens.entry(name.to_owned()).or_default();
-        lately.hear(tokens);
+        lately.record(tokens);
     })
 }
 
@@ -388,5 +388,5 @@ pub fn report(
         holds: false,
     };
     check.with(at, |resource| resource.report(&check.client, outcome, at))?;
-    contact::tend(handles, region)
+    contact::schedule_flush(handles, region)
 }

@@ -6,9 +6,9 @@ use std::rc::Rc;
 
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::decision::{Decision, Retry};
+use weir_shared::limiting::key_cache::KeyCache;
 use weir_shared::limiting::messages::{AskedBody, DecideBody, DecidedBody, GroupBody, ReturnBody};
 use weir_shared::limiting::owner::Account;
-use weir_shared::limiting::tap::Tap;
 use weir_shared::node::question::answers::{Answers, At, Part};
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::limit_terms::LimitTerms;
@@ -33,11 +33,11 @@ type Open = (StateKey, Rc<Account>);
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // A view that cannot be reached has no taps either.
+        // A view that cannot be reached has no key caches either.
         let _gone = with(&self.region, |view| {
             for (key, _) in &self.keys {
                 // One that was forgotten meanwhile asks for nothing.
-                let _failed = view.known_tap(key).map(Tap::fail);
+                let _failed = view.known_key_cache(key).map(KeyCache::fail);
             }
             for (key, _) in &self.slots {
                 view.lines.leave(key);
@@ -52,8 +52,8 @@ impl Question<'_> {
         let (keys, slots, at) = (self.open_keys(answers), self.open_slots(answers), now());
         with(self.region, |view| {
             let asked = keys.iter().any(|(key, _)| {
-                let tap = view.known_tap(key);
-                tap.is_some_and(|tap| tap.asking(at))
+                let cache = view.known_key_cache(key);
+                cache.is_some_and(|cache| cache.asking(at))
             });
             asked || slots.iter().any(|(key, _)| view.lines.is_full(key))
         })
@@ -67,7 +67,7 @@ impl Question<'_> {
         let (keys, slots, at) = (self.open_keys(answers), self.open_slots(answers), now());
         with(self.region, |view| {
             for (key, account) in &keys {
-                view.tap(key, account, at).claim(at);
+                view.key_cache(key, account, at).claim(at);
             }
             for (key, account) in &slots {
                 view.lines.enter(key, account, at);
@@ -148,8 +148,8 @@ impl Question<'_> {
                     let (back, ahead) = match dimension.look || *kind != Kind::Units {
                         true => (None, 0),
                         false => with(self.region, |view| {
-                            let tap = view.tap(key, account, at_ms);
-                            (tap.take_back(), tap.interval(at_ms))
+                            let cache = view.key_cache(key, account, at_ms);
+                            (cache.take_back(), cache.interval(at_ms))
                         })?,
                     };
                     if let Some((units, receipt)) = back {

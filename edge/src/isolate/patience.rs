@@ -79,7 +79,7 @@ impl<'a> Wait<'a> {
             };
             let tenant = self.tenant().to_owned();
             let at = now();
-            let due = self.waiters(|waiters| waiters.stands(&line, &tenant, at))?;
+            let due = self.waiters(|waiters| waiters.queued_until(&line, &tenant, at))?;
             let Some(due) = due else {
                 continue;
             };

@@ -27,7 +27,7 @@ use super::now;
 use super::overload::OverloadCheck;
 use super::region::Loaded;
 use crate::http::failure::Failure;
-use crate::http::ratelimit::Promise;
+use crate::http::ratelimit::QuotaPolicy;
 use crate::objects::binding::KeyShard;
 
 /// One check of a question.
@@ -68,7 +68,7 @@ pub struct Dimension<'a> {
     /// In how many parts of a unit its state is counted.
     pub scale: u64,
     /// What the policy promises.
-    pub promise: Promise,
+    pub quota_policy: QuotaPolicy,
     /// Whether it has a say.
     pub rules: DimensionRules,
 }
@@ -300,7 +300,7 @@ impl<'a> Planner<'a> {
             units: item.cost.max(1),
             look: item.cost == 0,
             scale: 1,
-            promise: Promise {
+            quota_policy: QuotaPolicy {
                 quota: budget.limit,
                 window_ms: budget.window_ms,
             },
@@ -417,7 +417,7 @@ impl<'a> Planner<'a> {
         };
         let field = format!("{}{field}", item.at);
         let key = key_of(&limit, self.tenant, key, field)?;
-        let (promise, scale) = (machine.promise(), machine.scale());
+        let (quota_policy, scale) = (machine.quota_policy(), machine.scale());
         let rules = DimensionRules {
             shadow: limit.shadow,
             excused: limit.on_unavailable == OnUnavailable::Allow,
@@ -428,9 +428,9 @@ impl<'a> Planner<'a> {
             units,
             look: item.cost == 0,
             scale,
-            promise: Promise {
-                quota: promise.quota,
-                window_ms: promise.window_ms,
+            quota_policy: QuotaPolicy {
+                quota: quota_policy.quota,
+                window_ms: quota_policy.window_ms,
             },
             rules,
         })

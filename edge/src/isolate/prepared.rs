@@ -20,7 +20,7 @@ use super::bearer::Bearer;
 use super::ready::Ask;
 use super::{Isolate, memory, now};
 use crate::http::held::HeldText;
-use crate::http::ratelimit::Promise;
+use crate::http::ratelimit::QuotaPolicy;
 
 /// The most numbers of an answer: seven of its body, two of each of two headers, one of `weir-decision` and of `retry-after`.
 const NUMBERS_MAX: usize = 13;
@@ -109,12 +109,12 @@ impl Shape {
 }
 
 /// Numbers as they are told.
-struct Told {
+struct NumberParts {
     numbers: [f64; NUMBERS_MAX],
     told: usize,
 }
 
-impl Parts for Told {
+impl Parts for NumberParts {
     fn text(&mut self, _: &str) {}
 
     fn number(&mut self, number: u64) {
@@ -139,7 +139,7 @@ impl Slot {
         &self,
         decision: Decision,
         (at, window): (EpochMs, WindowLabel),
-        promise: Promise,
+        quota_policy: QuotaPolicy,
     ) -> HeldText<'_> {
         let body = DecisionText {
             decision,
@@ -150,7 +150,7 @@ impl Slot {
             window,
             revision: self.revision,
         };
-        HeldText { body, promise }
+        HeldText { body, quota_policy }
     }
 }
 
@@ -189,11 +189,11 @@ impl Isolate {
             return Some(UNDECIDED);
         };
         view.tokens.uses.mark(&slot.bearer.id, now);
-        let mut told = Told {
+        let mut told = NumberParts {
             numbers: [0.0; NUMBERS_MAX],
             told: 0,
         };
-        let text = slot.text(answer.decision, (now, answer.window), answer.promise);
+        let text = slot.text(answer.decision, (now, answer.window), answer.quota_policy);
         text.tell(now, &mut told);
         NUMBERS.set(told.numbers);
         let flushes = if view.has_to_flush(now) { FLUSHES } else { 0 };
@@ -237,14 +237,14 @@ pub fn template(slot: u32, shape: u32) -> Option<String> {
             false => Retry::Never,
         },
     };
-    let promise = Promise {
+    let quota_policy = QuotaPolicy {
         quota: 0,
         window_ms: 0,
     };
     let mut template = Template::default();
     memory(|isolate| {
         let slot = isolate.prepared.find(slot)?;
-        let text = slot.text(decision, (EpochMs(0), WindowLabel(0)), promise);
+        let text = slot.text(decision, (EpochMs(0), WindowLabel(0)), quota_policy);
         text.tell(EpochMs(0), &mut template);
         Some(())
     })

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use weir_shared::decision::Reason;
-use weir_shared::limiting::tap::Look;
+use weir_shared::limiting::key_cache::Look;
 use weir_shared::limiting::verdict::{QuestionVerdict, StepRules, verdict};
 use weir_shared::limits::DECIDE_WAIT_MS_MAX;
 use weir_shared::node::question::answers::{Answer, Answers, At, Charge};
@@ -163,8 +163,11 @@ impl<'a> Question<'a> {
                     Some(machine.look(None, units, at_ms))
                 } else {
                     with(self.region, |view| {
-                        let tap = view.known_tap(key);
-                        tap.and_then(|tap| tap.standing_denial(units, machine.ceiling(), at_ms))
+                        let cache = view.known_key_cache(key);
+                        cache
+                            .and_then(|cache| {
+                                cache.standing_denial(units, machine.ceiling(), at_ms)
+                            })
                             .or_else(|| view.lines.denial(key, came_at, at_ms))
                     })?
                 };
@@ -257,11 +260,11 @@ impl<'a> Question<'a> {
                 let at_ms = now();
                 let (units, look) = (dimension.units, dimension.look);
                 with(self.region, |view| {
-                    let Some(tap) = view.known_tap(key) else {
+                    let Some(cache) = view.known_key_cache(key) else {
                         return Held::Elsewhere;
                     };
-                    let receipt = tap.receipt();
-                    match tap.look((units, machine.ceiling()), look, at_ms) {
+                    let receipt = cache.receipt();
+                    match cache.look((units, machine.ceiling()), look, at_ms) {
                         Look::Decided(decision) => decided(Answer {
                             charge: match receipt {
                                 Some(receipt) if decision.admitted() && !look => {
@@ -343,15 +346,15 @@ impl<'a> Question<'a> {
             }
             with(self.region, |view| {
                 let contact_at = view.contact_due;
-                let tap = view.tap(key, account, at_ms);
+                let cache = view.key_cache(key, account, at_ms);
                 match &answer.charge {
                     Charge::Shard(_) => {
                         let draw = answer.drawn.clone().map(draw_of);
-                        tap.admit(dimension.units, answer.decision, draw, sent_at);
+                        cache.admit(dimension.units, answer.decision, draw, sent_at);
                     }
                     Charge::Drawn(_) => {}
                     _ if answer.decision.admitted() => {}
-                    _ => tap.deny(dimension.units, answer.decision, sent_at, contact_at),
+                    _ => cache.deny(dimension.units, answer.decision, sent_at, contact_at),
                 }
             })?;
         }
@@ -404,8 +407,8 @@ impl<'a> Question<'a> {
                 }
                 (Place::Shard { key, account, .. }, Charge::Drawn(receipt)) => {
                     with(self.region, |view| {
-                        let tap = view.tap(key, account, at_ms);
-                        tap.unspend(dimension.units, receipt, at_ms);
+                        let cache = view.key_cache(key, account, at_ms);
+                        cache.unspend(dimension.units, receipt, at_ms);
                     })?;
                 }
                 _ => {}

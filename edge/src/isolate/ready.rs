@@ -24,7 +24,7 @@ use weir_shared::wire::policy::{HeaderDialect, Scope};
 use weir_shared::wire::rule_kind::RuleKind;
 
 use super::region::{Loaded, RegionView};
-use crate::http::ratelimit::Promise;
+use crate::http::ratelimit::QuotaPolicy;
 
 /// A question: one tenant, one budget, one cost.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,7 @@ pub struct Ready {
 struct Plan {
     pool: String,
     terms: Terms,
-    promise: Promise,
+    quota_policy: QuotaPolicy,
     parties: BTreeMap<String, Party>,
 }
 
@@ -60,7 +60,7 @@ pub struct Answer<'a> {
     /// The window.
     pub window: WindowLabel,
     /// What the budget promises.
-    pub promise: Promise,
+    pub quota_policy: QuotaPolicy,
     /// The question.
     pub ask: Ask<'a>,
 }
@@ -85,8 +85,8 @@ impl Ready {
         let budget = policy.budgets.get(ask.budget)?;
         let plain = policy.enforcing
             && policy.headers == HeaderDialect::Ietf
-            && policy.tiers.stands(ask.tenant)
-            && policy.floors_stand(ask.budget)
+            && policy.tiers.has_no_overrides(ask.tenant)
+            && policy.floors_are_constant(ask.budget)
             && !budget.shadow
             && budget.root() != Scope::Isolate;
         (plain && tenant_name(ask.tenant).is_ok()).then_some(())?;
@@ -99,7 +99,7 @@ impl Ready {
             let plan = Plan {
                 pool: PoolName::Budget(ask.budget.to_owned()).to_string(),
                 terms: policy.budget_terms(ask.budget, region, loaded.revision, now)?,
-                promise: Promise {
+                quota_policy: QuotaPolicy {
                     quota: budget.limit,
                     window_ms: budget.window_ms,
                 },
@@ -122,7 +122,7 @@ impl RegionView {
 
     /// Whether somebody has to be told or asked something, and nobody is about to.
     pub fn has_to_flush(&self, now: EpochMs) -> bool {
-        now >= self.tended_until || self.leases.has_low()
+        now >= self.flushing_until || self.leases.has_low()
     }
 
     /// Makes sure that questions can be decided by [`RegionView::decide`]; `None` for one that cannot.
@@ -202,7 +202,7 @@ impl RegionView {
         Some(Answer {
             decision,
             window,
-            promise: plan.promise,
+            quota_policy: plan.quota_policy,
             ask: *ask,
         })
     }

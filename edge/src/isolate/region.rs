@@ -11,11 +11,11 @@ use weir_shared::fairness::local::LocalBudget;
 use weir_shared::gateway::fallback::Origins;
 use weir_shared::gateway::waiters::Waiters;
 use weir_shared::limiting::cache::Cache;
+use weir_shared::limiting::key_cache::KeyCache;
 use weir_shared::limiting::line::Lines;
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::room::Bounds;
 use weir_shared::limiting::store::Store;
-use weir_shared::limiting::tap::Tap;
 use weir_shared::limits::CONTACT_MS_MIN;
 use weir_shared::node::leases::{Fate, Leases};
 use weir_shared::policy::Policy;
@@ -57,7 +57,7 @@ pub struct RegionView {
     /// Until when a contact is under way that only refreshes.
     pub refreshing_until: EpochMs,
     /// Until when a task hands on what is left to tell.
-    pub tended_until: EpochMs,
+    pub flushing_until: EpochMs,
     /// Counters on their way to the region.
     pub outbox: Outbox,
     /// The tokens.
@@ -76,7 +76,7 @@ pub struct RegionView {
     pub store: Store,
     /// Budgets that this isolate keeps for itself.
     pub budgets: BTreeMap<String, LocalBudget>,
-    taps: Cache<Tap>,
+    key_caches: Cache<KeyCache>,
     /// Who asks for slots.
     pub lines: Lines,
 }
@@ -91,7 +91,7 @@ impl RegionView {
             contact_due: EpochMs(0),
             contact_ms: CONTACT_MS_MIN,
             refreshing_until: EpochMs(0),
-            tended_until: EpochMs(0),
+            flushing_until: EpochMs(0),
             outbox: Outbox::new(id, INCARNATION),
             tokens: Tokens::default(),
             ready: Ready::default(),
@@ -101,7 +101,7 @@ impl RegionView {
             waiters: Waiters::default(),
             store: Store::default(),
             budgets: BTreeMap::new(),
-            taps: Cache::new(Bounds::TAPS),
+            key_caches: Cache::new(Bounds::KEY_CACHES),
             lines: Lines::default(),
         }
     }
@@ -113,20 +113,20 @@ impl RegionView {
 
     /// What is known of a key that a shard of the region keeps, on that account if it is new. Where an owner has too many
     /// one of its own is forgotten, which costs no more than a question to the shard.
-    pub fn tap(&mut self, key: &StateKey, account: &Account, now: EpochMs) -> &mut Tap {
-        self.taps.entry(key, account, now)
+    pub fn key_cache(&mut self, key: &StateKey, account: &Account, now: EpochMs) -> &mut KeyCache {
+        self.key_caches.entry(key, account, now)
     }
 
     /// What is known of such a key, if anything is.
-    pub fn known_tap(&mut self, key: &StateKey) -> Option<&mut Tap> {
-        self.taps.get_mut(key)
+    pub fn known_key_cache(&mut self, key: &StateKey) -> Option<&mut KeyCache> {
+        self.key_caches.get_mut(key)
     }
 
     /// Units drawn from keys whose time is over.
     pub fn unspent(&mut self, now: EpochMs) -> Vec<(StateKey, u64, ScaledReceipt)> {
-        let taps = self.taps.iter_mut();
-        let over = taps.filter_map(|(key, tap)| {
-            let (units, receipt) = tap.unspent(now)?;
+        let key_caches = self.key_caches.iter_mut();
+        let over = key_caches.filter_map(|(key, cache)| {
+            let (units, receipt) = cache.unspent(now)?;
             Some((key.clone(), units, receipt))
         });
         over.collect()
@@ -139,7 +139,7 @@ impl RegionView {
             || self.tokens.uses.due(now)
             || self.overload.has_unsent()
             || self.leases.has_unsent(now)
-            || self.taps.iter().any(|(_, tap)| tap.has_unsent())
+            || self.key_caches.iter().any(|(_, cache)| cache.has_unsent())
     }
 
     /// Takes note of what was held of windows that are over, to tell of it.
@@ -168,7 +168,7 @@ impl RegionView {
                 let placement = known.or(saved.placement);
                 if placement != known {
                     // What was drawn from other shards is nothing to those that keep the keys from now on.
-                    self.taps.clear();
+                    self.key_caches.clear();
                 }
                 let at = super::now();
                 self.leases
@@ -179,14 +179,14 @@ impl RegionView {
                 });
                 self.store.retain(|limit| policy.limits.contains_key(limit));
                 self.overload.retain(&policy);
-                self.taps.retain(|key| {
+                self.key_caches.retain(|key| {
                     // What was drawn from another shard is nothing to the one that keeps the key now.
                     let scope = scope_of(&policy, &key.limit);
                     let moved = before.is_some_and(|before| scope_of(before, &key.limit) != scope);
                     scope.is_some() && !moved
                 });
-                for (_, tap) in self.taps.iter_mut() {
-                    tap.ask_again();
+                for (_, cache) in self.key_caches.iter_mut() {
+                    cache.ask_again();
                 }
                 self.loaded = Some(Loaded {
                     revision: saved.revision,

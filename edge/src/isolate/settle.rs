@@ -20,7 +20,7 @@ use weir_shared::wire::policy::Scope;
 use weir_shared::wire::settle::SettledBody;
 use weir_shared::wire::windows::{HeldPart, TenantPart, WindowPart};
 
-use super::contact::{send, tend};
+use super::contact::{schedule_flush, send};
 use super::kept::{shard_of, terms_of};
 use super::region::Loaded;
 use super::request::RequestHandles;
@@ -111,7 +111,7 @@ pub fn keep(
             pending.merge_windows(&BTreeMap::from([(pool.clone(), labels)]));
         }
     })?;
-    tend(handles, &reservation.region)
+    schedule_flush(handles, &reservation.region)
 }
 
 fn unweighted(units: u64, charge: &Reserved) -> u64 {

@@ -7,8 +7,8 @@ use futures_util::future::join_all;
 use weir_shared::accounting::counters::Charged;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::algorithms::scale::{Scaled, ScaledReceipt};
+use weir_shared::limiting::key_cache::KeyCache;
 use weir_shared::limiting::owner::Account;
-use weir_shared::limiting::tap::Tap;
 use weir_shared::limits::CALL_MS_MAX;
 use weir_shared::node::question::answers::{Answers, At, Charge};
 use worker::console_error;
@@ -104,7 +104,9 @@ impl Turn {
         });
         join_all(calls).await;
         // A refusal that stood for want of a place may stand no more.
-        with(region, |view| view.known_tap(&self.key).map(Tap::ask_again))?;
+        with(region, |view| {
+            view.known_key_cache(&self.key).map(KeyCache::ask_again)
+        })?;
         Ok(())
     }
 }

@@ -69,7 +69,7 @@ impl Hubs {
                 Err(refused) => console_error!("overload {}: {}", share.resource, refused.0),
             }
         }
-        self.tend();
+        self.schedule_store();
         Ok(SharesReply { replies })
     }
 
@@ -154,13 +154,13 @@ impl Hubs {
             }
         }
         drop(hubs);
-        self.tend();
+        self.schedule_store();
         Ok(())
     }
 
     /// Makes sure that what changed is written within [`OVERLOAD_STORE_MS`], in one transaction. Until then the object
     /// stays awake.
-    fn tend(self: &Rc<Self>) {
+    fn schedule_store(self: &Rc<Self>) {
         let unstored = self
             .hubs
             .try_borrow()

@@ -33,7 +33,7 @@ pub fn answer(authorization: &str, location: &ClientLocation, body: &[u8]) -> Op
         let mut text = flush(view, now);
         let held = HeldText {
             body: decision_text(&answer, (region, now), view.loaded.as_ref()?.revision),
-            promise: answer.promise,
+            quota_policy: answer.quota_policy,
         };
         held.tell(now, &mut text);
         Some(text)

@@ -106,7 +106,7 @@ pub async fn close(
             author: change.author(),
         };
         let Done {} = registry(handles, &body).await?;
-        hear(request, handles).await?;
+        refresh_tokens(request, handles).await?;
     }
     closed(request)
 }
@@ -123,12 +123,12 @@ pub async fn revoke_all(
     let change = Change::new(request, handles, caller, Action::SessionsRevoke)?;
     let author = change.author();
     let Done {} = registry(handles, &EndSessions { author }).await?;
-    hear(request, handles).await?;
+    refresh_tokens(request, handles).await?;
     closed(request)
 }
 
-/// Hears of it in this isolate before it is answered: the region was told.
-async fn hear(request: &Request, handles: &RequestHandles) -> Result<(), Failure> {
+/// This isolate learns of it from the region before the request is answered.
+async fn refresh_tokens(request: &Request, handles: &RequestHandles) -> Result<(), Failure> {
     let (region, _) = place(request, handles).await?;
     let landing = contact::start(handles, &region, Vec::new())?;
     let _late = within(REFRESH_MS_MAX, landing).await;

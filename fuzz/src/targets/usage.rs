@@ -35,7 +35,7 @@ fn limits(input: &[u8]) -> bool {
     let fields = requests::fields(text.lines());
     let header = |name: &str| requests::value(&fields, name);
     let mut lately = TokensLately::default();
-    lately.hear(&Tokens {
+    lately.record(&Tokens {
         input: 100,
         ..Tokens::default()
     });

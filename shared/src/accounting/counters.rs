@@ -141,7 +141,7 @@ pub fn in_flight(
     strangers_max: usize,
 ) {
     let entry = entry(counters, tenant, known, strangers_max);
-    slot(&mut entry.guards, guard).in_flight.hear(word);
+    slot(&mut entry.guards, guard).in_flight.merge_newer(word);
 }
 
 /// Adds `more` to `counters`, with the bound of [`count`].
@@ -251,13 +251,13 @@ impl GuardTally {
         self.rejected_budget += other.rejected_budget;
         self.rejected_other += other.rejected_other;
         self.would_deny += other.would_deny;
-        self.in_flight.hear(other.in_flight);
+        self.in_flight.merge_newer(other.in_flight);
     }
 }
 
 impl InFlight {
     /// Takes another word, if it is newer.
-    pub fn hear(&mut self, word: Self) {
+    pub fn merge_newer(&mut self, word: Self) {
         if word.at >= self.at {
             *self = word;
         }

@@ -23,7 +23,7 @@ pub enum Ledger {
 
 /// How far one ledger has counted the entries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct LedgerCursor {
     /// The last entry that it has counted.
     pub counted: u64,
     /// The last entry of the frame that is under way, if that is a later one.
@@ -32,16 +32,16 @@ pub struct Told {
 
 /// What there is to tell.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Telling {
+pub enum NextFrame {
     /// Nothing.
     Nothing,
     /// The entries say nothing to this ledger: they count as told.
     Passed,
-    /// A frame. [`Told::under_way`] is durable before it is sent.
+    /// A frame. [`LedgerCursor::under_way`] is durable before it is sent.
     Frame(Box<FrameBody>),
 }
 
-impl Told {
+impl LedgerCursor {
     /// The entries of the next frame: those above the first number, up to the second.
     #[must_use]
     pub fn range(&self) -> (u64, u64) {
@@ -50,14 +50,14 @@ impl Told {
         (self.counted, through)
     }
 
-    /// Makes a frame of the first entries of the [range](Told::range), as many as it has room for.
+    /// Makes a frame of the first entries of the [range](LedgerCursor::range), as many as it has room for.
     #[must_use]
     pub fn begin(
         &mut self,
         sender: HolderId,
         ledger: Ledger,
         entries: &[(u64, SettledEntry)],
-    ) -> Telling {
+    ) -> NextFrame {
         let again = self.under_way > self.counted;
         let mut frame = FrameBody {
             v: VERSION,
@@ -83,15 +83,15 @@ impl Told {
             add_windows(&mut frame.windows, ledger.windows(entry));
         }
         if through == self.counted {
-            return Telling::Nothing;
+            return NextFrame::Nothing;
         }
         self.under_way = through;
         frame.sequence = Sequence(through);
         if frame.reservations.is_empty() && frame.windows.is_empty() {
             self.counted = through;
-            return Telling::Passed;
+            return NextFrame::Passed;
         }
-        Telling::Frame(Box::new(frame))
+        NextFrame::Frame(Box::new(frame))
     }
 
     /// The frame was answered. Whether it is done with; one that this ledger cannot read is told again.
@@ -176,7 +176,11 @@ mod tests {
         entry
     }
 
-    fn begin(told: &mut Told, ledger: Ledger, entries: &[(u64, SettledEntry)]) -> Telling {
+    fn begin(
+        told: &mut LedgerCursor,
+        ledger: Ledger,
+        entries: &[(u64, SettledEntry)],
+    ) -> NextFrame {
         told.begin(HolderId(7), ledger, entries)
     }
 
@@ -191,12 +195,12 @@ mod tests {
         ] {
             let entries = [(4, entry(reservation, own, home))];
             for (ledger, told_of) in [(Ledger::Own, reservation || own), (Ledger::Home, home)] {
-                let mut told = Told::default();
+                let mut told = LedgerCursor::default();
                 let telling = begin(&mut told, ledger, &entries);
-                let frame = matches!(telling, Telling::Frame(_));
+                let frame = matches!(telling, NextFrame::Frame(_));
                 assert_eq!(frame, told_of, "{ledger:?} {entries:?}");
                 assert_eq!(
-                    telling == Telling::Passed,
+                    telling == NextFrame::Passed,
                     !told_of,
                     "{ledger:?} {entries:?}"
                 );
@@ -207,8 +211,8 @@ mod tests {
             }
         }
         assert_eq!(
-            begin(&mut Told::default(), Ledger::Own, &[]),
-            Telling::Nothing
+            begin(&mut LedgerCursor::default(), Ledger::Own, &[]),
+            NextFrame::Nothing
         );
     }
 
@@ -218,8 +222,8 @@ mod tests {
             let entries: Vec<_> = (counted + 1..=5)
                 .map(|number| (number, entry(true, true, true)))
                 .collect();
-            let mut told = Told { counted, under_way };
-            let Telling::Frame(frame) = begin(&mut told, Ledger::Own, &entries) else {
+            let mut told = LedgerCursor { counted, under_way };
+            let NextFrame::Frame(frame) = begin(&mut told, Ledger::Own, &entries) else {
                 panic!("there is something to tell");
             };
             assert_eq!(
@@ -275,16 +279,16 @@ mod tests {
             let entries: Vec<_> = (1..=room + 2)
                 .map(|number| (number, entry(number)))
                 .collect();
-            let mut told = Told::default();
+            let mut told = LedgerCursor::default();
             assert!(matches!(
                 begin(&mut told, Ledger::Own, &entries),
-                Telling::Frame(_)
+                NextFrame::Frame(_)
             ));
             assert_eq!(told.under_way, room);
             told.counted = room;
             assert!(matches!(
                 begin(&mut told, Ledger::Own, &entries[room as usize..]),
-                Telling::Frame(_)
+                NextFrame::Frame(_)
             ));
             assert_eq!(told.under_way, room + 2);
         }

@@ -14,7 +14,7 @@ use super::meter::{Asked, Meter, saturated};
 use super::rational::{Rational, rate_per_sec};
 use super::tally::TallyMark;
 use super::used::Used;
-use super::{Checked, Promise};
+use super::{Checked, QuotaPolicy};
 use crate::decision::{Decision, Reason, Retry};
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{BURST_SECONDS_MAX, DEBT_MS_MAX, DECIMALS_MAX, JSON_INTEGER_MAX};
@@ -225,10 +225,10 @@ impl DeficitBucket {
 
     /// The tokens of a full bucket, in the time in which it fills.
     #[must_use]
-    pub fn promise(&self) -> Promise {
+    pub fn quota_policy(&self) -> QuotaPolicy {
         let per_token = u128::from(self.meter.ticks_per_unit);
         let ms = u128::from(self.burst_seconds.numerator()) * 1_000;
-        Promise {
+        QuotaPolicy {
             quota: saturated(self.empty.div_ceil(per_token)),
             window_ms: saturated(ms.div_ceil(u128::from(self.burst_seconds.denominator()))),
         }

@@ -11,7 +11,7 @@ use super::counted::Counted;
 use super::held::{HELD_BYTES_MAX, Held};
 use super::state::rescaled_up;
 use super::used::Used;
-use super::{Checked, Promise};
+use super::{Checked, QuotaPolicy};
 use crate::invalid::{Invalid, within};
 use crate::limits::{JSON_INTEGER_MAX, WINDOW_MS_MAX};
 use crate::units::EpochMs;
@@ -170,8 +170,8 @@ impl FixedWindow {
 
     /// `limit` units in each window.
     #[must_use]
-    pub fn promise(&self) -> Promise {
-        Promise {
+    pub fn quota_policy(&self) -> QuotaPolicy {
+        QuotaPolicy {
             quota: self.limit,
             window_ms: self.period.nominal_ms(),
         }

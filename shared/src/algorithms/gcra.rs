@@ -10,7 +10,7 @@ use super::fine_ms::FineMs;
 use super::meter::{Asked, Meter, divided, quotient_up, rescaled, saturated};
 use super::tally::{Tally, TallyMark};
 use super::used::Used;
-use super::{Checked, Promise};
+use super::{Checked, QuotaPolicy};
 use crate::decision::{Decision, Reason, Retry};
 use crate::invalid::{Fault, Invalid, within};
 use crate::limits::{JSON_INTEGER_MAX, REFILL_MS_MAX, WINDOW_MS_MAX};
@@ -199,8 +199,8 @@ impl Gcra {
 
     /// `limit` units in `period_ms`.
     #[must_use]
-    pub fn promise(&self) -> Promise {
-        Promise {
+    pub fn quota_policy(&self) -> QuotaPolicy {
+        QuotaPolicy {
             quota: self.limit,
             window_ms: self.period_ms,
         }

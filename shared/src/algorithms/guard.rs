@@ -14,7 +14,7 @@ use super::bucket::BucketState;
 use super::meter::{Asked, Meter, saturated};
 use super::tally::TallyMark;
 use super::used::Used;
-use super::{Checked, Promise};
+use super::{Checked, QuotaPolicy};
 use crate::decision::{Decision, Reason, Retry};
 use crate::invalid::{Invalid, within};
 use crate::limits::{
@@ -420,13 +420,13 @@ impl Guard {
 
     /// The budget in its minute; without one the slots, for a lease.
     #[must_use]
-    pub fn promise(&self) -> Promise {
+    pub fn quota_policy(&self) -> QuotaPolicy {
         match (self.budget, self.concurrency) {
-            (Some(meter), _) => Promise {
+            (Some(meter), _) => QuotaPolicy {
                 quota: meter.ceiling,
                 window_ms: MINUTE_MS,
             },
-            (None, concurrency) => Promise {
+            (None, concurrency) => QuotaPolicy {
                 quota: concurrency.unwrap_or(JSON_INTEGER_MAX),
                 window_ms: self.lease_ms,
             },

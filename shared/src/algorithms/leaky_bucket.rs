@@ -14,7 +14,7 @@ use super::rational::{Rational, rate_per_sec};
 use super::scale::ScaledState;
 use super::state::State;
 use super::used::Used;
-use super::{Checked, Promise};
+use super::{Checked, QuotaPolicy};
 use crate::decision::{Decision, Reason, Retry};
 use crate::invalid::{Fault, Invalid, within};
 use crate::limits::{DECIMALS_MAX, QUEUE_MS_MAX, RATE_PER_SEC_MAX, REFILL_MS_MAX};
@@ -319,9 +319,9 @@ impl LeakyBucket {
 
     /// What may wait at once at the rate, and the one that leaves, in the time in which they leave.
     #[must_use]
-    pub fn promise(&self) -> Promise {
+    pub fn quota_policy(&self) -> QuotaPolicy {
         let quota = self.places(0);
-        Promise {
+        QuotaPolicy {
             quota,
             window_ms: self.meter.drained_ms(self.meter.ticks(quota)).max(1),
         }

@@ -67,7 +67,7 @@ impl<S> Checked<S> {
 
 /// What a limit promises over time, for the rate-limit headers: `quota` units in `window_ms`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Promise {
+pub struct QuotaPolicy {
     /// Units.
     pub quota: u64,
     /// The time that they are for.
@@ -318,17 +318,17 @@ impl Algorithm {
 
     /// What it promises over time.
     #[must_use]
-    pub fn promise(&self) -> Promise {
+    pub fn quota_policy(&self) -> QuotaPolicy {
         match self {
-            Self::Gcra(gcra) => gcra.promise(),
-            Self::TokenBucket(bucket) => bucket.promise(),
-            Self::FixedWindow(window) => window.promise(),
-            Self::SlidingWindow(window) => window.promise(),
-            Self::SlidingLog(log) => log.promise(),
-            Self::Quota(quota) => quota.promise(),
-            Self::DeficitBucket(bucket) => bucket.promise(),
-            Self::LeakyBucket(bucket) => bucket.promise(),
-            Self::Guard(guard) => guard.promise(),
+            Self::Gcra(gcra) => gcra.quota_policy(),
+            Self::TokenBucket(bucket) => bucket.quota_policy(),
+            Self::FixedWindow(window) => window.quota_policy(),
+            Self::SlidingWindow(window) => window.quota_policy(),
+            Self::SlidingLog(log) => log.quota_policy(),
+            Self::Quota(quota) => quota.quota_policy(),
+            Self::DeficitBucket(bucket) => bucket.quota_policy(),
+            Self::LeakyBucket(bucket) => bucket.quota_policy(),
+            Self::Guard(guard) => guard.quota_policy(),
         }
     }
 

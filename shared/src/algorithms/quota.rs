@@ -9,7 +9,7 @@ use super::calendar::Period;
 use super::fixed_window::{FixedWindow, FixedWindowReceipt, FixedWindowState};
 use super::sliding_window::{SlidingWindow, SlidingWindowReceipt, SlidingWindowState};
 use super::used::Used;
-use super::{Checked, Promise};
+use super::{Checked, QuotaPolicy};
 use crate::invalid::Invalid;
 use crate::units::EpochMs;
 
@@ -202,10 +202,10 @@ impl Quota {
 
     /// `limit` units in a period; of the longest one where periods differ.
     #[must_use]
-    pub fn promise(&self) -> Promise {
+    pub fn quota_policy(&self) -> QuotaPolicy {
         match &self.0 {
-            Cadence::Periods(window) => window.promise(),
-            Cadence::Rolling(window) => window.promise(),
+            Cadence::Periods(window) => window.quota_policy(),
+            Cadence::Rolling(window) => window.quota_policy(),
         }
     }
 

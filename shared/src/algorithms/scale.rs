@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::guard::Guard;
 use super::leaky_bucket::LeakyBucket;
-use super::{Algorithm, Checked, Promise, Receipt, State};
+use super::{Algorithm, Checked, QuotaPolicy, Receipt, State};
 use crate::decision::Decision;
 use crate::units::EpochMs;
 use crate::wire::accounting::InFlight;
@@ -20,7 +20,7 @@ use crate::wire::accounting::InFlight;
 pub struct Scaled {
     algorithm: Algorithm,
     scale: u64,
-    promise: Promise,
+    quota_policy: QuotaPolicy,
 }
 
 /// A state with the scale that it was written under.
@@ -73,7 +73,7 @@ impl Scaled {
         Some(Self {
             algorithm: algorithm.scaled(scale)?,
             scale,
-            promise: algorithm.promise(),
+            quota_policy: algorithm.quota_policy(),
         })
     }
 
@@ -81,7 +81,7 @@ impl Scaled {
     #[must_use]
     pub fn whole(algorithm: Algorithm) -> Self {
         Self {
-            promise: algorithm.promise(),
+            quota_policy: algorithm.quota_policy(),
             scale: 1,
             algorithm,
         }
@@ -222,8 +222,8 @@ impl Scaled {
 
     /// What the limit promises over time, in units.
     #[must_use]
-    pub fn promise(&self) -> Promise {
-        self.promise
+    pub fn quota_policy(&self) -> QuotaPolicy {
+        self.quota_policy
     }
 
     /// Bytes of one stored state of it, as JSON, at most.

@@ -11,7 +11,7 @@ use super::counted::Counted;
 use super::held::{HELD_BYTES_MAX, Held};
 use super::runs::{Runs, total};
 use super::used::Used;
-use super::{Checked, Promise};
+use super::{Checked, QuotaPolicy};
 use crate::invalid::{Invalid, within};
 use crate::limits::{SLIDING_LOG_LIMIT_MAX, WINDOW_MS_MAX};
 use crate::units::EpochMs;
@@ -188,8 +188,8 @@ impl SlidingLog {
 
     /// `limit` units in the window.
     #[must_use]
-    pub fn promise(&self) -> Promise {
-        Promise {
+    pub fn quota_policy(&self) -> QuotaPolicy {
+        QuotaPolicy {
             quota: self.limit,
             window_ms: self.window_ms,
         }

@@ -25,7 +25,7 @@ use super::held::{HELD_BYTES_MAX, Held};
 use super::runs::{Runs, total};
 use super::slots::Slots;
 use super::used::Used;
-use super::{Checked, Promise};
+use super::{Checked, QuotaPolicy};
 use crate::invalid::{Invalid, within};
 use crate::limits::{JSON_INTEGER_MAX, SLIDING_BUCKETS_MAX, WINDOW_MS_MAX};
 use crate::units::EpochMs;
@@ -200,8 +200,8 @@ impl SlidingWindow {
 
     /// `limit` units in the window.
     #[must_use]
-    pub fn promise(&self) -> Promise {
-        Promise {
+    pub fn quota_policy(&self) -> QuotaPolicy {
+        QuotaPolicy {
             quota: self.limit,
             window_ms: self.slots.window_ms,
         }

@@ -9,7 +9,7 @@ use super::meter::{Asked, Meter, saturated};
 use super::rational::{Rational, rate_per_sec};
 use super::tally::TallyMark;
 use super::used::Used;
-use super::{Checked, Promise};
+use super::{Checked, QuotaPolicy};
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{DECIMALS_MAX, JSON_INTEGER_MAX, REFILL_MS_MAX};
 use crate::units::EpochMs;
@@ -152,9 +152,9 @@ impl TokenBucket {
 
     /// The whole tokens of a full bucket, in the time in which it fills.
     #[must_use]
-    pub fn promise(&self) -> Promise {
+    pub fn quota_policy(&self) -> QuotaPolicy {
         let refill_ms = refill_ms(self.capacity, self.refill_per_sec);
-        Promise {
+        QuotaPolicy {
             quota: self.meter.ceiling,
             window_ms: saturated(refill_ms),
         }

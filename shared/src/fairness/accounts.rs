@@ -52,7 +52,7 @@ impl AccountId {
 
 /// What holds while weights and limit stand.
 #[derive(Debug, Clone, Copy)]
-struct Stands {
+struct CachedUnused {
     limit: u64,
     /// Units that weights divide.
     rest: u64,
@@ -76,7 +76,7 @@ pub struct Accounts {
     /// Members to place again before a sum is read from the trees.
     moved: Vec<usize>,
     /// What holds while weights and limit stand.
-    stands: Option<Stands>,
+    cached_unused: Option<CachedUnused>,
     operations: u64,
 }
 
@@ -95,7 +95,7 @@ impl Accounts {
             unknown: 0,
             used_total: 0,
             moved: Vec::new(),
-            stands: None,
+            cached_unused: None,
             operations: 0,
         }
     }
@@ -106,7 +106,7 @@ impl Accounts {
         self.classes
             .bound_unknown(terms.unknown_weight_max.micros());
         self.classes.say_floors(terms.floors);
-        self.stands = None;
+        self.cached_unused = None;
     }
 
     /// The next window: nobody has used anything.
@@ -120,7 +120,7 @@ impl Accounts {
         }
         self.classes.roll(self.terms.carried);
         self.moved.clear();
-        (self.unknown, self.used_total, self.stands) = (0, 0, None);
+        (self.unknown, self.used_total, self.cached_unused) = (0, 0, None);
     }
 
     /// The account of a tenant, opened if it has none.
@@ -152,7 +152,7 @@ impl Accounts {
                     *slot = member;
                 }
             }
-            self.stands = None;
+            self.cached_unused = None;
             self.moved(id);
         }
         AccountId(id)
@@ -192,7 +192,7 @@ impl Accounts {
             Some(before) => {
                 let carried = &mut self.classes.of(before).carried;
                 *carried = carried.saturating_sub(1);
-                if let Some(Stands { unused, .. }) = &mut self.stands {
+                if let Some(CachedUnused { unused, .. }) = &mut self.cached_unused {
                     let guarantee = u128::from(self.classes.guarantee(before));
                     unused.carried = unused.carried.saturating_sub(guarantee);
                 }
@@ -211,7 +211,7 @@ impl Accounts {
 
     fn weigh(&mut self, class: ClassKey) {
         self.classes.weigh(class);
-        self.stands = None;
+        self.cached_unused = None;
     }
 
     /// Takes over what a tenant that has an account claims now.
@@ -237,7 +237,7 @@ impl Accounts {
             *slot = member;
         }
         if !same {
-            self.stands = None;
+            self.cached_unused = None;
             self.moved(id);
         }
     }
@@ -291,21 +291,21 @@ impl Accounts {
         if !self.carried.is_empty() && !carries(at) {
             self.carried.clear();
             self.classes.drop_carried();
-            self.stands = None;
+            self.cached_unused = None;
         }
     }
 
     /// What is unused, read anew where weights or the limit have changed.
     fn stand(&mut self, at: &Moment) -> Unused {
         let (limit, rest) = (at.limit, self.classes.rest(at));
-        if let Some(stands) = self.stands
-            && (stands.limit, stands.rest) == (limit, rest)
+        if let Some(cached) = self.cached_unused
+            && (cached.limit, cached.rest) == (limit, rest)
         {
-            return stands.unused;
+            return cached.unused;
         }
         self.place();
         let unused = self.classes.stand(limit, rest);
-        self.stands = Some(Stands {
+        self.cached_unused = Some(CachedUnused {
             limit,
             rest,
             unused,
@@ -344,11 +344,11 @@ impl Accounts {
 
     /// Counts what is kept for a member that just came.
     fn keep(&mut self, id: usize) {
-        let (Some(member), Some(stands)) = (self.members.get(id), &mut self.stands) else {
+        let (Some(member), Some(cached)) = (self.members.get(id), &mut self.cached_unused) else {
             return;
         };
         let kept = u128::from(member.kept_of(self.classes.guarantee(member.class)));
-        stands.unused.members = stands.unused.members.saturating_add(kept);
+        cached.unused.members = cached.unused.members.saturating_add(kept);
     }
 
     fn use_up(&mut self, id: usize, used: u64) {
@@ -359,7 +359,7 @@ impl Accounts {
         let guarantee = self.classes.guarantee(member.class);
         let before = (member.used, member.kept_of(guarantee));
         member.used = used;
-        if let Some(Stands { unused, .. }) = &mut self.stands {
+        if let Some(CachedUnused { unused, .. }) = &mut self.cached_unused {
             let kept = u128::from(member.kept_of(guarantee));
             unused.members = unused.members.saturating_sub(u128::from(before.1));
             unused.members = unused.members.saturating_add(kept);

@@ -105,7 +105,7 @@ impl Paced {
     pub fn room(&mut self, name: &str, standing: &Standing, ask: &Ask, at: &Moment) -> Room {
         let id = self.accounts.open(name, standing);
         self.begin(at);
-        self.hear(id, ask, at);
+        self.count_demand(id, ask, at);
         self.relevel(id, ask, at);
         let room = self.grant(id, ask, at);
         self.note(id, ask, &room, at);
@@ -293,7 +293,7 @@ impl Paced {
     }
 
     /// Counts what is asked for.
-    fn hear(&mut self, id: usize, ask: &Ask, at: &Moment) {
+    fn count_demand(&mut self, id: usize, ask: &Ask, at: &Moment) {
         let now = self.now(at);
         if let Some(member) = self.accounts.member_mut(id) {
             let asked = ask.waiting.saturating_add(ask.denied);

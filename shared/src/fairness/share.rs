@@ -178,7 +178,7 @@ impl Share {
             ..
         } = &party.standing;
         self.place(party);
-        self.hear_floors(party);
+        self.merge_newer_floors(party);
         let (mut at, mut whole) = (*at, None);
         let mut parent: Option<&str> = None;
         for one in above.iter().rev().take(TENANT_DEPTH_MAX) {
@@ -202,7 +202,7 @@ impl Share {
     }
 
     /// Takes over what is set aside for those below the tenants above a party, unless a later word was heard.
-    fn hear_floors(&mut self, party: &Party) {
+    fn merge_newer_floors(&mut self, party: &Party) {
         let Standing {
             above,
             claim_version,

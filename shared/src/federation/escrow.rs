@@ -251,7 +251,7 @@ impl Escrow {
     /// Makes the next message to the coordinator; see [`Holder::begin`]. [`Escrow::due`] must be durable before it
     /// is sent.
     pub fn begin(&mut self, terms: Terms, now: EpochMs) -> Option<ExchangeBody> {
-        self.above.stand(terms.standing);
+        self.above.hold_slices(terms.standing);
         let body = self.above.begin(terms, now);
         self.follow();
         body

@@ -121,7 +121,7 @@ impl Lender {
         if replay {
             return Ok(self.replay(message, offer));
         }
-        self.hear(message, offer.now);
+        self.note_contact(message, offer.now);
         self.settle(message);
         self.lend_ahead(message, offer);
         let early = message.window > Some(offer.window.label);
@@ -396,7 +396,7 @@ impl Lender {
 
     /// The holder's row, marked as heard of. A new holder takes the place of the one that was silent for longest when
     /// there are too many; what that one held stays granted until the window ends.
-    fn hear(&mut self, message: &Message, now: EpochMs) {
+    fn note_contact(&mut self, message: &Message, now: EpochMs) {
         let holder = message.holder;
         if self.rows.len() >= HOLDERS_MAX && !self.rows.contains_key(&holder) {
             let silent = self.rows.iter().min_by_key(|(_, row)| row.heard_at);

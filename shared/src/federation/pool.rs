@@ -212,7 +212,7 @@ impl Pool {
         if message.terms.revision > self.terms.revision {
             self.adopt(&message.terms, message.schedule().clone());
         } else if message.terms.revision == self.terms.revision {
-            self.hear_floors(&message.terms);
+            self.merge_newer_floors(&message.terms);
         }
         // Windows to come may have opened at a holder before they do here.
         if let Some(label) = message.window
@@ -305,7 +305,7 @@ impl Pool {
         if terms.revision > self.terms.revision {
             self.adopt(terms, Schedule::of(terms));
         } else if terms.revision == self.terms.revision {
-            self.hear_floors(terms);
+            self.merge_newer_floors(terms);
         }
     }
 

@@ -200,7 +200,7 @@ impl Standings {
     }
 
     /// What came of a try.
-    pub fn hear(&mut self, index: usize, tried: Tried, now: EpochMs) {
+    pub fn record(&mut self, index: usize, tried: Tried, now: EpochMs) {
         if let Some(one) = self.origins.get_mut(index) {
             match tried {
                 Tried::Served => *one = Standing::default(),

@@ -115,7 +115,7 @@ impl ProviderLimits {
     /// };
     /// let mut lately = TokensLately::default();
     /// assert_eq!(told.milli_per_s(&lately), Some(3_000), "90 in 30 s");
-    /// lately.hear(&Tokens { input: 200, output: 50, ..Tokens::default() });
+    /// lately.record(&Tokens { input: 200, output: 50, ..Tokens::default() });
     /// assert_eq!(told.milli_per_s(&lately), Some(2_000), "500 tokens a second, of 250 a request");
     /// ```
     #[must_use]
@@ -138,7 +138,7 @@ impl ProviderLimits {
 
 impl TokensLately {
     /// An answer has told what its request took.
-    pub fn hear(&mut self, tokens: &Tokens) {
+    pub fn record(&mut self, tokens: &Tokens) {
         let sum = |one: u64, other: u64| one.saturating_add(other).min(COST_MAX) as f64;
         let input = sum(tokens.input, tokens.cached_input);
         let output = sum(tokens.output, tokens.reasoning);

@@ -140,7 +140,7 @@ impl Waiters {
     /// When a request that comes now may be asked, where it has to stand in line: not before those of its tenant that wait,
     /// and at once behind others that are being asked. `None` where nobody stands before it.
     #[must_use]
-    pub fn stands(&self, line: &str, tenant: &str, now: EpochMs) -> Option<EpochMs> {
+    pub fn queued_until(&self, line: &str, tenant: &str, now: EpochMs) -> Option<EpochMs> {
         let line = self.lines.get(line)?;
         let alive = |waiter: &&Waiter| waiter.is_there(now);
         let mut own = line.waiters.iter().filter(alive);

@@ -172,7 +172,7 @@ fn owners(account: &Account) -> Vec<Option<Owner>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::{CALLER_PART, OWNER_PART, TAPS_MAX};
+    use crate::limits::{CALLER_PART, KEY_CACHES_MAX, OWNER_PART};
 
     /// Worth what it says.
     #[derive(Debug, Clone, Default)]
@@ -214,37 +214,37 @@ mod tests {
 
     #[test]
     fn keys_that_one_tenant_chooses_push_out_its_own_alone() {
-        let mut cache = Cache::new(Bounds::TAPS);
+        let mut cache = Cache::new(Bounds::KEY_CACHES);
         let (quiet, loud) = (account("quiet", "k1"), account("loud", "k2"));
         invent(&mut cache, &quiet, "quiet", 100);
-        invent(&mut cache, &loud, "loud", 3 * TAPS_MAX);
+        invent(&mut cache, &loud, "loud", 3 * KEY_CACHES_MAX);
         assert!(all(&cache, "quiet", 100));
-        assert_eq!(cache.iter().count(), 100 + TAPS_MAX / OWNER_PART);
+        assert_eq!(cache.iter().count(), 100 + KEY_CACHES_MAX / OWNER_PART);
         assert!(
             cache
-                .get(&key(&format!("loud{}", 3 * TAPS_MAX - 1)))
+                .get(&key(&format!("loud{}", 3 * KEY_CACHES_MAX - 1)))
                 .is_some()
         );
     }
 
     #[test]
     fn tenants_that_one_caller_invents_push_out_that_callers_alone() {
-        let mut cache = Cache::new(Bounds::TAPS);
+        let mut cache = Cache::new(Bounds::KEY_CACHES);
         invent(&mut cache, &account("quiet", "k1"), "quiet", 100);
-        for number in 0..3 * TAPS_MAX {
+        for number in 0..3 * KEY_CACHES_MAX {
             let invented = account(&format!("x{number}"), "k2");
             invent(&mut cache, &invented, &format!("x{number}-"), 1);
         }
         assert!(all(&cache, "quiet", 100));
-        assert_eq!(cache.iter().count(), 100 + TAPS_MAX / CALLER_PART);
-        assert_eq!(cache.owned.len(), 2 + 1 + TAPS_MAX / CALLER_PART);
+        assert_eq!(cache.iter().count(), 100 + KEY_CACHES_MAX / CALLER_PART);
+        assert_eq!(cache.owned.len(), 2 + 1 + KEY_CACHES_MAX / CALLER_PART);
     }
 
     #[test]
     fn what_costs_least_is_forgotten_first() {
-        let mut cache = Cache::new(Bounds::TAPS);
+        let mut cache = Cache::new(Bounds::KEY_CACHES);
         let loud = account("loud", "k1");
-        let part = TAPS_MAX / OWNER_PART;
+        let part = KEY_CACHES_MAX / OWNER_PART;
         invent(&mut cache, &loud, "loud", part);
         let mut say = |number: usize, worth| {
             let entry = cache.get_mut(&key(&format!("loud{number}")));
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn where_all_is_full_a_newcomer_has_one_place_at_a_time() {
-        let mut cache = Cache::new(Bounds::TAPS);
+        let mut cache = Cache::new(Bounds::KEY_CACHES);
         for tenant in 0..OWNER_PART {
             let caller = format!("k{}", tenant % CALLER_PART);
             let loud = account(&format!("loud{tenant}"), &caller);
@@ -268,17 +268,17 @@ mod tests {
                 &mut cache,
                 &loud,
                 &format!("loud{tenant}-"),
-                TAPS_MAX / OWNER_PART,
+                KEY_CACHES_MAX / OWNER_PART,
             );
         }
         invent(&mut cache, &account("new", "k9"), "new", 50);
-        assert_eq!(cache.iter().count(), TAPS_MAX);
+        assert_eq!(cache.iter().count(), KEY_CACHES_MAX);
         assert!(cache.get(&key("new49")).is_some() && cache.get(&key("new48")).is_none());
     }
 
     #[test]
     fn what_is_forgotten_leaves_nothing_behind() {
-        let mut cache = Cache::new(Bounds::TAPS);
+        let mut cache = Cache::new(Bounds::KEY_CACHES);
         invent(&mut cache, &account("a", "k1"), "a", 5);
         invent(&mut cache, &Account::default(), "nobody", 5);
         cache.retain(|key| key.key == "a1");

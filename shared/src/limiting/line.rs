@@ -37,7 +37,7 @@ impl Entry for Line {
 
 impl Default for Lines {
     fn default() -> Self {
-        Self(Cache::new(Bounds::TAPS))
+        Self(Cache::new(Bounds::KEY_CACHES))
     }
 }
 
@@ -91,7 +91,7 @@ impl Lines {
 mod tests {
     use super::super::owner::Owner;
     use super::*;
-    use crate::limits::{CALLER_PART, TAPS_MAX};
+    use crate::limits::{CALLER_PART, KEY_CACHES_MAX};
 
     fn key(name: &str) -> StateKey {
         StateKey {
@@ -170,12 +170,12 @@ mod tests {
         lines.enter(&key("a"), &of("a", "k1"), EpochMs(100));
         lines.leave(&key("a"));
         lines.answered(&key("a"), decision(Reason::Concurrency, FULL), EpochMs(100));
-        for number in 0..2 * TAPS_MAX {
+        for number in 0..2 * KEY_CACHES_MAX {
             let name = format!("x{number}");
             lines.enter(&key(&name), &of(&name, "k2"), EpochMs(101));
         }
         assert!(lines.denial(&key("a"), EpochMs(99), EpochMs(120)).is_some());
-        assert_eq!(lines.0.iter().count(), 1 + TAPS_MAX / CALLER_PART);
+        assert_eq!(lines.0.iter().count(), 1 + KEY_CACHES_MAX / CALLER_PART);
     }
 
     #[test]

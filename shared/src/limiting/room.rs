@@ -7,9 +7,9 @@ use super::owner::{Account, Owner, overflow_key};
 use crate::algorithms::composite::StateKey;
 use crate::limits::{
     CALLER_KEYS_MAX, CALLER_PART, CALLER_STATE_BYTES_MAX, HOLDERS_ISOLATE_MAX, HOLDS_MAX,
-    ISOLATE_KEYS_MAX, KEY_STATE_BYTES_MAX, KNOWN_KEYS_MAX, KNOWN_STATE_BYTES_MAX, LIMIT_KEYS_MAX,
-    NAMED_KEYS_MAX, NAMED_PART, NAMED_STATE_BYTES_MAX, OWNER_PART, OWNERS_COUNTED_MAX, POOLS_MAX,
-    TAPS_MAX, TENANT_KEYS_MAX, TENANT_STATE_BYTES_MAX,
+    ISOLATE_KEYS_MAX, KEY_CACHES_MAX, KEY_STATE_BYTES_MAX, KNOWN_KEYS_MAX, KNOWN_STATE_BYTES_MAX,
+    LIMIT_KEYS_MAX, NAMED_KEYS_MAX, NAMED_PART, NAMED_STATE_BYTES_MAX, OWNER_PART,
+    OWNERS_COUNTED_MAX, POOLS_MAX, TENANT_KEYS_MAX, TENANT_STATE_BYTES_MAX,
 };
 
 /// Rows, and the bytes of their states.
@@ -101,7 +101,7 @@ impl Bounds {
     }
 
     /// Those of what an isolate remembers of keys of shards, and of the lines before guards.
-    pub const TAPS: Self = Self::counting(TAPS_MAX);
+    pub const KEY_CACHES: Self = Self::counting(KEY_CACHES_MAX);
 
     /// Those of what a shard holds of questions that are not ended.
     pub const HOLDS: Self = Self::counting(HOLDS_MAX);
@@ -333,7 +333,7 @@ mod tests {
             (&named, false, 12_500),
             (&named, true, 15_000),
         ] {
-            let mut room = Room::counted(Bounds::TAPS, Size::default(), []);
+            let mut room = Room::counted(Bounds::KEY_CACHES, Size::default(), []);
             let taken = (0..20_000).take_while(|_| {
                 let admits = room.admits(only, account);
                 room.took(account, 1_000_000);

@@ -52,7 +52,7 @@ enum Stage {
     Asked,
     Decided,
     Committing,
-    Committed { stands: bool },
+    Committed { kept: bool },
     Undoing { tried: u32 },
     UndoingAgain { tried: u32, at: EpochMs },
     Ended,
@@ -158,16 +158,16 @@ impl<S> Commit<S> {
         };
         match asked.stage {
             Stage::Committing => {
-                let stands = standing == Some(true);
-                asked.stage = Stage::Committed { stands };
+                let kept = standing == Some(true);
+                asked.stage = Stage::Committed { kept };
                 if self.any(|stage| stage == Stage::Committing) {
                     return Vec::new();
                 }
-                let stands = !self.any(|stage| stage == Stage::Committed { stands: false });
-                if !stands {
+                let kept = !self.any(|stage| stage == Stage::Committed { kept: false });
+                if !kept {
                     self.withdraw(now);
                 }
-                self.reply(stands)
+                self.reply(kept)
             }
             Stage::Undoing { .. } if standing.is_some() => {
                 asked.stage = Stage::Ended;
@@ -197,13 +197,13 @@ impl<S> Commit<S> {
         }
     }
 
-    /// Answers, and undoes what must not stay: what is held, unless it all `stands`, and what was charged at once and not
+    /// Answers, and undoes what must not stay: what is held, unless it is all `kept`, and what was charged at once and not
     /// heard of.
-    fn reply(&mut self, stands: bool) -> Vec<Effect> {
+    fn reply(&mut self, kept: bool) -> Vec<Effect> {
         let mut effects = vec![Effect::Reply(self.answers.clone())];
         for (part, asked) in self.asked.iter_mut().enumerate() {
             let stays = if asked.part.body.hold {
-                stands
+                kept
             } else {
                 asked.heard
             };

@@ -42,7 +42,7 @@ pub enum Event<C> {
         answer: Option<Result<ReplyBody, Refusal>>,
     },
     /// It is time to tell the coordinator, if there is something to tell.
-    Tend {
+    Flush {
         /// What the region tells the coordinator of the pool.
         terms: Terms,
     },
@@ -111,7 +111,7 @@ impl<C: Clone + PartialEq> EscrowNode<C> {
         &mut self.escrow
     }
 
-    /// Whether there is something to [tell](Event::Tend) the coordinator.
+    /// Whether there is something to [tell](Event::Flush) the coordinator.
     pub fn wants_contact(&mut self, now: EpochMs) -> bool {
         self.escrow.advance(now);
         self.escrow.wants_contact(now)
@@ -147,7 +147,7 @@ impl<C: Clone + PartialEq> EscrowNode<C> {
             Event::Answered { sequence, answer } => {
                 self.answered(sequence, answer.as_ref(), now, &mut effects);
             }
-            Event::Tend { terms } => {
+            Event::Flush { terms } => {
                 self.terms = Some(terms);
                 if self.wants_contact(now) {
                     self.ask(now, &mut effects);

@@ -41,7 +41,7 @@ pub enum Event<C> {
     /// The instant that was named has come.
     Woke,
     /// It is time to tell the region, if there is something to tell.
-    Tend {
+    Flush {
         /// The pool's terms.
         terms: Terms,
     },
@@ -189,7 +189,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
         self.place(caller).is_some()
     }
 
-    /// Whether there is something to [tell](Event::Tend) the region.
+    /// Whether there is something to [tell](Event::Flush) the region.
     #[must_use]
     pub fn wants_contact(&mut self, now: EpochMs) -> bool {
         self.holder.advance(now);
@@ -248,11 +248,11 @@ impl<C: Copy + Ord> LeaseNode<C> {
                 }
                 self.look_again(now, &mut effects);
                 if let Some(terms) = self.changed.take() {
-                    self.hear(terms, now, &mut effects);
+                    self.ask_anew(terms, now, &mut effects);
                 }
             }
             Event::Woke => self.look_again(now, &mut effects),
-            Event::Tend { terms } => {
+            Event::Flush { terms } => {
                 self.give_back_untaken(now);
                 self.look_if_due(now, &mut effects);
                 if self.wants_contact(now) {
@@ -265,7 +265,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
             }
             Event::Changed { terms } => {
                 self.look_if_due(now, &mut effects);
-                self.hear(terms, now, &mut effects);
+                self.ask_anew(terms, now, &mut effects);
             }
             Event::Renewed { holder } => {
                 self.changed = None;
@@ -385,7 +385,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
     }
 
     /// Asks what the region says now, after the answer to the message that is under way.
-    fn hear(&mut self, terms: Terms, now: EpochMs, effects: &mut Effects<C>) {
+    fn ask_anew(&mut self, terms: Terms, now: EpochMs, effects: &mut Effects<C>) {
         if self.ask(terms.clone(), now, effects) {
             self.look_again(now, effects);
         } else {

@@ -240,7 +240,7 @@ impl Leases {
     }
 
     /// Tells the region what there is to tell, as far as one contact has room.
-    pub fn tend(&mut self, terms: impl Fn(&str) -> Option<Terms>, now: EpochMs) {
+    pub fn flush(&mut self, terms: impl Fn(&str) -> Option<Terms>, now: EpochMs) {
         let nodes = self.nodes.iter_mut();
         let due = nodes.filter_map(|(pool, node)| {
             (node.wants_contact(now) || node.has_answers()).then(|| pool.clone())
@@ -250,12 +250,12 @@ impl Leases {
                 return;
             }
             if let Some(terms) = terms(&pool) {
-                self.run(&pool, Event::Tend { terms }, now);
+                self.run(&pool, Event::Flush { terms }, now);
             }
         }
     }
 
-    /// Nothing will be spent here any more: all that is held goes back as this is [tended](Leases::tend).
+    /// Nothing will be spent here any more: all that is held goes back as this is [flushed](Leases::flush).
     pub fn close(&mut self) {
         self.holders().for_each(|(_, holder)| holder.close());
     }

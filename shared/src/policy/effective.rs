@@ -71,8 +71,8 @@ impl Policy {
 
     /// Whether what is set aside by name for tenants of a budget is the same at every instant.
     #[must_use]
-    pub fn floors_stand(&self, budget: &str) -> bool {
-        self.floors.stand(budget)
+    pub fn floors_are_constant(&self, budget: &str) -> bool {
+        self.floors.are_constant(budget)
     }
 
     /// The numbers of a meter for a tenant; `None` for a meter that this policy does not have.

@@ -40,7 +40,7 @@ impl FloorSums {
     }
 
     /// Whether for tenants of a budget it is the same at every instant.
-    pub fn stand(&self, budget: &str) -> bool {
+    pub fn are_constant(&self, budget: &str) -> bool {
         let sums = self.0.get(budget).into_iter().flat_map(BTreeMap::values);
         sums.flatten().all(|sum| sum.since == EpochMs(0))
     }

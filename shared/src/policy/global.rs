@@ -30,7 +30,7 @@ impl Limit {
         };
         (single.scope == Scope::Global).then(|| Terms {
             limit: single.machine.ceiling(),
-            window_ms: single.machine.promise().window_ms,
+            window_ms: single.machine.quota_policy().window_ms,
             revision,
             cycle: cycle(&self.body),
             sharing: None,

@@ -145,7 +145,7 @@ impl Tiers {
 
     /// Whether a tenant's claims are the same at every instant: nothing is overridden of it nor of those above it.
     #[must_use]
-    pub fn stands(&self, tenant: &str) -> bool {
+    pub fn has_no_overrides(&self, tenant: &str) -> bool {
         let own = self.tenants.get(tenant);
         let line = std::iter::successors(own, |one| self.tenants.get(one.parent.as_deref()?));
         let mut line = line.take(TENANT_DEPTH_MAX);

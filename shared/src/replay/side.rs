@@ -229,7 +229,7 @@ impl<'a> Side<'a> {
             .budgets
             .entry(name)
             .or_insert_with(|| LocalBudget::new(terms));
-        if !policy.floors_stand(name) {
+        if !policy.floors_are_constant(name) {
             local.retune(terms);
         }
         if units > budget.limit {

@@ -78,9 +78,9 @@ impl Isolate {
     }
 
     /// Tells the region what there is to tell.
-    pub(crate) fn tends(&mut self, around: &mut Around<'_>) {
+    pub(crate) fn flushes(&mut self, around: &mut Around<'_>) {
         let terms = around.terms.clone();
-        self.runs(Event::Tend { terms }, around);
+        self.runs(Event::Flush { terms }, around);
     }
 
     /// Lets the node take an event, and does what it says, in its order.

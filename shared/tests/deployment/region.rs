@@ -197,9 +197,9 @@ impl Region {
     }
 
     /// Tells the coordinator what there is to tell.
-    pub(crate) fn tends(&mut self, around: &mut Around<'_>) {
+    pub(crate) fn flushes(&mut self, around: &mut Around<'_>) {
         let terms = around.terms.clone();
-        self.runs(Event::Tend { terms }, around);
+        self.runs(Event::Flush { terms }, around);
     }
 
     /// The call to the coordinator is given up.

@@ -78,7 +78,7 @@ impl Bucket {
         let per_unit_ms = 1_000 * 10_u128.pow(self.rate_decimals) / u128::from(self.rate);
         Some(Drawn {
             unit_ms: u64::try_from(per_unit_ms).ok()?,
-            full_ms: algorithm.promise().window_ms,
+            full_ms: algorithm.quota_policy().window_ms,
             algorithm,
         })
     }
@@ -162,7 +162,7 @@ fn count() -> impl Strategy<Value = Drawn> {
             }
             _ => Algorithm::Quota(Quota::rolling(limit, window_ms, buckets).unwrap()),
         };
-        let full_ms = algorithm.promise().window_ms;
+        let full_ms = algorithm.quota_policy().window_ms;
         Drawn {
             unit_ms: full_ms / limit.min(buckets),
             full_ms,

@@ -120,7 +120,7 @@ fn a_day_with_slices_that_is_back_before_it_closed_ends_as_it_was_to() {
         for (between, again_ms) in [(false, 30_000), (true, 30_000), (true, 70_000)] {
             let mut world = World::new(&day(1), NOW);
             world.forgetful = forgetful;
-            world.holder.stand(3);
+            world.holder.hold_slices(3);
             let mut of_day = 0;
             for second in 0..20 {
                 of_day += world.asks(&day(1), 60, NOW.plus(second * 1_000));

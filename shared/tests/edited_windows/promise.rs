@@ -61,7 +61,7 @@ fn played(old: &Terms, new: &Terms, (used_ms, edited_ms): (u64, u64)) -> Log {
     let mut log = Log(Vec::new(), 0);
     let mut world = World::new(old, EpochMs(NOW.0 + used_ms));
     if old.standing + new.standing > 0 {
-        world.holder.stand(3);
+        world.holder.hold_slices(3);
     }
     let step_ms = 1_000;
     let ends_ms = edited_ms + new.window_ms + 2 * old.window_ms + part_ms(new);

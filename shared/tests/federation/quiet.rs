@@ -8,7 +8,13 @@ use weir_shared::wire::exchange::Terms;
 use crate::federation::{ask, everyone, holder, message, terms};
 
 /// The holder's task, once in half a second while there is something to tell; answers when it ended.
-fn tend(holder: &mut Holder, pool: &mut Pool, terms: &Terms, from: EpochMs, until: EpochMs) -> u64 {
+fn flush_until(
+    holder: &mut Holder,
+    pool: &mut Pool,
+    terms: &Terms,
+    from: EpochMs,
+    until: EpochMs,
+) -> u64 {
     let mut now = from;
     while now < until && holder.has_unsent(now) {
         now = now.plus(500);
@@ -51,7 +57,7 @@ fn what_is_left_of_a_burst_is_back_within_seconds_however_long_the_window() {
         let mut holder = holder(1);
         burst(&mut holder, &mut pool, &terms, units, start);
         let over = start.plus(1_000);
-        let ended = tend(&mut holder, &mut pool, &terms, over, over.plus(60_000));
+        let ended = flush_until(&mut holder, &mut pool, &terms, over, over.plus(60_000));
         let lease = *holder.lease().unwrap();
         assert_eq!(lease.held, lease.used, "{units} units");
         assert!(
@@ -86,7 +92,7 @@ fn what_was_lent_of_a_window_to_come_is_back_soon_after_it_opened() {
     let over = start.plus(3_999);
     let ahead: u64 = holder.ahead().iter().map(|ahead| ahead.units).sum();
     assert!(ahead > 0, "nothing was lent ahead");
-    let ended = tend(&mut holder, &mut pool, &terms, over, over.plus(60_000));
+    let ended = flush_until(&mut holder, &mut pool, &terms, over, over.plus(60_000));
     let lease = *holder.lease().unwrap();
     assert_eq!(
         (lease.held, lease.used),

@@ -25,7 +25,7 @@ fn send(standings: &mut Standings, now: EpochMs, does: &[Tried]) -> Vec<usize> {
     let mut asked = vec![standings.first(now)];
     loop {
         let last = asked[asked.len() - 1];
-        standings.hear(last, does[last], now);
+        standings.record(last, does[last], now);
         let next = if does[last].goes_on(true) {
             standings.next(last, now)
         } else {
@@ -70,11 +70,11 @@ fn one_request_looks_and_the_others_pass_by_until_its_end_is_known() {
     let mut standings = Standings::new(2);
     for _ in 0..ORIGIN_FAILURES_MAX {
         assert_eq!(standings.first(START), 0);
-        standings.hear(0, Tried::Silent, START);
+        standings.record(0, Tried::Silent, START);
     }
     let back = after(ORIGIN_AWAY_MS);
     assert_eq!([standings.first(back), standings.first(back)], [0, 1]);
-    standings.hear(0, Tried::Served, back);
+    standings.record(0, Tried::Served, back);
     assert_eq!(standings.first(back), 0);
 }
 
@@ -114,7 +114,7 @@ fn another_policy_s_origins_are_others() {
     for _ in 0..ORIGIN_FAILURES_MAX {
         origins
             .of(Revision(7), "chat", 2)
-            .hear(0, Tried::Refused, START);
+            .record(0, Tried::Refused, START);
     }
     assert_eq!(origins.of(Revision(7), "chat", 2).first(START), 1);
     assert_eq!(origins.of(Revision(7), "other", 2).first(START), 0);

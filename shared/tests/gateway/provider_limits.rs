@@ -154,7 +154,7 @@ fn what_is_left_of_the_scarcest_spread_over_its_time_is_what_may_be_used() {
         Some(2_000),
         "tokens of a request are not known"
     );
-    lately.hear(&Tokens {
+    lately.record(&Tokens {
         input: 60,
         cached_input: 20,
         output: 15,
@@ -164,7 +164,7 @@ fn what_is_left_of_the_scarcest_spread_over_its_time_is_what_may_be_used() {
     // 6,000 of 100 each are one a second; 600 of 20 each are half a one.
     assert_eq!(limits.milli_per_s(&lately), Some(500));
     // One of eight times as much counts for an eighth.
-    lately.hear(&Tokens {
+    lately.record(&Tokens {
         input: 640,
         output: 160,
         ..Tokens::default()
@@ -192,7 +192,7 @@ proptest! {
         let header = |name: &str| Some(if name.contains("remaining") { left.clone() } else { reset.clone() });
         let told = ProviderLimits::read(format, status, &header, NOON);
         let mut lately = TokensLately::default();
-        lately.hear(&Tokens { input, output, ..Tokens::default() });
+        lately.record(&Tokens { input, output, ..Tokens::default() });
         if let Some(milli) = told.milli_per_s(&lately) {
             prop_assert!((1..=JSON_INTEGER_MAX).contains(&milli));
         }

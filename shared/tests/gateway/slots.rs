@@ -56,8 +56,8 @@ fn at_eight_slots(mut coming: Vec<(u64, u8)>) -> (Vec<(u8, u64)>, u64, f64, usiz
         world.serving.retain(|one| !ended(one));
         while let Some((_, tenant)) = coming.next_if(|(comes_ms, _)| *comes_ms <= at_ms) {
             let now = EpochMs(at_ms);
-            let stands = world.waiters.stands(LINE, &tenant.to_string(), now);
-            if stands.is_none() && world.slots.left(8, now) > 0 {
+            let queued_until = world.waiters.queued_until(LINE, &tenant.to_string(), now);
+            if queued_until.is_none() && world.slots.left(8, now) > 0 {
                 world.serve(tenant, at_ms);
                 waits.push((tenant, 0));
                 continue;

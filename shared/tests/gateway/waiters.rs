@@ -102,11 +102,11 @@ impl World {
 
     fn comes(&mut self, coming: Coming, at_ms: u64) {
         let tenant = coming.tenant.to_string();
-        let stands = self.waiters.stands(LINE, &tenant, EpochMs(at_ms));
-        if stands.is_none() && self.take(coming.cost, at_ms) {
+        let queued_until = self.waiters.queued_until(LINE, &tenant, EpochMs(at_ms));
+        if queued_until.is_none() && self.take(coming.cost, at_ms) {
             return self.end(coming, true, (at_ms, 0));
         }
-        let due = stands.map_or(next_window(at_ms), |due| due.0);
+        let due = queued_until.map_or(next_window(at_ms), |due| due.0);
         match self.enters(&coming, due, at_ms) {
             Some(ticket) => self.waiting.push(Waiting {
                 coming,
@@ -115,7 +115,7 @@ impl World {
                 looks_at_ms: at_ms,
             }),
             None => {
-                let admitted = stands.is_some() && self.take(coming.cost, at_ms);
+                let admitted = queued_until.is_some() && self.take(coming.cost, at_ms);
                 self.end(coming, admitted, (at_ms, 0));
             }
         }
@@ -393,20 +393,20 @@ fn who_comes_stands_behind_its_own_and_behind_those_that_are_being_asked() {
         until: EpochMs(5_000),
         due: EpochMs(due),
     };
-    assert_eq!(waiters.stands(LINE, "a", EpochMs(0)), None);
+    assert_eq!(waiters.queued_until(LINE, "a", EpochMs(0)), None);
     let first = waiters.enter(LINE, who("a", 1_000), EpochMs(0)).unwrap();
     assert_eq!(waiters.look(&first, EpochMs(0)), Look::SleepMs(1_000));
     assert_eq!(
-        waiters.stands(LINE, "a", EpochMs(500)),
+        waiters.queued_until(LINE, "a", EpochMs(500)),
         Some(EpochMs(1_000))
     );
     assert_eq!(
-        waiters.stands(LINE, "b", EpochMs(500)),
+        waiters.queued_until(LINE, "b", EpochMs(500)),
         None,
         "its share is its own"
     );
     assert_eq!(
-        waiters.stands(LINE, "b", EpochMs(1_000)),
+        waiters.queued_until(LINE, "b", EpochMs(1_000)),
         Some(EpochMs(1_000))
     );
     assert_eq!(
@@ -416,7 +416,7 @@ fn who_comes_stands_behind_its_own_and_behind_those_that_are_being_asked() {
     );
     waiters.leave(&first);
     waiters.leave(&first);
-    assert_eq!(waiters.stands(LINE, "a", EpochMs(1_000)), None);
+    assert_eq!(waiters.queued_until(LINE, "a", EpochMs(1_000)), None);
     assert_eq!(waiters.look(&first, EpochMs(1_000)), Look::Over);
 }
 

@@ -55,7 +55,7 @@ fn a_route_says_for_how_long_a_socket_may_be_open_and_only_where_one_can_be_aske
 fn heard(messages: &[Value]) -> Session {
     let mut session = Session::new(&UsageFormat::OpenAi);
     for message in messages {
-        session.hear(&message.to_string());
+        session.receive(&message.to_string());
     }
     session
 }
@@ -118,7 +118,7 @@ fn messages_that_cannot_be_read_and_numbers_that_are_none_tell_nothing() {
         r#"{"response":{"usage":{"input_tokens":-4,"output_tokens":"5"}}}"#,
         r#"{"response":{"usage":{"input_tokens":[],"output_tokens":null}}}"#,
     ] {
-        session.hear(broken);
+        session.receive(broken);
     }
     assert_eq!(cost(&session), Some(300));
     // One that is huge is the most that may be charged, however often it is told.
@@ -134,7 +134,7 @@ proptest! {
         let mut session = heard(&[done(1, output)]);
         let before = cost(&session);
         for message in &messages {
-            session.hear(message);
+            session.receive(message);
         }
         prop_assert!(cost(&session) >= before);
     }

@@ -8,7 +8,7 @@ use weir_shared::accounting::frame::Outbox;
 use weir_shared::accounting::held::Settled;
 use weir_shared::accounting::interval::SUM_ROW;
 use weir_shared::accounting::pending::{InWindow, WindowClaim};
-use weir_shared::accounting::settled::{Ledger, Telling, Told};
+use weir_shared::accounting::settled::{Ledger, LedgerCursor, NextFrame};
 use weir_shared::decision::Reason;
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::reservation::{Counted, Place, Reservable, Reservation, Reserved};
@@ -78,8 +78,8 @@ struct Held {
 /// A region that keeps its settlements in rows.
 struct Region {
     rows: BTreeMap<u64, SettledEntry>,
-    stored: Told,
-    told: Told,
+    stored: LedgerCursor,
+    told: LedgerCursor,
     last: u64,
 }
 
@@ -99,8 +99,8 @@ impl Deployment {
             isolate: outbox(7),
             region: Region {
                 rows: BTreeMap::new(),
-                stored: Told::default(),
-                told: Told::default(),
+                stored: LedgerCursor::default(),
+                told: LedgerCursor::default(),
                 last: 0,
             },
             held: Vec::new(),
@@ -253,7 +253,7 @@ impl Deployment {
         let rows = region.rows.range(after + 1..=through);
         let rows: Vec<_> = rows.take(3).map(|(at, one)| (*at, one.clone())).collect();
         let sender = HolderId::of_name("weur/settled");
-        let Telling::Frame(frame) = region.told.begin(sender, Ledger::Own, &rows) else {
+        let NextFrame::Frame(frame) = region.told.begin(sender, Ledger::Own, &rows) else {
             panic!("entries say something");
         };
         region.stored = region.told;

@@ -4,13 +4,13 @@ mod charge;
 mod debt;
 mod drawn;
 mod forms;
+mod key_caches;
 mod model;
 mod phases;
 mod scenarios;
 mod shard;
 mod slot_cases;
 mod slots;
-mod taps;
 
 use proptest::prelude::ProptestConfig;
 use weir_shared::units::EpochMs;

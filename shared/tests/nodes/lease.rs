@@ -182,7 +182,7 @@ fn an_answer_to_a_request_that_the_platform_ended_is_given_back_in_time() {
             ..minutes()
         };
         // What it tells is another question.
-        let _told = node.step(Event::Tend { terms }, EpochMs(at));
+        let _told = node.step(Event::Flush { terms }, EpochMs(at));
         let kept = node.holder().lease().unwrap();
         assert_eq!(
             kept.held - kept.used.min(kept.held),

@@ -2,8 +2,8 @@
 
 mod fair_rate;
 mod forms;
+mod provider_limits;
 mod sharing;
-mod told;
 
 use weir_shared::fairness::weight::Weight;
 use weir_shared::overload::config::Config;

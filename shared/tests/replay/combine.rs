@@ -5,7 +5,7 @@ use weir_shared::decision::Decision;
 use weir_shared::units::EpochMs;
 
 use super::Replay;
-use super::decision::{Fields, Told};
+use super::decision::{Fields, ReferenceDecision};
 use super::line::{Op, Sequence};
 use super::report::{Outcome, Why};
 
@@ -24,7 +24,7 @@ impl Replay for Combine {
             "fold" => fold(op.args.get("list")),
             other => Err(Outcome::failed("a known operation", other)),
         };
-        match (Told::read(op.expected()), got) {
+        match (ReferenceDecision::read(op.expected()), got) {
             (Ok(told), Ok(got)) => told.compare(&got, Fields::All),
             (Err(outcome), _) | (_, Err(outcome)) => outcome,
         }
@@ -43,7 +43,7 @@ fn fold(list: Option<&Value>) -> Result<Decision, Outcome> {
 }
 
 fn decision(value: Option<&Value>) -> Result<Decision, Outcome> {
-    let told = Told::read(value.unwrap_or(&Value::Null))?;
+    let told = ReferenceDecision::read(value.unwrap_or(&Value::Null))?;
     told.decision()
         .ok_or_else(|| Outcome::Skipped("a decision with a number that is no integer".into()))
 }

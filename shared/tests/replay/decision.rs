@@ -10,7 +10,7 @@ use super::report::Outcome;
 /// A decision as ThrottleKit writes it. Numbers are doubles, as a capacity may be a decimal.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Told {
+pub struct ReferenceDecision {
     pub allowed: bool,
     pub limit: f64,
     pub remaining: f64,
@@ -27,7 +27,7 @@ pub enum Fields {
     ExceptRetry(&'static str),
 }
 
-impl Told {
+impl ReferenceDecision {
     pub fn read(value: &Value) -> Result<Self, Outcome> {
         Self::deserialize(value)
             .map_err(|error| Outcome::failed(value, format!("no decision: {error}")))

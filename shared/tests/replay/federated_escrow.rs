@@ -8,7 +8,7 @@ use weir_reference::region_pool::RegionPool;
 use weir_shared::units::EpochMs;
 
 use super::Replay;
-use super::decision::{Fields, Told};
+use super::decision::{Fields, ReferenceDecision};
 use super::line::{Op, Sequence};
 use super::numbers::{self, Apart, weight, window_start};
 use super::region_pool;
@@ -180,7 +180,7 @@ impl Federation {
             let why = "a cost above the limit, for which all is leased there, and what follows in its window";
             self.apart.begin(why, now, self.pool.window_ms());
         }
-        match Told::read(&op.result) {
+        match ReferenceDecision::read(&op.result) {
             Ok(told) => told.compare(&decision, Fields::All),
             Err(outcome) => outcome,
         }

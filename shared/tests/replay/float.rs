@@ -4,7 +4,7 @@
 use serde_json::Value;
 use weir_shared::units::EpochMs;
 
-use super::decision::Told;
+use super::decision::ReferenceDecision;
 
 /// A formula with its constants, derived in the published order.
 #[derive(Debug, Clone, Copy)]
@@ -85,7 +85,12 @@ impl FloatMachine {
     }
 
     /// What is decided, and the state after it if it was charged.
-    pub fn check(self, state: Option<FloatState>, cost: f64, at: At) -> (Told, Option<FloatState>) {
+    pub fn check(
+        self,
+        state: Option<FloatState>,
+        cost: f64,
+        at: At,
+    ) -> (ReferenceDecision, Option<FloatState>) {
         let now = at.now;
         match self {
             Self::Gcra {
@@ -97,7 +102,7 @@ impl FloatMachine {
                 let due_after = due + interval * cost;
                 let allow_at = due_after - tau;
                 let allowed = now >= allow_at;
-                let told = Told {
+                let told = ReferenceDecision {
                     allowed,
                     limit: burst,
                     remaining: left(tau, if allowed { due_after } else { due }, now, interval),
@@ -119,7 +124,7 @@ impl FloatMachine {
                 let allowed = tokens >= cost;
                 let tokens_after = if allowed { tokens - cost } else { tokens };
                 let wait_ms = ((cost - tokens) / per_ms).ceil();
-                let told = Told {
+                let told = ReferenceDecision {
                     allowed,
                     limit: capacity,
                     remaining: tokens_after.floor().max(0.0),
@@ -139,7 +144,7 @@ impl FloatMachine {
                 let due = due(state, now);
                 let wait_ms = due - now;
                 let allowed = wait_ms <= max_queue_ms;
-                let told = Told {
+                let told = ReferenceDecision {
                     allowed,
                     limit: 0.0,
                     remaining: 0.0,
@@ -163,7 +168,7 @@ impl FloatMachine {
                 };
                 let allowed = units + cost <= limit;
                 let units_after = if allowed { units + cost } else { units };
-                let told = Told {
+                let told = ReferenceDecision {
                     allowed,
                     limit,
                     remaining: (limit - units_after).floor().max(0.0),
@@ -180,10 +185,10 @@ impl FloatMachine {
     }
 
     /// What one unit would meet: nothing is charged, so what remains and when it is full are those of now.
-    pub fn peek(self, state: Option<FloatState>, at: At) -> Told {
+    pub fn peek(self, state: Option<FloatState>, at: At) -> ReferenceDecision {
         let (told, _) = self.check(state, 1.0, at);
         let (untouched, _) = self.check(state, 0.0, at);
-        Told {
+        ReferenceDecision {
             remaining: untouched.remaining,
             reset_at: untouched.reset_at,
             ..told

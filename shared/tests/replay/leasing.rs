@@ -13,7 +13,7 @@ use weir_shared::wire::policy::Outage;
 
 use super::Replay;
 use super::config;
-use super::decision::{Fields, Told};
+use super::decision::{Fields, ReferenceDecision};
 use super::line::{Op, Sequence, whole};
 use super::numbers;
 use super::report::{Outcome, Why};
@@ -203,7 +203,7 @@ impl Federation {
                 "an outcome that differs after a cost above the limit, for which all is leased there, nothing in Weir",
             );
         }
-        match Told::read(&op.result) {
+        match ReferenceDecision::read(&op.result) {
             Ok(told) => told.compare(&decision, Fields::All),
             Err(outcome) => outcome,
         }

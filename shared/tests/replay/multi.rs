@@ -16,7 +16,7 @@ use weir_shared::units::EpochMs;
 
 use super::Replay;
 use super::config;
-use super::decision::{Fields, Told};
+use super::decision::{Fields, ReferenceDecision};
 use super::line::{Cost, Op, Sequence};
 use super::report::{Outcome, Why};
 use super::single::{cost_in, rounding};
@@ -181,7 +181,7 @@ impl Multi {
                     .into(),
             );
         }
-        let told = match Told::read(op.expected()) {
+        let told = match ReferenceDecision::read(op.expected()) {
             Ok(told) => told,
             Err(outcome) => return outcome,
         };

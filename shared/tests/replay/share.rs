@@ -12,7 +12,7 @@ use weir_shared::limits::{JSON_INTEGER_MAX, TENANTS_MAX};
 use weir_shared::units::EpochMs;
 
 use super::Replay;
-use super::decision::{Fields, Told};
+use super::decision::{Fields, ReferenceDecision};
 use super::line::{Cost, Op, Sequence};
 use super::report::{Outcome, Why};
 use super::share_twin::Twin;
@@ -158,8 +158,14 @@ impl Sharing {
         self.compare(op, &decision, &twin, now.0 / self.terms.window_ms)
     }
 
-    fn compare(&mut self, op: &Op, decision: &Decision, twin: &Told, window: u64) -> Outcome {
-        let told = match Told::read(op.expected()) {
+    fn compare(
+        &mut self,
+        op: &Op,
+        decision: &Decision,
+        twin: &ReferenceDecision,
+        window: u64,
+    ) -> Outcome {
+        let told = match ReferenceDecision::read(op.expected()) {
             Ok(told) => told,
             Err(outcome) => return outcome,
         };

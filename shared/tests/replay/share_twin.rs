@@ -3,7 +3,7 @@
 
 use weir_shared::fairness::share::Rule;
 
-use super::decision::Told;
+use super::decision::ReferenceDecision;
 
 struct Tenant {
     name: String,
@@ -44,7 +44,7 @@ impl Twin {
         window == self.window && self.tenants.iter().any(is_meant)
     }
 
-    pub fn check(&mut self, name: &str, weight: f64, cost: u64, now: u64) -> Told {
+    pub fn check(&mut self, name: &str, weight: f64, cost: u64, now: u64) -> ReferenceDecision {
         let window = now / self.window_ms;
         if window != self.window {
             self.window = window;
@@ -76,7 +76,7 @@ impl Twin {
             tenant.used += cost;
         }
         let reset_at = (window + 1) * self.window_ms;
-        Told {
+        ReferenceDecision {
             allowed,
             limit,
             remaining: (limit - tenant.used).max(0.0),

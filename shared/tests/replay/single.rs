@@ -9,7 +9,7 @@ use weir_shared::units::EpochMs;
 
 use super::Replay;
 use super::config;
-use super::decision::{Fields, Told};
+use super::decision::{Fields, ReferenceDecision};
 use super::float::{At, FloatMachine, FloatState};
 use super::line::{Cost, Op, Sequence};
 use super::report::{Outcome, Why};
@@ -188,7 +188,7 @@ impl Single {
             }
             checked.decision
         };
-        let told = match Told::read(expected) {
+        let told = match ReferenceDecision::read(expected) {
             Ok(told) => told,
             Err(outcome) => return outcome,
         };
@@ -238,7 +238,7 @@ impl Single {
 }
 
 impl Float {
-    fn check(&mut self, key: &str, cost: f64, at: At) -> Told {
+    fn check(&mut self, key: &str, cost: f64, at: At) -> ReferenceDecision {
         let state = self.states.get(key).copied();
         if cost == 0.0 {
             return self.machine.peek(state, at);

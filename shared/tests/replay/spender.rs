@@ -7,7 +7,7 @@ use weir_shared::invalid::Fault;
 use weir_shared::units::EpochMs;
 
 use super::Replay;
-use super::decision::{Fields, Told};
+use super::decision::{Fields, ReferenceDecision};
 use super::line::{Op, Sequence, whole};
 use super::numbers;
 use super::report::{Outcome, Why};
@@ -105,7 +105,9 @@ impl Spender {
             .into_iter()
             .flatten()
             .map(|reply| match reply.get("denied") {
-                Some(denied) => Some(Reply::Denied(Told::read(denied).ok()?.decision()?)),
+                Some(denied) => Some(Reply::Denied(
+                    ReferenceDecision::read(denied).ok()?.decision()?,
+                )),
                 None => lease(reply).map(Reply::Lease),
             })
             .collect();
@@ -135,7 +137,7 @@ impl Spender {
 }
 
 fn compared(expected: Option<&Value>, got: &Decision) -> Outcome {
-    match Told::read(expected.unwrap_or(&Value::Null)) {
+    match ReferenceDecision::read(expected.unwrap_or(&Value::Null)) {
         Ok(told) => told.compare(got, Fields::All),
         Err(outcome) => outcome,
     }

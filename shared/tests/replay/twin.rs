@@ -9,7 +9,7 @@ use weir_shared::algorithms::scale::ScaledState;
 use weir_shared::decision::Decision;
 use weir_shared::units::EpochMs;
 
-use super::decision::{Fields, Told};
+use super::decision::{Fields, ReferenceDecision};
 use super::float::{At, FloatMachine, FloatState};
 use super::multi::Part;
 
@@ -23,9 +23,9 @@ pub struct Twin {
 
 /// What the composite was decided as in floats.
 pub struct Floats {
-    whole: Option<Told>,
+    whole: Option<ReferenceDecision>,
     /// Of each dimension, and whether it takes rounding.
-    each: Vec<(Told, bool)>,
+    each: Vec<(ReferenceDecision, bool)>,
 }
 
 enum Next {
@@ -79,7 +79,10 @@ impl Twin {
                 None => {
                     let state = self.states.get(key);
                     let checked = part.limit.machine.check(state, part.parts(cost), now);
-                    (Told::of(&checked.decision), checked.next.map(Next::Exact))
+                    (
+                        ReferenceDecision::of(&checked.decision),
+                        checked.next.map(Next::Exact),
+                    )
                 }
             };
             each.push((told, machine.is_some()));
@@ -102,8 +105,8 @@ impl Twin {
 impl Floats {
     /// Whether rounding explains a vector that differs from Weir: floats come to exactly what it says, and differ
     /// from Weir in a dimension that takes rounding.
-    pub fn is_rounding(&self, told: &Told, weir: &[Decision]) -> bool {
-        let differs = |((float, rounds), weir): (&(Told, bool), &Decision)| {
+    pub fn is_rounding(&self, told: &ReferenceDecision, weir: &[Decision]) -> bool {
+        let differs = |((float, rounds), weir): (&(ReferenceDecision, bool), &Decision)| {
             *rounds && !float.agrees(weir, Fields::All)
         };
         self.whole == Some(*told) && self.each.iter().zip(weir).any(differs)
@@ -111,19 +114,20 @@ impl Floats {
 
     /// Whether floats admit in each dimension what Weir admits.
     pub fn admits_alike(&self, weir: &[Decision]) -> bool {
-        let alike =
-            |((float, _), weir): (&(Told, bool), &Decision)| float.allowed == weir.admitted();
+        let alike = |((float, _), weir): (&(ReferenceDecision, bool), &Decision)| {
+            float.allowed == weir.admitted()
+        };
         self.each.iter().zip(weir).all(alike)
     }
 }
 
 /// The decision that stands for all, by the published rule; the first wins a tie.
-fn representative(mode: Mode, each: &[(Told, bool)]) -> Option<Told> {
+fn representative(mode: Mode, each: &[(ReferenceDecision, bool)]) -> Option<ReferenceDecision> {
     let allowed = match mode {
         Mode::All => each.iter().all(|(told, _)| told.allowed),
         Mode::Any => each.iter().any(|(told, _)| told.allowed),
     };
-    let better = |a: &Told, b: &Told| match (mode, allowed) {
+    let better = |a: &ReferenceDecision, b: &ReferenceDecision| match (mode, allowed) {
         (Mode::All, true) => a.remaining < b.remaining,
         (Mode::All, false) => a.retry_after_ms > b.retry_after_ms,
         (Mode::Any, true) => a.remaining > b.remaining,

@@ -396,7 +396,7 @@ impl World {
         self.truth.idle_seen += lease.map_or(0, Lease::balance);
         self.truth.looks += 1;
         let terms = self.terms_at(self.isolates[life].region).clone();
-        self.isolate_runs(life, LeaseEvent::Tend { terms });
+        self.isolate_runs(life, LeaseEvent::Flush { terms });
     }
 
     pub(crate) fn at_isolate(&mut self, life: usize, sequence: Sequence, answer: Answer) {

@@ -367,7 +367,7 @@ impl World {
             let node = self.lives[life].node.as_mut();
             if node.is_some_and(|node| node.wants_contact(now)) {
                 let terms = self.terms_at(region).clone();
-                self.region_runs(life, EscrowEvent::Tend { terms });
+                self.region_runs(life, EscrowEvent::Flush { terms });
             }
         }
     }

@@ -114,7 +114,7 @@ async fn run(options: &Options) -> Result<()> {
     let owner = owner(&cluster).await?;
     let running = Workload::start_all(vec![load(&clients, CLOSED), load(&clients, REGIONAL)]);
     tokio::time::sleep(BEFORE).await;
-    cluster.tend()?;
+    cluster.supervise()?;
     ensure!(
         cluster.ends().is_empty(),
         "an instance ended before any was killed: {:?}",
@@ -124,7 +124,7 @@ async fn run(options: &Options) -> Result<()> {
     let kill = running.elapsed();
     let mut moved = None;
     while killed.elapsed() < AFTER {
-        cluster.tend()?;
+        cluster.supervise()?;
         if moved.is_none() && has_moved(&cluster, owner).await {
             moved = Some(killed.elapsed());
         }

@@ -6,14 +6,14 @@ use std::sync::atomic::Ordering;
 use hyper::body::Bytes;
 use serde_json::{Value, json};
 
-use super::model_provider::{Ask, Counted, Told, events, whole};
+use super::model_provider::{Ask, Counted, ModelAnswer, events, whole};
 
 /// Tokens of speech that is heard, and its seconds.
 const HEARD: u64 = 14;
 const SECONDS: f64 = 8.47;
 
 /// What is answered at a path; `None` where it has nothing. A picture has a token a word that is asked for.
-pub(super) fn media(path: &str, ask: &Ask, counted: &Counted) -> Option<Told> {
+pub(super) fn media(path: &str, ask: &Ask, counted: &Counted) -> Option<ModelAnswer> {
     let used = |input: u64, output: u64| {
         counted.input.fetch_add(input, Ordering::SeqCst);
         json!({ "input_tokens": input, "output_tokens": output, "total_tokens": input + output })
@@ -58,7 +58,7 @@ pub(super) fn media(path: &str, ask: &Ask, counted: &Counted) -> Option<Told> {
             }
             whole(200, &body, 0)
         }
-        "/v1/audio/speech" => Told {
+        "/v1/audio/speech" => ModelAnswer {
             status: 200,
             media_type: "audio/mpeg",
             pieces: vec![(Bytes::from(vec![0xff; 4_000]), 0)],

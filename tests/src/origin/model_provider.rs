@@ -29,7 +29,7 @@ pub(super) struct Counted {
 
 /// What is answered: a status, a media type, and the pieces of the body with the pause before each but the first.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct ModelAnswer {
     /// The status.
     pub(super) status: u16,
     /// The media type.
@@ -133,7 +133,7 @@ pub(super) async fn model(
     let Some(told) = answer(&target, &body, &state.tokens) else {
         return text(200, "ok");
     };
-    let Told {
+    let ModelAnswer {
         status,
         media_type,
         pieces,
@@ -163,7 +163,7 @@ pub(super) async fn model(
 }
 
 /// What a provider answers; `None` where it has nothing.
-fn answer(target: &str, body: &[u8], counted: &Counted) -> Option<Told> {
+fn answer(target: &str, body: &[u8], counted: &Counted) -> Option<ModelAnswer> {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let ask = Ask::of(target, &body);
     if let Some(status) = ask.fail {
@@ -193,8 +193,8 @@ fn answer(target: &str, body: &[u8], counted: &Counted) -> Option<Told> {
 }
 
 /// An answer of one JSON text, and how many words of it a model has written.
-pub(super) fn whole(status: u16, body: &Value, words: u64) -> Told {
-    Told {
+pub(super) fn whole(status: u16, body: &Value, words: u64) -> ModelAnswer {
+    ModelAnswer {
         status,
         media_type: "application/json",
         pieces: vec![(Bytes::from(body.to_string()), words)],
@@ -203,7 +203,11 @@ pub(super) fn whole(status: u16, body: &Value, words: u64) -> Told {
 }
 
 /// Events of a name each, or of none.
-pub(super) fn events(gap: Duration, events: Vec<(&str, Value, u64)>, last: Option<&str>) -> Told {
+pub(super) fn events(
+    gap: Duration,
+    events: Vec<(&str, Value, u64)>,
+    last: Option<&str>,
+) -> ModelAnswer {
     let pieces = events.into_iter().map(|(name, data, words)| {
         let name = match name {
             "" => String::new(),
@@ -212,7 +216,7 @@ pub(super) fn events(gap: Duration, events: Vec<(&str, Value, u64)>, last: Optio
         (Bytes::from(format!("{name}data: {data}\n\n")), words)
     });
     let last = last.map(|last| (Bytes::from(format!("data: {last}\n\n")), 0));
-    Told {
+    ModelAnswer {
         status: 200,
         media_type: "text/event-stream",
         pieces: pieces.chain(last).collect(),
@@ -239,7 +243,7 @@ impl Ask {
         })
     }
 
-    fn chat(&self) -> Told {
+    fn chat(&self) -> ModelAnswer {
         let usage = self.openai_usage(["prompt", "completion"]);
         let answer = |object: &str, choices: Value| json!({ "id": "chatcmpl-1", "object": object, "created": 1, "model": self.model, "choices": choices });
         let end = match self.tool {
@@ -319,7 +323,7 @@ impl Ask {
         pieces
     }
 
-    fn responses(&self) -> Told {
+    fn responses(&self) -> ModelAnswer {
         let output = match &self.tool {
             Some(tool) => json!([{
                 "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": tool, "status": "completed",
@@ -361,7 +365,7 @@ impl Ask {
         events(self.gap, all, None)
     }
 
-    fn messages(&self) -> Told {
+    fn messages(&self) -> ModelAnswer {
         let usage = |output: u64| {
             json!({
                 "input_tokens": self.input - self.cached, "cache_read_input_tokens": self.cached,
@@ -441,7 +445,7 @@ impl Ask {
         events(self.gap, all, None)
     }
 
-    fn gemini(&self) -> Told {
+    fn gemini(&self) -> ModelAnswer {
         let part = |text: &str, so_far: u64| {
             let content = json!({ "role": "model", "parts": [{ "text": text }] });
             let mut part = json!({ "candidates": [{ "content": content, "index": 0 }], "modelVersion": self.model });

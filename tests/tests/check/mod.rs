@@ -5,9 +5,9 @@ mod budget;
 mod forms;
 mod headers;
 mod limit;
+mod live;
 mod prepared;
 mod shipped;
-mod told;
 mod ways;
 
 use serde_json::Value;

@@ -87,7 +87,7 @@ impl Socket {
         block_in_place(|| self.0.send(message.into())).unwrap();
     }
 
-    fn hear(&mut self) -> Message {
+    fn receive(&mut self) -> Message {
         block_in_place(|| self.0.read()).unwrap()
     }
 
@@ -139,11 +139,11 @@ async fn messages_pass_in_both_directions_and_each_side_knows_its_own_keys_alone
         socket.say(format!("message {number}"));
     }
     for number in 0..200 {
-        assert_eq!(socket.hear(), Message::text(format!("message {number}")));
+        assert_eq!(socket.receive(), Message::text(format!("message {number}")));
     }
     let bytes: Vec<u8> = (0..200_000_u32).map(|at| (at % 251) as u8).collect();
     socket.say(bytes.clone());
-    assert_eq!(socket.hear(), Message::binary(bytes));
+    assert_eq!(socket.receive(), Message::binary(bytes));
     let asked = sockets.asked();
     let [asked] = &asked[..] else {
         panic!("{asked:?}");
@@ -180,7 +180,7 @@ async fn a_side_hears_of_the_other_s_end_however_that_came() {
     );
     let mut socket = gateway.opened("/talk");
     socket.say("here");
-    socket.hear();
+    socket.receive();
     // The client is gone without a word.
     drop(socket);
     eventually("the origin hears of it", async || sockets.open() == 0).await;
@@ -215,7 +215,7 @@ async fn a_socket_holds_its_slot_until_it_is_closed_and_who_gets_none_is_refused
     tokio::time::sleep(Duration::from_millis(2_500)).await;
     assert_eq!(refused(&gateway, "key-of-acme"), full);
     socket.say("still here");
-    assert_eq!(socket.hear(), Message::text("still here"));
+    assert_eq!(socket.receive(), Message::text("still here"));
     assert_eq!(sockets.asked().len(), 1, "a denied request reaches nobody");
     socket.close(1000, "");
     let start = now();
@@ -241,7 +241,7 @@ async fn a_socket_is_closed_on_both_sides_when_its_time_is_over() {
     let start = now();
     let mut socket = gateway.opened("/talk");
     socket.say("here");
-    assert_eq!(socket.hear(), Message::text("here"));
+    assert_eq!(socket.receive(), Message::text("here"));
     let end = socket.end();
     let took = start.elapsed();
     assert_eq!(end.map(|(code, _)| code), Some(1001));
@@ -274,7 +274,7 @@ async fn a_conversation_costs_what_its_answers_tell_and_one_that_tells_nothing_w
         let ask = json!({ "type": "response.create", "words": words }).to_string();
         socket.say(ask);
         for _ in 0..=words {
-            socket.hear();
+            socket.receive();
         }
     }
     socket.close(1000, "");
@@ -284,7 +284,7 @@ async fn a_conversation_costs_what_its_answers_tell_and_one_that_tells_nothing_w
     let mut socket = gateway.opened("/v1/realtime");
     socket.say(json!({ "type": "response.begin", "words": 10 }).to_string());
     for _ in 0..10 {
-        socket.hear();
+        socket.receive();
     }
     drop(socket);
     gateway.await_left("tokens", "pro:acme", 945).await;
@@ -319,7 +319,7 @@ async fn an_origin_that_grants_no_socket_is_heard_as_any_answer_and_the_next_one
     }
     let mut socket = gateway.opened("/talk");
     socket.say("here");
-    assert_eq!(socket.hear(), Message::text("here"));
+    assert_eq!(socket.receive(), Message::text("here"));
     assert_eq!((first.asked().len(), second.asked().len()), (3, 1));
     // Nobody at all.
     drop(second);

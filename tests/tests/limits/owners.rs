@@ -106,10 +106,10 @@ async fn invent(client: &Client, limit: &str, count: std::ops::Range<usize>) {
 }
 
 /// What a question came to, as far as it is the same in every deployment.
-type Told = (String, bool, u64, Reason);
+type Verdict = (String, bool, u64, Reason);
 
 /// What others are told: every first request, what follows it, and whether an admin and a stranger may log in.
-async fn others(workerd: &Workerd) -> Vec<Told> {
+async fn others(workerd: &Workerd) -> Vec<Verdict> {
     let tenants = [
         employ(workerd, Role::Tenant, Some(NAMED)).await,
         employ(workerd, Role::Tenant, Some(STRANGER)).await,

@@ -31,15 +31,15 @@ use crate::limits::{HOUR_MS, alone, decide, document, key_in, learn_shards, star
 const LATER_MS: u64 = 600_000;
 
 /// What a question came to.
-type Told = (bool, u64, Reason);
+type Verdict = (bool, u64, Reason);
 
-async fn told(client: &Client, question: &Value) -> Told {
+async fn told(client: &Client, question: &Value) -> Verdict {
     let decision = decide(client, question).await;
     (decision.allowed, decision.remaining, decision.reason)
 }
 
 /// Questions that two shards decide, of keys that are their own.
-async fn held(client: &Client, from: usize) -> Vec<Told> {
+async fn held(client: &Client, from: usize) -> Vec<Verdict> {
     let mut all = Vec::new();
     for nth in from..from + 3 {
         let keys = [("one", key_in(0, nth)), ("other", key_in(1, nth))];
@@ -141,7 +141,7 @@ fn grown() -> String {
     serde_json::to_string(&stored).unwrap()
 }
 
-async fn logged(client: &Client, keys: &[&str]) -> Vec<Told> {
+async fn logged(client: &Client, keys: &[&str]) -> Vec<Verdict> {
     let mut all = Vec::new();
     for key in keys {
         for cost in [1, 1_500, 600] {

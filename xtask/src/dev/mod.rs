@@ -159,15 +159,15 @@ impl Session<'_> {
             if let Some(status) = self.wrangler.exited()? {
                 bail!("wrangler ended ({status})");
             }
-            self.tend_demo()?;
-            self.tend_build(poll.is_multiple_of(LOOK_POLLS))?;
+            self.watch_demo()?;
+            self.watch_build(poll.is_multiple_of(LOOK_POLLS))?;
             thread::sleep(POLL);
         }
         progress::note("stopping");
         Ok(ExitCode::SUCCESS)
     }
 
-    fn tend_demo(&mut self) -> Result<()> {
+    fn watch_demo(&mut self) -> Result<()> {
         if let Some(running) = &mut self.demo
             && let Some(status) = running.exited()?
         {
@@ -179,7 +179,7 @@ impl Session<'_> {
 
     /// Builds what has changed, one build at a time. What was built before is served meanwhile, and further on where
     /// the build fails.
-    fn tend_build(&mut self, look: bool) -> Result<()> {
+    fn watch_build(&mut self, look: bool) -> Result<()> {
         if let Some(running) = &mut self.building {
             if let Some(status) = running.exited()? {
                 self.building = None;

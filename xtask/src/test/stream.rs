@@ -13,7 +13,7 @@ use crate::processor;
 
 /// What a program said of its tests.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct TestReport {
     pub(super) totals: Totals,
     pub(super) named: Named,
     /// Time of the processor that it and what it started took.
@@ -23,13 +23,13 @@ pub(super) struct Told {
 /// What became of the program, and what it said of its tests even when it failed.
 ///
 /// Both of its outputs go the same way: some runners report on the one, some on the other.
-pub(super) fn run(command: &mut Command, to: impl Write) -> (Told, Result<()>) {
-    let mut told = Told::default();
+pub(super) fn run(command: &mut Command, to: impl Write) -> (TestReport, Result<()>) {
+    let mut told = TestReport::default();
     let result = run_counted(command, to, &mut told);
     (told, result)
 }
 
-fn run_counted(command: &mut Command, to: impl Write, told: &mut Told) -> Result<()> {
+fn run_counted(command: &mut Command, to: impl Write, told: &mut TestReport) -> Result<()> {
     let name = process::describe(command);
     let (output, writer) = io::pipe().context("making a pipe")?;
     let mut child = command
@@ -53,9 +53,9 @@ fn run_counted(command: &mut Command, to: impl Write, told: &mut Told) -> Result
 }
 
 /// Copies line by line; what is no text is passed on as it is.
-fn copy(from: impl Read, mut to: impl Write) -> io::Result<Told> {
+fn copy(from: impl Read, mut to: impl Write) -> io::Result<TestReport> {
     let mut from = BufReader::new(from);
-    let mut told = Told::default();
+    let mut told = TestReport::default();
     let mut line = Vec::new();
     while from.read_until(b'\n', &mut line)? > 0 {
         to.write_all(&line)?;

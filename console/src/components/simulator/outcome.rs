@@ -9,7 +9,7 @@ use crate::components::choice::Choice;
 use crate::components::preview::LinesTable;
 use crate::components::time::use_time_zone;
 use crate::simulator::query::{SimulatorQuery, Source};
-use crate::simulator::told::{bounds, lines, notes, rules, summary};
+use crate::simulator::results::{bounds, lines, notes, rules, summary};
 
 /// The answer.
 #[component]

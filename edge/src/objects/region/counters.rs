@@ -1,4 +1,4 @@
-//! Counters on their way through the region, and the rounds in which a region that was busy hands everything on.
+//! Counters on their way through the region, and the flush task that hands everything on while a region is busy.
 
 use std::rc::Rc;
 
@@ -49,26 +49,26 @@ impl Core {
     }
 
     /// Makes sure that a task hands on what there is: counters to the ledger, unneeded units to coordinators.
-    pub(super) fn tend(self: &Rc<Self>) -> Result<(), Refused> {
+    pub(super) fn schedule_flush(self: &Rc<Self>) -> Result<(), Refused> {
         let start = self.with(|machine, now| {
-            let start = now >= machine.tended_until;
+            let start = now >= machine.flushing_until;
             if start {
-                machine.tended_until = now.plus(TASK_MS_MAX);
+                machine.flushing_until = now.plus(TASK_MS_MAX);
             }
             start
         })?;
         if start {
             let core = Rc::clone(self);
             self.state.wait_until(async move {
-                if let Err(refused) = core.rounds().await {
-                    console_error!("rounds: {}", refused.0);
+                if let Err(refused) = core.flush_task().await {
+                    console_error!("flush task: {}", refused.0);
                 }
             });
         }
         Ok(())
     }
 
-    async fn rounds(self: &Rc<Self>) -> Result<(), Refused> {
+    async fn flush_task(self: &Rc<Self>) -> Result<(), Refused> {
         let mut telling = !self.hubs.is_empty();
         for round in 0..ROUNDS_MAX {
             sleep(CONTACT_MS_MIN).await;
@@ -103,14 +103,14 @@ impl Core {
                 let told =
                     sent && machine.settled.is_told() && !machine.accountable.has_unsent(now);
                 let done = told && !has_unsent && !telling;
-                machine.tended_until = if done { now } else { now.plus(TASK_MS_MAX) };
+                machine.flushing_until = if done { now } else { now.plus(TASK_MS_MAX) };
                 done
             })?;
             if done {
                 return self.rest();
             }
         }
-        self.with(|machine, now| machine.tended_until = now)
+        self.with(|machine, now| machine.flushing_until = now)
     }
 
     /// Writes exactly what is lent of budgets, as the object may fall asleep: the records of their windows shall be exact
@@ -205,7 +205,7 @@ impl Core {
             known.collect::<Vec<_>>()
         })?;
         for (pool, terms) in due {
-            self.run_escrow(&pool, Event::Tend { terms })?;
+            self.run_escrow(&pool, Event::Flush { terms })?;
         }
         Ok(())
     }

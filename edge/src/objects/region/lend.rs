@@ -55,7 +55,7 @@ impl Core {
         })?;
         let shares = call.overload.as_ref();
         let overload = shares.map(|shares| self.take_shares(shares)).transpose()?;
-        self.tend()?;
+        self.schedule_flush()?;
         let next_contact_ms = self.with(|machine, now| {
             let nodes = machine.escrows.values();
             let contacts = nodes.map(|node| node.escrow().next_contact_ms(now));

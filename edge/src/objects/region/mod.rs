@@ -112,7 +112,7 @@ struct Machine {
     outbox: Outbox,
     /// What is told of windows of the whole deployment, for the ledger at the policy's home.
     windows: Outbox,
-    tended_until: EpochMs,
+    flushing_until: EpochMs,
     flights: BTreeMap<Flight, Vec<oneshot::Sender<bool>>>,
 }
 
@@ -245,7 +245,7 @@ impl Core {
             inbox: Inbox::new(incarnation),
             outbox: Outbox::new(id, incarnation),
             windows: Outbox::new(HolderId::of_name(&format!("{name}/windows")), incarnation),
-            tended_until: EpochMs(0),
+            flushing_until: EpochMs(0),
             flights: BTreeMap::new(),
         });
         Ok(())

@@ -144,7 +144,7 @@ impl Core {
         if let Some(number) = number {
             self.with(|machine, _| machine.settled.wrote(number))?;
         }
-        self.tend()?;
+        self.schedule_flush()?;
         Ok(reply)
     }
 

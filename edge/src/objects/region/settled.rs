@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use weir_shared::accounting::settled::{Ledger, Telling, Told};
+use weir_shared::accounting::settled::{Ledger, LedgerCursor, NextFrame};
 use weir_shared::limiting::settlement::{SettleBody, SettleReply};
 use weir_shared::limits::{CALL_MS_MAX, JSON_INTEGER_MAX, SETTLED_ENTRIES_MAX};
 use weir_shared::units::{EpochMs, HolderId, WindowLabel};
@@ -30,12 +30,12 @@ const FRAMES_MAX: u32 = 8;
 
 const LEDGERS: [Ledger; 2] = [Ledger::Own, Ledger::Home];
 
-/// How far the entries are told.
+/// How far each ledger has counted the entries.
 #[derive(Default)]
 pub(super) struct SettledEntries {
     /// The number of the last entry.
     last: u64,
-    told: [Told; 2],
+    cursors: [LedgerCursor; 2],
 }
 
 impl SettledEntries {
@@ -47,15 +47,15 @@ impl SettledEntries {
         let query = "SELECT ledger, counted, under_way FROM settled_told";
         for row in database.rows(query, vec![])? {
             let ledger = integer(row.first()).and_then(|at| usize::try_from(at).ok());
-            let told = ledger.and_then(|at| entries.told.get_mut(at));
-            if let (Some(told), Some(counted), Some(under_way)) =
-                (told, integer(row.get(1)), integer(row.get(2)))
+            let cursor = ledger.and_then(|at| entries.cursors.get_mut(at));
+            if let (Some(cursor), Some(counted), Some(under_way)) =
+                (cursor, integer(row.get(1)), integer(row.get(2)))
             {
-                *told = Told { counted, under_way };
+                *cursor = LedgerCursor { counted, under_way };
             }
         }
-        for told in entries.told {
-            entries.last = entries.last.max(told.counted).max(told.under_way);
+        for cursor in entries.cursors {
+            entries.last = entries.last.max(cursor.counted).max(cursor.under_way);
         }
         Ok(entries)
     }
@@ -72,7 +72,9 @@ impl SettledEntries {
 
     /// Whether all is told.
     pub(super) fn is_told(&self) -> bool {
-        self.told.iter().all(|told| told.counted >= self.last)
+        self.cursors
+            .iter()
+            .all(|cursor| cursor.counted >= self.last)
     }
 }
 
@@ -117,11 +119,11 @@ impl Core {
 
     /// One frame to one ledger. Whether there may be another.
     async fn tell_settled(self: &Rc<Self>, index: usize, ledger: Ledger) -> Result<bool, Refused> {
-        let (told, last, name) = self.with(|machine, _| {
+        let (cursor, last, name) = self.with(|machine, _| {
             let settled = &machine.settled;
-            (settled.told[index], settled.last, machine.name.clone())
+            (settled.cursors[index], settled.last, machine.name.clone())
         })?;
-        if told.counted >= last {
+        if cursor.counted >= last {
             return Ok(false);
         }
         let (sender, address) = match ledger {
@@ -137,33 +139,33 @@ impl Core {
                 (format!("{name}/settled windows"), home)
             }
         };
-        let (after, through) = told.range();
+        let (after, through) = cursor.range();
         let entries = self.entries(after, through)?;
-        let mut begun = told;
+        let mut begun = cursor;
         let frame = match begun.begin(HolderId::of_name(&sender), ledger, &entries) {
-            Telling::Nothing => {
+            NextFrame::Nothing => {
                 // Rows that could not be read are passed over.
                 begun.counted = last;
-                self.with(|machine, _| machine.settled.told[index] = begun)?;
+                self.with(|machine, _| machine.settled.cursors[index] = begun)?;
                 return Ok(false);
             }
-            Telling::Passed => {
-                self.with(|machine, _| machine.settled.told[index] = begun)?;
-                self.drop_told()?;
+            NextFrame::Passed => {
+                self.with(|machine, _| machine.settled.cursors[index] = begun)?;
+                self.drop_counted()?;
                 return Ok(true);
             }
-            Telling::Frame(frame) => *frame,
+            NextFrame::Frame(frame) => *frame,
         };
-        if begun.under_way != told.under_way {
-            self.database.run(PUT_TOLD, told_row(index, begun))?;
-            self.with(|machine, _| machine.settled.told[index] = begun)?;
+        if begun.under_way != cursor.under_way {
+            self.database.run(PUT_CURSOR, cursor_row(index, begun))?;
+            self.with(|machine, _| machine.settled.cursors[index] = begun)?;
         }
         let take = TakeFrame { frame };
         match call(&self.env, Address::ledger(&address), &take, CALL_MS_MAX).await {
             Ok(reply) if begun.finish(&reply) => {
-                self.with(|machine, _| machine.settled.told[index] = begun)?;
-                self.database.run(PUT_TOLD, told_row(index, begun))?;
-                self.drop_told()?;
+                self.with(|machine, _| machine.settled.cursors[index] = begun)?;
+                self.database.run(PUT_CURSOR, cursor_row(index, begun))?;
+                self.drop_counted()?;
                 Ok(true)
             }
             Ok(_) => {
@@ -197,23 +199,23 @@ impl Core {
     }
 
     /// Drops the entries that both ledgers have counted.
-    fn drop_told(&self) -> Result<(), Refused> {
+    fn drop_counted(&self) -> Result<(), Refused> {
         let counted = self.with(|machine, _| {
-            let told = machine.settled.told.iter();
-            told.map(|told| told.counted).min().unwrap_or(0)
+            let cursors = machine.settled.cursors.iter();
+            cursors.map(|cursor| cursor.counted).min().unwrap_or(0)
         })?;
         let statement = "DELETE FROM settled WHERE number <= ?";
         self.database.run(statement, vec![number(counted)])
     }
 }
 
-const PUT_TOLD: &str =
+const PUT_CURSOR: &str =
     "INSERT OR REPLACE INTO settled_told (ledger, counted, under_way) VALUES (?, ?, ?)";
 
-fn told_row(index: usize, told: Told) -> Vec<Value> {
+fn cursor_row(index: usize, cursor: LedgerCursor) -> Vec<Value> {
     vec![
         number(index as u64),
-        number(told.counted),
-        number(told.under_way),
+        number(cursor.counted),
+        number(cursor.under_way),
     ]
 }

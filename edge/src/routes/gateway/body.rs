@@ -80,13 +80,13 @@ pub fn count(body: &ReadableStream) -> Result<Passing, Failure> {
 }
 
 /// Reads an answer while it passes. Kept for as long as it does.
-pub struct Tap {
+pub struct UsageObserver {
     reader: Rc<RefCell<UsageReader>>,
     _transform: Closure<dyn FnMut(JsValue, JsValue)>,
     _flush: Closure<dyn FnMut(JsValue)>,
 }
 
-impl Tap {
+impl UsageObserver {
     /// What was read so far.
     pub fn read<R>(&self, look: impl FnOnce(&UsageReader) -> R) -> R {
         look(&self.reader.borrow())
@@ -97,11 +97,11 @@ impl Tap {
 ///
 /// # Errors
 /// When the platform has no such stream.
-pub fn tap(
+pub fn observe(
     body: &ReadableStream,
     length: Option<u64>,
     reader: UsageReader,
-) -> Result<(Passing, Tap), Failure> {
+) -> Result<(Passing, UsageObserver), Failure> {
     let reader = Rc::new(RefCell::new(reader));
     let (reads, ends) = (Rc::clone(&reader), Rc::clone(&reader));
     let transform = move |chunk: JsValue, controller: JsValue| {
@@ -126,12 +126,12 @@ pub fn tap(
     let before = JsFuture::from(body.pipe_to(&through.writable()));
     spawn_local(async move { drop(before.await) });
     let passing = pass(&through.readable(), length)?;
-    let tap = Tap {
+    let observer = UsageObserver {
         reader,
         _transform: transform,
         _flush: flush,
     };
-    Ok((passing, tap))
+    Ok((passing, observer))
 }
 
 /// Hands a chunk to the reader of a transform. One that has gone takes no more; the pipe hears of it by itself.

@@ -21,7 +21,7 @@ use worker::js_sys::Promise;
 use worker::wasm_bindgen_futures::JsFuture;
 
 use super::Refused;
-use super::body::{Counted, Passing, Tap, count, pass, tap};
+use super::body::{Counted, Passing, UsageObserver, count, observe, pass};
 use super::fallback::{Fallback, Gathered, gather};
 use super::head::Body;
 use super::provider::{self, Room};
@@ -76,7 +76,7 @@ pub struct Reading {
 struct Built {
     answer: Response,
     passing: Option<Passing>,
-    tap: Option<Tap>,
+    observer: Option<UsageObserver>,
 }
 
 /// Who waits for the answer.
@@ -179,7 +179,7 @@ impl Exchange {
                 Err(ending) => *ending,
             };
             if let (Ok(response), Some(limits)) = (&sent, self.limits()) {
-                provider::hear_head(&self.desk, limits, response);
+                provider::record_head(&self.desk, limits, response);
             }
             if self.goes_on(ending, &reply).await {
                 let body = sent.ok().and_then(|response| response.body());
@@ -229,7 +229,7 @@ impl Exchange {
         let (desk, asked) = (&self.desk, self.asked.get());
         // Of a body that is still coming, it may be the client who has left.
         if fallback.in_hand() || matches!(ending, Ending::Answered(_)) {
-            fallback.hear(desk, asked, ending);
+            fallback.record(desk, asked, ending);
         }
         let next = Some(ending).filter(|_| !reply.is_canceled());
         let next = next.and_then(|ending| fallback.next(desk, asked, ending));
@@ -318,7 +318,7 @@ impl Exchange {
             .as_ref()
             .filter(|one| about_origin && !one.in_hand())
         {
-            fallback.hear(&self.desk, self.asked.get(), ending);
+            fallback.record(&self.desk, self.asked.get(), ending);
         }
     }
 
@@ -333,7 +333,7 @@ impl Exchange {
         let Built {
             answer,
             passing,
-            tap,
+            observer,
         } = match self.reply(response) {
             Ok(Some(built)) => built,
             Ok(None) => {
@@ -355,7 +355,7 @@ impl Exchange {
                 }
                 None => self.report(ending),
             }
-            let settling = self.settle_usage(tap.as_ref(), ending);
+            let settling = self.settle_usage(observer.as_ref(), ending);
             join(self.ticket.release(&self.desk), settling).await;
         };
         join(settling, ended).await;
@@ -396,14 +396,14 @@ impl Exchange {
             return Ok(Some(Built {
                 answer: with_body(builder, body),
                 passing: None,
-                tap: None,
+                observer: None,
             }));
         };
         let length = response.headers().get("content-length").ok().flatten();
         let length = length.and_then(|text| text.parse().ok());
-        let (passing, tap) = match reader {
+        let (passing, observer) = match reader {
             Some(reader) => {
-                let (passing, read) = tap(&source, length, reader)?;
+                let (passing, read) = observe(&source, length, reader)?;
                 (passing, Some(read))
             }
             None => (pass(&source, length)?, None),
@@ -411,7 +411,7 @@ impl Exchange {
         Ok(Some(Built {
             answer: with_body(builder, Some(passing.out.clone())),
             passing: Some(passing),
-            tap,
+            observer,
         }))
     }
 

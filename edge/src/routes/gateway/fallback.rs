@@ -111,9 +111,9 @@ impl Fallback {
     }
 
     /// Remembers what came of a try.
-    pub fn hear(&self, desk: &Desk, asked: usize, ending: Ending) {
+    pub fn record(&self, desk: &Desk, asked: usize, ending: Ending) {
         if let Some(tried) = Tried::of(ending) {
-            self.standings(desk, |standings| standings.hear(asked, tried, now()));
+            self.standings(desk, |standings| standings.record(asked, tried, now()));
         }
     }
 

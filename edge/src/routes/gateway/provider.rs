@@ -60,7 +60,7 @@ pub async fn room(desk: &Desk, route: &str, limits: &OriginLimits, tenant: &str)
 }
 
 /// Hears what the head of an answer tells.
-pub fn hear_head(desk: &Desk, limits: &OriginLimits, response: &web_sys::Response) {
+pub fn record_head(desk: &Desk, limits: &OriginLimits, response: &web_sys::Response) {
     let headers = response.headers();
     let header = |name: &str| headers.get(name).ok().flatten();
     let read = ProviderLimits::read(limits.format, response.status(), &header, now());
@@ -70,7 +70,7 @@ pub fn hear_head(desk: &Desk, limits: &OriginLimits, response: &web_sys::Respons
 }
 
 /// Hears what an answer that has ended tells of what its request took.
-pub fn hear_usage(desk: &Desk, limits: &OriginLimits, answer: &UsageReader) {
+pub fn record_usage(desk: &Desk, limits: &OriginLimits, answer: &UsageReader) {
     let tokens = answer.tokens(0).filter(|_| answer.tells());
     if let Some(tokens) = tokens
         && let Err(failure) = took(&desk.region, &limits.overload, &tokens)

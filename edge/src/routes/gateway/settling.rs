@@ -5,7 +5,7 @@ use weir_shared::gateway::cost::Settled;
 use weir_shared::gateway::outcome::{Ending, outcome};
 use weir_shared::overload::resource::Outcome;
 
-use super::body::Tap;
+use super::body::UsageObserver;
 use super::exchange::Exchange;
 use super::provider;
 use super::ticket::Used;
@@ -13,13 +13,13 @@ use super::ticket::Used;
 impl Exchange {
     /// Settles by what the answer has told, or by what has passed of it. An answer that is a failure and tells nothing has
     /// used nothing.
-    pub(super) async fn settle_usage(&self, tap: Option<&Tap>, ending: Ending) {
-        if let (Some(tap), Some(limits)) = (tap, self.limits()) {
-            tap.read(|answer| provider::hear_usage(&self.desk, limits, answer));
+    pub(super) async fn settle_usage(&self, observer: Option<&UsageObserver>, ending: Ending) {
+        if let (Some(observer), Some(limits)) = (observer, self.limits()) {
+            observer.read(|answer| provider::record_usage(&self.desk, limits, answer));
         }
         let failed = matches!(ending, Ending::Answered(400..));
-        let actual = |how: &Settled| match (how, tap) {
-            (Settled::Usage(asking), Some(tap)) => tap.read(|answer| {
+        let actual = |how: &Settled| match (how, observer) {
+            (Settled::Usage(asking), Some(observer)) => observer.read(|answer| {
                 if failed && !answer.tells() {
                     return Used::Units(0);
                 }

@@ -180,7 +180,7 @@ fn listen(
             return;
         };
         if let (Some(session), Some(text)) = (&session, data.as_string()) {
-            session.borrow_mut().hear(&text);
+            session.borrow_mut().receive(&text);
         }
         // A side that has gone takes no more, and says so by itself.
         let _gone = send.call1(&other, &data);

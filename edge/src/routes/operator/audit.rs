@@ -131,12 +131,12 @@ pub async fn export(request: &Request, handles: &RequestHandles) -> Result<Respo
     let first = registry(handles, &ExportAudit { after, limit }).await?;
     let env = handles.env.clone();
     let home = home()?;
-    let parts = try_unfold(Some(Part::Told(first)), move |part| {
+    let parts = try_unfold(Some(Part::Lines(first)), move |part| {
         let (env, home) = (env.clone(), home.clone());
         async move {
             let lines = match part {
                 None => return Ok(None),
-                Some(Part::Told(lines)) => lines,
+                Some(Part::Lines(lines)) => lines,
                 Some(Part::After(after)) => {
                     let body = ExportAudit { after, limit };
                     let address = Address::registry(&home);
@@ -201,7 +201,7 @@ async fn export_csv(mut query: Query, handles: &RequestHandles) -> Result<Respon
 /// A part of the file.
 enum Part {
     /// It was read.
-    Told(crate::objects::calls::AuditLines),
+    Lines(crate::objects::calls::AuditLines),
     /// It is behind this record.
     After(u64),
 }

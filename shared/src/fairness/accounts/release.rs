@@ -19,7 +19,7 @@ impl Accounts {
 
     /// In how many milliseconds at most so many units are kept for those that are carried. `None`: not before they go.
     pub fn kept_for_carried(&self, units_max: u64, at: &Moment) -> Option<u64> {
-        let guarantees = self.stands?.unused.carried;
+        let guarantees = self.cached_unused?.unused.carried;
         let window_ms = u128::from(at.window_ms.max(1));
         // The largest left_ms with floor(guarantees * left_ms / window_ms) <= units_max.
         let left_ms = (window_ms * (u128::from(units_max) + 1) - 1).checked_div(guarantees)?;

@@ -27,7 +27,7 @@ impl Holder {
         self.advance(now);
         let limit = self.lease.map_or(0, |lease| lease.limit);
         if self.credit(reply, sent_at, now) {
-            self.hear(reply, &sent.body, now);
+            self.update_parent_status(reply, &sent.body, now);
         }
         self.promised(reply, sent_at, now);
         self.shrink_slices(limit, reply.window.limit);
@@ -140,7 +140,7 @@ impl Holder {
     }
 
     /// What the parent said of each tenant.
-    fn hear(&mut self, reply: &ReplyBody, asked: &ExchangeBody, now: EpochMs) {
+    fn update_parent_status(&mut self, reply: &ReplyBody, asked: &ExchangeBody, now: EpochMs) {
         let lent_idle = reply.grants.iter().any(|grant| grant.tenant.is_none());
         if asked.idle > 0 && !lent_idle {
             self.refill_at = now.plus(reply.next_contact_ms / REFILLS_PER_CONTACT);

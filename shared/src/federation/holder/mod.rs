@@ -80,7 +80,7 @@ pub struct Holder {
     /// For how many windows to come slices are held whatever the demand.
     standing: u64,
     /// Whether it may hold slices, though the terms in force may have it hold none.
-    stands: bool,
+    holds_slices: bool,
     waiting: Waiting,
     /// The largest cost that somebody waited for lately.
     cost_max: u64,
@@ -137,7 +137,7 @@ impl Holder {
             inherited: BTreeMap::new(),
             surplus: BTreeMap::new(),
             standing: 0,
-            stands: false,
+            holds_slices: false,
             waiting: Waiting::default(),
             cost_max: 0,
             told_next: String::new(),
@@ -367,9 +367,9 @@ impl Holder {
     }
 
     /// Holds slices of so many windows to come, whatever the demand.
-    pub fn stand(&mut self, windows: u64) {
+    pub fn hold_slices(&mut self, windows: u64) {
         self.standing = windows;
-        self.stands = true;
+        self.holds_slices = true;
     }
 
     fn message(&self, sequence: Sequence) -> Seen {

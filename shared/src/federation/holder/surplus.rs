@@ -42,7 +42,7 @@ impl Holder {
     /// Gives back of each slice what is beyond the same part of a limit that has become `after` from `before`, but for
     /// what is lent on. Holders that all do so have no more together than may be lent ahead under the new limit.
     pub(super) fn shrink_slices(&mut self, before: u64, after: u64) {
-        if !self.stands || after >= before {
+        if !self.holds_slices || after >= before {
             return;
         }
         self.keep_of_slices(|ahead| {

@@ -35,7 +35,7 @@ impl Pool {
     }
 
     /// Takes over what terms of the revision in force say is set aside for tenants, where that is a later word.
-    pub(super) fn hear_floors(&mut self, terms: &Terms) {
+    pub(super) fn merge_newer_floors(&mut self, terms: &Terms) {
         if let (Some(ours), Some(theirs)) = (self.terms.sharing.as_mut(), &terms.sharing)
             && ours.floors.since < theirs.floors.since
         {

@@ -66,7 +66,7 @@ impl ModelRequest {
     pub fn read(head: &[u8], rest: u64) -> Self {
         let mut scanner = JsonScanner::new(Paths::Named(PATHS.to_vec()), PROMPT);
         let mut said = Said::default();
-        scanner.feed(head, &mut |found| said.hear(found));
+        scanner.feed(head, &mut |found| said.take(found));
         let answers = said.answers.unwrap_or(1).max(1);
         let is_clear = scanner.is_whole() && !scanner.has_odd_names() && !said.is_twofold;
         Self {
@@ -144,7 +144,7 @@ impl Options {
 }
 
 impl Said {
-    fn hear(
+    fn take(
         &mut self,
         Found {
             path,

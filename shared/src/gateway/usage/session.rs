@@ -17,12 +17,12 @@ const SOUND: &str = "audio.delta\"";
 /// let mut session = Session::new(&UsageFormat::OpenAi);
 /// assert_eq!(session.tokens(), None, "nothing was told or written");
 /// for output in [5, 7] {
-///     session.hear(&format!(
+///     session.receive(&format!(
 ///         r#"{{"type":"response.done","response":{{"usage":{{"input_tokens":10,"output_tokens":{output},
 ///             "input_token_details":{{"cached_tokens":4}}}}}}}}"#
 ///     ));
 /// }
-/// session.hear(r#"{"type":"response.output_text.delta","delta":"twelve bytes"}"#);
+/// session.receive(r#"{"type":"response.output_text.delta","delta":"twelve bytes"}"#);
 /// let tokens = session.tokens().unwrap();
 /// // Two answers, and three tokens of one that did not end.
 /// assert_eq!((tokens.input, tokens.cached_input, tokens.output), (12, 8, 15));
@@ -49,7 +49,7 @@ impl Session {
     }
 
     /// Takes a message of the origin.
-    pub fn hear(&mut self, message: &str) {
+    pub fn receive(&mut self, message: &str) {
         let mut reader = UsageReader::new(&self.format, AnswerForm::Json, false);
         let _as_it_is = reader.feed(message.as_bytes());
         if let Some(model) = reader.model() {

@@ -74,7 +74,7 @@ impl Scrape<'_> {
                 page.add(&families::GUARD_IN_FLIGHT, &labels, taken.into());
             } else {
                 let known = slots.entry((name.to_owned(), guard.clone())).or_default();
-                known.in_flight.hear(tally.in_flight);
+                known.in_flight.merge_newer(tally.in_flight);
             }
         }
     }

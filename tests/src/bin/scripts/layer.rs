@@ -22,15 +22,15 @@ use weir_client::{Decision, Fail, Item, Options, Question, Weir, WeirLayer};
 use super::shared::{TENANT, client, gone, left, options, tell, token};
 
 /// A body of one piece, or of several that take their time.
-struct Told(http_body_util::combinators::UnsyncBoxBody<Bytes, Infallible>);
+struct PacedBody(http_body_util::combinators::UnsyncBoxBody<Bytes, Infallible>);
 
-impl From<String> for Told {
+impl From<String> for PacedBody {
     fn from(text: String) -> Self {
         Self(Full::from(text).boxed_unsync())
     }
 }
 
-impl Body for Told {
+impl Body for PacedBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -42,12 +42,12 @@ impl Body for Told {
     }
 }
 
-fn slowly() -> Told {
+fn slowly() -> PacedBody {
     let parts = stream::iter(0..5).then(|_| async {
         sleep(Duration::from_millis(100)).await;
         Ok(Frame::data(Bytes::from_static(b"part")))
     });
-    Told(BodyExt::boxed_unsync(StreamBody::new(parts)))
+    PacedBody(BodyExt::boxed_unsync(StreamBody::new(parts)))
 }
 
 /// One limit for visitors, a budget by the tenant, a guard for what takes long; health is nobody's.
@@ -62,7 +62,7 @@ fn asks(head: &Parts) -> Option<Question> {
     }
 }
 
-async fn application(request: Request<Incoming>) -> Result<Response<Told>, hyper::Error> {
+async fn application(request: Request<Incoming>) -> Result<Response<PacedBody>, hyper::Error> {
     if request.uri().path() == "/slow" {
         return Ok(Response::new(slowly()));
     }
@@ -70,7 +70,7 @@ async fn application(request: Request<Incoming>) -> Result<Response<Told>, hyper
     // The body is the application's: nobody has read it before.
     let body = request.into_body().collect().await?.to_bytes();
     let text = String::from_utf8_lossy(&body).into_owned();
-    let mut response = Response::new(Told::from(if text.is_empty() {
+    let mut response = Response::new(PacedBody::from(if text.is_empty() {
         "ok".to_owned()
     } else {
         text
@@ -146,10 +146,10 @@ impl Serving {
 struct Plain;
 
 type Answering =
-    std::pin::Pin<Box<dyn Future<Output = Result<Response<Told>, hyper::Error>> + Send>>;
+    std::pin::Pin<Box<dyn Future<Output = Result<Response<PacedBody>, hyper::Error>> + Send>>;
 
 impl tower_service::Service<Request<Incoming>> for Plain {
-    type Response = Response<Told>;
+    type Response = Response<PacedBody>;
     type Error = hyper::Error;
     type Future = Answering;
 

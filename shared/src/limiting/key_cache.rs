@@ -14,7 +14,7 @@ use crate::wire::exchange::Seen;
 
 /// One key, as an isolate sees it.
 #[derive(Debug, Clone, Default)]
-pub struct Tap {
+pub struct KeyCache {
     drawn: Option<Drawn>,
     denied: Option<Denied>,
     asked_at: Option<EpochMs>,
@@ -45,7 +45,7 @@ struct Denied {
     until: EpochMs,
 }
 
-/// What a tap says to a request.
+/// What a key cache says to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
     /// It is decided.
@@ -70,13 +70,13 @@ pub struct Question {
 pub struct Draw {
     /// Units.
     pub units: u64,
-    /// For how long they may be used; `None` for as long as a tap keeps units.
+    /// For how long they may be used; `None` for as long as a key cache keeps units.
     pub spendable_ms: Option<u64>,
     /// What gives them back.
     pub receipt: ScaledReceipt,
 }
 
-impl Entry for Tap {
+impl Entry for KeyCache {
     /// What is drawn is charged, and who waits has a place: these go last.
     fn worth(&self, now: EpochMs) -> Worth {
         if self.has_unsent() || self.asking(now) {
@@ -89,7 +89,7 @@ impl Entry for Tap {
     }
 }
 
-impl Tap {
+impl KeyCache {
     /// What is known of a request of `cost` units without asking, of a limit that admits at most `ceiling` at once. With
     /// `look` it only looks: nothing is spent.
     pub fn look(&mut self, (cost, ceiling): (u64, u64), look: bool, now: EpochMs) -> Look {
@@ -139,7 +139,7 @@ impl Tap {
         self.drawn.as_ref().map(|drawn| drawn.receipt.clone())
     }
 
-    /// Makes the question of a request; the answer comes by [`Tap::finish`] or [`Tap::fail`]. A request that only looks
+    /// Makes the question of a request; the answer comes by [`KeyCache::finish`] or [`KeyCache::fail`]. A request that only looks
     /// moves nothing.
     pub fn ask(&mut self, look: bool, now: EpochMs) -> Question {
         self.waiting.expire(now);
@@ -249,7 +249,7 @@ impl Tap {
         self.asked_at.is_some_and(under_way)
     }
 
-    /// A question of several keys is under way; it ends with [`Tap::fail`], whatever came of it.
+    /// A question of several keys is under way; it ends with [`KeyCache::fail`], whatever came of it.
     pub fn claim(&mut self, now: EpochMs) {
         self.asked_at = Some(now);
     }

@@ -2,9 +2,9 @@
 
 use weir_shared::algorithms::composite::Mode;
 use weir_shared::decision::Decision;
+use weir_shared::limiting::key_cache::{Draw, KeyCache, Look};
 use weir_shared::limiting::messages::{AskedBody, DecideBody, GroupBody, ReturnBody};
 use weir_shared::limiting::owner::Account;
-use weir_shared::limiting::tap::{Draw, Look, Tap};
 use weir_shared::name::meter_name;
 use weir_shared::units::{EpochMs, OpId, Revision};
 use weir_shared::wire::decimal::Decimal;
@@ -30,7 +30,7 @@ const CONTACT_MS: u64 = 500;
 /// The shard, wherever it is, and who asks it.
 struct World {
     store: Store,
-    isolates: Vec<Tap>,
+    isolates: Vec<KeyCache>,
     questions: u64,
 }
 
@@ -38,7 +38,7 @@ impl World {
     fn new(isolates: usize) -> Self {
         Self {
             store: Store::default(),
-            isolates: vec![Tap::default(); isolates],
+            isolates: vec![KeyCache::default(); isolates],
             questions: 0,
         }
     }
@@ -54,8 +54,8 @@ impl World {
 
     fn ask(&mut self, isolate: usize, cost: u64, now: EpochMs) -> Decision {
         self.questions += 1;
-        let tap = &mut self.isolates[isolate];
-        let question = tap.ask(false, now);
+        let cache = &mut self.isolates[isolate];
+        let question = cache.ask(false, now);
         let back = question.back.map(|(units, receipt)| ReturnBody {
             limit: meter_name("results"),
             key: "acme".to_owned(),

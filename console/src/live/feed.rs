@@ -8,14 +8,14 @@ use super::tail::Tail;
 
 /// What was told so far.
 #[derive(Debug, Clone, Default)]
-pub struct Told {
+pub struct LiveFeed {
     /// Calls, second by second.
     pub rates: RateBook,
     /// Decisions.
     pub tail: Tail,
 }
 
-impl Told {
+impl LiveFeed {
     /// Keeps what is to be kept of a message.
     pub fn take(&mut self, message: LiveMessage, kept: &Kept) {
         let at_ms = message.at.0;
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn what_is_news_is_kept_once() {
-        let mut told = Told::default();
+        let mut told = LiveFeed::default();
         told.take(message(1_000, accounting(0)), &kept(false, false, true));
         told.take(message(2_000, accounting(7)), &kept(true, false, false));
         told.take(message(2_000, accounting(7)), &kept(false, false, false));
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn what_was_missed_stands_before_what_follows_and_rates_begin_anew() {
-        let mut told = Told::default();
+        let mut told = LiveFeed::default();
         told.take(message(1_000, accounting(0)), &kept(false, false, true));
         told.take(message(2_000, accounting(7)), &kept(true, false, false));
         told.take(message(60_000, decisions(1)), &kept(true, true, true));
