@@ -112,6 +112,8 @@ mod model;
 #[cfg(not(target_arch = "wasm32"))]
 mod nodes;
 #[cfg(not(target_arch = "wasm32"))]
+mod numbers;
+#[cfg(not(target_arch = "wasm32"))]
 mod outage;
 #[cfg(not(target_arch = "wasm32"))]
 mod overload;

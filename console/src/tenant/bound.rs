@@ -2,12 +2,14 @@
 //! interval of the denial.
 
 use weir_shared::policy::limit::algorithm_of;
-use weir_shared::wire::effective::{EffectiveBody, EffectiveGuardBody, EffectiveMeterBody};
+use weir_shared::wire::amount::AmountBody;
+use weir_shared::wire::effective::EffectiveBody;
 use weir_shared::wire::metering::RateBody;
+use weir_shared::wire::numbers::{EffectiveGuardBody, EffectiveMeterBody};
 use weir_shared::wire::policy::{Algorithm, Cadence, DimensionBody, LimitBody};
 
 use super::counted::Interval;
-use super::effective_rows::{amount, length};
+use super::effective_rows::length;
 use super::explanation::{Explanation, Step};
 use crate::format::{count, weight};
 
@@ -373,6 +375,13 @@ fn scope_note(regional: bool) -> Vec<String> {
     } else {
         Vec::new()
     }
+}
+
+/// A bound in words.
+fn amount(amount: AmountBody) -> String {
+    amount
+        .units()
+        .map_or_else(|| "unlimited".to_owned(), |units| count(units.into()))
 }
 
 /// The answer for a guard.

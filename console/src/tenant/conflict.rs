@@ -98,10 +98,8 @@ mod tests {
             .collect();
         assert_eq!(told, [("/tier", false, false), ("/weight", true, false)]);
         let draft = conflict.mine_on_top();
-        assert_eq!(
-            (&*draft.weight, &*draft.tier, &*draft.lend_max),
-            ("", "pro", "5")
-        );
+        assert_eq!((&*draft.weight, &*draft.tier), ("", "pro"));
+        assert_eq!(draft.claims, ["", "5"]);
     }
 
     #[test]
@@ -116,6 +114,6 @@ mod tests {
             (&*draft.weight, &*draft.tier, &*draft.parent),
             ("3", "pro", "")
         );
-        assert_eq!(draft.borrow_max, "unlimited");
+        assert_eq!(draft.claims, ["unlimited", ""]);
     }
 }

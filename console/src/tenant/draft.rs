@@ -5,15 +5,17 @@ use serde_json::{Map, Value};
 use weir_shared::invalid::{Invalid, read_json};
 use weir_shared::limits::TENANT_DEPTH_MAX;
 use weir_shared::policy::patch::merge;
-use weir_shared::wire::amount::AmountBody;
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::policy::{PolicyDocument, TenantBody};
 use weir_shared::wire::tenant::TenantPatch;
 
-use super::numbers::{NumberDraft, fault, number, numbers, put, unsaid};
+use super::numbers::{NumberDraft, as_text, fault, number, numbers, put, unsaid};
 use super::override_draft::OverrideDraft;
 use crate::policy::validate::without_zones;
 use crate::visible::visible;
+
+/// A value for each of [`TenantBody::CLAIMS`].
+pub type Claims<T> = [T; TenantBody::CLAIMS.len()];
 
 /// A tenant's fields as text; empty where the tenant has no word of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,10 +26,8 @@ pub struct TenantDraft {
     pub weight: String,
     /// The tenant above it.
     pub parent: String,
-    /// Units above its guarantee that it may use.
-    pub borrow_max: String,
-    /// Units of its guarantee that others may use.
-    pub lend_max: String,
+    /// What it claims of every budget, in the order of [`TenantBody::CLAIMS`].
+    pub claims: Claims<String>,
     /// Its overrides.
     pub overrides: Vec<OverrideDraft>,
     /// Its own numbers of budgets, limits, meters and guards.
@@ -39,11 +39,6 @@ pub struct TenantDraft {
 impl TenantDraft {
     /// What the policy says of a tenant, as text.
     pub fn of(body: &TenantBody) -> Self {
-        let amount = |amount: Option<AmountBody>| match amount {
-            None => String::new(),
-            Some(AmountBody::Unlimited) => "unlimited".to_owned(),
-            Some(AmountBody::Units(units)) => units.to_string(),
-        };
         let decimal = |value: Option<Decimal>| {
             let text = value.and_then(|value| serde_json::to_string(&value).ok());
             text.unwrap_or_default()
@@ -53,8 +48,8 @@ impl TenantDraft {
             tier: body.tier.clone().unwrap_or_default(),
             weight: decimal(body.weight),
             parent: body.parent.clone().unwrap_or_default(),
-            borrow_max: amount(body.borrow_max),
-            lend_max: amount(body.lend_max),
+            claims: TenantBody::CLAIMS
+                .map(|claim| written.get(claim.name).map(as_text).unwrap_or_default()),
             overrides: body.overrides.iter().map(OverrideDraft::of).collect(),
             numbers: numbers(&written),
             kept: unsaid(&written),
@@ -77,18 +72,18 @@ impl TenantDraft {
                 value.map(Decimal)
             }
         };
-        let mut amount = |field: &str, text: &str| {
-            let read = read_amount(text);
-            if read.is_none() {
-                errors.push(fault(
-                    format!("/{field}"),
+        let mut numbers = self.kept.clone();
+        for (claim, text) in TenantBody::CLAIMS.iter().zip(&self.claims) {
+            match read_amount(text) {
+                Some(amount) => {
+                    numbers.extend(amount.map(|amount| (claim.name.to_owned(), amount)));
+                }
+                None => errors.push(fault(
+                    format!("/{}", claim.name),
                     "is no whole number of at least 0, nor unlimited",
-                ));
+                )),
             }
-            read.flatten()
-        };
-        let borrow_max = amount("borrow_max", &self.borrow_max);
-        let lend_max = amount("lend_max", &self.lend_max);
+        }
         let mut overrides = Vec::with_capacity(self.overrides.len());
         for (index, draft) in self.overrides.iter().enumerate() {
             match draft.body() {
@@ -99,7 +94,6 @@ impl TenantDraft {
                 }
             }
         }
-        let mut numbers = self.kept.clone();
         for one in &self.numbers {
             errors.extend(put(&mut numbers, one).err());
         }
@@ -113,8 +107,6 @@ impl TenantDraft {
             tier: said(&self.tier),
             weight,
             parent: said(&self.parent),
-            borrow_max,
-            lend_max,
             overrides,
             ..numbers
         })
@@ -130,7 +122,7 @@ impl TenantDraft {
         setting: &Setting,
         tenant: &str,
     ) -> Result<Option<TenantPatch>, Vec<Invalid>> {
-        let patch = patch(base, &self.body()?);
+        let patch = TenantPatch::between(base, &self.body()?);
         if patch == TenantPatch::default() {
             return Ok(None);
         }
@@ -201,36 +193,11 @@ impl Setting {
 }
 
 /// `None` for what is no amount, `Some(None)` for nothing said.
-fn read_amount(text: &str) -> Option<Option<AmountBody>> {
+fn read_amount(text: &str) -> Option<Option<Value>> {
     match text.trim() {
         "" => Some(None),
-        "unlimited" => Some(Some(AmountBody::Unlimited)),
-        text => number(text)
-            .and_then(|value: Value| value.as_u64())
-            .map(|units| Some(AmountBody::Units(units))),
-    }
-}
-
-/// The fields in which two words about a tenant differ, as a change from one to the other.
-pub fn patch(from: &TenantBody, to: &TenantBody) -> TenantPatch {
-    fn changed<T: PartialEq + Clone>(from: &Option<T>, to: &Option<T>) -> Option<Option<T>> {
-        (from != to).then(|| to.clone())
-    }
-    fn whole<T: PartialEq + Clone>(from: &T, to: &T) -> Option<Option<T>> {
-        (from != to).then(|| Some(to.clone()))
-    }
-    TenantPatch {
-        tier: changed(&from.tier, &to.tier),
-        weight: changed(&from.weight, &to.weight),
-        parent: changed(&from.parent, &to.parent),
-        borrow_max: changed(&from.borrow_max, &to.borrow_max),
-        lend_max: changed(&from.lend_max, &to.lend_max),
-        meters: whole(&from.meters, &to.meters),
-        guards: whole(&from.guards, &to.guards),
-        limits: whole(&from.limits, &to.limits),
-        budgets: whole(&from.budgets, &to.budgets),
-        overrides: whole(&from.overrides, &to.overrides),
-        why: None,
+        "unlimited" => Some(Some(Value::from("unlimited"))),
+        text => number(text).filter(Value::is_u64).map(Some),
     }
 }
 
@@ -249,8 +216,9 @@ pub fn errors_elsewhere(errors: &[Invalid], pointers: &[String]) -> Vec<String> 
 
 /// Every pointer that the form of a draft has a field for.
 pub fn pointers(draft: &TenantDraft) -> Vec<String> {
-    let own = ["tier", "weight", "parent", "borrow_max", "lend_max"];
-    let mut pointers: Vec<String> = own.iter().map(|field| format!("/{field}")).collect();
+    let claims = TenantBody::CLAIMS.map(|claim| claim.name);
+    let own = ["tier", "weight", "parent"].into_iter().chain(claims);
+    let mut pointers: Vec<String> = own.map(|field| format!("/{field}")).collect();
     pointers.extend(draft.numbers.iter().map(|number| number.at.pointer()));
     for (index, one) in draft.overrides.iter().enumerate() {
         let at = format!("/overrides/{index}");
@@ -347,7 +315,7 @@ mod tests {
     fn what_is_emptied_is_taken_away() {
         let change = change(|draft| {
             draft.weight.clear();
-            draft.borrow_max.clear();
+            draft.claims[0].clear();
             draft.overrides.clear();
         });
         let patch = change.unwrap().unwrap();
@@ -362,8 +330,8 @@ mod tests {
             (|draft| draft.weight = "0".to_owned(), "/weight"),
             (|draft| draft.weight = "x".to_owned(), "/weight"),
             (|draft| draft.weight = "1.1234567".to_owned(), "/weight"),
-            (|draft| draft.borrow_max = "-1".to_owned(), "/borrow_max"),
-            (|draft| draft.lend_max = "1.5".to_owned(), "/lend_max"),
+            (|draft| draft.claims[0] = "-1".to_owned(), "/borrow_max"),
+            (|draft| draft.claims[1] = "1.5".to_owned(), "/lend_max"),
             (|draft| draft.tier = "gold".to_owned(), "/tier"),
             (|draft| draft.parent = "acme".to_owned(), "/parent"),
             (|draft| draft.parent = "nobody".to_owned(), "/parent"),
@@ -402,7 +370,7 @@ mod tests {
     fn every_text_that_is_no_value_is_named_at_once() {
         let errors = change(|draft| {
             draft.weight = "x".to_owned();
-            draft.lend_max = "y".to_owned();
+            draft.claims[1] = "y".to_owned();
             draft.overrides[0].weight = "z".to_owned();
         });
         let errors = errors.unwrap_err();
@@ -447,7 +415,7 @@ mod tests {
             let mut draft = TenantDraft::of(&body());
             draft.parent.clone_from(&parent);
             let told = draft.change(&body(), &setting, "acme");
-            let patch = patch(&body(), &draft.body().unwrap());
+            let patch = TenantPatch::between(&body(), &draft.body().unwrap());
             let whole = merge(&document, "acme", &patch).map_err(|refused| vec![refused]);
             assert_eq!(told.is_ok(), whole.is_ok(), "{parent}: {told:?}");
         }

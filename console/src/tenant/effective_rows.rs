@@ -1,10 +1,10 @@
 //! What counts for a tenant, one value a row, each with whose word it is.
 
-use weir_shared::wire::amount::AmountBody;
+use serde_json::Value;
 use weir_shared::wire::effective::{EffectiveBody, FieldValue, Origin, Valued};
-use weir_shared::wire::metering::RateBody;
 use weir_shared::wire::policy::PolicyDocument;
 
+use super::numbers::{table, unit};
 use super::what::{Kind, What};
 use crate::format::{count, weight};
 
@@ -33,14 +33,6 @@ pub fn origin_words(origin: Origin) -> &'static str {
         Origin::Tier => "tier",
         Origin::Policy => "policy",
         Origin::Default => "default",
-    }
-}
-
-/// A bound in words.
-pub fn amount(amount: AmountBody) -> String {
-    match amount {
-        AmountBody::Units(units) => count(units.into()),
-        AmountBody::Unlimited => "unlimited".to_owned(),
     }
 }
 
@@ -83,6 +75,31 @@ impl Rows {
     }
 }
 
+/// The sections of the effective policy.
+const SECTIONS: [(Kind, &str); 5] = [
+    (Kind::Budget, "budgets"),
+    (Kind::Limit, "limits"),
+    (Kind::Meter, "meters"),
+    (Kind::Guard, "guards"),
+    (Kind::Overload, "overload"),
+];
+
+/// The fields of one entry: those of a limit by name, others as the policy has them.
+fn in_order<'a>(section: &str, fields: &'a Value) -> Vec<&'a str> {
+    let place = |field: &str| match section {
+        "limits" => None,
+        _ => table(section).iter().position(|row| row.name == field),
+    };
+    let names = fields.as_object().into_iter().flatten();
+    let mut names: Vec<&str> = names.map(|(name, _)| name.as_str()).collect();
+    names.sort_by_key(|field| place(field));
+    names
+}
+
+fn valued(value: &Value) -> Option<Valued<FieldValue>> {
+    serde_json::from_value(value.clone()).ok()
+}
+
 /// All rows, in order.
 pub fn rows(effective: &EffectiveBody) -> Vec<EffectiveRow> {
     let mut rows = Rows(Vec::new());
@@ -94,66 +111,19 @@ pub fn rows(effective: &EffectiveBody) -> Vec<EffectiveRow> {
         &effective.weight,
         weight(effective.weight.value.0),
     );
-    for (name, budget) in &effective.budgets {
-        let what = What::new(Kind::Budget, name);
-        let units = |value: AmountBody| with_unit(amount(value), "units/window");
-        rows.add(
-            Some(&what),
-            "weight",
-            &budget.weight,
-            weight(budget.weight.value.0),
-        );
-        let (borrow, lend) = (&budget.borrow_max, &budget.lend_max);
-        rows.add(Some(&what), "borrow_max", borrow, units(borrow.value));
-        rows.add(Some(&what), "lend_max", lend, units(lend.value));
-        let (ceiling, floor) = (&budget.ceiling, &budget.floor);
-        rows.add(Some(&what), "ceiling", ceiling, units(ceiling.value));
-        let aside = format!("{} units/window", count(floor.value.into()));
-        rows.add(Some(&what), "floor", floor, aside);
-    }
-    for (name, numbers) in &effective.limits {
-        let what = What::new(Kind::Limit, name);
-        for (field, number) in numbers {
-            let value = match &number.value {
-                FieldValue::Number(number) => limit_value(field, number.0),
-                FieldValue::Text(text) => text.clone(),
-            };
-            rows.add(Some(&what), field, number, value);
+    let written = serde_json::to_value(effective).unwrap_or_default();
+    for (kind, section) in SECTIONS {
+        let names = written.get(section).and_then(Value::as_object);
+        for (name, fields) in names.into_iter().flatten() {
+            let what = What::new(kind, name);
+            for field in in_order(section, fields) {
+                // What is no such value counts for all tenants.
+                if let Some(valued) = fields.get(field).and_then(valued) {
+                    let value = value_words(section, field, &valued.value);
+                    rows.add(Some(&what), field, &valued, value);
+                }
+            }
         }
-    }
-    for (name, meter) in &effective.meters {
-        let what = What::new(Kind::Meter, name);
-        let rate = match meter.per_sec.value {
-            RateBody::PerSec(rate) => format!("{} units/s", figure(rate.0)),
-            RateBody::Unlimited => "unlimited".to_owned(),
-        };
-        rows.add(Some(&what), "per_sec", &meter.per_sec, rate);
-        let burst = format!("{} s", weight(meter.burst_seconds.value.0));
-        rows.add(Some(&what), "burst_seconds", &meter.burst_seconds, burst);
-        let debt = length(meter.max_debt_ms.value);
-        rows.add(Some(&what), "max_debt_ms", &meter.max_debt_ms, debt);
-    }
-    for (name, guard) in &effective.guards {
-        let what = What::new(Kind::Guard, name);
-        let calls = with_unit(amount(guard.concurrency.value), "calls");
-        rows.add(Some(&what), "concurrency", &guard.concurrency, calls);
-        let minute = with_unit(amount(guard.per_minute.value), "calls/min");
-        rows.add(Some(&what), "per_minute", &guard.per_minute, minute);
-        rows.add(
-            Some(&what),
-            "lease_ms",
-            &guard.lease_ms,
-            length(guard.lease_ms.value),
-        );
-    }
-    for (name, resource) in &effective.overload {
-        let what = What::new(Kind::Overload, name);
-        rows.add(
-            Some(&what),
-            "weight",
-            &resource.weight,
-            weight(resource.weight.value.0),
-        );
     }
     rows.0
 }
@@ -175,14 +145,6 @@ pub fn by_key(document: &PolicyDocument, effective: &EffectiveBody) -> Vec<Effec
     document.limits.keys().filter(own).map(row).collect()
 }
 
-fn with_unit(value: String, unit: &str) -> String {
-    if value == "unlimited" {
-        value
-    } else {
-        format!("{value} {unit}")
-    }
-}
-
 /// A number with its thousands apart where it is whole.
 fn figure(value: f64) -> String {
     let whole = value.fract() == 0.0 && value >= 0.0;
@@ -193,18 +155,18 @@ fn figure(value: f64) -> String {
     }
 }
 
-fn limit_value(field: &str, value: f64) -> String {
-    if field.ends_with("_ms") {
-        return length(value as u64);
-    }
-    let unit = match field {
-        "limit" | "burst" => "units",
-        "capacity" => "tokens",
-        "refill_per_sec" => "tokens/s",
-        "rate_per_sec" => "units/s",
-        _ => return weight(value),
+/// A value with its unit.
+fn value_words(section: &str, field: &str, value: &FieldValue) -> String {
+    let number = match value {
+        FieldValue::Text(text) => return text.clone(),
+        FieldValue::Number(number) => number.0,
     };
-    format!("{} {unit}", figure(value))
+    match unit(section, field) {
+        _ if field.ends_with("_ms") => length(number as u64),
+        "" => weight(number),
+        "s" => format!("{} s", weight(number)),
+        unit => format!("{} {unit}", figure(number)),
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,9 @@ use serde_json::{Map, Value};
 use weir_shared::invalid::{Fault, Invalid};
 use weir_shared::json::pointer::step;
 use weir_shared::policy::limit::algorithm_of;
+use weir_shared::wire::numbers::{
+    BudgetOverrideBody, GuardOverrideBody, LimitOverrideBody, MeterOverrideBody, Number,
+};
 use weir_shared::wire::policy::{Algorithm, PolicyDocument};
 
 use crate::format;
@@ -62,15 +65,29 @@ impl NumberName {
 
     /// What stands behind the number.
     pub fn unit(&self) -> &'static str {
-        match self.field.as_str() {
-            "ceiling" | "floor" | "borrow_max" | "lend_max" => "units/window",
-            "per_sec" => "units/s",
-            "burst_seconds" => "s",
-            "concurrency" => "calls",
-            "per_minute" => "calls/min",
-            _ => "",
+        match self.section.as_str() {
+            // Their algorithm says what they count.
+            "limits" => "",
+            section => unit(section, &self.field),
         }
     }
+}
+
+/// The numbers of a section, in the order in which the policy has them.
+pub fn table(section: &str) -> &'static [Number] {
+    match section {
+        "budgets" => BudgetOverrideBody::NUMBERS,
+        "limits" => LimitOverrideBody::NUMBERS,
+        "meters" => MeterOverrideBody::NUMBERS,
+        "guards" => GuardOverrideBody::NUMBERS,
+        _ => &[],
+    }
+}
+
+/// What a number of a section counts; empty for a plain number and a length of time.
+pub fn unit(section: &str, field: &str) -> &'static str {
+    let row = table(section).iter().find(|row| row.name == field);
+    row.map_or("", |row| row.unit)
 }
 
 /// Fields that are words.
@@ -78,28 +95,28 @@ const WORDS: [&str; 2] = ["cadence", "time_zone"];
 
 /// Every number that a tenant, or an override of it, may give under a policy.
 pub fn number_names(document: &PolicyDocument) -> Vec<NumberName> {
-    let mut names = Vec::new();
-    let mut add = |section: &str, name: &str, fields: &[&str]| {
-        let each = fields.iter();
-        names.extend(each.map(|field| NumberName::new(section, name, field)));
+    let all = |section: &'static str, name: &String| {
+        let row = |row: &Number| NumberName::new(section, name, row.name);
+        table(section).iter().map(row).collect::<Vec<_>>()
     };
+    let mut names = Vec::new();
     for name in document.budgets.keys() {
-        let claim = ["weight", "borrow_max", "lend_max", "ceiling", "floor"];
-        add("budgets", name, &claim);
+        names.extend(all("budgets", name));
     }
     for (name, limit) in &document.limits {
         // Only a tenant's own keys can have numbers of their own.
         if limit.per_tenant == Some(true)
             && let Some(algorithm) = algorithm_of(limit)
         {
-            add("limits", name, limit_fields(algorithm));
+            let fields = limit_fields(algorithm).iter();
+            names.extend(fields.map(|field| NumberName::new("limits", name, field)));
         }
     }
     for name in document.meters.keys() {
-        add("meters", name, &["per_sec", "burst_seconds", "max_debt_ms"]);
+        names.extend(all("meters", name));
     }
     for name in document.guards.keys() {
-        add("guards", name, &["concurrency", "per_minute", "lease_ms"]);
+        names.extend(all("guards", name));
     }
     names
 }

@@ -187,6 +187,37 @@ pub struct Above {
     pub floors: SetAside,
 }
 
+impl Above {
+    /// The tenant of that name, with its own claim. Nothing is set aside for those below it.
+    #[must_use]
+    pub fn of(name: &str, claim: &Standing) -> Self {
+        Self {
+            name: name.to_owned(),
+            weight: claim.weight,
+            borrow_max: claim.borrow_max,
+            lend_max: claim.lend_max,
+            ceiling: claim.ceiling,
+            floor: claim.floor,
+            floors: SetAside::default(),
+        }
+    }
+
+    /// Its own claim, without those above it. The policy names every tenant that is above another.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        Standing {
+            weight: self.weight,
+            known: true,
+            borrow_max: self.borrow_max,
+            lend_max: self.lend_max,
+            ceiling: self.ceiling,
+            floor: self.floor,
+            claim_version: ClaimVersion::default(),
+            above: Vec::new(),
+        }
+    }
+}
+
 /// What is asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ask {

@@ -1,5 +1,11 @@
 //! The named forms of the interface. The end-to-end tests hold real answers against them.
 
+use crate::wire::numbers::{
+    BudgetOverrideBody, EffectiveBudgetBody, EffectiveGuardBody, EffectiveMeterBody,
+    GuardOverrideBody, MeterOverrideBody,
+};
+use crate::wire::tenant::{TenantBody, TenantPatch};
+
 /// Each form with what it is and its fields; a form that is no object begins with `=`.
 pub const FORMS: &[(&str, &str, &str)] = &[
     (
@@ -173,19 +179,17 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     (
         "EffectiveMeter",
         "A meter as it applies.",
-        "per_sec: Valued, burst_seconds: Valued, max_debt_ms: Valued, scope: Scope, \
-         billable: boolean, enforced: boolean",
+        EffectiveMeterBody::SCHEMA,
     ),
     (
         "EffectiveGuard",
         "A guard as it applies.",
-        "concurrency: Valued, per_minute: Valued, lease_ms: Valued, scope: Scope, \
-         enforced: boolean",
+        EffectiveGuardBody::SCHEMA,
     ),
     (
         "EffectiveBudget",
         "A claim to a budget as it applies.",
-        "weight: Valued, borrow_max: Valued, lend_max: Valued, ceiling: Valued, floor: Valued",
+        EffectiveBudgetBody::SCHEMA,
     ),
     (
         "Effective",
@@ -221,29 +225,27 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     (
         "MeterOverride",
         "Numbers of a meter.",
-        "per_sec?: number or 'unlimited', burst_seconds?: number, max_debt_ms?: integer",
+        MeterOverrideBody::SCHEMA,
     ),
     (
         "GuardOverride",
         "Numbers of a guard.",
-        "concurrency?: Amount, per_minute?: Amount, lease_ms?: integer",
+        GuardOverrideBody::SCHEMA,
     ),
     (
         "BudgetOverride",
         "A claim to a budget.",
-        "weight?: number, borrow_max?: Amount, lend_max?: Amount, ceiling?: Amount, floor?: integer",
+        BudgetOverrideBody::SCHEMA,
     ),
     (
         "Tenant",
         "What the policy says of a tenant by its name.",
-        "tier?: string?, weight?: number?, parent?: string?, borrow_max?: Amount?, \
-         lend_max?: Amount?, ...Changes, overrides?: [Override]",
+        TenantBody::SCHEMA,
     ),
     (
         "TenantPatch",
         "The fields that change; null removes the tenant's own value.",
-        "tier?: string?, weight?: number?, parent?: string?, borrow_max?: Amount?, \
-         lend_max?: Amount?, meters?: any, guards?: any, limits?: any, budgets?: any, overrides?: [any]?",
+        TenantPatch::SCHEMA,
     ),
     (
         "Budget",

@@ -3,16 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::between;
-use super::overrides::{Override, amount, weight};
-use crate::fairness::weight::Weight;
+use super::claim::Claim;
+use super::overrides::Override;
 use crate::invalid::Invalid;
 use crate::json::pointer::step;
-use crate::limits::JSON_INTEGER_MAX;
 use crate::units::EpochMs;
-use crate::wire::amount::AmountBody;
 use crate::wire::effective::Origin;
-use crate::wire::overrides::{
+use crate::wire::numbers::{
     BudgetOverrideBody, GuardOverrideBody, LimitOverrideBody, MeterOverrideBody,
 };
 
@@ -29,21 +26,6 @@ pub struct Changes {
     pub budgets: BTreeMap<String, Claim>,
 }
 
-/// What is said of a tenant's claim to one budget.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Claim {
-    /// Its weight there.
-    pub weight: Option<Weight>,
-    /// Units that it may borrow in a window.
-    pub borrow_max: Option<AmountBody>,
-    /// Units that others may have of its guarantee.
-    pub lend_max: Option<AmountBody>,
-    /// Units that it may use in a window, whatever else is free.
-    pub ceiling: Option<AmountBody>,
-    /// Units that are set aside for it in a window.
-    pub floor: Option<u64>,
-}
-
 impl Changes {
     /// Those of a document.
     ///
@@ -58,7 +40,7 @@ impl Changes {
     ) -> Result<Self, Invalid> {
         let claims = budgets.iter().map(|(name, body)| {
             let at = format!("/budgets{}", step(name));
-            let claim = claim(body).map_err(|refused| refused.under(&at))?;
+            let claim = Claim::read(body).map_err(|refused| refused.under(&at))?;
             Ok((name.clone(), claim))
         });
         Ok(Self {
@@ -74,19 +56,6 @@ impl Changes {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
-}
-
-fn claim(body: &BudgetOverrideBody) -> Result<Claim, Invalid> {
-    Ok(Claim {
-        weight: weight(body.weight)?,
-        borrow_max: amount("/borrow_max", body.borrow_max)?,
-        lend_max: amount("/lend_max", body.lend_max)?,
-        ceiling: amount("/ceiling", body.ceiling)?,
-        floor: body
-            .floor
-            .map(|units| between("/floor", units, 0, JSON_INTEGER_MAX))
-            .transpose()?,
-    })
 }
 
 /// Whose word changes are.

@@ -1,69 +1,54 @@
-//! What a tenant claims of a budget, and whose word each part of it is: the override in force, else the tenant, else its
+//! What a tenant claims of a budget, and whose word each number of it is: the override in force, else the tenant, else its
 //! tier; of each what it says of that budget, else what it says of all.
 
-use super::changes::{By, Claim};
-use super::overrides::Override;
-use super::tenant::{Named, Tier, Tiers};
+use super::between;
+use super::changes::By;
+use super::tenant::Tiers;
+use crate::fairness::ask::{ClaimVersion, Floor, Standing};
 use crate::fairness::weight::Weight;
+use crate::invalid::Invalid;
+use crate::limits::JSON_INTEGER_MAX;
 use crate::units::EpochMs;
 use crate::wire::amount::AmountBody;
+use crate::wire::numbers::BudgetOverrideBody;
 
-/// One part of a claim: where each of them says it.
-pub(super) struct Part<T> {
-    /// Its field in the document.
-    pub field: &'static str,
-    of_budget: fn(&Claim) -> Option<T>,
-    of_override: fn(&Override) -> Option<T>,
-    of_tenant: fn(&Named) -> Option<T>,
-    of_tier: fn(&Tier) -> Option<T>,
+/// What one of them says of a claim, within its ranges.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Claim {
+    /// The weight.
+    pub weight: Option<Weight>,
+    /// All of it as the document says it.
+    pub body: BudgetOverrideBody,
 }
 
-/// Its weight.
-pub(super) const WEIGHT: Part<Weight> = Part {
-    field: "weight",
-    of_budget: |claim| claim.weight,
-    of_override: |one| one.weight,
-    of_tenant: |named| named.weight,
-    of_tier: |tier| Some(tier.weight),
-};
+impl Claim {
+    /// That of a document.
+    ///
+    /// # Errors
+    /// At the first number that is out of its range.
+    pub(super) fn read(body: &BudgetOverrideBody) -> Result<Self, Invalid> {
+        let weight = body.weight.map(|weight| Weight::try_from(weight.0));
+        let weight = weight.transpose();
+        let weight = weight.map_err(|fault| Invalid::new("/weight", fault))?;
+        let amounts = [
+            ("/borrow_max", body.borrow_max),
+            ("/lend_max", body.lend_max),
+            ("/ceiling", body.ceiling),
+            ("/floor", body.floor.map(AmountBody::Units)),
+        ];
+        for (field, amount) in amounts {
+            if let Some(units) = amount.and_then(AmountBody::units) {
+                between(field, units, 0, JSON_INTEGER_MAX)?;
+            }
+        }
+        Ok(Self {
+            weight,
+            body: *body,
+        })
+    }
+}
 
-/// Units that it may borrow in a window.
-pub(super) const BORROW_MAX: Part<AmountBody> = Part {
-    field: "borrow_max",
-    of_budget: |claim| claim.borrow_max,
-    of_override: |_| None,
-    of_tenant: |named| named.borrow_max,
-    of_tier: |_| None,
-};
-
-/// Units that others may have of its guarantee.
-pub(super) const LEND_MAX: Part<AmountBody> = Part {
-    field: "lend_max",
-    of_budget: |claim| claim.lend_max,
-    of_override: |_| None,
-    of_tenant: |named| named.lend_max,
-    of_tier: |_| None,
-};
-
-/// Units that it may use in a window, whatever else is free.
-pub(super) const CEILING: Part<AmountBody> = Part {
-    field: "ceiling",
-    of_budget: |claim| claim.ceiling,
-    of_override: |_| None,
-    of_tenant: |_| None,
-    of_tier: |_| None,
-};
-
-/// Units that are set aside for it.
-pub(super) const FLOOR: Part<u64> = Part {
-    field: "floor",
-    of_budget: |claim| claim.floor,
-    of_override: |_| None,
-    of_tenant: |_| None,
-    of_tier: |_| None,
-};
-
-/// A part that somebody says.
+/// A number that somebody says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Said<'a, T> {
     /// The value.
@@ -75,10 +60,39 @@ pub(super) struct Said<'a, T> {
 }
 
 impl Tiers {
-    /// A part of the claim of a tenant of a tier to a budget, or to whichever; `None` where nobody says it.
+    /// The claim of a tenant to a budget, or to whichever, without the tenants above it and its version; `None` for a
+    /// tenant without a tier.
+    pub(super) fn claim(
+        &self,
+        tenant: &str,
+        budget: Option<&str>,
+        now: EpochMs,
+    ) -> Option<Standing> {
+        let who = (tenant, self.tier(tenant)?.0);
+        let amount = |of: fn(&Claim) -> Option<AmountBody>| {
+            let said = self.said(of, who, budget, now);
+            said.and_then(|said| said.value.units())
+        };
+        let floor = self.said(|claim| claim.body.floor, who, budget, now);
+        Some(Standing {
+            weight: self.said(|claim| claim.weight, who, budget, now)?.value,
+            known: self.named(tenant).is_some(),
+            borrow_max: amount(|claim| claim.body.borrow_max),
+            lend_max: amount(|claim| claim.body.lend_max),
+            ceiling: amount(|claim| claim.body.ceiling),
+            floor: floor.map_or_else(Floor::default, |said| Floor {
+                units: said.value,
+                by_name: said.by.is_by_name(),
+            }),
+            claim_version: ClaimVersion::default(),
+            above: Vec::new(),
+        })
+    }
+
+    /// A number of the claim of a tenant of a tier to a budget, or to whichever; `None` where nobody says it.
     pub(super) fn said<'a, T>(
         &'a self,
-        part: &Part<T>,
+        of: impl Fn(&Claim) -> Option<T>,
         (tenant, tier): (&str, &'a str),
         budget: Option<&str>,
         now: EpochMs,
@@ -89,7 +103,7 @@ impl Tiers {
             let mut words = self.words(tenant, now).filter(|word| rank(word.by));
             words.find_map(|word| {
                 Some(Said {
-                    value: (part.of_budget)(word.changes.budgets.get(budget)?)?,
+                    value: of(word.changes.budgets.get(budget)?)?,
                     by: word.by,
                     of_budget: true,
                 })
@@ -101,13 +115,13 @@ impl Tiers {
             of_budget: false,
         };
         let overridden = || {
-            let given = named?.overrides.given(now, part.of_override)?;
+            let given = named?.overrides.given(now, |one| of(&one.claim))?;
             let (index, until) = (given.index, given.until);
             Some(of_all(given.value, By::Override { index, until }))
         };
-        let own = || Some(of_all((part.of_tenant)(named?)?, By::Tenant));
+        let own = || Some(of_all(of(&named?.claim)?, By::Tenant));
         let of_tier = || {
-            let value = (part.of_tier)(self.tier_named(tier)?)?;
+            let value = of(&self.tier_named(tier)?.claim)?;
             Some(of_all(value, By::Tier(tier)))
         };
         here(|by| matches!(by, By::Override { .. }))

@@ -8,7 +8,7 @@ use super::changes::{Changes, Word};
 use super::guard::GuardNumbers;
 use super::limit::Limit;
 use super::meter::MeterNumbers;
-use super::overridden::{merged, scale_of};
+use super::overridden::scale_of;
 use super::overrides::Overrides;
 use super::tenant::Resolved;
 use crate::fairness::ask::Party;
@@ -264,6 +264,6 @@ pub(super) fn limit_by<'a>(
     given
         .rev()
         .fold(Cow::Borrowed(&limit.body), |body, changes| {
-            Cow::Owned(merged(&body, changes))
+            Cow::Owned(changes.over(&body))
         })
 }

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Policy;
 use super::between;
-use super::changes::{By, Changes, Claim, Word};
-use super::claim::{CEILING, FLOOR, Said, WEIGHT};
+use super::changes::{By, Changes, Word};
+use super::claim::{Claim, Said};
 use super::tenant::{Named, Tiers};
 use crate::fairness::ask::SetAside;
 use crate::fairness::weight::Weight;
@@ -90,8 +90,8 @@ fn words(tiers: &Tiers) -> impl Iterator<Item = (Word<'_>, &str)> {
 
 /// The first field of a claim that bounds a tenant or sets something aside.
 fn bounds(claim: &Claim) -> Option<&'static str> {
-    let ceiling = claim.ceiling.map(|_| "/ceiling");
-    ceiling.or(claim.floor.map(|_| "/floor"))
+    let ceiling = claim.body.ceiling.map(|_| "/ceiling");
+    ceiling.or(claim.body.floor.map(|_| "/floor"))
 }
 
 /// Refuses bounds of tenants where nobody counts what each has used.
@@ -150,11 +150,13 @@ impl<'a> Book<'a> {
         };
         let said = claims.changes.budgets.get(self.budget);
         let said = said.copied().unwrap_or_default();
-        let ceiling = said.ceiling.and_then(AmountBody::units);
-        let floor = said.floor.unwrap_or(0);
+        let ceiling = said.body.ceiling.and_then(AmountBody::units);
+        let floor = said.body.floor.unwrap_or(0);
         let at = format!("/tiers{}/budgets{}/floor", step(tier), step(self.budget));
         between(&at, floor, 0, ceiling.unwrap_or(JSON_INTEGER_MAX))?;
-        self.claim(said.weight.unwrap_or(claims.weight), ceiling, floor);
+        if let Some(weight) = said.weight.or(claims.claim.weight) {
+            self.claim(weight, ceiling, floor);
+        }
         Ok(())
     }
 
@@ -167,7 +169,7 @@ impl<'a> Book<'a> {
     /// A tenant in each span of time that its overrides make.
     fn tenant(&mut self, tenant: &'a str, named: &'a Named) -> Result<(), Invalid> {
         let says = |changes: &Changes| !changes.budgets.is_empty();
-        let own = says(&named.changes) || named.weight.is_some();
+        let own = says(&named.changes) || named.claim.weight.is_some();
         if !own && named.overrides.iter().next().is_none() {
             return Ok(());
         }
@@ -180,9 +182,9 @@ impl<'a> Book<'a> {
             };
             let who = (tenant, tier);
             let tiers = &self.policy.tiers;
-            let weight = tiers.said(&WEIGHT, who, Some(self.budget), now);
-            let ceiling = tiers.said(&CEILING, who, Some(self.budget), now);
-            let floor = tiers.said(&FLOOR, who, Some(self.budget), now);
+            let weight = tiers.said(|claim| claim.weight, who, Some(self.budget), now);
+            let ceiling = tiers.said(|claim| claim.body.ceiling, who, Some(self.budget), now);
+            let floor = tiers.said(|claim| claim.body.floor, who, Some(self.budget), now);
             let most = ceiling.and_then(|said| said.value.units());
             let units = floor.map_or(0, |said| said.value);
             if let Some(most) = most.filter(|most| *most < units) {
@@ -267,7 +269,7 @@ impl<'a> Book<'a> {
         let tiers = &self.policy.tiers;
         let ceiling = above.and_then(|above| {
             let who = (above, tiers.tier(above)?.0);
-            tiers.said(&CEILING, who, Some(self.budget), now)
+            tiers.said(|claim| claim.body.ceiling, who, Some(self.budget), now)
         });
         let ceiling = ceiling.and_then(|said| said.value.units());
         ceiling.map_or(self.limit, |ceiling| ceiling.min(self.limit))
@@ -280,7 +282,8 @@ impl<'a> Book<'a> {
         let beside = tiers.iter().filter(|one| one.1.parent.as_deref() == above);
         for (tenant, _) in beside {
             let who = tiers.tier(tenant).map(|(tier, _)| (tenant, tier));
-            let floor = who.and_then(|who| tiers.said(&FLOOR, who, Some(self.budget), now));
+            let floor = who
+                .and_then(|who| tiers.said(|claim| claim.body.floor, who, Some(self.budget), now));
             let Some(floor) = floor.filter(|said| said.by.is_by_name()) else {
                 continue;
             };

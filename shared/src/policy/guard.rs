@@ -6,11 +6,8 @@ use crate::invalid::Invalid;
 use crate::wire::amount::AmountBody;
 use crate::wire::limit_terms::GuardTerms;
 use crate::wire::metering::GuardBody;
-use crate::wire::overrides::GuardOverrideBody;
+use crate::wire::numbers::{GuardOverrideBody, LEASE_MS};
 use crate::wire::policy::{OnUnavailable, Scope};
-
-/// After how long a call counts as ended that nobody has renewed or released, where the policy does not say.
-pub const LEASE_MS: u64 = 30_000;
 
 /// A guard of the policy: how many calls of each tenant run at a time, and start in a minute.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Policy;
 use super::budget::Budget;
-use crate::fairness::ask::{Above, Floor, Party, Standing};
+use crate::fairness::ask::{Party, Standing};
 use crate::fairness::floors::Floors;
 use crate::fairness::max_min::{allocate, guarantees};
 use crate::fairness::weight::Weight;
@@ -15,21 +15,16 @@ use crate::units::{EpochMs, Revision};
 use crate::wire::exchange::RuleBody;
 
 /// One tenant, or one with those below it, at one level.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Claim {
     demand: u64,
-    weight: Weight,
-    known: bool,
-    borrow_max: Option<u64>,
-    lend_max: Option<u64>,
-    ceiling: Option<u64>,
-    floor: Floor,
+    standing: Standing,
 }
 
 /// A tenant with those below it.
 #[derive(Debug, Default)]
 struct Node {
-    claim: Option<Claim>,
+    standing: Option<Standing>,
     /// What it asks for by itself.
     own: u64,
     below: BTreeSet<String>,
@@ -95,13 +90,13 @@ impl Tree {
         let standing = &party.standing;
         let node = self.nodes.entry(party.name.clone()).or_default();
         node.own = node.own.saturating_add(demand);
-        node.claim = Some(Claim::of(standing, 0));
+        node.standing = Some(standing.clone());
         let mut name = party.name.clone();
         // Where nobody has a guarantee, nobody is above another either.
         let above = standing.above.iter().filter(|_| self.rule.is_some());
         for one in above {
             let node = self.nodes.entry(one.name.clone()).or_default();
-            node.claim.get_or_insert(Claim::above(one));
+            node.standing.get_or_insert_with(|| one.standing());
             node.below
                 .insert(std::mem::replace(&mut name, one.name.clone()));
         }
@@ -120,12 +115,11 @@ impl Tree {
     /// Divides units among some with the same parent, and what each gets among those below it.
     fn divide(&mut self, names: &BTreeSet<String>, units: u64) {
         let claims = names.iter().filter_map(|name| {
-            let claim = self.nodes.get(name)?.claim?;
-            Some((name.clone(), self.demand(name), claim))
+            let standing = self.nodes.get(name)?.standing.clone()?;
+            let demand = self.demand(name);
+            Some((name.clone(), Claim { demand, standing }))
         });
-        let (names, claims): (Vec<String>, Vec<Claim>) = claims
-            .map(|(name, demand, claim)| (name, Claim { demand, ..claim }))
-            .unzip();
+        let (names, claims): (Vec<String>, Vec<Claim>) = claims.unzip();
         let shares = divided(self.rule, &claims, units, self.unknown_weight_max);
         for (name, share) in names.into_iter().zip(shares) {
             let Some(node) = self.nodes.get(&name) else {
@@ -141,35 +135,12 @@ impl Tree {
 }
 
 impl Claim {
-    fn of(standing: &Standing, demand: u64) -> Self {
-        Self {
-            demand,
-            weight: standing.weight,
-            known: standing.known,
-            borrow_max: standing.borrow_max,
-            lend_max: standing.lend_max,
-            ceiling: standing.ceiling,
-            floor: standing.set_aside(),
-        }
-    }
-
-    fn above(above: &Above) -> Self {
-        Self {
-            demand: 0,
-            weight: above.weight,
-            known: true,
-            borrow_max: above.borrow_max,
-            lend_max: above.lend_max,
-            ceiling: above.ceiling,
-            floor: above.floor.below(above.ceiling),
-        }
-    }
-
     /// No more than its ceiling, and than its guarantee and what it may borrow beyond.
     fn wanted(&self, own: u64) -> u64 {
-        let borrow_max = self.borrow_max.unwrap_or(u64::MAX);
+        let borrow_max = self.standing.borrow_max.unwrap_or(u64::MAX);
         let most = own.saturating_add(borrow_max);
-        self.demand.min(most).min(self.ceiling.unwrap_or(u64::MAX))
+        let ceiling = self.standing.ceiling.unwrap_or(u64::MAX);
+        self.demand.min(most).min(ceiling)
     }
 }
 
@@ -183,7 +154,7 @@ fn divided(rule: Option<RuleBody>, claims: &[Claim], units: u64, unknown_max: We
     // Who asks for nothing is not there, and has no guarantee.
     let active = |index: &usize| claims.get(*index).is_some_and(|claim| claim.demand > 0);
     let there: Vec<usize> = (0..claims.len()).filter(active).collect();
-    let of = |index: &usize| Some((claims.get(*index)?, weights.get(*index)?));
+    let of = |index: &usize| Some((claims.get(*index)?.clone(), *weights.get(*index)?));
     let (claims_there, weights): (Vec<Claim>, Vec<Weight>) = there.iter().filter_map(of).unzip();
     let mut given = vec![0; claims.len()];
     let shares = shared(rule, &claims_there, &weights, units);
@@ -198,14 +169,15 @@ fn divided(rule: Option<RuleBody>, claims: &[Claim], units: u64, unknown_max: We
 /// The units of those that are there. What is set aside for those that are not is released until the window ends.
 fn shared(rule: RuleBody, claims: &[Claim], weights: &[Weight], units: u64) -> Vec<u64> {
     let mut floors = Floors::default();
-    claims.iter().for_each(|claim| floors.add(claim.floor));
-    let aside = claims.iter().map(|claim| floors.of(claim.floor, units));
+    let floor = |claim: &Claim| claim.standing.set_aside();
+    claims.iter().for_each(|claim| floors.add(floor(claim)));
+    let aside = claims.iter().map(|claim| floors.of(floor(claim), units));
     let aside: Vec<u64> = aside.collect();
     let shares = guarantees(weights, floors.rest(units));
     let guaranteed = claims.iter().zip(aside.iter().zip(shares));
     let guaranteed = guaranteed.map(|(claim, (aside, share))| {
         let all = aside.saturating_add(share);
-        all.min(claim.ceiling.unwrap_or(u64::MAX))
+        all.min(claim.standing.ceiling.unwrap_or(u64::MAX))
     });
     let guaranteed: Vec<u64> = guaranteed.collect();
     let pairs = || claims.iter().zip(&guaranteed);
@@ -219,7 +191,8 @@ fn shared(rule: RuleBody, claims: &[Claim], weights: &[Weight], units: u64) -> V
             // What one does not use is lent up to its lend_max; the rest of it is nobody's.
             let kept = pairs().map(|(claim, own)| {
                 let unused = own.saturating_sub(claim.demand);
-                claim.lend_max.map_or(0, |max| unused.saturating_sub(max))
+                let lend_max = claim.standing.lend_max;
+                lend_max.map_or(0, |max| unused.saturating_sub(max))
             });
             let kept = kept.fold(0, u64::saturating_add);
             // What is set aside comes first, and weights divide the rest.
@@ -254,14 +227,16 @@ fn shared(rule: RuleBody, claims: &[Claim], weights: &[Weight], units: u64) -> V
 fn weights(rule: RuleBody, claims: &[Claim], unknown_max: Weight) -> Vec<Weight> {
     let weight = |claim: &Claim| match rule {
         RuleBody::Fair => Weight::WHOLE,
-        _ => claim.weight,
+        _ => claim.standing.weight,
     };
-    let unknown = claims.iter().filter(|one| !one.known && one.demand > 0);
+    let unknown = claims
+        .iter()
+        .filter(|one| !one.standing.known && one.demand > 0);
     let sum: u128 = unknown.map(|one| u128::from(weight(one).micros())).sum();
     let bound = u128::from(unknown_max.micros());
     let counted = claims.iter().map(|claim| {
         let own = weight(claim);
-        if claim.known || sum <= bound {
+        if claim.standing.known || sum <= bound {
             return own;
         }
         let part = u128::from(own.micros()) * bound / sum.max(1);

@@ -8,14 +8,8 @@ use crate::limits::{BURST_SECONDS_MAX, DEBT_MS_MAX, DECIMALS_MAX};
 use crate::wire::decimal::Decimal;
 use crate::wire::limit_terms::MeterTerms;
 use crate::wire::metering::{MeterBody, RateBody};
-use crate::wire::overrides::MeterOverrideBody;
+use crate::wire::numbers::{BURST_SECONDS, MAX_DEBT_MS, MeterOverrideBody};
 use crate::wire::policy::{OnUnavailable, Scope};
-
-/// Seconds of a meter's rate in a full bucket, where the policy does not say: the default of the meters' source.
-pub const BURST_SECONDS: Decimal = Decimal(10.0);
-
-/// For how long one batch may leave a meter's bucket empty, where the policy does not say: a minute.
-pub const MAX_DEBT_MS: u64 = 60_000;
 
 /// A meter of the policy: what each tenant may bring of one kind of unit.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,9 +53,10 @@ impl MeterNumbers {
     /// The rules of its bucket; `None` where there is no bound.
     ///
     /// ```
-    /// use weir_shared::policy::meter::{BURST_SECONDS, MAX_DEBT_MS, MeterNumbers};
+    /// use weir_shared::policy::meter::MeterNumbers;
     /// use weir_shared::wire::decimal::Decimal;
     /// use weir_shared::wire::metering::RateBody;
+    /// use weir_shared::wire::numbers::{BURST_SECONDS, MAX_DEBT_MS};
     /// let numbers = |per_sec| MeterNumbers { per_sec, burst_seconds: BURST_SECONDS, max_debt_ms: MAX_DEBT_MS };
     /// let terms = numbers(RateBody::PerSec(Decimal(1_000.0))).terms().unwrap();
     /// assert_eq!((terms.burst_seconds, terms.max_debt_ms), (Decimal(10.0), 60_000));

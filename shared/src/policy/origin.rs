@@ -7,39 +7,20 @@ use serde_json::Value;
 
 use super::Policy;
 use super::changes::{By, Changes};
-use super::claim::{BORROW_MAX, CEILING, FLOOR, LEND_MAX, Part, WEIGHT};
-use super::guard::{Guard, LEASE_MS};
+use super::guard::Guard;
 use super::limit::Limit;
-use super::meter::{BURST_SECONDS, MAX_DEBT_MS, Meter};
+use super::meter::Meter;
 use super::tenant::TierBy;
 use crate::gather::gathered;
 use crate::json;
 use crate::json::pointer::step;
 use crate::units::EpochMs;
-use crate::wire::amount::AmountBody;
 use crate::wire::decimal::Decimal;
-use crate::wire::effective::{
-    EffectiveBody, EffectiveBudgetBody, EffectiveGuardBody, EffectiveMeterBody,
-    EffectiveOverloadBody, FieldValue, Origin, Valued,
+use crate::wire::effective::{EffectiveBody, EffectiveOverloadBody, FieldValue, Origin, Valued};
+use crate::wire::numbers::{
+    BudgetOverrideBody, EffectiveBudgetBody, EffectiveGuardBody, EffectiveMeterBody, Layers,
+    LimitOverrideBody,
 };
-
-/// What may be changed of a limit for a tenant.
-const LIMIT_FIELDS: [&str; 14] = [
-    "limit",
-    "period_ms",
-    "burst",
-    "capacity",
-    "refill_per_sec",
-    "window_ms",
-    "buckets",
-    "cadence",
-    "offset_minutes",
-    "time_zone",
-    "week_starts_on",
-    "anchor",
-    "rate_per_sec",
-    "max_queue_ms",
-];
 
 impl Policy {
     /// What counts for a tenant at `now`; `None` for one that this policy refuses.
@@ -81,7 +62,8 @@ impl Policy {
         let own_keys = self.limits.iter().filter(|(_, limit)| limit.per_tenant);
         let mut budgets = BTreeMap::new();
         for (name, _) in self.budgets.iter().filter(|(_, one)| one.rule().is_some()) {
-            budgets.insert(name.clone(), view.budget(name)?);
+            let claim = EffectiveBudgetBody::of(&view.claim(Some(name)))?;
+            budgets.insert(name.clone(), claim);
         }
         Some(EffectiveBody {
             tenant: tenant.to_owned(),
@@ -89,19 +71,25 @@ impl Policy {
             next_change_at: named.and_then(|named| named.overrides.next_change_at(now)),
             known: named.is_some(),
             tier: said(tier.to_owned(), origin, from),
-            weight: view.weight(None)?,
+            weight: view.weight()?,
             parent: named.and_then(|named| named.parent.clone()),
             meters: each(&self.meters, |name, meter| view.meter(name, meter)),
             guards: each(&self.guards, |name, guard| view.guard(name, guard)),
             limits: gathered(own_keys.map(|(name, limit)| (name.clone(), view.limit(name, limit)))),
             budgets,
-            overload: view.overload(&view.weight(None)?),
+            overload: view.overload(&view.weight()?),
         })
     }
 }
 
-fn each<A, B>(map: &BTreeMap<String, A>, of: impl Fn(&str, &A) -> B) -> BTreeMap<String, B> {
-    gathered(map.iter().map(|(name, one)| (name.clone(), of(name, one))))
+fn each<A, B>(
+    map: &BTreeMap<String, A>,
+    of: impl Fn(&str, &A) -> Option<B>,
+) -> BTreeMap<String, B> {
+    let known = map
+        .iter()
+        .filter_map(|(name, one)| Some((name.clone(), of(name, one)?)));
+    gathered(known)
 }
 
 /// One tenant at one instant.
@@ -113,10 +101,16 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    /// What the first word says of it, at `path` within whatever says so.
-    fn given<T>(&self, path: &str, of: impl Fn(&Changes) -> Option<T>) -> Option<Valued<T>> {
+    /// What the first word says of it, at `path` within whatever says so; else what the policy says at the same place.
+    fn given<T>(
+        &self,
+        path: String,
+        of: impl Fn(&Changes) -> Option<T>,
+        base: Option<T>,
+    ) -> Option<Valued<T>> {
         let mut words = self.policy.tiers.words(self.tenant, self.now);
-        words.find_map(|word| Some(self.valued(of(word.changes)?, word.by, path)))
+        let given = words.find_map(|word| Some(self.valued(of(word.changes)?, word.by, &path)));
+        given.or_else(|| Some(said(base?, Origin::Policy, path)))
     }
 
     /// A value that somebody says, at `path` within whatever says so.
@@ -129,116 +123,120 @@ impl View<'_> {
         }
     }
 
-    /// A part of its claim to a budget, or to whichever.
-    fn claimed<T>(&self, part: &Part<T>, budget: Option<&str>) -> Option<Valued<T>> {
-        let tiers = &self.policy.tiers;
-        let said = tiers.said(part, (self.tenant, self.tier), budget, self.now)?;
-        let within = budget.filter(|_| said.of_budget);
-        let within = within.map_or_else(String::new, |name| format!("/budgets{}", step(name)));
-        Some(self.valued(said.value, said.by, &format!("{within}/{}", part.field)))
+    /// Its claim to a budget, or to whichever.
+    fn claim<'a>(&'a self, budget: Option<&'a str>) -> ClaimTo<'a> {
+        ClaimTo { view: self, budget }
     }
 
-    fn weight(&self, budget: Option<&str>) -> Option<Valued<Decimal>> {
-        let weight = self.claimed(&WEIGHT, budget)?;
-        Some(Valued {
-            value: Decimal(weight.value.as_f64()),
-            origin: weight.origin,
-            from: weight.from,
-            until: weight.until,
-        })
+    fn weight(&self) -> Option<Valued<Decimal>> {
+        self.claim(None).first("weight", |said| said.weight, None)
     }
 
-    fn meter(&self, name: &str, meter: &Meter) -> EffectiveMeterBody {
-        let at = format!("/meters{}", step(name));
-        let given = |one: &Changes| one.meters.get(name).copied();
-        let body = &meter.body;
-        let path = |field: &str| format!("{at}/{field}");
-        EffectiveMeterBody {
-            per_sec: self
-                .given(&path("per_sec"), |one| given(one)?.per_sec)
-                .unwrap_or_else(|| base(body.per_sec, meter.numbers.per_sec, path("per_sec"))),
-            burst_seconds: self
-                .given(&path("burst_seconds"), |one| given(one)?.burst_seconds)
-                .unwrap_or_else(|| base(body.burst_seconds, BURST_SECONDS, path("burst_seconds"))),
-            max_debt_ms: self
-                .given(&path("max_debt_ms"), |one| given(one)?.max_debt_ms)
-                .unwrap_or_else(|| base(body.max_debt_ms, MAX_DEBT_MS, path("max_debt_ms"))),
-            scope: meter.scope,
-            billable: meter.billable,
-            enforced: self.policy.enforcing && !meter.shadow,
+    fn numbers<F, C: Fn(&Changes) -> Option<&F>>(
+        &self,
+        section: &str,
+        name: &str,
+        base: F,
+        changed: C,
+    ) -> NumbersOf<'_, F, C> {
+        NumbersOf {
+            view: self,
+            path: format!("/{section}{}", step(name)),
+            changed,
+            base,
         }
     }
 
-    fn guard(&self, name: &str, guard: &Guard) -> EffectiveGuardBody {
-        let at = format!("/guards{}", step(name));
-        let given = |one: &Changes| one.guards.get(name).copied();
-        let body = &guard.body;
-        let path = |field: &str| format!("{at}/{field}");
-        let numbers = guard.numbers;
-        EffectiveGuardBody {
-            concurrency: self
-                .given(&path("concurrency"), |one| given(one)?.concurrency)
-                .unwrap_or_else(|| {
-                    base(body.concurrency, AmountBody::Unlimited, path("concurrency"))
-                }),
-            per_minute: self
-                .given(&path("per_minute"), |one| given(one)?.per_minute)
-                .unwrap_or_else(|| base(body.per_minute, numbers.per_minute, path("per_minute"))),
-            lease_ms: self
-                .given(&path("lease_ms"), |one| given(one)?.lease_ms)
-                .unwrap_or_else(|| base(body.lease_ms, LEASE_MS, path("lease_ms"))),
-            scope: guard.scope,
-            enforced: self.policy.enforcing && !guard.shadow,
-        }
+    fn meter(&self, name: &str, meter: &Meter) -> Option<EffectiveMeterBody> {
+        let base = meter.body.numbers();
+        let numbers = self.numbers("meters", name, base, |one| one.meters.get(name));
+        let enforced = self.policy.enforcing && !meter.shadow;
+        EffectiveMeterBody::of(&numbers, meter.scope, meter.billable, enforced)
+    }
+
+    fn guard(&self, name: &str, guard: &Guard) -> Option<EffectiveGuardBody> {
+        let base = guard.body.numbers();
+        let numbers = self.numbers("guards", name, base, |one| one.guards.get(name));
+        let enforced = self.policy.enforcing && !guard.shadow;
+        EffectiveGuardBody::of(&numbers, guard.scope, enforced)
     }
 
     /// The resources that may be overloaded: while one is, a tenant's share goes by its weight.
     fn overload(&self, weight: &Valued<Decimal>) -> BTreeMap<String, EffectiveOverloadBody> {
-        each(&self.policy.overload, |_, config| EffectiveOverloadBody {
-            weight: weight.clone(),
-            steering: config.steering,
-            levels: config.shape.levels() as u64,
-            buckets: config.shape.buckets() as u64,
-            enforced: self.policy.enforcing && !config.shadow,
+        each(&self.policy.overload, |_, config| {
+            Some(EffectiveOverloadBody {
+                weight: weight.clone(),
+                steering: config.steering,
+                levels: config.shape.levels() as u64,
+                buckets: config.shape.buckets() as u64,
+                enforced: self.policy.enforcing && !config.shadow,
+            })
         })
     }
 
     /// The fields of a limit that it has, or that somebody gives it.
     fn limit(&self, name: &str, limit: &Limit) -> BTreeMap<String, Valued<FieldValue>> {
         let at = format!("/limits{}", step(name));
-        let fields = LIMIT_FIELDS.into_iter().filter_map(|field| {
-            let path = format!("{at}/{field}");
-            let given = self.given(&path, |one| value_of(one.limits.get(name)?, field));
-            let base = || {
-                let value = value_of(&limit.body, field)?;
-                Some(said(value, Origin::Policy, path.clone()))
-            };
-            Some((field.to_owned(), given.or_else(base)?))
+        let fields = LimitOverrideBody::NUMBERS.iter().filter_map(|number| {
+            let field = number.name;
+            let of = |one: &Changes| value_of(one.limits.get(name)?, field);
+            let valued = self.given(format!("{at}/{field}"), of, value_of(&limit.body, field))?;
+            Some((field.to_owned(), valued))
         });
         gathered(fields)
     }
+}
 
-    fn budget(&self, name: &str) -> Option<EffectiveBudgetBody> {
-        let amount = |part| {
-            let unbound = || unsaid(AmountBody::Unlimited);
-            self.claimed(part, Some(name)).unwrap_or_else(unbound)
-        };
-        let floor = self.claimed(&FLOOR, Some(name));
-        Some(EffectiveBudgetBody {
-            weight: self.weight(Some(name))?,
-            borrow_max: amount(&BORROW_MAX),
-            lend_max: amount(&LEND_MAX),
-            ceiling: amount(&CEILING),
-            floor: floor.unwrap_or_else(|| unsaid(0)),
-        })
+/// The numbers of a meter or a guard, as changes and the policy have them.
+struct NumbersOf<'a, F, C> {
+    view: &'a View<'a>,
+    path: String,
+    changed: C,
+    base: F,
+}
+
+impl<F, C: Fn(&Changes) -> Option<&F>> Layers<F> for NumbersOf<'_, F, C> {
+    fn first<T>(
+        &self,
+        field: &str,
+        of: impl Fn(&F) -> Option<T>,
+        default: Option<T>,
+    ) -> Option<Valued<T>> {
+        let path = format!("{}/{field}", self.path);
+        let changed = |changes: &Changes| of((self.changed)(changes)?);
+        let given = self.view.given(path, changed, of(&self.base));
+        given.or_else(|| default.map(unsaid))
     }
 }
 
-/// The policy's word, or the default where it has none.
-fn base<T>(body: Option<T>, default: T, from: String) -> Valued<T> {
-    match body {
-        Some(value) => said(value, Origin::Policy, from),
-        None => unsaid(default),
+/// The claim of a tenant to one budget, or to whichever.
+struct ClaimTo<'a> {
+    view: &'a View<'a>,
+    budget: Option<&'a str>,
+}
+
+impl Layers<BudgetOverrideBody> for ClaimTo<'_> {
+    fn first<T>(
+        &self,
+        field: &str,
+        of: impl Fn(&BudgetOverrideBody) -> Option<T>,
+        default: Option<T>,
+    ) -> Option<Valued<T>> {
+        let View {
+            policy,
+            tenant,
+            tier,
+            now,
+        } = *self.view;
+        let tiers = &policy.tiers;
+        let said = tiers.said(|claim| of(&claim.body), (tenant, tier), self.budget, now);
+        let Some(said) = said else {
+            return default.map(unsaid);
+        };
+        let within = self.budget.filter(|_| said.of_budget);
+        let within = within.map_or_else(String::new, |name| format!("/budgets{}", step(name)));
+        let path = format!("{within}/{field}");
+        Some(self.view.valued(said.value, said.by, &path))
     }
 }
 

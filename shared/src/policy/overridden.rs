@@ -13,8 +13,7 @@ use crate::invalid::{Fault, Invalid};
 use crate::json;
 use crate::json::pointer::step;
 use crate::units::EpochMs;
-use crate::wire::overrides::LimitOverrideBody;
-use crate::wire::policy::{LimitBody, Scope};
+use crate::wire::policy::Scope;
 
 /// In how many parts of a unit a limit is counted.
 pub(super) fn scale_of(limit: &Limit) -> u64 {
@@ -22,42 +21,6 @@ pub(super) fn scale_of(limit: &Limit) -> u64 {
         Rule::Single(single) => single.machine.scale(),
         Rule::Composite(_) | Rule::Shaper(_) => 1,
     }
-}
-
-/// A limit's rules with the numbers of an override in the place of its own.
-pub(super) fn merged(body: &LimitBody, changes: &LimitOverrideBody) -> LimitBody {
-    let mut body = body.clone();
-    let LimitOverrideBody {
-        limit,
-        period_ms,
-        burst,
-        capacity,
-        refill_per_sec,
-        window_ms,
-        buckets,
-        cadence,
-        offset_minutes,
-        time_zone,
-        week_starts_on,
-        anchor,
-        rate_per_sec,
-        max_queue_ms,
-    } = changes.clone();
-    body.limit = limit.or(body.limit);
-    body.period_ms = period_ms.or(body.period_ms);
-    body.burst = burst.or(body.burst);
-    body.capacity = capacity.or(body.capacity);
-    body.refill_per_sec = refill_per_sec.or(body.refill_per_sec);
-    body.window_ms = window_ms.or(body.window_ms);
-    body.buckets = buckets.or(body.buckets);
-    body.cadence = cadence.or(body.cadence);
-    body.offset_minutes = offset_minutes.or(body.offset_minutes);
-    body.time_zone = time_zone.or(body.time_zone);
-    body.week_starts_on = week_starts_on.or(body.week_starts_on);
-    body.anchor = anchor.or(body.anchor);
-    body.rate_per_sec = rate_per_sec.or(body.rate_per_sec);
-    body.max_queue_ms = max_queue_ms.or(body.max_queue_ms);
-    body
 }
 
 /// Refuses changes of what the policy does not have, and numbers that are out of range alone or together with those that

@@ -3,13 +3,12 @@
 use std::cmp::Reverse;
 
 use super::changes::Changes;
+use super::claim::Claim;
 use super::{between, count};
-use crate::fairness::weight::Weight;
-use crate::invalid::{Fault, Invalid};
+use crate::invalid::Invalid;
 use crate::limits::{JSON_INTEGER_MAX, OVERRIDES_MAX};
 use crate::units::EpochMs;
-use crate::wire::amount::AmountBody;
-use crate::wire::decimal::Decimal;
+use crate::wire::numbers::BudgetOverrideBody;
 use crate::wire::overrides::OverrideBody;
 
 /// One override of a tenant.
@@ -21,8 +20,8 @@ pub struct Override {
     pub starts_at: EpochMs,
     /// The first instant at which it is over; `None` for good.
     pub expires_at: Option<EpochMs>,
-    /// The tenant's weight.
-    pub weight: Option<Weight>,
+    /// What it claims of every budget: the tenant's weight.
+    pub claim: Claim,
     /// What else it changes.
     pub changes: Changes,
 }
@@ -129,22 +128,10 @@ fn read(index: usize, body: &OverrideBody) -> Result<Override, Invalid> {
         index,
         starts_at,
         expires_at: body.expires_at,
-        weight: weight(body.weight)?,
+        claim: Claim::read(&BudgetOverrideBody {
+            weight: body.weight,
+            ..BudgetOverrideBody::default()
+        })?,
         changes: Changes::read(&body.meters, &body.guards, &body.limits, &body.budgets)?,
     })
-}
-
-/// A weight at `/weight`, where there is one.
-pub(super) fn weight(body: Option<Decimal>) -> Result<Option<Weight>, Invalid> {
-    let weight = body.map(|weight| Weight::try_from(weight.0));
-    let at = |fault: Fault| Invalid::new("/weight", fault);
-    weight.transpose().map_err(at)
-}
-
-/// Units that may be lent or borrowed in a window: none at all is legal.
-pub(super) fn amount(field: &str, body: Option<AmountBody>) -> Result<Option<AmountBody>, Invalid> {
-    if let Some(units) = body.and_then(AmountBody::units) {
-        between(field, units, 0, JSON_INTEGER_MAX)?;
-    }
-    Ok(body)
 }

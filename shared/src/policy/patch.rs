@@ -36,29 +36,7 @@ pub fn merge(
     tenant_name(tenant).map_err(|fault| Invalid::new("", fault))?;
     let mut changed = document.clone();
     let body = changed.tenants.entry(tenant.to_owned()).or_default();
-    let TenantPatch {
-        tier,
-        weight,
-        parent,
-        borrow_max,
-        lend_max,
-        meters,
-        guards,
-        limits,
-        budgets,
-        overrides,
-        why: _,
-    } = patch.clone();
-    set(&mut body.tier, tier);
-    set(&mut body.weight, weight);
-    set(&mut body.parent, parent);
-    set(&mut body.borrow_max, borrow_max);
-    set(&mut body.lend_max, lend_max);
-    put(&mut body.meters, meters);
-    put(&mut body.guards, guards);
-    put(&mut body.limits, limits);
-    put(&mut body.budgets, budgets);
-    put(&mut body.overrides, overrides);
+    patch.clone().apply(body);
     let at = format!("/tenants{}", step(tenant));
     Policy::try_from(&changed).map_err(|refused| inside(refused, &at))?;
     Ok(changed)
@@ -75,19 +53,6 @@ pub fn remove(document: &PolicyDocument, tenant: &str) -> Result<Option<PolicyDo
     }
     Policy::try_from(&changed)?;
     Ok(Some(changed))
-}
-
-fn set<T>(field: &mut Option<T>, change: Option<Option<T>>) {
-    if let Some(value) = change {
-        *field = value;
-    }
-}
-
-/// A list or a map is given whole.
-fn put<T: Default>(field: &mut T, change: Option<Option<T>>) {
-    if let Some(value) = change {
-        *field = value.unwrap_or_default();
-    }
 }
 
 /// The refusal at its place in the patch, where it is about the tenant.

@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::changes::{By, Changes, Word};
-use super::claim::{BORROW_MAX, CEILING, FLOOR, LEND_MAX, Part, WEIGHT};
-use super::overrides::{Overrides, amount, weight};
+use super::claim::Claim;
+use super::overrides::Overrides;
 use super::{count, entries, hierarchy};
-use crate::fairness::ask::{Above, ClaimVersion, Floor, Party, SetAside, Standing};
+use crate::fairness::ask::{Above, ClaimVersion, Party, Standing};
 use crate::fairness::weight::Weight;
 use crate::invalid::{Fault, Invalid};
 use crate::json::pointer::step;
 use crate::limits::{POLICY_ENTRIES_MAX, TENANT_DEPTH_MAX, WEIGHTS_MAX};
 use crate::name::tenant_name;
 use crate::units::{EpochMs, Revision};
-use crate::wire::amount::AmountBody;
+use crate::wire::numbers::BudgetOverrideBody;
 use crate::wire::policy::{PolicyDocument, TenantBody, TierBody};
 
 /// Tiers, the rules that give them, and the tenants that are named.
@@ -30,8 +30,8 @@ pub struct Tiers {
 /// A tier.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tier {
-    /// The weight of each of its tenants.
-    pub weight: Weight,
+    /// What each of its tenants claims of every budget: its weight, which a tier always says.
+    pub claim: Claim,
     /// What else it says of each of them.
     pub changes: Changes,
 }
@@ -41,14 +41,10 @@ pub struct Tier {
 pub struct Named {
     /// Its tier.
     pub tier: Option<String>,
-    /// Its weight.
-    pub weight: Option<Weight>,
     /// The tenant above it.
     pub parent: Option<String>,
-    /// Units above its guarantee that it may use in a window.
-    pub borrow_max: Option<AmountBody>,
-    /// Units of its guarantee that others may use while it does not.
-    pub lend_max: Option<AmountBody>,
+    /// What it claims of every budget.
+    pub claim: Claim,
     /// What else it says of the tenant.
     pub changes: Changes,
     /// Changes with a start and an end.
@@ -81,7 +77,8 @@ impl Tiers {
     #[must_use]
     pub fn resolve(&self, tenant: &str, now: EpochMs) -> Option<Resolved<'_>> {
         let (tier, _) = self.tier(tenant)?;
-        let weight = self.said(&WEIGHT, (tenant, tier), None, now)?.value;
+        let said = self.said(|claim| claim.weight, (tenant, tier), None, now)?;
+        let weight = said.value;
         Some(Resolved { tier, weight })
     }
 
@@ -179,14 +176,9 @@ impl Tiers {
         Some(Party {
             name: tenant.to_owned(),
             standing: Standing {
-                weight: claim.weight,
-                known: named.is_some(),
-                borrow_max: claim.borrow_max,
-                lend_max: claim.lend_max,
-                ceiling: claim.ceiling,
-                floor: claim.floor,
                 claim_version: ClaimVersion { revision, since },
                 above,
+                ..claim
             },
         })
     }
@@ -196,38 +188,10 @@ impl Tiers {
         let line = std::iter::successors(below.parent.as_deref(), |name| {
             self.tenants.get(*name)?.parent.as_deref()
         });
-        let above = line.take(TENANT_DEPTH_MAX - 1).filter_map(|name| {
-            let claim = self.claim(name, budget, now)?;
-            Some(Above {
-                name: name.to_owned(),
-                weight: claim.weight,
-                borrow_max: claim.borrow_max,
-                lend_max: claim.lend_max,
-                ceiling: claim.ceiling,
-                floor: claim.floor,
-                floors: SetAside::default(),
-            })
-        });
+        let above = line
+            .take(TENANT_DEPTH_MAX - 1)
+            .filter_map(|name| Some(Above::of(name, &self.claim(name, budget, now)?)));
         above.collect()
-    }
-
-    fn claim(&self, tenant: &str, budget: Option<&str>, now: EpochMs) -> Option<Claimed> {
-        let (tier, _) = self.tier(tenant)?;
-        let amount = |part: &Part<AmountBody>| {
-            let said = self.said(part, (tenant, tier), budget, now);
-            said.and_then(|said| said.value.units())
-        };
-        let floor = self.said(&FLOOR, (tenant, tier), budget, now);
-        Some(Claimed {
-            weight: self.said(&WEIGHT, (tenant, tier), budget, now)?.value,
-            borrow_max: amount(&BORROW_MAX),
-            lend_max: amount(&LEND_MAX),
-            ceiling: amount(&CEILING),
-            floor: floor.map_or_else(Floor::default, |said| Floor {
-                units: said.value,
-                by_name: said.by.is_by_name(),
-            }),
-        })
     }
 
     /// Refuses a parent that has no weight of its own, and tenants above themselves.
@@ -254,13 +218,13 @@ impl Tiers {
 
     /// Refuses more different weights than a decision can sum up.
     fn weights(&self) -> Result<(), Invalid> {
-        let own = self.tenants.values().filter_map(|named| named.weight);
+        let own = self.tenants.values().filter_map(|named| named.claim.weight);
         let overrides = self.tenants.values().flat_map(|one| one.overrides.iter());
         let given = overrides.flat_map(|one| {
             let claims = one.changes.budgets.values().map(|claim| claim.weight);
-            claims.chain([one.weight]).flatten()
+            claims.chain([one.claim.weight]).flatten()
         });
-        let tiers = self.tiers.values().map(|tier| tier.weight);
+        let tiers = self.tiers.values().filter_map(|tier| tier.claim.weight);
         let changes = self.tiers.values().map(|tier| &tier.changes);
         let changes = changes.chain(self.tenants.values().map(|one| &one.changes));
         let claims = changes.flat_map(|one| one.budgets.values());
@@ -331,9 +295,12 @@ fn rules(document: &PolicyDocument, tiers: &Tiers) -> Result<Vec<(String, String
 }
 
 fn tier(body: &TierBody) -> Result<Tier, Invalid> {
-    let weight = super::required("/weight", body.weight)?;
+    super::required("/weight", body.weight)?;
     Ok(Tier {
-        weight: Weight::try_from(weight.0).map_err(|fault| Invalid::new("/weight", fault))?,
+        claim: Claim::read(&BudgetOverrideBody {
+            weight: body.weight,
+            ..BudgetOverrideBody::default()
+        })?,
         changes: Changes::read(&body.meters, &body.guards, &body.limits, &body.budgets)?,
     })
 }
@@ -341,20 +308,9 @@ fn tier(body: &TierBody) -> Result<Tier, Invalid> {
 fn named(body: &TenantBody) -> Result<Named, Invalid> {
     Ok(Named {
         tier: body.tier.clone(),
-        weight: weight(body.weight)?,
         parent: body.parent.clone(),
-        borrow_max: amount("/borrow_max", body.borrow_max)?,
-        lend_max: amount("/lend_max", body.lend_max)?,
+        claim: Claim::read(&body.claim())?,
         changes: Changes::read(&body.meters, &body.guards, &body.limits, &body.budgets)?,
         overrides: Overrides::read(&body.overrides)?,
     })
-}
-
-/// A claim to a budget, as it counts.
-struct Claimed {
-    weight: Weight,
-    borrow_max: Option<u64>,
-    lend_max: Option<u64>,
-    ceiling: Option<u64>,
-    floor: Floor,
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::count;
 use crate::invalid::Invalid;
 use crate::limits::POLICY_CHECKS_MAX;
-use crate::wire::overrides::{BudgetOverrideBody, OverrideBody};
+use crate::wire::numbers::BudgetOverrideBody;
+use crate::wire::overrides::OverrideBody;
 use crate::wire::policy::{PolicyDocument, TenantBody};
 
 /// How often a number that is changed for a tenant is checked, at most: once in each span of time that the overrides of its

@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::amount::AmountBody;
 use super::decimal::Decimal;
-use super::metering::RateBody;
+use super::numbers::{EffectiveBudgetBody, EffectiveGuardBody, EffectiveMeterBody};
 use super::overload::Steering;
-use super::policy::Scope;
 use crate::units::EpochMs;
 
 /// Whose word a value is.
@@ -107,51 +105,4 @@ pub struct EffectiveOverloadBody {
     pub buckets: u64,
     /// Whether it denies.
     pub enforced: bool,
-}
-
-/// A meter as it counts for one tenant.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EffectiveMeterBody {
-    /// Units per second.
-    pub per_sec: Valued<RateBody>,
-    /// Seconds of that rate in a full bucket.
-    pub burst_seconds: Valued<Decimal>,
-    /// For how long one batch may leave the bucket empty.
-    pub max_debt_ms: Valued<u64>,
-    /// What it bounds.
-    pub scope: Scope,
-    /// Whether what it admits is billed.
-    pub billable: bool,
-    /// Whether it denies.
-    pub enforced: bool,
-}
-
-/// A guard as it counts for one tenant.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EffectiveGuardBody {
-    /// Calls at a time.
-    pub concurrency: Valued<AmountBody>,
-    /// Calls in a minute.
-    pub per_minute: Valued<AmountBody>,
-    /// After how long a call counts as ended.
-    pub lease_ms: Valued<u64>,
-    /// What it bounds.
-    pub scope: Scope,
-    /// Whether it denies.
-    pub enforced: bool,
-}
-
-/// A tenant's claim to a budget.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EffectiveBudgetBody {
-    /// Its weight.
-    pub weight: Valued<Decimal>,
-    /// Units above its guarantee that it may use in a window.
-    pub borrow_max: Valued<AmountBody>,
-    /// Units of its guarantee that others may use while it does not.
-    pub lend_max: Valued<AmountBody>,
-    /// Units that it may use in a window, whatever else is free.
-    pub ceiling: Valued<AmountBody>,
-    /// Units that are set aside for it in a window.
-    pub floor: Valued<u64>,
 }

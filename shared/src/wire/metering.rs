@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::amount::AmountBody;
 use super::decimal::Decimal;
+use super::numbers::{GuardOverrideBody, MeterOverrideBody};
 use super::policy::{OnUnavailable, Scope};
 
 /// What a policy writes in the place of a rate that is meant to have no bound.
@@ -100,6 +101,18 @@ pub struct MeterBody {
     pub on_unavailable: Option<OnUnavailable>,
 }
 
+impl MeterBody {
+    /// Its numbers, which may be others for a tenant.
+    #[must_use]
+    pub fn numbers(&self) -> MeterOverrideBody {
+        MeterOverrideBody {
+            per_sec: self.per_sec,
+            burst_seconds: self.burst_seconds,
+            max_debt_ms: self.max_debt_ms,
+        }
+    }
+}
+
 /// A bound that is there: null is none.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<AmountBody>, D::Error> {
     AmountBody::deserialize(deserializer).map(Some)
@@ -127,4 +140,16 @@ pub struct GuardBody {
     /// The answer when the holder is unreachable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_unavailable: Option<OnUnavailable>,
+}
+
+impl GuardBody {
+    /// Its numbers, which may be others for a tenant.
+    #[must_use]
+    pub fn numbers(&self) -> GuardOverrideBody {
+        GuardOverrideBody {
+            concurrency: self.concurrency,
+            per_minute: self.per_minute,
+            lease_ms: self.lease_ms,
+        }
+    }
 }

@@ -22,6 +22,7 @@ pub mod holdings;
 pub mod lease_sizes;
 pub mod limit_terms;
 pub mod metering;
+pub mod numbers;
 pub mod operator;
 pub mod overload;
 pub mod overrides;

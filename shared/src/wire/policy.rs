@@ -10,16 +10,14 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::amount::AmountBody;
 use super::decimal::Decimal;
 use super::descriptor::DescriptorBody;
 use super::lease_sizes::LeaseSizesBody;
 use super::metering::{GuardBody, MeterBody};
+use super::numbers::{BudgetOverrideBody, GuardOverrideBody, LimitOverrideBody, MeterOverrideBody};
 use super::overload::OverloadBody;
-use super::overrides::{
-    BudgetOverrideBody, GuardOverrideBody, LimitOverrideBody, MeterOverrideBody, OverrideBody,
-};
 use super::route::{RouteBody, UnroutedBody};
+pub use super::tenant::TenantBody;
 use super::unique_map;
 
 /// The whole document.
@@ -151,48 +149,6 @@ pub struct TierRuleBody {
     pub prefix: Option<String>,
     /// The tier it then has.
     pub tier: Option<String>,
-}
-
-/// One named tenant.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct TenantBody {
-    /// Its tier; by rule when absent.
-    pub tier: Option<String>,
-    /// Its weight; the tier's when absent.
-    pub weight: Option<Decimal>,
-    /// The tenant above it.
-    pub parent: Option<String>,
-    /// Units above its guarantee that it may use in a window of each budget; any number when absent.
-    pub borrow_max: Option<AmountBody>,
-    /// Units of its guarantee that others may use while it does not; all of it when absent.
-    pub lend_max: Option<AmountBody>,
-    /// Numbers of meters, by name.
-    #[serde(
-        deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
-    pub meters: BTreeMap<String, MeterOverrideBody>,
-    /// Numbers of guards, by name.
-    #[serde(
-        deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
-    pub guards: BTreeMap<String, GuardOverrideBody>,
-    /// Numbers of limits with `per_tenant`, by name.
-    #[serde(
-        deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
-    pub limits: BTreeMap<String, LimitOverrideBody>,
-    /// Claims to budgets, by name.
-    #[serde(
-        deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
-    pub budgets: BTreeMap<String, BudgetOverrideBody>,
-    /// Changes with a start and an end.
-    pub overrides: Vec<OverrideBody>,
 }
 
 /// How a budget is shared.

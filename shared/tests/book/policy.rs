@@ -9,8 +9,10 @@ use crate::book::schema::references;
 use crate::book::source::{Member, fields, snake, variants};
 
 /// The forms that a policy is made of are in these.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 11] = [
     include_str!("../../src/wire/policy.rs"),
+    include_str!("../../src/wire/tenant.rs"),
+    include_str!("../../src/wire/numbers.rs"),
     include_str!("../../src/wire/overrides.rs"),
     include_str!("../../src/wire/metering.rs"),
     include_str!("../../src/wire/amount.rs"),

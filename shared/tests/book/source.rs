@@ -71,7 +71,12 @@ pub(super) fn fields(source: &str, name: &str) -> Option<(String, Vec<Member>)> 
         {
             found.push(Member {
                 name: renamed(&lines[..at]).unwrap_or(name).to_owned(),
-                holds: Some(form.trim_end_matches(',').to_owned()),
+                // A row of a table says more of the number behind its type.
+                holds: form
+                    .trim_end_matches(',')
+                    .split(" = ")
+                    .next()
+                    .map(str::to_owned),
                 says: comment(&lines[..at]),
             });
         }

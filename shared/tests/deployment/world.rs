@@ -160,9 +160,9 @@ impl World {
             Step::CoordinatorReplaced => self.coordinator.change(Coordinator::is_replaced),
             Step::RequestEnds { isolate } => self.isolate(setup, isolate, Isolate::gives_in),
             Step::Request { isolate } => self.isolate(setup, isolate, Isolate::is_asked),
-            Step::IsolateContact { isolate } => self.isolate(setup, isolate, Isolate::tends),
+            Step::IsolateContact { isolate } => self.isolate(setup, isolate, Isolate::flushes),
             Step::IsolateGivesUp { isolate } => self.isolate(setup, isolate, Isolate::gives_up),
-            Step::RegionContact { region } => self.region(setup, region, Region::tends),
+            Step::RegionContact { region } => self.region(setup, region, Region::flushes),
             Step::RegionGivesUp { region } => self.region(setup, region, Region::gives_up),
             Step::Arrive {
                 letter,

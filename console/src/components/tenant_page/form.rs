@@ -3,9 +3,11 @@
 use leptos::prelude::*;
 use serde_json::{Map, Value};
 use weir_shared::invalid::Invalid;
+use weir_shared::wire::policy::TenantBody;
+use weir_shared::wire::tenant::ClaimToAll;
 
 use crate::components::field::{NumberField, SelectField, TextField};
-use crate::tenant::draft::{TenantDraft, error_at};
+use crate::tenant::draft::{Claims, TenantDraft, error_at};
 use crate::tenant::numbers::{NumberDraft, NumberName};
 use crate::tenant::override_draft::OverrideDraft;
 use crate::visible::visible;
@@ -19,10 +21,8 @@ pub struct Form {
     pub weight: RwSignal<String>,
     /// The tenant above.
     pub parent: RwSignal<String>,
-    /// How much it may borrow.
-    pub borrow_max: RwSignal<String>,
-    /// How much it may lend.
-    pub lend_max: RwSignal<String>,
+    /// What it claims of every budget.
+    pub claims: Claims<RwSignal<String>>,
     /// The overrides.
     pub overrides: RwSignal<Vec<OverrideForm>>,
     /// Its own numbers.
@@ -68,8 +68,7 @@ impl Form {
             tier: text(),
             weight: text(),
             parent: text(),
-            borrow_max: text(),
-            lend_max: text(),
+            claims: TenantBody::CLAIMS.map(|_| text()),
             overrides: RwSignal::new(Vec::new()),
             numbers: RwSignal::new(Vec::new()),
             kept: RwSignal::new(Map::new()),
@@ -102,8 +101,7 @@ impl Form {
             tier: self.tier.get(),
             weight: self.weight.get(),
             parent: self.parent.get(),
-            borrow_max: self.borrow_max.get(),
-            lend_max: self.lend_max.get(),
+            claims: self.claims.map(|claim| claim.get()),
             overrides: overrides.collect(),
             numbers: typed(self.numbers),
             kept: self.kept.get(),
@@ -115,8 +113,9 @@ impl Form {
         self.tier.set(draft.tier.clone());
         self.weight.set(draft.weight.clone());
         self.parent.set(draft.parent.clone());
-        self.borrow_max.set(draft.borrow_max.clone());
-        self.lend_max.set(draft.lend_max.clone());
+        for (claim, text) in self.claims.iter().zip(&draft.claims) {
+            claim.set(text.clone());
+        }
         let overrides = draft.overrides.iter().map(|one| self.override_form(one));
         self.overrides.set(overrides.collect());
         let numbers = draft.numbers.iter().map(|one| self.number_form(one));
@@ -194,6 +193,16 @@ pub fn Fields(
         let named = tiers.get().into_iter().map(|tier| (tier.clone(), tier));
         std::iter::once(by_rule).chain(named).collect()
     });
+    let claims = TenantBody::CLAIMS.into_iter().zip(form.claims);
+    let claims = claims.map(|(claim, value)| {
+        let ClaimToAll {
+            name,
+            input,
+            label,
+            hint,
+        } = claim;
+        view! { <NumberField label name=input value error=at(name) unit="units/window" hint/> }
+    });
     view! {
         <div class="form-grid">
             <SelectField label="Tier" name="tier" value=form.tier options=options error=at("tier")
@@ -202,10 +211,7 @@ pub fn Fields(
                 hint="Up to six decimals. Empty: its tier's."/>
             <TextField label="Parent" name="parent" value=form.parent error=at("parent")
                 hint="The tenant above it, whose share it divides. Empty: none."/>
-            <NumberField label="May borrow" name="borrow-max" value=form.borrow_max error=at("borrow_max")
-                unit="units/window" hint="Above its guarantee, of each budget. Empty or unlimited: any number."/>
-            <NumberField label="May lend" name="lend-max" value=form.lend_max error=at("lend_max")
-                unit="units/window" hint="Of its guarantee, to others. Empty or unlimited: all of it."/>
+            {claims.collect_view()}
         </div>
     }
 }

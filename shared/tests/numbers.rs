@@ -1,0 +1,85 @@
+//! Where a number of a tenant stands in the sources: in its table, and where it is bounded and travels. All else that has
+//! to do with it comes from its row.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The sources of what is shipped, from the root of the repository.
+const SOURCES: [&str; 5] = [
+    "shared/src",
+    "edge/src",
+    "console/src",
+    "cli/src",
+    "agent/src",
+];
+
+/// What uses the numbers: the rules of fairness, and their ideal.
+const MACHINES: [&str; 2] = ["shared/src/fairness/", "shared/src/policy/ideal.rs"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") && !path.ends_with("tests.rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Whether the code of a file names a field, its tests and comments left out.
+fn names(source: &str, field: &str) -> bool {
+    let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+    let mut lines = code
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    lines.any(|line| line.split(|c| !is_part(c)).any(|word| word == field))
+}
+
+/// The sources beside the machines that name a field.
+fn carriers(field: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for folder in SOURCES {
+        files(&root().join(folder), &mut all);
+    }
+    let naming = all.into_iter().filter_map(|path| {
+        let named = names(&fs::read_to_string(&path).unwrap(), field);
+        let path = path.strip_prefix(root()).unwrap().to_str().unwrap();
+        let path = path.replace('\\', "/");
+        let uses = MACHINES.iter().any(|machine| path.starts_with(machine));
+        (named && !uses).then_some(path)
+    });
+    let mut naming: Vec<String> = naming.collect();
+    naming.sort();
+    naming
+}
+
+#[test]
+fn a_number_of_a_claim_is_named_by_its_table_and_where_it_is_bounded_and_travels() {
+    let expected = [
+        "shared/src/federation/party.rs",
+        "shared/src/policy/claim.rs",
+        "shared/src/wire/exchange.rs",
+        "shared/src/wire/numbers.rs",
+        // As a tenant says it of all budgets at once.
+        "shared/src/wire/tenant.rs",
+    ];
+    assert_eq!(carriers("lend_max"), expected);
+}
+
+#[test]
+fn a_name_in_a_comment_or_a_test_is_none_in_the_code() {
+    assert!(names("let a = claim.lend_max;", "lend_max"));
+    for source in [
+        "/// As [`lend_max`].",
+        "let lend_max_units = 1;",
+        "#[cfg(test)]\nmod tests { lend_max }",
+    ] {
+        assert!(!names(source, "lend_max"), "{source}");
+    }
+}
