@@ -49,6 +49,8 @@ pub mod context;
 #[cfg(target_arch = "wasm32")]
 pub mod fetched;
 #[cfg(target_arch = "wasm32")]
+pub mod lazy;
+#[cfg(target_arch = "wasm32")]
 pub mod live_hub;
 #[cfg(target_arch = "wasm32")]
 pub mod pages;

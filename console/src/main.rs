@@ -16,5 +16,5 @@ fn main() {
 
 #[cfg(not(target_arch = "wasm32"))]
 fn main() {
-    println!("The console runs in a browser: `trunk build` makes its page.");
+    println!("The console runs in a browser: `cargo xtask build` makes its page.");
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use crate::{paths, process, progress};
 
@@ -73,6 +74,20 @@ pub(crate) fn linting_compiler() -> Result<PathBuf> {
     Ok(sysroot()?.join("bin/clippy-driver"))
 }
 
+/// Where cargo has made the program of that name, by its messages: other programs may be made beside it.
+///
+/// # Errors
+/// When it has made none.
+pub(crate) fn executable(messages: &str, program: &str) -> Result<PathBuf> {
+    let message = |line: &str| serde_json::from_str::<Value>(line).ok();
+    let mut made = messages
+        .lines()
+        .filter_map(message)
+        .filter(|message| message["target"]["name"] == program);
+    let executable = made.find_map(|message| message["executable"].as_str().map(PathBuf::from));
+    executable.with_context(|| format!("cargo made no program {program}"))
+}
+
 fn sysroot() -> Result<PathBuf> {
     let sysroot = process::capture(rustc().args(["--print", "sysroot"]))?;
     Ok(PathBuf::from(sysroot))
@@ -82,4 +97,23 @@ fn rustc() -> Command {
     let mut rustc = Command::new("rustc");
     rustc.current_dir(paths::root());
     rustc
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_where_cargo_says() {
+        let messages = concat!(
+            r#"{"target":{"name":"weir-console"},"executable":"/target/console.wasm"}"#,
+            "\n",
+            r#"{"target":{"name":"web"},"executable":"/target/web-1.wasm"}"#,
+            "\n",
+            r#"{"reason":"build-finished","success":true}"#,
+        );
+        let web = executable(messages, "web").unwrap();
+        assert_eq!(web, PathBuf::from("/target/web-1.wasm"));
+        assert!(executable(messages, "promises").is_err());
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::Result;
 
 use crate::environment::Environment;
-use crate::tools::{NEXTEST, TRUNK, WASM_BINDGEN, WASM_PACK, WORKER_BUILD};
+use crate::tools::{NEXTEST, WASM_BINDGEN, WASM_PACK, WASM_SPLIT, WORKER_BUILD};
 use crate::{browser, bun, dependencies, go, node, python, rust, servers, tools};
 
 /// What no set-up can mend: a missing Node is told before minutes of building tools.
@@ -32,9 +32,9 @@ pub(crate) fn for_native() -> Result<Environment> {
 pub(crate) fn for_builds() -> Result<Environment> {
     alone(node::ensure)?;
     alone(compiler)?;
-    tools::ensure(&[&WASM_BINDGEN, &WORKER_BUILD, &TRUNK])?;
+    tools::ensure(&[&WASM_BINDGEN, &WORKER_BUILD, &WASM_SPLIT])?;
     Environment::new()
-        .with_tools(&[&WASM_BINDGEN, &WORKER_BUILD, &TRUNK])?
+        .with_tools(&[&WASM_BINDGEN, &WORKER_BUILD, &WASM_SPLIT])?
         .with_packages()
 }
 

@@ -57,14 +57,15 @@ pub(crate) const WORKER_BUILD: Tool = Tool {
     minutes: 4,
 };
 
-pub(crate) const TRUNK: Tool = Tool {
-    name: "trunk",
-    version: "0.21.14",
+/// What cuts the console's code into parts. Fits the `wasm_split_helpers` of Cargo.lock.
+pub(crate) const WASM_SPLIT: Tool = Tool {
+    name: "wasm_split_cli_support",
+    version: "0.2.4",
     locked: true,
-    options: &[],
-    binaries: &["trunk"],
+    options: &["--features", "build-binary"],
+    binaries: &["wasm-split-cli"],
     accepts: Accepts::Exactly,
-    minutes: 7,
+    minutes: 1,
 };
 
 pub(crate) const WASM_PACK: Tool = Tool {
@@ -110,7 +111,13 @@ pub(crate) const MDBOOK: Tool = Tool {
 };
 
 /// What the tests and builds need; those of the book and of mutation testing are installed where they are used.
-const ALL: [&Tool; 5] = [&WASM_BINDGEN, &WORKER_BUILD, &TRUNK, &WASM_PACK, &NEXTEST];
+const ALL: [&Tool; 5] = [
+    &WASM_BINDGEN,
+    &WORKER_BUILD,
+    &WASM_SPLIT,
+    &WASM_PACK,
+    &NEXTEST,
+];
 
 /// Settings of the caller's own builds that must not reach a tool's build: a different target or flag breaks it,
 /// a different target folder would be filled and then removed.
@@ -313,9 +320,14 @@ mod tests {
     #[test]
     fn an_interrupted_install_is_missing() {
         let cache = tempfile::tempdir().unwrap();
-        put(&cache.path().join(".trunk-0.21.14/bin/trunk"), 0o755);
+        put(
+            &cache
+                .path()
+                .join(".wasm_split_cli_support-0.2.4/bin/wasm-split-cli"),
+            0o755,
+        );
         put(&cache.path().join("wasm-pack-0.15.1/bin/wasm-pack"), 0o644);
-        assert!(!TRUNK.is_installed(cache.path()));
+        assert!(!WASM_SPLIT.is_installed(cache.path()));
         assert!(!WASM_PACK.is_installed(cache.path()));
     }
 
@@ -329,7 +341,7 @@ mod tests {
 
     #[test]
     fn settings_of_the_caller_do_not_reach_a_tool() {
-        let command = cargo_install(&TRUNK, Path::new("c/.trunk"), Path::new("c/.build"));
+        let command = cargo_install(&WASM_SPLIT, Path::new("c/.split"), Path::new("c/.build"));
         let removed: Vec<_> = command
             .get_envs()
             .filter(|(_, value)| value.is_none())

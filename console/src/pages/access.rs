@@ -4,13 +4,20 @@ use leptos::prelude::*;
 
 use crate::components::access::Access;
 use crate::components::shell::Shell;
+use crate::lazy;
+use crate::lazy::{fetch_part, shown_with};
 
 /// The page.
 #[component]
 pub fn AccessPage() -> impl IntoView {
-    view! {
-        <Shell title="Access">
-            <Access/>
-        </Shell>
-    }
+    let part = fetch_part(fetch);
+    view! { <Shell title="Access">{shown_with(part, content)}</Shell> }
 }
+
+lazy!(
+    access,
+    fetch,
+    fn content() {
+        view! { <Access/> }
+    }
+);

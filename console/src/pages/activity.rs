@@ -15,13 +15,24 @@ use crate::components::shell::Shell;
 use crate::components::states::States;
 use crate::fetched::{Follow, fetched};
 use crate::format::count;
+use crate::lazy;
+use crate::lazy::{fetch_part, shown_with};
 use crate::query_address::use_asked;
 
 /// The audit log.
 #[component]
 pub fn ActivityPage() -> impl IntoView {
-    view! { <Shell title="Activity"><Activity/></Shell> }
+    let part = fetch_part(fetch);
+    view! { <Shell title="Activity">{shown_with(part, content)}</Shell> }
 }
+
+lazy!(
+    policy,
+    fetch,
+    fn content() {
+        view! { <Activity/> }
+    }
+);
 
 #[component]
 fn Activity() -> impl IntoView {

@@ -19,6 +19,8 @@ use crate::components::shell::Shell;
 use crate::components::states::States;
 use crate::context::use_named;
 use crate::fetched::{Follow, fetched};
+use crate::lazy;
+use crate::lazy::{fetch_part, shown_with};
 use crate::query_address::{use_asked, use_range, within_page};
 
 /// Windows among which the newest is, whatever late word there is of old ones.
@@ -43,8 +45,17 @@ pub fn BudgetPage() -> impl IntoView {
             </p>
         }
     };
-    view! { <Shell title=title actions=actions><Sections name=name/></Shell> }
+    let part = fetch_part(fetch);
+    view! { <Shell title=title actions=actions>{shown_with(part, move || content(name))}</Shell> }
 }
+
+lazy!(
+    budgets,
+    fetch,
+    fn content(name: Memo<String>) {
+        view! { <Sections name=name/> }
+    }
+);
 
 #[component]
 fn Sections(name: Memo<String>) -> impl IntoView {

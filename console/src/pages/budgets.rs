@@ -9,6 +9,8 @@ use crate::components::notice::{Notice, Severity};
 use crate::components::shell::Shell;
 use crate::components::states::States;
 use crate::fetched::{Follow, fetched};
+use crate::lazy;
+use crate::lazy::{fetch_part, shown_with};
 
 /// Budgets that are shown: each asks for its windows.
 const BUDGETS_MAX: usize = 64;
@@ -16,8 +18,17 @@ const BUDGETS_MAX: usize = 64;
 /// Every budget of the policy.
 #[component]
 pub fn BudgetsPage() -> impl IntoView {
-    view! { <Shell title="Budgets"><Sections/></Shell> }
+    let part = fetch_part(fetch);
+    view! { <Shell title="Budgets">{shown_with(part, content)}</Shell> }
 }
+
+lazy!(
+    budgets,
+    fetch,
+    fn content() {
+        view! { <Sections/> }
+    }
+);
 
 #[component]
 fn Sections() -> impl IntoView {

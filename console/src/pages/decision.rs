@@ -6,6 +6,8 @@ use crate::address::Page;
 use crate::components::decisions::explained::Explained;
 use crate::components::shell::Shell;
 use crate::context::use_named;
+use crate::lazy;
+use crate::lazy::{fetch_part, shown_with};
 
 /// The page.
 #[component]
@@ -14,12 +16,17 @@ pub fn DecisionPage() -> impl IntoView {
         Page::Decision(id) => Some(id),
         _ => None,
     });
-    view! {
-        <Shell title="Why was it denied?">
-            {move || {
-                let id = id.get();
-                view! { <Explained id/> }
-            }}
-        </Shell>
-    }
+    let part = fetch_part(fetch);
+    view! { <Shell title="Why was it denied?">{shown_with(part, move || content(id))}</Shell> }
 }
+
+lazy!(
+    tenants,
+    fetch,
+    fn content(id: Memo<String>) {
+        move || {
+            let id = id.get();
+            view! { <Explained id/> }
+        }
+    }
+);

@@ -4,6 +4,8 @@ use leptos::prelude::*;
 
 use crate::components::decisions::Tail;
 use crate::components::shell::Shell;
+use crate::lazy;
+use crate::lazy::{fetch_part, shown_with};
 
 /// The page.
 #[component]
@@ -16,9 +18,14 @@ pub fn DecisionsPage() -> impl IntoView {
             </button>
         }
     };
-    view! {
-        <Shell title="Decisions" actions=toggle>
-            <Tail paused/>
-        </Shell>
-    }
+    let part = fetch_part(fetch);
+    view! { <Shell title="Decisions" actions=toggle>{shown_with(part, move || content(paused))}</Shell> }
 }
+
+lazy!(
+    tenants,
+    fetch,
+    fn content(paused: RwSignal<bool>) {
+        view! { <Tail paused/> }
+    }
+);

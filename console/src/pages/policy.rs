@@ -14,13 +14,24 @@ use crate::components::shell::Shell;
 use crate::components::states::States;
 use crate::context::Console;
 use crate::fetched::{Follow, fetched};
+use crate::lazy;
+use crate::lazy::{fetch_part, shown_with};
 use crate::policy::section::Section;
 
 /// The policy.
 #[component]
 pub fn PolicyPage() -> impl IntoView {
-    view! { <Shell title="Policy"><Policy/></Shell> }
+    let part = fetch_part(fetch);
+    view! { <Shell title="Policy">{shown_with(part, content)}</Shell> }
 }
+
+lazy!(
+    policy,
+    fetch,
+    fn content() {
+        view! { <Policy/> }
+    }
+);
 
 #[component]
 fn Policy() -> impl IntoView {

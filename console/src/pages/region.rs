@@ -7,6 +7,8 @@ use crate::api::ask::segment;
 use crate::components::region_page::one::OneRegion;
 use crate::components::shell::Shell;
 use crate::context::use_named;
+use crate::lazy;
+use crate::lazy::{fetch_part, shown_with};
 use crate::region_name::in_full;
 
 /// The region that the address names.
@@ -27,5 +29,14 @@ pub fn RegionPage() -> impl IntoView {
             </p>
         }
     };
-    view! { <Shell title=title actions=actions>{move || view! { <OneRegion name=name.get()/> }}</Shell> }
+    let part = fetch_part(fetch);
+    view! { <Shell title=title actions=actions>{shown_with(part, move || content(name))}</Shell> }
 }
+
+lazy!(
+    budgets,
+    fetch,
+    fn content(name: Memo<String>) {
+        move || view! { <OneRegion name=name.get()/> }
+    }
+);

@@ -4,13 +4,20 @@ use leptos::prelude::*;
 
 use crate::components::region_page::view::RegionsView;
 use crate::components::shell::Shell;
+use crate::lazy;
+use crate::lazy::{fetch_part, shown_with};
 
 /// The page.
 #[component]
 pub fn RegionsPage() -> impl IntoView {
-    view! {
-        <Shell title="Regions">
-            <RegionsView/>
-        </Shell>
-    }
+    let part = fetch_part(fetch);
+    view! { <Shell title="Regions">{shown_with(part, content)}</Shell> }
 }
+
+lazy!(
+    budgets,
+    fetch,
+    fn content() {
+        view! { <RegionsView/> }
+    }
+);

@@ -17,6 +17,8 @@ use crate::components::states::{States, Waiting};
 use crate::context::Console;
 use crate::difference::words;
 use crate::fetched::{Fetched, Follow, fetched};
+use crate::lazy;
+use crate::lazy::{fetch_part, shown_with};
 use crate::policy::section::address_of;
 use crate::policy::validate::Flaw;
 use crate::query_address::{use_ask, use_asked};
@@ -33,8 +35,17 @@ type Policies = Option<Result<Arc<Against>, Flaw>>;
 /// The simulator.
 #[component]
 pub fn SimulatorPage() -> impl IntoView {
-    view! { <Shell title="Simulator"><Simulator/></Shell> }
+    let part = fetch_part(fetch);
+    view! { <Shell title="Simulator">{shown_with(part, content)}</Shell> }
 }
+
+lazy!(
+    policy,
+    fetch,
+    fn content() {
+        view! { <Simulator/> }
+    }
+);
 
 #[component]
 fn Simulator() -> impl IntoView {

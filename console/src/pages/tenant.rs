@@ -8,6 +8,8 @@ use crate::address::Page;
 use crate::components::shell::Shell;
 use crate::components::tenant_page::TenantView;
 use crate::context::{use_goto, use_named, use_page};
+use crate::lazy;
+use crate::lazy::{fetch_part, shown_with};
 use crate::tenant::query::TenantQuery;
 use crate::visible::visible;
 
@@ -18,6 +20,7 @@ pub fn TenantPage() -> impl IntoView {
         Page::Tenant(name) => Some(name),
         _ => None,
     });
+    let part = fetch_part(fetch);
     let named = Memo::new(move |_| name.with(|name| !name.is_empty()));
     move || {
         if !named.get() {
@@ -25,15 +28,23 @@ pub fn TenantPage() -> impl IntoView {
         }
         view! {
             <Shell title=Signal::derive(move || name.with(|name| visible(name)))>
-                {move || {
-                    let tenant = name.get();
-                    view! { <TenantView tenant/> }
-                }}
+                {shown_with(part, move || content(name))}
             </Shell>
         }
         .into_any()
     }
 }
+
+lazy!(
+    tenants,
+    fetch,
+    fn content(name: Memo<String>) {
+        move || {
+            let tenant = name.get();
+            view! { <TenantView tenant/> }
+        }
+    }
+);
 
 /// An address with the tenant's name in its path leads to the one with the name in its query.
 #[component]

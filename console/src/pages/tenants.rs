@@ -4,13 +4,20 @@ use leptos::prelude::*;
 
 use crate::components::shell::Shell;
 use crate::components::tenant_list::TenantList;
+use crate::lazy;
+use crate::lazy::{fetch_part, shown_with};
 
 /// The page.
 #[component]
 pub fn TenantsPage() -> impl IntoView {
-    view! {
-        <Shell title="Tenants">
-            <TenantList/>
-        </Shell>
-    }
+    let part = fetch_part(fetch);
+    view! { <Shell title="Tenants">{shown_with(part, content)}</Shell> }
 }
+
+lazy!(
+    tenants,
+    fetch,
+    fn content() {
+        view! { <TenantList/> }
+    }
+);

@@ -13,6 +13,7 @@ mod idle;
 mod journey;
 mod keyboard;
 mod palette;
+mod parts;
 mod range;
 mod rates;
 mod screenshots;

@@ -1,8 +1,6 @@
 //! The `_headers` file of the static assets: what a browser may do with the console.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use sha2::{Digest, Sha256};
+use super::HASH_DIGITS;
 
 /// A file with its content's hash in the name never changes.
 const FOR_GOOD: &str = "Cache-Control: public, max-age=31536000, immutable";
@@ -14,9 +12,23 @@ const TRANSPORT: &str = "Strict-Transport-Security: max-age=31536000";
 /// No page of another site that opened the console, or that it opened, has a hand on its window.
 const OPENER: &str = "Cross-Origin-Opener-Policy: same-origin";
 
-/// The content of `_headers` for an index page and the files beside it.
-pub(super) fn file(prefix: &str, html: &str, names: &[String]) -> String {
-    let policy = content_security_policy(html);
+/// Everything from the own origin, and nothing inline: the page has no script but those of its files.
+const POLICY: [&str; 9] = [
+    "default-src 'self'",
+    // WebAssembly may be compiled; `eval` stays forbidden.
+    "script-src 'self' 'wasm-unsafe-eval'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "form-action 'self'",
+    "object-src 'none'",
+];
+
+/// The content of `_headers` for the files below `prefix`.
+pub(super) fn file(prefix: &str, names: &[String]) -> String {
+    let policy = POLICY.join("; ");
     let mut text = format!(
         "/{prefix}/*\n  Content-Security-Policy: {policy}\n  X-Content-Type-Options: nosniff\n  Referrer-Policy: no-referrer\n  {TRANSPORT}\n  {OPENER}\n"
     );
@@ -26,46 +38,13 @@ pub(super) fn file(prefix: &str, html: &str, names: &[String]) -> String {
     text
 }
 
-/// Everything from the own origin, and nothing inline but the scripts that the page was built with.
-fn content_security_policy(html: &str) -> String {
-    let hashes: String = inline_scripts(html)
-        .map(|script| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(script))))
-        .collect();
-    [
-        "default-src 'self'",
-        // WebAssembly may be compiled; `eval` stays forbidden.
-        &format!("script-src 'self' 'wasm-unsafe-eval'{hashes}"),
-        "style-src 'self'",
-        "connect-src 'self'",
-        "img-src 'self' data:",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-        "form-action 'self'",
-        "object-src 'none'",
-    ]
-    .join("; ")
-}
-
-/// The content of each script element without a `src`, exactly as it stands in the page.
-fn inline_scripts(html: &str) -> impl Iterator<Item = &str> {
-    html.split("<script").skip(1).filter_map(|rest| {
-        let (attributes, rest) = rest.split_once('>')?;
-        let (content, _) = rest.split_once("</script>")?;
-        let is_external = attributes
-            .split_whitespace()
-            .any(|attribute| attribute == "src" || attribute.starts_with("src="));
-        (!is_external).then_some(content)
-    })
-}
-
-/// Whether trunk put a hash into the name: `name-0123456789abcdef.css`, `name-0123456789abcdef_bg.wasm`.
+/// Whether the name has a hash of the content: `name-0123456789abcdef.css`.
 fn has_hash(name: &str) -> bool {
     let Some((stem, _)) = name.split_once('.') else {
         return false;
     };
-    let stem = stem.strip_suffix("_bg").unwrap_or(stem);
     stem.rsplit_once('-').is_some_and(|(_, hash)| {
-        (12..=16).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+        hash.len() == HASH_DIGITS && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
     })
 }
 
@@ -73,42 +52,41 @@ fn has_hash(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    const PAGE: &str = r#"<head><script src="/a.js"></script>
-<script type="module" src=/b.js></script><script type="module">alert(1)</script></head>"#;
-
     #[test]
-    fn only_inline_scripts_are_hashed() {
-        let scripts: Vec<_> = inline_scripts(PAGE).collect();
-        assert_eq!(scripts, ["alert(1)"]);
-    }
-
-    #[test]
-    fn the_hash_is_the_one_browsers_compute() {
-        // From the examples of the Content Security Policy specification, level 3.
-        let page = "<script>alert('Hello, world.');</script>";
-        let policy = content_security_policy(page);
-        let hash = "'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='";
-        assert!(policy.contains(hash), "{policy}");
-    }
-
-    #[test]
-    fn nothing_inline_is_allowed_without_a_hash() {
-        let policy = content_security_policy("<p></p>");
-        assert!(policy.contains("script-src 'self' 'wasm-unsafe-eval';"));
-        assert!(!policy.contains("'unsafe-inline'"));
-        assert!(!policy.contains("'unsafe-eval'"));
+    fn the_page_has_no_script_that_the_policy_forbids() {
+        let page =
+            std::fs::read_to_string(crate::paths::root().join("console/index.html")).unwrap();
+        let scripts: Vec<_> = page.split("<script").skip(1).collect();
+        assert!(!scripts.is_empty());
+        for script in scripts {
+            assert!(
+                script.contains(" src=\"") && script.contains("></script>"),
+                "{script}"
+            );
+        }
+        assert!(
+            !page.contains("style=") && !page.contains("<style"),
+            "{page}"
+        );
     }
 
     #[test]
     fn hashed_names_are_kept_for_good() {
         for name in [
             "weir-console-1f2e3d4c5b6a7988.js",
-            "weir-console-1f2e3d4c5b6a7988_bg.wasm",
+            "weir-console_bg-1f2e3d4c5b6a7988.wasm",
+            "split_policy-1f2e3d4c5b6a7988.wasm",
             "style-0a1b2c3d4e5f6a7b.css",
         ] {
             assert!(has_hash(name), "{name}");
         }
-        for name in ["index.html", "weir-console.js", "snippets", "a-1234.css"] {
+        for name in [
+            "index.html",
+            "weir-console.js",
+            "snippets",
+            "a-1234.css",
+            "split_policy.wasm",
+        ] {
             assert!(!has_hash(name), "{name}");
         }
     }
@@ -116,7 +94,7 @@ mod tests {
     #[test]
     fn each_rule_names_a_path_below_the_prefix() {
         let names = ["index.html".to_owned(), "a-0123456789abcdef.js".to_owned()];
-        let text = file("console", PAGE, &names);
+        let text = file("console", &names);
         let paths: Vec<_> = text.lines().filter(|line| line.starts_with('/')).collect();
         assert_eq!(paths, ["/console/*", "/console/a-0123456789abcdef.js"]);
         let (all, _) = text.split_once("/console/a-").unwrap();

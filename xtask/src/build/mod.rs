@@ -53,6 +53,9 @@ pub(crate) fn sources_print() -> Result<String> {
     Ok(fingerprint.finish())
 }
 
+/// Digits of the hash in the name of a file that browsers keep for good: 64 bits.
+const HASH_DIGITS: usize = 16;
+
 /// Files and folders that both artefacts are made from.
 const COMMON_INPUTS: [&str; 8] = [
     "Cargo.toml",

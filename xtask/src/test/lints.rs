@@ -34,6 +34,8 @@ pub(super) fn clippy_wasm(
     if packages.contains(&CONSOLE) {
         // Unit tests do not run as wasm.
         targets.extend(["--test", "web"]);
+        // The console's program exists in parts alone.
+        targets.extend(["--features", "weir-console/split"]);
     }
     let mut cargo = environment.command("cargo")?;
     cargo.arg("clippy").args(targets).args(selected(&packages));
