@@ -16,10 +16,11 @@ use crate::console::{await_page, log_in};
 
 /// What the first page moves over the network at most, compressed by brotli: a little more than what it does, so that it
 /// does not grow unseen. The aim is 500 kB.
-const FIRST_PAGE_BYTES_MAX: usize = 500_000;
+const FIRST_PAGE_BYTES_MAX: usize = 470_000;
 
-/// The same of all pages, each visited once. The aim is 850 kB.
-const TRANSFER_BYTES_MAX: usize = 850_000;
+/// The same of all pages, each visited once. The aim is 850 kB; parts of the code are packed each by itself, which costs
+/// 150 kB of these.
+const TRANSFER_BYTES_MAX: usize = 1_105_000;
 
 /// As `wrangler dev` serves it for whoever works on Weir.
 #[tokio::test(flavor = "multi_thread")]
