@@ -15,6 +15,7 @@ use weir_shared::wire::operator::explained::ExplainedDecision;
 use weir_shared::wire::operator::fairness::GuardReport;
 use weir_shared::wire::operator::live::{Channel, DecisionSample, LiveAsk, LiveEvent, LiveMessage};
 use weir_shared::wire::operator::live_holder::{LiveHolder, LiveSession};
+use weir_shared::wire::operator::live_lines::{LineNotice, LineOrder};
 use weir_shared::wire::operator::regions::{
     CoordinatorStatus, RegionBudget, RegionStatus, RegionsReply,
 };
@@ -166,6 +167,38 @@ fn the_live_socket() {
     is_written_as(
         &provided,
         r#"{"name":"id","provided":true,"role":"viewer"}"#,
+    );
+}
+
+#[test]
+fn a_live_socket_of_all_regions() {
+    let open = LineOrder::Open {
+        line: 2,
+        region: "weur".to_owned(),
+        after: Some(Sequence(6)),
+    };
+    is_written_as(&open, r#"{"do":"open","line":2,"region":"weur","after":6}"#);
+    is_written_as(
+        &LineOrder::Ask { line: Some(2) },
+        r#"{"do":"ask","line":2}"#,
+    );
+    is_written_as(&LineOrder::Ask { line: None }, r#"{"do":"ask"}"#);
+    is_written_as(&LineOrder::Close { line: 2 }, r#"{"do":"close","line":2}"#);
+    let lines = LineNotice::Lines {
+        region: "weur".to_owned(),
+        regions: vec!["apac".to_owned(), "weur".to_owned()],
+    };
+    is_written_as(
+        &lines,
+        r#"{"channel":"lines","region":"weur","regions":["apac","weur"]}"#,
+    );
+    is_written_as(
+        &LineNotice::Closed { line: 2 },
+        r#"{"channel":"closed","line":2}"#,
+    );
+    is_written_as(
+        &LineNotice::Pong { line: Some(2) },
+        r#"{"channel":"pong","line":2}"#,
     );
 }
 

@@ -2,7 +2,8 @@
 //! moves its clock.
 //!
 //! It is a module of its own (`fixtures/witness`) that hands everything else on to the Worker under test. Calls are
-//! named by class and route, such as `Region/decide`. Objects live beside the first isolate, so it alone is asked.
+//! named by class and route, such as `Region/decide`; live sockets by their region, too: `Ledger/live weur` is opened and
+//! `Ledger/message weur` is what its client says over it. Objects live beside the first isolate, so it alone is asked.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -72,6 +73,14 @@ impl Witness {
     ) -> Result<R> {
         let call = json!({ "binding": binding, "name": name, "route": route, "body": body });
         self.0.post("/witness/object", &call).await?.ok()
+    }
+
+    /// Ends the life of an object, with every socket that it has.
+    pub async fn abort(&self, binding: &str, name: &str) -> Result<()> {
+        let call = json!({ "binding": binding, "name": name, "route": "abort", "body": {} });
+        // What is aborted does not answer.
+        let _unanswered = self.0.post("/witness/object", &call).await?;
+        Ok(())
     }
 
     /// Makes the next `times` calls of that name fail.

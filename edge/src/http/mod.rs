@@ -8,3 +8,4 @@ pub mod held;
 pub mod location;
 pub mod ratelimit;
 pub mod reply;
+pub mod websocket;

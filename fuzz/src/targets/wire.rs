@@ -21,6 +21,7 @@ use weir_shared::wire::holdings::{Holdings, Lent, LentBody};
 use weir_shared::wire::limit_terms::LimitTerms;
 use weir_shared::wire::operator::live::{LiveAsk, LiveMessage};
 use weir_shared::wire::operator::live_holder::LiveHolder;
+use weir_shared::wire::operator::live_lines::{LineNotice, LineOrder};
 use weir_shared::wire::overload::{
     MergedBody, OverloadTerms, ShareBody, ShareReply, StoredOverload,
 };
@@ -92,6 +93,8 @@ pub(super) const MESSAGES: &[Lane] = lanes! {
     "windows" => form::<WindowsBody>,
     "windows reply" => form::<WindowsReply>,
     "live holder" => form::<LiveHolder>,
+    "line order" => form::<LineOrder>,
+    "line notice" => form::<LineNotice>,
     "agent contact" => form::<AgentContactBody>,
     "agent contact reply" => form::<AgentContactReply>,
 };

@@ -96,5 +96,12 @@ pub const LIVE_HEALTH_MS: u64 = 5_000;
 /// Bytes of a client's message on a live socket: it only says that the client is there.
 pub const LIVE_MESSAGE_BYTES_MAX: usize = 64;
 
+/// Bytes of an order over a live socket of lines: the name of a region, and numbers.
+pub const LINE_ORDER_BYTES_MAX: usize = 256;
+
+/// The time between two openings of a region's line over one socket, each of which is a call of its ledger. A client that
+/// lost a line waits longer.
+pub const LINE_OPEN_MS_MIN: u64 = 250;
+
 /// Budgets whose coordinators one question about regions asks, with a call each, beside two calls a region.
 pub const COORDINATORS_ASKED_MAX: usize = 64;

@@ -345,7 +345,12 @@ pub fn operation(endpoint: Endpoint) -> Operation {
         ),
         E::Live => Operation {
             summary: "What happens, as it happens, over a WebSocket.",
-            query: &[("channels", "string"), ("after", "integer")],
+            query: &[
+                ("channels", "string"),
+                ("region", "string"),
+                ("after", "integer"),
+                ("lines", "boolean"),
+            ],
             answer: Answer::Socket,
             refusals: &[400, 426, 503],
             ..NOTHING

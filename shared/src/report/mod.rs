@@ -8,6 +8,7 @@ pub mod explained;
 pub mod fairness;
 pub mod feed;
 pub mod guarantee;
+pub mod lines;
 pub mod metrics;
 pub mod own;
 pub mod regions;

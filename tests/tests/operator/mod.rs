@@ -5,6 +5,7 @@ mod bad_input;
 mod exports;
 mod fairness;
 mod live;
+mod live_lines;
 mod openapi;
 mod own;
 mod preview;

@@ -83,6 +83,27 @@ async fn a_socket_ends_with_the_token_that_opened_it_and_no_other_does() {
     assert_stays("of another token", &mut staying).await;
 }
 
+/// One region that lets its holder in no more ends the whole socket.
+#[tokio::test]
+async fn a_socket_of_all_regions_ends_with_the_token_that_opened_it() {
+    let (_workerd, root) = deployment().await;
+    let (viewer, made) = employ(&root, &request("ada", Role::Viewer)).await;
+    let bearer = format!("Bearer {}", made.token);
+    let path = format!("{LIVE}?lines=true");
+    let opened = Socket::open(&viewer, &path, &[("authorization", &bearer)]).await;
+    let mut socket = opened.unwrap();
+    for (line, region) in [(1, "weur"), (2, "apac")] {
+        let open = json!({ "do": "open", "line": line, "region": region }).to_string();
+        socket.send(&open).await.unwrap();
+        let is = |one: &serde_json::Value| one["channel"] == "hello" && one["line"] == line;
+        socket.next_that(is).await.unwrap();
+    }
+    let path = format!("{TOKENS}/{}", made.view.id);
+    let revoked = root.send(root.request(Method::DELETE, &path)).await;
+    assert_eq!(revoked.unwrap().status, 204);
+    assert_ends("of all regions", &mut socket).await;
+}
+
 #[tokio::test]
 async fn a_socket_ends_with_its_session() {
     let (_workerd, root) = deployment().await;

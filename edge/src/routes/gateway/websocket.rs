@@ -6,20 +6,20 @@ use std::rc::Rc;
 
 use futures_channel::oneshot;
 use futures_util::future::{Either, join, select};
-use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use weir_shared::gateway::cost::Settled;
 use weir_shared::gateway::outcome::Ending;
 use weir_shared::gateway::usage::session::Session;
 use weir_shared::gateway::websocket::{OVER, Side, passed_on};
 use weir_shared::limits::WEBSOCKET_CLOSING_MS;
-use worker::js_sys::{Function, Reflect};
+use worker::js_sys::Reflect;
 use worker::{Headers, Response, ResponseBuilder, WebSocket, WebSocketPair};
 
 use super::exchange::{Exchange, Reply};
 use super::reply::kept;
 use super::ticket::Used;
 use crate::http::failure::Failure;
+use crate::http::websocket::{Listeners, failure, field, sender, shut};
 use crate::objects::deadline::within;
 
 /// What a side is told that has been open for too long.
@@ -100,28 +100,7 @@ impl Exchange {
 struct Conversation {
     sides: [web_sys::WebSocket; 2],
     closed: [oneshot::Receiver<()>; 2],
-    _heard: [Heard; 2],
-}
-
-/// An event's name, and what is called on it.
-type Listener = (&'static str, Closure<dyn FnMut(JsValue)>);
-
-/// What listens to a side, for as long as it is kept.
-struct Heard {
-    socket: web_sys::WebSocket,
-    listeners: [Listener; 3],
-}
-
-impl Drop for Heard {
-    /// Nothing is called that is no more.
-    fn drop(&mut self) {
-        for (name, listener) in &self.listeners {
-            let listener = listener.as_ref().unchecked_ref();
-            let _listened = self
-                .socket
-                .remove_event_listener_with_callback(name, listener);
-        }
-    }
+    _heard: [Listeners; 2],
 }
 
 impl Conversation {
@@ -170,13 +149,11 @@ fn listen(
     to: &web_sys::WebSocket,
     side: Side,
     session: Option<Rc<RefCell<Session>>>,
-) -> Result<(oneshot::Receiver<()>, Heard), Failure> {
-    let send: Function = Reflect::get(to, &"send".into())
-        .and_then(JsCast::dyn_into)
-        .map_err(failure)?;
+) -> Result<(oneshot::Receiver<()>, Listeners), Failure> {
+    let send = sender(to)?;
     let other = to.clone();
     let message = move |event: JsValue| {
-        let Ok(data) = Reflect::get(&event, &"data".into()) else {
+        let Some(data) = field(&event, "data") else {
             return;
         };
         if let (Some(session), Some(text)) = (&session, data.as_string()) {
@@ -190,9 +167,9 @@ fn listen(
     let ends = |told: bool| {
         let (from, to, sender) = (from.clone(), to.clone(), Rc::clone(&sender));
         move |event: JsValue| {
-            let field = |name: &str| Reflect::get(&event, &name.into()).ok().filter(|_| told);
-            let code = field("code").and_then(|code| code.as_f64());
-            let why = field("reason").and_then(|why| why.as_string());
+            let told = |name: &str| field(&event, name).filter(|_| told);
+            let code = told("code").and_then(|code| code.as_f64());
+            let why = told("reason").and_then(|why| why.as_string());
             // Without a word it has broken off (RFC 6455, section 7.1.5).
             let code = code.map_or(1006, |code| code as u16);
             let why = why.unwrap_or_default();
@@ -204,36 +181,9 @@ fn listen(
             }
         }
     };
-    let heard = Heard {
-        socket: from.clone(),
-        listeners: [
-            heard(from, "message", message)?,
-            heard(from, "close", ends(true))?,
-            heard(from, "error", ends(false))?,
-        ],
-    };
+    let heard = Listeners::of(from)
+        .on("message", message)?
+        .on("close", ends(true))?
+        .on("error", ends(false))?;
     Ok((closed, heard))
-}
-
-fn heard(
-    socket: &web_sys::WebSocket,
-    name: &'static str,
-    hear: impl FnMut(JsValue) + 'static,
-) -> Result<Listener, Failure> {
-    let hear = Closure::<dyn FnMut(JsValue)>::new(hear);
-    let listener = hear.as_ref().unchecked_ref();
-    socket
-        .add_event_listener_with_callback(name, listener)
-        .map_err(failure)?;
-    Ok((name, hear))
-}
-
-/// Closes a side, unless it is closed.
-fn shut(side: &web_sys::WebSocket, code: Option<u16>, why: &str) {
-    let reason = code.map(|_| why);
-    let _closed = WebSocket::from(side.clone()).close(code, reason);
-}
-
-fn failure(error: JsValue) -> Failure {
-    Failure::Internal(format!("socket: {error:?}"))
 }

@@ -7,7 +7,7 @@ use weir_shared::units::Sequence;
 use weir_shared::wire::operator::live::{Channel, LiveAsk};
 use worker::{Request, Response};
 
-use super::query;
+use super::{live_lines, query};
 use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
 use crate::isolate::place::place;
@@ -25,9 +25,18 @@ pub async fn open(
 ) -> Result<Response, Failure> {
     let mut query = query(request)?;
     let channels = channels(query.take("channels"))?;
-    let after = query.number("after")?.map(Sequence);
-    let region = query.text("region", LABEL_BYTES_MAX)?;
-    query.finish("channels, after, region")?;
+    let lines = query.flag("lines")? == Some(true);
+    let (after, region) = match lines {
+        true => (None, None),
+        false => (
+            query.number("after")?.map(Sequence),
+            query.text("region", LABEL_BYTES_MAX)?,
+        ),
+    };
+    query.finish(match lines {
+        true => "channels, lines",
+        false => "channels, lines, after, region",
+    })?;
     let (here, loaded) = place(request, handles).await?;
     let region = region.unwrap_or(here);
     if !loaded.policy.regions.contains(&region) {
@@ -45,6 +54,9 @@ pub async fn open(
         after,
         holder: Some(caller.live_holder()),
     };
+    if lines {
+        return live_lines::open(handles, ask, loaded.policy.regions.clone());
+    }
     let address = Address::ledger(&ask.region);
     let opened = upgrade(&handles.env, address, &ask, OPERATOR_CALL_MS_MAX).await;
     opened.map_err(|error| Failure::Unavailable {

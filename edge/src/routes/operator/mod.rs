@@ -17,6 +17,7 @@ pub mod tokens;
 pub mod change;
 pub mod ledgers;
 pub mod live;
+pub mod live_lines;
 
 use weir_shared::access::endpoint::Endpoint;
 use weir_shared::limits::OPERATOR_CALL_MS_MAX;

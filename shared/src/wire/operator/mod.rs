@@ -8,6 +8,7 @@ pub mod explained;
 pub mod fairness;
 pub mod live;
 pub mod live_holder;
+pub mod live_lines;
 pub mod own;
 pub mod page;
 pub mod regions;
