@@ -1,4 +1,4 @@
-//! The live figures of the whole console: [`Machine`] says what to do, the sockets do it, the signals carry what came.
+//! The live figures of the whole console: [`Machine`] says what to do, the socket does it, the signals carry what came.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use leptos::wasm_bindgen::JsCast;
 use leptos::wasm_bindgen::closure::Closure;
 use web_sys::{MessageEvent, VisibilityState, WebSocket};
 use weir_shared::wire::operator::SessionReply;
-use weir_shared::wire::operator::live::LiveEvent;
+use weir_shared::wire::operator::live::{LiveEvent, LiveMessage};
+use weir_shared::wire::operator::live_lines::{LineNotice, LineOrder};
 
 use crate::api::ask::live_address;
 use crate::api::error::ApiError;
@@ -18,7 +19,7 @@ use crate::api::{Client, refusals};
 use crate::clock;
 use crate::live::feed::LiveFeed;
 use crate::live::machine::{Action, Checked, Machine, TICK_MS};
-use crate::live::message;
+use crate::live::message::{self, Said};
 use crate::live::rates::LiveRates;
 use crate::live::skew::TOLERATED_MS;
 use crate::live::state::{LiveState, Phase};
@@ -56,6 +57,7 @@ struct Setters {
 struct Running {
     machine: Machine,
     refusals: u64,
+    /// The socket, and its number. The one before is kept until its closing was heard.
     sockets: BTreeMap<u64, Socket>,
     _ticker: Interval,
 }
@@ -185,15 +187,9 @@ impl LiveHub {
 
     fn act(self, action: Action) {
         match action {
-            Action::Open {
-                socket,
-                region,
-                after,
-            } => self.open(socket, region.as_deref(), after),
-            Action::Ask { socket } => self.with_socket(socket, |socket| {
-                let _ = socket.send_with_str("{}");
-            }),
-            Action::Close { socket } => self.forget(socket),
+            Action::Connect { socket } => self.open(socket),
+            Action::Say(order) => self.say(&order),
+            Action::Disconnect { socket } => self.forget(socket),
             Action::Check => spawn_local(async move { self.checked(Client.session().await) }),
             Action::Regions => spawn_local(async move {
                 let regions = Client.regions().await.ok();
@@ -201,9 +197,7 @@ impl LiveHub {
                     let names = reply.regions.into_iter().map(|region| region.region);
                     names.collect::<Vec<_>>()
                 });
-                if let Some(names) = &names {
-                    self.feed.update_value(|feed| feed.rates.keep(names));
-                }
+                self.keep(names.as_deref().unwrap_or_default());
                 self.drive(|machine, now_ms| machine.learned(names, now_ms));
             }),
             Action::Pulse => {
@@ -218,6 +212,13 @@ impl LiveHub {
         }
     }
 
+    /// Forgets the rates of other regions than these, if there are any.
+    fn keep(self, regions: &[String]) {
+        if !regions.is_empty() {
+            self.feed.update_value(|feed| feed.rates.keep(regions));
+        }
+    }
+
     fn publish(self) {
         let server_ms = clock::server_ms();
         let rates = self.feed.with_value(|feed| feed.rates.rates(server_ms));
@@ -226,9 +227,9 @@ impl LiveHub {
         }
     }
 
-    fn open(self, number: u64, region: Option<&str>, after: Option<u64>) {
+    fn open(self, number: u64) {
         let origin = window().location().origin().unwrap_or_default();
-        let address = live_address(&origin, region, after);
+        let address = live_address(&origin);
         let Ok(socket) = WebSocket::new(&address) else {
             self.drive(|machine, now_ms| machine.closed(number, now_ms));
             return;
@@ -254,11 +255,26 @@ impl LiveHub {
     }
 
     fn heard(self, number: u64, text: &str) {
-        let Some(message) = message::read(text) else {
-            self.drive(|machine, now_ms| machine.answered(number, now_ms));
-            return;
-        };
-        let kept = self.drive(|machine, now_ms| machine.heard(number, &message, now_ms));
+        match message::read(text) {
+            Some(Said::Message { line, message }) => self.told(line, message),
+            Some(Said::Notice(LineNotice::Lines { regions, .. })) => {
+                self.keep(&regions);
+                self.drive(|machine, now_ms| machine.greeted(number, regions, now_ms));
+                self.tick();
+            }
+            Some(Said::Notice(LineNotice::Closed { line })) => {
+                self.drive(|machine, now_ms| machine.lost(line, now_ms));
+                self.show();
+            }
+            Some(Said::Notice(LineNotice::Pong { line })) => {
+                self.drive(|machine, now_ms| machine.answered(line, now_ms));
+            }
+            None => {}
+        }
+    }
+
+    fn told(self, line: u64, message: LiveMessage) {
+        let kept = self.drive(|machine, now_ms| machine.heard(line, &message, now_ms));
         let Some(Some(kept)) = kept else {
             return;
         };
@@ -293,13 +309,16 @@ impl LiveHub {
         self.tick();
     }
 
-    fn with_socket(self, number: u64, act: impl FnOnce(&WebSocket)) {
+    /// Says something over the newest socket.
+    fn say(self, order: &LineOrder) {
+        let Ok(text) = serde_json::to_string(order) else {
+            return;
+        };
         self.running.with_value(|running| {
-            let socket = running
-                .as_ref()
-                .and_then(|running| running.sockets.get(&number));
-            if let Some(socket) = socket {
-                act(&socket.socket);
+            let sockets = running.as_ref().map(|running| &running.sockets);
+            if let Some((_, socket)) = sockets.and_then(BTreeMap::last_key_value) {
+                // A socket that has gone says so by itself.
+                let _gone = socket.socket.send_with_str(&text);
             }
         });
     }

@@ -248,21 +248,16 @@ pub fn windows_csv_address(budget: &str) -> String {
     format!("/operator/v1/budgets/{budget}/windows?format=csv")
 }
 
-/// The address of the live socket of a region's ledger. `origin` is that of the page; `after` is the number of the last
-/// message that was seen.
+/// The address of the live socket of all regions. `origin` is that of the page.
 ///
 /// ```
 /// use weir_console::api::ask::live_address;
-/// let address = live_address("https://weir.example", Some("weur"), Some(7));
-/// assert_eq!(address, "wss://weir.example/operator/v1/live?region=weur&after=7");
+/// let address = live_address("https://weir.example");
+/// assert_eq!(address, "wss://weir.example/operator/v1/live?lines=true");
 /// ```
-pub fn live_address(origin: &str, region: Option<&str>, after: Option<u64>) -> String {
-    let query = Pairs::default()
-        .text("region", region)
-        .number("after", after)
-        .finish();
+pub fn live_address(origin: &str) -> String {
     let socket = origin.replacen("http", "ws", 1);
-    format!("{socket}/operator/v1/live{query}")
+    format!("{socket}/operator/v1/live?lines=true")
 }
 
 /// One name as a segment of a path.
@@ -374,8 +369,8 @@ mod tests {
             "/operator/v1/audit/export?after=7"
         );
         assert_eq!(
-            live_address("http://127.0.0.1:8787", None, None),
-            "ws://127.0.0.1:8787/operator/v1/live"
+            live_address("http://127.0.0.1:8787"),
+            "ws://127.0.0.1:8787/operator/v1/live?lines=true"
         );
         for (name, path) in [
             ("acme", "acme"),

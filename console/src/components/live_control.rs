@@ -26,7 +26,7 @@ pub fn LiveControl(
             <button type="button" data-testid="live-toggle" on:click=press>
                 {move || if phase.get() == Phase::Paused { "Resume" } else { "Pause" }}
             </button>
-            {move || detail.get().map(|detail| view! { <span class="age">{detail}</span> })}
+            {move || detail.get().map(|detail| view! { <span class="age" data-testid="live-detail">{detail}</span> })}
         </div>
     }
 }

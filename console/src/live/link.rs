@@ -1,17 +1,18 @@
-//! The socket of one region: when to open it, whether it still lives, and which messages are news. Time is passed in.
+//! A connection, of the socket or of one region's line over it: when to open it, whether it still lives, and which messages
+//! are news. Time is passed in.
 //!
-//! The number of the last message that was seen outlives the socket: who opens the next names it, and is told what was
+//! The number of the last message that was seen outlives the line: who opens the next names it, and is told what was
 //! missed, or that it is no longer there.
 
 use weir_shared::wire::operator::live::{LiveEvent, LiveMessage};
 
-/// A socket that does not greet within this time is given up.
+/// One that does not greet within this time is given up.
 pub const OPEN_MS: u64 = 10_000;
 
-/// A socket that says nothing for so long is asked whether it is there.
+/// One that says nothing for so long is asked whether it is there.
 pub const SILENT_MS: u64 = 15_000;
 
-/// A socket that does not answer within this time is given up.
+/// One that does not answer within this time is given up.
 pub const ANSWER_MS: u64 = 5_000;
 
 /// The longest pause between two attempts.
@@ -19,7 +20,7 @@ pub const BACK_OFF_MAX_MS: u64 = 15_000;
 
 const BACK_OFF_MS: u64 = 500;
 
-/// What to do with the socket.
+/// What to do with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkAction {
     /// Open one, which continues after a message.
@@ -36,9 +37,9 @@ pub enum LinkAction {
 /// What a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
-    /// Seen before, or of a socket that was given up.
+    /// Seen before.
     Old,
-    /// The socket is open.
+    /// It is open.
     Greeting,
     /// What was missed is no longer there.
     Gap,
@@ -63,7 +64,7 @@ enum Phase {
     },
 }
 
-/// The state of one socket and its successors.
+/// The state of one connection and its successors.
 #[derive(Debug, Clone)]
 pub struct Link {
     phase: Phase,
@@ -72,7 +73,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// The first tick opens a socket.
+    /// The first tick opens it.
     pub fn new(now_ms: u64) -> Self {
         Self {
             phase: Phase::Closed { next_at_ms: now_ms },
@@ -81,7 +82,7 @@ impl Link {
         }
     }
 
-    /// Time has passed. `wanted` says whether there should be a socket at all.
+    /// Time has passed. `wanted` says whether there should be one at all.
     pub fn tick(&mut self, now_ms: u64, wanted: bool) -> Option<LinkAction> {
         let since = |at_ms: u64| now_ms.saturating_sub(at_ms);
         match self.phase {
@@ -122,8 +123,7 @@ impl Link {
     /// A message came.
     pub fn heard(&mut self, message: &LiveMessage, now_ms: u64) -> Heard {
         if let LiveEvent::Hello { resumed, .. } = message.event {
-            self.failures = 0;
-            self.answered(now_ms);
+            self.greeted(now_ms);
             if !resumed && self.after.is_none() {
                 self.after = Some(message.sequence.0);
             }
@@ -146,7 +146,13 @@ impl Link {
         Heard::News { gap }
     }
 
-    /// The socket said something, if only that it is there.
+    /// The other side greets: it is open.
+    pub fn greeted(&mut self, now_ms: u64) {
+        self.failures = 0;
+        self.answered(now_ms);
+    }
+
+    /// The other side said something, if only that it is there.
     pub fn answered(&mut self, now_ms: u64) {
         if !matches!(self.phase, Phase::Closed { .. }) {
             self.phase = Phase::Open {
@@ -156,7 +162,7 @@ impl Link {
         }
     }
 
-    /// The socket is gone, or never came. True when this is news.
+    /// It is gone, or never came. True when this is news.
     pub fn closed(&mut self, now_ms: u64) -> bool {
         if matches!(self.phase, Phase::Closed { .. }) {
             return false;
@@ -193,7 +199,8 @@ impl Link {
         self.failures > 0
     }
 
-    fn rest(&mut self, now_ms: u64) {
+    /// What it goes over is gone: it is opened again with that, and has not failed.
+    pub fn rest(&mut self, now_ms: u64) {
         self.failures = 0;
         self.phase = Phase::Closed { next_at_ms: now_ms };
     }

@@ -1,10 +1,13 @@
-//! All sockets together: which to open, when pages should read anew, and how alive the figures are. Time is passed in.
+//! The socket and the lines of all regions over it: which to open, when pages should read anew, and how alive the figures
+//! are. Time is passed in.
 //!
-//! The first socket is that of the nearest region, whose name it tells; the others follow once the regions are known.
-//! While no socket is open the server is asked every few seconds who is logged in: when it answers, pages read anew, so
+//! The socket tells first which regions there are. Each region has a line of its own, which lives and is lost by itself.
+//! While no line is open the server is asked every few seconds who is logged in: when it answers, pages read anew, so
 //! that figures go on, and an ended session is noticed. A page that nobody looks at is told nothing.
 
-use weir_shared::wire::operator::live::{LiveEvent, LiveMessage};
+use weir_shared::units::Sequence;
+use weir_shared::wire::operator::live::LiveMessage;
+use weir_shared::wire::operator::live_lines::LineOrder;
 
 use super::link::{Heard, Link, LinkAction};
 use super::state::{LiveState, Phase};
@@ -18,7 +21,7 @@ pub const PULSE_MS: u64 = 1_000;
 /// Pages read anew at least so often, as some things happen that nobody tells.
 pub const PULSE_IDLE_MS: u64 = 45_000;
 
-/// How often the server is asked while no socket is open.
+/// How often the server is asked while no line is open.
 pub const POLL_MS: u64 = 5_000;
 
 /// How often the server is asked whether the session still is what it was.
@@ -27,31 +30,24 @@ pub const CHECK_MS: u64 = 60_000;
 /// How often the regions are asked for.
 pub const REGIONS_MS: u64 = 300_000;
 
-/// A page that was hidden for so long has its sockets closed.
+/// A page that was hidden for so long has its socket closed.
 pub const HIDDEN_MS: u64 = 60_000;
 
-/// Without a socket for so long after a start, it is called reconnecting.
+/// Without a line for so long after a start, it is called reconnecting.
 pub const PATIENCE_MS: u64 = 4_000;
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Open a socket.
-    Open {
+    /// Open the socket.
+    Connect {
         /// Its number, by which it is spoken of.
         socket: u64,
-        /// The region; the nearest without one.
-        region: Option<String>,
-        /// The number of the last message that was seen.
-        after: Option<u64>,
     },
-    /// Say something over a socket, so that it answers.
-    Ask {
-        /// Its number.
-        socket: u64,
-    },
-    /// Close a socket.
-    Close {
+    /// Say something over the socket.
+    Say(LineOrder),
+    /// Close the socket.
+    Disconnect {
         /// Its number.
         socket: u64,
     },
@@ -91,17 +87,19 @@ pub struct Kept {
 
 #[derive(Debug, Clone)]
 struct Line {
-    socket: u64,
-    region: Option<String>,
+    number: u64,
+    region: String,
     link: Link,
 }
 
 /// The state machine.
 #[derive(Debug, Clone)]
 pub struct Machine {
+    socket: Link,
+    socket_number: u64,
     lines: Vec<Line>,
-    regions: Option<Vec<String>>,
-    sockets: u64,
+    line_number: u64,
+    left: Vec<u64>,
     paused: bool,
     ended: bool,
     offline: bool,
@@ -124,9 +122,11 @@ impl Machine {
     /// The first tick opens a socket.
     pub fn new(now_ms: u64) -> Self {
         Self {
-            lines: vec![Line::new(None, now_ms)],
-            regions: None,
-            sockets: 0,
+            socket: Link::new(now_ms),
+            socket_number: 0,
+            lines: Vec::new(),
+            line_number: 0,
+            left: Vec::new(),
             paused: false,
             ended: false,
             offline: false,
@@ -142,7 +142,7 @@ impl Machine {
             checked_at_ms: None,
             checking: false,
             polled_at_ms: None,
-            regions_at_ms: now_ms,
+            regions_at_ms: now_ms + REGIONS_MS,
             asking_regions: false,
         }
     }
@@ -162,8 +162,7 @@ impl Machine {
             self.checking = true;
             actions.push(Action::Check);
         }
-        let reached = self.is_open() || self.polled_at_ms.is_some();
-        if reached && !self.asking_regions && now_ms >= self.regions_at_ms {
+        if self.socket.is_open() && !self.asking_regions && now_ms >= self.regions_at_ms {
             self.asking_regions = true;
             actions.push(Action::Regions);
         }
@@ -173,12 +172,18 @@ impl Machine {
         actions
     }
 
-    /// A message came over a socket. None when nobody waits for that socket any more.
-    pub fn heard(&mut self, socket: u64, message: &LiveMessage, now_ms: u64) -> Option<Kept> {
-        let line = self.lines.iter_mut().find(|line| line.socket == socket)?;
-        if let LiveEvent::Hello { region, .. } = &message.event {
-            line.region = Some(region.clone());
+    /// The socket is open: the regions of the policy.
+    pub fn greeted(&mut self, socket: u64, regions: Vec<String>, now_ms: u64) {
+        if self.is_current(socket) {
+            self.socket.greeted(now_ms);
+            self.learned(Some(regions), now_ms);
         }
+    }
+
+    /// A message came over a line. None when nobody waits for that line any more.
+    pub fn heard(&mut self, line: u64, message: &LiveMessage, now_ms: u64) -> Option<Kept> {
+        self.socket.answered(now_ms);
+        let line = self.lines.iter_mut().find(|one| one.number == line)?;
         let first = line.link.is_new();
         let heard = line.link.heard(message, now_ms);
         self.heard_at_ms = Some(now_ms);
@@ -190,31 +195,42 @@ impl Machine {
             Heard::News { gap } => (true, gap, gap),
         };
         let kept = Kept {
-            region: line.region.clone().unwrap_or_default(),
+            region: line.region.clone(),
             news,
             gap,
             begins,
         };
         if heard == Heard::Greeting {
-            self.greeted(now_ms);
+            self.check_at_ms = self.check_at_ms.max(now_ms + CHECK_MS);
         }
         self.fresh |= kept.news || kept.gap || heard == Heard::Greeting;
         Some(kept)
     }
 
-    /// A socket answered that it is there.
-    pub fn answered(&mut self, socket: u64, now_ms: u64) {
-        if let Some(line) = self.lines.iter_mut().find(|line| line.socket == socket) {
+    /// A line's region answered that it is there; without a line, the socket's own end.
+    pub fn answered(&mut self, line: Option<u64>, now_ms: u64) {
+        self.socket.answered(now_ms);
+        let line = self.lines.iter_mut().find(|one| Some(one.number) == line);
+        if let Some(line) = line {
             line.link.answered(now_ms);
             self.heard_at_ms = Some(now_ms);
         }
     }
 
-    /// A socket is gone, or never came: the next check says whether it is the session's end.
+    /// A line is gone, or never came. The others go on.
+    pub fn lost(&mut self, line: u64, now_ms: u64) {
+        self.socket.answered(now_ms);
+        let line = self.lines.iter_mut().find(|one| one.number == line);
+        if line.is_some_and(|line| line.link.closed(now_ms)) {
+            self.doubt_if_closed(now_ms);
+        }
+    }
+
+    /// The socket is gone, or never came: the next check says whether it is the session's end.
     pub fn closed(&mut self, socket: u64, now_ms: u64) {
-        let line = self.lines.iter_mut().find(|line| line.socket == socket);
-        if line.is_some_and(|line| line.link.closed(now_ms)) && !self.is_open() {
-            self.check_at_ms = self.check_at_ms.min(now_ms);
+        if self.is_current(socket) && self.socket.closed(now_ms) {
+            self.rest_lines(now_ms);
+            self.doubt_if_closed(now_ms);
         }
     }
 
@@ -251,12 +267,12 @@ impl Machine {
             } else {
                 POLL_MS
             };
-        if regions.is_some() {
-            self.regions = regions;
+        if let Some(regions) = regions.filter(|regions| !regions.is_empty()) {
+            self.settle(regions, now_ms);
         }
     }
 
-    /// The user pauses. Sockets stay open, so that nothing is lost.
+    /// The user pauses. Lines stay open, so that nothing is lost.
     pub fn pause(&mut self) {
         self.paused = true;
     }
@@ -318,6 +334,7 @@ impl Machine {
             () if self.paused => Phase::Paused,
             () if self.is_open() => Phase::Live,
             () if self.offline => Phase::Reconnecting,
+            () if self.socket.is_failing() => Phase::Reconnecting,
             () if self.lines.iter().any(|line| line.link.is_failing()) => Phase::Reconnecting,
             () if now_ms.saturating_sub(self.waiting_since_ms) >= PATIENCE_MS => {
                 Phase::Reconnecting
@@ -326,58 +343,74 @@ impl Machine {
         }
     }
 
-    /// Opens and closes sockets.
+    /// Opens and closes the socket, and the lines over it.
     fn update_sockets(&mut self, now_ms: u64, actions: &mut Vec<Action>) {
         let hidden_for_ms = self
             .hidden_since_ms
             .map_or(0, |since_ms| now_ms.saturating_sub(since_ms));
         let wanted = !self.ended && !self.offline && hidden_for_ms < HIDDEN_MS;
-        self.settle_regions(now_ms, actions);
         let was_open = self.is_open();
-        for line in &mut self.lines {
-            let Some(action) = line.link.tick(now_ms, wanted) else {
-                continue;
-            };
-            if let LinkAction::Open { .. } = action {
-                self.sockets += 1;
-                line.socket = self.sockets;
+        match self.socket.tick(now_ms, wanted) {
+            Some(LinkAction::Open { .. }) => {
+                self.socket_number += 1;
+                let socket = self.socket_number;
+                actions.push(Action::Connect { socket });
             }
-            actions.push(line.action(action));
+            Some(LinkAction::Ask) => actions.push(Action::Say(LineOrder::Ask { line: None })),
+            Some(LinkAction::Close) => {
+                self.rest_lines(now_ms);
+                let socket = self.socket_number;
+                actions.push(Action::Disconnect { socket });
+            }
+            None => {}
+        }
+        if self.socket.is_open() {
+            let close = |line| Action::Say(LineOrder::Close { line });
+            actions.extend(self.left.drain(..).map(close));
+            for line in &mut self.lines {
+                let action = line.link.tick(now_ms, true);
+                let order = action.map(|action| line.order(action, &mut self.line_number));
+                actions.extend(order.map(Action::Say));
+            }
         }
         if was_open && !self.is_open() && wanted {
             self.check_at_ms = self.check_at_ms.min(now_ms);
         }
     }
 
-    /// One line a region of the policy, as soon as the first line knows its own.
-    fn settle_regions(&mut self, now_ms: u64, actions: &mut Vec<Action>) {
-        let Some(regions) = &self.regions else {
-            return;
-        };
-        let waits = |line: &Line| line.region.is_none() && !line.link.is_failing();
-        if regions.is_empty() || self.lines.iter().any(waits) {
-            return;
-        }
-        let is_over = |line: &Line| {
-            line.region
-                .as_ref()
-                .is_none_or(|region| !regions.contains(region))
-        };
-        for line in self.lines.iter().filter(|line| is_over(line)) {
-            actions.push(Action::Close {
-                socket: line.socket,
-            });
-        }
-        self.lines.retain(|line| !is_over(line));
+    /// One line a region of the policy.
+    fn settle(&mut self, regions: Vec<String>, now_ms: u64) {
+        let stays = |line: &Line| regions.contains(&line.region);
+        let over = self.lines.iter().filter(|line| !stays(line));
+        self.left.extend(over.map(|line| line.number));
+        self.lines.retain(stays);
         for region in regions {
-            if !self
-                .lines
-                .iter()
-                .any(|line| line.region.as_ref() == Some(region))
-            {
-                self.lines.push(Line::new(Some(region.clone()), now_ms));
+            if !self.lines.iter().any(|line| line.region == region) {
+                self.lines.push(Line {
+                    number: 0,
+                    region,
+                    link: Link::new(now_ms),
+                });
             }
         }
+    }
+
+    /// The lines went with the socket.
+    fn rest_lines(&mut self, now_ms: u64) {
+        self.left.clear();
+        for line in &mut self.lines {
+            line.link.rest(now_ms);
+        }
+    }
+
+    fn doubt_if_closed(&mut self, now_ms: u64) {
+        if !self.is_open() {
+            self.check_at_ms = self.check_at_ms.min(now_ms);
+        }
+    }
+
+    fn is_current(&self, socket: u64) -> bool {
+        self.socket_number == socket
     }
 
     fn show(&mut self, now_ms: u64, actions: &mut Vec<Action>) {
@@ -400,18 +433,13 @@ impl Machine {
         }
     }
 
-    fn greeted(&mut self, now_ms: u64) {
-        self.check_at_ms = self.check_at_ms.max(now_ms + CHECK_MS);
-    }
-
     fn hurry(&mut self, now_ms: u64) {
         self.waiting_since_ms = now_ms;
+        self.socket.hurry(now_ms);
         for line in &mut self.lines {
             line.link.hurry(now_ms);
         }
-        if !self.is_open() {
-            self.check_at_ms = self.check_at_ms.min(now_ms);
-        }
+        self.doubt_if_closed(now_ms);
     }
 
     fn open(&self) -> usize {
@@ -424,29 +452,27 @@ impl Machine {
 }
 
 impl Line {
-    fn new(region: Option<String>, now_ms: u64) -> Self {
-        Self {
-            socket: 0,
-            region,
-            link: Link::new(now_ms),
-        }
-    }
-
-    /// A socket that is opened for the first time is not missing yet.
+    /// A line that is opened for the first time is not missing yet.
     fn is_told_of(&self) -> bool {
         self.link.is_open() || self.link.is_failing()
     }
 
-    fn action(&self, action: LinkAction) -> Action {
-        let socket = self.socket;
+    /// What is said over the socket. A line that is opened anew has the next number.
+    fn order(&mut self, action: LinkAction, last: &mut u64) -> LineOrder {
         match action {
-            LinkAction::Open { after } => Action::Open {
-                socket,
-                region: self.region.clone(),
-                after,
+            LinkAction::Open { after } => {
+                *last += 1;
+                self.number = *last;
+                LineOrder::Open {
+                    line: self.number,
+                    region: self.region.clone(),
+                    after: after.map(Sequence),
+                }
+            }
+            LinkAction::Ask => LineOrder::Ask {
+                line: Some(self.number),
             },
-            LinkAction::Ask => Action::Ask { socket },
-            LinkAction::Close => Action::Close { socket },
+            LinkAction::Close => LineOrder::Close { line: self.number },
         }
     }
 }

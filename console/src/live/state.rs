@@ -52,13 +52,13 @@ pub struct LiveState {
     pub phase: Phase,
     /// Whole seconds since the server was last heard; none before the first time, and while live.
     pub age_s: Option<u64>,
-    /// Whole seconds without a socket; 0 while live and while paused.
+    /// Whole seconds without a line; 0 while live and while paused.
     pub lost_s: u64,
-    /// Regions whose socket is open.
+    /// Regions whose line is open.
     pub open: usize,
-    /// Regions whose socket is open, or did not open.
+    /// Regions whose line is open, or did not open.
     pub regions: usize,
-    /// Whether figures are asked for every few seconds, as no socket opens.
+    /// Whether figures are asked for every few seconds, as no line opens.
     pub polling: bool,
 }
 

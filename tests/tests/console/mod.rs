@@ -12,6 +12,7 @@ mod drafts;
 mod idle;
 mod journey;
 mod keyboard;
+mod lines;
 mod palette;
 mod parts;
 mod range;

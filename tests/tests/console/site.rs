@@ -10,6 +10,7 @@ use weir_shared::wire::access::{TokenReply, TokenRequest};
 use weir_shared::wire::operator::Role;
 use weir_tests::client::Client;
 use weir_tests::fixtures::{BUDGET, LIMIT, gcra};
+use weir_tests::witness::Witness;
 use weir_tests::workerd::{REGIONS, Setup, TOKEN, Workerd};
 
 const IN_FORCE_WITHIN: Duration = Duration::from_secs(30);
@@ -28,7 +29,18 @@ pub(crate) struct Site {
 impl Site {
     /// Starts what is built, with a policy in force in each region.
     pub(crate) async fn start(document: &Value) -> Self {
-        let setup = Setup::region_by_header().with_console();
+        Self::of(Setup::region_by_header().with_console(), document).await
+    }
+
+    /// The same, with a witness before its objects.
+    pub(crate) async fn witnessed(document: &Value) -> (Self, Witness) {
+        let setup = Setup::region_by_header().with_console().witnessed();
+        let site = Self::of(setup, document).await;
+        let witness = site.workerd.witness().unwrap();
+        (site, witness)
+    }
+
+    async fn of(setup: Setup, document: &Value) -> Self {
         let workerd = setup.start().await.expect("workerd starts");
         let client = workerd.client(0).unwrap();
         let site = Self { workerd, client };
