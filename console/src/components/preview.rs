@@ -31,8 +31,27 @@ pub fn PreviewTable(
     view! {
         <div data-testid="preview-table">
             {said}
-            <LinesTable lines=listed caption/>
+            <LinesTable lines=listed compares=Signal::stored(true) caption/>
         </div>
+    }
+}
+
+/// The columns of figures of one policy, and of two that are compared.
+const ALONE: [&str; 3] = ["Asked, units", "Admitted", "Denied"];
+const COMPARED: [&str; 7] = [
+    "Asked, units",
+    "Now",
+    "Denied now",
+    "With the change",
+    "Denied then",
+    "Difference",
+    "In part",
+];
+
+fn figures_of(compares: bool) -> &'static [&'static str] {
+    match compares {
+        true => &COMPARED,
+        false => &ALONE,
     }
 }
 
@@ -42,6 +61,8 @@ pub fn LinesTable(
     /// The lines.
     #[prop(into)]
     lines: Signal<Vec<Line>>,
+    /// Whether two policies are compared; else what the policy in force gives stands alone.
+    compares: Signal<bool>,
     /// What they are.
     #[prop(into)]
     caption: String,
@@ -51,7 +72,12 @@ pub fn LinesTable(
         let lines = lines.get();
         let total = lines.len();
         let shown = if all.get() { total } else { SHOWN.min(total) };
+        let compares = compares.get();
+        let row = |line: Line| row(line, compares);
         let rows = lines.into_iter().take(shown).map(row).collect_view();
+        let columns = figures_of(compares)
+            .iter()
+            .map(|name| view! { <th scope="col" class="figure">{*name}</th> });
         let more = (total > shown).then(|| {
             view! {
                 <button type="button" data-testid="preview-more" on:click=move |_| all.set(true)>
@@ -62,18 +88,12 @@ pub fn LinesTable(
         (total > 0).then(|| {
             view! {
                 <div class="scroll" tabindex="0" role="region" aria-label=caption.clone()>
-                    <table class="preview">
+                    <table class="preview cards">
                         <thead>
                             <tr>
                                 <th scope="col">"Tenant"</th>
-                                <th scope="col">"Of"</th>
-                                <th scope="col" class="figure">"Asked, units"</th>
-                                <th scope="col" class="figure">"Now"</th>
-                                <th scope="col" class="figure">"Denied now"</th>
-                                <th scope="col" class="figure">"With the change"</th>
-                                <th scope="col" class="figure">"Denied then"</th>
-                                <th scope="col" class="figure">"Difference"</th>
-                                <th scope="col" class="figure">"In part"</th>
+                                <th scope="col">"Rule"</th>
+                                {columns.collect_view()}
                             </tr>
                         </thead>
                         <tbody>{rows}</tbody>
@@ -87,12 +107,37 @@ pub fn LinesTable(
     view! { {table} }
 }
 
-fn row(line: Line) -> AnyView {
-    let class = match line.way {
+fn row(line: Line, compares: bool) -> AnyView {
+    let way = match line.way {
         Way::Gains => "figure gains",
         Way::Loses => "figure loses",
         Way::Stays => "figure",
     };
+    let figures = match compares {
+        false => vec![line.demand, line.present, line.denied_now],
+        true => vec![
+            line.demand,
+            line.present,
+            line.denied_now,
+            line.candidate,
+            line.denied,
+            line.change,
+            line.percent,
+        ],
+    };
+    let cell = |(label, figure): (&&'static str, String)| {
+        let class = if *label == "Difference" {
+            way
+        } else {
+            "figure"
+        };
+        view! { <td class=class data-label=*label>{figure}</td> }
+    };
+    let cells = figures_of(compares)
+        .iter()
+        .zip(figures)
+        .map(cell)
+        .collect_view();
     let name = TenantName::of(&line.tenant);
     let label = name.label();
     let told = match name {
@@ -105,14 +150,8 @@ fn row(line: Line) -> AnyView {
     view! {
         <tr data-testid="preview-row" data-tenant=line.tenant.clone() data-way=line.way.word()>
             <th scope="row">{told}</th>
-            <td>{line.what}</td>
-            <td class="figure">{line.demand}</td>
-            <td class="figure">{line.present}</td>
-            <td class="figure">{line.denied_now}</td>
-            <td class="figure">{line.candidate}</td>
-            <td class="figure">{line.denied}</td>
-            <td class=class>{line.change}</td>
-            <td class="figure">{line.percent}</td>
+            <td data-label="Rule">{line.what}</td>
+            {cells}
         </tr>
     }
     .into_any()

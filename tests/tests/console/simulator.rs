@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weir_shared::wire::operator::Role;
+use weir_tests::accessibility::sticking_out;
 use weir_tests::browser::{Browser, test_id_selector};
 use weir_tests::fixtures::BUDGET;
 
 use crate::console::accessibility::look_at;
 use crate::console::site::{Site, everything};
 use crate::console::traffic::Traffic;
-use crate::console::{assert_no_errors, await_page, eventually, go_to, log_in, visit};
+use crate::console::{WIDE, assert_no_errors, await_page, eventually, go_to, log_in, visit};
 
 /// Requests of each tenant of the trace, all in one window of the budget.
 const EACH: u64 = 60;
@@ -136,6 +137,9 @@ async fn a_draft_is_played_over_a_trace_before_it_is_saved() {
     );
     let alone = told(&browser, &format!("{now}.")).await;
     println!("{alone}");
+    let columns = ["Tenant", "Rule", "Asked, units", "Admitted", "Denied"];
+    assert_eq!(headings(&browser).await, columns, "of one policy alone");
+    the_table_fits(&browser).await;
 
     widen_the_budget(&browser).await;
     go_to(&browser, "simulator").await;
@@ -150,6 +154,7 @@ async fn a_draft_is_played_over_a_trace_before_it_is_saved() {
     let words = told(&browser, &format!("{now}; the draft would {then}")).await;
     println!("{words}");
     the_lines_are_the_server_s(&browser, &answer).await;
+    the_table_fits(&browser).await;
     the_shares_are_told(&browser).await;
 
     // Another rule to look at stands in the address, and so does what is played.
@@ -249,6 +254,31 @@ async fn the_lines_are_the_server_s(browser: &Browser, answer: &Value) {
         };
         assert_eq!(cells[6], change, "{tenant}");
     }
+}
+
+/// The names of the columns of the table.
+async fn headings(browser: &Browser) -> Vec<String> {
+    let script =
+        "return [...document.querySelectorAll('.preview thead th')].map((one) => one.textContent)";
+    let told = browser.evaluate(script, vec![]).await.unwrap();
+    serde_json::from_value(told).unwrap()
+}
+
+/// Nothing of the table is cut off or has to be scrolled to, at any width; nor does the page scroll sideways.
+async fn the_table_fits(browser: &Browser) {
+    let cut_off = "const table = document.querySelector('.preview');
+        const edge = table.closest('.scroll').getBoundingClientRect().right;
+        const out = [...table.querySelectorAll('th, td')].filter((cell) =>
+            cell.getBoundingClientRect().right > edge + 1 || cell.scrollWidth > cell.clientWidth + 1);
+        return out.map((cell) => cell.textContent)";
+    for width in [1440, 1280, 1024, 375] {
+        browser.resize(width, 900).await.unwrap();
+        let out = browser.evaluate(cut_off, vec![]).await.unwrap();
+        assert_eq!(out, json!([]), "cut off at {width} px");
+        let page = sticking_out(browser).await.unwrap();
+        assert!(page.is_empty(), "{width} px: {page:?}");
+    }
+    browser.resize(WIDE.0, WIDE.1).await.unwrap();
 }
 
 /// Both sides are drawn, and say who is limited by its share.

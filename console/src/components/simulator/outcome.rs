@@ -18,7 +18,6 @@ pub fn OutcomeView(
     #[prop(into)]
     body: Signal<Option<Arc<ReplayBody>>>,
     /// Whether two different policies were played.
-    #[prop(into)]
     differs: Signal<bool>,
     /// What the address asks.
     query: Memo<SimulatorQuery>,
@@ -64,7 +63,7 @@ pub fn OutcomeView(
             <div class="filters">
                 <Choice label="Rule" testid="rule" all="All rules" value=rule options choose/>
             </div>
-            <div data-testid="preview-table"><LinesTable lines=listed caption="What each tenant gets, in units"/></div>
+            <div data-testid="preview-table"><LinesTable lines=listed compares=differs caption="What each tenant gets, in units"/></div>
             {none}
         </section>
     }
