@@ -1,4 +1,4 @@
-//! Pictures of every page, to be looked at: light, dark and narrow, in the folder `screenshots`.
+//! Pictures of every page, to be looked at: at three widths, light and dark, in the folder `screenshots`.
 
 use std::time::Duration;
 
@@ -12,6 +12,9 @@ use crate::console::{NARROW, WIDE, log_in, visit};
 
 /// Charts need some points.
 const FIGURES: Duration = Duration::from_secs(20);
+
+/// What another width takes to be laid out, and transitions of colours.
+const SETTLED: Duration = Duration::from_millis(300);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_page_is_pictured() {
@@ -46,15 +49,14 @@ fn name(slug: &str, path: &str) -> String {
 }
 
 async fn picture(browser: &Browser, name: &str) {
-    for (look, scheme, (width, height)) in [
-        ("dark", ColorScheme::Dark, WIDE),
-        ("light", ColorScheme::Light, WIDE),
-        ("narrow", ColorScheme::Light, NARROW),
-    ] {
+    for (look, scheme) in [("light", ColorScheme::Light), ("dark", ColorScheme::Dark)] {
         browser.prefer(scheme).await.unwrap();
-        browser.resize(width, height).await.unwrap();
-        tokio::time::sleep(Duration::from_millis(400)).await;
-        browser.screenshot(&format!("{name}-{look}")).await.unwrap();
+        for (width, height) in [(1440, 900), (1024, 900), NARROW] {
+            browser.resize(width, height).await.unwrap();
+            tokio::time::sleep(SETTLED).await;
+            let name = format!("{name}-{width}-{look}");
+            browser.screenshot(&name).await.unwrap();
+        }
     }
     browser.resize(WIDE.0, WIDE.1).await.unwrap();
 }
