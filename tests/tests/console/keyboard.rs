@@ -146,7 +146,7 @@ async fn shortcuts_can_be_switched_off(browser: &Browser) {
 }
 
 /// Presses Tab until the element with a `data-testid` has the focus.
-async fn tab_to(browser: &Browser, test_id: &str) {
+pub(crate) async fn tab_to(browser: &Browser, test_id: &str) {
     let is_there = format!("document.activeElement.dataset.testid === '{test_id}'");
     tab_until(browser, test_id, &is_there).await;
     assert_focus_is_seen(browser, test_id).await;

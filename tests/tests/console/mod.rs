@@ -21,6 +21,7 @@ mod screenshots;
 mod simulator;
 mod site;
 mod smoothness;
+mod tasks;
 mod traffic;
 mod typing;
 mod viewer;

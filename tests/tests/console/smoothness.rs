@@ -8,7 +8,7 @@ use weir_tests::workerd::TOKEN;
 
 use crate::console::site::{MANY, Site, many, nth};
 use crate::console::traffic::Traffic;
-use crate::console::{await_live, await_page, eventually, log_in, visit};
+use crate::console::{await_live, await_page, eventually, go_to, log_in, visit};
 
 /// What is felt as a hitch.
 pub(crate) const LONGEST: Duration = Duration::from_millis(100);
@@ -65,6 +65,20 @@ async fn ten_thousand_tenants_live_are_smooth_to_scroll_sort_search_and_open() {
     browser.press(&format!("{} a", row(&wanted))).await.unwrap();
     await_page(&browser, "tenant").await;
     tokio::time::sleep(Duration::from_secs(3)).await;
+    browser.phase("policy").await.unwrap();
+    go_to(&browser, "policy").await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    browser.phase("draft").await.unwrap();
+    browser
+        .press("[data-testid=entry][data-name=tokens] a")
+        .await
+        .unwrap();
+    browser
+        .fill(&test_id_selector("field-limit"), "25000")
+        .await
+        .unwrap();
+    browser.find_id("draft").await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
 
     let tasks = browser.tasks(Duration::from_millis(1)).await.unwrap();
     let control = longest(tasks.iter().filter(|task| task.phase == "control"));
@@ -72,7 +86,9 @@ async fn ten_thousand_tenants_live_are_smooth_to_scroll_sort_search_and_open() {
     let slower = control.as_secs_f64() / KNOWN_WORK_TAKES.as_secs_f64();
     let most = LONGEST.mul_f64(slower.max(1.0));
     println!("the control worked {control:?}: at most {most:?}");
-    for phase in ["live", "scroll", "sort", "search", "open"] {
+    for phase in [
+        "live", "scroll", "sort", "search", "open", "policy", "draft",
+    ] {
         let of_phase = tasks.iter().filter(|task| task.phase == phase);
         let count = of_phase.clone().count();
         let longest = longest(of_phase).unwrap_or_else(|| panic!("the trace has no {phase}"));

@@ -1,0 +1,273 @@
+//! What somebody does who has never seen the console: who is the culprit, what did a tenant get, what would a draft have done,
+//! what does it cost, a weight doubled for a day, that undone, a token made and revoked, where a region's units are. By keys
+//! alone on a wide screen, by pointer on a small laptop in the dark, and on a telephone.
+
+use serde_json::{Value, json};
+use weir_tests::accessibility::sticking_out;
+use weir_tests::browser::{Browser, ColorScheme, Key, test_id_selector};
+use weir_tests::workerd::TOKEN;
+
+use crate::console::keyboard::tab_to;
+use crate::console::site::{Site, everything, tenant_path};
+use crate::console::traffic::Traffic;
+use crate::console::{assert_no_errors, await_page, eventually, log_in};
+
+const FLOOD: &str = "free:flood";
+const TENANT: &str = "pro:hooli";
+
+/// A person before a browser.
+struct Stranger {
+    browser: Browser,
+    /// Whether everything is done by keys.
+    by_keys: bool,
+    look: String,
+}
+
+impl Stranger {
+    async fn press(&self, test_id: &str) {
+        if self.by_keys {
+            self.to(test_id).await;
+            self.browser.key(Key::Enter).await.unwrap();
+        } else {
+            self.browser.press_id(test_id).await.unwrap();
+        }
+    }
+
+    async fn fill(&self, field: &str, text: &str) {
+        if self.by_keys {
+            self.to(field).await;
+            self.browser.key(Key::SelectAll).await.unwrap();
+            self.browser.type_text(text).await.unwrap();
+        } else {
+            let field = test_id_selector(field);
+            self.browser.fill(&field, text).await.unwrap();
+        }
+    }
+
+    /// Chooses of a list, by keys with the beginning of what is read there.
+    async fn choose(&self, field: &str, value: &str) {
+        let selector = test_id_selector(field);
+        if !self.by_keys {
+            return self.browser.choose(&selector, value).await.unwrap();
+        }
+        self.to(field).await;
+        let script = "const [selector, value] = arguments;
+            const options = [...document.querySelector(selector).options];
+            return options.find((one) => one.value === value).text";
+        let arguments = vec![json!(selector), json!(value)];
+        let text = self.browser.evaluate(script, arguments).await.unwrap();
+        self.browser
+            .type_text(text.as_str().unwrap())
+            .await
+            .unwrap();
+    }
+
+    /// Goes on with Tab to what is there or comes.
+    async fn to(&self, test_id: &str) {
+        self.browser.find_id(test_id).await.unwrap();
+        tab_to(&self.browser, test_id).await;
+    }
+
+    /// Opens a page from the navigation, which a small screen has behind a button.
+    async fn go(&self, page: &str) {
+        let menu = self.browser.find_id("nav-menu").await.unwrap();
+        if menu.is_displayed().await.unwrap() {
+            self.press("nav-menu").await;
+        }
+        self.press(&format!("nav-{page}")).await;
+        self.arrive(page).await;
+    }
+
+    /// Waits for a page, none of which scrolls sideways.
+    async fn arrive(&self, page: &str) {
+        await_page(&self.browser, page).await;
+        let out = sticking_out(&self.browser).await.unwrap();
+        assert!(out.is_empty(), "{page}, {}: {out:?}", self.look);
+    }
+
+    /// What a part says, once it says that.
+    async fn reads(&self, test_id: &str, part: &str) -> String {
+        let selector = test_id_selector(test_id);
+        eventually(&format!("{part:?} in {test_id}"), async || {
+            let said = self.browser.text(&selector).await.ok()?;
+            said.contains(part).then_some(said)
+        })
+        .await
+    }
+}
+
+async fn who_is_the_culprit(stranger: &Stranger) {
+    stranger
+        .reads("verdict", &format!("over its share: {FLOOD}"))
+        .await;
+    stranger.press("verdict-why").await;
+    stranger.arrive("tenant").await;
+    let why = stranger.reads("headline", "").await;
+    println!("{}: {why}", stranger.look);
+}
+
+async fn what_did_it_get_in_the_last_hours(stranger: &Stranger) {
+    stranger.press("tab-accounting").await;
+    stranger.arrive("tenant").await;
+    stranger.choose("range", "6h").await;
+    stranger.reads("range-totals", "Last 6 hours").await;
+    let key = stranger.browser.text("[data-testid=series-chart] .key");
+    let key = key.await.unwrap();
+    assert!(
+        key.contains("Guarantee") && key.contains("Fair share"),
+        "{key}"
+    );
+}
+
+async fn what_would_a_draft_have_done(stranger: &Stranger) {
+    stranger.go("policy").await;
+    let budget = "[data-testid=entry][data-name=tokens] a";
+    if stranger.by_keys {
+        let script = "document.querySelector(arguments[0]).focus()";
+        let there = vec![json!(budget)];
+        stranger.browser.evaluate(script, there).await.unwrap();
+        stranger.browser.key(Key::Enter).await.unwrap();
+    } else {
+        stranger.browser.press(budget).await.unwrap();
+    }
+    stranger.arrive("policy").await;
+    stranger.fill("field-limit", "120").await;
+    stranger.reads("draft", "It is valid").await;
+    stranger.go("simulator").await;
+    stranger.press("over-recorded").await;
+    stranger
+        .reads("simulation-words", "the draft would admit")
+        .await;
+    stranger.arrive("simulator").await;
+    stranger.go("policy").await;
+    stranger.press("undo").await;
+    let gone = test_id_selector("draft");
+    stranger.browser.wait_gone(&gone).await.unwrap();
+}
+
+async fn what_does_it_cost(stranger: &Stranger) {
+    stranger.go("overview").await;
+    stranger.fill("price-request", "30").await;
+    stranger.reads("money-request", "$").await;
+}
+
+async fn double_a_weight_for_a_day_and_undo_it(stranger: &Stranger, site: &Site) {
+    let weight = async || {
+        let read = site.client.get(&tenant_path(TENANT)).await.unwrap();
+        read.ok::<Value>().unwrap()["body"].clone()
+    };
+    let before = weight().await;
+    // The palette goes to a tenant by its name.
+    stranger.press("palette-open").await;
+    stranger.browser.find_id("palette-input").await.unwrap();
+    stranger.browser.type_text("hooli").await.unwrap();
+    stranger.reads("palette", TENANT).await;
+    stranger.browser.key(Key::Enter).await.unwrap();
+    stranger.arrive("tenant").await;
+    stranger.press("edit").await;
+    stranger.arrive("tenant").await;
+    stranger.press("add-override").await;
+    stranger.fill("field-expires-at", "2099-11-23 08:30").await;
+    stranger.fill("field-override-weight", "6").await;
+    stranger.press("preview").await;
+    stranger.browser.find_id("preview-result").await.unwrap();
+    stranger.press("save").await;
+    eventually("the weight for a day", async || {
+        (weight().await["overrides"][0]["weight"] == 6).then_some(())
+    })
+    .await;
+    stranger.go("activity").await;
+    stranger.press("open-record").await;
+    stranger.press("revert").await;
+    stranger.press("confirm").await;
+    eventually("the weight before", async || {
+        (weight().await == before).then_some(())
+    })
+    .await;
+    let dialog = "[data-testid=revert-dialog][open]";
+    stranger.browser.wait_gone(dialog).await.unwrap();
+    stranger.arrive("activity").await;
+}
+
+async fn make_and_revoke_a_token(stranger: &Stranger) {
+    stranger.go("access").await;
+    stranger.press("create-token").await;
+    stranger.fill("field-name", "for-a-day").await;
+    stranger.choose("field-expiry", "1").await;
+    stranger.press("save").await;
+    stranger.reads("expiring", "1 token").await;
+    stranger.press("revoke").await;
+    stranger.press("confirm").await;
+    let made = test_id_selector("made");
+    stranger.browser.wait_gone(&made).await.unwrap();
+    stranger.arrive("access").await;
+}
+
+async fn where_are_a_region_s_units(stranger: &Stranger) {
+    stranger.press("palette-open").await;
+    stranger.browser.find_id("palette-input").await.unwrap();
+    stranger.browser.type_text("western eur").await.unwrap();
+    stranger.reads("palette", "Western Europe (weur)").await;
+    stranger.browser.key(Key::Enter).await.unwrap();
+    stranger.arrive("region").await;
+    stranger.browser.find_id("held-row").await.unwrap();
+}
+
+/// On a telephone each row is a card, every value of which is within sight.
+async fn rows_are_cards(stranger: &Stranger) {
+    for page in ["tenants", "decisions", "regions", "activity", "access"] {
+        stranger.go(page).await;
+        let script = "const row = document.querySelector('main table.cards tbody tr, main [role=row]');
+            if (row === null) return null;
+            const edge = document.documentElement.clientWidth;
+            return [...row.children].filter((one) => one.getBoundingClientRect().right > edge + 1).length";
+        let out = eventually("a row", async || {
+            let out = stranger.browser.evaluate(script, vec![]).await.ok()?;
+            out.as_u64()
+        })
+        .await;
+        assert_eq!(out, 0, "{page}: values are out of sight");
+    }
+}
+
+async fn every_task(width: u32, scheme: ColorScheme, by_keys: bool) -> (Site, Stranger) {
+    let site = Site::start(&everything()).await;
+    let _flood = Traffic::of_budget(&site.client, FLOOD, 20, 5);
+    let _other = Traffic::of_budget(&site.client, TENANT, 2, 1);
+    let browser = Browser::start().await.expect("the browser starts");
+    browser.prefer(scheme).await.unwrap();
+    browser.resize(width, 900).await.unwrap();
+    log_in(&browser, &site.origin(), TOKEN).await;
+    let look = format!("{width} px, {scheme:?}");
+    let stranger = Stranger {
+        browser,
+        by_keys,
+        look,
+    };
+    who_is_the_culprit(&stranger).await;
+    what_did_it_get_in_the_last_hours(&stranger).await;
+    what_would_a_draft_have_done(&stranger).await;
+    what_does_it_cost(&stranger).await;
+    double_a_weight_for_a_day_and_undo_it(&stranger, &site).await;
+    make_and_revoke_a_token(&stranger).await;
+    where_are_a_region_s_units(&stranger).await;
+    assert_no_errors(&stranger.browser, &[]).await;
+    (site, stranger)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_does_every_task_by_keys_alone_on_a_wide_screen() {
+    every_task(1440, ColorScheme::Light, true).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_does_every_task_in_the_dark_on_a_small_laptop() {
+    every_task(1024, ColorScheme::Dark, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_does_every_task_on_a_telephone() {
+    let (site, stranger) = every_task(375, ColorScheme::Light, false).await;
+    let _traffic = Traffic::of_all_tiers(&site.client);
+    rows_are_cards(&stranger).await;
+}
