@@ -97,7 +97,8 @@ fn described(route: &Route) -> Result<Value, Miswritten> {
     }
     if operation.if_match {
         parameters.push(json!({
-            "name": "If-Match", "in": "header", "required": true, "schema": { "type": "string" },
+            "name": "If-Match", "in": "header", "required": true,
+            "schema": { "type": "string", "minLength": 1 },
         }));
     }
     if route.takes_key() {

@@ -376,7 +376,7 @@ pub fn operation(endpoint: Endpoint) -> Operation {
             refusals: &[400, 404, 503],
             ..NOTHING
         },
-        E::SessionRead => read("Who is logged in.", "Session"),
+        E::SessionRead => refusing(read("Who is logged in.", "Session"), &[404, 503]),
         E::SessionOpen => refusing(
             ask("Logs in.", "SessionRequest", "Session"),
             &[400, 401, 403, 413, 415, 429, 503],
