@@ -160,7 +160,10 @@ fn responses(route: &Route) -> Result<Value, Miswritten> {
             )
         }
         Answer::Text(media) => {
-            let content = json!({ media: text_of_any_kind() });
+            let content = match media {
+                "application/json" => json!({ media: {} }),
+                _ => json!({ media: text_of_any_kind() }),
+            };
             (200, json!({ "description": "Done.", "content": content }))
         }
         Answer::Empty(status) => (status, json!({ "description": "Done." })),

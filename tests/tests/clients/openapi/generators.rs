@@ -37,7 +37,7 @@ async fn by_the_types_of_openapi_typescript_an_application_compiles_and_is_answe
     .unwrap();
     let mut compiler = program("typescript/bin/tsc");
     compiler.args(["--strict", "--target", "es2022", "--module", "nodenext"]);
-    compiler.args(["--lib", "es2022,dom", "--types", ""]);
+    compiler.args(["--lib", "es2022,dom"]);
     run({
         compiler.arg("application.mts");
         compiler
