@@ -136,6 +136,8 @@ async fn a_server_that_is_gone_leaves_the_figures_and_says_how_old_they_are() {
     let day = BadDay::dawn().await;
     let (browser, origin) = (&day.browser, day.proxy.origin());
     log_in(browser, &origin, TOKEN).await;
+    // It brings the code of the page of budgets, too.
+    go_to(browser, "regions").await;
     go_to(browser, "tenants").await;
     await_live(browser, "live").await;
     browser.find_id("tenant-row").await.unwrap();
