@@ -1,5 +1,7 @@
-//! Pictures of every page, to be looked at: at three widths, light and dark, in the folder `screenshots`.
+//! Pictures of every page, to be looked at, in the folder `screenshots`: on a wide screen and, dark, on a telephone; with
+//! `WEIR_LOOKS=all` at three widths, light and dark.
 
+use std::env;
 use std::time::Duration;
 
 use weir_tests::browser::{Browser, ColorScheme};
@@ -12,6 +14,9 @@ use crate::console::{NARROW, WIDE, log_in, visit};
 
 /// Charts need some points.
 const FIGURES: Duration = Duration::from_secs(20);
+
+/// A wide screen, a small laptop and a telephone.
+const SIZES: [(u32, u32); 3] = [(1440, 900), (1024, 900), NARROW];
 
 /// What another width takes to be laid out, and transitions of colours.
 const SETTLED: Duration = Duration::from_millis(300);
@@ -49,10 +54,21 @@ fn name(slug: &str, path: &str) -> String {
 }
 
 async fn picture(browser: &Browser, name: &str) {
-    for (look, scheme) in [("light", ColorScheme::Light), ("dark", ColorScheme::Dark)] {
+    let all = env::var_os("WEIR_LOOKS").is_some();
+    let looks: [(_, _, &[_]); 2] = match all {
+        true => [
+            ("light", ColorScheme::Light, &SIZES),
+            ("dark", ColorScheme::Dark, &SIZES),
+        ],
+        false => [
+            ("light", ColorScheme::Light, &SIZES[..1]),
+            ("dark", ColorScheme::Dark, &SIZES[2..]),
+        ],
+    };
+    for (look, scheme, sizes) in looks {
         browser.prefer(scheme).await.unwrap();
-        for (width, height) in [(1440, 900), (1024, 900), NARROW] {
-            browser.resize(width, height).await.unwrap();
+        for (width, height) in sizes {
+            browser.resize(*width, *height).await.unwrap();
             tokio::time::sleep(SETTLED).await;
             let name = format!("{name}-{width}-{look}");
             browser.screenshot(&name).await.unwrap();
