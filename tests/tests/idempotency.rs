@@ -5,10 +5,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::time::sleep;
 use weir_shared::wire::role::Role;
 use weir_tests::client::Client;
-use weir_tests::clock::now;
 use weir_tests::fixtures::{BUDGET, gcra, policy, token_request, with};
 use weir_tests::reply::Reply;
 use weir_tests::witness::Fault;
@@ -21,9 +19,6 @@ const ACQUIRE: &str = "/v1/guards/calls/acquire";
 
 /// Thirty days: the budget ends in no test.
 const LONG_MS: u64 = 30 * 24 * 3_600_000;
-
-/// How long what is on its way between isolates may take on a busy machine.
-const SETTLING: Duration = Duration::from_secs(10);
 
 /// A budget of 1,000, a shaper of one a second, and a guard of two slots.
 fn document() -> Value {
@@ -196,19 +191,9 @@ async fn of_many_that_ask_at_the_same_time_one_is_charged() {
     assert_eq!(answers.len(), 1, "{answers:?}");
     let later = ask(&clients[1], CHECK, "at-once", &body).await;
     assert_eq!(later.text(), answers[0]);
-    // Whichever isolate was first: the other knows by its next contact what is left, and neither that more was charged.
-    let start = now();
-    for client in &clients {
-        loop {
-            let left = left(client).await;
-            assert!(left >= 993, "{left}");
-            if left == 993 {
-                break;
-            }
-            assert!(start.elapsed() < SETTLING, "{left}");
-            sleep(Duration::from_millis(50)).await;
-        }
-    }
+    // Whichever isolate was first knows of the charge.
+    let both = [left(&clients[0]).await, left(&clients[1]).await];
+    assert_eq!(both.into_iter().min(), Some(993), "{both:?}");
 }
 
 #[tokio::test]

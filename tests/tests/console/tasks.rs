@@ -68,14 +68,19 @@ impl Stranger {
         tab_to(&self.browser, test_id).await;
     }
 
-    /// Opens a page from the navigation, which a small screen has behind a button.
+    /// Opens a page from the navigation.
     async fn go(&self, page: &str) {
+        self.open_menu().await;
+        self.press(&format!("nav-{page}")).await;
+        self.arrive(page).await;
+    }
+
+    /// Shows the navigation where a small screen has it behind a button.
+    async fn open_menu(&self) {
         let menu = self.browser.find_id("nav-menu").await.unwrap();
         if menu.is_displayed().await.unwrap() {
             self.press("nav-menu").await;
         }
-        self.press(&format!("nav-{page}")).await;
-        self.arrive(page).await;
     }
 
     /// Waits for a page, none of which scrolls sideways.
@@ -160,6 +165,7 @@ async fn double_a_weight_for_a_day_and_undo_it(stranger: &Stranger, site: &Site)
     };
     let before = weight().await;
     // The palette goes to a tenant by its name.
+    stranger.open_menu().await;
     stranger.press("palette-open").await;
     stranger.browser.find_id("palette-input").await.unwrap();
     stranger.browser.type_text("hooli").await.unwrap();
@@ -206,6 +212,7 @@ async fn make_and_revoke_a_token(stranger: &Stranger) {
 }
 
 async fn where_are_a_region_s_units(stranger: &Stranger) {
+    stranger.open_menu().await;
     stranger.press("palette-open").await;
     stranger.browser.find_id("palette-input").await.unwrap();
     stranger.browser.type_text("western eur").await.unwrap();
