@@ -222,24 +222,7 @@ async fn where_are_a_region_s_units(stranger: &Stranger) {
     stranger.browser.find_id("held-row").await.unwrap();
 }
 
-/// On a telephone each row is a card, every value of which is within sight.
-async fn rows_are_cards(stranger: &Stranger) {
-    for page in ["tenants", "decisions", "regions", "activity", "access"] {
-        stranger.go(page).await;
-        let script = "const row = document.querySelector('main table.cards tbody tr, main [role=row]');
-            if (row === null) return null;
-            const edge = document.documentElement.clientWidth;
-            return [...row.children].filter((one) => one.getBoundingClientRect().right > edge + 1).length";
-        let out = eventually("a row", async || {
-            let out = stranger.browser.evaluate(script, vec![]).await.ok()?;
-            out.as_u64()
-        })
-        .await;
-        assert_eq!(out, 0, "{page}: values are out of sight");
-    }
-}
-
-async fn every_task(width: u32, scheme: ColorScheme, by_keys: bool) -> (Site, Stranger) {
+async fn every_task(width: u32, scheme: ColorScheme, by_keys: bool) {
     let site = Site::start(&everything()).await;
     let _flood = Traffic::of_budget(&site.client, FLOOD, 20, 5);
     let _other = Traffic::of_budget(&site.client, TENANT, 2, 1);
@@ -261,7 +244,6 @@ async fn every_task(width: u32, scheme: ColorScheme, by_keys: bool) -> (Site, St
     make_and_revoke_a_token(&stranger).await;
     where_are_a_region_s_units(&stranger).await;
     assert_no_errors(&stranger.browser, &[]).await;
-    (site, stranger)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -276,7 +258,5 @@ async fn a_stranger_does_every_task_in_the_dark_on_a_small_laptop() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stranger_does_every_task_on_a_telephone() {
-    let (site, stranger) = every_task(375, ColorScheme::Light, false).await;
-    let _traffic = Traffic::of_all_tiers(&site.client);
-    rows_are_cards(&stranger).await;
+    every_task(375, ColorScheme::Light, false).await;
 }
