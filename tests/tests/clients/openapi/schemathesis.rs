@@ -44,7 +44,7 @@ async fn whatever_the_document_allows_or_forbids_is_answered_as_it_says() {
     program.arg(document);
     // It ends well if no answer broke a rule.
     let said = spawn_blocking(move || succeed(&mut program)).await.unwrap();
-    let asked = number_before(&said, " generated");
+    let asked = number_before(&said, " generated,");
     assert!(asked.is_some_and(|asked| asked >= QUESTIONS_MIN), "{said}");
     let policy = client.with_token(&token).get("/operator/v1/policy").await;
     assert_eq!(policy.unwrap().status, 200, "it was let in to the end");
