@@ -1,6 +1,7 @@
 //! Where things are: in the repository, and in the cache of the user.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -74,6 +75,18 @@ fn variable(name: &str) -> Option<PathBuf> {
     env::var_os(name)
         .filter(|value| !value.is_empty())
         .map(PathBuf::from)
+}
+
+/// The names in a folder, in order.
+pub(crate) fn names_in(folder: &Path) -> Result<Vec<String>> {
+    let read = || format!("reading {}", folder.display());
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).with_context(read)? {
+        let name = entry.with_context(read)?.file_name();
+        names.push(name.to_string_lossy().into_owned());
+    }
+    names.sort_unstable();
+    Ok(names)
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
+use crate::paths;
+
 /// A digest over named texts and the contents of files.
 pub(crate) struct Fingerprint(Sha256);
 
@@ -51,7 +53,7 @@ impl Fingerprint {
             Err(error) => return Err(error).with_context(|| format!("reading {}", full.display())),
         };
         if data.is_dir() {
-            for name in names(&full)? {
+            for name in paths::names_in(&full)? {
                 self.each(base, &format!("{path}/{name}"), skip, read)?;
             }
         } else {
@@ -82,17 +84,6 @@ fn glanced(file: &Path, data: &Metadata) -> Result<Vec<u8>> {
     let written = data.modified();
     let written = written.with_context(|| format!("reading {}", file.display()))?;
     Ok(format!("{written:?} {}", data.len()).into_bytes())
-}
-
-fn names(folder: &Path) -> Result<Vec<String>> {
-    let read = || format!("reading {}", folder.display());
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder).with_context(read)? {
-        let name = entry.with_context(read)?.file_name();
-        names.push(name.to_string_lossy().into_owned());
-    }
-    names.sort_unstable();
-    Ok(names)
 }
 
 /// Remembers which inputs gave which outputs.

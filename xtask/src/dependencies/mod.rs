@@ -28,9 +28,12 @@ const INPUTS: [&str; 4] = [
 
 /// Puts what is kept into a clone in which nothing has been compiled but this program.
 pub(crate) fn restore() -> Result<()> {
-    let (from, to) = (kept()?, target());
     let note = paths::local("dependencies");
-    if note.exists() || !from.is_dir() {
+    if note.exists() {
+        return Ok(());
+    }
+    let (from, to) = (kept()?, target());
+    if !from.is_dir() {
         return Ok(());
     }
     let taken = progress::step("taking over compiled dependencies", || {
@@ -135,16 +138,11 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 
 /// The names in a folder; none if it is no folder.
 fn names(folder: &Path) -> Result<Vec<String>> {
-    if !folder.is_dir() {
-        return Ok(Vec::new());
+    if folder.is_dir() {
+        paths::names_in(folder)
+    } else {
+        Ok(Vec::new())
     }
-    let read = || format!("reading {}", folder.display());
-    let entries = fs::read_dir(folder).with_context(read)?;
-    let name = |entry: io::Result<fs::DirEntry>| {
-        let entry = entry.with_context(read)?;
-        Ok(entry.file_name().to_string_lossy().into_owned())
-    };
-    entries.map(name).collect()
 }
 
 #[cfg(test)]
@@ -193,8 +191,7 @@ mod tests {
 
         copy_profile(from.path(), to.path(), &Members::named(&["weir-shared"])).unwrap();
 
-        let mut names = names(&to.path().join("deps")).unwrap();
-        names.sort();
+        let names = names(&to.path().join("deps")).unwrap();
         assert_eq!(names, [format!("libserde-{HASH}.rlib")]);
         let copied = fs::metadata(to.path().join(&dependency)).unwrap();
         assert_eq!(copied.modified().unwrap(), time);

@@ -37,12 +37,8 @@ async fn by_the_types_of_openapi_typescript_an_application_compiles_and_is_answe
     .unwrap();
     let mut compiler = program("typescript/bin/tsc");
     compiler.args(["--strict", "--target", "es2022", "--module", "nodenext"]);
-    compiler.args(["--lib", "es2022,dom"]);
-    run({
-        compiler.arg("application.mts");
-        compiler
-    })
-    .await;
+    compiler.args(["--lib", "es2022,dom", "application.mts"]);
+    run(compiler).await;
     let mut application = Command::new("node");
     application
         .current_dir(folder.path())
@@ -60,11 +56,8 @@ async fn the_client_of_openapi_python_client_is_whole_and_is_answered() {
     let mut generator = python(folder.path());
     generator.args(["-m", "openapi_python_client", "generate", "--meta", "none"]);
     generator.arg("--path").arg(&document);
-    let said = run({
-        generator.args(["--output-path", "weir_api"]);
-        generator
-    })
-    .await;
+    generator.args(["--output-path", "weir_api"]);
+    let said = run(generator).await;
     for warning in said.split("WARNING").skip(1) {
         assert!(warning.contains(LEFT_OUT), "{said}");
     }

@@ -12,6 +12,8 @@ use weir_tests::client::Client;
 use weir_tests::paths;
 use weir_tests::workerd::TOKEN;
 
+use crate::clients::python::Python;
+
 /// What the tests of the document are made of.
 fn parts() -> PathBuf {
     paths::workspace().join("tests/openapi")
@@ -27,12 +29,7 @@ async fn document(client: &Client, folder: &Path) -> PathBuf {
 
 /// Python with the packages of the tests, and what is in `folder`.
 fn python(folder: &Path) -> Command {
-    let mut python = Command::new(paths::python().unwrap());
-    let folders = [folder.to_path_buf()]
-        .into_iter()
-        .chain(paths::python_packages());
-    python.env("PYTHONPATH", std::env::join_paths(folders).unwrap());
-    python.env("PYTHONDONTWRITEBYTECODE", "1");
+    let mut python = Python::with(folder);
     python.current_dir(folder);
     python
 }

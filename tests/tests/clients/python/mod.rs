@@ -21,7 +21,7 @@ impl Python {
     }
 
     /// Python, to which the client is what is in `source`.
-    fn with(source: &Path) -> Command {
+    pub(super) fn with(source: &Path) -> Command {
         let mut python = Command::new(paths::python().unwrap());
         let folders = [source.to_owned()]
             .into_iter()

@@ -50,7 +50,7 @@ fn make(environment: &Environment) -> Result<()> {
     write(&pages.join("index.html"), &html)?;
     // The asset server answers a path that is no file with the index at the root of the assets.
     write(&dist.join("index.html"), &html)?;
-    let files = file_names(&pages)?;
+    let files = paths::names_in(&pages)?;
     write(&dist.join("_headers"), &headers::file(PREFIX, &files))
 }
 
@@ -63,17 +63,6 @@ fn clear(folder: &Path) -> Result<()> {
         _ => {}
     }
     fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))
-}
-
-/// The names of the files in a folder, in order.
-fn file_names(folder: &Path) -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))? {
-        let entry = entry.with_context(|| format!("reading {}", folder.display()))?;
-        names.push(entry.file_name().to_string_lossy().into_owned());
-    }
-    names.sort_unstable();
-    Ok(names)
 }
 
 fn write(file: &Path, content: &str) -> Result<()> {

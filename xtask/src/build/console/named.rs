@@ -6,15 +6,15 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use sha2::{Digest, Sha256};
 
-use super::file_names;
 use crate::build::HASH_DIGITS;
+use crate::paths::names_in;
 
 /// Puts the files of `made` into `pages` under names of their content, and gives the page with these names. The script
 /// names the modules, and the page the script and what else there is.
 pub(super) fn publish(made: &Path, page: &Path, pages: &Path, prefix: &str) -> Result<String> {
     let mut script = None;
     let (mut modules, mut named) = (Vec::new(), Vec::new());
-    for name in file_names(made)? {
+    for name in names_in(made)? {
         let path = made.join(&name);
         let bytes = fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
         if name.ends_with(".js") {
@@ -98,7 +98,7 @@ mod tests {
                 "x",
             )
             .unwrap();
-            let names = file_names(pages.path()).unwrap();
+            let names = names_in(pages.path()).unwrap();
             let script = fs::read_to_string(pages.path().join(&names[0])).unwrap();
             (html, names, script)
         };

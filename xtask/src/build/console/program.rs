@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::file_names;
 use crate::environment::Environment;
+use crate::paths::names_in;
 use crate::rust::WASM_TARGET;
 use crate::{process, rust};
 
@@ -34,7 +34,7 @@ pub(super) fn make(
     cut_up(environment, &whole, &cut)?;
     bind(environment, &cut)?;
     fs::create_dir_all(made).with_context(|| format!("creating {}", made.display()))?;
-    for name in file_names(&cut)? {
+    for name in names_in(&cut)? {
         if name.ends_with(".wasm") {
             shrink(environment, &cut.join(&name), &made.join(&name))?;
         }
