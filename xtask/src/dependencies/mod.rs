@@ -99,24 +99,32 @@ fn each_profile(target: &Path, mut each: impl FnMut(&Path) -> Result<()>) -> Res
     Ok(())
 }
 
-/// Copies what is no member's and is not there yet.
+/// Copies what is no member's, in the place of what is there: cargo compiles anew what is older than what it is made of, so
+/// the few that this program has just been made of would make it compile all that stands on them.
 fn copy_profile(from: &Path, to: &Path, members: &Members) -> Result<()> {
     for folder in FOLDERS {
         for name in names(&from.join(folder))? {
             if !members.made(&name) {
                 let (from, to) = (from.join(folder).join(&name), to.join(folder).join(&name));
-                copy(&from, &to).with_context(|| format!("copying {}", from.display()))?;
+                replace(&from, &to).with_context(|| format!("copying {}", from.display()))?;
             }
         }
     }
     Ok(())
 }
 
-/// With the times: cargo compares them. What is there already stays, whole.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    if to.exists() {
-        return Ok(());
+/// Nothing of what was there remains: a program that runs keeps the file that it was started from.
+fn replace(from: &Path, to: &Path) -> io::Result<()> {
+    if to.is_dir() {
+        fs::remove_dir_all(to)?;
+    } else if to.exists() {
+        fs::remove_file(to)?;
     }
+    copy(from, to)
+}
+
+/// With the times: cargo compares them.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let data = fs::metadata(from)?;
     if data.is_dir() {
         fs::create_dir_all(to)?;
@@ -200,14 +208,25 @@ mod tests {
     }
 
     #[test]
-    fn what_a_clone_has_compiled_already_stays() {
+    fn what_a_clone_has_just_compiled_is_replaced_by_what_all_others_were_made_of() {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let name = format!(".fingerprint/serde-{HASH}");
-        written(&from.path().join(&name).join("invoked.timestamp"), "kept");
-        written(&to.path().join(&name).join("lib-serde"), "its own");
+        let folder = format!(".fingerprint/serde-{HASH}");
+        let library = format!("deps/libserde-{HASH}.rlib");
+        written(&from.path().join(&folder).join("invoked.timestamp"), "kept");
+        written(&from.path().join(&library), "kept");
+        written(&to.path().join(&folder).join("lib-serde"), "its own");
+        written(&to.path().join(&library), "its own");
+
         copy_profile(from.path(), to.path(), &Members::default()).unwrap();
-        let folder = to.path().join(&name);
-        assert_eq!(super::names(&folder).unwrap(), ["lib-serde"]);
+
+        let left = super::names(&to.path().join(&folder)).unwrap();
+        assert_eq!(left, ["invoked.timestamp"]);
+        assert_eq!(
+            fs::read_to_string(to.path().join(&library)).unwrap(),
+            "kept"
+        );
+        let time = |at: &Path| fs::metadata(at.join(&library)).unwrap().modified().unwrap();
+        assert_eq!(time(to.path()), time(from.path()));
     }
 
     #[test]
