@@ -4,6 +4,7 @@ use form_urlencoded::{Serializer, parse};
 use weir_shared::wire::role::Role;
 
 use crate::api::ask::segment;
+use crate::icon::Icon;
 
 /// The path that every page is under, without its slash.
 const ROOT: &str = "/console";
@@ -40,6 +41,14 @@ pub enum Page {
     Decision(String),
     /// Tokens and roles.
     Access,
+}
+
+/// A page as it is listed.
+struct About {
+    name: &'static str,
+    slug: &'static str,
+    icon: Icon,
+    key: Option<&'static str>,
 }
 
 impl Page {
@@ -140,42 +149,55 @@ impl Page {
         }
     }
 
+    /// What is said of it wherever pages are listed.
+    fn about(&self) -> About {
+        let page = |name, slug, icon, key| About {
+            name,
+            slug,
+            icon,
+            key: Some(key),
+        };
+        let within = |section: Self, name, slug| About {
+            name,
+            slug,
+            key: None,
+            ..section.about()
+        };
+        match self {
+            Self::Overview => page("Overview", "overview", Icon::Overview, "o"),
+            Self::Tenants => page("Tenants", "tenants", Icon::Tenants, "t"),
+            Self::Tenant(_) => within(Self::Tenants, "Tenant", "tenant"),
+            Self::Budgets => page("Budgets", "budgets", Icon::Budgets, "b"),
+            Self::Budget(_) => within(Self::Budgets, "Budget", "budget"),
+            Self::Regions => page("Regions", "regions", Icon::Regions, "r"),
+            Self::Region(_) => within(Self::Regions, "Region", "region"),
+            Self::Policy => page("Policy", "policy", Icon::Policy, "p"),
+            Self::Simulator => page("Simulator", "simulator", Icon::Simulator, "s"),
+            Self::Activity => page("Activity", "activity", Icon::Activity, "a"),
+            Self::Decisions => page("Decisions", "decisions", Icon::Decisions, "d"),
+            Self::Decision(_) => within(Self::Decisions, "Decision", "decision"),
+            Self::Access => page("Access", "access", Icon::Access, "k"),
+        }
+    }
+
     /// What it is called in the navigation and in its heading.
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Overview => "Overview",
-            Self::Tenants => "Tenants",
-            Self::Tenant(_) => "Tenant",
-            Self::Budgets => "Budgets",
-            Self::Budget(_) => "Budget",
-            Self::Regions => "Regions",
-            Self::Region(_) => "Region",
-            Self::Policy => "Policy",
-            Self::Simulator => "Simulator",
-            Self::Activity => "Activity",
-            Self::Decisions => "Decisions",
-            Self::Decision(_) => "Decision",
-            Self::Access => "Access",
-        }
+        self.about().name
     }
 
     /// Its name in addresses and in the page's hooks.
     pub fn slug(&self) -> &'static str {
-        match self {
-            Self::Overview => "overview",
-            Self::Tenants => "tenants",
-            Self::Tenant(_) => "tenant",
-            Self::Budgets => "budgets",
-            Self::Budget(_) => "budget",
-            Self::Regions => "regions",
-            Self::Region(_) => "region",
-            Self::Policy => "policy",
-            Self::Simulator => "simulator",
-            Self::Activity => "activity",
-            Self::Decisions => "decisions",
-            Self::Decision(_) => "decision",
-            Self::Access => "access",
-        }
+        self.about().slug
+    }
+
+    /// The icon that stands before it in the navigation.
+    pub fn icon(&self) -> Icon {
+        self.about().icon
+    }
+
+    /// The key that leads to it; `None` for a page that has a name of its own.
+    pub fn key(&self) -> Option<&'static str> {
+        self.about().key
     }
 
     /// The page of the navigation that it belongs to.

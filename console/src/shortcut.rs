@@ -37,26 +37,20 @@ const SINGLE: [(&str, Action); 3] = [
     ("l", Action::Live),
 ];
 
-/// The keys that follow `g`.
-const PAGES: [(&str, Page); 9] = [
-    ("o", Page::Overview),
-    ("t", Page::Tenants),
-    ("b", Page::Budgets),
-    ("r", Page::Regions),
-    ("p", Page::Policy),
-    ("s", Page::Simulator),
-    ("d", Page::Decisions),
-    ("a", Page::Activity),
-    ("k", Page::Access),
-];
-
+/// The key before that of a page.
 const BEFORE_PAGES: &str = "g";
+
+/// The pages of the navigation with their keys.
+fn keyed() -> impl Iterator<Item = (&'static str, Page)> {
+    Page::NAV
+        .into_iter()
+        .filter_map(|page| Some((page.key()?, page)))
+}
 
 /// Every shortcut, as its keys and what they do. Pages that are not in the navigation are left out.
 pub fn listed(pages: &[Page]) -> Vec<(Vec<&'static str>, Action)> {
     let single = SINGLE.map(|(key, action)| (vec![key], action));
-    let to_pages = PAGES
-        .into_iter()
+    let to_pages = keyed()
         .filter(|(_, page)| pages.contains(page))
         .map(|(key, page)| (vec![BEFORE_PAGES, key], Action::Go(page)));
     single.into_iter().chain(to_pages).collect()
@@ -92,8 +86,7 @@ impl Keys {
         }
         let follows = go_at_ms.is_some_and(|go_at_ms| press.at_ms < go_at_ms + SEQUENCE_MS);
         if follows {
-            return PAGES
-                .into_iter()
+            return keyed()
                 .find(|(key, _)| *key == press.key)
                 .map(|(_, page)| Action::Go(page));
         }

@@ -6,7 +6,6 @@ use super::icon::IconView;
 use super::live_control::LiveControl;
 use crate::address::Page;
 use crate::context::{Console, use_log_out};
-use crate::icon::Icon;
 use crate::preferences::{Theme, Zone};
 
 /// The header. On a narrow screen all but the first line of it is behind a button.
@@ -53,7 +52,7 @@ fn Pages(page: Page) -> impl IntoView {
             let current = (one == page).then_some("page");
             let testid = format!("nav-{}", one.slug());
             view! {
-                <li><a href=one.address() data-testid=testid aria-current=current><IconView icon=icon_of(&one)/>{one.name()}</a></li>
+                <li><a href=one.address() data-testid=testid aria-current=current><IconView icon=one.icon()/>{one.name()}</a></li>
             }
         };
         pages.into_iter().map(entry).collect_view()
@@ -69,20 +68,6 @@ pub fn Mark() -> impl IntoView {
             <rect width="16" height="16" rx="3"></rect>
             <path d="M3 4v5h4v3h6"></path>
         </svg>
-    }
-}
-
-fn icon_of(page: &Page) -> Icon {
-    match page.section() {
-        Page::Tenants => Icon::Tenants,
-        Page::Budgets => Icon::Budgets,
-        Page::Regions => Icon::Regions,
-        Page::Policy => Icon::Policy,
-        Page::Simulator => Icon::Simulator,
-        Page::Decisions => Icon::Decisions,
-        Page::Activity => Icon::Activity,
-        Page::Access => Icon::Access,
-        _ => Icon::Overview,
     }
 }
 
