@@ -9,7 +9,7 @@ use weir_shared::limits::{
 };
 use worker::{Request, Response, ResponseBuilder, console_error};
 
-use super::answer;
+use super::table::answer;
 use crate::auth::caller::Caller;
 use crate::http::body;
 use crate::http::failure::Failure;

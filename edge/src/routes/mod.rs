@@ -15,6 +15,7 @@ mod report;
 mod reserve;
 mod session;
 mod settle;
+mod table;
 
 use weir_shared::access::endpoint::{Access, Endpoint, Matched, Missed, Route, find};
 use weir_shared::limiting::idempotency::HEADER;
@@ -155,33 +156,7 @@ async fn private(
     let key = request.headers().get(HEADER)?;
     match key.filter(|_| matched.route.takes_key()) {
         Some(key) => idempotency::once(request, handles, (endpoint, &caller), &key).await,
-        None => answer(request, handles, endpoint, &caller).await,
-    }
-}
-
-async fn answer(
-    request: &mut Request,
-    handles: &RequestHandles,
-    endpoint: Endpoint,
-    caller: &Caller,
-) -> Result<Response, Failure> {
-    match endpoint {
-        Endpoint::Check | Endpoint::CheckBatch => {
-            check::answer(request, handles, caller, endpoint).await
-        }
-        Endpoint::Reserve => reserve::reserve(request, handles, caller).await,
-        Endpoint::Settle => settle::settle(request, handles, caller).await,
-        Endpoint::Report => report::report(request, handles, caller).await,
-        Endpoint::GuardAcquire => guards::acquire(request, handles, caller).await,
-        Endpoint::GuardRenew => guards::renew(request, handles, caller).await,
-        Endpoint::GuardRelease => guards::release(request, handles, caller).await,
-        Endpoint::AgentContact => agent::contact(request, handles, caller).await,
-        Endpoint::OwnFairness => own::read(request, handles, caller).await,
-        Endpoint::Metrics => metrics::read(request, handles).await,
-        Endpoint::SessionRead => session::read(caller),
-        Endpoint::SessionClose => session::close(request, handles, caller).await,
-        Endpoint::SessionsRevoke => session::revoke_all(request, handles, caller).await,
-        _ => operator::answer(request, handles, endpoint, caller).await,
+        None => table::answer(request, handles, endpoint, &caller).await,
     }
 }
 

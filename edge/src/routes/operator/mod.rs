@@ -19,7 +19,6 @@ pub mod ledgers;
 pub mod live;
 pub mod live_lines;
 
-use weir_shared::access::endpoint::Endpoint;
 use weir_shared::limits::OPERATOR_CALL_MS_MAX;
 use weir_shared::policy::Policy;
 use weir_shared::query::Query;
@@ -35,48 +34,6 @@ use crate::isolate::place::home;
 use crate::isolate::request::RequestHandles;
 use crate::objects::binding::{Address, Call, CallError, call};
 use crate::objects::calls::ReadPolicy;
-
-/// Answers a request to the operator API.
-///
-/// # Errors
-/// 404 for what this is not for, else as each surface says.
-pub async fn answer(
-    request: &mut Request,
-    handles: &RequestHandles,
-    endpoint: Endpoint,
-    caller: &Caller,
-) -> Result<Response, Failure> {
-    match endpoint {
-        Endpoint::PolicyRead => policy::read(handles).await,
-        Endpoint::PolicySave => policy::save(request, handles, caller).await,
-        Endpoint::PolicyPreview => policy::preview(request, handles).await,
-        Endpoint::Replay => replay::replay(request, handles).await,
-        Endpoint::TenantsList => tenants::list(request, handles).await,
-        Endpoint::TenantRead => tenants::read(handles, caller).await,
-        Endpoint::TenantPatch => tenants::patch(request, handles, caller).await,
-        Endpoint::TenantDelete => tenants::remove(request, handles, caller).await,
-        Endpoint::FairnessRead => fairness::read(request, handles).await,
-        Endpoint::BudgetsList => budgets::list(request, handles).await,
-        Endpoint::BudgetWindows => budgets::windows(request, handles, caller).await,
-        Endpoint::RegionsList => regions::list(request, handles).await,
-        Endpoint::AuditList => audit::list(request, handles).await,
-        Endpoint::AuditVerify => audit::verify(request, handles).await,
-        Endpoint::AuditExport => audit::export(request, handles).await,
-        Endpoint::SeriesRead => series::read(request, handles).await,
-        Endpoint::DecisionsRead => decisions::list(request, handles).await,
-        Endpoint::DecisionRead => explained::read(request, handles, caller).await,
-        Endpoint::CostsRead => costs::read(request, handles).await,
-        Endpoint::Live => live::open(request, handles, caller).await,
-        Endpoint::Reset => reset::reset(request, handles, caller).await,
-        Endpoint::TokensList => tokens::list(request, handles).await,
-        Endpoint::TokenCreate => tokens::create(request, handles, caller).await,
-        Endpoint::TokenRevoke => tokens::revoke(request, handles, caller).await,
-        _ => Err(Failure::NotFound {
-            what: "route",
-            field: None,
-        }),
-    }
-}
 
 /// The policy in force.
 pub struct InForce {
