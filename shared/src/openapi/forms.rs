@@ -1,9 +1,11 @@
 //! The named forms of the interface. The end-to-end tests hold real answers against them.
 
+use crate::wire::metering::{GuardBody, MeterBody};
 use crate::wire::numbers::{
     BudgetOverrideBody, EffectiveBudgetBody, EffectiveGuardBody, EffectiveMeterBody,
     GuardOverrideBody, MeterOverrideBody,
 };
+use crate::wire::policy::BudgetBody;
 use crate::wire::tenant::{TenantBody, TenantPatch};
 
 /// Each form with what it is and its fields; a form that is no object begins with `=`.
@@ -247,31 +249,15 @@ pub const FORMS: &[(&str, &str, &str)] = &[
         "The fields that change; null removes the tenant's own value.",
         TenantPatch::SCHEMA,
     ),
-    (
-        "Budget",
-        "A budget of the policy.",
-        "limit?: integer?, window_ms?: integer?, sharing?: Sharing?, scope?: Scope?, \
-         reserve?: 'pinned' or 'paced' or 'pooled' or 'none', outage?: 'fail_closed' or 'regional_only', \
-         lease?: any, shadow?: boolean, on_unavailable?: OnUnavailable",
-    ),
+    ("Budget", "A budget of the policy.", BudgetBody::SCHEMA),
     (
         "Sharing",
         "How a budget is shared.",
         "='weighted_fair_escrow' or 'fair_share' or 'weighted_fair_share' or 'first_come' or \
          'static_partition'",
     ),
-    (
-        "Meter",
-        "A meter of the policy.",
-        "per_sec?: number or 'unlimited' or null, burst_seconds?: number, max_debt_ms?: integer, \
-         scope?: Scope, billable?: boolean, shadow?: boolean, on_unavailable?: OnUnavailable",
-    ),
-    (
-        "Guard",
-        "A guard of the policy.",
-        "concurrency?: Amount?, per_minute?: Amount?, lease_ms?: integer, scope?: Scope, \
-         shadow?: boolean, on_unavailable?: OnUnavailable",
-    ),
+    ("Meter", "A meter of the policy.", MeterBody::SCHEMA),
+    ("Guard", "A guard of the policy.", GuardBody::SCHEMA),
     (
         "Descriptor",
         "What a descriptor of Envoy's rate limit service charges.",

@@ -102,6 +102,10 @@ pub struct MeterBody {
 }
 
 impl MeterBody {
+    /// Its fields, as the OpenAPI document has them.
+    pub const SCHEMA: &str = "per_sec?: number or 'unlimited' or null, burst_seconds?: number, max_debt_ms?: integer, \
+        scope?: Scope, billable?: boolean, shadow?: boolean, on_unavailable?: OnUnavailable";
+
     /// Its numbers, which may be others for a tenant.
     #[must_use]
     pub fn numbers(&self) -> MeterOverrideBody {
@@ -143,6 +147,10 @@ pub struct GuardBody {
 }
 
 impl GuardBody {
+    /// Its fields, as the OpenAPI document has them.
+    pub const SCHEMA: &str = "concurrency?: Amount?, per_minute?: Amount?, lease_ms?: integer, scope?: Scope, \
+        shadow?: boolean, on_unavailable?: OnUnavailable";
+
     /// Its numbers, which may be others for a tenant.
     #[must_use]
     pub fn numbers(&self) -> GuardOverrideBody {

@@ -242,6 +242,13 @@ pub struct BudgetBody {
     pub on_unavailable: Option<OnUnavailable>,
 }
 
+impl BudgetBody {
+    /// Its fields, as the OpenAPI document has them.
+    pub const SCHEMA: &str = "limit?: integer?, window_ms?: integer?, sharing?: Sharing?, scope?: Scope?, \
+        reserve?: 'pinned' or 'paced' or 'pooled' or 'none', outage?: 'fail_closed' or 'regional_only', \
+        lease?: any, shadow?: boolean, on_unavailable?: OnUnavailable";
+}
+
 /// The algorithm of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -260,6 +267,19 @@ pub enum Algorithm {
     Quota,
     /// A queue: requests that come too fast leave later.
     LeakyBucket,
+}
+
+impl Algorithm {
+    /// All of them, in the order of a form.
+    pub const ALL: [Self; 7] = [
+        Self::Gcra,
+        Self::TokenBucket,
+        Self::FixedWindow,
+        Self::SlidingWindow,
+        Self::SlidingLog,
+        Self::Quota,
+        Self::LeakyBucket,
+    ];
 }
 
 /// When the budget of a `quota` starts anew.
@@ -300,7 +320,7 @@ pub struct LimitBody {
     /// Tokens that flow in (token_bucket).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refill_per_sec: Option<Decimal>,
-    /// Length of the window (fixed_window, sliding_window, sliding_log).
+    /// Length of the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_ms: Option<u64>,
     /// Parts of the window (sliding_window, quota with the cadence `rolling`); 10 when absent.

@@ -1,5 +1,7 @@
 //! Tests: The fields of forms: what each is called, what it takes, and how what was typed becomes JSON.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use super::*;
@@ -109,4 +111,28 @@ fn with_another_sharing_goes_what_is_not_served_with_it() {
     );
     let same = shared_by(&entry, "weighted_fair_escrow");
     assert_eq!(same, entry);
+}
+
+/// The fields that the OpenAPI document says a form has.
+fn documented(form: &str) -> BTreeSet<String> {
+    let document = weir_shared::openapi::document().unwrap();
+    let fields = &document["components"]["schemas"][form]["properties"];
+    fields.as_object().unwrap().keys().cloned().collect()
+}
+
+#[test]
+fn a_form_has_every_field_that_the_document_says() {
+    // What is said of each lease stands in fields of its own.
+    let apart = ["lease"];
+    for (form, section) in [
+        ("Budget", Section::Budgets),
+        ("Meter", Section::Meters),
+        ("Guard", Section::Guards),
+    ] {
+        let shown = fields(section, &json!({})).into_iter();
+        let shown: BTreeSet<_> = shown.map(|field| field.name.to_owned()).collect();
+        let mut due = documented(form);
+        due.retain(|name| !apart.contains(&name.as_str()));
+        assert_eq!(shown, due, "{form}");
+    }
 }
