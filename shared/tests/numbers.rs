@@ -1,5 +1,5 @@
-//! Where a number of a tenant stands in the sources: in its table, and where it is bounded and travels. All else that has
-//! to do with it comes from its row.
+//! Where a number of a tenant stands in the sources: in its table, and where it is bounded and travels; and where an
+//! algorithm does. All else that has to do with it comes from its row.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -70,6 +70,25 @@ fn a_number_of_a_claim_is_named_by_its_table_and_where_it_is_bounded_and_travels
         "shared/src/wire/tenant.rs",
     ];
     assert_eq!(carriers("lend_max"), expected);
+}
+
+#[test]
+fn an_algorithm_is_named_by_its_own_file_and_three_tables() {
+    let expected = [
+        // Any algorithm behind one interface.
+        "shared/src/algorithms/mod.rs",
+        "shared/src/algorithms/sliding_log.rs",
+        // What it is called, and which numbers it is made of.
+        "shared/src/policy/algorithm.rs",
+        // Its name in the document.
+        "shared/src/wire/policy.rs",
+    ];
+    assert_eq!(carriers("SlidingLog"), expected);
+    let as_text: Vec<_> = carriers("sliding_log");
+    assert!(
+        as_text.iter().all(|file| expected.contains(&file.as_str())),
+        "{as_text:?}"
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use weir_shared::name::label;
 
 use super::draft::PolicyDraft;
-use super::limit_fields::rule;
+use super::limit_fields::{numbers, rule};
 use super::section::Section;
 use crate::format;
 
@@ -143,16 +143,13 @@ fn limit(entry: &Value) -> String {
         let ms = entry.get(name).and_then(Value::as_u64);
         ms.map_or_else(|| format::UNKNOWN.to_owned(), short)
     };
-    let numbers = match rule(entry) {
+    let rate = match rule(entry) {
         "gcra" => format!("{} per {}", units("limit"), length("period_ms")),
         "token_bucket" => format!(
             "{} tokens, {} per s",
             units("capacity"),
             units("refill_per_sec")
         ),
-        "fixed_window" | "sliding_window" | "sliding_log" => {
-            format!("{} per {}", units("limit"), length("window_ms"))
-        }
         "quota" => format!("{} per {}", units("limit"), words(entry.get("cadence"))),
         "leaky_bucket" => format!(
             "{} per s, waits up to {}",
@@ -168,12 +165,18 @@ fn limit(entry: &Value) -> String {
             });
             return format!("{made_of} of {}", names.collect::<Vec<_>>().join(", "));
         }
+        name if numbers(name, entry)
+            .iter()
+            .any(|field| field.name == "window_ms") =>
+        {
+            format!("{} per {}", units("limit"), length("window_ms"))
+        }
         _ => return format::UNKNOWN.to_owned(),
     };
     let per_tenant = entry.get("per_tenant").and_then(Value::as_bool) == Some(true);
     let keys = if per_tenant { " · per tenant" } else { "" };
     format!(
-        "{} · {numbers} · {}{keys}",
+        "{} · {rate} · {}{keys}",
         rule(entry).replace('_', " "),
         words(entry.get("scope"))
     )

@@ -1,59 +1,86 @@
 //! The fields of a limit, which depend on its algorithm, and what stays of it when that changes.
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use weir_shared::policy::algorithm::{self, title};
+use weir_shared::wire::policy::{Algorithm, Cadence};
 
 use super::fields::{Field, Kind, ON_UNAVAILABLE, SCOPE, SHADOW, field};
 
-/// What decides a limit, as its form calls it: an algorithm, or how it is made of others.
-pub const RULES: &[(&str, &str)] = &[
-    ("gcra", "GCRA (smooth rate with a burst)"),
-    ("token_bucket", "token bucket"),
-    ("fixed_window", "fixed window"),
-    ("sliding_window", "sliding window"),
-    ("sliding_log", "sliding log"),
-    ("quota", "quota (calendar, fixed or rolling)"),
-    ("leaky_bucket", "leaky bucket (a queue that delays)"),
+/// What a limit is that is made of others.
+const MADE_OF_OTHERS: [(&str, &str); 2] = [
     ("all", "all of other limits"),
     ("any", "any of other limits"),
 ];
 
-const LIMIT: Field = field(
-    "limit",
-    "Limit",
-    Kind::Whole("units"),
-    "Units per period or window.",
-);
-const PERIOD: Field = field(
-    "period_ms",
-    "Period",
-    Kind::Duration,
-    "The time in which the limit counts.",
-);
-const WINDOW: Field = field(
-    "window_ms",
-    "Window",
-    Kind::Duration,
-    "How long a window is.",
-);
-const BUCKETS: Field = field(
-    "buckets",
-    "Buckets",
-    Kind::Whole("parts"),
-    "Parts of the window; 10 by default.",
-);
-const CADENCE: Field = field(
-    "cadence",
-    "Cadence",
-    Kind::Choice(&[
-        ("calendar_month", "calendar month"),
-        ("calendar_week", "calendar week"),
-        ("calendar_day", "calendar day"),
-        ("fixed", "fixed: every period from an anchor"),
-        ("rolling", "rolling: the last period counts"),
-    ]),
-    "When the quota resets.",
-);
-const CALENDAR: [Field; 3] = [
+/// What decides a limit, as the document and as its form call it: an algorithm, or how it is made of others.
+pub fn rules() -> Vec<(String, &'static str)> {
+    let algorithms = Algorithm::ALL.map(|name| (wire_name(name), title(name)));
+    let others = MADE_OF_OTHERS.map(|(name, title)| (name.to_owned(), title));
+    algorithms.into_iter().chain(others).collect()
+}
+
+fn wire_name(name: Algorithm) -> String {
+    let name = serde_json::to_value(name).unwrap_or_default();
+    name.as_str().unwrap_or_default().to_owned()
+}
+
+/// Every number of an algorithm.
+const NUMBERS: &[Field] = &[
+    field(
+        "limit",
+        "Limit",
+        Kind::Whole("units"),
+        "Units per period or window.",
+    ),
+    field(
+        "period_ms",
+        "Period",
+        Kind::Duration,
+        "The time in which the limit counts.",
+    ),
+    field(
+        "burst",
+        "Burst",
+        Kind::Whole("units"),
+        "Units at once; the limit by default.",
+    ),
+    field(
+        "capacity",
+        "Capacity",
+        Kind::Number("tokens"),
+        "Tokens in a full bucket.",
+    ),
+    field(
+        "refill_per_sec",
+        "Refill",
+        Kind::Number("tokens/s"),
+        "Tokens that flow in.",
+    ),
+    field(
+        "window_ms",
+        "Window",
+        Kind::Duration,
+        "How long a window is.",
+    ),
+    field(
+        "buckets",
+        "Buckets",
+        Kind::Whole("parts"),
+        "Parts of the window; 10 by default.",
+    ),
+    field(
+        "cadence",
+        "Cadence",
+        Kind::Choice(&[
+            ("calendar_month", "calendar month"),
+            ("calendar_week", "calendar week"),
+            ("calendar_day", "calendar day"),
+            ("fixed", "fixed: every period from an anchor"),
+            ("rolling", "rolling: the last period counts"),
+        ]),
+        "When the quota resets.",
+    ),
     field(
         "time_zone",
         "Time zone",
@@ -72,7 +99,26 @@ const CALENDAR: [Field; 3] = [
         Kind::Whole("day"),
         "0 is Sunday; 1, Monday, by default.",
     ),
+    field(
+        "anchor",
+        "Anchor",
+        Kind::Whole("ms since 1970"),
+        "An instant at which a period starts; 0 by default.",
+    ),
+    field(
+        "rate_per_sec",
+        "Rate",
+        Kind::Number("units/s"),
+        "Units that leave.",
+    ),
+    field(
+        "max_queue_ms",
+        "Longest wait",
+        Kind::Duration,
+        "A request that would wait longer is refused.",
+    ),
 ];
+
 const PER_TENANT: Field = field(
     "per_tenant",
     "Per tenant",
@@ -80,7 +126,7 @@ const PER_TENANT: Field = field(
     "Each tenant has its own keys.",
 );
 
-/// The rule of a limit by its name in [`RULES`]: `gcra` where it names none.
+/// The rule of a limit by its name in [`rules`]: `gcra` where it names none.
 pub fn rule(limit: &Value) -> &str {
     let given = |name: &str| limit.get(name).is_some_and(|value| !value.is_null());
     match limit.get("algorithm").and_then(Value::as_str) {
@@ -94,50 +140,9 @@ pub fn rule(limit: &Value) -> &str {
 /// The fields of a limit, without its rule.
 pub fn fields(limit: &Value) -> Vec<Field> {
     let mut fields = match rule(limit) {
-        "gcra" => vec![
-            LIMIT,
-            PERIOD,
-            field(
-                "burst",
-                "Burst",
-                Kind::Whole("units"),
-                "Units at once; the limit by default.",
-            ),
-        ],
-        "token_bucket" => vec![
-            field(
-                "capacity",
-                "Capacity",
-                Kind::Number("tokens"),
-                "Tokens in a full bucket.",
-            ),
-            field(
-                "refill_per_sec",
-                "Refill",
-                Kind::Number("tokens/s"),
-                "Tokens that flow in.",
-            ),
-        ],
-        "fixed_window" | "sliding_log" => vec![LIMIT, WINDOW],
-        "sliding_window" => vec![LIMIT, WINDOW, BUCKETS],
-        "quota" => quota(limit),
-        "leaky_bucket" => vec![
-            field(
-                "rate_per_sec",
-                "Rate",
-                Kind::Number("units/s"),
-                "Units that leave.",
-            ),
-            field(
-                "max_queue_ms",
-                "Longest wait",
-                Kind::Duration,
-                "A request that would wait longer is refused.",
-            ),
-        ],
         "all" => vec![dimensions("all")],
         "any" => vec![dimensions("any")],
-        _ => Vec::new(),
+        name => numbers(name, limit),
     };
     if !matches!(rule(limit), "all" | "any") {
         fields.extend([SCOPE, PER_TENANT]);
@@ -146,26 +151,18 @@ pub fn fields(limit: &Value) -> Vec<Field> {
     fields
 }
 
-fn quota(limit: &Value) -> Vec<Field> {
-    let mut fields = vec![LIMIT, CADENCE];
-    match limit
-        .get("cadence")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-    {
-        "fixed" => fields.extend([
-            PERIOD,
-            field(
-                "anchor",
-                "Anchor",
-                Kind::Whole("ms since 1970"),
-                "An instant at which a period starts; 0 by default.",
-            ),
-        ]),
-        "rolling" => fields.extend([PERIOD, BUCKETS]),
-        _ => fields.extend(CALENDAR),
-    }
-    fields
+/// The numbers of an algorithm; those of a quota by its cadence, a calendar's where it has none. None of an unknown one.
+pub fn numbers(name: &str, limit: &Value) -> Vec<Field> {
+    let Ok(name) = Algorithm::deserialize(&Value::from(name)) else {
+        return Vec::new();
+    };
+    let cadence = limit.get("cadence").map(Cadence::deserialize);
+    let cadence = cadence
+        .and_then(Result::ok)
+        .unwrap_or(Cadence::CalendarMonth);
+    let own = algorithm::fields(name, Some(cadence)).iter();
+    own.filter_map(|own| NUMBERS.iter().find(|field| field.name == *own).copied())
+        .collect()
 }
 
 fn dimensions(name: &'static str) -> Field {
@@ -290,10 +287,19 @@ mod tests {
 
     #[test]
     fn every_rule_of_the_list_leads_to_a_form() {
-        for (name, _) in RULES {
-            let limit = changed(&json!({}), "algorithm", name);
-            assert_eq!(rule(&limit), *name);
+        for (name, _) in rules() {
+            let limit = changed(&json!({}), "algorithm", &name);
+            assert_eq!(rule(&limit), name);
             assert!(fields(&limit).len() > 2, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_number_of_an_algorithm_has_its_field() {
+        for name in Algorithm::ALL {
+            for own in algorithm::fields(name, None) {
+                assert!(NUMBERS.iter().any(|field| field.name == *own), "{own}");
+            }
         }
     }
 }

@@ -3,11 +3,12 @@
 use serde_json::{Map, Value};
 use weir_shared::invalid::{Fault, Invalid};
 use weir_shared::json::pointer::step;
+use weir_shared::policy::algorithm::fields;
 use weir_shared::policy::limit::algorithm_of;
 use weir_shared::wire::numbers::{
     BudgetOverrideBody, GuardOverrideBody, LimitOverrideBody, MeterOverrideBody, Number,
 };
-use weir_shared::wire::policy::{Algorithm, PolicyDocument};
+use weir_shared::wire::policy::PolicyDocument;
 
 use crate::format;
 use crate::format::parse_length;
@@ -108,7 +109,8 @@ pub fn number_names(document: &PolicyDocument) -> Vec<NumberName> {
         if limit.per_tenant == Some(true)
             && let Some(algorithm) = algorithm_of(limit)
         {
-            let fields = limit_fields(algorithm).iter();
+            let fields = fields(algorithm, limit.cadence).iter();
+            let fields = fields.filter(|field| **field != "cadence");
             names.extend(fields.map(|field| NumberName::new("limits", name, field)));
         }
     }
@@ -119,17 +121,6 @@ pub fn number_names(document: &PolicyDocument) -> Vec<NumberName> {
         names.extend(all("guards", name));
     }
     names
-}
-
-fn limit_fields(algorithm: Algorithm) -> &'static [&'static str] {
-    match algorithm {
-        Algorithm::Gcra => &["limit", "period_ms", "burst"],
-        Algorithm::TokenBucket => &["capacity", "refill_per_sec"],
-        Algorithm::FixedWindow | Algorithm::SlidingLog => &["limit", "window_ms"],
-        Algorithm::SlidingWindow => &["limit", "window_ms", "buckets"],
-        Algorithm::Quota => &["limit"],
-        Algorithm::LeakyBucket => &["rate_per_sec", "max_queue_ms"],
-    }
 }
 
 /// The sections that have numbers by name.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::carry::Kept;
 use super::meter::{Asked, Meter, divided, rescaled, saturated};
 use super::tally::{Tally, TallyMark};
 use super::used::Used;
@@ -93,10 +94,16 @@ impl BucketState {
             tally,
         }
     }
+}
+
+impl Kept for BucketState {
+    fn used(&self, now: EpochMs) -> Used {
+        Used::missing(self, now)
+    }
 
     /// The same bucket in parts of `1 / to` of a token instead of `1 / from`, rounded up. What was charged before is
     /// not given back any more.
-    pub(super) fn rescaled(&self, from: u64, to: u64) -> Self {
+    fn rescaled(&self, from: u64, to: u64) -> Self {
         let (from, to) = (u128::from(from.max(1)), u128::from(to));
         let per_token = u128::from(self.ticks_per_token.max(1));
         let missing = u128::from(self.missing) * to;

@@ -4,6 +4,39 @@ use super::used::Used;
 use super::{Algorithm, State};
 use crate::units::EpochMs;
 
+/// How the states of an algorithm outlive a change of its numbers, or of the algorithm itself.
+pub(super) trait Carry {
+    /// What it keeps of a key.
+    type State: Kept;
+
+    /// Whether a state of it is decided on as it is: what other numbers of the same algorithm count in units, counts for
+    /// no shorter than by either until it is carried over.
+    #[inline]
+    fn reads(&self, _state: &Self::State) -> bool {
+        true
+    }
+
+    /// Whether a state of it counts by these numbers as it is. What a bucket lacks does by any: it is paid back at the
+    /// rate in force.
+    fn owns(&self, state: &Self::State) -> bool {
+        self.reads(state)
+    }
+
+    /// The state of a key that was cold and is charged what was used, the last of it at `latest`, up to all that it
+    /// admits.
+    fn charged(&self, used: &Used, latest: EpochMs) -> Self::State;
+}
+
+/// What a state says by itself, whatever the numbers of the limit.
+pub(super) trait Kept {
+    /// What was used, at `now`.
+    fn used(&self, now: EpochMs) -> Used;
+
+    /// The state of the same limit counted in parts of `1 / to` of a unit instead of `1 / from`. What was used is rounded
+    /// up.
+    fn rescaled(&self, from: u64, to: u64) -> Self;
+}
+
 impl Algorithm {
     /// The state to keep in the place of one that rules of other numbers, or of another algorithm, wrote: it is charged
     /// what that one says was used, and counts by these rules from now on. `None` for one that is kept as it is.
@@ -27,64 +60,6 @@ impl Algorithm {
             return None;
         }
         self.charged(&state.used(now))
-    }
-
-    /// Whether a state is of this algorithm, by whatever numbers.
-    #[inline]
-    fn is_kind(&self, state: &State) -> bool {
-        matches!(
-            (self, state),
-            (Self::Gcra(_), State::Gcra(_))
-                | (Self::TokenBucket(_), State::TokenBucket(_))
-                | (Self::FixedWindow(_), State::FixedWindow(_))
-                | (Self::SlidingWindow(_), State::SlidingWindow(_))
-                | (Self::SlidingLog(_), State::SlidingLog(_))
-                | (Self::Quota(_), State::Quota(_))
-                | (Self::DeficitBucket(_), State::DeficitBucket(_))
-                | (Self::LeakyBucket(_), State::LeakyBucket(_))
-                | (Self::Guard(_), State::Guard(_))
-        )
-    }
-
-    /// Whether a state is decided on as it is: what other numbers of the same algorithm count in units, counts for no
-    /// shorter than by either until it is carried over.
-    #[inline]
-    pub(super) fn reads(&self, state: &State) -> bool {
-        match (self, state) {
-            // What it keeps is a time, in which its rate is.
-            (Self::Gcra(gcra), State::Gcra(state)) => gcra.wrote(state),
-            _ => self.is_kind(state),
-        }
-    }
-
-    /// Whether a state counts by these rules as it is. What a bucket lacks does by any numbers: it is paid back at the
-    /// rate in force.
-    pub(super) fn owns(&self, state: &State) -> bool {
-        match (self, state) {
-            (Self::Gcra(gcra), State::Gcra(state)) => gcra.wrote(state),
-            (Self::FixedWindow(window), State::FixedWindow(state)) => window.owns(state),
-            (Self::SlidingWindow(window), State::SlidingWindow(state)) => window.owns(state),
-            (Self::SlidingLog(log), State::SlidingLog(state)) => log.owns(state),
-            (Self::Quota(quota), State::Quota(state)) => quota.owns(state),
-            _ => self.is_kind(state),
-        }
-    }
-
-    /// The state of a key that was cold and is charged what was used, up to all that it admits; `None` where nothing was.
-    #[cold]
-    pub(super) fn charged(&self, used: &Used) -> Option<State> {
-        let latest = used.latest()?;
-        Some(match self {
-            Self::Gcra(gcra) => State::Gcra(gcra.charged(used, latest)),
-            Self::TokenBucket(bucket) => State::TokenBucket(bucket.charged(used, latest)),
-            Self::FixedWindow(window) => State::FixedWindow(window.charged(used, latest)),
-            Self::SlidingWindow(window) => State::SlidingWindow(window.charged(used, latest)),
-            Self::SlidingLog(log) => State::SlidingLog(log.charged(used)),
-            Self::Quota(quota) => State::Quota(quota.charged(used, latest)),
-            Self::DeficitBucket(bucket) => State::DeficitBucket(bucket.charged(used, latest)),
-            Self::LeakyBucket(bucket) => State::LeakyBucket(bucket.charged(used, latest)),
-            Self::Guard(guard) => State::Guard(guard.charged(used, latest)),
-        })
     }
 }
 

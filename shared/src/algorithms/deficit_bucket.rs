@@ -10,6 +10,7 @@
 //! some owed, more than `capacity` are.
 
 pub use super::bucket::BucketState as DeficitBucketState;
+use super::carry::Carry;
 use super::meter::{Asked, Meter, saturated};
 use super::rational::{Rational, rate_per_sec};
 use super::tally::TallyMark;
@@ -200,11 +201,6 @@ impl DeficitBucket {
         DeficitBucketState::exhausted(&self.meter, now)
     }
 
-    /// The state of a full bucket that is charged what was used, up to all that it admits.
-    pub(super) fn charged(&self, used: &Used, latest: EpochMs) -> DeficitBucketState {
-        DeficitBucketState::spent(&self.meter, used, latest)
-    }
-
     /// The first millisecond at which the bucket is full.
     #[must_use]
     pub fn expires_at(&self, state: &DeficitBucketState) -> EpochMs {
@@ -253,6 +249,15 @@ impl DeficitBucket {
 
     fn level(&self, state: Option<&DeficitBucketState>, at: EpochMs) -> u128 {
         state.map_or(0, |state| state.level(&self.meter, at))
+    }
+}
+
+impl Carry for DeficitBucket {
+    type State = DeficitBucketState;
+
+    /// The state of a full bucket that is charged what was used, up to all that it admits.
+    fn charged(&self, used: &Used, latest: EpochMs) -> DeficitBucketState {
+        DeficitBucketState::spent(&self.meter, used, latest)
     }
 }
 

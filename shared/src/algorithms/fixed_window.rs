@@ -7,9 +7,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::calendar::{Period, Span};
+use super::carry::{Carry, Kept};
 use super::counted::Counted;
 use super::held::{HELD_BYTES_MAX, Held};
-use super::state::rescaled_up;
+use super::scale::rescaled_up;
 use super::used::Used;
 use super::{Checked, QuotaPolicy};
 use crate::invalid::{Invalid, within};
@@ -132,23 +133,6 @@ impl FixedWindow {
         }
     }
 
-    /// Whether a state is of one of these windows.
-    pub(super) fn owns(&self, state: &FixedWindowState) -> bool {
-        let span = self.period.at(EpochMs(state.end_ms.0.saturating_sub(1)));
-        (span.start_ms, span.end) == (state.start_ms, state.end_ms)
-    }
-
-    /// The state of a cold key that is charged what was used.
-    pub(super) fn charged(&self, used: &Used, latest: EpochMs) -> FixedWindowState {
-        let span = self.period.at(latest);
-        let inside = |at: EpochMs| i64::try_from(at.0).is_ok_and(|at| at >= span.start_ms);
-        let inside = used.charges().filter(|(at, _)| inside(*at));
-        FixedWindowState {
-            units: inside.fold(0, |sum: u64, (_, units)| sum.saturating_add(units)),
-            ..FixedWindowState::empty(span)
-        }
-    }
-
     /// The end of the state's window, and of what was counted in others.
     #[must_use]
     pub fn expires_at(&self, state: &FixedWindowState) -> EpochMs {
@@ -229,6 +213,27 @@ impl FixedWindow {
     }
 }
 
+impl Carry for FixedWindow {
+    type State = FixedWindowState;
+
+    /// Whether a state is of one of these windows.
+    fn owns(&self, state: &FixedWindowState) -> bool {
+        let span = self.period.at(EpochMs(state.end_ms.0.saturating_sub(1)));
+        (span.start_ms, span.end) == (state.start_ms, state.end_ms)
+    }
+
+    /// The state of a cold key that is charged what was used.
+    fn charged(&self, used: &Used, latest: EpochMs) -> FixedWindowState {
+        let span = self.period.at(latest);
+        let inside = |at: EpochMs| i64::try_from(at.0).is_ok_and(|at| at >= span.start_ms);
+        let inside = used.charges().filter(|(at, _)| inside(*at));
+        FixedWindowState {
+            units: inside.fold(0, |sum: u64, (_, units)| sum.saturating_add(units)),
+            ..FixedWindowState::empty(span)
+        }
+    }
+}
+
 impl FixedWindowState {
     /// Of a window from `start_ms` up to `end` in which `units` were charged, beside what is held of others.
     pub(super) fn new(start_ms: i64, end: EpochMs, units: u64, held: Held) -> Self {
@@ -244,21 +249,6 @@ impl FixedWindowState {
     pub(super) fn as_held(&self) -> Held {
         let own = [(self.end_ms, self.units)];
         Held::new(own.into_iter().chain(self.held.iter()))
-    }
-
-    /// The count in parts of `1 / to` of a unit instead of `1 / from`, rounded up.
-    pub(super) fn rescaled(&self, from: u64, to: u64) -> Self {
-        Self {
-            units: rescaled_up(self.units, from, to),
-            held: self.held.rescaled(from, to),
-            ..*self
-        }
-    }
-
-    /// What was counted, at `now`.
-    pub(super) fn used(&self, now: EpochMs) -> Used {
-        let own = [(self.end_ms, self.units)];
-        Used::until(own.into_iter().chain(self.held.iter()), now)
     }
 
     pub(super) fn receipt(&self) -> FixedWindowReceipt {
@@ -286,6 +276,23 @@ impl FixedWindowState {
 
     fn empty(span: Span) -> Self {
         Self::new(span.start_ms, span.end, 0, Held::default())
+    }
+}
+
+impl Kept for FixedWindowState {
+    /// What was counted, at `now`.
+    fn used(&self, now: EpochMs) -> Used {
+        let own = [(self.end_ms, self.units)];
+        Used::until(own.into_iter().chain(self.held.iter()), now)
+    }
+
+    /// The count in parts of `1 / to` of a unit instead of `1 / from`, rounded up.
+    fn rescaled(&self, from: u64, to: u64) -> Self {
+        Self {
+            units: rescaled_up(self.units, from, to),
+            held: self.held.rescaled(from, to),
+            ..*self
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::carry::{Carry, Kept};
 use super::fine_ms::FineMs;
 use super::meter::{Asked, Meter, divided, quotient_up, rescaled, saturated};
 use super::tally::{Tally, TallyMark};
@@ -171,14 +172,6 @@ impl Gcra {
         self.write(due, Tally::start(now, self.burst), now)
     }
 
-    /// The state of a cold key that is charged what was used, up to its burst.
-    pub(super) fn charged(&self, used: &Used, latest: EpochMs) -> GcraState {
-        let (per_ms, per_unit) = (self.meter.ticks_per_ms, self.meter.ticks_per_unit);
-        let level = used.level(per_ms, per_unit, self.meter.size);
-        let due = self.after(FineMs::whole(latest), self.meter.drains_in(level));
-        self.write(due, Tally::start(latest, self.meter.units(level)), latest)
-    }
-
     /// The first millisecond at which `state` is no different from a cold key.
     #[must_use]
     pub fn expires_at(&self, state: &GcraState) -> EpochMs {
@@ -237,7 +230,7 @@ impl Gcra {
     }
 
     /// Whether the numbers of `state` are those of this limit.
-    pub(super) fn wrote(&self, state: &GcraState) -> bool {
+    fn wrote(&self, state: &GcraState) -> bool {
         (state.ticks_per_ms, state.ticks_per_unit)
             == (self.meter.ticks_per_ms, self.meter.ticks_per_unit)
     }
@@ -343,6 +336,24 @@ impl Gcra {
     }
 }
 
+impl Carry for Gcra {
+    type State = GcraState;
+
+    /// What it keeps is a time, in which its rate is.
+    #[inline]
+    fn reads(&self, state: &GcraState) -> bool {
+        self.wrote(state)
+    }
+
+    /// The state of a cold key that is charged what was used, up to its burst.
+    fn charged(&self, used: &Used, latest: EpochMs) -> GcraState {
+        let (per_ms, per_unit) = (self.meter.ticks_per_ms, self.meter.ticks_per_unit);
+        let level = used.level(per_ms, per_unit, self.meter.size);
+        let due = self.after(FineMs::whole(latest), self.meter.drains_in(level));
+        self.write(due, Tally::start(latest, self.meter.units(level)), latest)
+    }
+}
+
 impl GcraState {
     /// The first millisecond at which this state is no different from a cold key.
     #[must_use]
@@ -350,8 +361,25 @@ impl GcraState {
         EpochMs(self.ms.saturating_add(u64::from(self.ticks > 0)))
     }
 
+    /// Units that have not drained at a time, rounded up.
+    fn units_at(&self, at: EpochMs) -> u64 {
+        let ms = u128::from(self.ms.saturating_sub(at.0));
+        let whole = ms.saturating_mul(u128::from(self.ticks_per_ms));
+        let rest = if self.ms >= at.0 { self.ticks } else { 0 };
+        let ticks = whole.saturating_add(u128::from(rest));
+        quotient_up(ticks, self.ticks_per_unit.max(1))
+    }
+}
+
+impl Kept for GcraState {
+    /// Units that were charged and had not drained at the last charge, at `now`.
+    fn used(&self, now: EpochMs) -> Used {
+        let latest = EpochMs(self.latest_ms);
+        Used::drained(latest, now.max(latest), |at| self.units_at(at))
+    }
+
     /// The same time for a unit that is `from / to` of this one. What was charged before is not given back any more.
-    pub(super) fn rescaled(&self, from: u64, to: u64) -> Self {
+    fn rescaled(&self, from: u64, to: u64) -> Self {
         let per_unit = u128::from(self.ticks_per_unit) * u128::from(from);
         let per_ms = u128::from(self.ticks_per_ms) * u128::from(to);
         let (ticks_per_ms, ticks_per_unit) = reduced(per_ms, per_unit);
@@ -369,21 +397,6 @@ impl GcraState {
         let latest = EpochMs(self.latest_ms);
         let tally = self.tally.restarted(state.units_at(latest), latest);
         Self { tally, ..state }
-    }
-
-    /// Units that have not drained at a time, rounded up.
-    fn units_at(&self, at: EpochMs) -> u64 {
-        let ms = u128::from(self.ms.saturating_sub(at.0));
-        let whole = ms.saturating_mul(u128::from(self.ticks_per_ms));
-        let rest = if self.ms >= at.0 { self.ticks } else { 0 };
-        let ticks = whole.saturating_add(u128::from(rest));
-        quotient_up(ticks, self.ticks_per_unit.max(1))
-    }
-
-    /// Units that were charged and had not drained at the last charge, at `now`.
-    pub(super) fn used(&self, now: EpochMs) -> Used {
-        let latest = EpochMs(self.latest_ms);
-        Used::drained(latest, now.max(latest), |at| self.units_at(at))
     }
 }
 

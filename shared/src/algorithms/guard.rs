@@ -11,6 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::bucket::BucketState;
+use super::carry::{Carry, Kept};
 use super::meter::{Asked, Meter, saturated};
 use super::tally::TallyMark;
 use super::used::Used;
@@ -379,24 +380,6 @@ impl Guard {
         }
     }
 
-    /// The state of a guard that was cold and is charged what was used, up to all that it admits: of slots that nobody
-    /// can release too.
-    pub(super) fn charged(&self, used: &Used, latest: EpochMs) -> GuardState {
-        let units = used
-            .charges()
-            .filter(|(at, _)| latest < at.plus(self.lease_ms));
-        let units = units.fold(0, |sum: u64, (_, units)| sum.saturating_add(units));
-        let slots = units.min(self.concurrency.unwrap_or(0)) as usize;
-        GuardState {
-            slots: vec![(NOBODY, latest.plus(self.lease_ms)); slots],
-            last: first_name(latest).saturating_add(NAMES_PER_MS - 1),
-            budget: self
-                .budget
-                .map(|meter| BucketState::spent(&meter, used, latest)),
-            latest_ms: latest.0,
-        }
-    }
-
     /// The first millisecond at which every slot has lapsed, the budget is whole, and names are new by themselves.
     #[must_use]
     pub fn expires_at(&self, state: &GuardState) -> EpochMs {
@@ -438,11 +421,38 @@ impl Guard {
     pub fn state_bytes_max(&self) -> u64 {
         STATE_BYTES_MAX + GUARD_SLOTS_MAX * SLOT_BYTES_MAX
     }
+
+    /// The same for a scale of 1: a slot has no parts.
+    pub(super) fn scaled(&self, scale: u64) -> Option<Self> {
+        (scale == 1).then_some(*self)
+    }
 }
 
-impl GuardState {
+impl Carry for Guard {
+    type State = GuardState;
+
+    /// The state of a guard that was cold and is charged what was used, up to all that it admits: of slots that nobody
+    /// can release too.
+    fn charged(&self, used: &Used, latest: EpochMs) -> GuardState {
+        let units = used
+            .charges()
+            .filter(|(at, _)| latest < at.plus(self.lease_ms));
+        let units = units.fold(0, |sum: u64, (_, units)| sum.saturating_add(units));
+        let slots = units.min(self.concurrency.unwrap_or(0)) as usize;
+        GuardState {
+            slots: vec![(NOBODY, latest.plus(self.lease_ms)); slots],
+            last: first_name(latest).saturating_add(NAMES_PER_MS - 1),
+            budget: self
+                .budget
+                .map(|meter| BucketState::spent(&meter, used, latest)),
+            latest_ms: latest.0,
+        }
+    }
+}
+
+impl Kept for GuardState {
     /// What was taken of the budget, at `now`, and slots that are held beyond that.
-    pub(super) fn used(&self, now: EpochMs) -> Used {
+    fn used(&self, now: EpochMs) -> Used {
         let at = now.max(EpochMs(self.latest_ms));
         let missing = self.budget.as_ref();
         let taken = missing.map_or_else(Used::default, |budget| Used::missing(budget, at));
@@ -459,6 +469,11 @@ impl GuardState {
             .saturating_sub(usize::try_from(units).unwrap_or(usize::MAX));
         ends.truncate(beyond);
         taken.and(Used::until(ends, at))
+    }
+
+    /// A slot has no parts.
+    fn rescaled(&self, _from: u64, _to: u64) -> Self {
+        self.clone()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::state::rescaled_up;
+use super::scale::rescaled_up;
 use crate::units::EpochMs;
 
 /// Steps that are kept. Finer ones are joined at the later time: they count for longer, never shorter.

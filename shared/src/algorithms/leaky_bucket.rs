@@ -8,13 +8,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::carry::{Carry, Kept};
 use super::free_places::{FreePlaces, Span};
 use super::meter::{Asked, Due, Meter, saturated};
 use super::rational::{Rational, rate_per_sec};
 use super::scale::ScaledState;
-use super::state::State;
 use super::used::Used;
-use super::{Checked, QuotaPolicy};
+use super::{Checked, QuotaPolicy, State};
 use crate::decision::{Decision, Reason, Retry};
 use crate::invalid::{Fault, Invalid, within};
 use crate::limits::{DECIMALS_MAX, QUEUE_MS_MAX, RATE_PER_SEC_MAX, REFILL_MS_MAX};
@@ -107,12 +107,17 @@ pub struct Reserved {
     pub next: Option<LeakyBucketState>,
 }
 
-impl LeakyBucketState {
+impl Kept for LeakyBucketState {
     /// How many units wait is not known without their rate: while any do, all that the other rules admit is used.
-    pub(super) fn used(&self, now: EpochMs) -> Used {
+    fn used(&self, now: EpochMs) -> Used {
         let now = now.max(EpochMs(self.latest_ms));
         let waits = now.0 < self.ms.saturating_add(u64::from(self.ticks > 0));
         Used::at(waits.then_some((now, u64::MAX)))
+    }
+
+    /// A queue has no parts.
+    fn rescaled(&self, _from: u64, _to: u64) -> Self {
+        self.clone()
     }
 }
 
@@ -373,13 +378,6 @@ impl LeakyBucket {
         self.write(self.meter.size + self.meter.ticks(1), now)
     }
 
-    /// The state of an empty queue in which what was used waits, up to a full queue.
-    pub(super) fn charged(&self, used: &Used, latest: EpochMs) -> LeakyBucketState {
-        let full = self.meter.size + self.meter.ticks(1);
-        let (per_ms, per_unit) = (self.meter.ticks_per_ms, self.meter.ticks_per_unit);
-        self.write(used.level(per_ms, per_unit, full), latest)
-    }
-
     /// What to keep in the place of a state of another algorithm: see [`Algorithm::carried`](super::Algorithm::carried).
     #[must_use]
     pub fn carried(&self, state: &ScaledState, now: EpochMs) -> Option<LeakyBucketState> {
@@ -429,6 +427,22 @@ impl LeakyBucket {
             last: None,
             free: Vec::new(),
         }
+    }
+
+    /// The same for a scale of 1: a place in the queue has no parts.
+    pub(super) fn scaled(&self, scale: u64) -> Option<Self> {
+        (scale == 1).then_some(*self)
+    }
+}
+
+impl Carry for LeakyBucket {
+    type State = LeakyBucketState;
+
+    /// The state of an empty queue in which what was used waits, up to a full queue.
+    fn charged(&self, used: &Used, latest: EpochMs) -> LeakyBucketState {
+        let full = self.meter.size + self.meter.ticks(1);
+        let (per_ms, per_unit) = (self.meter.ticks_per_ms, self.meter.ticks_per_unit);
+        self.write(used.level(per_ms, per_unit, full), latest)
     }
 }
 

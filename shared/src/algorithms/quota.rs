@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::calendar::Period;
+use super::carry::{Carry, Kept};
 use super::fixed_window::{FixedWindow, FixedWindowReceipt, FixedWindowState};
 use super::sliding_window::{SlidingWindow, SlidingWindowReceipt, SlidingWindowState};
 use super::used::Used;
@@ -156,23 +157,6 @@ impl Quota {
         }
     }
 
-    /// Whether a state is of one of these periods.
-    pub(super) fn owns(&self, state: &QuotaState) -> bool {
-        match (&self.0, state) {
-            (Cadence::Periods(window), QuotaState::Period(state)) => window.owns(state),
-            (Cadence::Rolling(window), QuotaState::Rolling(state)) => window.owns(state),
-            _ => false,
-        }
-    }
-
-    /// The state of a cold key that is charged what was used.
-    pub(super) fn charged(&self, used: &Used, latest: EpochMs) -> QuotaState {
-        match &self.0 {
-            Cadence::Periods(window) => QuotaState::Period(window.charged(used, latest)),
-            Cadence::Rolling(window) => QuotaState::Rolling(window.charged(used, latest)),
-        }
-    }
-
     /// The end of the state's period.
     #[must_use]
     pub fn expires_at(&self, state: &QuotaState) -> EpochMs {
@@ -231,9 +215,30 @@ impl Quota {
     }
 }
 
-impl QuotaState {
+impl Carry for Quota {
+    type State = QuotaState;
+
+    /// Whether a state is of one of these periods.
+    fn owns(&self, state: &QuotaState) -> bool {
+        match (&self.0, state) {
+            (Cadence::Periods(window), QuotaState::Period(state)) => window.owns(state),
+            (Cadence::Rolling(window), QuotaState::Rolling(state)) => window.owns(state),
+            _ => false,
+        }
+    }
+
+    /// The state of a cold key that is charged what was used.
+    fn charged(&self, used: &Used, latest: EpochMs) -> QuotaState {
+        match &self.0 {
+            Cadence::Periods(window) => QuotaState::Period(window.charged(used, latest)),
+            Cadence::Rolling(window) => QuotaState::Rolling(window.charged(used, latest)),
+        }
+    }
+}
+
+impl Kept for QuotaState {
     /// What was counted, at `now`.
-    pub(super) fn used(&self, now: EpochMs) -> Used {
+    fn used(&self, now: EpochMs) -> Used {
         match self {
             Self::Period(state) => state.used(now),
             Self::Rolling(state) => state.used(now),
@@ -241,7 +246,7 @@ impl QuotaState {
     }
 
     /// The counts in parts of `1 / to` of a unit instead of `1 / from`, rounded up.
-    pub(super) fn rescaled(&self, from: u64, to: u64) -> Self {
+    fn rescaled(&self, from: u64, to: u64) -> Self {
         match self {
             Self::Period(state) => Self::Period(state.rescaled(from, to)),
             Self::Rolling(state) => Self::Rolling(state.rescaled(from, to)),

@@ -4,7 +4,7 @@ use serde::de::Deserializer;
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
-use super::state::rescaled_up;
+use super::scale::rescaled_up;
 
 /// Units that share one mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

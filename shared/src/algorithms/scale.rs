@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::carry::Kept;
 use super::guard::Guard;
 use super::leaky_bucket::LeakyBucket;
 use super::{Algorithm, Checked, QuotaPolicy, Receipt, State};
@@ -108,7 +109,10 @@ impl Scaled {
     /// Of a guard, the slots that are held at `now`.
     #[must_use]
     pub fn in_flight(&self, state: Option<&ScaledState>, now: EpochMs) -> Option<InFlight> {
-        let state = state.and_then(|state| state.state.guard());
+        let state = state.and_then(|state| match &state.state {
+            State::Guard(state) => Some(state),
+            _ => None,
+        });
         Some(self.guard()?.in_flight(state, now))
     }
 
@@ -300,6 +304,12 @@ impl ScaledReceipt {
     pub fn key<'a>(&'a self, asked: &'a str) -> &'a str {
         self.kept.as_deref().unwrap_or(asked)
     }
+}
+
+/// `units` of `1 / from` in parts of `1 / to`, rounded up: what was used.
+pub(crate) fn rescaled_up(units: u64, from: u64, to: u64) -> u64 {
+    let units = (u128::from(units) * u128::from(to)).div_ceil(u128::from(from.max(1)));
+    u64::try_from(units).unwrap_or(u64::MAX)
 }
 
 fn one() -> u64 {

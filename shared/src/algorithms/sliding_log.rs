@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::carry::{Carry, Kept};
 use super::counted::Counted;
 use super::held::{HELD_BYTES_MAX, Held};
 use super::runs::{Runs, total};
@@ -151,20 +152,6 @@ impl SlidingLog {
         }
     }
 
-    /// Whether a state is of this window.
-    pub(super) fn owns(&self, state: &SlidingLogState) -> bool {
-        state.window_ms == self.window_ms
-    }
-
-    /// The state of a cold key that is charged what was used, up to the limit.
-    pub(super) fn charged(&self, used: &Used) -> SlidingLogState {
-        let charges = used.charges().map(|(at, units)| (at.0, units));
-        SlidingLogState {
-            charges: Runs::newest_of(charges, self.limit),
-            ..self.empty()
-        }
-    }
-
     /// When the newest charge leaves the window.
     #[must_use]
     pub fn expires_at(&self, state: &SlidingLogState) -> EpochMs {
@@ -255,9 +242,27 @@ impl SlidingLog {
     }
 }
 
-impl SlidingLogState {
+impl Carry for SlidingLog {
+    type State = SlidingLogState;
+
+    /// Whether a state is of this window.
+    fn owns(&self, state: &SlidingLogState) -> bool {
+        state.window_ms == self.window_ms
+    }
+
+    /// The state of a cold key that is charged what was used, up to the limit.
+    fn charged(&self, used: &Used, _latest: EpochMs) -> SlidingLogState {
+        let charges = used.charges().map(|(at, units)| (at.0, units));
+        SlidingLogState {
+            charges: Runs::newest_of(charges, self.limit),
+            ..self.empty()
+        }
+    }
+}
+
+impl Kept for SlidingLogState {
     /// What was charged, at `now`.
-    pub(super) fn used(&self, now: EpochMs) -> Used {
+    fn used(&self, now: EpochMs) -> Used {
         let newest = self.charges.newest();
         let now = newest.map_or(now, |run| now.max(EpochMs(run.mark)));
         let charges = self.charges.iter();
@@ -266,7 +271,7 @@ impl SlidingLogState {
     }
 
     /// The counts in parts of `1 / to` of a unit instead of `1 / from`, rounded up.
-    pub(super) fn rescaled(&self, from: u64, to: u64) -> Self {
+    fn rescaled(&self, from: u64, to: u64) -> Self {
         Self {
             window_ms: self.window_ms,
             charges: self.charges.rescaled(from, to),

@@ -19,6 +19,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::carry::{Carry, Kept};
 use super::counted::Counted;
 use super::fixed_window::FixedWindowState;
 use super::held::{HELD_BYTES_MAX, Held};
@@ -160,23 +161,6 @@ impl SlidingWindow {
         }
     }
 
-    /// Whether a state has these sub-buckets.
-    pub(super) fn owns(&self, state: &SlidingWindowState) -> bool {
-        state.slots == self.slots
-    }
-
-    /// The state of a cold key that is charged what was used, up to the limit in a sub-bucket and twice that in all.
-    pub(super) fn charged(&self, used: &Used, latest: EpochMs) -> SlidingWindowState {
-        let charges = used
-            .charges()
-            .map(|(at, units)| (self.slots.bucket(at), units));
-        SlidingWindowState {
-            latest_ms: latest,
-            counts: Runs::newest_of(charges, self.limit),
-            ..self.empty()
-        }
-    }
-
     /// When the newest sub-bucket has left the window.
     #[must_use]
     pub fn expires_at(&self, state: &SlidingWindowState) -> EpochMs {
@@ -274,23 +258,28 @@ impl SlidingWindow {
     }
 }
 
-impl SlidingWindowState {
-    /// The counts in parts of `1 / to` of a unit instead of `1 / from`, rounded up.
-    pub(super) fn rescaled(&self, from: u64, to: u64) -> Self {
-        Self {
-            counts: self.counts.rescaled(from, to),
-            held: self.held.rescaled(from, to),
-            ..*self
+impl Carry for SlidingWindow {
+    type State = SlidingWindowState;
+
+    /// Whether a state has these sub-buckets.
+    fn owns(&self, state: &SlidingWindowState) -> bool {
+        state.slots == self.slots
+    }
+
+    /// The state of a cold key that is charged what was used, up to the limit in a sub-bucket and twice that in all.
+    fn charged(&self, used: &Used, latest: EpochMs) -> SlidingWindowState {
+        let charges = used
+            .charges()
+            .map(|(at, units)| (self.slots.bucket(at), units));
+        SlidingWindowState {
+            latest_ms: latest,
+            counts: Runs::newest_of(charges, self.limit),
+            ..self.empty()
         }
     }
+}
 
-    /// What was counted, at `now`. Of a sub-bucket all counts until none does.
-    pub(super) fn used(&self, now: EpochMs) -> Used {
-        let counts = self.counts.iter();
-        let counts = counts.map(|run| (self.slots.left_at(run.mark), run.units));
-        Used::until(counts.chain(self.held.iter()), now.max(self.latest_ms))
-    }
-
+impl SlidingWindowState {
     pub(super) fn receipt(&self) -> SlidingWindowReceipt {
         SlidingWindowReceipt {
             slots: self.slots,
@@ -331,6 +320,24 @@ impl SlidingWindowState {
             total(self.counts.since(0)),
             self.held.clone(),
         )
+    }
+}
+
+impl Kept for SlidingWindowState {
+    /// What was counted, at `now`. Of a sub-bucket all counts until none does.
+    fn used(&self, now: EpochMs) -> Used {
+        let counts = self.counts.iter();
+        let counts = counts.map(|run| (self.slots.left_at(run.mark), run.units));
+        Used::until(counts.chain(self.held.iter()), now.max(self.latest_ms))
+    }
+
+    /// The counts in parts of `1 / to` of a unit instead of `1 / from`, rounded up.
+    fn rescaled(&self, from: u64, to: u64) -> Self {
+        Self {
+            counts: self.counts.rescaled(from, to),
+            held: self.held.rescaled(from, to),
+            ..*self
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! a token is `q` ticks and every millisecond brings `p`. So capacity and rate may be any decimals and nothing rounds.
 
 pub use super::bucket::BucketState as TokenBucketState;
+use super::carry::Carry;
 use super::meter::{Asked, Meter, saturated};
 use super::rational::{Rational, rate_per_sec};
 use super::tally::TallyMark;
@@ -127,11 +128,6 @@ impl TokenBucket {
         TokenBucketState::exhausted(&self.meter, now)
     }
 
-    /// The state of a full bucket that is charged what was used, up to all that it admits.
-    pub(super) fn charged(&self, used: &Used, latest: EpochMs) -> TokenBucketState {
-        TokenBucketState::spent(&self.meter, used, latest)
-    }
-
     /// The first millisecond at which the bucket is full.
     #[must_use]
     pub fn expires_at(&self, state: &TokenBucketState) -> EpochMs {
@@ -184,6 +180,15 @@ impl TokenBucket {
             self.capacity.times(scale)?,
             self.refill_per_sec.times(scale)?,
         )
+    }
+}
+
+impl Carry for TokenBucket {
+    type State = TokenBucketState;
+
+    /// The state of a full bucket that is charged what was used, up to all that it admits.
+    fn charged(&self, used: &Used, latest: EpochMs) -> TokenBucketState {
+        TokenBucketState::spent(&self.meter, used, latest)
     }
 }
 

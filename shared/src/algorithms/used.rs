@@ -7,7 +7,6 @@
 //! still counted then.
 
 use super::bucket::BucketState;
-use super::state::State;
 use crate::units::EpochMs;
 
 /// Steps in which what drains evenly is charged.
@@ -91,22 +90,6 @@ impl Used {
             last = at;
         }
         level
-    }
-}
-
-impl State {
-    /// What it says was used, at `now`.
-    pub(super) fn used(&self, now: EpochMs) -> Used {
-        match self {
-            Self::Gcra(state) => state.used(now),
-            Self::TokenBucket(state) | Self::DeficitBucket(state) => Used::missing(state, now),
-            Self::FixedWindow(state) => state.used(now),
-            Self::SlidingWindow(state) => state.used(now),
-            Self::SlidingLog(state) => state.used(now),
-            Self::Quota(state) => state.used(now),
-            Self::LeakyBucket(state) => state.used(now),
-            Self::Guard(state) => state.used(now),
-        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! The algorithm of a limit, from the fields of the document. Ranges are the algorithms' own.
+//! The algorithm of a limit, from the fields of the document: one table of what each is called, which fields it has, and how
+//! they are read. Ranges are the algorithms' own.
 
 use super::{between, required};
 use crate::algorithms::Algorithm;
@@ -18,48 +19,150 @@ use crate::wire::policy::{Algorithm as Name, Cadence, LimitBody};
 /// Parts of a rolling window where the policy does not say.
 const BUCKETS: u64 = 10;
 
-/// What decides a limit that is not made of others.
-pub(super) enum Machine {
-    /// It admits or denies.
-    Admits(Algorithm),
-    /// It delays.
-    Delays(LeakyBucket),
+/// What a limit says of an algorithm, and how it is read.
+struct Form {
+    /// What people call it.
+    title: &'static str,
+    /// Its fields, in the order of a form. Those of a quota depend on its [cadence](of_quota).
+    fields: &'static [&'static str],
+    /// The field with the length of its windows, if it has windows whose units can be lent ahead.
+    length_ms: Option<Length>,
+    /// Builds what decides.
+    read: fn(&LimitBody) -> Result<Algorithm, Invalid>,
+}
+
+/// A length of time in the document: its pointer, and how it is read.
+pub(super) type Length = (&'static str, fn(&LimitBody) -> Option<u64>);
+
+const WINDOW_MS: Length = ("/window_ms", |body| body.window_ms);
+const PERIOD_MS: Length = ("/period_ms", |body| body.period_ms);
+
+fn form(name: Name) -> Form {
+    match name {
+        Name::Gcra => Form {
+            title: "GCRA (smooth rate with a burst)",
+            fields: &["limit", "period_ms", "burst"],
+            length_ms: None,
+            read: |body| {
+                let limit = required("/limit", body.limit)?;
+                let period_ms = required("/period_ms", body.period_ms)?;
+                Gcra::new(limit, period_ms, body.burst.unwrap_or(limit)).map(Algorithm::Gcra)
+            },
+        },
+        Name::TokenBucket => Form {
+            title: "token bucket",
+            fields: &["capacity", "refill_per_sec"],
+            length_ms: None,
+            read: |body| {
+                let capacity = required("/capacity", body.capacity)?;
+                let refill_per_sec = required("/refill_per_sec", body.refill_per_sec)?;
+                TokenBucket::new(capacity, refill_per_sec).map(Algorithm::TokenBucket)
+            },
+        },
+        Name::FixedWindow => Form {
+            title: "fixed window",
+            fields: &["limit", "window_ms"],
+            length_ms: Some(WINDOW_MS),
+            read: |body| {
+                let (limit, window_ms) = window(body)?;
+                FixedWindow::new(limit, window_ms).map(Algorithm::FixedWindow)
+            },
+        },
+        Name::SlidingWindow => Form {
+            title: "sliding window",
+            fields: &["limit", "window_ms", "buckets"],
+            length_ms: Some(WINDOW_MS),
+            read: |body| {
+                let (limit, window_ms) = window(body)?;
+                SlidingWindow::new(limit, window_ms, buckets(body)).map(Algorithm::SlidingWindow)
+            },
+        },
+        Name::SlidingLog => Form {
+            title: "sliding log",
+            fields: &["limit", "window_ms"],
+            length_ms: None,
+            read: |body| {
+                let (limit, window_ms) = window(body)?;
+                SlidingLog::new(limit, window_ms).map(Algorithm::SlidingLog)
+            },
+        },
+        Name::Quota => Form {
+            title: "quota (calendar, fixed or rolling)",
+            // What a field belongs to is not known until the cadence is.
+            fields: &[
+                "limit",
+                "cadence",
+                "time_zone",
+                "offset_minutes",
+                "week_starts_on",
+                "period_ms",
+                "anchor",
+                "buckets",
+            ],
+            length_ms: Some(PERIOD_MS),
+            read: |body| quota(body).map(Algorithm::Quota),
+        },
+        Name::LeakyBucket => Form {
+            title: "leaky bucket (a queue that delays)",
+            fields: &["rate_per_sec", "max_queue_ms"],
+            length_ms: None,
+            read: |body| {
+                let rate_per_sec = required("/rate_per_sec", body.rate_per_sec)?;
+                let max_queue_ms = required("/max_queue_ms", body.max_queue_ms)?;
+                let max_queue_ms = between("/max_queue_ms", max_queue_ms, 0, QUEUE_MS_MAX)?;
+                LeakyBucket::new(rate_per_sec, Decimal(max_queue_ms as f64))
+                    .map(Algorithm::LeakyBucket)
+            },
+        },
+    }
+}
+
+/// What people call an algorithm.
+#[must_use]
+pub fn title(name: Name) -> &'static str {
+    form(name).title
+}
+
+/// The fields that a limit of an algorithm has of its own, in the order of a form. Those of a quota depend on its
+/// cadence: all that one can have while it has none.
+///
+/// ```
+/// use weir_shared::policy::algorithm::fields;
+/// use weir_shared::wire::policy::{Algorithm, Cadence};
+/// assert_eq!(fields(Algorithm::Gcra, None), ["limit", "period_ms", "burst"]);
+/// let rolling = fields(Algorithm::Quota, Some(Cadence::Rolling));
+/// assert_eq!(rolling, ["limit", "cadence", "period_ms", "buckets"]);
+/// ```
+#[must_use]
+pub fn fields(name: Name, cadence: Option<Cadence>) -> &'static [&'static str] {
+    match (name, cadence) {
+        (Name::Quota, Some(cadence)) => of_quota(cadence),
+        (name, _) => form(name).fields,
+    }
+}
+
+fn of_quota(cadence: Cadence) -> &'static [&'static str] {
+    match cadence {
+        Cadence::CalendarMonth | Cadence::CalendarWeek | Cadence::CalendarDay => &[
+            "limit",
+            "cadence",
+            "time_zone",
+            "offset_minutes",
+            "week_starts_on",
+        ],
+        Cadence::Fixed => &["limit", "cadence", "period_ms", "anchor"],
+        Cadence::Rolling => &["limit", "cadence", "period_ms", "buckets"],
+    }
+}
+
+/// The length of its windows, if it has windows whose units can be lent ahead.
+pub(super) fn length_ms(name: Name) -> Option<Length> {
+    form(name).length_ms
 }
 
 /// Builds what decides.
-pub(super) fn machine(name: Name, body: &LimitBody) -> Result<Machine, Invalid> {
-    Ok(Machine::Admits(match name {
-        Name::Gcra => {
-            let limit = required("/limit", body.limit)?;
-            let period_ms = required("/period_ms", body.period_ms)?;
-            Algorithm::Gcra(Gcra::new(limit, period_ms, body.burst.unwrap_or(limit))?)
-        }
-        Name::TokenBucket => {
-            let capacity = required("/capacity", body.capacity)?;
-            let refill_per_sec = required("/refill_per_sec", body.refill_per_sec)?;
-            Algorithm::TokenBucket(TokenBucket::new(capacity, refill_per_sec)?)
-        }
-        Name::FixedWindow => {
-            let (limit, window_ms) = window(body)?;
-            Algorithm::FixedWindow(FixedWindow::new(limit, window_ms)?)
-        }
-        Name::SlidingWindow => {
-            let (limit, window_ms) = window(body)?;
-            Algorithm::SlidingWindow(SlidingWindow::new(limit, window_ms, buckets(body))?)
-        }
-        Name::SlidingLog => {
-            let (limit, window_ms) = window(body)?;
-            Algorithm::SlidingLog(SlidingLog::new(limit, window_ms)?)
-        }
-        Name::Quota => Algorithm::Quota(quota(body)?),
-        Name::LeakyBucket => {
-            let rate_per_sec = required("/rate_per_sec", body.rate_per_sec)?;
-            let max_queue_ms = required("/max_queue_ms", body.max_queue_ms)?;
-            let max_queue_ms = between("/max_queue_ms", max_queue_ms, 0, QUEUE_MS_MAX)?;
-            let max_queue_ms = Decimal(max_queue_ms as f64);
-            return LeakyBucket::new(rate_per_sec, max_queue_ms).map(Machine::Delays);
-        }
-    }))
+pub(super) fn algorithm(name: Name, body: &LimitBody) -> Result<Algorithm, Invalid> {
+    (form(name).read)(body)
 }
 
 /// Parts of a rolling window.

@@ -1,15 +1,16 @@
 //! Which fields a limit has, by its algorithm. A field of another algorithm is refused: to drop it would be to promise
 //! a bound that is not kept.
 
+use super::algorithm::fields;
 use super::limit::algorithm_of;
 use super::wire_name;
 use crate::invalid::{Fault, Invalid};
 use crate::wire::numbers::LimitOverrideBody;
-use crate::wire::policy::{Algorithm, Cadence, LimitBody};
+use crate::wire::policy::{Algorithm, LimitBody};
 
 /// Refuses the first number that is given and does not belong to the algorithm.
 pub(super) fn only_own(body: &LimitBody) -> Result<(), Invalid> {
-    let own = own(body);
+    let own = algorithm_of(body).map_or(&[][..], |name| fields(name, body.cadence));
     let common = [
         ("scope", body.scope.is_some()),
         ("per_tenant", body.per_tenant.is_some()),
@@ -31,42 +32,4 @@ pub(super) fn only_own(body: &LimitBody) -> Result<(), Invalid> {
         (None, _) => "a limit that is made of others, which have their own".to_owned(),
     };
     Err(Invalid::new(format!("/{field}"), Fault::Foreign { to }))
-}
-
-/// What the algorithm has of its own.
-fn own(body: &LimitBody) -> &'static [&'static str] {
-    match algorithm_of(body) {
-        None => &[],
-        Some(Algorithm::Gcra) => &["limit", "period_ms", "burst"],
-        Some(Algorithm::TokenBucket) => &["capacity", "refill_per_sec"],
-        Some(Algorithm::FixedWindow | Algorithm::SlidingLog) => &["limit", "window_ms"],
-        Some(Algorithm::SlidingWindow) => &["limit", "window_ms", "buckets"],
-        Some(Algorithm::Quota) => of_quota(body.cadence),
-        Some(Algorithm::LeakyBucket) => &["rate_per_sec", "max_queue_ms"],
-    }
-}
-
-fn of_quota(cadence: Option<Cadence>) -> &'static [&'static str] {
-    match cadence {
-        Some(Cadence::CalendarMonth | Cadence::CalendarWeek | Cadence::CalendarDay) => &[
-            "limit",
-            "cadence",
-            "offset_minutes",
-            "time_zone",
-            "week_starts_on",
-        ],
-        Some(Cadence::Fixed) => &["limit", "cadence", "period_ms", "anchor"],
-        Some(Cadence::Rolling) => &["limit", "cadence", "period_ms", "buckets"],
-        // What the rest belongs to is not known until this is.
-        None => &[
-            "limit",
-            "cadence",
-            "offset_minutes",
-            "time_zone",
-            "week_starts_on",
-            "period_ms",
-            "anchor",
-            "buckets",
-        ],
-    }
 }

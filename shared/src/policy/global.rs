@@ -1,6 +1,6 @@
 //! What a limit must be to be one for the whole deployment: one with windows, whose units can be lent ahead.
 
-use super::algorithm::buckets;
+use super::algorithm::{buckets, length_ms};
 use super::limit::{Limit, Rule, algorithm_of};
 use super::{between, wire_name};
 use crate::federation::schedule::Schedule;
@@ -60,20 +60,13 @@ fn cycle(body: &LimitBody) -> Option<Cycle> {
 
 /// Refuses what cannot be lent, and windows that end before a lease arrives.
 pub(super) fn bounded(name: Algorithm, body: &LimitBody) -> Result<(), Invalid> {
-    let (field, length_ms) = match name {
-        Algorithm::FixedWindow | Algorithm::SlidingWindow => ("/window_ms", body.window_ms),
-        Algorithm::Quota => ("/period_ms", body.period_ms),
-        Algorithm::Gcra
-        | Algorithm::TokenBucket
-        | Algorithm::SlidingLog
-        | Algorithm::LeakyBucket => {
-            let got = format!("{} at scope global", wire_name(&name));
-            let served = "isolate and region, global with fixed_window, sliding_window or quota";
-            return Err(Invalid::new("/scope", Fault::Unserved { got, served }));
-        }
+    let Some((field, length_ms)) = length_ms(name) else {
+        let got = format!("{} at scope global", wire_name(&name));
+        let served = "isolate and region, global with fixed_window, sliding_window or quota";
+        return Err(Invalid::new("/scope", Fault::Unserved { got, served }));
     };
     // The periods of a calendar are long enough, and what is missing is found where it is read.
-    let Some(length_ms) = length_ms else {
+    let Some(length_ms) = length_ms(body) else {
         return Ok(());
     };
     between(field, length_ms, BUDGET_WINDOW_MS_MIN, WINDOW_MS_MAX)?;

@@ -1,6 +1,6 @@
 //! A validated limit.
 
-use super::algorithm::{Machine, machine};
+use super::algorithm::algorithm;
 pub use super::composite::{Composite, Dimension};
 use super::fields::only_own;
 use super::{between, global, required};
@@ -115,17 +115,15 @@ pub fn rule_of(body: &LimitBody, scale: u64) -> Result<Rule, Invalid> {
     }
     only_own(body)?;
     let scope = scope(name, body)?;
-    let algorithm = match machine(name, body)? {
-        Machine::Delays(bucket) => {
-            let machine = Scaled::whole(Deciding::LeakyBucket(bucket));
-            return Ok(Rule::Shaper(Shaper {
-                bucket,
-                machine,
-                scope,
-            }));
-        }
-        Machine::Admits(algorithm) => algorithm,
-    };
+    let algorithm = algorithm(name, body)?;
+    if let Deciding::LeakyBucket(bucket) = algorithm {
+        let machine = Scaled::whole(algorithm);
+        return Ok(Rule::Shaper(Shaper {
+            bucket,
+            machine,
+            scope,
+        }));
+    }
     let scaled = Scaled::new(&algorithm, scale);
     let machine = scaled.filter(|_| scope != Scope::Global || global::lendable(body, scale));
     let no_room = || Fault::OutOfRange {

@@ -1,6 +1,6 @@
 //! The rules in force: a policy document that was validated whole. Nothing out of range is found at check time.
 
-mod algorithm;
+pub mod algorithm;
 pub mod api_keys;
 pub mod budget;
 pub mod changes;

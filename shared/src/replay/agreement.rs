@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::Entry;
 use super::side::{Side, passes};
 use crate::policy::Policy;
+use crate::policy::limit::algorithm_of;
 use crate::units::EpochMs;
 use crate::wire::decimal::Decimal;
 use crate::wire::policy::{Algorithm, LimitBody, PolicyDocument};
@@ -333,16 +334,13 @@ fn resized(document: &PolicyDocument, more: bool) -> PolicyDocument {
     };
     let mut changed = document.clone();
     for limit in changed.limits.values_mut() {
-        match limit.algorithm {
-            None | Some(Algorithm::Gcra) => {
-                limit.burst = limit.burst.or(limit.limit).map(by_one);
-            }
-            Some(Algorithm::TokenBucket) => {
-                let step = if more { 1.0 } else { -1.0 };
-                limit.capacity = limit.capacity.map(|capacity| Decimal(capacity.0 + step));
-            }
-            Some(Algorithm::LeakyBucket) => {}
-            Some(_) => limit.limit = limit.limit.map(by_one),
+        // What it admits at once: of a queue, nothing.
+        if algorithm_of(limit) == Some(Algorithm::Gcra) {
+            limit.burst = limit.burst.or(limit.limit).map(by_one);
+        } else {
+            let step = if more { 1.0 } else { -1.0 };
+            limit.capacity = limit.capacity.map(|capacity| Decimal(capacity.0 + step));
+            limit.limit = limit.limit.map(by_one);
         }
     }
     for budget in changed.budgets.values_mut() {

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::Entry;
+use crate::algorithms::State;
 use crate::algorithms::composite::{Dimension, Group, Mode, Source, StateKey, bind, evaluate};
 use crate::algorithms::leaky_bucket::LeakyBucket;
 use crate::algorithms::scale::{Scaled, ScaledState};
-use crate::algorithms::state::State;
 use crate::decision::Decision;
 use crate::fairness::ask::Party;
 use crate::fairness::local::{LocalBudget, LocalTerms};

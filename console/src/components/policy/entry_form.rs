@@ -10,7 +10,7 @@ use crate::components::shadow_answer::ShadowAnswer;
 use crate::context::Console;
 use crate::difference::shown;
 use crate::policy::fields::{Field, Kind, control, fields, unit};
-use crate::policy::limit_fields::{RULES, changed, rule};
+use crate::policy::limit_fields::{changed, rule, rules};
 use crate::policy::section::Section;
 use crate::tenant::what::What;
 use crate::visible::visible;
@@ -163,9 +163,8 @@ fn RuleField(parent: String) -> impl IntoView {
             });
         }
     });
-    let rules = RULES
-        .iter()
-        .map(|(name, label)| ((*name).to_owned(), (*label).to_owned()));
+    let rules = rules().into_iter();
+    let rules = rules.map(|(name, label)| (name, label.to_owned()));
     let options = Signal::stored(rules.collect::<Vec<_>>());
     view! {
         <SelectField label="Algorithm" name="algorithm" value options hint="What decides. Fields of another algorithm go with it."/>
@@ -178,7 +177,7 @@ fn Facts(section: Section, parent: String) -> impl IntoView {
     let rows = move || {
         let entry = editor.at(&parent).unwrap_or(Value::Null);
         let decided = (section == Section::Limits).then(|| {
-            let found = RULES.iter().find(|(name, _)| *name == rule(&entry));
+            let found = rules().into_iter().find(|(name, _)| name == rule(&entry));
             fact(
                 "Algorithm",
                 found.map_or("none", |(_, label)| label).to_owned(),
