@@ -197,6 +197,8 @@ mod sliding_log;
 #[cfg(not(target_arch = "wasm32"))]
 mod sliding_window;
 #[cfg(not(target_arch = "wasm32"))]
+mod spare_slots;
+#[cfg(not(target_arch = "wasm32"))]
 mod standings;
 #[cfg(not(target_arch = "wasm32"))]
 mod token_bucket;

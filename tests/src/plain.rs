@@ -105,8 +105,11 @@ fn spawn(folder: &TempDir) -> Result<ProcessTree> {
 fn config(scripts: &[Script], ports: &[(&str, u16)], folder: &TempDir) -> Result<String> {
     let date = paths::compatibility()?.date;
     let disk = folder.path().join("disk");
-    let mut services =
-        format!("    (name = \"disk\", disk = (path = {disk:?}, writable = true)),\n");
+    // The origins that stand behind some of them are on this machine.
+    let mut services = format!(
+        "    (name = \"disk\", disk = (path = {disk:?}, writable = true)),\n    \
+         (name = \"internet\", network = (allow = [\"public\", \"private\", \"local\"])),\n"
+    );
     let (mut sockets, mut workers) = (String::new(), String::new());
     for (Script { name, object, .. }, (_, port)) in scripts.iter().zip(ports) {
         writeln!(services, "    (name = {name:?}, worker = .{name}),")?;

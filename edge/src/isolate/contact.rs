@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use futures_channel::oneshot;
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use weir_shared::accounting::counters::{Decided, Entry};
 use weir_shared::accounting::frame::Outcome;
 use weir_shared::accounting::pending::InWindow;
@@ -24,7 +24,7 @@ use super::kept::{scope_of, shard_of, terms_of};
 use super::region::{Loaded, RegionView};
 use super::request::RequestHandles;
 use super::shard::question_id;
-use super::{now, with};
+use super::{now, slot, with};
 use crate::http::failure::Failure;
 use crate::objects::binding::{Address, KeyShard, call};
 use crate::objects::deadline::{sleep, within};
@@ -302,7 +302,7 @@ async fn flush_task(env: &Env, region: &str) {
     let started = now();
     loop {
         sleep(with(region, |view| until_contact_ms(view, now())).unwrap_or(CALL_MS_MAX)).await;
-        return_unspent(env, region).await;
+        join(return_unspent(env, region), slot::return_spare(env, region)).await;
         let at = now();
         let due = with(region, |view| {
             view.note_lapsed(at);

@@ -85,7 +85,10 @@ impl<'a> Planner<'a> {
             },
         };
         let charged = Charged::Guard(name);
-        let kind = Kind::Slots { lease_ms };
+        let kind = Kind::Slots {
+            lease_ms,
+            spare: self.forwards && item.cost == 1,
+        };
         self.kept((name, charged), kind, terms, &stance, item)
     }
 

@@ -142,6 +142,8 @@ pub enum Kind {
     Slots {
         /// How long one is held unless it is renewed.
         lease_ms: u64,
+        /// Whether it may be one that this isolate has spare: then its request ends here too.
+        spare: bool,
     },
 }
 

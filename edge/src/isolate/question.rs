@@ -42,6 +42,8 @@ pub struct Question<'a> {
 
 /// What came of it.
 pub struct Outcome {
+    /// No shard was asked earlier.
+    pub asked_at: EpochMs,
     /// The answers that were needed.
     pub answers: Answers,
     /// What they come to.
@@ -55,12 +57,12 @@ impl<'a> Question<'a> {
     /// When the isolate decides for too many regions.
     pub async fn decide(&self) -> Result<Option<Outcome>, Failure> {
         let started = now();
-        let outcome = self.decided().await;
+        let outcome = self.decided(started).await;
         telemetry::decision_waited(now().since(started));
         outcome
     }
 
-    async fn decided(&self) -> Result<Option<Outcome>, Failure> {
+    async fn decided(&self, started: EpochMs) -> Result<Option<Outcome>, Failure> {
         let rules: Rules = Rc::new(self.steps.iter().map(Step::rules).collect());
         if let [Step { dimensions, .. }] = self.steps
             && let [only] = dimensions.as_slice()
@@ -68,13 +70,18 @@ impl<'a> Question<'a> {
         {
             return self.single(only, &rules).await;
         }
-        let started = now();
         let mut looks = Looks::default();
         loop {
             let late = now().since(started) >= DECIDE_WAIT_MS_MAX;
             let (answers, end) = self.attempt(&rules, started, late).await?;
             match end {
-                End::Decided(verdict) => return Ok(Some(Outcome { answers, verdict })),
+                End::Decided(verdict) => {
+                    return Ok(Some(Outcome {
+                        asked_at: started,
+                        answers,
+                        verdict,
+                    }));
+                }
                 End::Gone => return Ok(None),
                 End::Busy => looks.again().await,
             }
@@ -149,7 +156,11 @@ impl<'a> Question<'a> {
         };
         let answers = Answers(vec![vec![Some(answer)]]);
         let verdict = verdict(rules, &answers.decisions());
-        Ok(Some(Outcome { answers, verdict }))
+        Ok(Some(Outcome {
+            asked_at: now(),
+            answers,
+            verdict,
+        }))
     }
 
     /// Denials that still stand, and costs that no state admits, cost nothing to know.
@@ -255,7 +266,9 @@ impl<'a> Question<'a> {
                 }))
             }
             Place::Open => Ok(decided(Answer::uncharged(open(now())))),
-            Place::Shard { .. } if dimension.is_asked_alone() => Ok(Held::Elsewhere),
+            Place::Shard { .. } if dimension.is_asked_alone() => {
+                Ok(self.spare_slot(dimension)?.map_or(Held::Elsewhere, decided))
+            }
             Place::Shard { key, machine, .. } => {
                 let at_ms = now();
                 let (units, look) = (dimension.units, dimension.look);
@@ -409,6 +422,11 @@ impl<'a> Question<'a> {
                     with(self.region, |view| {
                         let cache = view.key_cache(key, account, at_ms);
                         cache.unspend(dimension.units, receipt, at_ms);
+                    })?;
+                }
+                (Place::Shard { key, .. }, Charge::Spare(slot)) => {
+                    with(self.region, |view| {
+                        view.spare_slots.put_back(key, (**slot).clone(), at_ms);
                     })?;
                 }
                 _ => {}

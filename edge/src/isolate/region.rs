@@ -15,6 +15,7 @@ use weir_shared::limiting::key_cache::KeyCache;
 use weir_shared::limiting::line::Lines;
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::room::Bounds;
+use weir_shared::limiting::spare_slots::SpareSlots;
 use weir_shared::limiting::store::Store;
 use weir_shared::limits::CONTACT_MS_MIN;
 use weir_shared::node::leases::{Fate, Leases};
@@ -79,6 +80,8 @@ pub struct RegionView {
     key_caches: Cache<KeyCache>,
     /// Who asks for slots.
     pub lines: Lines,
+    /// Slots whose requests have ended.
+    pub spare_slots: SpareSlots,
 }
 
 impl RegionView {
@@ -103,6 +106,7 @@ impl RegionView {
             budgets: BTreeMap::new(),
             key_caches: Cache::new(Bounds::KEY_CACHES),
             lines: Lines::default(),
+            spare_slots: SpareSlots::default(),
         }
     }
 
@@ -139,6 +143,7 @@ impl RegionView {
             || self.tokens.uses.due(now)
             || self.overload.has_unsent()
             || self.leases.has_unsent(now)
+            || !self.spare_slots.is_empty()
             || self.key_caches.iter().any(|(_, cache)| cache.has_unsent())
     }
 
@@ -169,6 +174,7 @@ impl RegionView {
                 if placement != known {
                     // What was drawn from other shards is nothing to those that keep the keys from now on.
                     self.key_caches.clear();
+                    self.spare_slots.clear();
                 }
                 let at = super::now();
                 self.leases

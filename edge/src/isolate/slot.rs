@@ -1,28 +1,33 @@
-//! Slots of guards after they were taken: the text by which a caller keeps one, its renewal and its release.
+//! Slots of guards after they were taken: the text by which a caller keeps one, its renewal, its release, and the moment for
+//! which one stays here for the next request.
 
+use std::cell::{Cell, RefCell};
+
+use futures_util::future::join_all;
 use weir_shared::accounting::counters::Charged;
 use weir_shared::algorithms::composite::StateKey;
-use weir_shared::algorithms::scale::ScaledReceipt;
-use weir_shared::limiting::messages::{GuardAction, GuardBody};
+use weir_shared::limiting::messages::{GuardAction, GuardBody, GuardReply};
 use weir_shared::limiting::slot::{HeldSlot, Slot};
+use weir_shared::limiting::spare_slots::{HeardSlot, renewal_ms};
 use weir_shared::limits::OPERATOR_CALL_MS_MAX;
-use weir_shared::name::{full_key, guard_name};
+use weir_shared::name::{SEPARATOR, full_key, guard_name};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::guard::SlotBody;
 use weir_shared::wire::policy::Scope;
 
-use super::contact::tell_slots;
-use super::kept::{shard_of, terms_of};
-use super::now;
-use super::plan::{Kind, Place, Step};
-use super::question::Outcome;
+use super::contact::{schedule_flush, tell_slots};
+use super::kept::{scope_of, shard_of, terms_of};
+use super::plan::{Dimension, Kind, Place, Step};
+use super::question::{Outcome, Question};
 use super::region::Loaded;
 use super::request::RequestHandles;
+use super::{now, with};
 use crate::http::failure::Failure;
 use crate::isolate::sealed::slot::seal;
 use crate::objects::binding::{Address, call};
-use weir_shared::node::question::answers::{At, Charge};
+use weir_shared::node::question::answers::{Answer, At, Charge};
+use worker::{Env, console_error};
 
 /// A slot as the caller gets it.
 pub struct Given {
@@ -40,6 +45,138 @@ pub struct Taken {
     pub lease_ms: u64,
     /// When it lapses unless it is renewed.
     pub expires_at: EpochMs,
+    /// What was heard of it last, where it may stay here when its request has ended.
+    heard: RefCell<Option<HeardSlot>>,
+    has_ended: Cell<bool>,
+}
+
+impl Taken {
+    /// How long until it has to be renewed.
+    pub fn renews_in_ms(&self) -> u64 {
+        match &*self.heard.borrow() {
+            Some(heard) => heard.renews_in_ms(now()),
+            None => renewal_ms(self.lease_ms),
+        }
+    }
+
+    /// Renews it.
+    ///
+    /// # Errors
+    /// As [`act`].
+    pub async fn renew(
+        &self,
+        handles: &RequestHandles,
+        place: (&str, &Loaded),
+    ) -> Result<(), Failure> {
+        let sent_at = now();
+        let reply = ask(handles, place, &self.slot, GuardAction::Renew).await?;
+        let word = reply.and_then(|reply| reply.in_flight.filter(|_| reply.held));
+        let mut heard = self.heard.borrow_mut();
+        // One that is not held any more stays nowhere.
+        *heard = heard.take().zip(word).map(|(heard, word)| HeardSlot {
+            taken: word.slots,
+            heard_at: sent_at,
+            ..heard
+        });
+        Ok(())
+    }
+
+    /// Its request has ended: whether that is all, as it stays here for the next one for a moment. Else it is to be released.
+    pub fn stays(&self, handles: &RequestHandles, region: &str) -> bool {
+        if self.has_ended.replace(true) {
+            return true;
+        }
+        let Some(heard) = self.heard.take() else {
+            return false;
+        };
+        let key = key_of(&self.slot);
+        let kept = with(region, |view| view.spare_slots.keep(&key, heard, now()));
+        // Without a task to return it, it lapses.
+        kept.unwrap_or(false) && schedule_flush(handles, region).is_ok()
+    }
+}
+
+impl Question<'_> {
+    /// The slot of an earlier request, where this isolate has one spare.
+    pub(super) fn spare_slot(&self, dimension: &Dimension<'_>) -> Result<Option<Answer>, Failure> {
+        let Place::Shard {
+            key, terms, kind, ..
+        } = &dimension.place
+        else {
+            return Ok(None);
+        };
+        let (Kind::Slots { spare: true, .. }, Some(terms)) = (*kind, &terms.guard) else {
+            return Ok(None);
+        };
+        let spare = with(self.region, |view| view.spare_slots.take(key, terms, now()))?;
+        Ok(spare.map(|slot| Answer {
+            charge: Charge::Spare(Box::new(slot.clone())),
+            ..Answer::uncharged(slot.decision)
+        }))
+    }
+}
+
+/// Returns the spare slots of a region that nobody needs to their shards.
+pub(super) async fn return_spare(env: &Env, region: &str) {
+    let at = now();
+    let over = with(region, |view| {
+        let over = view.spare_slots.over(at);
+        view.loaded.clone().map(|loaded| (over, loaded))
+    });
+    let Ok(Some((over, loaded))) = over else {
+        return;
+    };
+    let returns = over.into_iter().map(|(key, spare)| {
+        let loaded = &loaded;
+        async move {
+            let (Some(scope), Some(terms), Some((slot, _))) = (
+                scope_of(&loaded.policy, &key.limit),
+                terms_of(loaded, &key, 1, at),
+                spare.receipt.slot(),
+            ) else {
+                return;
+            };
+            let shard = shard_of(loaded, region, scope, &key.key);
+            let body = GuardBody {
+                v: VERSION,
+                terms,
+                key: key.key,
+                kept: spare.receipt.kept,
+                slot,
+                action: GuardAction::Release,
+            };
+            // What is not heard of lapses.
+            match call(env, Address::keys(&shard), &body, OPERATOR_CALL_MS_MAX).await {
+                Ok(reply) => told(loaded, region, &key.limit, &body.key, reply),
+                Err(error) => console_error!("return of a slot to {shard}: {error}"),
+            }
+        }
+    });
+    join_all(returns).await;
+}
+
+/// Passes on how many slots are taken.
+fn told(loaded: &Loaded, region: &str, guard: &str, key: &str, reply: GuardReply) {
+    let Some(word) = reply.in_flight else {
+        return;
+    };
+    let tenant = key.split(SEPARATOR).next().unwrap_or_default();
+    let known = loaded.policy.tiers.named(tenant).is_some();
+    let guard = guard.rsplit(SEPARATOR).next().unwrap_or_default();
+    // A view that cannot be reached tells nobody.
+    let _told = with(region, |view| {
+        view.outbox
+            .pending()
+            .in_flight((tenant, known), guard, word);
+    });
+}
+
+/// The state that a slot is one of.
+fn key_of(slot: &Slot) -> StateKey {
+    StateKey {
+        limit: guard_name(&slot.guard),
+        key: full_key(Some(&slot.tenant), ""),
+    }
 }
 
 /// The slot that an admitted request takes, of the dimension `at`, as text. `None` where that dimension takes none.
@@ -70,22 +207,39 @@ pub fn taken(
     at: At,
 ) -> Option<Taken> {
     let (step, dimension) = (&steps[at.0], &steps[at.0].dimensions[at.1]);
-    let (Place::Shard { shard, kind, .. }, Charged::Guard(guard)) =
-        (&dimension.place, step.charged)
+    let (
+        Place::Shard {
+            shard, kind, terms, ..
+        },
+        Charged::Guard(guard),
+    ) = (&dimension.place, step.charged)
     else {
         return None;
     };
-    let Kind::Slots { lease_ms } = *kind else {
+    let Kind::Slots { lease_ms, spare } = *kind else {
         return None;
     };
     if dimension.look {
         return None;
     }
-    let receipt = match outcome.answers.get(at).map(|answer| &answer.charge) {
-        Some(Charge::Shard(receipt)) => Some(receipt),
+    let answer = outcome.answers.get(at);
+    let heard = answer.and_then(|answer| match &answer.charge {
+        Charge::Spare(slot) => Some((**slot).clone()),
+        Charge::Shard(receipt) => Some(HeardSlot {
+            receipt: receipt.clone(),
+            decision: answer.decision,
+            terms: terms.guard?,
+            taken: answer.in_flight?.slots,
+            heard_at: outcome.asked_at,
+        }),
         _ => None,
-    };
-    let held = receipt.and_then(ScaledReceipt::slot);
+    });
+    let receipt = answer.and_then(|answer| match &answer.charge {
+        Charge::Spare(slot) => Some(&slot.receipt),
+        Charge::Shard(receipt) => Some(receipt),
+        _ => None,
+    });
+    let held = receipt.and_then(|receipt| receipt.slot());
     Some(Taken {
         slot: Slot {
             guard: guard.to_owned(),
@@ -98,6 +252,8 @@ pub fn taken(
         },
         lease_ms,
         expires_at: held.map_or_else(|| now().plus(lease_ms), |(_, expires_at)| expires_at),
+        heard: RefCell::new(heard.filter(|_| spare)),
+        has_ended: Cell::new(false),
     })
 }
 
@@ -107,29 +263,43 @@ pub fn taken(
 /// 503 when the shard that holds it does not answer: it can be tried again.
 pub async fn act(
     handles: &RequestHandles,
-    (region, loaded): (&str, &Loaded),
+    place: (&str, &Loaded),
     slot: &Slot,
     action: GuardAction,
 ) -> Result<SlotBody, Failure> {
     let at = now();
-    let key = StateKey {
-        limit: guard_name(&slot.guard),
-        key: full_key(Some(&slot.tenant), ""),
-    };
     // A guard that the policy does not have any more holds nothing.
-    let Some(terms) = terms_of(loaded, &key, 1, at) else {
+    let Some(terms) = terms_of(place.1, &key_of(slot), 1, at) else {
         return Ok(SlotBody {
             held: false,
             expires_at: None,
         });
     };
-    let lease_ms = terms.guard.as_ref().map_or(0, |guard| guard.lease_ms);
-    let Some(held) = &slot.held else {
-        let renewed = action == GuardAction::Renew;
+    if let Some(reply) = ask(handles, place, slot, action).await? {
         return Ok(SlotBody {
-            held: renewed,
-            expires_at: renewed.then(|| at.plus(lease_ms).0),
+            held: reply.held,
+            expires_at: reply.expires_at.map(|at| at.0),
         });
+    }
+    let lease_ms = terms.guard.as_ref().map_or(0, |guard| guard.lease_ms);
+    let renewed = action == GuardAction::Renew;
+    Ok(SlotBody {
+        held: renewed,
+        expires_at: renewed.then(|| at.plus(lease_ms).0),
+    })
+}
+
+/// Renews or releases a slot at its shard. `None` where there is nothing to ask: it holds nothing, or its guard is gone.
+async fn ask(
+    handles: &RequestHandles,
+    (region, loaded): (&str, &Loaded),
+    slot: &Slot,
+    action: GuardAction,
+) -> Result<Option<GuardReply>, Failure> {
+    let key = key_of(slot);
+    let terms = terms_of(loaded, &key, 1, now());
+    let (Some(terms), Some(held)) = (terms, &slot.held) else {
+        return Ok(None);
     };
     let (scope, place) = match &held.region {
         Some(region) => (Scope::Region, region.as_str()),
@@ -153,8 +323,5 @@ pub async fn act(
         let known = loaded.policy.tiers.named(&slot.tenant).is_some();
         tell_slots(handles, region, (&slot.tenant, known), &slot.guard, word)?;
     }
-    Ok(SlotBody {
-        held: reply.held,
-        expires_at: reply.expires_at.map(|at| at.0),
-    })
+    Ok(Some(reply))
 }

@@ -20,6 +20,7 @@ pub mod settlement;
 pub mod shard;
 pub mod slot;
 mod slots;
+pub mod spare_slots;
 pub mod store;
 pub mod stored;
 pub mod terms;

@@ -1,30 +1,31 @@
 //! What a gateway adds to the time until the first byte of a streamed answer: the same requests to a provider of models on this
-//! machine, straight and through Weir, in turns.
+//! machine, straight, through a Worker in JavaScript that hands them on, and through routes of Weir, in turns.
 //!
 //! Prints Markdown; what it does meanwhile goes to the standard error.
+
+mod routes;
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use reqwest::Client;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::runtime::Runtime;
 use weir_tests::clock::now;
-use weir_tests::fixtures::{KEY_OF_ACME, policy, with};
 use weir_tests::origin::Origin;
+use weir_tests::plain::{Plain, Script};
 use weir_tests::spread::quantile;
 use weir_tests::workerd::Setup;
 
+use routes::{ALL, Asked, PLAIN, document, without};
+
 /// Requests of each kind that count, and those before them.
 const REQUESTS: usize = 500;
-const WARM_UP: usize = 100;
-
-/// Thirty days: the budget does not end meanwhile.
-const WINDOW_MS: u64 = 30 * 24 * 3_600_000;
+const WARM_UP: usize = 200;
 
 /// A kind of request.
 struct Kind {
-    name: &'static str,
+    name: String,
     url: String,
     /// How long the first byte of each took.
     took: Vec<Duration>,
@@ -38,26 +39,15 @@ fn main() -> Result<()> {
 
 async fn measure() -> Result<()> {
     let origin = Origin::start().await?;
+    let mut plain = Plain::start(&[hands_on(&origin.url())])?;
     let setup = Setup::isolates(&["weur"]).variable("PROVIDER_KEY", "the-provider-s");
-    let mut workerd = setup.local_network().start().await?;
+    let mut workerd = setup.local_network().optimised().start().await?;
     workerd.apply(&document(&origin.url())).await?;
-    let through = workerd.client(0)?.origin().to_owned();
-    let kind = |name, url: String| Kind {
-        name,
-        url: format!("{url}/v1/chat/completions"),
-        took: Vec::with_capacity(REQUESTS),
-    };
-    let mut kinds = [
-        kind("straight to the origin", origin.url()),
-        kind(
-            "through Weir, a route without checks",
-            format!("{through}/plain"),
-        ),
-        kind(
-            "through Weir: a key, a model, a budget by usage with `inject_usage`, a guard, an overload resource",
-            format!("{through}/llm"),
-        ),
-    ];
+    let mut kinds = kinds(
+        &origin.url(),
+        &format!("http://127.0.0.1:{}", plain.port(HANDS_ON)?),
+        workerd.client(0)?.origin(),
+    );
     let client = Client::new();
     for number in 0..WARM_UP + REQUESTS {
         // Whoever is first in a turn is another one each time.
@@ -73,32 +63,53 @@ async fn measure() -> Result<()> {
         }
     }
     print(&mut kinds);
-    // Dropped while it runs, it would print what it logged, among the figures.
+    // Dropped while they run, they would print what they logged, among the figures.
     workerd.kill_hard();
+    plain.kill_hard();
     Ok(())
 }
 
-fn document(origin: &str) -> Value {
-    let to = |prefix: &str| json!({ "url": origin, "strip_prefix": prefix });
-    let mut chat = to("/llm");
-    chat["headers"] = json!({ "authorization": { "secret": "PROVIDER_KEY", "prefix": "Bearer " } });
-    let cost = json!({ "usage": { "format": "openai", "reserve": 200 } });
-    let checks = json!([{ "budget": "tokens", "cost": cost }, { "guard": "streams" }, { "overload": "models" }]);
-    let routes = json!([
-        { "name": "plain", "path": "/plain/*", "checks": [], "origin": to("/plain") },
-        {
-            "name": "llm", "path": "/llm/*", "models": ["gpt-4o"], "tenant": { "api_key": { "header": "authorization" } },
-            "checks": checks, "inject_usage": true, "errors": "openai", "origin": chat
-        }
-    ]);
-    let document = with(policy(1_000_000_000, WINDOW_MS), "/routes", routes);
-    let document = with(
-        document,
-        "/guards",
-        json!({ "streams": { "concurrency": 16, "lease_ms": 30_000 } }),
-    );
-    let document = with(document, "/overload", json!({ "models": {} }));
-    with(document, "/api_keys", json!({ KEY_OF_ACME: "pro:acme" }))
+/// The kinds of requests: the first is what the others are compared with.
+fn kinds(origin: &str, plain: &str, weir: &str) -> Vec<Kind> {
+    let kind = |name: String, url: String| Kind {
+        name,
+        url: format!("{url}/v1/chat/completions"),
+        took: Vec::with_capacity(REQUESTS),
+    };
+    let mut kinds = vec![
+        kind("straight to the origin".to_owned(), origin.to_owned()),
+        kind(
+            "through a Worker in JavaScript that hands it on".to_owned(),
+            plain.to_owned(),
+        ),
+        kind(
+            "through Weir, a route without checks".to_owned(),
+            format!("{weir}/{PLAIN}"),
+        ),
+        kind(
+            "through Weir: a key, a model, a budget by usage with `inject_usage`, a guard, an overload resource".to_owned(),
+            format!("{weir}/{ALL}"),
+        ),
+    ];
+    kinds.extend(Asked::ALL.map(|one| {
+        let name = format!("the same without {}", one.name());
+        kind(name, format!("{weir}/{}", without(one)))
+    }));
+    kinds
+}
+
+/// The name of the Worker that hands requests on.
+const HANDS_ON: &str = "gateway";
+
+/// What a gateway costs on the platform whatever it is written in.
+fn hands_on(origin: &str) -> Script {
+    Script {
+        name: HANDS_ON,
+        text: format!(
+            "export default {{ fetch(request) {{ return fetch({origin:?} + new URL(request.url).pathname, request); }} }};\n"
+        ),
+        object: None,
+    }
 }
 
 /// How long the first byte of an answer of ten words takes; the rest is read.

@@ -22,6 +22,7 @@ mod sdks;
 mod settlement;
 mod shadow;
 mod slots;
+mod spare_slots;
 mod streaming;
 mod tenants;
 mod tokens;

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use futures_channel::oneshot;
 use futures_util::future::{Either, join, join3, select};
 use wasm_bindgen::JsValue;
-use web_sys::ReadableStream;
 use weir_shared::gateway::cost::Settled;
 use weir_shared::gateway::outcome::{Ending, outcome};
 use weir_shared::gateway::problem::Refusal;
@@ -52,10 +51,12 @@ pub struct Exchange {
     pub fallback: Option<Fallback>,
     /// For how long a WebSocket may be open, where the request asks for one.
     pub websocket_ms: Option<u64>,
-    /// The body, and its length where it is known.
+    /// The body that is still coming, and its length where it is known.
     pub body: Option<Body>,
-    /// The body on its way, where it is not kept.
-    pub sending: Option<ReadableStream>,
+    /// What is sent, where it is not kept: all bytes of the body, or a stream on its way.
+    pub sending: Option<JsValue>,
+    /// Bytes of the body, where that is known before it has passed.
+    pub length: Option<u64>,
     /// What the answer's headers say of the decision.
     pub answered: Option<Answered>,
     /// Whether the origin turned out to be out of reach: then it has used nothing.
@@ -99,7 +100,7 @@ impl Exchange {
 
     async fn finish(mut self, reply: Reply) {
         let gathered = self.gather().await;
-        let length = self.body.as_ref().and_then(|(_, length)| *length);
+        let length = self.length;
         let started = gathered.and_then(|()| Ok(self.start_upload()?));
         let upload = match started {
             Ok(upload) => upload,
@@ -167,7 +168,7 @@ impl Exchange {
             (true, None) => count(&source)?,
             (_, length) => pass(&source, length)?,
         };
-        self.sending = Some(out);
+        self.sending = Some(out.into());
         Ok(Some(Uploading { passing, counted }))
     }
 
@@ -210,14 +211,13 @@ impl Exchange {
         let upstream = upstream.and_then(Option::as_ref);
         let upstream = upstream.ok_or(Ending::Unreachable)?;
         let Some(fallback) = &self.fallback else {
-            let body = self.sending.as_ref().map(AsRef::as_ref);
-            return upstream.send(body, upstream.timeout_ms).await;
+            return upstream
+                .send(self.sending.as_ref(), upstream.timeout_ms)
+                .await;
         };
         let timeout_ms = upstream.timeout_ms.min(fallback.left_ms());
         self.given_ms.set(timeout_ms);
-        let body = fallback
-            .body()
-            .or_else(|| self.sending.clone().map(JsValue::from));
+        let body = fallback.body().or_else(|| self.sending.clone());
         upstream.send(body.as_ref(), timeout_ms).await
     }
 

@@ -3,8 +3,8 @@
 
 use std::future::ready;
 
-use futures_util::StreamExt;
 use futures_util::stream::once;
+use futures_util::{Stream, StreamExt};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_streams::readable::IntoStream;
 use web_sys::ReadableStream;
@@ -50,18 +50,53 @@ impl Head {
 
     /// The whole body again, which has `length` bytes where that is known; with `asks_usage` it asks for the usage of a
     /// stream. With it, whether it now does.
-    pub fn join(self, length: Option<u64>, asks_usage: bool) -> (Body, bool) {
+    pub fn join(self, length: Option<u64>, asks_usage: bool) -> (Joined, bool) {
         let asking = self.said.with_usage(&self.bytes).filter(|_| asks_usage);
         let asks = asking.is_some();
-        let bytes = asking.unwrap_or(self.bytes);
-        let whole = self.rest.is_none().then_some(bytes.len() as u64);
-        let first = once(ready(Ok(Uint8Array::from(&bytes[..]).into())));
-        let body = match self.rest {
-            None => wasm_streams::ReadableStream::from_stream(first),
-            Some(rest) => wasm_streams::ReadableStream::from_stream(first.chain(rest)),
+        let bytes = Uint8Array::from(&asking.unwrap_or(self.bytes)[..]);
+        let joined = match self.rest {
+            None => Joined::Whole(bytes),
+            Some(rest) => {
+                Joined::Passing(stream(once(ready(Ok(bytes.into()))).chain(rest), length))
+            }
         };
-        ((body.into_raw().unchecked_into(), whole.or(length)), asks)
+        (joined, asks)
     }
+}
+
+/// A body that goes to the origin.
+pub enum Joined {
+    /// All of it is here: nothing has to be pumped.
+    Whole(Uint8Array),
+    /// It is still coming.
+    Passing(Body),
+}
+
+impl Joined {
+    /// Its length, where it is known.
+    pub fn length(&self) -> Option<u64> {
+        match self {
+            Self::Whole(bytes) => Some(u64::from(bytes.length())),
+            Self::Passing((_, length)) => *length,
+        }
+    }
+
+    /// The same as a stream.
+    pub fn stream(self) -> Body {
+        let length = self.length();
+        match self {
+            Self::Whole(bytes) => stream(once(ready(Ok(bytes.into()))), length),
+            Self::Passing(body) => body,
+        }
+    }
+}
+
+fn stream(
+    parts: impl Stream<Item = Result<JsValue, JsValue>> + 'static,
+    length: Option<u64>,
+) -> Body {
+    let body = wasm_streams::ReadableStream::from_stream(parts);
+    (body.into_raw().unchecked_into(), length)
 }
 
 /// The first bytes of a body, up to the bound and the chunk that reaches it; and whether these are all.

@@ -34,6 +34,7 @@ use weir_shared::gateway::websocket::{handshake, is_asked};
 use weir_shared::policy::doors::{Forwarding, OPERATOR_HOST};
 use weir_shared::policy::route::{HeaderName, Origin, Route};
 use weir_shared::wire::route::ErrorForm;
+use worker::wasm_bindgen::JsValue;
 use worker::{Request, Response, console_error};
 
 use crate::auth::bootstrap::BootstrapToken;
@@ -52,7 +53,7 @@ use decision::{Asked, Decider, Passed, unless_shadow};
 use exchange::{Exchange, Reading};
 use facts::Arrived;
 use fallback::Fallback;
-use head::{Body, Head};
+use head::{Body, Head, Joined};
 use ticket::Desk;
 use upstream::Upstream;
 
@@ -275,12 +276,12 @@ impl Gate<'_> {
                 let (body, asks) = head.join(length, asks_usage);
                 (Some(body), asks)
             }
-            (body, _) => (body, false),
+            (body, _) => (body.map(Joined::Passing), false),
         };
         let usage = way.route.and_then(Route::usage);
         let websocket_ms = way.route.and_then(|route| route.websocket_ms);
         let websocket_ms = websocket_ms.filter(|_| is_asked(facts));
-        let length = body.as_ref().and_then(|(_, length)| *length);
+        let length = body.as_ref().and_then(Joined::length);
         let secret = |name: &str| secret_of(&self.handles.env, name);
         let upstream = |origin: &Origin, headers| {
             let headers = with_origin_headers(headers, origin, secret).map_err(|missing| {
@@ -309,6 +310,12 @@ impl Gate<'_> {
         if upstreams.iter().all(Option::is_none) {
             return Err(Refusal::origin_unreachable().into());
         }
+        let fallback = Fallback::of(way.route, self.arrived.method());
+        let (body, whole) = match body {
+            // What several origins may get is kept, within the room for that.
+            Some(Joined::Whole(bytes)) if fallback.is_none() => (None, Some(bytes)),
+            body => (body.map(Joined::stream), None),
+        };
         let exchange = Exchange {
             unreached: Default::default(),
             desk: Desk {
@@ -320,10 +327,11 @@ impl Gate<'_> {
             upstreams,
             asked: Cell::new(0),
             given_ms: Cell::new(origin.timeout_ms),
-            fallback: Fallback::of(way.route, self.arrived.method()),
+            fallback,
             websocket_ms,
             body,
-            sending: None,
+            sending: whole.map(JsValue::from),
+            length,
             answered: passed.answered,
             reading: usage.map(|usage| Reading {
                 usage: Arc::clone(usage),

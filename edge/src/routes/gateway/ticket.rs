@@ -7,6 +7,7 @@ use weir_shared::gateway::cost::Settled;
 use weir_shared::gateway::outcome::{Ending, outcome};
 use weir_shared::limiting::messages::GuardAction;
 use weir_shared::limiting::reservation::Reservation;
+use weir_shared::limiting::spare_slots::renewal_ms;
 use weir_shared::limits::{FOLLOW_UP_MS, FOLLOW_UPS_MAX, OVERLOAD_SLOT_MS};
 use weir_shared::overload::slots::Slots;
 use weir_shared::units::EpochMs;
@@ -108,6 +109,9 @@ impl Ticket {
         let Some(taken) = self.slot.as_ref().filter(|taken| taken.slot.held.is_some()) else {
             return;
         };
+        if taken.stays(&desk.handles, &desk.region) {
+            return;
+        }
         for _ in 0..FOLLOW_UPS_MAX {
             let place = (desk.region.as_str(), &desk.loaded);
             match act(&desk.handles, place, &taken.slot, GuardAction::Release).await {
@@ -171,11 +175,13 @@ enum Never {}
 
 /// Renews a slot for as long as it is polled: twice within each lease, so that one call may be lost.
 async fn renew(desk: &Desk, taken: &Taken) -> Never {
+    let mut after_ms = taken.renews_in_ms();
     loop {
-        sleep((taken.lease_ms / 3).max(1)).await;
+        sleep(after_ms).await;
         let place = (desk.region.as_str(), &desk.loaded);
-        if let Err(failure) = act(&desk.handles, place, &taken.slot, GuardAction::Renew).await {
+        if let Err(failure) = taken.renew(&desk.handles, place).await {
             console_error!("renewal: {failure:?}");
         }
+        after_ms = renewal_ms(taken.lease_ms);
     }
 }

@@ -3,6 +3,7 @@
 use crate::algorithms::scale::ScaledReceipt;
 use crate::decision::Decision;
 use crate::limiting::messages::{DecideBody, DecideReply, DrawnBody};
+use crate::limiting::spare_slots::HeardSlot;
 use crate::limiting::verdict::StepRules;
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::accounting::InFlight;
@@ -23,6 +24,8 @@ pub enum Charge {
     Local(ScaledReceipt),
     /// Units drawn earlier from a key of a shard, by that draw.
     Drawn(ScaledReceipt),
+    /// A slot of a guard that this isolate had spare.
+    Spare(Box<HeardSlot>),
     /// A key of a shard.
     Shard(ScaledReceipt),
 }
