@@ -172,13 +172,14 @@ pub fn shown_at(pointer: &str, value: Option<&Value>, zone: TimeZone) -> String 
     }
 }
 
-/// A value on several lines as its fields are read: an object a line a field, a list a line an entry. None for a value of
-/// one line.
+/// A value on several lines as its fields are read: an object a line a field, a list a line an entry. A field that is null
+/// says nothing and has no line, unless all are. None for a value of one line.
 pub fn lines_at(pointer: &str, value: &Value, zone: TimeZone) -> Option<Vec<String>> {
     let mut lines = Vec::new();
     match value {
         Value::Object(map) if !map.is_empty() && hashed(value).is_none() => {
-            for (name, inner) in map {
+            let silent = map.values().all(Value::is_null);
+            for (name, inner) in map.iter().filter(|(_, inner)| silent || !inner.is_null()) {
                 add_lines(
                     &mut lines,
                     &visible(name),
@@ -315,7 +316,8 @@ mod tests {
     fn values_of_several_parts_are_read_line_by_line() {
         let tenant = json!({
             "weight": 2,
-            "overrides": [{ "expires_at": 60_000, "weight": 9 }, { "expires_at": 0 }],
+            "tier": null,
+            "overrides": [{ "expires_at": 60_000, "starts_at": null, "weight": 9 }, { "expires_at": 0 }],
             "meters": { "bytes": { "max_debt_ms": 1_500 } },
         });
         let lines = lines_at("/tenants/a", &tenant, TimeZone::UTC).unwrap();
@@ -327,6 +329,10 @@ mod tests {
                 "overrides › expires_at: 1970-01-01 00:00:00 UTC",
                 "weight: 2",
             ]
+        );
+        assert_eq!(
+            lines_at("/tenants/a", &json!({ "tier": null }), TimeZone::UTC).unwrap(),
+            ["tier: null"]
         );
         assert_eq!(
             lines_at("/regions", &json!(["weur", "enam"]), TimeZone::UTC).unwrap(),

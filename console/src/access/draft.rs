@@ -32,6 +32,12 @@ pub const EXPIRIES: [(&str, &str); 6] = [
     ("", "until it is revoked"),
 ];
 
+/// When a token ends that is made now and valid for these days; none for one that is valid until it is revoked.
+pub fn ends_at(expiry: &str, now: EpochMs) -> Option<EpochMs> {
+    let days = expiry.parse::<u64>().ok()?;
+    Some(now.plus(days * DAY_MS))
+}
+
 /// What is wrong with a draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftFault {
@@ -67,11 +73,7 @@ impl TokenDraft {
             role,
             tenant: said(&self.tenant, Role::Tenant),
             prefix: said(&self.prefix, Role::Service),
-            expires_at: self
-                .expiry
-                .parse::<u64>()
-                .ok()
-                .map(|days| now.plus(days * DAY_MS)),
+            expires_at: ends_at(&self.expiry, now),
         };
         match NewToken::try_from(request.clone()) {
             Ok(_) => Ok(request),

@@ -4,8 +4,9 @@ use serde_json::Value;
 use weir_shared::audit::Action;
 use weir_shared::wire::audit::{AuditRecord, Outcome};
 
-use crate::difference::{Row, of_changes, shown, words};
+use crate::difference::{Row, lines_at, of_changes, shown, words};
 use crate::format;
+use crate::instant::TimeZone;
 use crate::visible::visible;
 
 /// Every action, with what it is called.
@@ -99,7 +100,7 @@ pub fn summary(record: &AuditRecord) -> String {
         .take(NAMED_MAX)
         .map(|row| match (&row.before, &row.after) {
             (Some(Value::Object(_)) | None, None) => format!("{} removed", words(&row.pointer)),
-            (None, Some(Value::Object(_))) => format!("{} added", words(&row.pointer)),
+            (None, Some(Value::Object(_))) => added(row),
             (before, after) => format!(
                 "{}: {} to {}",
                 words(&row.pointer),
@@ -112,6 +113,21 @@ pub fn summary(record: &AuditRecord) -> String {
         (true, _) => "nothing changed".to_owned(),
         (false, 0) => named.join("; "),
         (false, more) => format!("{}; {} more", named.join("; "), format::count(more as u128)),
+    }
+}
+
+/// An entry that was added, with what it says where that is short.
+fn added(row: &Row) -> String {
+    let place = words(&row.pointer);
+    let lines = row
+        .after
+        .as_ref()
+        .and_then(|value| lines_at(&row.pointer, value, TimeZone::UTC));
+    match lines {
+        Some(lines) if lines.len() <= NAMED_MAX && !row.is_hashed() => {
+            format!("{place} added: {}", lines.join(", "))
+        }
+        _ => format!("{place} added"),
     }
 }
 
@@ -217,6 +233,17 @@ pub(super) mod tests {
                     json!({ "status": 400, "detail": "0 is outside 1 to 5", "field": "/weight" }),
                 ),
                 "weight: 0 is outside 1 to 5",
+            ),
+            (
+                record(
+                    "tenant.patch",
+                    "done",
+                    json!({ "revision": 2, "values": {} }),
+                    json!({ "revision": 3, "values": { "/tenants/a": {
+                        "tier": null, "weight": null,
+                        "overrides": [{ "expires_at": 60_000, "starts_at": null, "weight": 4 }] } } }),
+                ),
+                "tenants › a added: overrides › expires_at: 1970-01-01 00:01:00 UTC, weight: 4",
             ),
             (record("session.open", "done", Value::Null, Value::Null), ""),
             (

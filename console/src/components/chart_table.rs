@@ -81,7 +81,7 @@ pub fn ChartTable(
     };
     view! {
         <details class="chart-table" data-testid="chart-table" on:toggle=toggled>
-            <summary>"Show as a table"</summary>
+            <summary>"Show as a table, download as CSV"</summary>
             {move || open.get().then(&table)}
             {move || open.get().then(&file)}
         </details>

@@ -38,7 +38,7 @@ pub fn ShadowAnswer(
             });
             async move { Client.series(&ask).await }
         },
-        Follow::Once,
+        Follow::Calm,
     );
     let report = fetched(
         || {
@@ -50,7 +50,7 @@ pub fn ShadowAnswer(
             };
             async move { Client.fairness(&ask).await }
         },
-        Follow::Once,
+        Follow::Calm,
     );
     let of = what.clone();
     let words = move || {

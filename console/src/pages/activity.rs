@@ -13,6 +13,7 @@ use crate::components::activity::records::Records;
 use crate::components::activity::verify::Verify;
 use crate::components::shell::Shell;
 use crate::components::states::States;
+use crate::context::Console;
 use crate::fetched::{Follow, fetched};
 use crate::format::count;
 use crate::lazy;
@@ -62,6 +63,12 @@ fn Activity() -> impl IntoView {
             text.to_owned()
         })
     });
+    let console = expect_context::<Console>();
+    // A viewer reverts nothing.
+    let hint = move || match console.can_change() {
+        true => "Open a record to see all of a change, or to revert it.",
+        false => "Open a record to see all of a change.",
+    };
     let csv = move || query.with(ActivityQuery::csv_address);
     let refresh = Callback::new(move |()| page.refresh());
     view! {
@@ -72,6 +79,7 @@ fn Activity() -> impl IntoView {
         </div>
         <Filters query/>
         <Elsewhere reply=page.value query refresh/>
+        <p class="hint">{hint}</p>
         <States ready=page.ready() error=page.error retry=page.retry() empty>
             {move || damaged(&page.value.get())}
             <Records reply=page.value query refresh/>

@@ -284,6 +284,20 @@ pub fn fields(section: Section, entry: &Value) -> Vec<Field> {
     }
 }
 
+/// A flag in a word, as it stands in the document.
+///
+/// ```
+/// use serde_json::json;
+/// use weir_console::policy::fields::flag_word;
+/// assert_eq!((flag_word(Some(&json!(true)), false), flag_word(None, false)), ("on", "off"));
+/// ```
+pub fn flag_word(value: Option<&Value>, default: bool) -> &'static str {
+    match value.and_then(Value::as_bool).unwrap_or(default) {
+        true => "on",
+        false => "off",
+    }
+}
+
 /// The value of a field as its control shows it.
 pub fn control(kind: Kind, value: Option<&Value>) -> String {
     match (kind, value) {

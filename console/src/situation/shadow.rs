@@ -93,6 +93,21 @@ pub fn rules(document: &PolicyDocument) -> Vec<What> {
     found
 }
 
+/// What is to be known of a preview whose candidate has rules in shadow mode: that preview counts as if they denied.
+pub fn preview_note(document: &PolicyDocument) -> Option<String> {
+    let names: Vec<String> = rules(document).iter().map(What::words).collect();
+    match &names[..] {
+        [] => None,
+        [one] => Some(format!(
+            "The {one} is in shadow mode: it denies nobody. Its lines say whom it would deny."
+        )),
+        _ => Some(format!(
+            "In shadow mode, and denying nobody: {}. Their lines say whom they would deny.",
+            names.join(", ")
+        )),
+    }
+}
+
 /// Whom a rule would have denied most since counting began, with the calls: the most first, at most [`NAMED_MAX`].
 pub fn tenants(reply: &FairnessReply, what: &What) -> Vec<(String, u128)> {
     let name = &what.name;
@@ -163,6 +178,17 @@ mod tests {
         .unwrap();
         let found: Vec<String> = rules(&document).iter().map(What::to_string).collect();
         assert_eq!(found, ["budget:a", "limit:c"]);
+        assert_eq!(
+            preview_note(&document).unwrap(),
+            "In shadow mode, and denying nobody: budget a, limit c. Their lines say whom they would deny."
+        );
+        let one = json!({"guards": {"d": {"concurrency": 1, "shadow": true}}});
+        let note = |value| preview_note(&serde_json::from_value(value).unwrap());
+        assert_eq!(
+            note(one).unwrap(),
+            "The guard d is in shadow mode: it denies nobody. Its lines say whom it would deny."
+        );
+        assert_eq!(note(json!({})), None);
     }
 
     #[test]

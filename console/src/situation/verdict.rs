@@ -141,6 +141,8 @@ pub struct Verdict {
     pub count: usize,
     /// What is to be known of everybody else.
     pub rest: String,
+    /// Whether that is what rules in shadow mode would have denied.
+    pub shadows: bool,
 }
 
 impl Verdict {
@@ -160,6 +162,7 @@ impl Verdict {
                 named: Vec::new(),
                 count: 0,
                 rest: String::new(),
+                shadows: false,
             };
         }
         let mut denied: Vec<Culprit> = rows
@@ -203,6 +206,7 @@ impl Verdict {
             named: denied,
             count: if over > 0 { over } else { others },
             rest,
+            shadows: false,
         }
     }
 
@@ -254,6 +258,7 @@ fn calm(live: Option<CallsPerS>) -> Verdict {
         named: Vec::new(),
         count: 0,
         rest,
+        shadows: live.is_some_and(|live| live.would_deny >= LEAST_PER_S),
     }
 }
 
@@ -454,5 +459,7 @@ mod tests {
             calm(Some(shadowed)),
             "Nobody is denied. Rules in shadow mode would have denied 12.0 calls/s."
         );
+        let leads = |live| Verdict::of(&[], None, 1, Some(live)).shadows;
+        assert!(leads(shadowed) && !leads(busy));
     }
 }

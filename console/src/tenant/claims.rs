@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use weir_shared::wire::windows::WindowRecord;
 
 use crate::chart::series::{Line, Tone};
+use crate::format::count;
 
 /// What the records say of one interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -53,6 +54,75 @@ pub fn claimed(
         }
     })
     .collect()
+}
+
+/// Of intervals after the last one that a record tells of, the window is still open: what is served there at a higher rate
+/// than the newest fair share is taken as borrowed, as a record would say once the window is over.
+pub fn with_open(mut claimed: Vec<Claimed>, admitted: &Line, step_ms: u64) -> Vec<Claimed> {
+    let newest = claimed.iter().rposition(|one| one.fair_per_s.is_some());
+    let Some((newest, fair_per_s)) =
+        newest.and_then(|place| Some((place, claimed[place].fair_per_s?)))
+    else {
+        return claimed;
+    };
+    let points = claimed.iter_mut().zip(&admitted.points).skip(newest + 1);
+    for (open, (_, per_s)) in points {
+        let beyond_per_s = (per_s.unwrap_or(0.0) - fair_per_s).max(0.0);
+        open.borrowed = beyond_per_s * step_ms as f64 / 1_000.0;
+    }
+    claimed
+}
+
+/// What a tenant got in a range beside what it was entitled to, in units, of the intervals that records tell of.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Beside {
+    /// Its fair share.
+    pub fair: f64,
+    /// What it was admitted.
+    pub admitted: f64,
+    /// What of that is beyond the fair share.
+    pub borrowed: f64,
+}
+
+impl Beside {
+    /// Of the intervals of a chart; none where no record tells anything.
+    pub fn of(admitted: &Line, claimed: &[Claimed], step_ms: u64) -> Option<Self> {
+        let mut all: Option<Self> = None;
+        for ((_, per_s), told) in admitted.points.iter().zip(claimed) {
+            let Some(fair_per_s) = told.fair_per_s else {
+                continue;
+            };
+            let units = |per_s: f64| per_s * step_ms as f64 / 1_000.0;
+            let admitted = units(per_s.unwrap_or(0.0));
+            let sum = all.get_or_insert_default();
+            sum.fair += units(fair_per_s);
+            sum.admitted += admitted;
+            sum.borrowed += told.borrowed.min(admitted);
+        }
+        all
+    }
+
+    /// In a sentence.
+    ///
+    /// ```
+    /// use weir_console::tenant::claims::Beside;
+    /// let beside = Beside { fair: 1_200.0, admitted: 1_500.0, borrowed: 300.0 };
+    /// assert_eq!(
+    ///     beside.words(),
+    ///     "In the recorded windows of this range, its fair share was 1,200 units. It got 1,500: 1,200 within the share, 300 \
+    ///      borrowed."
+    /// );
+    /// ```
+    pub fn words(self) -> String {
+        let whole = |units: f64| count(units.round() as u128);
+        format!(
+            "In the recorded windows of this range, its fair share was {} units. It got {}: {} within the share, {} borrowed.",
+            whole(self.fair),
+            whole(self.admitted),
+            whole(self.admitted - self.borrowed),
+            whole(self.borrowed)
+        )
+    }
 }
 
 /// What was admitted, a second, as two lines on top of one another: within the fair share, and beyond it.
@@ -134,6 +204,44 @@ mod tests {
             claimed(&records, "b", 30_000, &[0], 60_000)[0],
             Claimed::default()
         );
+    }
+
+    fn admitted(per_s: &[f64]) -> Line {
+        let points = per_s.iter().enumerate();
+        Line {
+            name: "Admitted".to_owned(),
+            tone: Tone::ADMITTED,
+            points: points
+                .map(|(place, per_s)| (place as u64 * 60_000, Some(*per_s)))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn what_an_open_window_serves_above_the_newest_fair_share_is_borrowed() {
+        let records = [record(None, 60_000, 120, 60)];
+        let line = admitted(&[3.0, 5.0, 1.0]);
+        let told = claimed(&records, "a", 60_000, &[0, 60_000, 120_000], 60_000);
+        let told = with_open(told, &line, 60_000);
+        let borrowed: Vec<f64> = told.iter().map(|one| one.borrowed).collect();
+        assert_eq!(borrowed, [60.0, 180.0, 0.0]);
+        // Nothing is known of a share without a record.
+        let none = vec![Claimed::default(); 3];
+        assert_eq!(with_open(none.clone(), &line, 60_000), none);
+    }
+
+    #[test]
+    fn what_a_tenant_got_stands_beside_its_fair_share_where_records_tell() {
+        let records = [record(None, 60_000, 120, 60)];
+        let told = claimed(&records, "a", 60_000, &[0, 60_000], 60_000);
+        let expected = Beside {
+            fair: 120.0,
+            admitted: 180.0,
+            borrowed: 60.0,
+        };
+        let line = admitted(&[3.0, 5.0]);
+        assert_eq!(Beside::of(&line, &told, 60_000), Some(expected));
+        assert_eq!(Beside::of(&line, &[Claimed::default(); 2], 60_000), None);
     }
 
     #[test]

@@ -113,13 +113,15 @@ async fn what_a_shadow_would_have_denied_is_told_apart_from_what_was_denied() {
         said.starts_with("Nobody is denied.") && said.contains("in shadow mode would have denied"),
         "{said}"
     );
-    visit(
-        &browser,
-        &site.origin(),
-        "/decisions?outcome=would_deny",
-        "decisions",
-    )
+    // The sentence leads to the rules and to those whom they would hit.
+    browser.press_id("verdict-shadows").await.unwrap();
+    await_page(&browser, "decisions").await;
+    let rules = eventually("the rules in shadow mode", async || {
+        let said = browser.text(&test_id_selector("shadow-rules")).await.ok()?;
+        said.contains("would have denied").then_some(said)
+    })
     .await;
+    assert!(rules.contains(&format!("budget {BUDGET}")), "{rules}");
     let rows = "[data-testid=decision-row]";
     eventually("a decision that a shadow would deny", async || {
         browser.has(rows).await.ok()?.then_some(())

@@ -124,6 +124,26 @@ async fn a_rule_in_shadow_mode_says_what_it_would_have_denied() {
     })
     .await;
     println!("on the rule: {said}");
+    // What is undone is said in a word, and a preview, which counts as if a shadow denied, says so.
+    browser.press_id("field-shadow").await.unwrap();
+    browser.find_id("undo-shadow").await.unwrap();
+    let undo = browser.text(&test_id_selector("undo-shadow")).await;
+    assert_eq!(undo.unwrap(), "Undo: back to on");
+    browser.press_id("undo-shadow").await.unwrap();
+    browser.wait_gone(&test_id_selector("draft")).await.unwrap();
+    browser
+        .fill(&test_id_selector("field-limit"), "6")
+        .await
+        .unwrap();
+    browser.press_id("preview").await.unwrap();
+    let note = eventually("what the preview says of shadows", async || {
+        browser.text(&test_id_selector("preview-note")).await.ok()
+    })
+    .await;
+    assert_eq!(
+        note,
+        "The budget tokens is in shadow mode: it denies nobody. Its lines say whom it would deny."
+    );
     visit(
         &browser,
         &site.origin(),

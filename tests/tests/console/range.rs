@@ -39,6 +39,15 @@ async fn a_tenant_s_figures_stand_beside_its_claims_in_one_range() {
     })
     .await;
     println!("the chart's key: {}", key.replace('\n', " | "));
+    let beside = eventually("what it got beside its fair share", async || {
+        browser.text(&test_id_selector("beside")).await.ok()
+    })
+    .await;
+    assert!(
+        beside.starts_with("In the recorded windows of this range, its fair share was ")
+            && beside.ends_with(" borrowed."),
+        "{beside}"
+    );
     assert_eq!(pickers(&browser).await, 1, "one range governs the page");
     let heading = browser.text("[data-testid=range-totals] h2").await.unwrap();
     assert_eq!(heading, "In this range: Last hour");

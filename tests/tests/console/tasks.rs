@@ -199,9 +199,13 @@ async fn double_a_weight_for_a_day_and_undo_it(stranger: &Stranger, site: &Site)
 
 async fn make_and_revoke_a_token(stranger: &Stranger) {
     stranger.go("access").await;
+    // A field for a name beside the button that makes the first token would be taken for its name.
+    let search = test_id_selector("search");
+    assert!(!stranger.browser.has(&search).await.unwrap());
     stranger.press("create-token").await;
     stranger.fill("field-name", "for-a-day").await;
     stranger.choose("field-expiry", "1").await;
+    stranger.reads("ends", "Until 2").await;
     stranger.press("save").await;
     stranger.reads("expiring", "1 token").await;
     stranger.press("revoke").await;

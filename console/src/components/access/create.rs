@@ -6,7 +6,7 @@ use weir_shared::units::EpochMs;
 use weir_shared::wire::access::TokenReply;
 use weir_shared::wire::role::Role;
 
-use crate::access::draft::{DraftFault, EXPIRIES, TokenDraft};
+use crate::access::draft::{DraftFault, EXPIRIES, TokenDraft, ends_at};
 use crate::access::roles::purpose;
 use crate::access::row::is_bootstrap;
 use crate::api::Client;
@@ -15,7 +15,9 @@ use crate::clock::server_ms;
 use crate::components::dialog::Dialog;
 use crate::components::field::{SelectField, TextField};
 use crate::components::notice::{Notice, Severity};
+use crate::components::time::use_time_zone;
 use crate::context::Console;
+use crate::instant::date_minute;
 
 /// The dialog.
 #[component]
@@ -103,6 +105,11 @@ fn Form(open: RwSignal<bool>, on_made: Callback<TokenReply>) -> impl IntoView {
         event.prevent_default();
         make(console, fields, on_made);
     };
+    let zone = use_time_zone();
+    let ends = move || {
+        let ends_at = fields.expiry.with(|expiry| ends_at(expiry, now()));
+        ends_at.map(|at| format!("Until {}.", date_minute(at.0, zone.get())))
+    };
     let bound = move || {
         match role.get() {
         Some(Role::Tenant) => view! {
@@ -137,6 +144,7 @@ fn Form(open: RwSignal<bool>, on_made: Callback<TokenReply>) -> impl IntoView {
             {bound}
             <SelectField label="Valid" name="expiry" value=fields.expiry options=Signal::stored(expiries.to_vec())
                 error=fields.error_at("/expires_at")/>
+            <p class="hint" data-testid="ends">{ends}</p>
             {refused}
             <div class="actions">
                 <button type="button" data-testid="cancel" on:click=move |_| open.set(false)>"Cancel"</button>

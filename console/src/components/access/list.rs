@@ -50,6 +50,14 @@ pub fn List(
                 .with(|session| empty(&search, session.as_ref()))
         })
     });
+    // Beside the button that makes the first token, a field would be taken for its name. Once there, it stays: it may be
+    // typed in.
+    let searchable = Memo::new(move |before: Option<&bool>| {
+        let any = tokens
+            .value
+            .with(|reply| reply.as_ref().is_some_and(|reply| !reply.tokens.is_empty()));
+        before == Some(&true) || any || query.with(|query| !query.search.is_empty())
+    });
     let typed = Callback::new(move |text: String| {
         let mut wanted = query.get_untracked();
         wanted.search_for(&text);
@@ -62,8 +70,10 @@ pub fn List(
                 <span class="muted" data-testid="found">{move || total(tokens)}</span>
             </div>
             <form class="filters" role="search" on:submit=|event| event.prevent_default()>
-                <SearchBox label="Name" chars_max=NAME_BYTES_MAX typed
-                    value=Signal::derive(move || query.with(|query| query.search.clone()))/>
+                {move || searchable.get().then(|| view! {
+                    <SearchBox label="Find by name" chars_max=NAME_BYTES_MAX typed
+                        value=Signal::derive(move || query.with(|query| query.search.clone()))/>
+                })}
                 <button type="button" class="primary" data-testid="create-token" on:click=move |_| creating.set(true)>
                     "New token"
                 </button>

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use leptos::prelude::*;
 use weir_shared::wire::operator::regions::RegionsReply;
 
+use crate::address::Page;
 use crate::budget::holdings::{Holdings, RegionHolding};
 use crate::chart::series::{Part, Tone};
 use crate::components::overview::health::HealthWord;
@@ -116,9 +117,10 @@ fn row(index: usize, region: &RegionHolding) -> impl IntoView + use<> {
         (true, false) if region.held == 0 => Health::Idle,
         (true, false) => Health::Good,
     };
+    let address = Page::Region(region.region.clone()).address();
     view! {
         <tr data-testid="holding" data-region=region.region.clone()>
-            <th scope="row"><Swatch tone=Tone::nth(index)/>" "{region.region.clone()}</th>
+            <th scope="row"><Swatch tone=Tone::nth(index)/>" "<a href=address>{region.region.clone()}</a></th>
             <td data-label="State"><HealthWord health/></td>
             <td data-label="Held, units" class="figure">{units(region.held)}</td>
             <td data-label="On lease or spent, units" class="figure">{units(region.leased)}</td>

@@ -23,7 +23,7 @@ pub fn VerdictView(
             });
             Some(view! {
                 <p class="verdict-line">{verdict.headline.clone()}{first}</p>
-                {(!verdict.rest.is_empty()).then(|| view! { <p class="muted">{verdict.rest.clone()}</p> })}
+                {(!verdict.rest.is_empty()).then(|| view! { <p class="muted">{verdict.rest.clone()}{verdict.shadows.then(shadows)}</p> })}
                 {(!verdict.named.is_empty()).then(|| view! {
                     <ul class="culprits">{verdict.named.iter().enumerate().map(culprit).collect_view()}</ul>
                 })}
@@ -53,6 +53,13 @@ pub fn VerdictView(
             <div>{told}</div>
         </section>
     }
+}
+
+/// The way to the rules in shadow mode, each with what it would have denied.
+fn shadows() -> AnyView {
+    let address = Page::Decisions.address_with("outcome=would_deny");
+    view! { " "<a href=address data-testid="verdict-shadows">"Which rules, and whom?"</a> }
+        .into_any()
 }
 
 fn culprit((place, one): (usize, &Culprit)) -> AnyView {

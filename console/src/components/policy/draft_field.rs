@@ -7,7 +7,9 @@ use super::editor::Editor;
 use crate::components::field::{CheckField, NumberField, SelectField, TextField};
 use crate::difference::shown_at;
 use crate::instant::TimeZone;
-use crate::policy::fields::{Field, Kind, control, expected, offered, shared_by, typed, unit};
+use crate::policy::fields::{
+    Field, Kind, control, expected, flag_word, offered, shared_by, typed, unit,
+};
 use crate::policy::limit_fields;
 use crate::policy::routes::is_same;
 use crate::policy::section::Section;
@@ -40,7 +42,11 @@ pub fn DraftField(
         let pointer = undone.clone();
         changed.get().then(|| {
             let before = editor.draft.with_untracked(|draft| draft.as_ref().and_then(|draft| draft.base_at(&pointer).cloned()));
-            let text = format!("Undo: back to {}", shown_at(&pointer, before.as_ref(), TimeZone::UTC));
+            let shown = match field.kind {
+                Kind::Flag(default) => flag_word(before.as_ref(), default).to_owned(),
+                _ => shown_at(&pointer, before.as_ref(), TimeZone::UTC),
+            };
+            let text = format!("Undo: back to {shown}");
             let testid = format!("undo-{}", field.name);
             view! { <button type="button" class="link undo" data-testid=testid on:click=move |_| editor.undo_value(&pointer)>{text}</button> }
         })

@@ -17,6 +17,7 @@ use crate::components::preview::PreviewTable;
 use crate::context::{Console, leave_when_ended, use_leave};
 use crate::policy::validate::Checked;
 use crate::session::LoginReason;
+use crate::situation::shadow::preview_note;
 
 /// What has been worked out so far.
 #[derive(Clone, Copy)]
@@ -43,6 +44,9 @@ fn Open() -> impl IntoView {
     let checked = editor
         .verdict
         .with_untracked(|verdict| verdict.as_ref()?.checked.as_ref().ok().cloned());
+    let note = checked
+        .as_ref()
+        .and_then(|checked| preview_note(&checked.document));
     let etag = editor
         .draft
         .with_untracked(|draft| draft.as_ref().map(|draft| draft.etag().to_owned()));
@@ -75,6 +79,7 @@ fn Open() -> impl IntoView {
                 <a href=simulator data-testid="simulate">"Play another span or a trace in the simulator"</a>"."
             </p>
             {waiting(preview)}
+            {note.map(|note| view! { <p class="said" data-testid="preview-note">{note}</p> })}
             <PreviewTable body=preview.body caption="Who gains and who loses"/>
             <Save/>
         </section>

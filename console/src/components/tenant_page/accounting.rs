@@ -18,7 +18,7 @@ use crate::components::notice::{Notice, Severity};
 use crate::components::states::States;
 use crate::fetched::{Fetched, Follow, fetched};
 use crate::situation::flow::units;
-use crate::tenant::claims::{Claimed, claimed, constant, fair_share, split};
+use crate::tenant::claims::{Beside, Claimed, claimed, constant, fair_share, split, with_open};
 use crate::tenant::counted::busiest;
 use crate::tenant::what::{Kind, What, choices, counted_at, own, title as kind_title};
 
@@ -103,8 +103,15 @@ fn Chart(page: Tenant, what: What, policy: Fetched<Tagged<PolicyDocument>>) -> i
             .unwrap_or_default()
     });
     let starts = Memo::new(move |_| counted.with(|lines| instants(lines)));
-    let claimed =
-        Memo::new(move |_| claims.map(|claims| claims.over(&starts.get(), step_ms.get())));
+    let claimed = Memo::new(move |_| {
+        let told = claims?.over(&starts.get(), step_ms.get());
+        counted.with(|lines| Some(with_open(told, lines.first()?, step_ms.get())))
+    });
+    let beside = move || {
+        let told = claimed.get()?;
+        let beside = counted.with(|lines| Beside::of(lines.first()?, &told, step_ms.get()))?;
+        Some(view! { <p class="said" data-testid="beside">{beside.words()}</p> })
+    };
     let series = Signal::derive(move || {
         let mut lines = counted.get();
         let claimed = claimed.get().unwrap_or_default();
@@ -138,6 +145,7 @@ fn Chart(page: Tenant, what: What, policy: Fetched<Tagged<PolicyDocument>>) -> i
     let empty = "Nothing was asked for in this range.";
     view! {
         <SeriesChart title unit kind=Drawn::Bars series span step_ms limit over empty/>
+        {beside}
         {claims.is_some().then(|| view! {
             <p class="muted note">
                 "Guarantee: what it has a claim to if all tenants that were seen ask. Fair share: what it was entitled to \

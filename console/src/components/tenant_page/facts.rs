@@ -67,7 +67,7 @@ pub fn Facts(
                 let address = Page::Tenant(parent.clone()).address();
                 view! { <div><dt>"Below"</dt><dd><a href=address>{visible(&parent)}</a></dd></div> }
             })}
-            <div><dt>"In the policy"</dt><dd>{move || if named.get() { "yes" } else { "no, by rule" }}</dd></div>
+            <div><dt>"In the policy"</dt><dd>{move || if named.get() { "yes" } else { "not by name" }}</dd></div>
             {move || (overrides.get() > 0).then(|| view! {
                 <div><dt>"Overrides"</dt><dd class="figure">{overrides.get()}</dd></div>
             })}

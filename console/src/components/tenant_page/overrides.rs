@@ -36,7 +36,8 @@ pub fn Overrides(
     view! {
         <h3>"Overrides"</h3>
         <p class="muted">
-            "Anything not set here keeps its usual value. When an override ends, the usual values apply again. Times are UTC."
+            "Other values for a time, such as a day from now. Anything not set here keeps its usual value. When an override ends, \
+             the usual values apply again. Times are UTC."
         </p>
         <For each=each key=|(index, one)| (*index, one.key) let:one>
             <OneOverride form errors names index=one.0 one=one.1/>
@@ -63,9 +64,9 @@ fn OneOverride(
             <legend>{format!("Override {}", index + 1)}</legend>
             <div class="form-grid">
                 <TextField label="From" name="starts-at" value=one.starts_at error=at("starts_at")
-                    hint="2026-11-22 08:30. Empty: from always."/>
+                    hint="Such as 2026-11-22 08:30. Empty: at once."/>
                 <TextField label="Until" name="expires-at" value=one.expires_at error=at("expires_at")
-                    hint="2026-11-23 08:30. Empty: for good."/>
+                    hint="Such as 2026-11-23 08:30. Empty: for good."/>
                 <NumberField label="Weight" name="override-weight" value=one.weight error=at("weight")
                     hint="Empty: its usual weight."/>
             </div>
