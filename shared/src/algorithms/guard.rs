@@ -8,13 +8,13 @@
 //! Slots are named by numbers that never repeat, also after the state was forgotten: each is above the last one and at
 //! least 1024 times the millisecond in which it was taken.
 
+mod carried;
+
 use serde::{Deserialize, Serialize};
 
 use super::bucket::BucketState;
-use super::carry::{Carry, Kept};
 use super::meter::{Asked, Meter, saturated};
 use super::tally::TallyMark;
-use super::used::Used;
 use super::{Checked, QuotaPolicy};
 use crate::decision::{Decision, Reason, Retry};
 use crate::invalid::{Invalid, within};
@@ -425,55 +425,6 @@ impl Guard {
     /// The same for a scale of 1: a slot has no parts.
     pub(super) fn scaled(&self, scale: u64) -> Option<Self> {
         (scale == 1).then_some(*self)
-    }
-}
-
-impl Carry for Guard {
-    type State = GuardState;
-
-    /// The state of a guard that was cold and is charged what was used, up to all that it admits: of slots that nobody
-    /// can release too.
-    fn charged(&self, used: &Used, latest: EpochMs) -> GuardState {
-        let units = used
-            .charges()
-            .filter(|(at, _)| latest < at.plus(self.lease_ms));
-        let units = units.fold(0, |sum: u64, (_, units)| sum.saturating_add(units));
-        let slots = units.min(self.concurrency.unwrap_or(0)) as usize;
-        GuardState {
-            slots: vec![(NOBODY, latest.plus(self.lease_ms)); slots],
-            last: first_name(latest).saturating_add(NAMES_PER_MS - 1),
-            budget: self
-                .budget
-                .map(|meter| BucketState::spent(&meter, used, latest)),
-            latest_ms: latest.0,
-        }
-    }
-}
-
-impl Kept for GuardState {
-    /// What was taken of the budget, at `now`, and slots that are held beyond that.
-    fn used(&self, now: EpochMs) -> Used {
-        let at = now.max(EpochMs(self.latest_ms));
-        let missing = self.budget.as_ref();
-        let taken = missing.map_or_else(Used::default, |budget| Used::missing(budget, at));
-        let units: u64 = taken.charges().map(|(_, units)| units).sum();
-        // The slots that lapse last may be those that were taken beyond what the budget lacks.
-        let mut ends: Vec<_> = self
-            .slots
-            .iter()
-            .map(|(_, ends_at)| (*ends_at, 1))
-            .collect();
-        ends.sort_unstable_by_key(|(ends_at, _)| std::cmp::Reverse(*ends_at));
-        let beyond = ends
-            .len()
-            .saturating_sub(usize::try_from(units).unwrap_or(usize::MAX));
-        ends.truncate(beyond);
-        taken.and(Used::until(ends, at))
-    }
-
-    /// A slot has no parts.
-    fn rescaled(&self, _from: u64, _to: u64) -> Self {
-        self.clone()
     }
 }
 
