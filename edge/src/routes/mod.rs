@@ -26,7 +26,6 @@ use weir_shared::trace::span::{Said, Side, server_address};
 use worker::{Context, Env, Request, Response, ResponseBuilder};
 
 use crate::auth::admit;
-use crate::auth::caller::Caller;
 use crate::auth::doors::doors;
 use crate::http::body::framed;
 use crate::http::failure::Failure;

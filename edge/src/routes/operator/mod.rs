@@ -25,9 +25,8 @@ use weir_shared::query::Query;
 use weir_shared::units::Revision;
 use weir_shared::wire::policy::PolicyDocument;
 use weir_shared::wire::shard_key::ShardKey;
-use worker::{Request, Response};
+use worker::Request;
 
-use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
 use crate::http::location::Location;
 use crate::isolate::place::home;
