@@ -6,6 +6,7 @@ use super::icon::IconView;
 use super::live_control::LiveControl;
 use crate::address::Page;
 use crate::context::{Console, use_log_out};
+use crate::icon::Icon;
 use crate::preferences::{Theme, Zone};
 
 /// The header. On a narrow screen all but the first line of it is behind a button.
