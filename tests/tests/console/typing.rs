@@ -5,6 +5,7 @@ mod field;
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use weir_shared::wire::role::Role;
 use weir_tests::browser::{Browser, test_id_selector};
 use weir_tests::fixtures::{BUDGET, LIMIT};
 use weir_tests::workerd::TOKEN;
@@ -189,6 +190,8 @@ async fn every_field_of_the_policy_is_typed_into_key_by_key() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_other_form_is_filled_in_key_by_key() {
     let site = Site::start(&policy()).await;
+    // What is searched for by its name is there.
+    site.token("reads-only", Role::Viewer).await;
     let _traffic = Traffic::of_all_tiers(&site.client);
     let browser = Browser::start().await.expect("the browser starts");
     log_in(&browser, &site.origin(), TOKEN).await;
