@@ -284,7 +284,7 @@ pub fn fields(section: Section, entry: &Value) -> Vec<Field> {
     }
 }
 
-/// A flag in a word, as it stands in the document.
+/// A flag in a word: as its box stands.
 ///
 /// ```
 /// use serde_json::json;

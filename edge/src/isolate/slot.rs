@@ -91,8 +91,12 @@ impl Taken {
         };
         let key = key_of(&self.slot);
         let kept = with(region, |view| view.spare_slots.keep(&key, heard, now()));
-        // Without a task to return it, it lapses.
-        kept.unwrap_or(false) && schedule_flush(handles, region).is_ok()
+        let kept = kept.unwrap_or(false);
+        if kept {
+            // Without a task to return it, it lapses. It is not released as well: another request may have it by then.
+            let _scheduled = schedule_flush(handles, region);
+        }
+        kept
     }
 }
 

@@ -1,7 +1,6 @@
 //! The scale in which a question counts: that of the revision that the asker knows, where a shard may apply another.
 
-use crate::algorithms::scale::Scaled;
-use crate::algorithms::scale::rescaled_up;
+use crate::algorithms::scale::{Scaled, rescaled_up};
 use crate::wire::limit_terms::LimitTerms;
 
 /// Units in the scale that the asker knows, in the scale that the shard applies: another revision may have another.
