@@ -24,7 +24,7 @@ struct Figures {
     used: f64,
     /// Of all checks, those that waited for a round trip, once the first window has told who asks for what.
     waited: f64,
-    /// Of all checks, those that were denied.
+    /// The same of those that were denied.
     denied: f64,
     /// Calls of all objects a check.
     calls: f64,
@@ -60,7 +60,7 @@ fn crowd_in(
     Figures {
         used: used.utilization,
         waited: waits_known(&report, window_ms) as f64 / known,
-        denied: report.truth.denials.len() as f64 / used.checks,
+        denied: denials_known(&report, window_ms) as f64 / known,
         calls: used.calls() / used.checks,
         off: off / windows.len() as f64,
     }
@@ -70,6 +70,14 @@ fn crowd_in(
 fn waits_known(report: &Report, window_ms: u64) -> usize {
     let waits = report.truth.waits.iter();
     waits.filter(|at| **at >= START_MS + window_ms).count()
+}
+
+/// Requests that were denied after it.
+fn denials_known(report: &Report, window_ms: u64) -> usize {
+    let denials = report.truth.denials.iter();
+    denials
+        .filter(|(at, _)| *at >= START_MS + window_ms)
+        .count()
 }
 
 /// How far a window is from weighted max-min of what each tenant asked for in it.
@@ -120,21 +128,22 @@ fn a_crowd_that_shares_a_pooled_budget_uses_it_up_as_whoever_comes_first_would()
         let paced = print("paced", crowd(Some(RuleBody::Paced), tenants, 1));
         for rule in [RuleBody::Pooled, RuleBody::None] {
             let one = print(&format!("{rule:?}"), crowd(Some(rule), tenants, 1));
-            assert!(one.used >= 0.98, "{rule:?}, {tenants} tenants: {one:?}");
+            assert!(one.used >= 0.985, "{rule:?}, {tenants} tenants: {one:?}");
             assert!(
                 one.used >= paced.used + 0.03,
                 "{rule:?}: {one:?}, {paced:?}"
             );
             assert!(
-                one.waited <= paced.waited / 6.0,
+                one.waited <= paced.waited / 20.0,
                 "{rule:?}: {one:?}, {paced:?}"
             );
             assert!(
-                one.waited <= 2.0 * first_come.waited,
+                one.waited <= first_come.waited / 2.0,
                 "{rule:?}: {one:?}, {first_come:?}"
             );
+            assert!(one.waited <= 0.01, "{rule:?}: {one:?}");
             assert!(
-                one.calls <= paced.calls / 1.5,
+                one.calls <= paced.calls / 2.0,
                 "{rule:?}: {one:?}, {paced:?}"
             );
         }
@@ -157,9 +166,9 @@ fn in_windows_of_a_minute_few_requests_wait_for_a_round_trip() {
             one.used, one.waited
         );
         assert!(one.used >= 0.99, "{one:?}");
-        assert!(one.waited <= 0.01, "{one:?}");
+        assert!(one.waited <= 0.005, "{one:?}");
         assert!(
-            one.waited <= 0.75 * first_come.waited,
+            one.waited <= 0.25 * first_come.waited,
             "{one:?}, {first_come:?}"
         );
     }
@@ -181,10 +190,10 @@ fn where_tenants_compete_for_nothing_a_pooled_budget_is_as_quick_as_first_come()
         for rule in [RuleBody::Pooled, RuleBody::None] {
             let one = print(&format!("{rule:?}"), crowd(Some(rule), tenants, 2));
             assert!(
-                one.waited <= first_come.waited + 0.01,
+                one.waited <= first_come.waited + 0.004,
                 "{one:?}, {first_come:?}"
             );
-            assert!(one.denied <= 0.005, "{one:?}");
+            assert!(one.denied <= 0.0005, "{one:?}");
             assert!(one.waited <= paced.waited / 2.0, "{one:?}, {paced:?}");
             assert!(
                 one.calls <= 2.0 * first_come.calls,

@@ -2,7 +2,7 @@
 //! said.
 
 use super::attribution::Attribution;
-use super::lease_size::{Asked, lease_units};
+use super::lease_size::{Asked, idle_units, lease_units};
 use crate::fairness::ask::{Ask, Moment, Party, Room};
 use crate::fairness::share::Share;
 use crate::limits::CONTACT_MS_MIN;
@@ -165,7 +165,7 @@ impl Divide for Shared<'_> {
         if !self.share.rule().pools_idle() {
             return 0;
         }
-        units.min(idle.unlent / (2 * idle.holders.max(1) as u64))
+        idle_units(units, idle.unlent, idle.holders, self.moment.limit)
     }
 
     fn lent(&mut self, party: &Party, units: u64, charged: u64, _now: EpochMs) {

@@ -5,6 +5,8 @@
 //! each lease, and a window as long as its demand. Behind the same machines it is no cheaper than what is lent here, to
 //! within a tenth, from 1 to 10,000 checks a second (`shared/tests/lease_costs.rs`).
 
+use crate::limits::{UNDIVIDED_PART, UNDIVIDED_UNITS};
+
 /// What a holder asks for, and what the parent has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
@@ -43,6 +45,32 @@ pub fn lease_units(asked: Asked, left: u64, holders: usize) -> u64 {
     }
     let ahead_max = (left - served) / (2 * holders.max(1) as u64);
     served + asked.expected.min(ahead_max)
+}
+
+/// Units that are lent to no tenant, to a holder that asks for `asked` of them, with `left` of `limit` unlent and `holders` seen
+/// in this window: at most `left / (2 x holders)`, as in [`lease_units`]. The last few of a window are not divided, or half of
+/// them after half would be asked for with a call each, while requests wait.
+///
+/// ```
+/// use weir_shared::federation::lease_size::idle_units;
+/// assert_eq!(idle_units(500, 900, 3, 6_400), 150); // 900 / (2 x 3)
+/// assert_eq!(idle_units(100, 900, 3, 6_400), 100);
+/// // Up to 4 x 3 are not divided, nor up to a 64th of the limit.
+/// assert_eq!([13, 12].map(|left| idle_units(500, left, 3, 6_400)), [2, 12]);
+/// assert_eq!([11, 10].map(|left| idle_units(500, left, 3, 640)), [1, 10]);
+/// ```
+#[must_use]
+pub fn idle_units(asked: u64, left: u64, holders: usize, limit: u64) -> u64 {
+    let holders = holders.max(1) as u64;
+    let undivided = UNDIVIDED_UNITS
+        .saturating_mul(holders)
+        .min(limit / UNDIVIDED_PART);
+    let most = if left <= undivided {
+        left
+    } else {
+        left / (2 * holders)
+    };
+    asked.min(most)
 }
 
 /// Units expected to be spent in `horizon_ms`, at the pace of `spent` units in `elapsed_ms`. Paces measured over

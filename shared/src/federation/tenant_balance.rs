@@ -23,6 +23,12 @@ pub struct TenantBalance {
     pub told: Option<ParentStatus>,
     /// Its allowance: units that it may still take from what is nobody's in the open window.
     pub unassigned_max: u64,
+    /// Beyond that, where it wants more than it can have and yet not more than is left: what it may take before the parent
+    /// speaks of it again. Nothing of this is charged before it is taken.
+    pub advance: u64,
+    /// What it used of the last window in the time of two contacts: it may take as much of the open one before the parent
+    /// speaks of it.
+    pub opening: u64,
     /// Units that the parent counts as had by it here.
     pub stated: u64,
     /// Units of its last request that is known; 0 before there was one.
@@ -87,6 +93,8 @@ impl TenantBalance {
             missed: 0,
             told: None,
             unassigned_max: u64::MAX,
+            advance: 0,
+            opening: 0,
             stated: 0,
             cost: 0,
             pace: Pace::new(now),
@@ -104,12 +112,12 @@ impl TenantBalance {
     #[must_use]
     pub fn unassigned_of(&self, unassigned: u64, first_max: u64) -> u64 {
         let untold = self.told.is_none() && self.denied == 0 && self.party.standing.takes_idle();
-        let first = if untold {
-            first_max.saturating_sub(self.used)
+        let first = if untold && first_max > 0 {
+            first_max.max(self.opening).saturating_sub(self.used)
         } else {
             0
         };
-        unassigned.min(self.unassigned_max.max(first))
+        unassigned.min(self.unassigned_max.saturating_add(self.advance).max(first))
     }
 
     /// Whether it wants more than it may have: it is told what it may have by name.
@@ -161,7 +169,9 @@ impl TenantBalance {
     /// Takes units over that were nobody's, of those that it may take.
     pub fn take_unassigned(&mut self, units: u64) {
         if self.unassigned_max != u64::MAX {
+            let beyond = units.saturating_sub(self.unassigned_max);
             self.unassigned_max -= units.min(self.unassigned_max);
+            self.advance -= beyond.min(self.advance);
         }
         self.held = self.held.saturating_add(units);
     }
@@ -247,6 +257,7 @@ impl TenantBalance {
         self.told = None;
         self.missed = 0;
         self.stated = 0;
+        self.advance = 0;
         self.unassigned_max = most.map_or(u64::MAX, |most| most.saturating_sub(units));
     }
 
@@ -396,6 +407,45 @@ mod tests {
         assert_eq!(one.unassigned_of(100, 12), 5);
         (one.told, one.party.standing.known) = (None, false);
         assert_eq!(one.unassigned_of(100, 12), 5);
+    }
+
+    #[test]
+    fn before_it_is_spoken_of_a_tenant_takes_as_much_as_it_used_at_that_pace_of_the_last_window() {
+        let one = TenantBalance {
+            unassigned_max: 0,
+            used: 3,
+            opening: 20,
+            ..balance()
+        };
+        assert_eq!(one.unassigned_of(100, 12), 17);
+        assert_eq!(
+            one.unassigned_of(100, 0),
+            0,
+            "where nothing lies idle for all"
+        );
+        let told = TenantBalance {
+            told: Some(told()),
+            ..one
+        };
+        assert_eq!(told.unassigned_of(100, 12), 0);
+    }
+
+    #[test]
+    fn what_is_taken_in_advance_is_taken_after_the_allowance_and_ends_with_the_window() {
+        let mut one = TenantBalance {
+            unassigned_max: 5,
+            advance: 4,
+            told: Some(told()),
+            ..balance()
+        };
+        let left = |one: &TenantBalance| (one.unassigned_max, one.advance);
+        assert_eq!(one.unassigned_of(100, 0), 9);
+        one.take_unassigned(4);
+        assert_eq!(left(&one), (1, 4));
+        one.take_unassigned(3);
+        assert_eq!(left(&one), (0, 2));
+        one.roll(0, Some(0));
+        assert_eq!(left(&one), (0, 0));
     }
 
     #[test]

@@ -28,6 +28,26 @@ pub const FIRST_REQUESTS: u64 = 4;
 /// four, a thousand tenants leave 1.3% of a window.
 pub const ALLOWED_REQUESTS_MIN: u64 = 2;
 
+/// A tenant that wants more than it can have, but no more than what is left for it at a holder, may take one in so many units
+/// of that in advance, before the parent speaks of it again. With all of it, tenants would exceed their shares by more in the
+/// time of one contact; with less, more requests wait.
+pub const ADVANCE_PART: u64 = 2;
+
+/// The same where too little was used at the holder to compute its part ([`PART_REQUESTS_MIN`]): so many requests.
+pub const ADVANCE_REQUESTS: u64 = 2;
+
+/// A tenant may use at a holder, before its parent status in a window is known, what it used there of the last window in the
+/// time of so many contacts: the status comes within one, and one may be lost.
+pub const OPENING_CONTACTS: u64 = 2;
+
+/// Up to so many idle units a holder are not divided: with 4, twelve isolates in three regions use .995 of a limit, and .4 to
+/// .8% of the requests wait. If all that one holder asks for were lent to it, others would deny while it has some;
+/// if half were lent after half, three times as many would wait.
+pub const UNDIVIDED_UNITS: u64 = 4;
+
+/// And no more than one in so many units of the limit: most of a small limit would be one holder's.
+pub const UNDIVIDED_PART: u64 = 64;
+
 /// A tenant that asks at one holder for so many times what is left for it is denied at once until it may use more. Others
 /// of its requests ask again for what is denied, even if half of them do not come.
 pub const OUTASKED_TIMES: u64 = 2;

@@ -14,7 +14,8 @@ use crate::fairness::ask::Party;
 use crate::federation::tenant_balance::{ParentStatus, TenantBalance};
 use crate::federation::waiting::Need;
 use crate::limits::{
-    ALLOWED_REQUESTS_MIN, FIRST_REQUESTS, LEASE_CONTACTS, MEANWHILE_CONTACTS, OUTASKED_TIMES,
+    ADVANCE_PART, ADVANCE_REQUESTS, ALLOWED_REQUESTS_MIN, FIRST_REQUESTS, LEASE_CONTACTS,
+    MEANWHILE_CONTACTS, OUTASKED_TIMES,
 };
 use crate::units::EpochMs;
 
@@ -63,7 +64,7 @@ impl Holder {
         }
         let meanwhile_ms = MEANWHILE_CONTACTS * self.contact_ms;
         let lease = self.open_lease(now).filter(|_| self.confirmed);
-        let used_up = lease.is_some_and(|lease| lease.left == 0);
+        let used_up = lease.is_some_and(|lease| lease.left == 0 && lease.balance() == 0);
         if used_up && now < self.contact_at.plus(meanwhile_ms) {
             return true;
         }
@@ -91,6 +92,28 @@ impl Holder {
         told.contended && asked >= left.saturating_mul(OUTASKED_TIMES)
     }
 
+    /// What a tenant that wants more than it can have may take beyond its allowance before the parent speaks of it again: a
+    /// part of what is left for it here, if it asks for no more than that. Nobody need wait to be told so.
+    pub(super) fn advance_of(&self, name: &str, now: EpochMs) -> u64 {
+        let Some(tenant_balance) = self.tenant_balances.get(name) else {
+            return 0;
+        };
+        let Some(told) = tenant_balance.told.filter(|told| told.contended) else {
+            return 0;
+        };
+        if tenant_balance.party.standing.is_bounded() || self.outasks(tenant_balance, now) {
+            return 0;
+        }
+        let left = tenant_balance.left_here(&told);
+        let few = tenant_balance.cost.max(1).saturating_mul(ADVANCE_REQUESTS);
+        let part = if left < told.left {
+            left / ADVANCE_PART
+        } else {
+            0
+        };
+        part.max(few.min(left))
+    }
+
     /// What the parent said of a tenant that is denied until it may use more, as it asks for more than it can have.
     pub(super) fn rationed(&self, name: &str, now: EpochMs) -> Option<&ParentStatus> {
         let tenant_balance = self.tenant_balances.get(name).filter(|_| self.pooled)?;
@@ -100,16 +123,25 @@ impl Holder {
     }
 
     /// Whether what the parent said of a tenant that can have nothing should be heard anew; of one that is rationed when a
-    /// quarter of the time to the next contact has passed.
+    /// quarter of the time to the next contact has passed, and of all where the window is over soon.
     pub(super) fn outworn(&self, name: &str, now: EpochMs) -> bool {
         if !self.pooled || self.unanswered.is_some() || self.open_lease(now).is_none() {
             return false;
         }
         let is_late = |told: &ParentStatus| told.until.since(now) <= told.span_ms / 4 * 3;
         self.told(name).is_some_and(|told| match told.left {
+            0 if self.ends_soon(now) => is_late(told),
             0 => !told.recent(now),
             _ => is_late(told) && self.rationed(name, now).is_some(),
         })
+    }
+
+    /// Whether the window is over at the contact after the next.
+    fn ends_soon(&self, now: EpochMs) -> bool {
+        self.fixed
+            && self
+                .open_lease(now)
+                .is_some_and(|lease| lease.ends_at.since(now) <= 2 * self.contact_ms)
     }
 
     /// What a holder below is told that a tenant may use there of what lies idle, and whether that is charged. `asked`: the
@@ -145,8 +177,10 @@ impl Holder {
                 (tenant_balance.unassigned_max, false)
             }
             Some(tenant_balance) if tenant_balance.unassigned_max < u64::MAX => {
-                (tenant_balance.unassigned_max.max(first), false)
+                let opening = tenant_balance.opening.saturating_sub(tenant_balance.used);
+                (tenant_balance.unassigned_max.max(first).max(opening), false)
             }
+            Some(tenant_balance) => (first.max(tenant_balance.opening), false),
             _ => (first, false),
         }
     }
@@ -263,10 +297,14 @@ impl Holder {
         !just_asked && (low || self.idle_missed)
     }
 
-    /// The time of so many contacts, until the window ends at most.
+    /// The time of so many contacts, until the window ends at most, and at least half of one contact.
     fn horizon_ms(&self, contacts: u64, now: EpochMs) -> u64 {
         let lease = self.open_lease(now);
         let left_ms = lease.map_or(0, |lease| lease.ends_at.since(now));
-        contacts.saturating_mul(self.contact_ms).min(left_ms)
+        // In the last moments of a window a little more than expected may come.
+        let least_ms = if self.fixed { self.contact_ms / 2 } else { 0 };
+        contacts
+            .saturating_mul(self.contact_ms)
+            .min(left_ms.max(least_ms))
     }
 }

@@ -6,7 +6,7 @@ use super::surplus::Windows;
 use super::{Holder, Lease};
 use crate::fairness::max_min::allocate;
 use crate::gather::gathered;
-use crate::limits::{AHEAD_WINDOWS_MAX, REFILLS_PER_CONTACT, RELEASE_MS_MIN};
+use crate::limits::{AHEAD_WINDOWS_MAX, OPENING_CONTACTS, REFILLS_PER_CONTACT, RELEASE_MS_MIN};
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::exchange::{ExchangeBody, ReplyBody};
 
@@ -131,6 +131,12 @@ impl Holder {
                 .min(self.bounded.most(&tenant_balance.party));
             self.bounded.take(&tenant_balance.party, units);
             let bounded = !self.alone && !tenant_balance.party.name.is_empty();
+            tenant_balance.opening = if tenant_balance.is_short() {
+                0
+            } else {
+                let opening_ms = OPENING_CONTACTS * self.contact_ms;
+                part_of(tenant_balance.used, opening_ms, span_ms)
+            };
             tenant_balance.roll(units, bounded.then_some(units));
             self.unassigned -= units;
         }
@@ -195,6 +201,11 @@ impl Holder {
                 } else {
                     tenant_balance.unassigned_max = allowance;
                 }
+                tenant_balance.advance = 0;
+                let advance = self.advance_of(name, now);
+                if let Some(tenant_balance) = self.tenant_balances.get_mut(name) {
+                    tenant_balance.advance = advance;
+                }
             }
         }
     }
@@ -235,4 +246,10 @@ impl Holder {
         self.ahead.sort_by_key(|ahead| ahead.label);
         self.ahead.truncate(AHEAD_WINDOWS_MAX);
     }
+}
+
+/// The part of `units` that `part_ms` are of `whole_ms`, at most all of them.
+fn part_of(units: u64, part_ms: u64, whole_ms: u64) -> u64 {
+    let part = u128::from(units) * u128::from(part_ms.min(whole_ms)) / u128::from(whole_ms.max(1));
+    u64::try_from(part).unwrap_or(units)
 }

@@ -3,7 +3,7 @@
 use super::Holder;
 use crate::fairness::ask::{Party, Room};
 use crate::federation::divide::{Claim, Divide, Idle, asked};
-use crate::federation::lease_size::{Asked, lease_units};
+use crate::federation::lease_size::{Asked, idle_units, lease_units};
 use crate::federation::tenant_balance::TenantBalance;
 use crate::limits::COST_MAX;
 use crate::units::EpochMs;
@@ -80,13 +80,10 @@ impl Divide for Relay<'_> {
         if self.closed || !self.holder.pooled {
             return 0;
         }
-        let asked = Asked {
-            waiting: 0,
-            smallest: 0,
-            expected: units,
-        };
         let left = self.holder.unassigned.min(lent.unlent);
-        let lent_units = lease_units(asked, left, lent.holders.div_ceil(2));
+        let limit = self.holder.lease.map_or(0, |lease| lease.limit);
+        // As of a tenant's units: half of what is here need not stay.
+        let lent_units = idle_units(units, left, lent.holders.div_ceil(2), limit);
         self.holder.unassigned -= lent_units;
         self.holder.flow.note(lent_units, 0, lent.now);
         if lent_units < units {

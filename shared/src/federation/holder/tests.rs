@@ -291,6 +291,34 @@ fn a_need_is_denied_meanwhile_for_as_long_as_the_parents_word_that_nothing_is_le
 }
 
 #[test]
+fn what_is_taken_in_advance_is_a_part_of_what_is_left_here_unless_more_than_that_is_asked_for() {
+    let advance = |held: u64, used: u64, contended, asked: u64| {
+        let told = ParentStatus {
+            used: 80,
+            contended,
+            ..told(40)
+        };
+        let balance = changed(TenantBalance::new(party("a"), NOW), |one| {
+            (one.held, one.used, one.cost) = (held, used, 1);
+            one.told = Some(told);
+            one.deny(asked, NOW);
+        });
+        with(pooled(50, 50), balance).advance_of("a", NOW)
+    };
+    // 20 of the 80 that it used were used here: half of 20 x 40 / 80.
+    assert_eq!(advance(20, 20, true, 0), 5);
+    // Too few were used here to tell: two requests.
+    assert_eq!(advance(10, 10, true, 0), 2);
+    assert_eq!(advance(20, 20, false, 0), 0, "it finds what it wants");
+    assert_eq!(
+        advance(20, 20, true, 1_000),
+        0,
+        "it has what is left anyway"
+    );
+    assert_eq!(pooled(50, 50).advance_of("a", NOW), 0);
+}
+
+#[test]
 fn there_is_something_left_to_tell_while_units_are_held_that_nobody_used() {
     assert!(open(1, 0).has_unsent(NOW));
     assert!(!open(0, 0).has_unsent(NOW));
