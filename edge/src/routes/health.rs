@@ -14,10 +14,14 @@ const METADATA: &str = "CF_VERSION_METADATA";
 /// # Errors
 /// When the platform refuses to build a response.
 pub fn read(env: &Env) -> Result<Response, Failure> {
+    reply::json(200, &Health::of(version(env)))
+}
+
+/// The version that answers; `None` where the platform does not tell it.
+pub fn version(env: &Env) -> Option<Version> {
     let metadata = env.get_binding::<WorkerVersionMetadata>(METADATA).ok();
-    let version = metadata.map(|told| Version {
+    metadata.map(|told| Version {
         id: told.id(),
         tag: told.tag(),
-    });
-    reply::json(200, &Health::of(version))
+    })
 }

@@ -5,6 +5,7 @@ use futures_util::future::join;
 use weir_shared::report::metrics::Scrape;
 use worker::{Request, Response, ResponseBuilder};
 
+use super::health;
 use super::operator::{ledgers, regions};
 use crate::http::failure::Failure;
 use crate::isolate::now;
@@ -23,8 +24,10 @@ pub async fn read(request: &Request, handles: &RequestHandles) -> Result<Respons
     let policy = &loaded.policy;
     let totals = ledgers::totals(&handles.env, &policy.regions);
     let (totals, (regions, coordinators)) = join(totals, regions::health(handles, policy)).await;
+    let deployed = health::version(&handles.env);
     let scrape = Scrape {
         version: env!("CARGO_PKG_VERSION"),
+        deployed: deployed.as_ref(),
         policy,
         totals: &totals,
         regions: &regions,

@@ -11,6 +11,7 @@ use weir_shared::wire::accounting::{
     Counters, GuardTally, InFlight, MeterTally, OTHERS, Tally, TenantCounters,
 };
 use weir_shared::wire::count::Count;
+use weir_shared::wire::health::Version;
 use weir_shared::wire::holdings::RegionBudget;
 use weir_shared::wire::operator::regions::{CoordinatorStatus, RegionStatus};
 use weir_shared::wire::series::{TotalsReply, WindowUse};
@@ -140,8 +141,13 @@ fn statuses() -> (Vec<RegionStatus>, Vec<CoordinatorStatus>) {
 /// What a scrape says of these answers at an instant.
 fn text_at(totals: &[(String, Option<TotalsReply>)], guard_scope: &str, now: u64) -> String {
     let (regions, coordinators) = statuses();
+    let deployed = Version {
+        id: "5f2c".to_owned(),
+        tag: "v2".to_owned(),
+    };
     let scrape = Scrape {
         version: "1.2.3",
+        deployed: Some(&deployed),
         policy: &policy(guard_scope),
         totals,
         regions: &regions,
@@ -333,7 +339,8 @@ fn waits_are_cumulative_buckets_in_seconds() {
         samples["weir_region_policy_revision{region=\"enam\"}"],
         12.0
     );
-    assert_eq!(samples["weir_build_info{version=\"1.2.3\"}"], 1.0);
+    let build = "weir_build_info{version=\"1.2.3\",id=\"5f2c\",tag=\"v2\"}";
+    assert_eq!(samples[build], 1.0);
 }
 
 #[test]

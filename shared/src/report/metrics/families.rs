@@ -48,7 +48,7 @@ macro_rules! families {
 }
 
 families! {
-    BUILD_INFO "weir_build_info" Gauge "1, with the version of Weir that answered the scrape.";
+    BUILD_INFO "weir_build_info" Gauge "1, with the version of Weir that answered the scrape, and with what the platform calls it: its id and tag, on Cloudflare.";
     REGION_UP "weir_region_up" Gauge "Whether the object of a region answered the scrape.";
     REGION_REVISION "weir_region_policy_revision" Gauge "Revision of the policy that a region applies.";
     REGION_CONTACT "weir_region_last_contact_timestamp_seconds" Gauge "When a region was last heard of by its object or its ledger, in seconds since 1970.";

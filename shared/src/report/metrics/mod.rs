@@ -16,6 +16,7 @@ pub use page::{escaped, seconds};
 use crate::policy::Policy;
 use crate::units::EpochMs;
 use crate::wire::accounting::{ANONYMOUS, OTHERS};
+use crate::wire::health::Version;
 use crate::wire::operator::regions::{CoordinatorStatus, RegionStatus};
 use crate::wire::series::TotalsReply;
 use page::Page;
@@ -30,6 +31,8 @@ pub const ANONYMOUS_LABEL: &str = ANONYMOUS;
 pub struct Scrape<'a> {
     /// The version of Weir.
     pub version: &'a str,
+    /// What the platform calls the version of the Worker that answers; `None` where it calls it nothing.
+    pub deployed: Option<&'a Version>,
     /// The policy by which they were asked.
     pub policy: &'a Policy,
     /// The totals of the ledger of each region; `None` for one that did not answer.
@@ -54,18 +57,26 @@ impl Scrape<'_> {
     /// let policy = Policy::try_from(&read_json(br#"{ "regions": ["weur"] }"#).unwrap()).unwrap();
     /// let totals = [("weur".to_owned(), Some(TotalsReply::default()))];
     /// let scrape = Scrape {
-    ///     version: "0.9.0", policy: &policy, totals: &totals, regions: &[], coordinators: &[], at: EpochMs(0),
+    ///     version: "0.9.0", deployed: None, policy: &policy, totals: &totals, regions: &[], coordinators: &[], at: EpochMs(0),
     /// };
     /// assert!(scrape.text().contains("# TYPE weir_ledger_up gauge\nweir_ledger_up{region=\"weur\"} 1\n"));
     /// ```
     #[must_use]
     pub fn text(&self) -> String {
         let mut page = Page::default();
-        page.set(&families::BUILD_INFO, &[("version", self.version)], 1);
+        self.build(&mut page);
         self.objects(&mut page);
         self.budgets(&mut page);
         self.telemetry(&mut page);
         self.counted(&mut page);
         page.text()
+    }
+
+    fn build(&self, page: &mut Page) {
+        let mut labels = vec![("version", self.version)];
+        if let Some(deployed) = self.deployed {
+            labels.extend([("id", deployed.id.as_str()), ("tag", deployed.tag.as_str())]);
+        }
+        page.set(&families::BUILD_INFO, &labels, 1);
     }
 }
