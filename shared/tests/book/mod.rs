@@ -2,6 +2,8 @@
 
 mod api;
 mod errors;
+mod fits;
+mod json_schema;
 mod limits;
 mod metrics;
 mod policy;
@@ -11,6 +13,8 @@ mod source;
 
 use std::fs;
 use std::path::PathBuf;
+
+use weir_shared::openapi;
 
 /// Writes the pages instead of comparing them, where it is set.
 const WRITE: &str = "WEIR_WRITE_BOOK";
@@ -35,9 +39,17 @@ fn every_page_that_is_made_of_the_code_is_up_to_date() {
         ("metrics", metrics::page()),
         ("policy", policy::page()),
     ];
-    for (name, text) in pages {
-        let path = sources().join(format!("reference/{name}.md"));
-        let made = format!("{NOTICE}{text}");
+    let documents = [
+        (
+            "openapi",
+            openapi::document().expect("the forms are well written"),
+        ),
+        ("policy.schema", json_schema::schema()),
+    ];
+    let pages = pages.map(|(name, text)| (format!("{name}.md"), format!("{NOTICE}{text}")));
+    let documents = documents.map(|(name, value)| (format!("{name}.json"), format!("{value:#}\n")));
+    for (name, made) in pages.into_iter().chain(documents) {
+        let path = sources().join("reference").join(&name);
         if std::env::var_os(WRITE).is_some() {
             fs::write(&path, made).expect("the page is written");
             continue;
@@ -49,7 +61,7 @@ fn every_page_that_is_made_of_the_code_is_up_to_date() {
             .find(|(one, other)| one != other);
         assert!(
             made == there,
-            "reference/{name}.md is stale ({differs:?}); bring it up to date by\n{COMMAND}"
+            "reference/{name} is stale ({differs:?}); bring it up to date by\n{COMMAND}"
         );
     }
 }

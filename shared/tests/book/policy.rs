@@ -24,7 +24,7 @@ const SOURCES: [&str; 11] = [
 ];
 
 /// The whole document.
-const WHOLE: &str = "PolicyDocument";
+pub(super) const WHOLE: &str = "PolicyDocument";
 
 /// Its form in the OpenAPI document.
 const SENT: &str = "PolicyRequest";
@@ -35,11 +35,11 @@ const HEAD: &str = "\
 This page has every field of the policy document, as it is saved (`PUT /operator/v1/policy`), previewed and shipped
 (`policy.json`). An unlisted field is refused at its place, never ignored. [The concepts](../concepts/policy.md) say what the
 fields are for, [Algorithms](algorithms.md) what the numbers of limits, meters and guards do, and [Limits](limits.md) which numbers
-are permitted. The machine-readable form is the schema `PolicyRequest` of `GET /openapi.json`.
+are permitted. For editors there is [a JSON Schema](policy.schema.json); the schema `PolicyRequest` of `GET /openapi.json` has the same fields.
 ";
 
 /// A form by its name in the code.
-enum Form {
+pub(super) enum Form {
     Struct(String, Vec<Member>),
     /// One of some words.
     Words(String, Vec<Member>),
@@ -47,7 +47,7 @@ enum Form {
     Either(Vec<Member>),
 }
 
-fn form(name: &str) -> Option<Form> {
+pub(super) fn form(name: &str) -> Option<Form> {
     let found = SOURCES.iter().find_map(|source| fields(source, name));
     if let Some((says, fields)) = found {
         return Some(Form::Struct(says, fields));
@@ -62,7 +62,7 @@ fn form(name: &str) -> Option<Form> {
 }
 
 /// The form's name on the page.
-fn title(name: &str) -> &str {
+pub(super) fn title(name: &str) -> &str {
     match name {
         WHOLE => SENT,
         part => part.trim_end_matches("Body"),

@@ -13,7 +13,8 @@ use weir_shared::invalid::read_json;
 use weir_shared::policy::Policy;
 use weir_shared::wire::check::CheckRequest;
 
-use crate::book::sources;
+use crate::book::fits::stray;
+use crate::book::{json_schema, sources};
 
 /// The entries of its snippets are limits, and are checked with its tables.
 const LIMITS_ALONE: &str = "reference/algorithms.md";
@@ -132,6 +133,62 @@ fn every_policy_and_every_question_of_the_book_is_valid() {
         .collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert!(snippets.len() >= 15, "{} were found", snippets.len());
+}
+
+/// Editors complete and check by the schema: it takes what Weir takes.
+#[test]
+fn every_policy_of_the_book_keeps_to_the_schema_for_editors() {
+    let schema = json_schema::schema();
+    let snippets = snippets();
+    let policies = snippets.iter().filter(|snippet| snippet.kind.is_empty());
+    let mut compared = 0;
+    for snippet in policies {
+        let policy = whole(&snippet.text).expect("a policy");
+        assert_eq!(
+            stray(&schema, &schema, &policy, ""),
+            None,
+            "{}",
+            snippet.place
+        );
+        compared += 1;
+    }
+    assert!(compared >= 15, "{compared} were compared");
+}
+
+/// The control, and what an editor underlines.
+#[test]
+fn what_a_policy_cannot_say_strays_from_the_schema() {
+    let schema = json_schema::schema();
+    for (text, at) in [
+        ("\"budget\": {}", "/budget is not described"),
+        (
+            "\"budgets\": { \"b\": { \"limt\": 5 } }",
+            "/budgets/b/limt is not described",
+        ),
+        (
+            "\"budgets\": { \"b\": { \"scope\": \"world\" } }",
+            "/budgets/b/scope: \"world\" is none",
+        ),
+        (
+            "\"budgets\": { \"b\": { \"limit\": \"5\" } }",
+            "/budgets/b/limit: \"5\" is no integer",
+        ),
+        (
+            "\"guards\": { \"g\": { \"concurrency\": \"none\" } }",
+            "/guards/g/concurrency: \"none\" is n",
+        ),
+    ] {
+        let policy = whole(text).expect("an object");
+        let told = stray(&schema, &schema, &policy, "").unwrap_or_default();
+        assert!(told.contains(at), "{text}: {told}");
+    }
+    let budget = &schema["$defs"]["Budget"]["properties"]["limit"];
+    assert!(
+        budget["description"]
+            .as_str()
+            .is_some_and(|says| !says.is_empty()),
+        "{budget}"
+    );
 }
 
 /// The control: what is not valid is found, by each kind.
