@@ -24,12 +24,13 @@ const ENDINGS: &str = "Exit status:
   3  plan: something differs, and it starves a tenant";
 
 /// What starving is, for the help of `plan`.
-const STARVING: &str = "A tenant is starved of a budget, meter or guard if one of these is true:
+const STARVING: &str = "A tenant is starved of a budget, meter, guard, limit or overload resource if one of these is true:
   - the policy in force guarantees it units of the budget, and the file guarantees it none, among all tenants
     that either document names and all that have asked;
   - of what it asked for in the recorded windows and minutes, the file would give it less than the policy in
     force would, by more than --starve-percent percent.
-A rule in shadow mode gives everything that is asked for. Limits and routes are left out.
+A rule in shadow mode gives everything that is asked for. A budget, meter or guard that the file removes gives
+nothing; a limit or an overload resource that it removes denies nothing. Routes are left out.
 
 Exit status:
   0  nothing changes
@@ -282,6 +283,8 @@ pub enum Format {
     Ratelimit,
     /// The plugin rate-limiting of Kong, in its declarative YAML
     Kong,
+    /// Rate limiting rules of Cloudflare's WAF, as its API answers them
+    Cloudflare,
 }
 
 fn time(text: &str) -> Result<EpochMs, String> {

@@ -110,10 +110,13 @@ fn what_is_imported_stands_in_a_policy() {
                  location / { limit_req zone=one burst=9; }\n";
     let envoy = "domain: api\ndescriptors:\n  - key: remote_address\n    rate_limit: { unit: hour, requests_per_unit: 5 }\n";
     let kong = "plugins:\n  - name: rate-limiting\n    config: { second: 5, hour: 100, policy: redis, limit_by: ip }\n";
+    let cloudflare = r#"{ "rules": [{ "ref": "login", "expression": "true", "action": "block", "ratelimit":
+        { "characteristics": ["cf.colo.id", "ip.src"], "period": 60, "requests_per_period": 5 } }] }"#;
     for (format, text_in, names) in [
         ("nginx", nginx, &["one"][..]),
         ("ratelimit", envoy, &["api_remote_address"]),
         ("kong", kong, &["kong", "kong_hour", "kong_second"]),
+        ("cloudflare", cloudflare, &["login"]),
     ] {
         let file = written(&folder, format, text_in);
         let output = weir(&["import", format, &file]);

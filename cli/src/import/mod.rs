@@ -1,6 +1,7 @@
 //! Another limiter's configuration as limits of a policy. Everything that has to do with limits and has no counterpart is
 //! told with its line; all else in the file is passed over.
 
+pub mod cloudflare;
 pub mod directives;
 pub mod fragment;
 pub mod kong;
@@ -44,6 +45,7 @@ pub fn import(format: Format, file: &str, bytes: &[u8]) -> Result<Imported, Fail
             Format::Nginx => nginx::import(text),
             Format::Ratelimit => ratelimit::import(text),
             Format::Kong => kong::import(text),
+            Format::Cloudflare => cloudflare::import(text),
         },
         Err(why) => Err(Unparsed::new(1, format!("this is no text: {why}"))),
     };
