@@ -19,6 +19,8 @@ const PARTS = [
   ["edge/build/index_bg.wasm", "dist/worker/index_bg.wasm"],
   ["console/dist", "dist/console"],
   ["policy.json", "dist/policy.json"],
+  ["docs/src/reference/policy.schema.json", "dist/policy.schema.json"],
+  ["docs/src/reference/openapi.json", "dist/openapi.json"],
   [".dev.vars.example", "dist/dev.vars.example"],
   ["LICENSE-APACHE", "LICENSE-APACHE"],
   ["LICENSE-MIT", "LICENSE-MIT"],

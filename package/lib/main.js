@@ -1,17 +1,26 @@
 // The command: which part serves which word.
 
+import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { check } from "./check.js";
 import { dev } from "./dev.js";
 import { init } from "./init.js";
 import { Mistake } from "./mistake.js";
+import { part } from "./parts.js";
 import { serve } from "./serve.js";
 
 const USAGE = `weir dev [--port N] [--demo]      Weir on this machine (--demo: with traffic)
 weir init DIR                     a folder to deploy from
 weir serve --dir STATE [--port N] [--host ADDRESS] [--env-file FILE]
                                   Weir on plain workerd, with its state on disk
-weir check [FILE]                 whether a policy is valid (policy.json)`;
+weir check [FILE]                 whether a policy is valid (policy.json)
+weir --version`;
+
+// Commands of the native program of the same name (`cli/`), which talks to a deployment.
+const NATIVE = new Set([
+  ...["validate", "plan", "apply", "drift", "export", "import", "replay", "agreement"],
+  ...["tail", "top", "token", "login", "completions", "man"],
+]);
 
 const PORT_DEFAULT = 8787;
 
@@ -45,10 +54,15 @@ export const main = async ([word, ...rest]) => {
     console.log(USAGE);
     return 0;
   }
+  if (["version", "--version", "-V"].includes(word)) {
+    console.log(JSON.parse(readFileSync(part("package.json"), "utf8")).version);
+    return 0;
+  }
   try {
     const command = Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : undefined;
     if (command === undefined) {
-      throw new Mistake(`there is no command ${word}; the commands are:\n${USAGE}`);
+      const why = NATIVE.has(word) ? `${word} is a command of the native weir, not of the npm package` : `there is no command ${word}`;
+      throw new Mistake(`${why}; the commands are:\n${USAGE}`);
     }
     return (await command.run(read(command, rest))) ?? 0;
   } catch (error) {

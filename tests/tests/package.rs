@@ -54,6 +54,10 @@ fn succeed(command: &mut Command) -> String {
     out
 }
 
+fn read(file: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
+}
+
 /// The file that is published, of what is built.
 fn packed(folder: &Path) -> PathBuf {
     edge_build().expect("the Worker is built");
@@ -62,11 +66,12 @@ fn packed(folder: &Path) -> PathBuf {
     PathBuf::from(succeed(&mut node).trim())
 }
 
-fn npm_install(folder: &Path, cache: &Path, file: &Path) {
+/// Installs the file, or without one what the folder says.
+fn npm_install(folder: &Path, cache: &Path, file: Option<&Path>) {
     let mut npm = Command::new("npm");
     npm.current_dir(folder)
         .args(["install", "--no-audit", "--no-fund"]);
-    succeed(npm.arg("--cache").arg(cache).arg(file));
+    succeed(npm.arg("--cache").arg(cache).args(file));
 }
 
 impl Installed {
@@ -78,19 +83,11 @@ impl Installed {
             .unwrap();
         let file = packed(folder.path());
         let start = clock::now();
-        npm_install(folder.path(), &folder.path().join("cache"), &file);
+        npm_install(folder.path(), &folder.path().join("cache"), Some(&file));
         Self {
             took: start.elapsed(),
             folder,
         }
-    }
-
-    fn file(&self) -> PathBuf {
-        let entries = std::fs::read_dir(self.folder.path()).unwrap();
-        let mut paths = entries.map(|entry| entry.unwrap().path());
-        paths
-            .find(|path| path.extension().is_some_and(|extension| extension == "tgz"))
-            .unwrap()
     }
 
     /// `npx weir`, in a folder.
@@ -179,6 +176,9 @@ async fn a_machine_with_node_alone_decides_within_a_minute_of_the_file() {
         page.header("content-security-policy").is_some(),
         "the console's own fields"
     );
+    let interface: Value = client.get("/openapi.json").await.unwrap().ok().unwrap();
+    let shipped = folder.join("node_modules/weir/dist/openapi.json");
+    assert_eq!(read(&shipped), interface, "the document of the release");
     // The demo's traffic is decided and counted. On a busy machine workerd ends connections on which a request waits: another
     // request has another one.
     let start = clock::now();
@@ -211,10 +211,14 @@ async fn deployment(installed: &Installed) {
     succeed(&mut installed.weir(root, &["init", "my-limits"]));
     let again = run(&mut installed.weir(root, &["init", "my-limits"]));
     assert!(!again.status.success(), "a folder that is not empty");
-    npm_install(&folder, &root.join("cache"), &installed.file());
+    // No registry has the package: its file is in the folder.
+    npm_install(&folder, &root.join("cache"), None);
+    let schema = read(&folder.join("policy.schema.json"));
+    assert_eq!(schema["title"], "A policy of Weir");
+    let editor = read(&folder.join(".vscode/settings.json"));
+    assert_eq!(editor["json.schemas"][0]["url"], "./policy.schema.json");
     let policy = folder.join("policy.json");
-    let mut document: Value =
-        serde_json::from_str(&std::fs::read_to_string(&policy).unwrap()).unwrap();
+    let mut document = read(&policy);
     document["budgets"]["tokens"]["limit"] = json!(-1);
     std::fs::write(&policy, document.to_string()).unwrap();
     let refused = run(&mut installed.weir(&folder, &["check"]));
@@ -311,8 +315,7 @@ async fn ends_well(installed: &Installed) {
     let folder = installed.folder.path().join("ending");
     std::fs::create_dir(&folder).unwrap();
     let (origin, asked) = late_origin();
-    let mut policy: Value =
-        serde_json::from_slice(&std::fs::read(workspace().join("policy.json")).unwrap()).unwrap();
+    let mut policy = read(&workspace().join("policy.json"));
     policy["allow_private_origins"] = json!(true);
     policy["routes"] = json!([{ "name": "late", "path": "/late", "origin": { "url": origin } }]);
     std::fs::write(folder.join("policy.json"), policy.to_string()).unwrap();
@@ -342,11 +345,22 @@ async fn ends_well(installed: &Installed) {
 }
 
 #[test]
+fn the_command_says_its_version() {
+    let main = workspace().join("package/bin/weir.js");
+    let said = succeed(Command::new("node").arg(main).arg("--version"));
+    assert_eq!(said.trim(), env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
 fn a_mistake_is_told_in_a_line_and_changes_nothing() {
     let main = workspace().join("package/bin/weir.js");
     let folder = tempfile::tempdir().unwrap();
     for (words, told) in [
         (&["devv"][..], "there is no command devv"),
+        (
+            &["plan", "policy.json"],
+            "plan is a command of the native weir",
+        ),
         (&["dev", "--port", "0"], "--port 0"),
         (&["dev", "--prot", "1"], "--prot"),
         (&["dev", "there"], "there"),
