@@ -1,9 +1,14 @@
 //! The five-minute start of the book: its commands, run as they stand.
 
+use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use weir_tests::client::Client;
+use weir_tests::clock;
 use weir_tests::paths::workspace;
+use weir_tests::process::ProcessTree;
 use weir_tests::workerd::{Setup, TOKEN};
 
 const PAGE: &str = "docs/src/start.md";
@@ -17,6 +22,9 @@ const ELSEWHERE: [&str; 2] = [
     "npm install ./weir-0.1.0.tgz\nnpx weir dev --demo",
     "export TOKEN=c8fa02d9…",
 ];
+
+/// By when the demo's flood has used up its share, at the latest.
+const FLOOD_DEADLINE: Duration = Duration::from_secs(60);
 
 /// Fields of an answer that differ from run to run.
 const OF_THE_RUN: [&str; 3] = ["reset_at", "window", "decision"];
@@ -60,27 +68,36 @@ fn without_the_run(mut answer: Value) -> Value {
     answer
 }
 
+/// Runs a block, and what it answers.
+fn run(shown: &Shown, client: &Client, folder: &Path) -> Value {
+    let script = shown.commands.replace(ADDRESS, client.origin());
+    let mut shell = Command::new("sh");
+    shell.current_dir(folder).env("TOKEN", TOKEN);
+    let output = shell.args(["-e", "-c", &script]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{script}: {said}");
+    let told: Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{script}: {said}"));
+    assert!(told.get("title").is_none(), "a problem: {script}: {said}");
+    told
+}
+
+/// The blocks that are run here.
+fn run_here() -> impl Iterator<Item = Shown> {
+    let elsewhere = |shown: &Shown| ELSEWHERE.contains(&shown.commands.as_str());
+    shown().into_iter().filter(move |shown| !elsewhere(shown))
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_command_of_the_five_minute_start_does_what_the_page_says() {
     let workerd = Setup::isolates(&["enam"]).start().await.unwrap();
     let client = workerd.client(0).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let mut compared = 0;
-    for shown in shown() {
-        if ELSEWHERE.contains(&shown.commands.as_str()) {
-            continue;
-        }
-        let script = shown.commands.replace(ADDRESS, client.origin());
-        let mut shell = Command::new("sh");
-        shell.current_dir(&folder).env("TOKEN", TOKEN);
-        let output = shell.args(["-e", "-c", &script]).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{script}: {said}");
-        let told: Value =
-            serde_json::from_str(&said).unwrap_or_else(|_| panic!("{script}: {said}"));
-        assert!(told.get("title").is_none(), "a problem: {script}: {said}");
+    for shown in run_here() {
+        let told = run(&shown, &client, folder.path());
         if let Some(answer) = shown.answer {
-            assert_eq!(without_the_run(told), without_the_run(answer), "{script}");
+            let commands = &shown.commands;
+            assert_eq!(without_the_run(told), without_the_run(answer), "{commands}");
             compared += 1;
         }
     }
@@ -90,4 +107,48 @@ async fn each_command_of_the_five_minute_start_does_what_the_page_says() {
         policy["budgets"]["tokens"]["limit"], 20_000,
         "the rules were changed"
     );
+}
+
+/// Starts the demo's traffic, and waits until it has used up what its flood may have.
+async fn flood(client: &Client, folder: &Path) -> ProcessTree {
+    let demo = workspace().join("package/lib/demo.js");
+    let script = format!(
+        "import {{ demo }} from {:?}; demo({:?}, {TOKEN:?});",
+        demo.display().to_string(),
+        client.origin()
+    );
+    let mut node = Command::new("node");
+    node.args(["--input-type=module", "--eval", &script]);
+    let traffic = ProcessTree::spawn(&node, &folder.join("demo")).unwrap();
+    let start = clock::now();
+    loop {
+        let flooded = client.check_budget("free:flood", "tokens", 1).await;
+        if flooded.is_ok_and(|checked| !checked.decision.allowed) {
+            return traffic;
+        }
+        assert!(start.elapsed() < FLOOD_DEADLINE, "the flood is not denied");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// As the reader has it: `dev --demo` runs beside.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_flood_of_the_demo_leaves_the_reader_of_the_page_what_it_asks_for() {
+    let workerd = Setup::isolates(&["enam"]).start().await.unwrap();
+    let client = workerd.client(0).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let _traffic = flood(&client, folder.path()).await;
+    let mut compared = 0;
+    for shown in run_here() {
+        let told = run(&shown, &client, folder.path());
+        let Some(answer) = shown.answer else {
+            continue;
+        };
+        for field in ["allowed", "binding", "reason", "reserved", "refunded"] {
+            let commands = &shown.commands;
+            assert_eq!(told[field], answer[field], "{commands}: {told}");
+        }
+        compared += 1;
+    }
+    assert!(compared >= 3, "{compared} answers were compared");
 }
