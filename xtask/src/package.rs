@@ -48,7 +48,7 @@ mod tests {
         // Where its parts are, and what is run before, is the folder's own.
         shipped["main"] = json!("worker.js");
         shipped["assets"]["directory"] = json!("node_modules/weir/dist/console");
-        shipped["build"] = json!({ "command": "npx weir check" });
+        shipped["build"] = json!({ "command": "npx --no weir check" });
         assert_eq!(of_a_folder, shipped);
     }
 
