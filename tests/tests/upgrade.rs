@@ -171,6 +171,13 @@ async fn whoever_asks_is_told_which_version_answers() {
         .isolates
         .map(|version| Some(version.name().to_owned()));
     assert_eq!(told(&workerd).await, expected);
+    let scraped = workerd.client(0).unwrap().get("/metrics").await.unwrap();
+    let build = format!("id=\"{}\"", WAY[1].isolates[0].name());
+    let scraped = scraped.text();
+    let line = scraped
+        .lines()
+        .find(|line| line.starts_with("weir_build_info"));
+    assert!(line.is_some_and(|line| line.contains(&build)), "{line:?}");
 }
 
 /// What callers and operators were given, by whichever version, and what it has come to.
