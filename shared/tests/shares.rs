@@ -8,6 +8,7 @@ use crate::simulator::tenants::{sharing, zipf};
 use weir_shared::fairness::ask::{Ask, Moment};
 use weir_shared::fairness::share::Share;
 use weir_shared::federation::message::share_terms;
+use weir_shared::limits::STANDING_WINDOWS;
 use weir_shared::wire::exchange::RuleBody;
 
 /// Sums over windows.
@@ -118,6 +119,40 @@ fn a_busy_tenant_uses_what_quiet_ones_in_other_regions_leave() {
         );
     }
     assert!(windows.iter().all(|window| window.used() >= 0.95));
+}
+
+/// A region of three isolates, three tenants of weights 6, 2 and 1 that ask for twice the limit, each mostly at one isolate; the
+/// second stops soon after a window has begun.
+fn one_stops(seed: u64, standing: u64) -> Setup {
+    let (limit, window_ms) = (450, 3_000);
+    let mut setup = Setup::measured(seed, (1, 3), (limit, window_ms), 10);
+    setup = setup.shared_by(RuleBody::Paced, &[6.0, 2.0, 1.0]);
+    setup.standing = standing;
+    for (tenant, place) in (0..3).flat_map(|tenant| [0, 1, 2].map(|place| (tenant, place))) {
+        let part = if place == tenant { 5.0 } else { 1.0 };
+        setup = setup.asks(place, Some(tenant), 1, 2.0 * limit as f64 * part / 7.0);
+    }
+    for asker in setup.askers.iter_mut().filter(|one| one.tenant == Some(1)) {
+        asker.until_ms = 6 * window_ms + window_ms / 20;
+    }
+    setup
+}
+
+#[test]
+fn what_a_tenant_that_stops_leaves_is_had_by_the_others_from_the_next_window_on() {
+    let mut worst: f64 = 1.0;
+    for (seed, standing) in (0..24).flat_map(|seed| [0, STANDING_WINDOWS].map(|more| (seed, more)))
+    {
+        let setup = one_stops(seed, standing);
+        let windows = run(&setup).measured(&setup);
+        let without = windows.iter().filter(|window| window.of(1) == 0);
+        let used: Vec<f64> = without.map(Measured::used).collect();
+        assert!(used.len() >= 2, "{seed}: {windows:?}");
+        worst = used.into_iter().fold(worst, f64::min);
+    }
+    // The last that its reserve lets go is released when nobody can be told of it any more.
+    println!("worst window without it: {worst:.3} used");
+    assert!(worst >= 0.96, "{worst}");
 }
 
 /// What the tenants of a run that ask by Zipf's law use of its limit where one account sees each of so many requests a

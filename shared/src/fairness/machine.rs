@@ -118,13 +118,18 @@ impl Machine {
 
     /// Takes off all that a tenant has used by its own account, and says how much it was.
     pub(crate) fn clear(&mut self, name: &str) -> u64 {
-        match each!(self, one => one.own(name)) {
+        match self.own(name) {
             Some(used) => {
                 self.lower(name, used);
                 used
             }
             None => 0,
         }
+    }
+
+    /// Units that a tenant has used by its own account, if it has one.
+    pub(crate) fn own(&self, name: &str) -> Option<u64> {
+        each!(self, one => one.own(name))
     }
 
     /// By which word the claim is that an own account of a tenant goes by.

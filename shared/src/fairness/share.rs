@@ -398,6 +398,14 @@ impl Share {
         machine.unwrap_or(&self.top).used(name)
     }
 
+    /// Units that a tenant has used by its own account, if it has one in this window.
+    #[must_use]
+    pub fn own(&self, name: &str) -> Option<u64> {
+        let parent = self.chains.get(name).and_then(|chain| chain.first());
+        let below = parent.and_then(|parent| self.below.get(parent));
+        below.map_or(&self.top, |below| &below.machine).own(name)
+    }
+
     /// The rule by which tenants share.
     #[must_use]
     pub fn rule(&self) -> Rule {

@@ -126,7 +126,10 @@ impl Divide for Shared<'_> {
         };
         let asked = asked(want, self.lease);
         if claim.lent == 0 && want.denied == 0 && asked.waiting == 0 && asked.expected == 0 {
-            // Who only looks does not count as there.
+            // Who only looks does not count as there. Of who was there, its holders gave all back: others may have it.
+            if self.share.own(&party.name).is_some_and(|used| used > 0) {
+                self.share.settle(party, 0);
+            }
             let room = self.share.peek(party, &moment);
             return within(room, &asked, self.below_ceilings(claim));
         }
@@ -318,6 +321,69 @@ mod tests {
             attribution: &Attribution::default(),
             now: EpochMs(0),
         })
+    }
+
+    #[test]
+    fn what_the_holders_of_a_tenant_gave_back_whole_is_used_by_nobody_and_who_only_looks_is_not_there()
+     {
+        for rule in [
+            Rule::Fair,
+            Rule::Weighted,
+            Rule::Pinned,
+            Rule::Paced,
+            Rule::Pooled,
+        ] {
+            let mut share = Share::new(ShareTerms {
+                rule,
+                tenants_max: 10,
+                unknown_weight_max: Weight::WHOLE,
+                carried: true,
+                floors: 0,
+            });
+            let party = |name: &str| Party {
+                name: name.to_owned(),
+                ..Party::everyone()
+            };
+            share.settle(&party("left"), 30);
+            share.settle(&party("there"), 20);
+            let moment = Moment {
+                limit: 100,
+                unlent: 80,
+                left_ms: 60_000,
+                window_ms: 60_000,
+            };
+            for name in ["left", "looks"] {
+                let want = Want {
+                    tenant: Some(name.to_owned()),
+                    waiting: 0,
+                    smallest: 0,
+                    expected: 0,
+                    held: 0,
+                    denied: 0,
+                    rank: None,
+                };
+                let claim = Claim {
+                    party: &party(name),
+                    want: &want,
+                    holders: 1,
+                    unlent: 80,
+                    lent: 0,
+                    presumed: 0,
+                    idle: 0,
+                    attribution: &Attribution::default(),
+                    now: EpochMs(0),
+                };
+                let _told = Shared {
+                    share: &mut share,
+                    moment,
+                    lease: None,
+                }
+                .room(&claim);
+            }
+            assert_eq!(share.used_total(), 20, "{rule:?}");
+            let own = ["left", "there", "looks"].map(|name| share.own(name));
+            assert_eq!(own, [Some(0), Some(20), None], "{rule:?}");
+        }
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! What a holder does with its units when nobody asks any more.
 
+use weir_shared::fairness::ask::Party;
 use weir_shared::federation::holder::Holder;
 use weir_shared::federation::pool::Pool;
+use weir_shared::federation::waiting::Need;
+use weir_shared::limits::CONTACT_MS_MIN;
 use weir_shared::units::EpochMs;
-use weir_shared::wire::exchange::Terms;
+use weir_shared::wire::exchange::{FloorsBody, RuleBody, SharingBody, Terms};
 
 use crate::federation::{ask, everyone, holder, message, terms};
 
@@ -100,4 +103,87 @@ fn what_was_lent_of_a_window_to_come_is_back_soon_after_it_opened() {
         "of the window that opened"
     );
     assert!(ended - over.0 <= 3_000, "{} ms", ended - over.0);
+}
+
+/// One request of a tenant.
+fn take(holder: &mut Holder, pool: &mut Pool, terms: &Terms, party: &Party, now: EpochMs) {
+    if !holder.spend(party, 1, now) {
+        let ticket = holder.wait_on(party, None, Need::one(1), now).unwrap();
+        contact(holder, pool, terms, now);
+        holder.unwait(ticket);
+        assert!(holder.spend(party, 1, now), "there is enough for all");
+    }
+}
+
+/// One message to the parent, and its answer.
+fn contact(holder: &mut Holder, pool: &mut Pool, terms: &Terms, now: EpochMs) {
+    let body = holder.begin(terms.clone(), now).unwrap();
+    let reply = pool.exchange(&message(&body), now).unwrap();
+    if let Some(row) = pool.due() {
+        pool.stored(&row);
+    }
+    assert!(holder.finish(&reply, now));
+}
+
+#[test]
+fn what_lies_idle_for_a_tenant_that_stops_is_lent_to_others_by_its_holders_third_contact() {
+    let terms = Terms {
+        window_ms: 3_600_000,
+        sharing: Some(SharingBody {
+            rule: RuleBody::Paced,
+            tenants_max: 10,
+            unknown_weight_max: 100_000_000,
+            floors: FloorsBody::default(),
+        }),
+        ..terms(100_000)
+    };
+    let [stays, stops] = ["stays", "stops"].map(|name| Party {
+        name: name.to_owned(),
+        ..everyone()
+    });
+    println!("stops at  idle then, and after each contact");
+    for phase_ms in (0..CONTACT_MS_MIN).step_by(50) {
+        let start = EpochMs(3_600_000);
+        let mut pool = Pool::open(terms.clone(), start);
+        let mut holder = holder(1);
+        let stopped_ms = 4 * CONTACT_MS_MIN + phase_ms;
+        let (mut spent, mut idle) = (0, Vec::new());
+        for elapsed_ms in 0..stopped_ms + 3 * CONTACT_MS_MIN {
+            let now = start.plus(elapsed_ms);
+            let has_stopped = elapsed_ms >= stopped_ms;
+            if elapsed_ms % CONTACT_MS_MIN == 0 {
+                let had = pool
+                    .share()
+                    .and_then(|share| share.own("stops"))
+                    .unwrap_or(0);
+                if has_stopped && idle.is_empty() {
+                    idle.push(had - spent);
+                }
+                contact(&mut holder, &mut pool, &terms, now);
+                let has = pool
+                    .share()
+                    .and_then(|share| share.own("stops"))
+                    .unwrap_or(0);
+                if has_stopped {
+                    idle.push(has - spent);
+                }
+            }
+            if elapsed_ms % 10 == 0 {
+                take(&mut holder, &mut pool, &terms, &stays, now);
+            }
+            if elapsed_ms % 10 == 5 && !has_stopped {
+                take(&mut holder, &mut pool, &terms, &stops, now);
+                spent += 1;
+            }
+        }
+        println!("{phase_ms:5} ms  {idle:?}");
+        assert!(
+            idle[1] > 0,
+            "{phase_ms} ms: nothing was lent ahead of demand"
+        );
+        assert!(
+            idle[1] >= idle[2] && idle[3] == 0,
+            "{phase_ms} ms: {idle:?}"
+        );
+    }
 }
