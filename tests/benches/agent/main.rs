@@ -52,7 +52,7 @@ async fn measure() -> Result<()> {
     let mut agent = AgentProcess::start(admin.origin(), &made.token, Some("weur")).await?;
     let port = agent.port();
     println!(
-        "One agent, which is one thread, in its release build; {UNDER_WAY} requests under way at a time, over as many connections of HTTP/1.1 or one of gRPC, for {} s each. Agent, client and workerd share the machine. What a check adds is to the answer of the same program that decides nothing, in its row above. Milliseconds.\n",
+        "One agent, which is one thread, and what asks it over gRPC, in their release builds; {UNDER_WAY} requests under way at a time, over as many connections of HTTP/1.1 or one of gRPC, for {} s each. Agent, client and workerd share the machine. What a check adds is to the answer of the same program that decides nothing, in its row above. Milliseconds.\n",
         MEASURED.as_secs()
     );
     println!("| request | answers/s | p50 | p99 | added to p99 |\n| --- | --- | --- | --- | --- |");
@@ -75,13 +75,13 @@ async fn measure() -> Result<()> {
     let nothing = row(
         "gRPC: a descriptor without a rule",
         None,
-        &grpc::run(port, "none").await?,
+        &grpc::run(port, "none")?,
     );
     for (name, domain) in [
         ("gRPC: a descriptor, first come", "edge"),
         ("gRPC: a descriptor, by weight", "by-weight"),
     ] {
-        row(name, Some(nothing), &grpc::run(port, domain).await?);
+        row(name, Some(nothing), &grpc::run(port, domain)?);
     }
     // Dropped while they run, they would print what they logged, among the figures.
     agent.kill_hard();

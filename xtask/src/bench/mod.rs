@@ -21,8 +21,9 @@ pub(crate) use self::section::Section;
 /// The part of BENCHMARKS.md that says where and with what it was measured.
 const MACHINE: &str = "machine";
 
-/// The variable that names the agent's program for what drives it.
+/// The variables that name a program and what asks it for what drives both.
 const PROGRAM: &str = "WEIR_AGENT";
+const LOAD: &str = "WEIR_GRPC_LOAD";
 
 /// The variable that names a build of the Worker: that one is measured as it is.
 const EDGE_BUILD: &str = "WEIR_EDGE_BUILD";
@@ -65,13 +66,16 @@ pub(crate) fn run(only: Option<Section>) -> Result<ExitCode> {
 fn measure(section: Section, commit: &str, environment: &Environment) -> Result<()> {
     let mut cargo = environment.command("cargo")?;
     cargo.args(section.arguments());
-    if let Some(package) = section.program() {
+    if let Some((package, load)) = section.program() {
         let mut build = environment.command("cargo")?;
-        process::run(build.args(["build", "--release", "--package", package]))?;
+        build.args(["build", "--release", "--package", package]);
+        process::run(build.args(["--bins", "--example", load]))?;
         // Beside this program, which is in the folder of its profile.
         let built = Path::new(paths::program()?).ancestors().nth(2);
         let built = built.context("this program is in no folder of builds")?;
-        cargo.env(PROGRAM, built.join("release").join(package));
+        let released = built.join("release");
+        cargo.env(PROGRAM, released.join(package));
+        cargo.env(LOAD, released.join("examples").join(load));
     }
     let figures = process::capture(&mut cargo)?;
     println!("{figures}\n");

@@ -71,9 +71,10 @@ impl Section {
         self.package() == "weir-tests"
     }
 
-    /// The program beside the Worker that is measured: its package. It is built as it is released.
-    pub(super) fn program(self) -> Option<&'static str> {
-        (self == Self::Agent).then_some("weir-agent")
+    /// The program beside the Worker that is measured: its package, and the example of it that asks it. Both are built as the
+    /// program is released.
+    pub(super) fn program(self) -> Option<(&'static str, &'static str)> {
+        (self == Self::Agent).then_some(("weir-agent", "grpc_load"))
     }
 
     /// What of cargo runs it. What is timed in a running workerd is the same whatever the driver is built with: the
