@@ -11,6 +11,9 @@ use weir_shared::wire::rule_kind::RuleKind;
 use crate::agent::Agent;
 use crate::charge::{Charge, Outcome, Undecided};
 
+/// Where questions go that no agent decides.
+const ELSEWHERE: &str = "send this question to the deployment's own address";
+
 /// Why a question was not decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
@@ -61,7 +64,7 @@ fn charges(check: &Check) -> Result<Vec<Charge<'_>>, Invalid> {
 }
 
 fn foreign(field: &str) -> Invalid {
-    let to = "an agent, which decides budgets alone".to_owned();
+    let to = format!("an agent, which decides budgets alone: {ELSEWHERE}");
     Invalid::new(field, Fault::Foreign { to })
 }
 
@@ -87,7 +90,7 @@ fn refused(undecided: Undecided, check: &Check) -> Refused {
             at(index),
             Fault::Unserved {
                 got: "a budget of scope isolate".to_owned(),
-                served: "a budget of scope region or global, which agents lease",
+                served: "budgets of scope region or global, which agents lease",
             },
         )),
         Undecided::Tenant(_) => Refused::Unknown {
@@ -175,4 +178,29 @@ pub fn problem(
     };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, problem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_agent_decides_is_refused_at_its_place_with_where_to_send_it() {
+        let refusal = |question: &str| {
+            let question: CheckRequest = read_json(question.as_bytes()).unwrap();
+            let check = Check::try_from(question).unwrap();
+            charges(&check).unwrap_err().to_string()
+        };
+        let elsewhere = "does not belong to an agent, which decides budgets alone: send this question to the deployment's own address";
+        for (question, field) in [
+            (r#"{"limit":"per_ip","key":"k"}"#, "/limit"),
+            (r#"{"tenant":"acme","meter":"tokens"}"#, "/meter"),
+            (
+                r#"{"tenant":"acme","budget":"tokens","reserve":true}"#,
+                "/reserve",
+            ),
+        ] {
+            assert_eq!(refusal(question), format!("{field}: {elsewhere}"));
+        }
+    }
 }
