@@ -210,16 +210,11 @@ async fn three_envoys_share_one_budget_by_weight_through_a_death_and_a_partition
             records[end]
         );
     }
-    // What a tenant leaves is had by the others in the window in which it stops, and from then on but for what is lent ahead
-    // to it: that comes back with the next contacts of its holders.
+    // What a tenant leaves is had by the others in the window in which it stops and from then on, but for the last of its
+    // reserve, which is let go of as the window passes.
     let stopped = steady.last().unwrap() + WINDOW_MS;
-    assert!(
-        records[&stopped].admitted.0 * 100 >= u128::from(LIMIT) * 95,
-        "{:?}",
-        records[&stopped]
-    );
-    for end in &without_mid {
+    for end in without_mid.iter().chain([&stopped]) {
         let others = records[end].admitted.0;
-        assert!(others * 100 >= u128::from(LIMIT) * 90, "{:?}", records[end]);
+        assert!(others * 100 >= u128::from(LIMIT) * 95, "{:?}", records[end]);
     }
 }
