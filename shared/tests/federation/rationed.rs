@@ -4,7 +4,7 @@ use weir_shared::fairness::ask::Party;
 use weir_shared::federation::holder::{Holder, Outlook};
 use weir_shared::federation::tenant_balance::{ParentStatus, TenantBalance};
 use weir_shared::federation::waiting::Need;
-use weir_shared::limits::RELEASE_MS_MIN;
+use weir_shared::limits::{ADVANCE_REQUESTS, RELEASE_MS_MIN};
 use weir_shared::units::{EpochMs, Incarnation, Sequence, WindowLabel};
 use weir_shared::wire::exchange::{
     FloorsBody, Grant, ReplyBody, RuleBody, Seen, SharingBody, Terms, VERSION, WindowBody,
@@ -36,8 +36,8 @@ fn party() -> Party {
 }
 
 /// A holder in which the tenant waited for one unit, and was told that 50 are left, of which it may use `allowance` here, with so
-/// much of the window to come. `denied`: units that it was denied before.
-fn told(denied: u64, allowance: u64, remaining_ms: u64, now: EpochMs) -> Holder {
+/// much of the window to come. `denied`: units that it was denied before. It used that, and what it may take in `advance`.
+fn told(denied: u64, (allowance, advance): (u64, u64), remaining_ms: u64, now: EpochMs) -> Holder {
     let mut holder = holder(1);
     let ticket = holder.wait_on(&party(), None, Need::one(1), now).unwrap();
     holder.deny(&party(), denied, now);
@@ -83,7 +83,7 @@ fn told(denied: u64, allowance: u64, remaining_ms: u64, now: EpochMs) -> Holder 
     };
     assert!(holder.finish(&reply, now));
     holder.unwait(ticket);
-    for _ in 0..=allowance {
+    for _ in 0..=allowance + advance {
         assert!(holder.spend(&party(), 1, now), "what it may use");
     }
     assert!(!holder.spend(&party(), 1, now), "idle units of others");
@@ -94,7 +94,7 @@ fn told(denied: u64, allowance: u64, remaining_ms: u64, now: EpochMs) -> Holder 
 fn who_asks_for_twice_its_part_is_denied_until_it_may_use_more() {
     // 33 in half a second: 660 until the window ends, and 50 are left.
     let (start, later) = (EpochMs(1_000_000), EpochMs(1_000_050));
-    let mut holder = told(30, 2, WINDOW_MS, start);
+    let mut holder = told(30, (2, 0), WINDOW_MS, start);
     let need = Need::one(1);
     assert_eq!(
         holder.outlook(&party(), need, None, later),
@@ -147,10 +147,10 @@ fn a_holder_s_part_of_what_is_left_is_its_part_of_what_was_used() {
 }
 
 #[test]
-fn who_asks_for_less_waits_for_its_share() {
-    // 3 in half a second: 60 until the window ends, and all that is left, 50, may be its part.
+fn who_asks_for_less_takes_a_little_in_advance_and_waits_for_its_share() {
+    // 5 in half a second: 90 until the window ends in 9 s, and all that is left, 50, may be its part.
     let now = EpochMs(1_000_000);
-    let holder = told(0, 2, WINDOW_MS, now);
+    let holder = told(0, (2, ADVANCE_REQUESTS), 9_000, now);
     assert_eq!(
         holder.outlook(&party(), Need::one(1), None, now),
         Outlook::Short
@@ -158,10 +158,10 @@ fn who_asks_for_less_waits_for_its_share() {
 }
 
 #[test]
-fn what_little_is_left_when_the_window_ends_is_waited_for() {
+fn what_little_is_left_when_the_window_ends_is_taken_in_advance_and_waited_for() {
     // 33 in half a second: 6 in the tenth of a second that is left, and 50 are left.
     let now = EpochMs(1_000_000);
-    let holder = told(30, 2, 100, now);
+    let holder = told(30, (2, ADVANCE_REQUESTS), 100, now);
     assert_eq!(
         holder.outlook(&party(), Need::one(1), None, now),
         Outlook::Short

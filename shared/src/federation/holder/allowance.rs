@@ -181,7 +181,7 @@ impl Holder {
                 (tenant_balance.unassigned_max.max(first).max(opening), false)
             }
             Some(tenant_balance) => (first.max(tenant_balance.opening), false),
-            _ => (first, false),
+            None => (first, false),
         }
     }
 
