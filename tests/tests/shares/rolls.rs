@@ -33,6 +33,9 @@ const SLOW: [(&str, Duration); 2] = [
     ("Coordinator/exchange", Duration::from_millis(250)),
 ];
 
+/// On a slow machine, at most: a call of a region that calls its coordinator ends after a second.
+const SLOW_MAX: Duration = Duration::from_millis(400);
+
 /// Who took so long has waited for a call, or for a busy machine.
 const WAITED: Duration = Duration::from_millis(80);
 
@@ -57,7 +60,7 @@ async fn slow_down(stage: &Stage, begun_at_ms: u64) -> Instants {
         let is_roll = next_ms.is_multiple_of(window_ms);
         sleep_until(next_ms - before_ms).await;
         for (call, by) in SLOW {
-            let by = stage.tempo.stretched(by);
+            let by = stage.tempo.stretched(by).min(SLOW_MAX);
             witness.slow(call, by).await.unwrap();
         }
         tokio::time::sleep(stage.tempo.stretched(AROUND)).await;
