@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
+use weir_shared::wire::count::Count;
 use weir_shared::wire::windows::WindowRecord;
 use weir_tests::client::Client;
 use weir_tests::clock;
@@ -106,10 +107,12 @@ async fn records(client: &Client, ends: &[u64]) -> BTreeMap<u64, WindowRecord> {
     }
 }
 
-fn served(record: &WindowRecord, tenant: &str) -> u64 {
+/// Units of a tenant: those that it was served, and those that it was denied.
+fn served(record: &WindowRecord, tenant: &str) -> (u64, u64) {
     let mut tenants = record.tenants.iter();
     let of = tenants.find(|one| one.tenant == tenant);
-    of.map_or(0, |one| u64::try_from(one.served.0).unwrap())
+    let units = |units: Count| u64::try_from(units.0).unwrap();
+    of.map_or((0, 0), |one| (units(one.served), units(one.denied)))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -173,7 +176,7 @@ async fn three_envoys_share_one_budget_by_weight_through_a_death_and_a_partition
     let judged: Vec<u64> = [&steady[..], &without_mid, &healed].concat();
     let records = records(&deployed.admin, &judged).await;
     for (end, record) in &records {
-        let parts = TENANTS.map(|(name, ..)| served(record, name));
+        let parts = TENANTS.map(|(name, ..)| served(record, name).0);
         println!(
             "{end}: granted {:?}, served {parts:?}, returned {}, unaccounted {:?}, exact {}",
             record.granted, record.returned, record.unaccounted, record.exact
@@ -195,9 +198,11 @@ async fn three_envoys_share_one_budget_by_weight_through_a_death_and_a_partition
     );
     for end in steady.iter().chain(&healed) {
         for (tenant, _, ideal) in TENANTS {
-            let served = served(&records[end], tenant);
+            // A busy machine may not ask for that much.
+            let (served, denied) = served(&records[end], tenant);
+            let due = ideal.min(served + denied);
             assert!(
-                served * 100 >= ideal * 95,
+                served * 100 >= due * 95,
                 "{tenant} was served {served} of {ideal}: {:?}",
                 records[end]
             );
@@ -214,7 +219,8 @@ async fn three_envoys_share_one_budget_by_weight_through_a_death_and_a_partition
     // reserve, which is let go of as the window passes.
     let stopped = steady.last().unwrap() + WINDOW_MS;
     for end in without_mid.iter().chain([&stopped]) {
-        let others = records[end].admitted.0;
-        assert!(others * 100 >= u128::from(LIMIT) * 95, "{:?}", records[end]);
+        let (others, denied) = (records[end].admitted.0, records[end].denied.0);
+        let due = u128::from(LIMIT).min(others + denied);
+        assert!(others * 100 >= due * 95, "{:?}", records[end]);
     }
 }

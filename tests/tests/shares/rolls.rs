@@ -34,7 +34,7 @@ const SLOW: [(&str, Duration); 2] = [
 ];
 
 /// On a slow machine, at most: a call of a region that calls its coordinator ends after a second.
-const SLOW_MAX: Duration = Duration::from_millis(400);
+const SLOW_MAX: Duration = Duration::from_millis(300);
 
 /// Who took so long has waited for a call, or for a busy machine.
 const WAITED: Duration = Duration::from_millis(80);
@@ -157,8 +157,8 @@ async fn assert_nobody_waits(what: &str, budget: impl FnOnce(Duration) -> Value)
         around > 100 && between > 100,
         "{what}: {around} and {between} requests"
     );
-    // Two of a hundred may fall into the moment between a holder's own end of a window and its beginning of the next.
-    let allowed = around * waited_between.len() / between + around / 50;
+    // Three of a hundred may fall into the moment between a holder's own end of a window and its beginning of the next.
+    let allowed = around * waited_between.len() / between + 3 * around / 100;
     assert!(
         waited_there.len() <= allowed,
         "{what}: {} of {around} requests waited at rolls, {allowed} may",
