@@ -273,19 +273,23 @@ mod tests {
     use crate::fairness::share::{Rule, ShareTerms};
     use crate::fairness::weight::Weight;
 
+    fn share(rule: Rule) -> Share {
+        Share::new(ShareTerms {
+            rule,
+            tenants_max: 10,
+            unknown_weight_max: Weight::WHOLE,
+            carried: true,
+            floors: 0,
+        })
+    }
+
     /// What one is given of a window of 100 units by which requests of 10 wait.
     fn room(rule: Rule, ceiling: Option<u64>, waiting: u64) -> Room {
         room_of("a", rule, ceiling, waiting)
     }
 
     fn room_of(name: &str, rule: Rule, ceiling: Option<u64>, waiting: u64) -> Room {
-        let mut share = Share::new(ShareTerms {
-            rule,
-            tenants_max: 10,
-            unknown_weight_max: Weight::WHOLE,
-            carried: true,
-            floors: 0,
-        });
+        let mut share = share(rule);
         let mut party = Party {
             name: name.to_owned(),
             ..Party::everyone()
@@ -333,13 +337,7 @@ mod tests {
             Rule::Paced,
             Rule::Pooled,
         ] {
-            let mut share = Share::new(ShareTerms {
-                rule,
-                tenants_max: 10,
-                unknown_weight_max: Weight::WHOLE,
-                carried: true,
-                floors: 0,
-            });
+            let mut share = share(rule);
             let party = |name: &str| Party {
                 name: name.to_owned(),
                 ..Party::everyone()

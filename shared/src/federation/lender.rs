@@ -419,8 +419,8 @@ impl Lender {
     }
 }
 
-/// The part of `units` of `total` that `capacity` leaves: all where that is as much.
-fn part_of(units: u64, capacity: u64, total: u64) -> u64 {
+/// The part of `units` that `capacity` is of `total`: all where that is as much.
+pub(super) fn part_of(units: u64, capacity: u64, total: u64) -> u64 {
     if total <= capacity {
         return units;
     }

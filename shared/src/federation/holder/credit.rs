@@ -1,6 +1,7 @@
 //! What a reply brings a holder.
 
 use super::super::ahead::Ahead;
+use super::super::lender::part_of;
 use super::super::tenant_balance::{Again, ParentStatus};
 use super::surplus::Windows;
 use super::{Holder, Lease};
@@ -246,10 +247,4 @@ impl Holder {
         self.ahead.sort_by_key(|ahead| ahead.label);
         self.ahead.truncate(AHEAD_WINDOWS_MAX);
     }
-}
-
-/// The part of `units` that `part_ms` are of `whole_ms`, at most all of them.
-fn part_of(units: u64, part_ms: u64, whole_ms: u64) -> u64 {
-    let part = u128::from(units) * u128::from(part_ms.min(whole_ms)) / u128::from(whole_ms.max(1));
-    u64::try_from(part).unwrap_or(units)
 }
