@@ -24,7 +24,8 @@ pub struct Shadowed {
 }
 
 impl Shadowed {
-    /// Of a rule, in the time that was read.
+    /// Of a rule, in the time that was read. A rule in shadow mode denies nothing, so an interval in which it denied is the one
+    /// in which it was put there, or before: what stands before it does not count.
     pub fn of(view: &SeriesView, what: &What) -> Self {
         let mut shadowed = Self {
             what: what.clone(),
@@ -40,7 +41,11 @@ impl Shadowed {
                 would_deny_units,
                 ..
             } = seen(&point.counters, what);
-            shadowed.calls += admitted_calls + denied_calls + would_deny_calls;
+            if denied_calls > 0 {
+                (shadowed.calls, shadowed.would_deny_calls) = (0, 0);
+                shadowed.would_deny_units = 0;
+            }
+            shadowed.calls += admitted_calls + would_deny_calls;
             shadowed.would_deny_calls += would_deny_calls;
             shadowed.would_deny_units += would_deny_units;
         }
@@ -164,6 +169,28 @@ mod tests {
         assert_eq!(
             other.words("the last hour"),
             "It decided nothing in the last hour."
+        );
+    }
+
+    #[test]
+    fn what_it_decided_before_it_was_in_shadow_mode_does_not_count() {
+        let view: SeriesView = serde_json::from_value(json!({
+            "from": 0, "to": 180_000, "step_ms": 60_000, "tenant": null, "unreachable": [], "points": [
+                {"at": 0, "budgets": {"tokens": {"admitted_calls": 500, "denied_calls": 400}}},
+                {"at": 60_000, "budgets": {"tokens": {"admitted_calls": 7, "denied_calls": 2, "would_deny_calls": 1,
+                    "would_deny_units": 5}}},
+                {"at": 120_000, "budgets": {"tokens": {"admitted_calls": 8, "would_deny_calls": 4, "would_deny_units": 20}}},
+            ],
+        }))
+        .unwrap();
+        let tokens = Shadowed::of(&view, &What::new(Kind::Budget, "tokens"));
+        assert_eq!(
+            (
+                tokens.calls,
+                tokens.would_deny_calls,
+                tokens.would_deny_units
+            ),
+            (20, 5, 25)
         );
     }
 

@@ -201,4 +201,14 @@ async fn money_follows_the_prices_that_are_typed() {
         .await
         .unwrap();
     assert_eq!(kept, json!("30"), "the price is kept");
+    browser.press_id("list-prices").await.unwrap();
+    browser
+        .wait_gone(&test_id_selector("list-prices"))
+        .await
+        .unwrap();
+    let listed: Value = browser
+        .evaluate(script, vec![json!(test_id_selector("price-request"))])
+        .await
+        .unwrap();
+    assert_eq!(listed, json!("0.3"), "the list price is back");
 }

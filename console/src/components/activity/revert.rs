@@ -21,6 +21,7 @@ use crate::format;
 use crate::policy::draft::as_value;
 use crate::policy::validate::check;
 use crate::session::LoginReason;
+use crate::situation::shadow::preview_note;
 
 /// What is known of a change that is to be taken back.
 #[derive(Clone)]
@@ -136,6 +137,8 @@ fn Ask(
     let busy = RwSignal::new(false);
     let refused = RwSignal::new(None::<String>);
     let rows = Signal::stored(ready.revert.rows.clone());
+    let note = preview_note(&ready.document)
+        .map(|note| view! { <p class="said" data-testid="preview-note">{note}</p> });
     let since = (!ready.revert.since.is_empty()).then(|| {
         let names: Vec<String> = ready
             .revert
@@ -208,6 +211,7 @@ fn Ask(
             {since}
             <h3>"Who gains and who loses"</h3>
             {waits}
+            {note}
             <PreviewTable body=preview caption="Preview by the server"/>
             <Why why/>
             {error}

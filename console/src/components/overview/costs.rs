@@ -77,6 +77,7 @@ fn Month(costs: Signal<Option<Arc<CostsReply>>>) -> impl IntoView {
         now.or(before.copied().flatten())
     });
     let prices = RwSignal::new(Prices::parse(&kept()));
+    let texts = Item::ALL.map(|item| RwSignal::new(prices.get_untracked().of(item).to_string()));
     let told = Memo::new(move |_| per_s.get().map(|per_s| money::rows(per_s, prices.get())));
     let words = move || match told.get() {
         Some(rows) => money::words(&rows),
@@ -92,11 +93,11 @@ fn Month(costs: Signal<Option<Arc<CostsReply>>>) -> impl IntoView {
                 .unwrap_or_else(|| format::UNKNOWN.to_owned())
             }
         };
-        let invalid = RwSignal::new(false);
+        let text = texts[item as usize];
+        let invalid = move || text.with(|text| price(text).is_none());
         let typed = move |event| {
-            let read = price(&event_target_value(&event));
-            invalid.set(read.is_none());
-            if let Some(dollars) = read {
+            text.set(event_target_value(&event));
+            if let Some(dollars) = text.with_untracked(|text| price(text)) {
                 prices.update(|prices| *prices = prices.with(item, dollars));
                 keep(&prices.get_untracked().text());
             }
@@ -111,15 +112,34 @@ fn Month(costs: Signal<Option<Arc<CostsReply>>>) -> impl IntoView {
                         inputmode="decimal"
                         autocomplete="off"
                         aria-label=format!("Dollars for a million: {}", item.name())
-                        aria-invalid=move || invalid.get().then_some("true")
+                        aria-invalid=move || invalid().then_some("true")
                         data-testid=format!("price-{}", item.slug())
-                        value=prices.get_untracked().of(item).to_string()
+                        prop:value=text
                         on:input=typed
                     />
                 </td>
                 <td class="figure" data-label="$ a month" data-testid=format!("money-{}", item.slug())>{cell(|row| dollars(row.dollars))}</td>
             </tr>
         }
+    };
+    let reset = move |_| {
+        let list = Prices::default();
+        prices.set(list);
+        for item in Item::ALL {
+            texts[item as usize].set(list.of(item).to_string());
+        }
+        keep(&list.text());
+    };
+    let differs = move || {
+        let typed = texts
+            .iter()
+            .any(|text| text.with(|text| price(text).is_none()));
+        (typed || prices.get() != Prices::default()).then(|| {
+            view! {
+                " "
+                <button type="button" class="link" data-testid="list-prices" on:click=reset>"Use list prices"</button>
+            }
+        })
     };
     view! {
         <p class="said" data-testid="money">{words}</p>
@@ -136,7 +156,7 @@ fn Month(costs: Signal<Option<Arc<CostsReply>>>) -> impl IntoView {
                 <tbody>{Item::ALL.map(line).into_iter().collect_view()}</tbody>
             </table>
         </div>
-        <p class="muted note">"Prices are kept in this browser. What a plan includes, and traffic of other Workers, is not counted."</p>
+        <p class="muted note">"Prices are kept in this browser. What a plan includes, and traffic of other Workers, is not counted."{differs}</p>
     }
 }
 
