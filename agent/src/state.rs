@@ -1,7 +1,6 @@
 //! What an agent knows: its policy, its holder of each budget, its counters, and how the deployment was last heard of. Pure:
 //! the time is an argument, and what is to be sent is returned.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use weir_shared::accounting::frame::{Outbox, Outcome};
@@ -9,6 +8,7 @@ use weir_shared::json;
 use weir_shared::limits::{AGENT_POLL_MS, CONTACT_MS_MIN, EXCHANGES_PER_CONTACT_MAX, TIMER_MS_MAX};
 use weir_shared::node::Answer;
 use weir_shared::node::leases::{Fate, Leases};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision, Sequence};
 use weir_shared::wire::agent::{AgentContactBody, AgentContactReply};
@@ -65,7 +65,7 @@ pub struct Sent {
 #[derive(Debug, Clone, Default)]
 pub struct Tallies {
     /// Decisions by budget and reason.
-    pub decisions: BTreeMap<(String, &'static str), u64>,
+    pub decisions: OrderedMap<(String, &'static str), u64>,
     /// Descriptors for which the policy has no rule.
     pub undescribed: u64,
     /// Contacts that were answered, refused, and lost.

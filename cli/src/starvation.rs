@@ -10,9 +10,8 @@
 //! A budget, meter or guard that the candidate does not have gives nothing; without a limit or an overload resource nothing
 //! is denied. Requests without a tenant are nobody's. What routes do to a tenant is not previewed, and not looked at.
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
+use weir_shared::ordered::OrderedSet;
 use weir_shared::policy::Policy;
 use weir_shared::report::guarantee::Guarantees;
 use weir_shared::units::EpochMs;
@@ -92,7 +91,7 @@ pub struct Both<'a> {
     /// What would take its place.
     pub candidate: &'a Policy,
     /// Tenants that were seen to ask, and those that either policy names.
-    pub tenants: &'a BTreeSet<String>,
+    pub tenants: &'a OrderedSet<String>,
 }
 
 /// Who is starved: by guarantee, then by demand, each in the order of names.

@@ -1,9 +1,9 @@
 //! Tenants by use, in a table that is drawn anew.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 use weir_shared::visible::visible;
 use weir_shared::wire::accounting::{ANONYMOUS, OTHERS};
@@ -63,7 +63,7 @@ impl Look {
     /// What a reply says, of one budget or of everything, with rates where there was a look before.
     #[must_use]
     pub fn new(reply: FairnessReply, budget: Option<&str>, before: Option<&Self>) -> Self {
-        let earlier: BTreeMap<&str, &Row> = before
+        let earlier: OrderedMap<&str, &Row> = before
             .iter()
             .flat_map(|look| &look.tenants)
             .map(|row| (row.tenant.as_str(), row))

@@ -1,6 +1,5 @@
 //! The live figures of the whole console: [`Machine`] says what to do, the socket does it, the signals carry what came.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gloo::timers::callback::Interval;
@@ -9,6 +8,7 @@ use leptos::task::spawn_local;
 use leptos::wasm_bindgen::JsCast;
 use leptos::wasm_bindgen::closure::Closure;
 use web_sys::{MessageEvent, VisibilityState, WebSocket};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::operator::SessionReply;
 use weir_shared::wire::operator::live::{LiveEvent, LiveMessage};
 use weir_shared::wire::operator::live_lines::{LineNotice, LineOrder};
@@ -58,7 +58,7 @@ struct Running {
     machine: Machine,
     refusals: u64,
     /// The socket, and its number. The one before is kept until its closing was heard.
-    sockets: BTreeMap<u64, Socket>,
+    sockets: OrderedMap<u64, Socket>,
     _ticker: Interval,
 }
 
@@ -108,7 +108,7 @@ impl LiveHub {
         self.running.set_value(Some(Running {
             machine: Machine::new(clock::now_ms()),
             refusals: refusals(),
-            sockets: BTreeMap::new(),
+            sockets: OrderedMap::new(),
             _ticker: Interval::new(TICK_MS, move || self.tick()),
         }));
         self.tick();
@@ -316,7 +316,7 @@ impl LiveHub {
         };
         self.running.with_value(|running| {
             let sockets = running.as_ref().map(|running| &running.sockets);
-            if let Some((_, socket)) = sockets.and_then(BTreeMap::last_key_value) {
+            if let Some((_, socket)) = sockets.and_then(OrderedMap::last_key_value) {
                 // A socket that has gone says so by itself.
                 let _gone = socket.socket.send_with_str(&text);
             }

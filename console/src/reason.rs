@@ -32,14 +32,15 @@ pub fn meaning(reason: Reason) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+
+    use weir_shared::ordered::OrderedSet;
 
     use super::*;
 
     #[test]
     fn no_two_reasons_read_alike() {
-        let names: BTreeSet<_> = Reason::ALL.into_iter().map(name).collect();
-        let meanings: BTreeSet<_> = Reason::ALL.into_iter().map(meaning).collect();
+        let names: OrderedSet<_> = Reason::ALL.into_iter().map(name).collect();
+        let meanings: OrderedSet<_> = Reason::ALL.into_iter().map(meaning).collect();
         assert_eq!(
             (names.len(), meanings.len()),
             (Reason::ALL.len(), Reason::ALL.len())

@@ -1,7 +1,8 @@
 //! Runs targets: takes an input of the corpus, or one that was accepted since, changes it, and gives it to a target.
 
-use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use weir_shared::ordered::OrderedSet;
 
 use crate::mutate::changed;
 use crate::random::Random;
@@ -101,7 +102,7 @@ impl Target {
 
 /// What stands between quotation marks in the corpus: the names of fields among them.
 fn words(inputs: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let mut words = BTreeSet::new();
+    let mut words = OrderedSet::new();
     for input in inputs {
         let between = input.split(|byte| *byte == b'"').skip(1).step_by(2);
         words.extend(between.filter(|word| word.len() <= 64).map(<[u8]>::to_vec));

@@ -1,10 +1,9 @@
 //! What an isolate says to its region, and what it answers.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::limiting::owner::Account;
+use crate::ordered::OrderedMap;
 use crate::units::Revision;
 use crate::wire::access::TokenUse;
 use crate::wire::accounting::{FrameBody, FrameReply};
@@ -35,8 +34,8 @@ pub struct ContactBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overload: Option<SharesBody>,
     /// On whose accounts those of the exchanged pools are that are keys'.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub accounts: BTreeMap<String, Account>,
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
+    pub accounts: OrderedMap<String, Account>,
 }
 
 /// The answer to a contact.

@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn pages_together_are_the_list_each_entry_once_whatever_it_is_sorted_by() {
         for sort in ["name", "-name", "weight", "-weight"] {
-            let mut seen = std::collections::BTreeSet::new();
+            let mut seen = crate::ordered::OrderedSet::new();
             let mut last: Option<u64> = None;
             for page in 1..=14 {
                 let page = page.to_string();

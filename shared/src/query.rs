@@ -1,11 +1,10 @@
 //! The parameters of a query: each at most once, each known, none longer than its bound.
 
-use std::collections::BTreeMap;
-
 use crate::invalid::{Fault, Invalid};
 use crate::json::pointer::step;
 use crate::limits::QUERY_PARAMETERS_MAX;
 use crate::name::tenant_name;
+use crate::ordered::OrderedMap;
 
 /// The parameters of one request, decoded, of which those that are known are taken one by one.
 ///
@@ -17,7 +16,7 @@ use crate::name::tenant_name;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    left: BTreeMap<String, String>,
+    left: OrderedMap<String, String>,
 }
 
 impl Query {
@@ -28,7 +27,7 @@ impl Query {
     pub fn new<N: Into<String>, V: Into<String>>(
         pairs: impl IntoIterator<Item = (N, V)>,
     ) -> Result<Self, Invalid> {
-        let mut left = BTreeMap::new();
+        let mut left = OrderedMap::new();
         for (name, value) in pairs {
             let name = name.into();
             if left.len() >= QUERY_PARAMETERS_MAX {

@@ -1,9 +1,8 @@
 //! Who may use which route, written down a second time by hand: what the table says has to be what was meant.
 
-use std::collections::BTreeSet;
-
 use weir_shared::access::endpoint::{Access, Endpoint, Method, Missed, ROUTES, find};
 use weir_shared::invalid::Fault;
+use weir_shared::ordered::OrderedSet;
 use weir_shared::wire::role::Role;
 
 /// A request, and who is let in: `-` anyone, else the letters of the roles (aGent, service, tenant, viewer,
@@ -72,11 +71,11 @@ fn letter(role: Role) -> &'static str {
 
 #[test]
 fn every_route_lets_in_exactly_who_is_meant() {
-    let mut seen = BTreeSet::new();
+    let mut seen = OrderedSet::new();
     for line in MEANT.lines().filter(|line| !line.trim().is_empty()) {
         let mut words = line.split_whitespace();
         let (method, path) = (words.next().unwrap(), words.next().unwrap());
-        let meant: BTreeSet<&str> = words.collect();
+        let meant: OrderedSet<&str> = words.collect();
         let route = find(method, path)
             .unwrap_or_else(|missed| panic!("{method} {path}: {missed:?}"))
             .route;

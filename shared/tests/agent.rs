@@ -1,11 +1,10 @@
 //! What an agent says is made what an isolate would say: by the policy's own terms and claims, and for itself alone.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 use weir_shared::agent::{Admitted, Speaker, holder};
 use weir_shared::contact::ContactReply;
 use weir_shared::fairness::ask::Party;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Revision, WindowLabel};
 use weir_shared::wire::accounting::{FrameBody, FrameReply, OTHERS, Tally, TenantCounters};
@@ -223,7 +222,7 @@ fn an_agent_is_told_the_policy_without_what_it_does_not_decide_by() {
     let saved = SavedPolicy {
         revision: Revision(6),
         document,
-        handovers: BTreeMap::new(),
+        handovers: OrderedMap::new(),
         placement: None,
     };
     let mut saved = serde_json::to_value(saved).unwrap();
@@ -275,7 +274,7 @@ fn counters_are_those_of_budgets_and_of_tenants_that_there_can_be() {
         ..counted()
     };
     let tenants = ["acme", "stranger", OTHERS, "line\nbreak"];
-    let mut counters: BTreeMap<String, TenantCounters> =
+    let mut counters: OrderedMap<String, TenantCounters> =
         tenants.map(|name| (name.to_owned(), counted())).into();
     counters.insert("of-limits".to_owned(), of_limits);
     let part = WindowPart {
@@ -295,18 +294,18 @@ fn counters_are_those_of_budgets_and_of_tenants_that_there_can_be() {
                 )
             })
             .into(),
-        reservations: BTreeMap::from([(
+        reservations: OrderedMap::from([(
             NOW,
-            BTreeMap::from([("acme".to_owned(), HeldPart::default())]),
+            OrderedMap::from([("acme".to_owned(), HeldPart::default())]),
         )]),
         lapsed: Count(2),
         unaccounted: Count(9),
         ..WindowPart::default()
     };
-    let parts = || BTreeMap::from([(WindowLabel(4), part.clone())]);
+    let parts = || OrderedMap::from([(WindowLabel(4), part.clone())]);
     let body = FrameBody {
         counters,
-        windows: BTreeMap::from([
+        windows: OrderedMap::from([
             ("tokens".to_owned(), parts()),
             ("invented".to_owned(), parts()),
         ]),

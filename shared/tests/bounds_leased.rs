@@ -1,7 +1,5 @@
 //! Ceilings and floors behind leases: several regions, lost and late messages, regions that are cut off.
 
-use std::collections::BTreeMap;
-
 use crate::simulator::START_MS;
 use crate::simulator::faults::Cut;
 use crate::simulator::run;
@@ -9,6 +7,7 @@ use crate::simulator::setup::{Faults, Setup};
 use weir_shared::fairness::ask::{Above, Floor, SetAside};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::limits::STANDING_WINDOWS;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::exchange::RuleBody;
 
 const WINDOW_MS: u64 = 10_000;
@@ -38,10 +37,10 @@ fn flooded(seed: u64, rule: RuleBody, standing: u64) -> Setup {
 }
 
 /// What each tenant was admitted in each window.
-fn admitted(setup: &Setup) -> BTreeMap<u64, BTreeMap<usize, u64>> {
+fn admitted(setup: &Setup) -> OrderedMap<u64, OrderedMap<usize, u64>> {
     let report = run(setup);
     assert_eq!(report.truth.violation, None);
-    let mut windows: BTreeMap<u64, BTreeMap<usize, u64>> = BTreeMap::new();
+    let mut windows: OrderedMap<u64, OrderedMap<usize, u64>> = OrderedMap::new();
     for admission in &report.truth.admissions {
         let tenant = admission.tenant.expect("tenants share the pool");
         let window = windows.entry(admission.label).or_default();

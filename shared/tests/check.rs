@@ -1,10 +1,9 @@
 //! The question of `POST /v1/check`: what is refused, where and why, and what the rest comes to.
 
-use std::collections::BTreeMap;
-
 use crate::refusal::refusal;
 use weir_shared::check::{Check, Item, Keys, Target};
 use weir_shared::invalid::{Invalid, read_json};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::check::CheckRequest;
 
 fn check(text: &str) -> Result<Check, Invalid> {
@@ -31,7 +30,7 @@ fn login(keys: &[(&str, &str)]) -> Target {
     let owned = |(name, key): &(&str, &str)| ((*name).to_owned(), (*key).to_owned());
     Target::Limit {
         name: "login".to_owned(),
-        keys: Keys::Named(BTreeMap::from_iter(keys.iter().map(owned))),
+        keys: Keys::Named(OrderedMap::from_iter(keys.iter().map(owned))),
     }
 }
 

@@ -1,7 +1,5 @@
 //! What holds of decisions that are taken together.
 
-use std::collections::BTreeMap;
-
 use crate::machines::{START, algorithm, gap_ms};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -11,6 +9,7 @@ use weir_shared::algorithms::composite::{
 use weir_shared::algorithms::scale::{Scaled, ScaledState};
 use weir_shared::decision::{Decision, Reason, Retry};
 use weir_shared::limits::JSON_INTEGER_MAX;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 
 /// Cases of each of the eight properties.
@@ -20,7 +19,7 @@ const CASES: u32 = 1_300;
 const LIMITS: usize = 3;
 
 /// States by key.
-type States = BTreeMap<StateKey, ScaledState>;
+type States = OrderedMap<StateKey, ScaledState>;
 
 /// One dimension of a drawn request.
 #[derive(Debug, Clone)]
@@ -344,7 +343,7 @@ proptest! {
         for mut request in requests {
             now = now.plus(request.gap_ms);
             states.extend(request.evaluate(&machines, &states, now).writes);
-            let mut loaded = BTreeMap::<StateKey, u32>::new();
+            let mut loaded = OrderedMap::<StateKey, u32>::new();
             let groups = request.groups(&machines);
             let load = |key: &StateKey| {
                 *loaded.entry(key.clone()).or_default() += 1;

@@ -1,8 +1,8 @@
 //! What descriptors of Envoy's rate limit service charge, and which rules of them are refused.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
+
+use weir_shared::ordered::OrderedMap;
 
 use crate::document::{policy, whole};
 
@@ -112,7 +112,7 @@ fn a_rule_of_descriptors_that_cannot_be_is_refused_at_its_field() {
             "{pointer} {literal}"
         );
     }
-    let domains: BTreeMap<String, Vec<Value>> =
+    let domains: OrderedMap<String, Vec<Value>> =
         (0..65).map(|n| (format!("d{n}"), Vec::new())).collect();
     let refused = policy(&with("/descriptors", &json!(domains).to_string())).map(|_| "admitted");
     let message = "65 domains, at most 64 are allowed".to_owned();

@@ -1,7 +1,5 @@
 //! Slices of windows to come: what an edit of the limit, a death and a clock make of them.
 
-use std::collections::BTreeMap;
-
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::escrow::{Escrow, Tickets};
 use weir_shared::federation::holder::{Holder, Outlook};
@@ -9,6 +7,7 @@ use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
 use weir_shared::federation::stored::StoredEscrow;
 use weir_shared::federation::waiting::Need;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision, WindowLabel};
 use weir_shared::wire::exchange::{Cycle, Terms};
 
@@ -41,9 +40,9 @@ struct World {
     deaf: bool,
     /// By how much the region's clock and that of its isolate are ahead.
     ahead_ms: u64,
-    admitted: BTreeMap<u64, u64>,
+    admitted: OrderedMap<u64, u64>,
     /// Units of windows to come that the coordinator durably has lent.
-    promised: BTreeMap<WindowLabel, u64>,
+    promised: OrderedMap<WindowLabel, u64>,
 }
 
 impl World {
@@ -57,8 +56,8 @@ impl World {
             reached: true,
             deaf: false,
             ahead_ms: 0,
-            admitted: BTreeMap::new(),
-            promised: BTreeMap::new(),
+            admitted: OrderedMap::new(),
+            promised: OrderedMap::new(),
         }
     }
 

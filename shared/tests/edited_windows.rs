@@ -3,8 +3,6 @@
 mod back;
 mod promise;
 
-use std::collections::BTreeMap;
-
 use weir_shared::fairness::ask::Party;
 use weir_shared::fairness::local::{LocalBudget, LocalTerms};
 use weir_shared::federation::escrow::{Escrow, Tickets};
@@ -13,6 +11,7 @@ use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
 use weir_shared::federation::stored::StoredPool;
 use weir_shared::federation::waiting::Need;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision, WindowLabel};
 use weir_shared::wire::exchange::{Cycle, PeriodBody, Terms};
 use weir_shared::wire::policy::Cadence;
@@ -301,7 +300,7 @@ fn units_promised_for_windows_of_the_old_length_are_spent_under_labels_of_their_
             world.asks(&hour, 20, NOW.plus(second * 1_000));
             world.exchange(&hour, NOW.plus(second * 1_000 + 500));
         }
-        let promised: BTreeMap<_, _> = world
+        let promised: OrderedMap<_, _> = world
             .holder
             .ahead()
             .iter()
@@ -389,7 +388,7 @@ fn slices_of_windows_to_come_shrink_with_a_lower_limit_once_their_holders_hear_o
         holder.hold_slices(3);
         holder
     });
-    let mut admitted: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut admitted: OrderedMap<u64, u64> = OrderedMap::new();
     for minute in 0..240 {
         let now = NOW.plus(minute * MINUTE_MS);
         let (terms, ask) = if minute < 50 { (&old, 10) } else { (&new, 100) };

@@ -1,13 +1,12 @@
 //! The contract of lease, reconcile, refill and release: what it must hold, and what other limiters got wrong with it.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use weir_reference::leasing::{
     Coordinator, Engine, EngineSettings, Parents, RegionalEscrow, WindowStart, Windows,
 };
 use weir_shared::decision::Reason;
 use weir_shared::invalid::read_json;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::policy::Outage;
 
@@ -93,7 +92,7 @@ proptest! {
         let mut engines: Vec<Engine> = (0..4)
             .map(|process| Engine::new(["weur", "oc"][process / 2], settings).unwrap())
             .collect();
-        let mut admitted: BTreeMap<EpochMs, u64> = BTreeMap::new();
+        let mut admitted: OrderedMap<EpochMs, u64> = OrderedMap::new();
         let mut time_ms = 10_000;
         for event in events {
             time_ms += event.after_ms;

@@ -1,12 +1,11 @@
 //! The pool that regions share: what holds whatever they ask for, and what a stored one may not say.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use weir_reference::limits::WEIGHT_SUM_MICROS_MAX;
 use weir_reference::region_pool::{RegionPool, RegionPoolState, WeightSum};
 use weir_shared::federation::partition::{Partition, slice};
 use weir_shared::limits::REGIONS_MAX;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::stored::read_row;
 
@@ -30,7 +29,7 @@ proptest! {
             (0..6_usize, 1..=u128::from(WEIGHT_SUM_MICROS_MAX), any::<u64>()), 1..60),
     ) {
         let mut pool = RegionPool::new(limit, 1_000).unwrap();
-        let mut had: BTreeMap<usize, u64> = BTreeMap::new();
+        let mut had: OrderedMap<usize, u64> = OrderedMap::new();
         for (region, micros, want) in asks {
             let before = had.get(&region).copied().unwrap_or(0);
             let weight = WeightSum::from_micros(micros).unwrap();

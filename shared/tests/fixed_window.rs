@@ -2,14 +2,13 @@
 
 use crate::count;
 
-use std::collections::BTreeMap;
-
 use crate::count::{Key, NOW_MS, Scale, World, config, limit, raw_steps, start};
 use proptest::prelude::*;
 use weir_shared::algorithms::Algorithm;
 use weir_shared::algorithms::fixed_window::FixedWindow;
 use weir_shared::decision::{Reason, Retry};
 use weir_shared::limits::WINDOW_MS_MAX;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 
 /// The numbers of a limit.
@@ -48,7 +47,7 @@ proptest! {
         raw in raw_steps(24),
     ) {
         let mut key = Key::cold(&numbers.algorithm());
-        let (mut counts, mut latest) = (BTreeMap::<u64, u64>::new(), 0);
+        let (mut counts, mut latest) = (OrderedMap::<u64, u64>::new(), 0);
         let mut now = start;
         for raw in raw {
             let step = numbers.scale().step(raw);

@@ -1,12 +1,13 @@
 //! Frames over calls that are lost, late or unanswered, to a receiver that sleeps and dies: nothing is counted twice, and
 //! only what was under way at a death is lost.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use crate::random::Random;
 use weir_shared::accounting::counters::Charged;
 use weir_shared::accounting::frame::{Inbox, Outbox, Outcome};
 use weir_shared::limits::CALL_MS_MAX;
+use weir_shared::ordered::{OrderedMap, OrderedSet};
 use weir_shared::units::{EpochMs, HolderId, Incarnation};
 use weir_shared::wire::accounting::{FrameBody, FrameReply};
 
@@ -40,8 +41,8 @@ const NONE: Faults = Faults {
 /// A sender; each unit that it counts is a tenant of its own, so that it is seen which are counted twice and which never.
 struct Sender {
     outbox: Outbox,
-    counted: BTreeSet<String>,
-    given_up: BTreeSet<String>,
+    counted: OrderedSet<String>,
+    given_up: OrderedSet<String>,
     /// Calls that have not arrived yet. They arrive in their order.
     late: VecDeque<FrameBody>,
 }
@@ -53,15 +54,15 @@ struct World {
     senders: Vec<Sender>,
     inbox: Inbox,
     lives: u64,
-    told: BTreeMap<String, u128>,
+    told: OrderedMap<String, u128>,
 }
 
 impl World {
     fn new(seed: u64, faults: Faults) -> Self {
         let senders = SENDERS.map(|index| Sender {
             outbox: Outbox::new(HolderId(index as u64), Incarnation(1)),
-            counted: BTreeSet::new(),
-            given_up: BTreeSet::new(),
+            counted: OrderedSet::new(),
+            given_up: OrderedSet::new(),
             late: VecDeque::new(),
         });
         Self {
@@ -70,12 +71,12 @@ impl World {
             now: EpochMs(0),
             senders: senders.into(),
             inbox: if faults.durable {
-                Inbox::durable(BTreeMap::new())
+                Inbox::durable(OrderedMap::new())
             } else {
                 Inbox::new(Incarnation(1))
             },
             lives: 1,
-            told: BTreeMap::new(),
+            told: OrderedMap::new(),
         }
     }
 

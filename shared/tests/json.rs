@@ -1,12 +1,11 @@
 //! The reader of JSON reads what a well-known one reads, refuses what that one refuses, and says where.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
 use weir_shared::invalid::read_json;
 use weir_shared::json;
+use weir_shared::ordered::OrderedMap;
 
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -138,7 +137,7 @@ enum Shape {
 #[derive(Debug, PartialEq, Deserialize)]
 struct Form {
     shapes: Vec<Shape>,
-    by_number: BTreeMap<u64, bool>,
+    by_number: OrderedMap<u64, bool>,
     pair: (i8, Option<char>),
 }
 
@@ -222,7 +221,7 @@ fn what_lies_too_deep_is_refused() {
 
 #[test]
 fn what_is_no_text_is_refused_at_the_value_that_it_cuts() {
-    let refused = read_json::<BTreeMap<String, String>>(b"{\"a\":\"b\xff\"}").unwrap_err();
+    let refused = read_json::<OrderedMap<String, String>>(b"{\"a\":\"b\xff\"}").unwrap_err();
     assert_eq!(refused.field, "/a");
     assert!(refused.to_string().contains("invalid unicode code point"));
 }

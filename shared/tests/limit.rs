@@ -1,25 +1,24 @@
 //! The limits of a policy: what each comes to, in which parts of a unit it is counted, and what it costs.
 
-use std::collections::BTreeMap;
-
 use crate::document::{policy, whole, with};
 use serde_json::{Value, json};
 use weir_shared::algorithms::composite::Mode;
 use weir_shared::fairness::weight::Weight;
 use weir_shared::federation::schedule::Schedule;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::limit::{Limit, Rule, Single};
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::exchange::{Cycle, PeriodBody, Terms};
 use weir_shared::wire::policy::{Cadence, OnUnavailable, Scope};
 
 /// The limits of a policy that has only these.
-fn limits(limits: &Value) -> BTreeMap<String, Limit> {
+fn limits(limits: &Value) -> OrderedMap<String, Limit> {
     policy(&with("/limits", &limits.to_string()))
         .unwrap()
         .limits
 }
 
-fn single<'a>(limits: &'a BTreeMap<String, Limit>, name: &str) -> &'a Single {
+fn single<'a>(limits: &'a OrderedMap<String, Limit>, name: &str) -> &'a Single {
     match &limits[name].rule {
         Rule::Single(single) => single,
         other => panic!("{name} is {other:?}"),

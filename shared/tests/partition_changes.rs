@@ -1,7 +1,5 @@
 //! The shares of a static partition change, and no window admits more than the larger limit.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::handover::Handover;
 use weir_shared::federation::holder::{Holder, Outlook};
@@ -11,6 +9,7 @@ use weir_shared::federation::stored::StoredPool;
 use weir_shared::federation::waiting::Need;
 use weir_shared::invalid::read_json;
 use weir_shared::limits::{AHEAD_MS_MAX, HANDOVER_MS};
+use weir_shared::ordered::{OrderedMap, OrderedSet};
 use weir_shared::policy::Policy;
 use weir_shared::policy::handover::{Handovers, handovers};
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
@@ -41,7 +40,7 @@ fn hourly(regions: &[&str], limit: u64) -> Policy {
 /// Revisions as the registry saves them, and the regions that have each heard of some of them.
 struct Deployment {
     saved: Vec<(Policy, Handovers)>,
-    regions: BTreeMap<String, Region>,
+    regions: OrderedMap<String, Region>,
 }
 
 #[derive(Default)]
@@ -58,7 +57,7 @@ impl Deployment {
     fn new(policy: Policy) -> Self {
         let mut deployment = Self {
             saved: Vec::new(),
-            regions: BTreeMap::new(),
+            regions: OrderedMap::new(),
         };
         deployment.saved.push((policy, Handovers::new()));
         deployment.all_hear();
@@ -72,7 +71,7 @@ impl Deployment {
     }
 
     fn all_hear(&mut self) {
-        let names: BTreeSet<_> = self
+        let names: OrderedSet<_> = self
             .saved
             .iter()
             .flat_map(|(one, _)| &one.regions)
@@ -298,7 +297,7 @@ fn edits_drawn_one_after_the_other_admit_at_most_the_largest_limit_of_each_windo
         let mut world = Deployment::new(first);
         let mut saved = vec![(0, limit)];
         let mut hears: Vec<(u64, &str)> = Vec::new();
-        let mut admitted: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut admitted: OrderedMap<u64, u64> = OrderedMap::new();
         let mut now = NOW;
         for _ in 0..150 {
             now = now.plus(random.between(1, window_ms / 8));
@@ -343,7 +342,7 @@ fn units_lent_ahead_by_old_shares_are_within_the_limit_of_their_window() {
     let window_ms = 10_000;
     let of = |regions: &[&str]| policy(regions, 400, window_ms, "static_partition");
     let mut world = Deployment::new(of(&["weur", "enam"]));
-    let mut admitted: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut admitted: OrderedMap<u64, u64> = OrderedMap::new();
     for step in 0..1_200 {
         let now = NOW.plus(step * 100);
         if step == 297 {
@@ -424,7 +423,7 @@ fn a_limit_that_only_rises_or_only_falls_and_a_new_budget_wait_for_nothing() {
 fn a_handover_stays_in_later_revisions_until_it_is_over() {
     let (two, one) = (hourly(&["weur", "enam"], 100), hourly(&["weur"], 100));
     let changed = handovers((&two, &Handovers::new()), &one, NOW);
-    let before = BTreeMap::from([("enam".to_owned(), 50), ("weur".to_owned(), 50)]);
+    let before = OrderedMap::from([("enam".to_owned(), 50), ("weur".to_owned(), 50)]);
     let body = HandoverBody { since: NOW, before };
     assert_eq!(changed.get("tokens"), Some(&body));
     assert_eq!(

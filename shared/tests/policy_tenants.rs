@@ -1,12 +1,11 @@
 //! Tenants above tenants, and the bounds of what they borrow and lend.
 
-use std::collections::BTreeMap;
-
 use crate::document::{policy, whole, with};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use weir_shared::fairness::ask::{Above, ClaimVersion, Floor, Party, SetAside, Standing};
 use weir_shared::fairness::weight::Weight;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::exchange::RankBody;
@@ -33,7 +32,7 @@ fn is_refused(tenants: &Value, field: &str, message: &str) {
 
 /// Tenants that say nothing but who is above them.
 fn nested(parents: &[(&str, &str)]) -> Value {
-    let mut tenants: BTreeMap<&str, Value> = BTreeMap::new();
+    let mut tenants: OrderedMap<&str, Value> = OrderedMap::new();
     for (name, parent) in parents {
         tenants.entry(parent).or_insert_with(|| json!({}));
         tenants.insert(name, json!({ "parent": parent }));

@@ -1,14 +1,13 @@
 //! Units that lie idle for all, and allowances: how far a limit is used, who waits for a round trip, and what it costs,
 //! beside a pool that goes to whoever comes first. Tables that the run prints, each with its bound.
 
-use std::collections::BTreeMap;
-
 use crate::simulator::measured::Measured;
 use crate::simulator::setup::Setup;
 use crate::simulator::shapes::Shape;
 use crate::simulator::{Report, START_MS, run};
 use weir_shared::fairness::max_min::allocate;
 use weir_shared::fairness::weight::Weight;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::exchange::RuleBody;
 
 const RATE_PER_SEC: u64 = 2_000;
@@ -84,7 +83,7 @@ fn denials_known(report: &Report, window_ms: u64) -> usize {
 fn off(window: &Measured, setup: &Setup, report: &Report) -> f64 {
     let ends_at_ms = report.truth.windows[&window.label].ends_at_ms;
     let open = ends_at_ms - setup.window_ms..ends_at_ms;
-    let mut demands: BTreeMap<Option<usize>, u64> = BTreeMap::new();
+    let mut demands: OrderedMap<Option<usize>, u64> = OrderedMap::new();
     for (tenant, units) in &window.tenants {
         *demands.entry(*tenant).or_default() += units;
     }

@@ -2,8 +2,6 @@
 
 use crate::count;
 
-use std::collections::BTreeMap;
-
 use crate::count::{Key, Scale, World, config, limit, raw_steps, start};
 use proptest::prelude::*;
 use weir_shared::algorithms::Algorithm;
@@ -12,6 +10,7 @@ use weir_shared::algorithms::quota::Quota;
 use weir_shared::algorithms::sliding_window::SlidingWindow;
 use weir_shared::decision::{Reason, Retry};
 use weir_shared::limits::{JSON_INTEGER_MAX, WINDOW_MS_MAX};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::policy::Cadence;
 
@@ -81,7 +80,7 @@ proptest! {
     ) {
         let quota = algorithm(limit, &period);
         let mut key = Key::cold(&quota);
-        let (mut counts, mut latest) = (BTreeMap::<EpochMs, u64>::new(), EpochMs(0));
+        let (mut counts, mut latest) = (OrderedMap::<EpochMs, u64>::new(), EpochMs(0));
         let mut now = start;
         for raw in raw {
             let step = scale(&quota).step(raw);
@@ -119,7 +118,7 @@ proptest! {
         for raw in raw {
             world.take(scale(&quota).step(raw));
         }
-        let mut counts = BTreeMap::<i64, u64>::new();
+        let mut counts = OrderedMap::<i64, u64>::new();
         for charge in &world.charges {
             *counts.entry(period.at(charge.at).start_ms).or_default() += charge.cost;
         }

@@ -2,14 +2,13 @@
 
 use crate::count;
 
-use std::collections::BTreeMap;
-
 use crate::count::{Key, NOW_MS, Scale, World, config, limit, raw_steps, start};
 use proptest::prelude::*;
 use weir_shared::algorithms::Algorithm;
 use weir_shared::algorithms::sliding_window::SlidingWindow;
 use weir_shared::decision::{Reason, Retry};
 use weir_shared::limits::{JSON_INTEGER_MAX, SLIDING_BUCKETS_MAX, WINDOW_MS_MAX};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 
 /// The numbers of a limit.
@@ -56,7 +55,7 @@ fn numbers() -> impl Strategy<Value = Numbers> {
 /// The sub-buckets as they are defined, with all that was ever charged.
 struct Estimate {
     numbers: Numbers,
-    counts: BTreeMap<u128, u128>,
+    counts: OrderedMap<u128, u128>,
 }
 
 impl Estimate {
@@ -99,7 +98,7 @@ proptest! {
         raw in raw_steps(24),
     ) {
         let mut key = Key::cold(&numbers.algorithm());
-        let mut estimate = Estimate { numbers, counts: BTreeMap::new() };
+        let mut estimate = Estimate { numbers, counts: OrderedMap::new() };
         let (mut now, mut latest) = (start, EpochMs(0));
         for raw in raw {
             let step = numbers.scale().step(raw);

@@ -1,7 +1,5 @@
 //! Slots that isolates keep spare: whatever isolates do, a guard has no more requests than slots, and few slots are idle.
 
-use std::collections::BTreeSet;
-
 use proptest::collection::vec;
 use proptest::prelude::*;
 use weir_shared::algorithms::Receipt;
@@ -10,6 +8,7 @@ use weir_shared::algorithms::guard::{Guard, GuardState};
 use weir_shared::algorithms::scale::ScaledReceipt;
 use weir_shared::limiting::spare_slots::{HeardSlot, SpareSlots};
 use weir_shared::limits::{SPARE_SLOT_MS, SPARE_SLOTS_PART};
+use weir_shared::ordered::OrderedSet;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::limit_terms::GuardTerms;
 
@@ -21,7 +20,7 @@ struct Isolate {
     running: Vec<HeardSlot>,
     spare: SpareSlots,
     /// Slots in `spare`, by their names.
-    kept: BTreeSet<u64>,
+    kept: OrderedSet<u64>,
 }
 
 /// A guard at its shard, and isolates before it.

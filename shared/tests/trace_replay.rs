@@ -3,13 +3,12 @@
 mod agreement;
 mod recorded;
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use weir_shared::algorithms::gcra::Gcra;
 use weir_shared::invalid::{Invalid, read_json};
 use weir_shared::limits::{REPLAY_AT_MAX, REPLAY_ENTRIES_MAX, REPLAY_ROWS_MAX};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::Policy;
 use weir_shared::policy::ideal::ideal;
 use weir_shared::replay::asked::Asked;
@@ -225,7 +224,7 @@ fn several_limits_are_charged_together_or_not_at_all() {
     let mut trace = every_ms(3, 1, of);
     trace.as_array_mut().unwrap().push(single);
     let body = played(&document(), &document(), trace);
-    let told: BTreeMap<_, _> = body
+    let told: OrderedMap<_, _> = body
         .rows
         .iter()
         .map(|row| (row.name.as_str(), calls(&row.present)))

@@ -4,9 +4,8 @@ pub(crate) mod pinned;
 pub(crate) mod previous;
 pub(crate) mod samples;
 
-use std::collections::BTreeMap;
-
 use pinned::is_written_as;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::amount::AmountBody;
 use weir_shared::wire::batch::{BatchReply, BatchRequest};
 use weir_shared::wire::check::{CheckItem, CheckRequest, DecisionBody, Reason, Require};
@@ -54,7 +53,7 @@ fn the_question() {
         &long,
         r#"{"tenant":"acme","checks":[{"budget":"tokens","cost":1500}],"require":"all"}"#,
     );
-    let keys = BTreeMap::from([
+    let keys = OrderedMap::from([
         ("ip".to_owned(), "203.0.113.9".to_owned()),
         ("resets".to_owned(), "bob".to_owned()),
     ]);
@@ -70,7 +69,7 @@ fn the_question() {
     );
     let metered = CheckRequest {
         tenant: text("acme"),
-        meters: Some(BTreeMap::from([
+        meters: Some(OrderedMap::from([
             ("ingest_bytes".to_owned(), 4_096),
             ("results".to_owned(), 2),
         ])),

@@ -287,7 +287,7 @@ const HASH_OF_RECORD: &str = "0b4fcbd7dbb4315a22c16b06682cd72e3d5f3a53be05577822
 #[test]
 fn the_tokens_beside_a_contact() {
     let contact = ContactBody {
-        accounts: std::collections::BTreeMap::new(),
+        accounts: weir_shared::ordered::OrderedMap::new(),
         region: "weur".to_owned(),
         revision: Revision(7),
         exchanges: Vec::new(),

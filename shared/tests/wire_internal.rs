@@ -176,7 +176,7 @@ fn the_frame() {
 #[test]
 fn the_contact() {
     let contact = ContactBody {
-        accounts: std::collections::BTreeMap::new(),
+        accounts: weir_shared::ordered::OrderedMap::new(),
         region: "weur".to_owned(),
         revision: Revision(7),
         exchanges: vec![message()],
@@ -211,7 +211,7 @@ fn the_contact() {
     let saved = SavedPolicy {
         revision: Revision(8),
         document: PolicyDocument::default(),
-        handovers: std::collections::BTreeMap::new(),
+        handovers: weir_shared::ordered::OrderedMap::new(),
         placement: None,
     };
     let document = serde_json::to_string(&saved.document).unwrap();

@@ -1,9 +1,8 @@
 //! The exact text of what operators read and of what resets say: what is written, and that it is read back.
 
-use std::collections::BTreeMap;
-
 use crate::wire::pinned::is_written_as;
 use weir_shared::limiting::messages::{ResetBody, ResetReply};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, Revision, Sequence, WindowLabel};
 use weir_shared::wire::accounting::{MeterTally, Tally};
 use weir_shared::wire::check::Reason;
@@ -63,12 +62,12 @@ fn the_fairness_view() {
             tier: text("enterprise"),
             weight: Decimal(4.0),
             total,
-            budgets: BTreeMap::from([("tokens".to_owned(), budget)]),
-            limits: BTreeMap::from([("per_ip".to_owned(), total)]),
-            meters: BTreeMap::from([("bytes".to_owned(), MeterTally::default())]),
+            budgets: OrderedMap::from([("tokens".to_owned(), budget)]),
+            limits: OrderedMap::from([("per_ip".to_owned(), total)]),
+            meters: OrderedMap::from([("bytes".to_owned(), MeterTally::default())]),
             billable_units: Count(5),
-            guards: BTreeMap::from([("queries".to_owned(), GuardReport::default())]),
-            overload: BTreeMap::from([("origin".to_owned(), total)]),
+            guards: OrderedMap::from([("queries".to_owned(), GuardReport::default())]),
+            overload: OrderedMap::from([("origin".to_owned(), total)]),
             effective: None,
             overrides: Vec::new(),
         }],
@@ -256,7 +255,7 @@ fn where_units_are() {
         window: Some(WindowLabel(7)),
         ends_at: Some(EpochMs(1_700_000_060_000)),
         limit: 700,
-        lent: BTreeMap::from([("weur".to_owned(), 40)]),
+        lent: OrderedMap::from([("weur".to_owned(), 40)]),
         lent_total: 50,
         free: 650,
         exact: false,
@@ -333,7 +332,7 @@ fn a_row_of_the_list_of_tenants() {
         parent: None,
         overrides: 1,
         total: Tally::default(),
-        budgets: BTreeMap::from([("tokens".to_owned(), got)]),
+        budgets: OrderedMap::from([("tokens".to_owned(), got)]),
     };
     let older = format!(
         r#"{{"tenant":"acme","named":true,"tier":"pro","weight":2.5,"parent":null,"overrides":1,"total":{none}"#
@@ -351,7 +350,7 @@ fn a_row_of_the_list_of_tenants() {
 #[test]
 fn what_a_ledger_says_of_time() {
     let reply = SeriesReply {
-        points: BTreeMap::new(),
+        points: OrderedMap::new(),
         told_at: Some(EpochMs(5)),
     };
     is_written_as(&reply, r#"{"points":{},"told_at":5}"#);

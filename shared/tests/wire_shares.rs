@@ -24,7 +24,7 @@ fn several_resources_travel_in_one_message() {
 #[test]
 fn a_contact_tells_of_resources_where_there_is_something_to_tell() {
     let contact = ContactBody {
-        accounts: std::collections::BTreeMap::new(),
+        accounts: weir_shared::ordered::OrderedMap::new(),
         region: "weur".to_owned(),
         revision: Revision(7),
         exchanges: Vec::new(),

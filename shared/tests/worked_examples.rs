@@ -4,8 +4,6 @@
 //! lease. A table with a column `at_ms` replays the last entry of the snippet above it on a key that was never used, at
 //! milliseconds after 2024-01-01T00:00:00Z.
 
-use std::collections::BTreeMap;
-
 use weir_shared::algorithms::composite::{
     Dimension, Group, Mode, Source, StateKey, bind, evaluate,
 };
@@ -17,6 +15,7 @@ use weir_shared::decision::{Decision, Reason, Retry};
 use weir_shared::invalid::read_json;
 use weir_shared::limiting::terms::machine_of;
 use weir_shared::limits::GUARD_SLOTS_MAX;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::Policy;
 use weir_shared::policy::limit::{Composite, Rule, Single};
 use weir_shared::units::{EpochMs, Revision};
@@ -31,14 +30,14 @@ const START: EpochMs = EpochMs(1_704_067_200_000);
 struct Example {
     snippet: String,
     /// By the names of the columns.
-    rows: Vec<BTreeMap<String, String>>,
+    rows: Vec<OrderedMap<String, String>>,
 }
 
 /// A limit at work.
 struct Key {
     policy: Policy,
     limit: String,
-    states: BTreeMap<StateKey, ScaledState>,
+    states: OrderedMap<StateKey, ScaledState>,
     queue: Option<LeakyBucketState>,
 }
 
@@ -95,7 +94,7 @@ impl Key {
         Self {
             policy,
             limit,
-            states: BTreeMap::new(),
+            states: OrderedMap::new(),
             queue: None,
         }
     }
@@ -116,7 +115,7 @@ impl Key {
     }
 
     /// The row that the table should have.
-    fn row(&mut self, at_ms: u64, cost: u64) -> BTreeMap<&'static str, String> {
+    fn row(&mut self, at_ms: u64, cost: u64) -> OrderedMap<&'static str, String> {
         let now = START.plus(at_ms);
         let rule = self.rule();
         let mut row = match rule {
@@ -206,8 +205,8 @@ impl Key {
     }
 }
 
-fn decided(decision: Decision) -> BTreeMap<&'static str, String> {
-    BTreeMap::from([
+fn decided(decision: Decision) -> OrderedMap<&'static str, String> {
+    OrderedMap::from([
         ("allowed", yes(decision.admitted())),
         ("reason", reason(decision.reason)),
         ("remaining", decision.remaining.to_string()),
@@ -215,8 +214,8 @@ fn decided(decision: Decision) -> BTreeMap<&'static str, String> {
     ])
 }
 
-fn queued(outcome: Reservation) -> BTreeMap<&'static str, String> {
-    BTreeMap::from([
+fn queued(outcome: Reservation) -> OrderedMap<&'static str, String> {
+    OrderedMap::from([
         ("accepted", yes(outcome.accepted)),
         ("delay_ms", outcome.delay_ms.to_string()),
         ("retry_after_ms", retry(outcome.retry)),

@@ -1,14 +1,15 @@
 //! Whether a history keeps the promises of a budget.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
+
+use weir_shared::ordered::OrderedMap;
 
 use crate::history::{Operation, Outcome};
 use crate::shares::hungry;
 
 /// Units admitted by window label.
-pub fn admitted_by_window(operations: &[Operation]) -> BTreeMap<u64, u64> {
-    let mut sums = BTreeMap::new();
+pub fn admitted_by_window(operations: &[Operation]) -> OrderedMap<u64, u64> {
+    let mut sums = OrderedMap::new();
     for operation in operations {
         if let Some(window) = operation.window() {
             *sums.entry(window).or_default() += operation.admitted();
@@ -130,8 +131,8 @@ pub fn most_within(operations: &[Operation], length: Duration) -> (Duration, u64
 
 /// Labels only rise: what is sent a whole window after a label was admitted is not admitted in an earlier one.
 fn labels_that_went_back(operations: &[Operation], window: Duration) -> Vec<Violation> {
-    let mut first_received: BTreeMap<u64, Duration> = BTreeMap::new();
-    let mut last_sent: BTreeMap<u64, Duration> = BTreeMap::new();
+    let mut first_received: OrderedMap<u64, Duration> = OrderedMap::new();
+    let mut last_sent: OrderedMap<u64, Duration> = OrderedMap::new();
     for operation in operations
         .iter()
         .filter(|operation| operation.admitted() > 0)
@@ -160,7 +161,7 @@ fn labels_that_went_back(operations: &[Operation], window: Duration) -> Vec<Viol
 
 /// The admitted sums of the windows that lie between the first and the last seen: those that were under load for all
 /// their time.
-pub fn full_windows(operations: &[Operation]) -> BTreeMap<u64, u64> {
+pub fn full_windows(operations: &[Operation]) -> OrderedMap<u64, u64> {
     let mut sums = admitted_by_window(operations);
     sums.pop_first();
     sums.pop_last();
@@ -238,7 +239,7 @@ mod tests {
         assert_eq!(violations(&history, 10, WINDOW), []);
         assert_eq!(
             admitted_by_window(&history),
-            BTreeMap::from([(1, 10), (2, 10)])
+            OrderedMap::from([(1, 10), (2, 10)])
         );
     }
 
@@ -326,7 +327,7 @@ mod tests {
             denied(2_100, 2, 11),
             admitted(4_000, 3, 1),
         ];
-        assert_eq!(full_windows(&history), BTreeMap::from([(2, 9)]));
+        assert_eq!(full_windows(&history), OrderedMap::from([(2, 9)]));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! A collector of traces: a real HTTP server of this machine that takes OTLP's JSON at `/v1/traces`, holds it to its form, and
 //! remembers the spans.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,6 +14,8 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+
+use weir_shared::ordered::OrderedMap;
 
 use crate::ports;
 
@@ -32,7 +33,7 @@ pub struct Collected {
     /// 2 for who answers, 3 for who asks.
     pub kind: u64,
     /// What is said of it.
-    pub said: BTreeMap<String, String>,
+    pub said: OrderedMap<String, String>,
     /// Nanoseconds.
     pub began_ns: u64,
     /// Nanoseconds.
@@ -40,7 +41,7 @@ pub struct Collected {
     /// Whether it failed.
     pub failed: bool,
     /// The header fields of the message that brought it.
-    pub headers: BTreeMap<String, String>,
+    pub headers: OrderedMap<String, String>,
 }
 
 #[derive(Debug, Default)]
@@ -127,7 +128,7 @@ async fn take(
             String::from_utf8_lossy(value.as_bytes()).into_owned(),
         )
     });
-    let headers: BTreeMap<String, String> = headers.collect();
+    let headers: OrderedMap<String, String> = headers.collect();
     let body = request.into_body().collect().await;
     let body = body.map(|body| body.to_bytes()).unwrap_or_default();
     let read = spans(&asked, &headers, &body);
@@ -148,7 +149,7 @@ async fn take(
     Ok(answer)
 }
 
-fn spans(asked: &str, headers: &BTreeMap<String, String>, body: &[u8]) -> Result<Vec<Collected>> {
+fn spans(asked: &str, headers: &OrderedMap<String, String>, body: &[u8]) -> Result<Vec<Collected>> {
     ensure!(asked == "POST /v1/traces", "nothing is there");
     let kind = headers.get("content-type").map(String::as_str);
     ensure!(kind == Some("application/json"), "{kind:?}");
@@ -168,7 +169,7 @@ fn list<'a>(value: &'a Value, name: &str) -> Result<&'a Vec<Value>> {
     value[name].as_array().with_context(|| format!("no {name}"))
 }
 
-fn collected(span: &Value, headers: &BTreeMap<String, String>) -> Result<Collected> {
+fn collected(span: &Value, headers: &OrderedMap<String, String>) -> Result<Collected> {
     let text = |name: &str| span[name].as_str().unwrap_or_default().to_owned();
     let hex = |text: &str, digits: usize| {
         text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())

@@ -1,9 +1,9 @@
 //! What clients saw: one operation a request, in the order of the answers.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::check::{DecisionBody, Reason};
 
 /// One check and its answer. Times are counted from the start of the history.
@@ -91,8 +91,8 @@ impl History {
 }
 
 /// How often each outcome occurred, for messages: `admitted`, the reasons of denials, `status 500`, `lost`.
-pub fn outcomes(operations: &[Operation]) -> BTreeMap<String, usize> {
-    let mut counts = BTreeMap::new();
+pub fn outcomes(operations: &[Operation]) -> OrderedMap<String, usize> {
+    let mut counts = OrderedMap::new();
     for operation in operations {
         let name = match &operation.outcome {
             Outcome::Decided(decision) => reason_name(decision.reason),

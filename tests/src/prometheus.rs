@@ -1,7 +1,6 @@
 //! The real Prometheus, which scrapes a deployment and evaluates the rules of `dashboards/` as they stand there: what is
 //! changed for a test is how often it does, and for how long a condition has to hold.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::PathBuf;
@@ -11,6 +10,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use weir_shared::ordered::OrderedSet;
 
 use crate::client::Client;
 use crate::process::ProcessTree;
@@ -90,7 +91,7 @@ impl Prometheus {
     }
 
     /// The alerts that fire, each with what it is about: the value of one of its labels.
-    pub async fn firing(&self) -> Result<BTreeSet<(String, String)>> {
+    pub async fn firing(&self) -> Result<OrderedSet<(String, String)>> {
         let reply = self.client.get("/api/v1/alerts").await?;
         let body: Value = serde_json::from_str(&reply.text()).context("read the alerts")?;
         let alerts = body["data"]["alerts"]

@@ -1,7 +1,7 @@
 //! The rate-limit headers of the IETF draft (draft-ietf-httpapi-ratelimit-headers): lists of structured fields
 //! (RFC 9651), such as `RateLimit: "tokens";r=12;t=30, "per_ip";r=3;t=9`.
 
-use std::collections::BTreeMap;
+use weir_shared::ordered::OrderedMap;
 
 use anyhow::{Context, Result, anyhow, bail};
 use sfv::{BareItem, List, ListEntry, Parser};
@@ -12,7 +12,7 @@ pub struct Item {
     /// The name.
     pub name: String,
     /// `r`, `t`, `q`, `w`.
-    pub parameters: BTreeMap<String, u64>,
+    pub parameters: OrderedMap<String, u64>,
 }
 
 impl Item {
@@ -50,7 +50,7 @@ fn item(entry: ListEntry) -> Result<Item> {
     let BareItem::String(name) = &item.bare_item else {
         bail!("{:?} is not a string", item.bare_item)
     };
-    let mut parameters = BTreeMap::new();
+    let mut parameters = OrderedMap::new();
     for (key, value) in &item.params {
         let BareItem::Integer(number) = value else {
             bail!("{key} is {value:?}, not an integer")

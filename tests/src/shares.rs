@@ -1,16 +1,17 @@
 //! Who got what of a shared budget.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+
+use weir_shared::ordered::{OrderedMap, OrderedSet};
 
 use crate::history::Operation;
 
 /// Units admitted by tenant.
-pub type Shares = BTreeMap<String, u64>;
+pub type Shares = OrderedMap<String, u64>;
 
 /// What each tenant was admitted in each window, by label. A tenant that asked in a window and got nothing has 0.
-pub fn shares(operations: &[Operation]) -> BTreeMap<u64, Shares> {
-    let mut windows: BTreeMap<u64, Shares> = BTreeMap::new();
+pub fn shares(operations: &[Operation]) -> OrderedMap<u64, Shares> {
+    let mut windows: OrderedMap<u64, Shares> = OrderedMap::new();
     for operation in operations {
         if let Some(window) = operation.window() {
             let shares = windows.entry(window).or_default();
@@ -22,7 +23,7 @@ pub fn shares(operations: &[Operation]) -> BTreeMap<u64, Shares> {
 
 /// The windows in which the rules must show: those that were under load for all their time, but for the first of
 /// them, in which nobody was known from the window before.
-pub fn settled_windows(operations: &[Operation]) -> BTreeMap<u64, Shares> {
+pub fn settled_windows(operations: &[Operation]) -> OrderedMap<u64, Shares> {
     let mut windows = shares(operations);
     windows.pop_first();
     windows.pop_first();
@@ -49,8 +50,8 @@ impl Stall {
 }
 
 /// The longest that an answer took in each window and in those beside it, over which a stall may reach.
-pub fn stalls(operations: &[Operation], window: Duration) -> BTreeMap<u64, Stall> {
-    let mut slowest: BTreeMap<u64, Duration> = BTreeMap::new();
+pub fn stalls(operations: &[Operation], window: Duration) -> OrderedMap<u64, Stall> {
+    let mut slowest: OrderedMap<u64, Duration> = OrderedMap::new();
     for operation in operations {
         if let Some(label) = operation.window() {
             for label in label.saturating_sub(1)..=label.saturating_add(1) {
@@ -67,7 +68,7 @@ pub fn stalls(operations: &[Operation], window: Duration) -> BTreeMap<u64, Stall
 }
 
 /// The tenants that were denied something in a window: those that had demand for all of their share.
-pub fn hungry(operations: &[Operation], window: u64) -> BTreeSet<&str> {
+pub fn hungry(operations: &[Operation], window: u64) -> OrderedSet<&str> {
     let denied = operations.iter().filter(|operation| {
         let decision = operation.decision();
         decision.is_some_and(|decision| !decision.allowed && decision.window == Some(window))
@@ -102,7 +103,7 @@ pub fn silence<'a>(
 /// For each tenant the requests sent, units admitted, and the median, the 95th of a hundred and the longest time in
 /// milliseconds until the answer, for messages.
 pub fn sketch(operations: &[Operation]) -> String {
-    let mut tenants: BTreeMap<&str, Vec<&Operation>> = BTreeMap::new();
+    let mut tenants: OrderedMap<&str, Vec<&Operation>> = OrderedMap::new();
     for operation in operations {
         let of_tenant = tenants.entry(operation.tenant.as_str()).or_default();
         of_tenant.push(operation);
@@ -188,7 +189,7 @@ mod tests {
             settled_windows(&operations).into_keys().collect::<Vec<_>>(),
             [3]
         );
-        assert_eq!(hungry(&operations, 2), BTreeSet::from(["c"]));
+        assert_eq!(hungry(&operations, 2), OrderedSet::from(["c"]));
         assert_eq!(of(&operations, "b").count(), 2);
         assert!(sketch(&operations).starts_with("a: 4 sent, 10 admitted, 3 3 3 ms; b: 2 sent"));
     }

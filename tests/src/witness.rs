@@ -5,13 +5,14 @@
 //! named by class and route, such as `Region/decide`; live sockets by their region, too: `Ledger/live weur` is opened and
 //! `Ledger/message weur` is what its client says over it. Objects live beside the first isolate, so it alone is asked.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+
+use weir_shared::ordered::OrderedMap;
 
 use crate::client::Client;
 use crate::clock;
@@ -35,7 +36,7 @@ pub enum Fault {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Seen {
     /// Calls by name, those that failed included.
-    pub calls: BTreeMap<String, u64>,
+    pub calls: OrderedMap<String, u64>,
     /// Calls that a fault has met.
     pub struck: u64,
 }

@@ -1,10 +1,10 @@
 //! The real Prometheus on the real Worker: its own tools find no fault with what is scraped nor with the rules, and alerts
 //! fire when something is broken, and not before.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use weir_shared::ordered::OrderedSet;
 use weir_shared::wire::role::Role;
 use weir_tests::client::Client;
 use weir_tests::clock::now;
@@ -89,7 +89,7 @@ async fn promtool_finds_no_fault_with_what_is_scraped() {
 
 /// Waits until all of these fire.
 async fn fire(prometheus: &Prometheus, alerts: &[(&str, &str)]) {
-    let wanted: BTreeSet<_> = alerts
+    let wanted: OrderedSet<_> = alerts
         .iter()
         .map(|(name, about)| ((*name).to_owned(), (*about).to_owned()))
         .collect();
@@ -161,7 +161,7 @@ async fn the_four_alerts_fire_when_something_is_broken_and_not_before() {
         2.0,
     )
     .await;
-    assert_eq!(prometheus.firing().await.unwrap(), BTreeSet::new());
+    assert_eq!(prometheus.firing().await.unwrap(), OrderedSet::new());
 
     // Nine tenths of the day's budget are used, and a tenant is denied.
     let more = clients[0].check_budget("acme", "daily", 40).await.unwrap();

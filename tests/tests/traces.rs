@@ -184,7 +184,7 @@ async fn a_request_through_the_gateway_is_one_tree_from_the_client_to_the_coordi
         assert!(!format!("{:?}", span.said).contains("secret"), "{span:#?}");
         assert_eq!(span.headers["api-key"], "a,b");
     }
-    let ids: std::collections::BTreeSet<_> = spans.iter().map(|span| &span.id).collect();
+    let ids: weir_shared::ordered::OrderedSet<_> = spans.iter().map(|span| &span.id).collect();
     assert_eq!(ids.len(), spans.len());
 
     // A denial's span leads to its explanation.

@@ -1,10 +1,9 @@
 //! What was made of a configuration: limits, and notes on what did not map.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use serde_json::{Value, json};
 use weir_shared::name::label;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::Policy;
 use weir_shared::visible::visible;
 use weir_shared::wire::policy::{LimitBody, PolicyDocument};
@@ -13,7 +12,7 @@ use weir_shared::wire::policy::{LimitBody, PolicyDocument};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Imported {
     /// The limits, by name.
-    pub limits: BTreeMap<String, LimitBody>,
+    pub limits: OrderedMap<String, LimitBody>,
     /// What is to be known of them, in the order of lines.
     pub notes: Vec<Note>,
 }
@@ -113,7 +112,7 @@ fn refused(body: &LimitBody) -> Option<String> {
     }
     let document = PolicyDocument {
         regions: vec!["weur".to_owned()],
-        limits: BTreeMap::from([("limit".to_owned(), body.clone())]),
+        limits: OrderedMap::from([("limit".to_owned(), body.clone())]),
         ..PolicyDocument::default()
     };
     let refused = Policy::try_from(&document).err()?;

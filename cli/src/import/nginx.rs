@@ -4,8 +4,7 @@
 //! `burst + 1` pass at once. One with `burst` alone delays: that is `leaky_bucket`, in which the last of the burst waits
 //! `burst / rate`. Where one zone is used with several bursts, each is a limit with states of its own.
 
-use std::collections::BTreeMap;
-
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::policy::{Algorithm, LimitBody, Scope};
 
@@ -75,7 +74,7 @@ const UNMAPPED: [(&str, &str); 6] = [
 pub fn import(text: &str) -> Result<Imported, Unparsed> {
     let directives = read(text)?;
     let mut imported = Imported::default();
-    let mut zones = BTreeMap::new();
+    let mut zones = OrderedMap::new();
     for directive in directives
         .iter()
         .filter(|one| one.name() == "limit_req_zone")
@@ -84,7 +83,7 @@ pub fn import(text: &str) -> Result<Imported, Unparsed> {
             zones.insert(name, zone);
         }
     }
-    let mut names = BTreeMap::new();
+    let mut names = OrderedMap::new();
     for directive in &directives {
         let reason = UNMAPPED.iter().find(|(name, _)| *name == directive.name());
         if let Some((_, reason)) = reason {
@@ -155,8 +154,8 @@ fn rate(text: &str) -> Option<(u64, u64)> {
 fn used(
     directive: &Directive,
     all: &[Directive],
-    zones: &mut BTreeMap<String, Zone>,
-    names: &mut BTreeMap<Use, Option<String>>,
+    zones: &mut OrderedMap<String, Zone>,
+    names: &mut OrderedMap<Use, Option<String>>,
     imported: &mut Imported,
 ) {
     let line = directive.line;

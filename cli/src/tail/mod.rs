@@ -5,11 +5,11 @@ pub mod line;
 pub mod link;
 pub mod socket;
 
-use std::collections::BTreeSet;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use weir_shared::ordered::OrderedSet;
 use weir_shared::visible::visible;
 use weir_shared::wire::operator::live::DecisionSample;
 
@@ -46,7 +46,7 @@ pub fn tail(
     output: Output,
 ) -> Result<(), Failure> {
     let (sender, receiver) = channel();
-    let mut followed = BTreeSet::new();
+    let mut followed = OrderedSet::new();
     follow(client, &mut followed, &sender)?;
     let mut left = count;
     let mut looked = clock::now();
@@ -86,7 +86,7 @@ fn show(region: &str, sample: &DecisionSample, output: Output) -> Result<(), Fai
 /// Follows each region of the policy that is not followed yet.
 fn follow(
     client: &Client,
-    followed: &mut BTreeSet<String>,
+    followed: &mut OrderedSet<String>,
     sender: &Sender<TailEvent>,
 ) -> Result<(), Failure> {
     for status in client.regions()?.regions {

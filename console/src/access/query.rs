@@ -145,8 +145,8 @@ impl AccessQuery {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
+    use weir_shared::ordered::OrderedMap;
     use weir_shared::paging::SortKey;
     use weir_shared::report::tokens::By;
 
@@ -182,7 +182,7 @@ mod tests {
         }
         let query = AccessQuery::parse("q=ops&sort=-last_used&page=2");
         let ask = query.ask();
-        let pairs: BTreeMap<_, _> = parse(ask.trim_start_matches('?').as_bytes()).collect();
+        let pairs: OrderedMap<_, _> = parse(ask.trim_start_matches('?').as_bytes()).collect();
         assert_eq!(pairs["search"], "ops");
         assert_eq!(pairs["sort"], "-last_used");
         assert_eq!(pairs["page"], "2");

@@ -186,7 +186,7 @@ pub fn largest(lines: &[Line], stacked: bool) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use weir_shared::ordered::OrderedSet;
 
     fn line(points: &[(u64, Option<f64>)]) -> Line {
         Line {
@@ -202,21 +202,21 @@ mod tests {
         assert_eq!(
             all.map(Tone::class)
                 .into_iter()
-                .collect::<BTreeSet<_>>()
+                .collect::<OrderedSet<_>>()
                 .len(),
             6
         );
         assert_eq!(
             all.map(Tone::dashes)
                 .into_iter()
-                .collect::<BTreeSet<_>>()
+                .collect::<OrderedSet<_>>()
                 .len(),
             6
         );
         assert_eq!(
             all.map(Tone::hatching)
                 .into_iter()
-                .collect::<BTreeSet<_>>()
+                .collect::<OrderedSet<_>>()
                 .len(),
             6
         );

@@ -1,7 +1,8 @@
 //! The list of the tail: what stands in it, and that it stands still while it is held.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+
+use weir_shared::ordered::OrderedSet;
 
 use super::filter::DecisionFilter;
 use crate::format;
@@ -103,9 +104,9 @@ impl Empty {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choices {
     /// What decided.
-    pub bindings: BTreeSet<String>,
+    pub bindings: OrderedSet<String>,
     /// Where.
-    pub regions: BTreeSet<String>,
+    pub regions: OrderedSet<String>,
 }
 
 impl Choices {
@@ -127,7 +128,7 @@ impl Choices {
     }
 }
 
-fn insert(names: &mut BTreeSet<String>, name: &str) {
+fn insert(names: &mut OrderedSet<String>, name: &str) {
     if !name.is_empty() && !names.contains(name) {
         names.insert(name.to_owned());
     }

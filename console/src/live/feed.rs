@@ -44,8 +44,8 @@ impl LiveFeed {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
+    use weir_shared::ordered::OrderedMap;
     use weir_shared::units::{EpochMs, Sequence};
     use weir_shared::wire::accounting::{Tally, TenantCounters};
     use weir_shared::wire::check::Reason;
@@ -84,7 +84,7 @@ mod tests {
         };
         LiveEvent::Accounting {
             region: "weur".to_owned(),
-            tenants: BTreeMap::from([("acme".to_owned(), counted)]),
+            tenants: OrderedMap::from([("acme".to_owned(), counted)]),
         }
     }
 

@@ -208,8 +208,8 @@ impl Link {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
+    use weir_shared::ordered::OrderedMap;
     use weir_shared::units::{EpochMs, Sequence};
 
     use super::*;
@@ -234,7 +234,7 @@ mod tests {
     }
 
     fn news(sequence: u64, previous: u64) -> LiveMessage {
-        let regions = BTreeMap::new();
+        let regions = OrderedMap::new();
         message(sequence, previous, LiveEvent::Health { regions })
     }
 

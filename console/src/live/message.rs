@@ -1,8 +1,7 @@
 //! Reading what the socket says.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, Sequence};
 use weir_shared::wire::operator::live::{LiveEvent, LiveMessage};
 use weir_shared::wire::operator::live_lines::LineNotice;
@@ -43,7 +42,7 @@ pub fn read(text: &str) -> Option<Said> {
         previous: numbered.previous,
         at: numbered.at,
         event: LiveEvent::Health {
-            regions: BTreeMap::new(),
+            regions: OrderedMap::new(),
         },
     });
     let line = numbered.line;
@@ -80,7 +79,7 @@ mod tests {
             (line, message.sequence, message.previous),
             (3, Sequence(9), Sequence(7))
         );
-        let regions = BTreeMap::new();
+        let regions = OrderedMap::new();
         assert_eq!(message.event, LiveEvent::Health { regions });
     }
 

@@ -1,7 +1,8 @@
 //! Calls a second, from what the regions tell.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::accounting::TenantCounters;
 use weir_shared::wire::count::Count;
 
@@ -53,7 +54,7 @@ pub struct LiveRates {
     /// Over all regions that tell.
     pub total: Rates,
     /// By region.
-    pub regions: BTreeMap<String, Rates>,
+    pub regions: OrderedMap<String, Rates>,
 }
 
 /// What one region told, second by second.
@@ -66,7 +67,7 @@ struct RegionSeconds {
 /// What the regions told.
 #[derive(Debug, Clone, Default)]
 pub struct RateBook {
-    regions: BTreeMap<String, RegionSeconds>,
+    regions: OrderedMap<String, RegionSeconds>,
 }
 
 impl RateBook {
@@ -114,7 +115,7 @@ impl RateBook {
     /// What goes through, by the server's clock. The second under way is not over, and does not count.
     pub fn rates(&self, server_ms: u64) -> LiveRates {
         let end_s = server_ms / 1_000;
-        let mut regions = BTreeMap::new();
+        let mut regions = OrderedMap::new();
         let mut total = Vec::new();
         let mut measured = false;
         for (region, told) in &self.regions {

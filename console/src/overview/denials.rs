@@ -1,7 +1,8 @@
 //! Who is denied most, and by what.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::operator::{FairnessReply, TenantReport};
 
 /// Rows that are shown.
@@ -66,7 +67,7 @@ struct Reading {
     at: u64,
     /// The regions that it is of: with another one in it, sums are no longer comparable.
     regions: Vec<String>,
-    tenants: BTreeMap<String, Vec<Counted>>,
+    tenants: OrderedMap<String, Vec<Counted>>,
 }
 
 /// What one thing decided of one tenant.

@@ -1,6 +1,6 @@
 //! Named tenants as a tree: each below its parent, bounded to what a page shows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use weir_shared::ordered::{OrderedMap, OrderedSet};
 
 use serde_json::Value;
 
@@ -40,14 +40,14 @@ pub fn tree(tenants: &Value, search: &str, rows_max: usize) -> Tree {
         let parent = tenants.get(name)?.get("parent")?.as_str()?;
         tenants.contains_key(parent).then_some(parent)
     };
-    let mut below: BTreeMap<Option<&str>, Vec<&str>> = BTreeMap::new();
+    let mut below: OrderedMap<Option<&str>, Vec<&str>> = OrderedMap::new();
     for name in tenants.keys() {
         let parent = parent(name).filter(|_| !circular(name, parent));
         below.entry(parent).or_default().push(name);
     }
     let search = search.trim().to_lowercase();
     let matches = |name: &str| search.is_empty() || name.to_lowercase().contains(&search);
-    let found: BTreeSet<&str> = tenants
+    let found: OrderedSet<&str> = tenants
         .keys()
         .map(String::as_str)
         .filter(|name| matches(name))
@@ -89,7 +89,7 @@ pub fn tree(tenants: &Value, search: &str, rows_max: usize) -> Tree {
 fn push<'a>(
     open: &mut Vec<(&'a str, usize)>,
     children: Option<&Vec<&'a str>>,
-    shown: &BTreeSet<&'a str>,
+    shown: &OrderedSet<&'a str>,
     depth: usize,
 ) {
     let children = children.into_iter().flatten().rev();
@@ -99,7 +99,7 @@ fn push<'a>(
 
 /// Whether a tenant is above itself. A policy that says so is refused; the draft of one is still shown.
 fn circular<'a>(name: &'a str, parent: impl Fn(&str) -> Option<&'a str>) -> bool {
-    let mut seen = BTreeSet::from([name]);
+    let mut seen = OrderedSet::from([name]);
     let mut at = name;
     while let Some(above) = parent(at) {
         if !seen.insert(above) {

@@ -29,7 +29,7 @@ fn rule_of(row: &ReplayRow) -> String {
 /// The rules that were asked for, by their names in addresses and as they are read.
 pub fn rules(body: &ReplayBody) -> Vec<(String, String)> {
     let rules = body.rows.iter().map(|row| (row.kind, &row.name));
-    let rules: std::collections::BTreeSet<(ReplayKind, &String)> = rules.collect();
+    let rules: weir_shared::ordered::OrderedSet<(ReplayKind, &String)> = rules.collect();
     let pair = |(kind, name): (ReplayKind, &String)| {
         let kind = kind.name();
         (
@@ -96,7 +96,7 @@ pub fn summary(body: &ReplayBody, differs: bool, zone: TimeZone) -> String {
 fn who(body: &ReplayBody) -> String {
     let of = |fits: fn(&ReplayRow) -> bool| {
         let tenants = body.rows.iter().filter(|row| fits(row));
-        let tenants: std::collections::BTreeSet<&str> =
+        let tenants: weir_shared::ordered::OrderedSet<&str> =
             tenants.map(|row| row.tenant.as_str()).collect();
         match tenants.len() as u64 {
             0 => "nobody".to_owned(),

@@ -1,9 +1,9 @@
 //! A trace out of a file: bounded and read before anything is sent, so that a fault is told with its line.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use weir_shared::limits::{REPLAY_BODY_BYTES_MAX, REPLAY_ENTRIES_MAX};
+use weir_shared::ordered::OrderedSet;
 use weir_shared::policy::Policy;
 use weir_shared::replay::Entry;
 use weir_shared::replay::lines::lines;
@@ -135,7 +135,7 @@ impl TraceFile {
 
     /// What it holds, in a line.
     pub fn words(&self, zone: TimeZone) -> String {
-        let tenants: BTreeSet<&str> = self
+        let tenants: OrderedSet<&str> = self
             .entries
             .iter()
             .filter_map(|entry| entry.tenant.as_deref())

@@ -194,7 +194,7 @@ mod tests {
                 ("Shed", vec![0.0, 0.1, 0.0]),
             ]
         );
-        let tones: std::collections::BTreeSet<_> =
+        let tones: weir_shared::ordered::OrderedSet<_> =
             lines.iter().map(|line| line.tone.class()).collect();
         assert_eq!(tones.len(), 4);
     }

@@ -1,8 +1,7 @@
 //! What a tenant had a claim to over time, and what it borrowed beyond it: from the records of a budget's windows, laid
 //! over the intervals of a chart.
 
-use std::collections::BTreeMap;
-
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::windows::WindowRecord;
 
 use crate::chart::series::{Line, Tone};
@@ -28,7 +27,7 @@ pub fn claimed(
     step_ms: u64,
 ) -> Vec<Claimed> {
     let mut units = vec![(0.0, 0.0); starts_ms.len()];
-    let mut covered: Vec<BTreeMap<Option<&str>, u64>> = vec![BTreeMap::new(); starts_ms.len()];
+    let mut covered: Vec<OrderedMap<Option<&str>, u64>> = vec![OrderedMap::new(); starts_ms.len()];
     for record in records {
         let Some(own) = record.tenants.iter().find(|one| one.tenant == tenant) else {
             continue;

@@ -77,7 +77,8 @@ pub fn last_denial(view: &SeriesView) -> Option<(What, Interval)> {
 
 /// What was counted most, by calls; what a page about nothing in particular shows first.
 pub fn busiest(view: &SeriesView) -> Option<What> {
-    let mut calls: std::collections::BTreeMap<What, u128> = std::collections::BTreeMap::new();
+    let mut calls: weir_shared::ordered::OrderedMap<What, u128> =
+        weir_shared::ordered::OrderedMap::new();
     for point in &view.points {
         for what in counted_at(&point.counters) {
             let seen = seen(&point.counters, &what);

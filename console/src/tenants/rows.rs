@@ -1,10 +1,10 @@
 //! The rows that were read of the list, page by page, in the order that is on the screen. Rows that change places under
 //! the pointer cannot be read or pressed, so while somebody is busy in the table the order stays and the figures move.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use weir_shared::ordered::{OrderedMap, OrderedSet};
 use weir_shared::wire::operator::tenants::{TenantRow, TenantsReply};
 
 use super::virtual_rows::pages;
@@ -20,9 +20,9 @@ const PAGES_KEPT: usize = 6;
 pub struct Rows {
     total: Option<usize>,
     budget: Option<String>,
-    shown: BTreeMap<usize, Vec<String>>,
-    newer: BTreeMap<usize, Vec<String>>,
-    figures: BTreeMap<String, Arc<TenantRow>>,
+    shown: OrderedMap<usize, Vec<String>>,
+    newer: OrderedMap<usize, Vec<String>>,
+    figures: OrderedMap<String, Arc<TenantRow>>,
 }
 
 impl Rows {
@@ -113,7 +113,7 @@ impl Rows {
 
     fn prune(&mut self) {
         let pages = self.shown.values().chain(self.newer.values());
-        let named: BTreeSet<&String> = pages.flatten().collect();
+        let named: OrderedSet<&String> = pages.flatten().collect();
         self.figures.retain(|name, _| named.contains(name));
     }
 }

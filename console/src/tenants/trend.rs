@@ -1,6 +1,8 @@
 //! What each tenant on the page was admitted of late: the figures of the last reads, as rates.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+
+use weir_shared::ordered::OrderedMap;
 
 /// Reads that are kept of a tenant.
 pub const READS_MAX: usize = 30;
@@ -11,7 +13,7 @@ pub const TENANTS_MAX: usize = 600;
 /// The totals that were read, by tenant.
 #[derive(Debug, Clone, Default)]
 pub struct Trends {
-    reads: BTreeMap<String, VecDeque<(u64, u128)>>,
+    reads: OrderedMap<String, VecDeque<(u64, u128)>>,
 }
 
 impl Trends {

@@ -2,7 +2,6 @@
 //! every hour.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 use futures_channel::oneshot;
 use futures_util::StreamExt;
@@ -12,6 +11,7 @@ use weir_shared::limits::{
     CALL_MS_MAX, PROVIDER_KEYS_BYTES_MAX, PROVIDER_KEYS_MAX, PROVIDER_KEYS_MS,
     PROVIDER_KEYS_MS_MAX, PROVIDER_KEYS_MS_MIN, PROVIDERS_MAX,
 };
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 use worker::{Fetch, Method, Request, RequestInit, RequestRedirect, console_error};
 
@@ -28,7 +28,7 @@ thread_local! {
 }
 
 /// What is known of each key set, by its URL. Only the deployment and its policy name URLs.
-type Sets = BTreeMap<String, Keys>;
+type Sets = OrderedMap<String, Keys>;
 
 /// What is known of the keys of one set.
 #[derive(Default)]

@@ -1,7 +1,5 @@
 //! Contacts with the region's object: exchanges, counters and the policy in one call.
 
-use std::collections::BTreeMap;
-
 use futures_channel::oneshot;
 use futures_util::future::{join, join_all};
 use weir_shared::accounting::counters::{Decided, Entry};
@@ -14,6 +12,7 @@ use weir_shared::json;
 use weir_shared::limiting::messages::{DecideBody, ReturnBody};
 use weir_shared::limits::{CALL_MS_MAX, REFRESH_MS_MAX, TOKENS_USED_MAX};
 use weir_shared::node::Answer;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, Revision, Sequence};
 use weir_shared::wire::accounting::InFlight;
 use weir_shared::wire::exchange::{ExchangeBody, VERSION};
@@ -355,7 +354,7 @@ async fn return_unspent(env: &Env, region: &str) {
         let unspent = view.unspent(at);
         match &view.loaded {
             Some(loaded) => return_bodies(loaded, region, unspent, at),
-            None => BTreeMap::new(),
+            None => OrderedMap::new(),
         }
     });
     let bodies = bodies.unwrap_or_default();
@@ -374,8 +373,8 @@ pub(super) fn return_bodies(
     region: &str,
     unspent: Vec<(StateKey, u64, ScaledReceipt)>,
     now: EpochMs,
-) -> BTreeMap<KeyShard, DecideBody> {
-    let mut bodies: BTreeMap<KeyShard, DecideBody> = BTreeMap::new();
+) -> OrderedMap<KeyShard, DecideBody> {
+    let mut bodies: OrderedMap<KeyShard, DecideBody> = OrderedMap::new();
     for (key, units, receipt) in unspent {
         let kept = scope_of(&loaded.policy, &key.limit);
         let terms = terms_of(loaded, &key, receipt.scale, now);

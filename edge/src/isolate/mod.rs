@@ -34,7 +34,6 @@ pub mod slot;
 pub mod turn;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use weir_shared::access::guesses::Guesses;
@@ -44,6 +43,7 @@ use weir_shared::access::verified::Verified;
 use weir_shared::clock::MonotonicClock;
 use weir_shared::gateway::seats::Seats;
 use weir_shared::limits::REGIONS_MAX;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Revision};
 use weir_shared::wire::access::BOOTSTRAP;
@@ -66,7 +66,7 @@ thread_local! {
 #[derive(Default)]
 struct Isolate {
     clock: MonotonicClock,
-    regions: BTreeMap<String, RegionView>,
+    regions: OrderedMap<String, RegionView>,
     /// Bearers' tokens, once one was verified.
     verified: Option<Verified<Bearer>>,
     /// Wrong tokens, by who brought them.

@@ -1,7 +1,6 @@
 //! Overloaded resources: decided here, without waiting, by what all holders together have of each as of the last
 //! contact. What is used here is told with the contacts that are made anyway.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use getrandom::fill;
@@ -15,6 +14,7 @@ use weir_shared::gateway::provider_limits::{ProviderLimits, TokensLately};
 use weir_shared::gateway::usage::tokens::Tokens;
 use weir_shared::limiting::verdict::DimensionRules;
 use weir_shared::limits::{CALL_MS_MAX, JSON_INTEGER_MAX, OVERLOAD_RESOURCES_MAX};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::overload::config::Config;
 use weir_shared::overload::resource::{Client, Outcome, Resource, Verdict};
 use weir_shared::overload::slots::Slots;
@@ -39,11 +39,11 @@ const SECOND_MS: u64 = 1_000;
 /// What an isolate knows of the resources of one region.
 #[derive(Default)]
 pub struct Resources {
-    by_name: BTreeMap<String, (Revision, Resource)>,
+    by_name: OrderedMap<String, (Revision, Resource)>,
     /// What of each that takes so many requests at once is taken.
-    slots: BTreeMap<String, Slots>,
+    slots: OrderedMap<String, Slots>,
     /// What a request takes at each whose provider tells its limits.
-    tokens: BTreeMap<String, TokensLately>,
+    tokens: OrderedMap<String, TokensLately>,
     secret: Option<Secret>,
     /// The tokens that the secret was derived from.
     secret_of: Revision,

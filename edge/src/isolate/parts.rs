@@ -1,7 +1,6 @@
 //! What a question asks of shards: the keys that it claims, so that one request asks for all that wait, and one question
 //! for each shard.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use weir_shared::algorithms::composite::StateKey;
@@ -10,6 +9,7 @@ use weir_shared::limiting::key_cache::KeyCache;
 use weir_shared::limiting::messages::{AskedBody, DecideBody, DecidedBody, GroupBody, ReturnBody};
 use weir_shared::limiting::owner::Account;
 use weir_shared::node::question::answers::{Answers, At, Part};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::limit_terms::LimitTerms;
 
@@ -101,7 +101,7 @@ impl Question<'_> {
 
     /// The questions to the shards, one each.
     pub(super) fn parts(&self, answers: &Answers) -> Result<Vec<Part<KeyShard>>, Failure> {
-        let mut open: BTreeMap<&KeyShard, Vec<At>> = BTreeMap::new();
+        let mut open: OrderedMap<&KeyShard, Vec<At>> = OrderedMap::new();
         for at in self.places() {
             if let (Place::Shard { shard, .. }, None) = (&self.dimension(at).place, answers.get(at))
             {
@@ -123,7 +123,7 @@ impl Question<'_> {
     ) -> Result<Part<KeyShard>, Failure> {
         let at_ms = now();
         // A tenant may have rules of its own for some keys of a limit.
-        let mut limits: BTreeMap<(&str, Option<&str>), &LimitTerms> = BTreeMap::new();
+        let mut limits: OrderedMap<(&str, Option<&str>), &LimitTerms> = OrderedMap::new();
         let mut groups = Vec::new();
         let mut keys = Vec::new();
         let mut returns = Vec::new();

@@ -4,8 +4,6 @@
 //! shadow, an override, units that have to be asked for) is left to the way that all questions take, and nothing is
 //! changed by having tried.
 
-use std::collections::BTreeMap;
-
 use weir_shared::accounting::counters::{Charged, Decided};
 use weir_shared::accounting::pending::{InWindow, WindowClaim};
 use weir_shared::decision::id::Denial;
@@ -17,6 +15,7 @@ use weir_shared::limits::READY_MAX;
 use weir_shared::name::tenant_name;
 use weir_shared::node::Spent;
 use weir_shared::node::lease::{self, Held};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, Revision, WindowLabel};
 use weir_shared::wire::exchange::Terms;
 use weir_shared::wire::operator::live::DecisionSample;
@@ -41,7 +40,7 @@ pub struct Ask<'a> {
 #[derive(Default)]
 pub struct Ready {
     revision: Option<Revision>,
-    budgets: BTreeMap<String, Plan>,
+    budgets: OrderedMap<String, Plan>,
     parties: usize,
 }
 
@@ -50,7 +49,7 @@ struct Plan {
     pool: String,
     terms: Terms,
     quota_policy: QuotaPolicy,
-    parties: BTreeMap<String, Party>,
+    parties: OrderedMap<String, Party>,
 }
 
 /// A decision on a question, and what was promised.
@@ -103,7 +102,7 @@ impl Ready {
                     quota: budget.limit,
                     window_ms: budget.window_ms,
                 },
-                parties: BTreeMap::new(),
+                parties: OrderedMap::new(),
             };
             self.budgets.insert(ask.budget.to_owned(), plan);
         }

@@ -1,7 +1,6 @@
 //! What an isolate knows of one region: its policy, its holder of each pool, the keys it keeps or has drawn from, its
 //! counters.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use weir_shared::accounting::frame::Outbox;
@@ -19,6 +18,7 @@ use weir_shared::limiting::spare_slots::SpareSlots;
 use weir_shared::limiting::store::Store;
 use weir_shared::limits::CONTACT_MS_MIN;
 use weir_shared::node::leases::{Fate, Leases};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision};
 use weir_shared::wire::policy::Scope;
@@ -76,7 +76,7 @@ pub struct RegionView {
     /// The keys of limits that this isolate keeps for itself.
     pub store: Store,
     /// Budgets that this isolate keeps for itself.
-    pub budgets: BTreeMap<String, LocalBudget>,
+    pub budgets: OrderedMap<String, LocalBudget>,
     key_caches: Cache<KeyCache>,
     /// Who asks for slots.
     pub lines: Lines,
@@ -103,7 +103,7 @@ impl RegionView {
             origins: Origins::default(),
             waiters: Waiters::default(),
             store: Store::default(),
-            budgets: BTreeMap::new(),
+            budgets: OrderedMap::new(),
             key_caches: Cache::new(Bounds::KEY_CACHES),
             lines: Lines::default(),
             spare_slots: SpareSlots::default(),

@@ -1,8 +1,6 @@
 //! Settling a reservation: first the region that charged it says what was used, once and for all; then the shards of
 //! its keys are told.
 
-use std::collections::BTreeMap;
-
 use futures_util::future::join_all;
 use weir_shared::accounting::held::Settled;
 use weir_shared::algorithms::composite::StateKey;
@@ -11,6 +9,7 @@ use weir_shared::limiting::messages::{DebtBody, ReturnBody, SettleKeysBody};
 use weir_shared::limiting::reservation::{Change, Place, Reservation, Reserved};
 use weir_shared::limiting::settlement::{PoolChange, SettleBody};
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, REFRESH_MS_MAX, RESERVATION_MS};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::count::Count;
@@ -107,8 +106,8 @@ pub fn keep(
             };
             let mut window = WindowPart::one(tenant, part);
             window.hold(reservation.expires_at, tenant, held);
-            let labels = BTreeMap::from([(*label, window)]);
-            pending.merge_windows(&BTreeMap::from([(pool.clone(), labels)]));
+            let labels = OrderedMap::from([(*label, window)]);
+            pending.merge_windows(&OrderedMap::from([(pool.clone(), labels)]));
         }
     })?;
     schedule_flush(handles, &reservation.region)
@@ -199,7 +198,7 @@ async fn settle_keys(
     actual: u64,
     changed: &mut [Changed],
 ) -> Result<(), Failure> {
-    let mut shards: BTreeMap<KeyShard, Vec<(usize, Change)>> = BTreeMap::new();
+    let mut shards: OrderedMap<KeyShard, Vec<(usize, Change)>> = OrderedMap::new();
     for (index, change) in reservation.settle(actual).into_iter().enumerate() {
         if let Place::Key { key, global, .. } = &reservation.charges[index].place {
             let scope = match global {

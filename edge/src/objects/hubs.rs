@@ -2,11 +2,11 @@
 //! resource, each a row. A region's object keeps them for its isolates, and is itself a child of the one at home.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use weir_shared::limits::{OVERLOAD_RESOURCES_MAX, OVERLOAD_STORE_MS};
 use weir_shared::name::label;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::overload::hub::Hub;
 use weir_shared::units::{EpochMs, HolderId, Incarnation};
 use weir_shared::wire::overload::{ShareBody, ShareReply, StoredOverload};
@@ -26,7 +26,7 @@ pub const SCHEMA: &str =
 pub struct Hubs {
     state: Rc<State>,
     database: Database,
-    hubs: RefCell<BTreeMap<String, Hub>>,
+    hubs: RefCell<OrderedMap<String, Hub>>,
     /// The last life that a hub was given: each is a later one, also of a resource that was dropped and came back.
     life: Cell<Incarnation>,
     storing: Cell<bool>,
@@ -118,7 +118,7 @@ impl Hubs {
     }
 
     /// Drops the hubs that a new one would equal, with their rows.
-    fn purge(&self, hubs: &mut BTreeMap<String, Hub>, now: EpochMs) -> Result<(), Refused> {
+    fn purge(&self, hubs: &mut OrderedMap<String, Hub>, now: EpochMs) -> Result<(), Refused> {
         let idle: Vec<String> = hubs
             .iter()
             .filter(|(_, hub)| hub.idle(now))

@@ -1,7 +1,5 @@
 //! `POST /v1/check` and `POST /v1/check/batch`: decisions.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use futures_util::future::join_all;
 use weir_shared::access::endpoint::Endpoint;
 use weir_shared::check::Check;
@@ -9,6 +7,7 @@ use weir_shared::check::batch::Batch;
 use weir_shared::invalid::read_json;
 use weir_shared::limiting::owner::Asking;
 use weir_shared::limits::CHECK_BODY_BYTES_MAX;
+use weir_shared::ordered::{OrderedMap, OrderedSet};
 use weir_shared::wire::batch::{BatchReply, BatchRequest};
 use weir_shared::wire::check::{CheckRequest, DecisionBody};
 use worker::{Request, Response};
@@ -114,7 +113,7 @@ impl Asked<'_> {
             }
             Ok::<_, Failure>(decided)
         });
-        let mut decisions: BTreeMap<usize, DecisionBody> = BTreeMap::new();
+        let mut decisions: OrderedMap<usize, DecisionBody> = OrderedMap::new();
         for decided in join_all(running).await {
             decisions.extend(decided?);
         }
@@ -125,11 +124,11 @@ impl Asked<'_> {
 
 /// The checks that have to wait for one another, by their places: those that charge the same state.
 fn chains(planned: &[Vec<String>]) -> Vec<Vec<usize>> {
-    let mut chain_of: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut chain_of: OrderedMap<&str, usize> = OrderedMap::new();
     let mut chains: Vec<Vec<usize>> = Vec::new();
     for (index, names) in planned.iter().enumerate() {
         let known = names.iter().filter_map(|name| chain_of.get(name.as_str()));
-        let known: BTreeSet<usize> = known.copied().collect();
+        let known: OrderedSet<usize> = known.copied().collect();
         let chain = known.first().copied().unwrap_or_else(|| {
             chains.push(Vec::new());
             chains.len() - 1

@@ -1,10 +1,9 @@
 //! The whole budget of each window, and what is left of it.
 
-use std::collections::BTreeMap;
-
 use super::{WindowStart, Windows};
 use weir_shared::invalid::{Invalid, within};
 use weir_shared::limits::{JSON_INTEGER_MAX, POOLS_MAX, REGIONS_MAX};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 
 /// Lends `budget` units a window, for each key by itself.
@@ -12,7 +11,7 @@ use weir_shared::units::EpochMs;
 pub struct Coordinator {
     budget: u64,
     windows: Windows,
-    keys: BTreeMap<String, Lent>,
+    keys: OrderedMap<String, Lent>,
 }
 
 /// What one key has of its last window.
@@ -20,7 +19,7 @@ pub struct Coordinator {
 struct Lent {
     window: WindowStart,
     units: u64,
-    regions: BTreeMap<String, RegionShare>,
+    regions: OrderedMap<String, RegionShare>,
 }
 
 /// What one region has of it.
@@ -40,7 +39,7 @@ impl Coordinator {
         Ok(Self {
             budget: within("/budget", budget, 1..=JSON_INTEGER_MAX)?,
             windows,
-            keys: BTreeMap::new(),
+            keys: OrderedMap::new(),
         })
     }
 
@@ -139,7 +138,7 @@ impl Coordinator {
         let fresh = || Lent {
             window,
             units: 0,
-            regions: BTreeMap::new(),
+            regions: OrderedMap::new(),
         };
         let lent = self.keys.entry(key.to_owned()).or_insert_with(fresh);
         if rolled(lent) {

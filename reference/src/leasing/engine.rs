@@ -1,12 +1,11 @@
 //! One process: decides from its own balance, and leases when that is short.
 
-use std::collections::BTreeMap;
-
 use super::{Coordinator, RegionalEscrow, WindowStart, Windows};
 use crate::limits::LEASING_ROUNDS_MAX;
 use weir_shared::decision::{Decision, Reason, Retry};
 use weir_shared::invalid::{Fault, Invalid, within};
 use weir_shared::limits::{COST_MAX, JSON_INTEGER_MAX, POOLS_MAX};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::policy::Outage;
 
@@ -43,7 +42,7 @@ pub struct Parents<'a> {
 pub struct Engine {
     region: String,
     settings: EngineSettings,
-    keys: BTreeMap<String, Held>,
+    keys: OrderedMap<String, Held>,
     /// When the coordinator was last found out of reach; `None` while it is not.
     lost_at: Option<EpochMs>,
 }
@@ -66,7 +65,7 @@ impl Engine {
         Ok(Self {
             region: region.to_owned(),
             settings,
-            keys: BTreeMap::new(),
+            keys: OrderedMap::new(),
             lost_at: None,
         })
     }

@@ -1,14 +1,13 @@
 //! What the processes of one region share.
 
-use std::collections::BTreeMap;
-
 use super::WindowStart;
 use weir_shared::limits::POOLS_MAX;
+use weir_shared::ordered::OrderedMap;
 
 /// One balance a key. A process takes from it before the coordinator is asked.
 #[derive(Debug, Clone, Default)]
 pub struct RegionalEscrow {
-    keys: BTreeMap<String, Balance>,
+    keys: OrderedMap<String, Balance>,
 }
 
 #[derive(Debug, Clone, Copy)]

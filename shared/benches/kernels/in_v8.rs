@@ -1,11 +1,12 @@
 //! The kernels in V8: built by the profile that ships, run by node.
 
-use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde::Deserialize;
+
+use weir_shared::ordered::OrderedMap;
 
 use super::turns::Spread;
 
@@ -22,7 +23,7 @@ struct Timed {
 ///
 /// # Errors
 /// What could not be built or run.
-pub fn time(turns: usize, runs: u64) -> Result<BTreeMap<String, Spread>, String> {
+pub fn time(turns: usize, runs: u64) -> Result<OrderedMap<String, Spread>, String> {
     let module = built()?;
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/kernels/time.cjs");
     let mut node = Command::new("node");

@@ -1,8 +1,8 @@
 //! The tables.
 
-use std::collections::BTreeMap;
-
 use allocation_counter::measure;
+
+use weir_shared::ordered::OrderedMap;
 
 use super::kernel::{GROUPS, Kernel};
 use super::turns::{Spread, in_turns};
@@ -48,7 +48,7 @@ pub fn print(timed: bool, wasm: bool) -> Result<(), String> {
         eprintln!("building for V8, by the profile that ships");
         in_v8::time(TURNS, RUNS)?
     } else {
-        BTreeMap::new()
+        OrderedMap::new()
     };
     println!(
         "Nanoseconds a decision: median [10th to 90th percentile] of {turns} turns of {runs} decisions.\n"

@@ -2,23 +2,22 @@
 //! many, those of the token that has most become one entry, which ends every session of that token that is open then:
 //! nobody's ended session comes back, and nobody else's ends.
 
-use std::collections::BTreeMap;
-
 use super::session::Session;
 use crate::limits::{SESSION_EARLY_MS_MAX, SESSION_MS, SESSIONS_ENDED_MAX};
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 use crate::wire::access::EndedSession;
 
 /// The ended sessions of a deployment, by the tokens that they were opened with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EndedSessions(BTreeMap<String, OfToken>);
+pub struct EndedSessions(OrderedMap<String, OfToken>);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct OfToken {
     /// All of the token's that end no later by themselves.
     through: EpochMs,
     /// Single ones, with when they would have ended.
-    single: BTreeMap<String, EpochMs>,
+    single: OrderedMap<String, EpochMs>,
 }
 
 /// What one more ended session changes of what is kept.

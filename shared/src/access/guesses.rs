@@ -1,10 +1,9 @@
 //! Wrong secrets that were brought as bearer tokens. Whoever tries many waits, and nobody else does: the token of anyone
 //! whom Weir gave one proves itself and is never looked up here.
 
-use std::collections::BTreeMap;
-
 use super::login::Attempt;
 use crate::limits::{GUESS_LINES_MAX, GUESSES_MAX, LOGIN_ATTEMPTS_MAX, LOGIN_PERIOD_MS};
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 
 /// What an isolate has seen of guesses within the last [`LOGIN_PERIOD_MS`].
@@ -19,7 +18,7 @@ pub struct Guesses {
 /// Guesses by the line in which each counts. Where there are too many lines, new ones share one.
 #[derive(Debug, Clone, Default)]
 struct Lines {
-    apart: BTreeMap<String, Line>,
+    apart: OrderedMap<String, Line>,
     rest: Line,
 }
 

@@ -3,8 +3,6 @@
 //! signature is verified by whoever has the keys. A signature by a shared secret (HS256) is never read: the key sets of
 //! providers are public.
 
-use std::collections::BTreeMap;
-
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
@@ -13,6 +11,7 @@ use serde_json::Value;
 use crate::json;
 use crate::limits::{ASSERTION_BYTES_MAX, ASSERTION_EARLY_MS_MAX, JSON_INTEGER_MAX, RSA_BITS_MIN};
 use crate::name::tenant_name;
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 
 /// Bytes of a public key of Ed25519.
@@ -175,7 +174,7 @@ struct Claims {
     #[serde(default)]
     common_name: Option<String>,
     #[serde(flatten)]
-    others: BTreeMap<String, Value>,
+    others: OrderedMap<String, Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

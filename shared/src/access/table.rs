@@ -1,15 +1,13 @@
 //! Who may use the deployment, as an isolate knows it: looked up for each request, without asking anyone.
 
-use std::collections::BTreeMap;
-
 use super::ended::EndedSessions;
 use super::grant::Principal;
 use super::seal::SealKeys;
 use super::session::{Judged, Session};
 use super::token::{Refusal, Token, TokenKey};
-use crate::gather::gathered;
 use crate::invalid::{Fault, Invalid};
 use crate::limits::TOKENS_MAX;
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, Revision};
 use crate::wire::access::SavedAccess;
 
@@ -19,7 +17,7 @@ pub struct AccessTable {
     revision: Revision,
     key: TokenKey,
     bootstrap: bool,
-    tokens: BTreeMap<String, (String, Principal)>,
+    tokens: OrderedMap<String, (String, Principal)>,
     seals: SealKeys,
     ended: EndedSessions,
 }
@@ -116,7 +114,7 @@ impl TryFrom<&SavedAccess> for AccessTable {
             revision: saved.revision,
             key,
             bootstrap: saved.bootstrap,
-            tokens: gathered(tokens),
+            tokens: OrderedMap::from_iter(tokens),
             seals: SealKeys::try_from(saved.seals.as_slice())?,
             ended: saved.ended.iter().collect(),
         })

@@ -1,18 +1,17 @@
 //! Attempts to log in before they are counted. The object that counts those of a region is one for all of its isolates: each
 //! isolate asks it for a few at a time, and the others wait, fairly by line, or are turned away without a question.
 
-use std::collections::BTreeMap;
-
 use super::login::Attempt;
 use crate::limits::{
     LOGIN_ASKED_MS_MAX, LOGIN_CALLS_MAX, LOGIN_SEEN_MS_MAX, LOGIN_WAIT_MS_MAX, LOGIN_WAITERS_MAX,
     LOGINS_PER_SEC_MAX,
 };
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 
 /// One for each kind of attempt, so that none waits behind what proves less.
 #[derive(Debug, Clone, Default)]
-pub struct Turnstiles(BTreeMap<&'static str, Turnstile>);
+pub struct Turnstiles(OrderedMap<&'static str, Turnstile>);
 
 /// One that waits or is asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,8 +1,7 @@
 //! When tokens were last used, on its way to the registry: each is told at most once a while, whatever it is used for.
 
-use std::collections::BTreeMap;
-
 use crate::limits::TOKENS_MAX;
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 use crate::wire::access::TokenUse;
 
@@ -10,7 +9,7 @@ use crate::wire::access::TokenUse;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Uses {
     every_ms: u64,
-    tokens: BTreeMap<String, Mark>,
+    tokens: OrderedMap<String, Mark>,
 }
 
 /// One token's.
@@ -34,7 +33,7 @@ impl Uses {
     pub fn new(every_ms: u64) -> Self {
         Self {
             every_ms,
-            tokens: BTreeMap::new(),
+            tokens: OrderedMap::new(),
         }
     }
 

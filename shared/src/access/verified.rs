@@ -1,6 +1,5 @@
 //! Tokens that were verified, so that each costs its MAC once and not with every request.
 
-use std::collections::BTreeMap;
 use std::hash::Hasher;
 use std::rc::Rc;
 
@@ -8,6 +7,7 @@ use siphasher::sip::SipHasher13;
 use subtle::ConstantTimeEq;
 
 use crate::limits::TOKENS_VERIFIED_MAX;
+use crate::ordered::OrderedMap;
 use crate::units::Revision;
 
 /// What is known of tokens, each by the text that was sent, as of one revision of all tokens.
@@ -27,7 +27,7 @@ use crate::units::Revision;
 #[derive(Debug, Clone)]
 pub struct Verified<T> {
     key: (u64, u64),
-    entries: BTreeMap<u64, Entry<T>>,
+    entries: OrderedMap<u64, Entry<T>>,
 }
 
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ impl<T> Verified<T> {
     pub fn new(key: (u64, u64)) -> Self {
         Self {
             key,
-            entries: BTreeMap::new(),
+            entries: OrderedMap::new(),
         }
     }
 

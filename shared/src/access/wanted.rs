@@ -1,9 +1,8 @@
 //! When an isolate asks its region for tokens that it does not know: once a second for each, a few in a second, and one
 //! question at a time, however many requests wait.
 
-use std::collections::BTreeMap;
-
 use crate::limits::{CALL_MS_MAX, TOKEN_ASK_MS, TOKENS_WANTED_MAX};
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 
 /// How a question for the key of that version is written, among the ids of tokens: no id has a colon.
@@ -39,7 +38,7 @@ pub enum Step {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Those of the last second.
-    asked: BTreeMap<String, EpochMs>,
+    asked: OrderedMap<String, EpochMs>,
     under_way: Option<EpochMs>,
 }
 

@@ -4,15 +4,13 @@
 //! entries are folded into the rows of the totals, of the minute and of the windows, and dropped. Each row carries the
 //! last entry that is in it, so that a ledger which dies in between counts no entry twice when it wakes.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::frame::{Counted, Inbox};
 use super::interval;
 use super::ledger::{Totals, by_row};
 use super::reservations::{Reserved, ReservedRows, resolved};
 use super::windows::{Finished, Windows};
-use crate::gather::gathered;
 use crate::limits::{JOURNAL_ENTRIES_MAX, LEDGER_ROWS, MINUTE_MS};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::units::{EpochMs, Sequence};
 use crate::wire::accounting::{Counters, FrameBody, FrameReply, OTHERS, Tally, TenantCounters};
 use crate::wire::cells::{StoredCell, StoredEntry, StoredMarks};
@@ -28,11 +26,11 @@ use crate::wire::windows::StoredWindow;
 pub struct Books {
     totals: Totals,
     /// The last entry of the journal in each stored row of the totals.
-    marks: BTreeMap<u32, u64>,
+    marks: OrderedMap<u32, u64>,
     /// Rows of the totals that are not stored as they are.
-    changed: BTreeSet<u32>,
+    changed: OrderedSet<u32>,
     /// Minutes that are not stored yet.
-    minutes: BTreeMap<EpochMs, Minute>,
+    minutes: OrderedMap<EpochMs, Minute>,
     windows: Windows,
     reserved: Reserved,
     counted: Counted,
@@ -269,7 +267,8 @@ impl Books {
             .borrowed
             .iter()
             .map(|(tenant, units)| (tenant.clone(), borrowed_counters(budget, *units)));
-        self.changed.extend(self.totals.add(&gathered(charged)));
+        self.changed
+            .extend(self.totals.add(&OrderedMap::from_iter(charged)));
     }
 
     /// All that was counted, and how far the windows that are open now are used.
@@ -305,7 +304,7 @@ impl Books {
             since: self.since,
             usage: self.usage,
             telemetry: self.telemetry.clone(),
-            open: BTreeMap::new(),
+            open: OrderedMap::new(),
             entitlements: self.windows.entitlements(),
         }
     }
@@ -368,7 +367,7 @@ mod tests {
             ends_at: EpochMs(10 * MINUTE_MS),
             ..WindowPart::default()
         };
-        let labels = BTreeMap::from([(WindowLabel(3), part)]);
+        let labels = OrderedMap::from([(WindowLabel(3), part)]);
         frame.windows.insert("tokens".to_owned(), labels);
         frame
     }

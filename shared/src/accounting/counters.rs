@@ -1,10 +1,10 @@
 //! Adding decisions to counters, with a bound on the tenants that are told apart.
 
 use std::borrow::Borrow;
-use std::collections::BTreeMap;
 
 use crate::decision::Reason;
 use crate::limits::TENANT_NAMES_MAX;
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 use crate::wire::accounting::{
     Counters, GuardTally, InFlight, MeterTally, OTHERS, Tally, TenantCounters,
@@ -167,7 +167,7 @@ pub(super) fn entry<'a>(
 }
 
 /// The value of a name, made where there is none: a name that is known already is not written down again.
-pub(super) fn slot_of<'a, K, T: Default>(map: &'a mut BTreeMap<K, T>, name: &str) -> &'a mut T
+pub(super) fn slot_of<'a, K, T: Default>(map: &'a mut OrderedMap<K, T>, name: &str) -> &'a mut T
 where
     K: Borrow<str> + for<'b> From<&'b str> + Ord,
 {

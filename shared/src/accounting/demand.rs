@@ -1,10 +1,10 @@
 //! What every tenant was counted for by interval, as finely as there is room for.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
 
 use super::interval::{add_point, start};
 use crate::limits::{DEMAND_CELLS_MAX, HOUR_MS, MINUTE_MS};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::units::EpochMs;
 use crate::wire::accounting::{Counters, TenantCounters};
 use crate::wire::series::DemandReply;
@@ -35,20 +35,20 @@ pub struct Demand {
     step_ms: u64,
     cells: usize,
     tenants: ByTenant,
-    left_out: BTreeSet<String>,
+    left_out: OrderedSet<String>,
     /// How many another ledger left out, of which the names are not known; the most of several.
     untold: u64,
 }
 
-type ByTenant = BTreeMap<String, BTreeMap<EpochMs, TenantCounters>>;
+type ByTenant = OrderedMap<String, OrderedMap<EpochMs, TenantCounters>>;
 
 impl Default for Demand {
     fn default() -> Self {
         Self {
             step_ms: MINUTE_MS,
             cells: 0,
-            tenants: BTreeMap::new(),
-            left_out: BTreeSet::new(),
+            tenants: OrderedMap::new(),
+            left_out: OrderedSet::new(),
             untold: 0,
         }
     }
@@ -110,7 +110,7 @@ impl Demand {
         self.step_ms = step_ms;
         self.cells = 0;
         for points in self.tenants.values_mut() {
-            let mut longer = BTreeMap::new();
+            let mut longer = OrderedMap::new();
             for (at, counted) in std::mem::take(points) {
                 add_point(&mut longer, at, step_ms, &counted);
             }
@@ -205,9 +205,9 @@ mod tests {
     fn ledgers_of_different_fineness_come_to_the_coarser_one() {
         let reply = |step_ms, at| DemandReply {
             step_ms,
-            tenants: BTreeMap::from([(
+            tenants: OrderedMap::from([(
                 "acme".to_owned(),
-                BTreeMap::from([(EpochMs(at), counted(3))]),
+                OrderedMap::from([(EpochMs(at), counted(3))]),
             )]),
             left_out: step_ms / MINUTE_MS,
         };

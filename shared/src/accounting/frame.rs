@@ -6,12 +6,11 @@
 //! life; one that it had repeated is given up. So a death loses at most what was under way, a sleep loses nothing, and
 //! neither counts twice.
 
-use std::collections::BTreeMap;
-
 use super::counters::{Charged, Decided, Entry};
 use super::pending::{InWindow, Pending};
 use crate::decision::Reason;
 use crate::limits::{CALL_MS_MAX, HOLDERS_MAX};
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence};
 use crate::wire::accounting::{Counters, FrameBody, FrameReply};
 use crate::wire::exchange::{VERSION, version_accepted};
@@ -177,7 +176,7 @@ impl Outbox {
 }
 
 /// The last frame that was counted of each sender.
-pub type Counted = BTreeMap<HolderId, (Incarnation, Sequence)>;
+pub type Counted = OrderedMap<HolderId, (Incarnation, Sequence)>;
 
 /// The receiving side.
 #[derive(Debug, Clone)]

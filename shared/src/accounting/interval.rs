@@ -1,10 +1,9 @@
 //! Counters of one interval of time, in a fixed number of rows of bounded size: tenants are hashed over them, and those
 //! with the fewest calls are counted together where a row is full.
 
-use std::collections::BTreeMap;
-
 use super::ledger::{by_row, row_of};
 use crate::limits::{CELL_BYTES_MAX, CELL_ROWS, HOUR_MS, MINUTE_MS};
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 use crate::wire::accounting::{Counters, OTHERS, TenantCounters};
 use crate::wire::cells::StoredCell;
@@ -126,7 +125,7 @@ pub fn sources(from: EpochMs, to: EpochMs, oldest_minute: EpochMs) -> [(u64, Epo
 
 /// Adds what an interval counted to the points of an answer.
 pub fn add_point(
-    points: &mut BTreeMap<EpochMs, TenantCounters>,
+    points: &mut OrderedMap<EpochMs, TenantCounters>,
     at: EpochMs,
     step_ms: u64,
     counters: &TenantCounters,

@@ -1,15 +1,14 @@
 //! How a ledger lays its totals out: a fixed number of rows over which tenants are hashed, so that what is written
 //! grows neither with tenants nor with requests.
 
-use std::collections::BTreeMap;
-
 use crate::limits::{LEDGER_NAMES_MAX, LEDGER_ROWS, LEDGER_TENANTS_MAX, METRICS_TENANTS_MAX};
+use crate::ordered::OrderedMap;
 use crate::wire::accounting::{Counters, OTHERS, TenantCounters};
 
 /// A region's totals, by row.
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
-    rows: BTreeMap<u32, Counters>,
+    rows: OrderedMap<u32, Counters>,
 }
 
 impl Totals {
@@ -55,8 +54,8 @@ impl Totals {
 
 /// Counters by the row to which their tenants belong.
 #[must_use]
-pub fn by_row(counters: &Counters, rows: u32) -> BTreeMap<u32, Counters> {
-    let mut parts: BTreeMap<u32, Counters> = BTreeMap::new();
+pub fn by_row(counters: &Counters, rows: u32) -> OrderedMap<u32, Counters> {
+    let mut parts: OrderedMap<u32, Counters> = OrderedMap::new();
     for (tenant, added) in counters {
         let part = parts.entry(row_of(tenant, rows)).or_default();
         part.insert(tenant.clone(), added.clone());
@@ -158,7 +157,7 @@ mod tests {
     #[test]
     fn a_tenant_stays_in_its_row() {
         assert_eq!(row_of("acme", LEDGER_ROWS), row_of("acme", LEDGER_ROWS));
-        let rows: std::collections::BTreeSet<u32> = (0..500)
+        let rows: crate::ordered::OrderedSet<u32> = (0..500)
             .map(|n| row_of(&format!("t{n}"), LEDGER_ROWS))
             .collect();
         assert_eq!(rows.len(), LEDGER_ROWS as usize, "all rows are used");

@@ -1,9 +1,8 @@
 //! What isolates that died had of the windows of budgets. The region that lent it counts that by itself: what it lent to
 //! each, less what that one told it of. So records of windows can be held against what their roots lent.
 
-use std::collections::BTreeMap;
-
 use crate::limits::{FRAME_WINDOWS_MAX, HOLDERS_MAX, LOST_MS};
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, HolderId, WindowLabel};
 use crate::wire::count::Count;
 use crate::wire::windows::{WindowPart, WindowParts};
@@ -11,13 +10,13 @@ use crate::wire::windows::{WindowPart, WindowParts};
 /// What isolates have of windows, and what they told of it.
 #[derive(Debug, Clone, Default)]
 pub struct Accountable {
-    windows: BTreeMap<(String, WindowLabel), Window>,
+    windows: OrderedMap<(String, WindowLabel), Window>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Window {
     ends_at: EpochMs,
-    holders: BTreeMap<HolderId, Holder>,
+    holders: OrderedMap<HolderId, Holder>,
 }
 
 /// What one isolate had of a window.
@@ -136,7 +135,7 @@ mod tests {
             lapsed: Count(lapsed),
             ..WindowPart::one("acme", one)
         };
-        WindowParts::from([(NAME.0.to_owned(), BTreeMap::from([(NAME.1, part)]))])
+        WindowParts::from([(NAME.0.to_owned(), OrderedMap::from([(NAME.1, part)]))])
     }
 
     fn lost(all: &mut Accountable, now: EpochMs) -> Option<u128> {

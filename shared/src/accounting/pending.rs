@@ -1,10 +1,9 @@
 //! What was counted and is not in a frame yet.
 
-use std::collections::BTreeMap;
-
 use super::counters::{Decided, Entry, Outcome, count_as, in_flight, merge, slot_of};
 use super::held::{Settled, merge_reservations, minute_of, reserve, settle};
 use crate::limits::{FRAME_NAMES_MAX, FRAME_SAMPLES_MAX, FRAME_TENANTS_MAX, FRAME_WINDOWS_MAX};
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::accounting::{Counters, FrameBody, InFlight, OTHERS, Reservations};
 use crate::wire::count::Count;
@@ -192,7 +191,7 @@ impl Pending {
     fn window(&mut self, budget: &str, label: WindowLabel) -> Option<&mut WindowPart> {
         let labels = self.windows.get(budget);
         let known = labels.is_some_and(|labels| labels.contains_key(&label));
-        let all = || self.windows.values().map(BTreeMap::len).sum::<usize>();
+        let all = || self.windows.values().map(OrderedMap::len).sum::<usize>();
         if !known && all() >= FRAME_WINDOWS_MAX {
             return None;
         }
@@ -231,7 +230,7 @@ impl Pending {
                 continue;
             };
             let mut taken = WindowPart {
-                tenants: BTreeMap::new(),
+                tenants: OrderedMap::new(),
                 ..part.clone()
             };
             let mut whole = room.take(0);
@@ -297,7 +296,7 @@ impl WindowPart {
     #[must_use]
     pub fn one(tenant: &str, part: TenantPart) -> Self {
         Self {
-            tenants: BTreeMap::from([(tenant.to_owned(), part)]),
+            tenants: OrderedMap::from([(tenant.to_owned(), part)]),
             ..Self::default()
         }
     }

@@ -3,12 +3,11 @@
 //! Units that are reserved are no use yet: they count as used when they are settled, as they are settled. What nobody has
 //! settled when its time is over has been used in full. So what is counted as used never falls.
 
-use std::collections::BTreeMap;
-
 use super::counters::merge;
 use super::held::{held_of, is_over};
 use super::interval;
 use crate::limits::{FRAME_NAMES_MAX, FRAME_TENANTS_MAX};
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 use crate::wire::accounting::{Counters, FrameBody, OTHERS, Reservations, TenantCounters};
 use crate::wire::count::Count;
@@ -16,7 +15,7 @@ use crate::wire::count::Count;
 /// Reservations by minute.
 #[derive(Debug, Clone, Default)]
 pub struct Reserved {
-    minutes: BTreeMap<EpochMs, Minute>,
+    minutes: OrderedMap<EpochMs, Minute>,
 }
 
 /// Those whose time is over in one minute.
@@ -178,7 +177,7 @@ fn expiry(until: EpochMs, counters: &Counters) -> FrameBody {
 
 /// What is reserved and not released, in `reserved_units`. Who reserved among the others and is released by name is
 /// released among the others.
-fn open(counters: &Counters) -> BTreeMap<String, TenantCounters> {
+fn open(counters: &Counters) -> OrderedMap<String, TenantCounters> {
     let mut all = counters.clone();
     let mut surplus = TenantCounters::default();
     for tenant in all.values_mut() {

@@ -1,11 +1,9 @@
 //! Windows of budgets while they are open, and the fairness record that is left of each.
 
-use std::collections::BTreeMap;
-
 use super::fairness_index::jain;
 use super::held::is_over;
-use crate::gather::gathered;
 use crate::limits::{RECORD_TENANTS_MAX, WINDOW_GRACE_MS, WINDOW_TENANTS_MAX, WINDOWS_OPEN_MAX};
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::accounting::OTHERS;
 use crate::wire::count::Count;
@@ -37,7 +35,7 @@ pub struct Root {
 /// The windows of budgets that are open, or were so lately.
 #[derive(Debug, Clone, Default)]
 pub struct Windows {
-    open: BTreeMap<WindowName, Open>,
+    open: OrderedMap<WindowName, Open>,
 }
 
 /// One of them.
@@ -58,7 +56,7 @@ pub struct Finished {
     /// Its record; `None` of a window of which nothing was ever said.
     pub record: Option<WindowRecord>,
     /// Units that each tenant was served beyond its entitlement.
-    pub borrowed: BTreeMap<String, u128>,
+    pub borrowed: OrderedMap<String, u128>,
 }
 
 impl Windows {
@@ -107,8 +105,8 @@ impl Windows {
 
     /// Roots that have windows which are over and of which they have said nothing yet, each with the first of those.
     #[must_use]
-    pub fn unclosed(&self, now: EpochMs) -> BTreeMap<Root, WindowLabel> {
-        let mut first = BTreeMap::new();
+    pub fn unclosed(&self, now: EpochMs) -> OrderedMap<Root, WindowLabel> {
+        let mut first = OrderedMap::new();
         for ((budget, label), open) in &self.open {
             if open.closed.is_none() && now >= open.part.ends_at {
                 let root = Root {
@@ -180,8 +178,8 @@ impl Windows {
 
     /// Units that tenants were served beyond their entitlements in these windows, so far.
     #[must_use]
-    pub fn borrowed(&self) -> BTreeMap<String, BTreeMap<String, u128>> {
-        let mut sums: BTreeMap<String, BTreeMap<String, u128>> = BTreeMap::new();
+    pub fn borrowed(&self) -> OrderedMap<String, OrderedMap<String, u128>> {
+        let mut sums: OrderedMap<String, OrderedMap<String, u128>> = OrderedMap::new();
         for ((budget, _), open) in &self.open {
             let sum = sums.entry(budget.clone()).or_default();
             for (tenant, units) in open.borrowed() {
@@ -194,8 +192,8 @@ impl Windows {
     /// What was used so far, of each budget, of the window that is open at `now`: where the next one is open as well, of
     /// the one that ends first.
     #[must_use]
-    pub fn open_at(&self, now: EpochMs) -> BTreeMap<String, WindowUse> {
-        let mut uses = BTreeMap::new();
+    pub fn open_at(&self, now: EpochMs) -> OrderedMap<String, WindowUse> {
+        let mut uses = OrderedMap::new();
         let open = self.open.iter();
         for ((budget, label), open) in open.filter(|(_, open)| now < open.part.ends_at) {
             let tenants = open.part.tenants.values();
@@ -213,14 +211,14 @@ impl Windows {
 
     /// What each tenant is entitled to in the last window in which anybody asked, by budget.
     #[must_use]
-    pub fn entitlements(&self) -> BTreeMap<String, BTreeMap<String, u64>> {
+    pub fn entitlements(&self) -> OrderedMap<String, OrderedMap<String, u64>> {
         let asked = |open: &&Open| !open.part.tenants.is_empty();
-        let mut last = BTreeMap::new();
+        let mut last = OrderedMap::new();
         // Labels rise, so the last one of a budget stays.
         for ((budget, _), open) in self.open.iter().filter(|(_, open)| asked(open)) {
             let tenants = open.part.tenants.iter();
             let each = tenants.map(|(name, part)| (name.clone(), open.entitlement(part)));
-            last.insert(budget.clone(), gathered(each));
+            last.insert(budget.clone(), OrderedMap::from_iter(each));
         }
         last
     }
@@ -259,8 +257,8 @@ impl Open {
     }
 
     /// Units of reservations that are open, by tenant.
-    fn reserved(&self) -> BTreeMap<String, u128> {
-        let mut sums = BTreeMap::new();
+    fn reserved(&self) -> OrderedMap<String, u128> {
+        let mut sums = OrderedMap::new();
         for (tenant, units) in self.part.reservations.values().flat_map(held) {
             *sums.entry(tenant).or_default() += units;
         }
@@ -292,16 +290,16 @@ impl Open {
     }
 
     /// What each tenant was served beyond its entitlement; nothing where nothing is guaranteed.
-    fn borrowed(&self) -> BTreeMap<String, u128> {
+    fn borrowed(&self) -> OrderedMap<String, u128> {
         if self.weights() == 0 {
-            return BTreeMap::new();
+            return OrderedMap::new();
         }
         let tenants = self.part.tenants.iter();
         let beyond = tenants.map(|(name, part)| {
             let entitled = u128::from(self.entitlement(part));
             (name.clone(), part.served().0.saturating_sub(entitled))
         });
-        gathered(beyond.filter(|(_, units)| *units > 0))
+        OrderedMap::from_iter(beyond.filter(|(_, units)| *units > 0))
     }
 
     /// What is reserved in one that has to make room will have been used in full.
@@ -356,7 +354,7 @@ impl Open {
 
     /// Of what each tenant asked for within its entitlement, the part that it was served, compared by Jain's index. Where
     /// nothing is guaranteed, of what it asked for.
-    fn jain(&self, held: &BTreeMap<String, u128>) -> Option<f64> {
+    fn jain(&self, held: &OrderedMap<String, u128>) -> Option<f64> {
         let guaranteed = self.weights() > 0;
         let named = self.part.tenants.iter().filter(|(name, _)| *name != OTHERS);
         let ratios = named.filter_map(|(name, part)| {
@@ -373,7 +371,7 @@ impl Open {
         jain(ratios)
     }
 
-    fn tenants(&self, held: &BTreeMap<String, u128>) -> Vec<WindowTenant> {
+    fn tenants(&self, held: &OrderedMap<String, u128>) -> Vec<WindowTenant> {
         let mut ranked: Vec<_> = self.part.tenants.iter().collect();
         ranked.sort_by_key(|(name, part)| {
             let asked = had(name, part, held).saturating_add(part.refused().0);
@@ -425,7 +423,7 @@ impl Open {
 }
 
 /// Units that a tenant has had: what is reserved is.
-fn had(name: &str, part: &TenantPart, held: &BTreeMap<String, u128>) -> u128 {
+fn had(name: &str, part: &TenantPart, held: &OrderedMap<String, u128>) -> u128 {
     let reserved = held.get(name).copied().unwrap_or(0);
     part.served().0.saturating_add(reserved)
 }
@@ -440,7 +438,7 @@ fn split_over(mut reservations: HeldParts, at: EpochMs) -> (HeldParts, HeldParts
 
 /// Units of a minute's reservations that are open, by tenant. Who reserved among the others and is released by name is
 /// released among the others.
-fn held(tenants: &BTreeMap<String, HeldPart>) -> BTreeMap<String, u128> {
+fn held(tenants: &OrderedMap<String, HeldPart>) -> OrderedMap<String, u128> {
     let surplus = |part: &HeldPart| part.released.0.saturating_sub(part.reserved.0);
     let beyond: u128 = tenants.values().map(surplus).sum();
     let open = tenants.iter().map(|(name, part)| {
@@ -448,7 +446,7 @@ fn held(tenants: &BTreeMap<String, HeldPart>) -> BTreeMap<String, u128> {
         let less = if name == OTHERS { beyond } else { 0 };
         (name.clone(), open.saturating_sub(less))
     });
-    gathered(open.filter(|(_, units)| *units > 0))
+    OrderedMap::from_iter(open.filter(|(_, units)| *units > 0))
 }
 
 impl WindowTenant {

@@ -5,14 +5,13 @@
 //! admits. Of an `any`, only the dimensions that admit are charged.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::Checked;
 use super::scale::{Scaled, ScaledReceipt, ScaledState};
 use crate::decision::Decision;
-use crate::gather::gathered;
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 
 /// How the dimensions of a group combine.
@@ -137,7 +136,7 @@ pub struct Verdict {
     /// What each dimension was decided as, whether or not the request passed.
     pub decisions: Vec<Vec<Decision>>,
     /// The states to keep; empty unless admitted.
-    pub writes: BTreeMap<StateKey, ScaledState>,
+    pub writes: OrderedMap<StateKey, ScaledState>,
     /// What names the charge of each dimension that was charged here.
     pub receipts: Vec<Vec<Option<ScaledReceipt>>>,
 }
@@ -180,12 +179,12 @@ pub fn evaluate(
     let mut draft = Draft {
         load,
         now,
-        drafted: BTreeMap::new(),
+        drafted: OrderedMap::new(),
     };
     let mut verdict = Verdict {
         admitted: true,
         decisions: Vec::with_capacity(groups.len()),
-        writes: BTreeMap::new(),
+        writes: OrderedMap::new(),
         receipts: Vec::with_capacity(groups.len()),
     };
     for group in groups {
@@ -221,7 +220,7 @@ fn admits(group: &Group<'_>, decisions: &[Decision]) -> bool {
 struct Draft<'a, L> {
     load: L,
     now: EpochMs,
-    drafted: BTreeMap<&'a StateKey, Drafted>,
+    drafted: OrderedMap<&'a StateKey, Drafted>,
 }
 
 /// One state: as it is, what the request needs of it so far, and what the charges make of it.
@@ -260,12 +259,12 @@ impl<'a, L: FnMut(&StateKey) -> Option<ScaledState>> Draft<'a, L> {
             .or_insert_with(|| Drafted::new(load(key)))
     }
 
-    fn writes(self) -> BTreeMap<StateKey, ScaledState> {
+    fn writes(self) -> OrderedMap<StateKey, ScaledState> {
         let changed = self
             .drafted
             .into_iter()
             .filter_map(|(key, drafted)| Some((key.clone(), drafted.after?)));
-        gathered(changed)
+        OrderedMap::from_iter(changed)
     }
 }
 

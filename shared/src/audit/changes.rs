@@ -1,11 +1,10 @@
 //! What a change changed: the values that differ, each at its JSON pointer. Whole documents stay out of the log.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::{Map, Value, json};
 
 use super::sha256_hex;
 use crate::json::pointer::step;
+use crate::ordered::{OrderedMap, OrderedSet};
 
 /// What differs between two documents: what only the first has, or has otherwise, and the same of the second.
 ///
@@ -37,7 +36,7 @@ pub fn side_by_side<'a>(
     was: &'a Map<String, Value>,
     is: &'a Map<String, Value>,
 ) -> impl Iterator<Item = (&'a str, Option<&'a Value>, Option<&'a Value>)> {
-    let pointers: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
+    let pointers: OrderedSet<&String> = was.keys().chain(is.keys()).collect();
     let pairs = pointers.into_iter();
     pairs.map(|pointer| (pointer.as_str(), was.get(pointer), is.get(pointer)))
 }
@@ -95,7 +94,7 @@ pub fn in_sections(values: Map<String, Value>, bytes_max: usize) -> Value {
     if bytes(&values) <= bytes_max {
         return Value::Object(values);
     }
-    let mut sections: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
+    let mut sections: OrderedMap<String, Map<String, Value>> = OrderedMap::new();
     for (pointer, value) in values {
         let end = pointer.get(1..).and_then(|rest| rest.find('/'));
         let section = pointer.get(..end.map_or(pointer.len(), |end| end + 1));

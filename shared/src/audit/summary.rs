@@ -1,8 +1,6 @@
 //! One record for many: what an actor does more often than the log takes in full is summed up, so that nobody pushes the
 //! history out, and nobody's records stand in the way of another's.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -14,6 +12,7 @@ use crate::limits::{
     AUDIT_REFUSED_IN_FULL_PER_DAY_MAX, AUDIT_ROOT_ACTORS, AUDIT_SUMMARY_MS,
     AUDIT_SUMMARY_TARGETS_MAX,
 };
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::units::EpochMs;
 use crate::wire::audit::{Author, Outcome};
 use crate::wire::count::is_zero;
@@ -83,12 +82,12 @@ pub struct Summary {
     until: EpochMs,
     count: u64,
     /// The first different ones.
-    targets: BTreeSet<String>,
+    targets: OrderedSet<String>,
     /// Over all of them: that of what came before and what follows, as text.
     hash: String,
     /// Where it is of all who come from one root: how many each of the first of them has.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    actors: BTreeMap<String, u64>,
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
+    actors: OrderedMap<String, u64>,
     /// Uses that those it sums up told, each of so many.
     #[serde(default, skip_serializing_if = "is_zero")]
     uses: u64,
@@ -117,9 +116,9 @@ impl Summary {
             since: draft.at,
             until: draft.at,
             count: 0,
-            targets: BTreeSet::new(),
+            targets: OrderedSet::new(),
             hash: String::new(),
-            actors: BTreeMap::new(),
+            actors: OrderedMap::new(),
             uses: 0,
         }
     }

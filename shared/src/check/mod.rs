@@ -11,11 +11,10 @@ pub mod short;
 mod target;
 pub mod template;
 
-use std::collections::BTreeSet;
-
 use crate::invalid::{Fault, Invalid};
 use crate::limits::CHECKS_MAX;
 use crate::name::tenant_name;
+use crate::ordered::OrderedSet;
 use crate::policy::count;
 use crate::wire::check::{CheckItem, CheckRequest};
 pub use target::{Keys, Target};
@@ -147,7 +146,7 @@ fn items(request: CheckRequest) -> Result<Vec<Item>, Invalid> {
 /// with one cost.
 /// Refuses a second guard: the answer carries one slot.
 fn once(items: &[Item]) -> Result<(), Invalid> {
-    let mut charged = BTreeSet::new();
+    let mut charged = OrderedSet::new();
     let mut guarded = false;
     for item in items {
         let (kind, name) = match &item.target {

@@ -1,12 +1,11 @@
 //! What an item charges, of all that it may name: exactly one.
 
-use std::collections::BTreeMap;
-
 use super::one;
 use crate::invalid::{Fault, Invalid};
 use crate::json::pointer::step;
 use crate::limits::{CHECKS_MAX, COMPOSITE_DIMENSIONS_MAX, COST_MAX};
 use crate::name::{label, tenant_name};
+use crate::ordered::OrderedMap;
 use crate::policy::{between, count};
 use crate::wire::check::CheckItem;
 
@@ -43,7 +42,7 @@ pub enum Keys {
     /// One, for a limit of its own.
     One(String),
     /// One a dimension, by the dimension's name: 1 to 8.
-    Named(BTreeMap<String, String>),
+    Named(OrderedMap<String, String>),
 }
 
 impl Target {
@@ -79,7 +78,7 @@ enum Named {
     Budget(String),
     Limit(String),
     Meter(String),
-    Meters(BTreeMap<String, u64>),
+    Meters(OrderedMap<String, u64>),
     Guard(String),
     Overload(String),
 }
@@ -136,7 +135,7 @@ pub(super) fn targets(body: CheckItem) -> Result<Vec<(Target, u64)>, Invalid> {
     }
 }
 
-fn several(meters: BTreeMap<String, u64>) -> Result<Vec<(Target, u64)>, Invalid> {
+fn several(meters: OrderedMap<String, u64>) -> Result<Vec<(Target, u64)>, Invalid> {
     if meters.is_empty() {
         return Err(Invalid::new("/meters", Fault::Missing));
     }
@@ -149,7 +148,7 @@ fn several(meters: BTreeMap<String, u64>) -> Result<Vec<(Target, u64)>, Invalid>
     targets.collect()
 }
 
-fn keys(key: Option<String>, keys: Option<BTreeMap<String, String>>) -> Result<Keys, Invalid> {
+fn keys(key: Option<String>, keys: Option<OrderedMap<String, String>>) -> Result<Keys, Invalid> {
     let Some(keys) = keys else {
         return Ok(one(key)?.map_or(Keys::None, Keys::One));
     };

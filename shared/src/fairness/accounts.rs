@@ -7,7 +7,7 @@
 
 mod release;
 
-use std::collections::BTreeMap;
+use crate::ordered::OrderedMap;
 
 use self::release::{carries, paced};
 use super::ask::{ClaimVersion, Floor, Moment, Standing};
@@ -69,7 +69,7 @@ pub struct Accounts {
     /// The account that was looked for last: it is charged next.
     last: usize,
     /// Tenants of the last window that were not seen yet; empty once they do not count any more.
-    carried: BTreeMap<Box<str>, Member>,
+    carried: OrderedMap<Box<str>, Member>,
     classes: Classes,
     unknown: u64,
     used_total: u64,
@@ -90,7 +90,7 @@ impl Accounts {
             index: NameIndex::default(),
             members: Vec::new(),
             last: 0,
-            carried: BTreeMap::new(),
+            carried: OrderedMap::new(),
             classes: Classes::new(terms.unknown_weight_max.micros(), terms.floors),
             unknown: 0,
             used_total: 0,

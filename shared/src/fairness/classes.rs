@@ -1,7 +1,8 @@
 //! The distinct weights of some tenants, and what tenants of each are guaranteed.
 
-use std::collections::BTreeMap;
 use std::ops::{Add, Sub};
+
+use crate::ordered::OrderedMap;
 
 use super::ask::{Floor, Moment};
 use super::floors::Floors;
@@ -142,7 +143,7 @@ impl Basis {
 /// The classes of some tenants.
 #[derive(Debug, Clone)]
 pub(crate) struct Classes {
-    by_key: BTreeMap<ClassKey, Class>,
+    by_key: OrderedMap<ClassKey, Class>,
     weights: Weights,
     unknown_max: u128,
     floors: Floors,
@@ -156,7 +157,7 @@ pub(crate) struct Classes {
 impl Classes {
     pub(crate) fn new(unknown_max: u64, floors: u64) -> Self {
         Self {
-            by_key: BTreeMap::new(),
+            by_key: OrderedMap::new(),
             weights: Weights::default(),
             unknown_max: u128::from(unknown_max),
             floors: Floors::new(floors),

@@ -4,7 +4,7 @@
 //! at which it passes from one term of its reserve to another are not known ahead. Each is computed anew when time has
 //! passed or members have joined: once an instant, one step a member that has a floor.
 
-use std::collections::BTreeMap;
+use crate::ordered::OrderedMap;
 
 use super::ask::{Floor, Moment};
 use super::floors::Floors;
@@ -36,7 +36,7 @@ struct Slot {
 /// The reserves of members that have a floor. A member is named by its index.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Floored {
-    slots: BTreeMap<usize, Slot>,
+    slots: OrderedMap<usize, Slot>,
     pacing: Option<Pacing>,
     total: u128,
     lasting: u128,

@@ -4,9 +4,8 @@
 //! at one group and compares one name, nearly always, whatever the number of names; and names that were invented to
 //! share a group only fill the map, in which a search is never longer than `log n`. The hash needs no secret for that.
 
-use std::collections::BTreeMap;
-
 use crate::name_hash::hash;
+use crate::ordered::OrderedMap;
 
 /// Places that a hash leads to: 16 bytes, a quarter of a cache line.
 const GROUP: usize = 4;
@@ -22,7 +21,7 @@ const ID_MAX: u32 = (1 << ID_BITS) - 1;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NameIndex {
     groups: Vec<[u32; GROUP]>,
-    spilled: BTreeMap<Box<str>, usize>,
+    spilled: OrderedMap<Box<str>, usize>,
     len: usize,
 }
 

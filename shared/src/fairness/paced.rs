@@ -6,7 +6,7 @@
 //!
 //! `docs/src/explanation/fairness.md` has the promises of this rule, their proofs, and what is measured.
 
-use std::collections::BTreeSet;
+use crate::ordered::OrderedSet;
 
 use super::accounts::OVERFLOW;
 use super::allowance::{Allowance, Delay};
@@ -57,7 +57,7 @@ const POOLED_PER_WINDOW: u64 = 64;
 pub struct Paced {
     accounts: PacedAccounts,
     /// Members that are expected to use more than their reserve.
-    hungry: BTreeSet<usize>,
+    hungry: OrderedSet<usize>,
     /// As of the last time that it was computed; `None`: there is enough for all.
     level: Option<Level>,
     asks_since_level: usize,
@@ -72,7 +72,7 @@ impl Paced {
     pub fn new(terms: ShareTerms) -> Self {
         Self {
             accounts: PacedAccounts::new(terms),
-            hungry: BTreeSet::new(),
+            hungry: OrderedSet::new(),
             level: None,
             asks_since_level: usize::MAX,
             rule: terms.rule,

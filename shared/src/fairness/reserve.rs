@@ -6,7 +6,7 @@
 //! from one of the three to the next at points that are known ahead: ordered sets keep those points, and three sums keep
 //! the rest.
 
-use std::collections::BTreeSet;
+use crate::ordered::OrderedSet;
 
 use super::rate::{Rate, parts};
 
@@ -65,9 +65,9 @@ pub(super) struct Reserves {
     even_burst: u128,
     kept_weight: u128,
     kept_off: u128,
-    by_now: BTreeSet<(u128, usize)>,
-    by_full: BTreeSet<(u128, usize)>,
-    by_gone: BTreeSet<(u128, usize)>,
+    by_now: OrderedSet<(u128, usize)>,
+    by_full: OrderedSet<(u128, usize)>,
+    by_gone: OrderedSet<(u128, usize)>,
     /// Members looked at and entries moved.
     pub operations: u64,
 }
@@ -172,7 +172,7 @@ impl Reserves {
     /// The next member whose turn has come.
     fn next_turn(&self) -> Option<usize> {
         let gone = self.rate.full - self.rate.now;
-        let below = |set: &BTreeSet<(u128, usize)>, bound: u128| {
+        let below = |set: &OrderedSet<(u128, usize)>, bound: u128| {
             set.last()
                 .filter(|(turn, _)| *turn > bound)
                 .map(|(_, index)| *index)

@@ -1,12 +1,12 @@
 //! The shares of one budget: who may have how much of it in this window.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use super::ask::{Above, Ask, ClaimVersion, Floor, Moment, Party, Room, SetAside, Standing};
 use super::machine::Machine;
 use crate::fairness::weight::Weight;
 use crate::limits::TENANT_DEPTH_MAX;
+use crate::ordered::OrderedMap;
 use crate::units::Revision;
 
 /// The rule by which tenants share.
@@ -97,9 +97,9 @@ pub struct Share {
     /// Those without a parent.
     top: Machine,
     /// Those below a tenant, by its name.
-    below: BTreeMap<String, Below>,
+    below: OrderedMap<String, Below>,
     /// Of tenants that have a parent and asked in this window: the names above them, the parent first.
-    chains: BTreeMap<String, Vec<String>>,
+    chains: OrderedMap<String, Vec<String>>,
 }
 
 /// Tenants with one parent.
@@ -136,8 +136,8 @@ impl Share {
         Self {
             terms,
             top: Machine::new(terms),
-            below: BTreeMap::new(),
-            chains: BTreeMap::new(),
+            below: OrderedMap::new(),
+            chains: OrderedMap::new(),
         }
     }
 

@@ -4,21 +4,20 @@
 //! tenant is presumed to have as large a part of them as it had of what that holder held in the window before: else it
 //! would be lent its share once more at the beginning of each window.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::holder::ceiling_part;
 use crate::limits::LENDER_ACCOUNTS_MAX;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::units::HolderId;
 
 /// Which tenants hold what.
 #[derive(Debug, Clone, Default)]
 pub struct Attribution {
-    accounts: BTreeMap<String, Account>,
+    accounts: OrderedMap<String, Account>,
     /// The sum of what is lent by them: each want asks for it.
     lent_total: u128,
-    holders: BTreeMap<HolderId, Tenants>,
+    holders: OrderedMap<HolderId, Tenants>,
     /// Holders of units that are no tenant's.
-    unassigned: BTreeSet<HolderId>,
+    unassigned: OrderedSet<HolderId>,
 }
 
 /// What holders have of one tenant's units.
@@ -31,7 +30,7 @@ struct Account {
 /// What one holder has of each tenant's units.
 #[derive(Debug, Clone, Default)]
 struct Tenants {
-    held: BTreeMap<String, u64>,
+    held: OrderedMap<String, u64>,
     /// The sum of those.
     sum: u64,
     /// Units that are no tenant's.
@@ -39,7 +38,7 @@ struct Tenants {
     /// Units that it was lent before the window opened.
     early: u64,
     /// What it had in the window before, and the sum of that.
-    before: BTreeMap<String, u64>,
+    before: OrderedMap<String, u64>,
     before_sum: u64,
 }
 

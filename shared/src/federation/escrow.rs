@@ -3,8 +3,6 @@
 //! What was held and what was lent on are one stored row. It is written before a message that returns units or a
 //! reply that lends units leaves, so that a region that wakes can neither lend twice nor return what it lent.
 
-use std::collections::BTreeMap;
-
 use super::ahead::Ahead;
 use super::holder::{Holder, Lease, Outlook, Relay};
 use super::lender::{AheadOffer, Lender, Offer};
@@ -13,6 +11,7 @@ use super::waiting::{Need, Ticket};
 use crate::fairness::ask::Party;
 use crate::federation::stored::StoredEscrow;
 use crate::limits::CALL_MS_MAX;
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence, WindowLabel};
 use crate::window::Window;
 use crate::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Seen, Terms, Want};
@@ -304,7 +303,7 @@ impl Escrow {
     }
 
     /// Takes out what lapsed here unlent; see [`Holder::take_lapsed`].
-    pub fn take_lapsed(&mut self, now: EpochMs) -> BTreeMap<WindowLabel, u64> {
+    pub fn take_lapsed(&mut self, now: EpochMs) -> OrderedMap<WindowLabel, u64> {
         self.above.take_lapsed(now)
     }
 

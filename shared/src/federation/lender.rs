@@ -11,14 +11,12 @@ mod row;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use self::row::Row;
 use super::attribution::Attribution;
 use super::divide::Divide;
 use super::message::Message;
-use crate::gather::gathered;
 use crate::limits::{CONTACT_MS_MIN, CONTACT_MS_PER_HOLDER, HOLDERS_MAX};
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, HolderId, WindowLabel};
 use crate::window::Window;
 use crate::wire::exchange::{AheadBody, Grant, Refusal, ReplyBody, VERSION, WindowBody};
@@ -68,11 +66,11 @@ pub struct Lender {
     watermark: u64,
     /// Came back since the watermark was written: not lent again from memory, as another life may have taken it too.
     returned: u64,
-    rows: BTreeMap<HolderId, Row>,
+    rows: OrderedMap<HolderId, Row>,
     /// What holders have of each tenant.
     tenants: Attribution,
     /// Units of windows to come that were lent, by label.
-    ahead: BTreeMap<WindowLabel, u64>,
+    ahead: OrderedMap<WindowLabel, u64>,
 }
 
 impl Lender {
@@ -85,16 +83,16 @@ impl Lender {
             granted: watermark,
             watermark,
             returned: 0,
-            rows: BTreeMap::new(),
+            rows: OrderedMap::new(),
             tenants: Attribution::default(),
-            ahead: BTreeMap::new(),
+            ahead: OrderedMap::new(),
         }
     }
 
     /// With what was lent of windows to come, as it was stored.
     #[must_use]
     pub fn with_ahead(mut self, ahead: impl IntoIterator<Item = (WindowLabel, u64)>) -> Self {
-        self.ahead = gathered(ahead);
+        self.ahead = OrderedMap::from_iter(ahead);
         self
     }
 
@@ -151,7 +149,7 @@ impl Lender {
 
     /// Units of windows to come that were lent, by label.
     #[must_use]
-    pub fn ahead(&self) -> &BTreeMap<WindowLabel, u64> {
+    pub fn ahead(&self) -> &OrderedMap<WindowLabel, u64> {
         &self.ahead
     }
 

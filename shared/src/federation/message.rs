@@ -1,6 +1,5 @@
 //! An exchange message whose bounds have been checked: the only kind that a parent takes.
 
-use std::collections::BTreeSet;
 use std::ops::Deref;
 
 use super::party::floors;
@@ -12,6 +11,7 @@ use crate::fairness::weight::Weight;
 use crate::limits::{
     AHEAD_WINDOWS_MAX, COST_MAX, EXCHANGE_ENTRIES_MAX, JSON_INTEGER_MAX, TENANTS_MAX,
 };
+use crate::ordered::OrderedSet;
 use crate::wire::exchange::{
     ExchangeBody, Refusal, ReplyBody, RuleBody, Seen, SharingBody, VERSION, Want, version_accepted,
 };
@@ -157,7 +157,7 @@ impl TryFrom<ExchangeBody> for Message {
         let sharing = body.terms.sharing.as_ref().map(share_terms).transpose()?;
         let parties = body.wants.iter().map(|want| party(want, sharing.is_some()));
         let parties: Vec<Party> = parties.collect::<Result<_, _>>()?;
-        let mut names = BTreeSet::new();
+        let mut names = OrderedSet::new();
         if !parties.iter().all(|party| names.insert(&party.name)) {
             return Err(malformed("wants/tenant"));
         }

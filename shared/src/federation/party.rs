@@ -1,12 +1,11 @@
 //! A tenant's claim as a message carries it, and the bounds of what is taken from one.
 
-use std::collections::BTreeSet;
-
 use crate::accounting::pending::WindowClaim;
 use crate::fairness::ask::{Above, ClaimVersion, Floor, Party, SetAside, Standing};
 use crate::fairness::weight::Weight;
 use crate::limits::{JSON_INTEGER_MAX, TENANT_DEPTH_MAX};
 use crate::name::tenant_name;
+use crate::ordered::OrderedSet;
 use crate::units::EpochMs;
 use crate::wire::exchange::{AboveBody, FloorsBody, RankBody, Refusal};
 
@@ -105,7 +104,7 @@ impl TryFrom<(&str, &RankBody)> for Party {
         if rank.above.len() >= TENANT_DEPTH_MAX {
             return Err(malformed("rank/above"));
         }
-        let mut names = BTreeSet::from([name]);
+        let mut names = OrderedSet::from([name]);
         if !rank.above.iter().all(|above| names.insert(&above.name)) {
             return Err(malformed("rank/above/name"));
         }

@@ -1,12 +1,11 @@
 //! The rows in which coordinators and regions keep what they lend.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::ahead::Ahead;
 use super::schedule::Schedule;
 use crate::limits::{AHEAD_WINDOWS_MAX, GLOBAL_BUCKETS_MAX, JSON_INTEGER_MAX};
+use crate::ordered::OrderedMap;
 use crate::outlasting::Outlasting;
 use crate::units::{EpochMs, WindowLabel};
 use crate::window::Window;
@@ -43,8 +42,8 @@ pub struct StoredPool {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<u64>,
     /// Units of windows to come that count as granted, by label.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub ahead: BTreeMap<WindowLabel, u64>,
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
+    pub ahead: OrderedMap<WindowLabel, u64>,
     /// What was lent in windows that an edit closed early, for as long as those would have lasted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outlasting: Option<Outlasting>,
@@ -65,7 +64,7 @@ impl StoredPool {
             terms,
             watermark,
             history: Vec::new(),
-            ahead: BTreeMap::new(),
+            ahead: OrderedMap::new(),
             outlasting: None,
             whole_until: None,
         }
@@ -89,7 +88,7 @@ impl StoredPool {
 
     /// The row with units of windows to come.
     #[must_use]
-    pub fn with_ahead(mut self, ahead: BTreeMap<WindowLabel, u64>) -> Self {
+    pub fn with_ahead(mut self, ahead: OrderedMap<WindowLabel, u64>) -> Self {
         self.ahead = ahead;
         self
     }

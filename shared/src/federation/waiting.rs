@@ -3,9 +3,8 @@
 //! A need that its request never takes off again, because the platform ended the request, is dropped when no request
 //! can still wait for it: else units would be borrowed for it in every window to come.
 
-use std::collections::BTreeMap;
-
 use crate::limits::{COST_MAX, DECIDE_WAIT_MS_MAX, WAITERS_MAX};
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 use crate::wire::exchange::Seen;
 
@@ -57,7 +56,7 @@ impl Ticket {
 #[derive(Debug, Clone, Default)]
 pub struct Waiting {
     next: u64,
-    needs: BTreeMap<u64, Waiter>,
+    needs: OrderedMap<u64, Waiter>,
     units: u64,
 }
 
@@ -122,8 +121,8 @@ impl Waiting {
 
     /// The needs by whom they are for: the sum, and the smallest cost.
     #[must_use]
-    pub fn by_name(&self) -> BTreeMap<String, Need> {
-        let mut sums: BTreeMap<String, Need> = BTreeMap::new();
+    pub fn by_name(&self) -> OrderedMap<String, Need> {
+        let mut sums: OrderedMap<String, Need> = OrderedMap::new();
         for Waiter { name, need, .. } in self.needs.values() {
             match sums.get_mut(name) {
                 Some(sum) => {

@@ -11,12 +11,11 @@
 //!
 //! What is known here is an isolate's own. It costs no call, and each isolate finds out for itself.
 
-use std::collections::BTreeMap;
-
 use super::outcome::Ending;
 use crate::limits::{
     ORIGIN_AWAY_MS, ORIGIN_AWAY_MS_MAX, ORIGIN_FAILURES_MAX, REQUESTS_PER_RETRY, RETRIES_STORED_MAX,
 };
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, Revision};
 
 /// What came of a try.
@@ -79,7 +78,7 @@ pub fn is_idempotent(method: &str) -> bool {
 pub struct Origins {
     /// The policy that they are of: another's may be others.
     revision: Revision,
-    routes: BTreeMap<String, Standings>,
+    routes: OrderedMap<String, Standings>,
 }
 
 impl Origins {

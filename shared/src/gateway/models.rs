@@ -4,7 +4,6 @@
 //! A tenant may use the models that a route names in full, where that route would take the same client's request for some
 //! tenant's: at the same host, beneath the path at which the list stands. What follows that path is the name of one.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use serde_json::{Value, json};
@@ -13,6 +12,7 @@ use super::facts::Facts;
 use super::path::RequestPath;
 use super::problem::Refusal;
 use super::tenant::{Tenant, find, is_vouched, settled};
+use crate::ordered::OrderedSet;
 use crate::policy::Policy;
 use crate::policy::route::{Answer, ModelPattern, Route, host_alone};
 use crate::units::EpochMs;
@@ -68,7 +68,7 @@ fn names<'a>(
     asking: &Asking<'_>,
     at: &[String],
     now: EpochMs,
-) -> BTreeSet<&'a str> {
+) -> OrderedSet<&'a str> {
     let base = at.split_last().map_or(&[][..], |(_, base)| base);
     let host = host_alone(asking.facts.host);
     let routes = policy.routes.iter().filter(|route| {
@@ -80,7 +80,7 @@ fn names<'a>(
 }
 
 /// The whole list: a page that none follows.
-fn list(form: ErrorForm, names: &BTreeSet<&str>) -> String {
+fn list(form: ErrorForm, names: &OrderedSet<&str>) -> String {
     let data: Vec<Value> = names.iter().map(|name| one(form, name)).collect();
     let list = match form {
         ErrorForm::Anthropic => json!({

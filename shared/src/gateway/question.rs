@@ -1,6 +1,5 @@
 //! The question that a request asks on a route: what to charge, to whom, how much.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::address;
@@ -11,6 +10,7 @@ use super::usage::request::ModelRequest;
 use crate::check::{Check, Item, Keys, Target};
 use crate::invalid::{Fault, Invalid};
 use crate::name::tenant_name;
+use crate::ordered::OrderedMap;
 use crate::policy::route::{KeySource, KeySources, Route, RouteTarget};
 
 /// A question, and what of it is settled afterwards.
@@ -74,7 +74,7 @@ fn target(
                 KeySources::Named(sources) => {
                     let named = sources.iter();
                     let keys = named.map(|(name, source)| Ok((name.clone(), key(source)?)));
-                    Keys::Named(keys.collect::<Result<BTreeMap<_, _>, Invalid>>()?)
+                    Keys::Named(keys.collect::<Result<OrderedMap<_, _>, Invalid>>()?)
                 }
             },
         },

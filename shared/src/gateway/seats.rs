@@ -1,9 +1,8 @@
 //! How many requests wait in an isolate for their turn: each has a seat until it goes, or until the time is over for which
 //! it took it, as the platform may end a request without a word.
 
-use std::collections::BTreeSet;
-
 use crate::limits::WAITING_MAX;
+use crate::ordered::OrderedSet;
 use crate::units::EpochMs;
 
 /// The seats of an isolate.
@@ -24,7 +23,7 @@ use crate::units::EpochMs;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Seats {
-    taken: BTreeSet<Seat>,
+    taken: OrderedSet<Seat>,
     next: u64,
 }
 

@@ -7,13 +7,13 @@
 //! asked costs the region no more than one message for all of them.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 use crate::fairness::weight::Weight;
 use crate::limits::{
     SLOT_LOOK_BEHIND_MS, SLOT_LOOK_MS, SLOT_LOOK_MS_MAX, WAITER_ASKED_MS_MAX, WAITER_LATE_MS,
     WAITERS_PER_MS, WAITING_LEFT_MS, WAITING_MAX,
 };
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, WindowLabel};
 
 /// A request that would be denied.
@@ -75,7 +75,7 @@ struct Waiter {
 struct Line {
     waiters: Vec<Waiter>,
     /// Units that tenants have used of the window, as far as was heard here.
-    used: BTreeMap<String, u64>,
+    used: OrderedMap<String, u64>,
     window: WindowLabel,
     /// As of which change of the slots it waits for that is.
     stock: Option<u64>,
@@ -108,7 +108,7 @@ struct Line {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Waiters {
-    lines: BTreeMap<String, Line>,
+    lines: OrderedMap<String, Line>,
     arrived: u64,
 }
 
@@ -367,7 +367,7 @@ impl Line {
     fn levels(&self, now: EpochMs) -> (EpochMs, Vec<Level>) {
         let dues = self.waiters.iter().map(|waiter| waiter.who.due);
         let until = dues.filter(|due| *due > now).min();
-        let mut units = BTreeMap::new();
+        let mut units = OrderedMap::new();
         let levels = self.waiters.iter().map(|Waiter { who, is_late, .. }| {
             let used = || self.used.get(&who.tenant).copied().unwrap_or(0);
             let units = units.entry(who.tenant.as_str()).or_insert_with(used);

@@ -1,12 +1,11 @@
 //! What an isolate remembers of keys that others keep: bounded, each on an account. Whoever has used up its part forgets
 //! something of its own, so that nobody's keys push out another's.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::owner::{Account, Owner};
 use super::room::{Bounds, Room, Size};
 use crate::algorithms::composite::StateKey;
 use crate::limits::FORGOTTEN_OF;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::units::EpochMs;
 
 /// What is lost with an entry that is forgotten: the least goes first.
@@ -31,11 +30,11 @@ pub trait Entry: Default {
 pub struct Cache<E> {
     bounds: Bounds,
     room: Room,
-    entries: BTreeMap<StateKey, Kept<E>>,
+    entries: OrderedMap<StateKey, Kept<E>>,
     /// The keys, by when they came.
-    ages: BTreeMap<u64, StateKey>,
+    ages: OrderedMap<u64, StateKey>,
     /// The same of each owner; of those that are nobody's under none.
-    owned: BTreeMap<Option<Owner>, BTreeSet<u64>>,
+    owned: OrderedMap<Option<Owner>, OrderedSet<u64>>,
     came: u64,
 }
 
@@ -53,9 +52,9 @@ impl<E: Entry> Cache<E> {
         Self {
             bounds,
             room: Room::counted(bounds, Size::default(), []),
-            entries: BTreeMap::new(),
-            ages: BTreeMap::new(),
-            owned: BTreeMap::new(),
+            entries: OrderedMap::new(),
+            ages: OrderedMap::new(),
+            owned: OrderedMap::new(),
             came: 0,
         }
     }

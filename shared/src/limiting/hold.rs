@@ -1,7 +1,7 @@
 //! The charges of questions that may still be undone: held until they are committed, and, for a short time, those
 //! that were answered, in case the answer was lost.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use super::owner::Account;
 use super::room::{Bounds, Room, Size};
@@ -10,6 +10,7 @@ use crate::algorithms::scale::ScaledReceipt;
 use crate::limiting::messages::ReturnBody;
 use crate::limiting::stored::StoredHold;
 use crate::limits::{CALL_MS_MAX, HOLDS_MAX, RECENT_QUESTIONS_MAX};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::units::{EpochMs, OpId};
 
 /// One charge that can be given back.
@@ -37,17 +38,17 @@ impl From<&Charge> for ReturnBody {
 /// Holds by their question. What is held lapses by itself; a row of each is durable.
 #[derive(Debug, Clone)]
 pub struct Holds {
-    rows: BTreeMap<OpId, StoredHold>,
+    rows: OrderedMap<OpId, StoredHold>,
     /// When each lapses.
-    due: BTreeSet<(EpochMs, OpId)>,
+    due: OrderedSet<(EpochMs, OpId)>,
     room: Room,
 }
 
 impl Default for Holds {
     fn default() -> Self {
         Self {
-            rows: BTreeMap::new(),
-            due: BTreeSet::new(),
+            rows: OrderedMap::new(),
+            due: OrderedSet::new(),
             room: Room::counted(Bounds::HOLDS, Size::default(), []),
         }
     }
@@ -117,7 +118,7 @@ impl Holds {
 /// object that dies forgets them, and what a lost answer had charged stays charged.
 #[derive(Debug, Clone, Default)]
 pub struct Recent {
-    questions: BTreeMap<OpId, Question>,
+    questions: OrderedMap<OpId, Question>,
     /// When each was charged or undone: one that was both stands twice, and the later one counts.
     order: VecDeque<(EpochMs, OpId)>,
 }

@@ -4,8 +4,6 @@
 //! Whoever asks first claims the key, and keeps its answer when there is one. A claim of whom nothing was heard lapses; what
 //! it then keeps all the same is not taken, as somebody else has asked meanwhile.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -15,6 +13,7 @@ use crate::limits::{
     IDEMPOTENCY_CLAIM_MS, IDEMPOTENCY_KEY_BYTES_MAX, IDEMPOTENCY_KEYS_MAX,
     IDEMPOTENCY_KEYS_OF_ONE_MAX, IDEMPOTENCY_MS,
 };
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 
 /// The header of a request that has a key.
@@ -189,14 +188,14 @@ pub fn claim(asked: &ClaimBody, stored: Option<&Remembered>, keys: &Keys, now: E
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Keys {
     all: usize,
-    of: BTreeMap<String, usize>,
+    of: OrderedMap<String, usize>,
 }
 
 impl Keys {
     /// Those of owners, with how many each has.
     #[must_use]
     pub fn of(owners: impl IntoIterator<Item = (String, usize)>) -> Self {
-        let of: BTreeMap<_, _> = owners.into_iter().collect();
+        let of: OrderedMap<_, _> = owners.into_iter().collect();
         Self {
             all: of.values().sum(),
             of,

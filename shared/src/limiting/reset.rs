@@ -1,25 +1,23 @@
 //! Keys that an operator put back to their start, and what that voids: whatever was charged before is not given back to
 //! what was charged after.
 
-use std::collections::BTreeMap;
-
 use super::rows::Put;
 use super::shard::Shard;
 use crate::algorithms::composite::StateKey;
-use crate::gather::gathered;
 use crate::limiting::messages::SettleKeysBody;
 use crate::limits::{RESERVATION_MS, RESET_DRAWS_MS, RESETS_MAX};
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 
 /// When keys were put back, as long as something from before may still come.
 #[derive(Debug, Clone, Default)]
-pub struct Resets(BTreeMap<StateKey, EpochMs>);
+pub struct Resets(OrderedMap<StateKey, EpochMs>);
 
 impl Resets {
     /// Those that were stored.
     #[must_use]
     pub fn wake(stored: impl IntoIterator<Item = (StateKey, EpochMs)>) -> Self {
-        Self(gathered(stored))
+        Self(OrderedMap::from_iter(stored))
     }
 
     /// Whether units that were drawn, or charged by a question that is undone, come from before. Within a few seconds

@@ -1,18 +1,17 @@
 //! Whose the pools of keys are that an isolate or a region keeps: what is above an owner's part is out of reach for that
 //! owner alone.
 
-use std::collections::BTreeMap;
-
 use super::owner::Account;
 use super::room::{Bounds, Room, Size};
 use crate::federation::pool_name::PoolName;
+use crate::ordered::OrderedMap;
 
 /// The pools of keys that are kept, each on an account.
 #[derive(Debug, Clone)]
 pub struct Roll {
     bounds: Bounds,
     room: Room,
-    accounts: BTreeMap<String, Account>,
+    accounts: OrderedMap<String, Account>,
 }
 
 impl Roll {
@@ -22,7 +21,7 @@ impl Roll {
         Self {
             bounds,
             room: Room::counted(bounds, Size::default(), []),
-            accounts: BTreeMap::new(),
+            accounts: OrderedMap::new(),
         }
     }
 

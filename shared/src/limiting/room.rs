@@ -1,8 +1,6 @@
 //! How much room a table of keys has, and whose it is: no owner has more than its part, and what is above it goes to one
 //! state of that owner.
 
-use std::collections::BTreeMap;
-
 use super::owner::{Account, Owner, overflow_key};
 use crate::algorithms::composite::StateKey;
 use crate::limits::{
@@ -11,6 +9,7 @@ use crate::limits::{
     LIMIT_KEYS_MAX, NAMED_KEYS_MAX, NAMED_PART, NAMED_STATE_BYTES_MAX, OWNER_PART,
     OWNERS_COUNTED_MAX, POOLS_MAX, TENANT_KEYS_MAX, TENANT_STATE_BYTES_MAX,
 };
+use crate::ordered::OrderedMap;
 
 /// Rows, and the bytes of their states.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -129,7 +128,7 @@ impl Bounds {
 pub struct Room {
     bounds: Bounds,
     all: Size,
-    owners: BTreeMap<Owner, Size>,
+    owners: OrderedMap<Owner, Size>,
 }
 
 impl Room {

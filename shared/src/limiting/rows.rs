@@ -1,12 +1,11 @@
 //! The rows of a shard: what it reads, what an event writes, and the draft in between.
 
-use std::collections::BTreeMap;
-
 use super::owner::Account;
 use crate::algorithms::composite::StateKey;
 use crate::algorithms::scale::{Scaled, ScaledState};
 use crate::limiting::messages::SettledKeys;
 use crate::limiting::stored::StoredHold;
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, OpId};
 
 /// How a key is kept.
@@ -87,10 +86,10 @@ pub enum Put {
 /// States as they will be, over the rows as they are.
 pub(super) struct Draft<'a, R> {
     pub(super) rows: &'a mut R,
-    pub(super) touched: BTreeMap<StateKey, ScaledState>,
+    pub(super) touched: OrderedMap<StateKey, ScaledState>,
     pub(super) puts: Vec<Put>,
     /// The keys that were asked for, of those that are kept under another.
-    asked: BTreeMap<StateKey, StateKey>,
+    asked: OrderedMap<StateKey, StateKey>,
 }
 
 impl<R> Draft<'_, R> {
@@ -143,8 +142,8 @@ impl<R: Rows> Draft<'_, R> {
 pub(super) fn draft<R: Rows>(rows: &mut R) -> Draft<'_, R> {
     Draft {
         rows,
-        touched: BTreeMap::new(),
+        touched: OrderedMap::new(),
         puts: Vec::new(),
-        asked: BTreeMap::new(),
+        asked: OrderedMap::new(),
     }
 }

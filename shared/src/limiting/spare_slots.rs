@@ -6,12 +6,11 @@
 //! the one that was heard of last counted all the others with it: at most a quarter of a guard's slots are spare, in however
 //! many isolates.
 
-use std::collections::BTreeMap;
-
 use crate::algorithms::composite::StateKey;
 use crate::algorithms::scale::ScaledReceipt;
 use crate::decision::Decision;
 use crate::limits::{SPARE_SLOT_MS, SPARE_SLOTS_MAX, SPARE_SLOTS_PART};
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 use crate::wire::limit_terms::GuardTerms;
 
@@ -66,7 +65,7 @@ struct Spare {
 /// The spare slots of an isolate in one region.
 #[derive(Debug, Clone, Default)]
 pub struct SpareSlots {
-    by_key: BTreeMap<StateKey, Vec<Spare>>,
+    by_key: OrderedMap<StateKey, Vec<Spare>>,
     count: usize,
 }
 

@@ -1,6 +1,5 @@
 //! The keys of limits that one isolate keeps for itself: bounded, in memory, and no owner's alone.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::owner::Account;
@@ -8,12 +7,13 @@ use super::room::{Bounds, Room, Size};
 use crate::algorithms::composite::StateKey;
 use crate::algorithms::scale::{Scaled, ScaledState};
 use crate::limits::PURGE_MS;
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 
 /// States by key.
 #[derive(Debug, Clone)]
 pub struct Store {
-    states: BTreeMap<StateKey, Kept>,
+    states: OrderedMap<StateKey, Kept>,
     room: Room,
     purged_at: EpochMs,
 }
@@ -29,7 +29,7 @@ struct Kept {
 impl Default for Store {
     fn default() -> Self {
         Self {
-            states: BTreeMap::new(),
+            states: OrderedMap::new(),
             room: Room::counted(Bounds::ISOLATE, Size::default(), []),
             purged_at: EpochMs(0),
         }

@@ -1,7 +1,5 @@
 //! The rules that travel with each question, and those that a shard knows by them.
 
-use std::collections::BTreeMap;
-
 use super::owner::print_of;
 use crate::algorithms::Algorithm;
 use crate::algorithms::composite::StateKey;
@@ -10,6 +8,7 @@ use crate::algorithms::guard::Guard;
 use crate::algorithms::scale::Scaled;
 use crate::invalid::{Fault, Invalid};
 use crate::limits::SHARD_RULES_MAX;
+use crate::ordered::OrderedMap;
 use crate::policy::limit::{Rule, rule_of};
 use crate::units::Revision;
 use crate::wire::limit_terms::{GuardTerms, LimitTerms, MeterTerms};
@@ -84,13 +83,13 @@ struct Heard {
 #[derive(Debug, Clone, Default)]
 struct Rules {
     all: Option<Heard>,
-    own: BTreeMap<String, Heard>,
+    own: OrderedMap<String, Heard>,
 }
 
 /// The rules that a shard has heard.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
-    limits: BTreeMap<String, Rules>,
+    limits: OrderedMap<String, Rules>,
     /// How many rules they are together.
     count: usize,
 }

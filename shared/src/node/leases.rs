@@ -4,7 +4,6 @@
 mod tests;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::mem;
 
 use super::lease::{Ask, Asked, Decided, Effect, Event, Held, LeaseNode, Verdict};
@@ -16,6 +15,7 @@ use crate::limiting::owner::Account;
 use crate::limiting::roll::Roll;
 use crate::limiting::room::Bounds;
 use crate::limits::{EXCHANGES_PER_CONTACT_MAX, PURGE_MS};
+use crate::ordered::OrderedMap;
 use crate::policy::Policy;
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence, WindowLabel};
 use crate::wire::exchange::{ExchangeBody, Terms};
@@ -68,7 +68,7 @@ pub struct Leases {
     /// Holders made so far. Each is a life of its own: one of a budget that was removed and came back must not be
     /// taken for the one before.
     made: u64,
-    nodes: BTreeMap<String, LeaseNode<Caller>>,
+    nodes: OrderedMap<String, LeaseNode<Caller>>,
     /// Whose those of keys are.
     roll: Roll,
     /// Those of which units run low, to be asked for.
@@ -86,7 +86,7 @@ impl Leases {
         Self {
             id,
             made: 0,
-            nodes: BTreeMap::new(),
+            nodes: OrderedMap::new(),
             roll: Roll::new(Bounds::LEASES),
             low: Vec::new(),
             unsent: Vec::new(),
@@ -134,7 +134,7 @@ impl Leases {
 
     /// On whose accounts the pools of messages are, those that are keys'.
     #[must_use]
-    pub fn accounts_of(&self, exchanges: &[ExchangeBody]) -> BTreeMap<String, Account> {
+    pub fn accounts_of(&self, exchanges: &[ExchangeBody]) -> OrderedMap<String, Account> {
         let pools = exchanges.iter().map(|body| &body.budget);
         let accounts =
             pools.filter_map(|pool| Some((pool.clone(), self.roll.account(pool)?.clone())));

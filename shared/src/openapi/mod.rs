@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn no_two_forms_have_one_name() {
-        let mut names = std::collections::BTreeSet::new();
+        let mut names = crate::ordered::OrderedSet::new();
         for (name, ..) in forms() {
             assert!(names.insert(name), "{name}");
         }
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn names_of_operations_are_unique() {
         let document = document().unwrap();
-        let mut names = std::collections::BTreeSet::new();
+        let mut names = crate::ordered::OrderedSet::new();
         for methods in document["paths"].as_object().unwrap().values() {
             for operation in methods.as_object().unwrap().values() {
                 let name = operation["operationId"].as_str().unwrap();

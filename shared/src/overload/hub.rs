@@ -9,17 +9,15 @@
 //! | the rate is steered by the outcomes that all children saw | a child that sees few failures does not go its own way |
 //! | a row has the cells and the messages that are in them | a hub that wakes counts nothing twice |
 
-use std::collections::BTreeMap;
-
 use super::blue::Probabilities;
 use super::config::Config;
 use super::fair_rate::FairRate;
 use super::merging::{Pair, Structures, is_rate, packed, unpacked};
 use super::outbox::{Draft, Outbox};
 use crate::clock::MonotonicClock;
-use crate::gather::gathered;
 use crate::invalid::{Fault, Invalid, within};
 use crate::limits::{HOLDERS_MAX, JSON_INTEGER_MAX, OVERLOAD_IDLE_MS};
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence};
 use crate::wire::overload::{
     MergedBody, OverloadTerms, ShareBody, ShareReply, Steering, StoredOverload,
@@ -39,7 +37,7 @@ pub struct Hub {
     used_at: EpochMs,
     period: u64,
     engine: Engine,
-    heard: BTreeMap<HolderId, Heard>,
+    heard: OrderedMap<HolderId, Heard>,
     outbox: Outbox,
     unstored: bool,
 }
@@ -78,7 +76,7 @@ impl Hub {
             used_at: now,
             period: now.0 / config.rotate_ms,
             engine: Engine::new(&config, now),
-            heard: BTreeMap::new(),
+            heard: OrderedMap::new(),
             outbox: Outbox::new(incarnation),
             unstored: false,
         })
@@ -202,7 +200,7 @@ impl Hub {
         let own = hub.period;
         hub.structures().learn(own, merged.period, &cells, at);
         let heard = stored.heard.iter().take(HOLDERS_MAX);
-        hub.heard = gathered(heard.map(|&(holder, incarnation, sequence)| {
+        hub.heard = OrderedMap::from_iter(heard.map(|&(holder, incarnation, sequence)| {
             let message = (incarnation, sequence);
             (holder, Heard { message, at })
         }));

@@ -1,8 +1,7 @@
 //! The requests that one isolate has at a resource which takes so many at once: whose they are, and for how long they stay.
 
-use std::collections::BTreeMap;
-
 use crate::limits::{OVERLOAD_SLOT_MS, OVERLOAD_SLOT_MS_FIRST};
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 
 /// How much a stay moves the mean of all before.
@@ -32,7 +31,7 @@ struct Held {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Slots {
-    held: BTreeMap<u64, Held>,
+    held: OrderedMap<u64, Held>,
     given: u64,
     mean_ms: Option<u64>,
     changes: u64,

@@ -1,7 +1,5 @@
 //! Whose an API key is. The policy knows keys by their hash alone: who reads it cannot use them.
 
-use std::collections::BTreeMap;
-
 use sha2::{Digest, Sha256};
 
 use super::count;
@@ -9,19 +7,20 @@ use crate::invalid::{Fault, Invalid};
 use crate::json::pointer::step;
 use crate::limits::{API_KEY_BYTES_MAX, API_KEYS_MAX};
 use crate::name::tenant_name;
+use crate::ordered::OrderedMap;
 
 /// Tenants by the SHA-256 of their key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ApiKeys(BTreeMap<[u8; 32], String>);
+pub struct ApiKeys(OrderedMap<[u8; 32], String>);
 
 impl ApiKeys {
     /// Reads hashes in hexadecimal and their tenants.
     ///
     /// # Errors
     /// At `/api_keys/..`.
-    pub fn read(hashes: &BTreeMap<String, String>) -> Result<Self, Invalid> {
+    pub fn read(hashes: &OrderedMap<String, String>) -> Result<Self, Invalid> {
         count("/api_keys", "API keys", hashes.len(), API_KEYS_MAX)?;
-        let mut keys = BTreeMap::new();
+        let mut keys = OrderedMap::new();
         for (text, tenant) in hashes {
             let at = |fault| Invalid::new(format!("/api_keys{}", step(text)), fault);
             tenant_name(tenant).map_err(at)?;
@@ -45,11 +44,11 @@ impl ApiKeys {
     /// nothing about other keys.
     ///
     /// ```
-    /// use std::collections::BTreeMap;
+    /// use weir_shared::ordered::OrderedMap;
     /// use weir_shared::policy::api_keys::ApiKeys;
     /// // The SHA-256 of "abc" (FIPS 180-2, appendix B.1).
     /// let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-    /// let keys = ApiKeys::read(&BTreeMap::from([(hash.to_owned(), "acme".to_owned())])).unwrap();
+    /// let keys = ApiKeys::read(&OrderedMap::from([(hash.to_owned(), "acme".to_owned())])).unwrap();
     /// assert_eq!(keys.tenant("abc"), Some("acme"));
     /// assert_eq!(keys.tenant("abd"), None);
     /// ```

@@ -1,12 +1,11 @@
 //! What a tier, a tenant or an override says otherwise than the policy says for all, and whose word it is. Of a number the
 //! override in force counts, else the tenant's own word, else its tier's, else the policy's.
 
-use std::collections::BTreeMap;
-
 use super::claim::Claim;
 use super::overrides::Override;
 use crate::invalid::Invalid;
 use crate::json::pointer::step;
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 use crate::wire::effective::Origin;
 use crate::wire::numbers::{
@@ -17,13 +16,13 @@ use crate::wire::numbers::{
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Changes {
     /// Of meters, by name.
-    pub meters: BTreeMap<String, MeterOverrideBody>,
+    pub meters: OrderedMap<String, MeterOverrideBody>,
     /// Of guards, by name.
-    pub guards: BTreeMap<String, GuardOverrideBody>,
+    pub guards: OrderedMap<String, GuardOverrideBody>,
     /// Of limits, by name.
-    pub limits: BTreeMap<String, LimitOverrideBody>,
+    pub limits: OrderedMap<String, LimitOverrideBody>,
     /// Of its claim to budgets, by name.
-    pub budgets: BTreeMap<String, Claim>,
+    pub budgets: OrderedMap<String, Claim>,
 }
 
 impl Changes {
@@ -33,10 +32,10 @@ impl Changes {
     /// At the field of a budget's claim that is out of its range. Numbers of limits, meters and guards are checked where
     /// they stand together with those that they leave in force.
     pub(super) fn read(
-        meters: &BTreeMap<String, MeterOverrideBody>,
-        guards: &BTreeMap<String, GuardOverrideBody>,
-        limits: &BTreeMap<String, LimitOverrideBody>,
-        budgets: &BTreeMap<String, BudgetOverrideBody>,
+        meters: &OrderedMap<String, MeterOverrideBody>,
+        guards: &OrderedMap<String, GuardOverrideBody>,
+        limits: &OrderedMap<String, LimitOverrideBody>,
+        budgets: &OrderedMap<String, BudgetOverrideBody>,
     ) -> Result<Self, Invalid> {
         let claims = budgets.iter().map(|(name, body)| {
             let at = format!("/budgets{}", step(name));

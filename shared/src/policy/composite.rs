@@ -1,7 +1,5 @@
 //! Limits that are made of others: all of them, or any.
 
-use std::collections::BTreeMap;
-
 use super::count;
 use super::fields::only_own;
 use super::limit::{Limit, Rule, rule_of};
@@ -12,6 +10,7 @@ use crate::invalid::{Fault, Invalid};
 use crate::json::pointer::step;
 use crate::limits::{COMPOSITE_DIMENSIONS_MAX, WEIGHT_DECIMALS_MAX};
 use crate::name::label;
+use crate::ordered::OrderedMap;
 use crate::wire::policy::{DimensionBody, LimitBody};
 
 /// A limit that is made of others.
@@ -119,8 +118,10 @@ fn places(body: &DimensionBody) -> (&'static str, &'static str) {
 ///
 /// # Errors
 /// A reference to what is no limit of its own, and a weight for which the limit's numbers have no room.
-pub(super) fn scales(limits: &BTreeMap<String, Limit>) -> Result<BTreeMap<String, u64>, Invalid> {
-    let mut scales = BTreeMap::new();
+pub(super) fn scales(
+    limits: &OrderedMap<String, Limit>,
+) -> Result<OrderedMap<String, u64>, Invalid> {
+    let mut scales = OrderedMap::new();
     for (name, limit) in limits {
         let Rule::Composite(composite) = &limit.rule else {
             continue;
@@ -140,7 +141,7 @@ pub(super) fn scales(limits: &BTreeMap<String, Limit>) -> Result<BTreeMap<String
 
 /// The limit that a dimension refers to, which must decide by itself.
 fn referred<'a>(
-    limits: &'a BTreeMap<String, Limit>,
+    limits: &'a OrderedMap<String, Limit>,
     dimension: &Dimension,
 ) -> Result<&'a Limit, Fault> {
     let name = dimension.limit.clone();

@@ -1,19 +1,18 @@
 //! The validated table of descriptors: what a request charges that a proxy describes by keys and values.
 
-use std::collections::BTreeMap;
-
 use super::budget::Budget;
 use super::{Policy, bounded, count};
 use crate::invalid::{Fault, Invalid};
 use crate::json::pointer::step;
 use crate::limits::{COST_MAX, DESCRIPTOR_DOMAINS_MAX, DESCRIPTOR_ENTRIES_MAX, DESCRIPTORS_MAX};
 use crate::name::tenant_name;
+use crate::ordered::OrderedMap;
 use crate::wire::descriptor::{DescriptorBody, DescriptorEntryBody};
 use crate::wire::policy::Scope;
 
 /// The rules by domain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Descriptors(BTreeMap<String, Vec<Descriptor>>);
+pub struct Descriptors(OrderedMap<String, Vec<Descriptor>>);
 
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,14 +55,14 @@ impl Descriptors {
     /// # Errors
     /// The first fault, at `/descriptors/..`.
     pub(super) fn read(
-        bodies: &BTreeMap<String, Vec<DescriptorBody>>,
+        bodies: &OrderedMap<String, Vec<DescriptorBody>>,
         policy: &Policy,
     ) -> Result<Self, Invalid> {
         let at = "/descriptors";
         count(at, "domains", bodies.len(), DESCRIPTOR_DOMAINS_MAX)?;
         let rules = bodies.values().map(Vec::len).sum();
         count(at, "rules", rules, DESCRIPTORS_MAX)?;
-        let mut domains = BTreeMap::new();
+        let mut domains = OrderedMap::new();
         for (domain, bodies) in bodies {
             let at = format!("{at}{}", step(domain));
             tenant_name(domain).map_err(|fault| Invalid::new(at.clone(), fault))?;

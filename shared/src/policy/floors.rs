@@ -3,8 +3,6 @@
 //! Floors that are said by name, in a tenant's entry or an override, are set aside whether or not the tenant is there. What
 //! they come to at each instant travels with a budget's terms, as one number; the root needs no policy for it.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::Policy;
 use super::between;
 use super::changes::{By, Changes, Word};
@@ -15,12 +13,13 @@ use crate::fairness::weight::Weight;
 use crate::invalid::{Fault, Invalid};
 use crate::json::pointer::step;
 use crate::limits::{BOUNDED_CLAIMS_MAX, JSON_INTEGER_MAX};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::units::EpochMs;
 use crate::wire::amount::AmountBody;
 
 /// What floors by name come to, by budget and by the tenant above those that have them: from when on, each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct FloorSums(BTreeMap<String, BTreeMap<Option<String>, Vec<SetAside>>>);
+pub(super) struct FloorSums(OrderedMap<String, OrderedMap<Option<String>, Vec<SetAside>>>);
 
 impl FloorSums {
     /// What is set aside at `now` for tenants of a budget with that tenant above them.
@@ -41,7 +40,7 @@ impl FloorSums {
 
     /// Whether for tenants of a budget it is the same at every instant.
     pub fn are_constant(&self, budget: &str) -> bool {
-        let sums = self.0.get(budget).into_iter().flat_map(BTreeMap::values);
+        let sums = self.0.get(budget).into_iter().flat_map(OrderedMap::values);
         sums.flatten().all(|sum| sum.since == EpochMs(0))
     }
 }
@@ -53,7 +52,7 @@ impl FloorSums {
 /// with which those that can be in force at once come to more than there is, and at a budget to which there are more
 /// different claims than a decision can sum up.
 pub(super) fn sums(policy: &Policy) -> Result<FloorSums, Invalid> {
-    let mut budgets = BTreeSet::new();
+    let mut budgets = OrderedSet::new();
     for (word, tenant) in words(&policy.tiers) {
         for (name, claim) in &word.changes.budgets {
             let at = || format!("{}/budgets{}", word.by.place(tenant), step(name));
@@ -117,9 +116,9 @@ struct Book<'a> {
     budget: &'a str,
     limit: u64,
     /// Different claims with a ceiling or a floor.
-    claims: BTreeSet<Bounded>,
+    claims: OrderedSet<Bounded>,
     /// By the tenant above: when the sum of floors by name changes, and by how much.
-    turns: BTreeMap<Option<&'a str>, BTreeMap<EpochMs, i128>>,
+    turns: OrderedMap<Option<&'a str>, OrderedMap<EpochMs, i128>>,
 }
 
 impl<'a> Book<'a> {
@@ -128,8 +127,8 @@ impl<'a> Book<'a> {
             policy,
             budget,
             limit: policy.budgets.get(budget).map_or(0, |one| one.limit),
-            claims: BTreeSet::new(),
-            turns: BTreeMap::new(),
+            claims: OrderedSet::new(),
+            turns: OrderedMap::new(),
         };
         for tier in policy.tiers.tiers() {
             book.tier(tier)?;
@@ -174,7 +173,7 @@ impl<'a> Book<'a> {
             return Ok(());
         }
         let turns = named.overrides.turns().chain([EpochMs(0)]);
-        let turns: BTreeSet<EpochMs> = turns.collect();
+        let turns: OrderedSet<EpochMs> = turns.collect();
         let mut before = 0;
         for now in turns {
             let Some((tier, _)) = self.policy.tiers.tier(tenant) else {
@@ -231,8 +230,8 @@ impl<'a> Book<'a> {
     }
 
     /// What floors by name come to from when on, by the tenant above.
-    fn sums(self) -> Result<BTreeMap<Option<String>, Vec<SetAside>>, Invalid> {
-        let mut sums = BTreeMap::new();
+    fn sums(self) -> Result<OrderedMap<Option<String>, Vec<SetAside>>, Invalid> {
+        let mut sums = OrderedMap::new();
         for (above, turns) in &self.turns {
             let (mut units, mut of) = (0_i128, Vec::with_capacity(turns.len()));
             for (since, change) in turns {
@@ -252,7 +251,7 @@ impl<'a> Book<'a> {
     fn fit(&self, above: Option<&str>, sums: &[SetAside]) -> Result<(), Invalid> {
         let named = above.and_then(|above| self.policy.tiers.named(above));
         let turns = named.into_iter().flat_map(|named| named.overrides.turns());
-        let turns: BTreeSet<EpochMs> = turns.chain(sums.iter().map(|sum| sum.since)).collect();
+        let turns: OrderedSet<EpochMs> = turns.chain(sums.iter().map(|sum| sum.since)).collect();
         for now in turns {
             let next = sums.partition_point(|sum| sum.since <= now);
             let sum = next.checked_sub(1).and_then(|last| sums.get(last));

@@ -6,17 +6,16 @@
 //! and what it will have: with those that have not heard, all together at most what they had. In a window that begins
 //! later, all have what they will have. A region that cannot be told for longer than that keeps what it had.
 
-use std::collections::BTreeMap;
-
 use super::Policy;
 use super::budget::Budget;
 use crate::federation::handover::{Handover, until};
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 use crate::wire::policy::Sharing;
 use crate::wire::saved_policy::HandoverBody;
 
 /// The changes of static partitions that are not over, by budget.
-pub type Handovers = BTreeMap<String, HandoverBody>;
+pub type Handovers = OrderedMap<String, HandoverBody>;
 
 /// The handovers of `after`, which takes the place of `before` and its handovers at `now`.
 ///
@@ -50,7 +49,7 @@ pub fn handovers(
     changed.collect()
 }
 
-fn shares(policy: &Policy, budget: &Budget) -> BTreeMap<String, u64> {
+fn shares(policy: &Policy, budget: &Budget) -> OrderedMap<String, u64> {
     let regions = policy.regions.iter();
     regions
         .map(|region| (region.clone(), budget.slice(&policy.regions, region)))
@@ -59,8 +58,8 @@ fn shares(policy: &Policy, budget: &Budget) -> BTreeMap<String, u64> {
 
 /// Whether some regions get more and others less. Where all get more, or all less, no mix of old and new shares is above
 /// both limits.
-fn grows_and_falls(had: &BTreeMap<String, u64>, has: &BTreeMap<String, u64>) -> bool {
-    let share = |of: &BTreeMap<String, u64>, region: &str| of.get(region).copied().unwrap_or(0);
+fn grows_and_falls(had: &OrderedMap<String, u64>, has: &OrderedMap<String, u64>) -> bool {
+    let share = |of: &OrderedMap<String, u64>, region: &str| of.get(region).copied().unwrap_or(0);
     let grows = has
         .keys()
         .any(|region| share(has, region) > share(had, region));
@@ -71,7 +70,7 @@ fn grows_and_falls(had: &BTreeMap<String, u64>, has: &BTreeMap<String, u64>) -> 
 }
 
 /// What each region had, or, while an earlier change is not over, what it was held to where that is less.
-fn least(had: BTreeMap<String, u64>, earlier: Option<&HandoverBody>) -> BTreeMap<String, u64> {
+fn least(had: OrderedMap<String, u64>, earlier: Option<&HandoverBody>) -> OrderedMap<String, u64> {
     let held = |(region, units): (String, u64)| {
         let before = earlier.map_or(units, |earlier| Handover::of(earlier, &region).limit);
         (region, units.min(before))

@@ -1,15 +1,14 @@
 //! Tenants above tenants: a company, its teams, their users. No tenant is above itself, and there is a bound to the
 //! levels.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::invalid::{Fault, Invalid};
 use crate::json::pointer::step;
 use crate::limits::TENANT_DEPTH_MAX;
+use crate::ordered::{OrderedMap, OrderedSet};
 
 /// The names from `name` upwards, itself included. Endless where a tenant is above itself.
 fn line<'a>(
-    parents: &'a BTreeMap<&'a str, &'a str>,
+    parents: &'a OrderedMap<&'a str, &'a str>,
     name: &'a str,
 ) -> impl Iterator<Item = &'a str> {
     std::iter::successors(Some(name), |name| parents.get(name).copied())
@@ -21,7 +20,7 @@ fn line<'a>(
 /// # Errors
 /// At the `parent` of the tenant that closes a cycle, where parents are given in the order of the tenants' names; and
 /// at that of one with too many above it.
-pub(super) fn check(parents: &BTreeMap<&str, &str>) -> Result<(), Invalid> {
+pub(super) fn check(parents: &OrderedMap<&str, &str>) -> Result<(), Invalid> {
     let levels = |name| line(parents, name).take(TENANT_DEPTH_MAX + 1).count();
     match parents.keys().find(|name| levels(name) > TENANT_DEPTH_MAX) {
         Some(name) => Err(refused(parents, name)),
@@ -30,9 +29,9 @@ pub(super) fn check(parents: &BTreeMap<&str, &str>) -> Result<(), Invalid> {
 }
 
 /// What is wrong above `name`, which has too many above it, or no end of them.
-fn refused(parents: &BTreeMap<&str, &str>, name: &str) -> Invalid {
+fn refused(parents: &OrderedMap<&str, &str>, name: &str) -> Invalid {
     let at = |name: &str| format!("/tenants{}/parent", step(name));
-    let mut seen = BTreeSet::new();
+    let mut seen = OrderedSet::new();
     let again = line(parents, name).find(|name| !seen.insert(*name));
     if let Some(again) = again {
         let last = closing(parents, again);
@@ -51,7 +50,7 @@ fn refused(parents: &BTreeMap<&str, &str>, name: &str) -> Invalid {
 }
 
 /// The last in the order of names of the cycle that `member` is part of.
-fn closing<'a>(parents: &'a BTreeMap<&'a str, &'a str>, member: &'a str) -> &'a str {
+fn closing<'a>(parents: &'a OrderedMap<&'a str, &'a str>, member: &'a str) -> &'a str {
     let others = line(parents, member).skip(1);
     let others = others.take_while(|name| *name != member);
     others.fold(member, Ord::max)

@@ -3,14 +3,13 @@
 //! The ideal of each rule, in whole units: no leases, no waiting, no order of arrival. Where a rule leaves units to
 //! whoever comes first, they go by what is still asked for.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::Policy;
 use super::budget::Budget;
 use crate::fairness::ask::{Party, Standing};
 use crate::fairness::floors::Floors;
 use crate::fairness::max_min::{allocate, guarantees};
 use crate::fairness::weight::Weight;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::units::{EpochMs, Revision};
 use crate::wire::exchange::RuleBody;
 
@@ -27,7 +26,7 @@ struct Node {
     standing: Option<Standing>,
     /// What it asks for by itself.
     own: u64,
-    below: BTreeSet<String>,
+    below: OrderedSet<String>,
 }
 
 /// What `units` of a budget come to for tenants with these demands, in the same order. A tenant that the policy refuses
@@ -61,10 +60,10 @@ pub fn ideal(
     let mut tree = Tree {
         rule,
         unknown_weight_max: policy.unknown_weight_max,
-        nodes: BTreeMap::new(),
-        given: BTreeMap::new(),
+        nodes: OrderedMap::new(),
+        given: OrderedMap::new(),
     };
-    let mut top = BTreeSet::new();
+    let mut top = OrderedSet::new();
     for (tenant, demand) in demands {
         if let Some(party) = policy.party(tenant, Some(budget), Revision(0), now) {
             top.insert(tree.add(&party, *demand));
@@ -80,8 +79,8 @@ pub fn ideal(
 struct Tree {
     rule: Option<RuleBody>,
     unknown_weight_max: Weight,
-    nodes: BTreeMap<String, Node>,
-    given: BTreeMap<String, u64>,
+    nodes: OrderedMap<String, Node>,
+    given: OrderedMap<String, u64>,
 }
 
 impl Tree {
@@ -113,7 +112,7 @@ impl Tree {
     }
 
     /// Divides units among some with the same parent, and what each gets among those below it.
-    fn divide(&mut self, names: &BTreeSet<String>, units: u64) {
+    fn divide(&mut self, names: &OrderedSet<String>, units: u64) {
         let claims = names.iter().filter_map(|name| {
             let standing = self.nodes.get(name)?.standing.clone()?;
             let demand = self.demand(name);

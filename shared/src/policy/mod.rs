@@ -31,8 +31,6 @@ pub mod stored;
 pub mod tenant;
 pub mod work;
 
-use std::collections::BTreeMap;
-
 use crate::fairness::weight::Weight;
 use crate::federation::pool_name::PoolName;
 use crate::invalid::{Fault, Invalid};
@@ -42,6 +40,7 @@ use crate::limits::{
     TRUSTED_PROXIES_MAX,
 };
 use crate::name::{label, tenant_name};
+use crate::ordered::OrderedMap;
 use crate::overload::config::Config as Overload;
 use crate::units::{EpochMs, Revision};
 use crate::wire::exchange::Terms;
@@ -86,15 +85,15 @@ pub struct Policy {
     /// The weight that tenants without a name in the policy have together, at most.
     pub unknown_weight_max: Weight,
     /// Budgets by name.
-    pub budgets: BTreeMap<String, Budget>,
+    pub budgets: OrderedMap<String, Budget>,
     /// Limits by name. What composite limits refer to is among them.
-    pub limits: BTreeMap<String, Limit>,
+    pub limits: OrderedMap<String, Limit>,
     /// Meters by name.
-    pub meters: BTreeMap<String, Meter>,
+    pub meters: OrderedMap<String, Meter>,
     /// Guards by name.
-    pub guards: BTreeMap<String, Guard>,
+    pub guards: OrderedMap<String, Guard>,
     /// Overload resources by name.
-    pub overload: BTreeMap<String, Overload>,
+    pub overload: OrderedMap<String, Overload>,
     /// The gateway's routes; the first that fits takes a request.
     pub routes: Vec<Route>,
     /// What becomes of requests that no route takes.
@@ -256,7 +255,7 @@ impl TryFrom<&PolicyDocument> for Policy {
 }
 
 /// The limits, each counted so finely that whatever a composite limit charges it is whole.
-fn limits(document: &PolicyDocument) -> Result<BTreeMap<String, Limit>, Invalid> {
+fn limits(document: &PolicyDocument) -> Result<OrderedMap<String, Limit>, Invalid> {
     let mut limits = entries("/limits", &document.limits, |body| Limit::read(body, 1))?;
     for (name, scale) in composite::scales(&limits)? {
         if let Some(body) = document.limits.get(&name) {
@@ -269,11 +268,11 @@ fn limits(document: &PolicyDocument) -> Result<BTreeMap<String, Limit>, Invalid>
 /// Builds a map's entries, each fault under its own pointer.
 pub(crate) fn entries<B, D>(
     field: &'static str,
-    bodies: &BTreeMap<String, B>,
+    bodies: &OrderedMap<String, B>,
     build: impl Fn(&B) -> Result<D, Invalid>,
-) -> Result<BTreeMap<String, D>, Invalid> {
+) -> Result<OrderedMap<String, D>, Invalid> {
     count(field, "entries", bodies.len(), POLICY_ENTRIES_MAX)?;
-    let mut built = BTreeMap::new();
+    let mut built = OrderedMap::new();
     for (name, body) in bodies {
         let at = format!("{field}{}", step(name));
         label(name).map_err(|fault| Invalid::new(at.clone(), fault))?;

@@ -1,7 +1,5 @@
 //! What counts for one tenant at one instant, each value with whose word it is.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use serde_json::Value;
 
@@ -11,9 +9,9 @@ use super::guard::Guard;
 use super::limit::Limit;
 use super::meter::Meter;
 use super::tenant::TierBy;
-use crate::gather::gathered;
 use crate::json;
 use crate::json::pointer::step;
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 use crate::wire::decimal::Decimal;
 use crate::wire::effective::{EffectiveBody, EffectiveOverloadBody, FieldValue, Origin, Valued};
@@ -60,7 +58,7 @@ impl Policy {
             TierBy::Default => (Origin::Policy, "/default_tier".to_owned()),
         };
         let own_keys = self.limits.iter().filter(|(_, limit)| limit.per_tenant);
-        let mut budgets = BTreeMap::new();
+        let mut budgets = OrderedMap::new();
         for (name, _) in self.budgets.iter().filter(|(_, one)| one.rule().is_some()) {
             let claim = EffectiveBudgetBody::of(&view.claim(Some(name)))?;
             budgets.insert(name.clone(), claim);
@@ -75,7 +73,9 @@ impl Policy {
             parent: named.and_then(|named| named.parent.clone()),
             meters: each(&self.meters, |name, meter| view.meter(name, meter)),
             guards: each(&self.guards, |name, guard| view.guard(name, guard)),
-            limits: gathered(own_keys.map(|(name, limit)| (name.clone(), view.limit(name, limit)))),
+            limits: OrderedMap::from_iter(
+                own_keys.map(|(name, limit)| (name.clone(), view.limit(name, limit))),
+            ),
             budgets,
             overload: view.overload(&view.weight()?),
         })
@@ -83,13 +83,13 @@ impl Policy {
 }
 
 fn each<A, B>(
-    map: &BTreeMap<String, A>,
+    map: &OrderedMap<String, A>,
     of: impl Fn(&str, &A) -> Option<B>,
-) -> BTreeMap<String, B> {
+) -> OrderedMap<String, B> {
     let known = map
         .iter()
         .filter_map(|(name, one)| Some((name.clone(), of(name, one)?)));
-    gathered(known)
+    OrderedMap::from_iter(known)
 }
 
 /// One tenant at one instant.
@@ -162,7 +162,7 @@ impl View<'_> {
     }
 
     /// The resources that may be overloaded: while one is, a tenant's share goes by its weight.
-    fn overload(&self, weight: &Valued<Decimal>) -> BTreeMap<String, EffectiveOverloadBody> {
+    fn overload(&self, weight: &Valued<Decimal>) -> OrderedMap<String, EffectiveOverloadBody> {
         each(&self.policy.overload, |_, config| {
             Some(EffectiveOverloadBody {
                 weight: weight.clone(),
@@ -175,7 +175,7 @@ impl View<'_> {
     }
 
     /// The fields of a limit that it has, or that somebody gives it.
-    fn limit(&self, name: &str, limit: &Limit) -> BTreeMap<String, Valued<FieldValue>> {
+    fn limit(&self, name: &str, limit: &Limit) -> OrderedMap<String, Valued<FieldValue>> {
         let at = format!("/limits{}", step(name));
         let fields = LimitOverrideBody::NUMBERS.iter().filter_map(|number| {
             let field = number.name;
@@ -183,7 +183,7 @@ impl View<'_> {
             let valued = self.given(format!("{at}/{field}"), of, value_of(&limit.body, field))?;
             Some((field.to_owned(), valued))
         });
-        gathered(fields)
+        OrderedMap::from_iter(fields)
     }
 }
 

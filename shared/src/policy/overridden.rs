@@ -1,7 +1,5 @@
 //! Whether what tiers, tenants and overrides change is served: at every instant, each number within its range.
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 
 use super::Policy;
@@ -12,6 +10,7 @@ use super::wire_name;
 use crate::invalid::{Fault, Invalid};
 use crate::json;
 use crate::json::pointer::step;
+use crate::ordered::OrderedSet;
 use crate::units::EpochMs;
 use crate::wire::policy::Scope;
 
@@ -42,7 +41,7 @@ pub(super) fn check(policy: &Policy) -> Result<(), Invalid> {
         }
         let turns = named.overrides.turns();
         let always = (!named.changes.is_empty()).then_some(EpochMs(0));
-        let spans: BTreeSet<EpochMs> = turns.chain(always).collect();
+        let spans: OrderedSet<EpochMs> = turns.chain(always).collect();
         for now in spans {
             let words: Vec<Word<'_>> = policy.tiers.words(tenant, now).collect();
             numbers(policy, &words, tenant)?;
@@ -117,7 +116,7 @@ fn unserved(limit: &Limit, by: By<'_>) -> Option<(String, &'static str)> {
 
 /// Refuses numbers that cannot be together, as these words have them, first the one that counts before all others.
 fn numbers(policy: &Policy, words: &[Word<'_>], tenant: &str) -> Result<(), Invalid> {
-    let mut seen = BTreeSet::new();
+    let mut seen = OrderedSet::new();
     let all = || words.iter().copied();
     for word in words {
         let at = word.by.place(tenant);

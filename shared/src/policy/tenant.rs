@@ -1,7 +1,5 @@
 //! Which tier and weight a tenant has, and which tenants are above it.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::changes::{By, Changes, Word};
 use super::claim::Claim;
 use super::overrides::Overrides;
@@ -12,6 +10,7 @@ use crate::invalid::{Fault, Invalid};
 use crate::json::pointer::step;
 use crate::limits::{POLICY_ENTRIES_MAX, TENANT_DEPTH_MAX, WEIGHTS_MAX};
 use crate::name::tenant_name;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::units::{EpochMs, Revision};
 use crate::wire::numbers::BudgetOverrideBody;
 use crate::wire::policy::{PolicyDocument, TenantBody, TierBody};
@@ -19,12 +18,12 @@ use crate::wire::policy::{PolicyDocument, TenantBody, TierBody};
 /// Tiers, the rules that give them, and the tenants that are named.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tiers {
-    tiers: BTreeMap<String, Tier>,
+    tiers: OrderedMap<String, Tier>,
     /// Whether any of them says more than a weight.
     tiers_change: bool,
     rules: Vec<(String, String)>,
     default_tier: Option<String>,
-    tenants: BTreeMap<String, Named>,
+    tenants: OrderedMap<String, Named>,
 }
 
 /// A tier.
@@ -196,7 +195,7 @@ impl Tiers {
 
     /// Refuses a parent that has no weight of its own, and tenants above themselves.
     fn parents(&self) -> Result<(), Invalid> {
-        let mut parents = BTreeMap::new();
+        let mut parents = OrderedMap::new();
         for (name, named) in &self.tenants {
             let Some(parent) = named.parent.as_deref() else {
                 continue;
@@ -229,7 +228,7 @@ impl Tiers {
         let changes = changes.chain(self.tenants.values().map(|one| &one.changes));
         let claims = changes.flat_map(|one| one.budgets.values());
         let claims = claims.filter_map(|claim| claim.weight);
-        let weights: BTreeSet<Weight> = tiers.chain(own).chain(given).chain(claims).collect();
+        let weights: OrderedSet<Weight> = tiers.chain(own).chain(given).chain(claims).collect();
         let what = "different weights of tiers and tenants";
         count("/tenants", what, weights.len(), WEIGHTS_MAX)
     }
@@ -258,7 +257,7 @@ impl TryFrom<&PolicyDocument> for Tiers {
             tiers: read,
             rules: Vec::new(),
             default_tier: document.default_tier.clone(),
-            tenants: BTreeMap::new(),
+            tenants: OrderedMap::new(),
         };
         tiers.known("/default_tier", document.default_tier.as_ref())?;
         tiers.rules = rules(document, &tiers)?;

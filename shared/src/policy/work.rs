@@ -1,10 +1,9 @@
 //! What it takes to look a document through, counted before anything is done with it.
 
-use std::collections::BTreeMap;
-
 use super::count;
 use crate::invalid::Invalid;
 use crate::limits::POLICY_CHECKS_MAX;
+use crate::ordered::OrderedMap;
 use crate::wire::numbers::BudgetOverrideBody;
 use crate::wire::overrides::OverrideBody;
 use crate::wire::policy::{PolicyDocument, TenantBody};
@@ -45,7 +44,7 @@ pub fn checks(document: &PolicyDocument) -> usize {
 }
 
 /// Claims that are looked through: those with a ceiling or a floor.
-fn bounded_claims(budgets: &BTreeMap<String, BudgetOverrideBody>) -> usize {
+fn bounded_claims(budgets: &OrderedMap<String, BudgetOverrideBody>) -> usize {
     let bounded = |one: &&BudgetOverrideBody| one.ceiling.is_some() || one.floor.is_some();
     budgets.values().filter(bounded).count()
 }

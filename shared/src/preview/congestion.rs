@@ -4,11 +4,10 @@
 //! policies divide the units that were admitted by weight among all who asked (weighted max-min), which is what
 //! [`fair_rate`](crate::overload::fair_rate) comes to; in any other interval all are admitted.
 
-use std::collections::BTreeMap;
-
 use super::RecordedInterval;
 use crate::fairness::max_min::allocate;
 use crate::fairness::weight::Weight;
+use crate::ordered::OrderedMap;
 use crate::policy::Policy;
 use crate::units::EpochMs;
 
@@ -19,7 +18,7 @@ pub(super) fn shares(
     intervals: &[RecordedInterval],
     now: EpochMs,
 ) -> Vec<[u64; 2]> {
-    let mut at_once: BTreeMap<(&str, EpochMs), Vec<usize>> = BTreeMap::new();
+    let mut at_once: OrderedMap<(&str, EpochMs), Vec<usize>> = OrderedMap::new();
     for (index, one) in intervals.iter().enumerate() {
         let place = (one.name.as_str(), one.at);
         at_once.entry(place).or_default().push(index);

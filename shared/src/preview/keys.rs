@@ -5,10 +5,9 @@
 //! key fewer would have let through less than was. Then the candidate is played with the same stream. Where each tenant has
 //! keys of its own they are found for each tenant, else for all who asked together.
 
-use std::collections::BTreeMap;
-
 use super::RecordedInterval;
 use crate::limits::PREVIEW_PLAYS_MAX;
+use crate::ordered::OrderedMap;
 use crate::policy::Policy;
 use crate::policy::limit::Rule;
 use crate::replay::{Entry, Side, part};
@@ -26,7 +25,7 @@ const EXPLAINED_PERCENT: u128 = 98;
 pub(super) fn shares(policies: [&Policy; 2], intervals: &[RecordedInterval]) -> Vec<[u64; 2]> {
     let room = PREVIEW_PLAYS_MAX / (intervals.len() as u64).max(1);
     let steps_max = room.clamp(1, STEPS_MAX);
-    let mut groups: BTreeMap<(&str, Option<&str>), Vec<usize>> = BTreeMap::new();
+    let mut groups: OrderedMap<(&str, Option<&str>), Vec<usize>> = OrderedMap::new();
     for (index, one) in intervals.iter().enumerate() {
         let name = one.name.as_str();
         let tenant = has_own_keys(policies, name).then_some(one.tenant.as_str());
@@ -137,9 +136,9 @@ impl<'a> Stream<'a> {
     }
 
     /// Units that a policy lets through of each interval, where requests take the keys in turn.
-    fn play(&self, policy: &Policy, keys: u64) -> BTreeMap<usize, u64> {
+    fn play(&self, policy: &Policy, keys: u64) -> OrderedMap<usize, u64> {
         let mut side = Side::new(policy);
-        let mut units = BTreeMap::new();
+        let mut units = OrderedMap::new();
         for (number, step) in self.steps.iter().enumerate() {
             let of = step.of;
             let tenant = (of.tenant != ANONYMOUS).then(|| of.tenant.clone());

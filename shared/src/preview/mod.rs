@@ -17,11 +17,11 @@ mod recorded;
 pub mod words;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
 
 use self::bucket::Bucket;
 pub use self::recorded::recorded;
 use crate::limits::{MINUTE_MS, PREVIEW_ROWS_MAX};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::policy::Policy;
 use crate::policy::ideal::ideal;
 use crate::units::EpochMs;
@@ -170,7 +170,7 @@ pub fn preview(
 type About = (PreviewKind, String, String);
 
 #[derive(Default)]
-struct Rows(BTreeMap<About, PreviewRow>);
+struct Rows(OrderedMap<About, PreviewRow>);
 
 impl Rows {
     fn row(&mut self, kind: PreviewKind, name: &str, tenant: &str) -> &mut PreviewRow {
@@ -222,7 +222,7 @@ impl Rows {
         intervals: &[RecordedInterval],
         now: EpochMs,
     ) {
-        let mut buckets: BTreeMap<(&str, &str), [Bucket; 2]> = BTreeMap::new();
+        let mut buckets: OrderedMap<(&str, &str), [Bucket; 2]> = OrderedMap::new();
         for one in intervals {
             let key = (one.name.as_str(), one.tenant.as_str());
             let bucket = |policy| Bucket::of(policy, kind, one, now);
@@ -248,7 +248,8 @@ impl Rows {
         let names = |of: fn(&PreviewRow) -> bool| {
             let rows = rows.iter().filter(|row| of(row));
             let rows = rows.filter(|row| row.tenant != ANONYMOUS);
-            rows.map(|row| row.tenant.clone()).collect::<BTreeSet<_>>()
+            rows.map(|row| row.tenant.clone())
+                .collect::<OrderedSet<_>>()
         };
         let (gains, loses) = (
             names(|row| row.candidate > row.present),

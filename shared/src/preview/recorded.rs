@@ -134,9 +134,9 @@ fn sum<const N: usize>(counts: [Count; N]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use super::*;
+    use crate::ordered::OrderedMap;
     use crate::wire::accounting::{GuardTally, MeterTally, OTHERS};
 
     fn told(tenants: &[(&str, u64, TenantCounters)]) -> Recorded {
@@ -145,7 +145,7 @@ mod tests {
             ..DemandReply::default()
         };
         for (tenant, at, counters) in tenants {
-            let points: &mut BTreeMap<_, _> =
+            let points: &mut OrderedMap<_, _> =
                 demand.tenants.entry((*tenant).to_owned()).or_default();
             points.insert(EpochMs(*at), counters.clone());
         }

@@ -7,12 +7,11 @@
 //! change explains more than twice as many verdicts as it spoils: else it explains nothing. A clock is no part of a rule, and
 //! need not.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::Entry;
 use super::side::{Side, passes};
+use crate::ordered::OrderedMap;
 use crate::policy::Policy;
 use crate::policy::limit::algorithm_of;
 use crate::units::EpochMs;
@@ -140,7 +139,7 @@ impl Agreement {
     #[must_use]
     pub fn of(document: &PolicyDocument, policy: &Policy, trace: &[Judged], clock_ms: u64) -> Self {
         let base = verdicts(policy, trace, Entry::clone);
-        let mut reasons: BTreeMap<usize, Reason> = trace
+        let mut reasons: OrderedMap<usize, Reason> = trace
             .iter()
             .zip(&base)
             .enumerate()
@@ -194,8 +193,8 @@ impl Agreement {
 
     /// How many differences each reason explains, those left out that explain none.
     #[must_use]
-    pub fn reasons(&self) -> BTreeMap<Reason, usize> {
-        let mut sums = BTreeMap::new();
+    pub fn reasons(&self) -> OrderedMap<Reason, usize> {
+        let mut sums = OrderedMap::new();
         for difference in &self.differences {
             *sums.entry(difference.reason).or_default() += 1;
         }
@@ -221,7 +220,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn explain(&self, reasons: &mut BTreeMap<usize, Reason>) {
+    fn explain(&self, reasons: &mut OrderedMap<usize, Reason>) {
         if self.clock_ms > 1 {
             let mut side = Side::new(self.policy);
             let followed = self.trace.iter();
@@ -249,7 +248,7 @@ impl Trial<'_> {
     /// Takes a change for the reason wherever it gives the old verdict, unless it spoils half as much as it explains.
     fn attempt(
         &self,
-        reasons: &mut BTreeMap<usize, Reason>,
+        reasons: &mut OrderedMap<usize, Reason>,
         reason: Reason,
         policy: &Policy,
         change: impl Fn(&Entry) -> Entry,
@@ -268,7 +267,7 @@ impl Trial<'_> {
         }
     }
 
-    fn accept(&self, reasons: &mut BTreeMap<usize, Reason>, reason: Reason, changed: &[bool]) {
+    fn accept(&self, reasons: &mut OrderedMap<usize, Reason>, reason: Reason, changed: &[bool]) {
         for (index, known) in reasons.iter_mut() {
             let old = self.trace.get(*index).map(|judged| judged.admitted);
             if *known == Reason::Unexplained && changed.get(*index).copied() == old {

@@ -18,7 +18,6 @@ mod recorded;
 mod side;
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 pub use self::entry::Entry;
 use self::entry::knows;
@@ -27,6 +26,7 @@ use self::recorded::recorded;
 pub(crate) use self::side::{Side, part};
 use crate::invalid::Invalid;
 use crate::limits::{REPLAY_ENTRIES_MAX, REPLAY_ROWS_MAX};
+use crate::ordered::OrderedMap;
 use crate::policy::{Policy, count};
 use crate::units::{EpochMs, Revision};
 use crate::wire::accounting::Tally;
@@ -64,7 +64,7 @@ use crate::wire::series::SeriesReply;
 pub struct Replay<'a> {
     present: Side<'a>,
     candidate: Side<'a>,
-    rows: BTreeMap<(ReplayKind, String, String), ReplayTallies>,
+    rows: OrderedMap<(ReplayKind, String, String), ReplayTallies>,
     entries: u64,
     span: Option<(EpochMs, EpochMs)>,
 }
@@ -76,7 +76,7 @@ impl<'a> Replay<'a> {
         Self {
             present: Side::new(present),
             candidate: Side::new(candidate),
-            rows: BTreeMap::new(),
+            rows: OrderedMap::new(),
             entries: 0,
             span: None,
         }

@@ -9,13 +9,12 @@
 //! Counters of limits have no keys, and how long calls ran at guards is not counted: neither is played. Of tenants that are
 //! not told apart, budgets are played as of one more tenant, meters are not.
 
-use std::collections::BTreeMap;
-
 use super::side::part;
 use super::{Entry, in_order};
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{MINUTE_MS, REPLAY_ENTRIES_MAX, REPLAY_STEPS_MAX, REPLAY_TENANTS_MAX};
 use crate::name::tenant_name;
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 use crate::wire::accounting::{Counters, TenantCounters};
 use crate::wire::count::Count;
@@ -52,7 +51,7 @@ pub(super) fn recorded(
     series: &[(Option<String>, SeriesReply)],
     knows: &dyn Fn(ReplayKind, &str) -> bool,
 ) -> Result<Vec<Entry>, Invalid> {
-    let mut asked: BTreeMap<Place<'_>, Asked> = BTreeMap::new();
+    let mut asked: OrderedMap<Place<'_>, Asked> = OrderedMap::new();
     for (tenant, reply) in series {
         for (at, counters) in &reply.points {
             each(counters, tenant.is_some(), &mut |kind, name, one| {

@@ -1,7 +1,6 @@
 //! One policy as a single holder decides it, who sees every request.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use super::Entry;
 use crate::algorithms::State;
@@ -15,6 +14,7 @@ use crate::fairness::share::ShareTerms;
 use crate::federation::message::share_terms;
 use crate::limiting::terms::machine_of;
 use crate::name::{full_key, meter_name};
+use crate::ordered::OrderedMap;
 use crate::policy::Policy;
 use crate::policy::budget::Budget;
 use crate::policy::limit::{Limit, Rule};
@@ -28,10 +28,10 @@ use crate::wire::replay::ReplayKind;
 #[derive(Debug, Clone)]
 pub(crate) struct Side<'a> {
     pub policy: &'a Policy,
-    budgets: BTreeMap<&'a str, LocalBudget>,
-    states: BTreeMap<StateKey, ScaledState>,
+    budgets: OrderedMap<&'a str, LocalBudget>,
+    states: OrderedMap<StateKey, ScaledState>,
     /// Machines of meters, by their rules: most tenants have the same.
-    meters: BTreeMap<&'a str, (LimitTerms, Scaled)>,
+    meters: OrderedMap<&'a str, (LimitTerms, Scaled)>,
 }
 
 /// What became of a request.
@@ -78,9 +78,9 @@ impl<'a> Side<'a> {
     pub fn new(policy: &'a Policy) -> Self {
         Self {
             policy,
-            budgets: BTreeMap::new(),
-            states: BTreeMap::new(),
-            meters: BTreeMap::new(),
+            budgets: OrderedMap::new(),
+            states: OrderedMap::new(),
+            meters: OrderedMap::new(),
         }
     }
 

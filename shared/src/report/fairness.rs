@@ -1,11 +1,9 @@
 //! Who got what: every tenant that was seen, with what the policy says of it.
 
-use std::collections::BTreeMap;
-
 use super::guarantee::Guarantees;
 use super::regions::Totals;
-use crate::gather::gathered;
 use crate::name::tenant_name;
+use crate::ordered::OrderedMap;
 use crate::paging::{Paging, SortKey};
 use crate::policy::Policy;
 use crate::units::{EpochMs, Revision};
@@ -57,9 +55,9 @@ pub struct Source<'a> {
 
 /// The guarantees of every budget that was asked for, among all tenants that were seen to ask.
 #[must_use]
-pub fn guarantees(source: &Source<'_>) -> BTreeMap<String, Guarantees> {
+pub fn guarantees(source: &Source<'_>) -> OrderedMap<String, Guarantees> {
     let budgets = source.policy.budgets.keys();
-    gathered(budgets.map(|name| (name.clone(), guaranteed(source, name))))
+    OrderedMap::from_iter(budgets.map(|name| (name.clone(), guaranteed(source, name))))
 }
 
 /// The guarantees of one budget, among all tenants that were seen to ask.
@@ -136,7 +134,7 @@ fn weight(source: &Source<'_>, name: &str) -> f64 {
 pub fn tenant(
     source: &Source<'_>,
     document: &PolicyDocument,
-    guarantees: &BTreeMap<String, Guarantees>,
+    guarantees: &OrderedMap<String, Guarantees>,
     name: &str,
     effective: bool,
 ) -> Option<TenantReport> {
@@ -151,11 +149,11 @@ pub fn tenant(
         weight: Decimal(weight(source, name)),
         total: counters.total(),
         budgets: budgets(source, guarantees, (name, counters)),
-        limits: gathered(counters.limits.clone()),
-        meters: gathered(counters.meters.clone()),
+        limits: OrderedMap::from_iter(counters.limits.clone()),
+        meters: OrderedMap::from_iter(counters.meters.clone()),
         billable_units: counters.billable_units(|meter| policy.bills(meter)),
         guards: guards(counters, at),
-        overload: gathered(counters.overload.clone()),
+        overload: OrderedMap::from_iter(counters.overload.clone()),
         effective: (one && effective)
             .then(|| policy.effective(name, at))
             .flatten()
@@ -168,9 +166,9 @@ pub fn tenant(
 #[must_use]
 pub fn budgets(
     source: &Source<'_>,
-    guarantees: &BTreeMap<String, Guarantees>,
+    guarantees: &OrderedMap<String, Guarantees>,
     (tenant, counters): (&str, &TenantCounters),
-) -> BTreeMap<String, BudgetReport> {
+) -> OrderedMap<String, BudgetReport> {
     let reports = counters.budgets.iter().map(|(name, total)| {
         let party = source
             .policy
@@ -190,14 +188,14 @@ pub fn budgets(
         };
         (name.clone(), report)
     });
-    gathered(reports)
+    OrderedMap::from_iter(reports)
 }
 
 /// What the guards did for a tenant, at an instant.
 #[must_use]
-pub fn guards(counters: &TenantCounters, at: EpochMs) -> BTreeMap<String, GuardReport> {
+pub fn guards(counters: &TenantCounters, at: EpochMs) -> OrderedMap<String, GuardReport> {
     let guards = counters.guards.iter();
-    gathered(guards.map(|(name, tally)| (name.clone(), GuardReport::of(tally, at))))
+    OrderedMap::from_iter(guards.map(|(name, tally)| (name.clone(), GuardReport::of(tally, at))))
 }
 
 #[cfg(test)]

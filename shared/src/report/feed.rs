@@ -1,9 +1,10 @@
 //! What live sockets are told: messages with numbers that never come again, the last of which are kept for who lost its
 //! connection.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use crate::limits::{LIVE_KEPT_MAX, LIVE_TENANTS_MAX};
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, Sequence};
 use crate::wire::accounting::{Counters, OTHERS, TenantCounters};
 use crate::wire::operator::live::{LiveEvent, LiveMessage};
@@ -70,10 +71,10 @@ impl Feed {
 
 /// The tenants with the most calls by name, the rest together.
 #[must_use]
-pub fn brief(counters: &Counters) -> BTreeMap<String, TenantCounters> {
+pub fn brief(counters: &Counters) -> OrderedMap<String, TenantCounters> {
     let mut ranked: Vec<_> = counters.iter().collect();
     ranked.sort_by_key(|(_, counted)| std::cmp::Reverse(counted.calls()));
-    let mut brief = BTreeMap::new();
+    let mut brief = OrderedMap::new();
     for (place, (tenant, counted)) in ranked.into_iter().enumerate() {
         let name = if place < LIVE_TENANTS_MAX {
             tenant
@@ -94,7 +95,7 @@ mod tests {
 
     fn event() -> LiveEvent {
         LiveEvent::Health {
-            regions: BTreeMap::new(),
+            regions: OrderedMap::new(),
         }
     }
 

@@ -1,11 +1,10 @@
 //! What a budget guarantees to each tenant, were all that were seen to ask for it at once.
 
-use std::collections::BTreeMap;
-
 use crate::fairness::ask::Floor;
 use crate::fairness::floors::Floors;
 use crate::fairness::weight::Weight;
 use crate::name::tenant_name;
+use crate::ordered::OrderedMap;
 use crate::policy::Policy;
 use crate::units::{EpochMs, Revision};
 use crate::wire::policy::Sharing;
@@ -17,9 +16,9 @@ const ONE: u128 = 1_000_000;
 #[derive(Debug, Clone, Default)]
 pub struct Guarantees {
     limit: u64,
-    nodes: BTreeMap<String, Node>,
+    nodes: OrderedMap<String, Node>,
     /// By the tenant above, `None` at the top.
-    levels: BTreeMap<Option<String>, Level>,
+    levels: OrderedMap<Option<String>, Level>,
     /// The weight that all together have whom the policy does not name, and how much they may have.
     strangers: (u128, u128),
 }

@@ -1,10 +1,9 @@
 //! One live socket that carries the messages of several regions: which lines are open over it, and what its client may
 //! order. Pure: whoever holds the sockets does what it says.
 
-use std::collections::BTreeMap;
-
 use crate::invalid::read_json;
 use crate::limits::{LINE_OPEN_MS_MIN, LINE_ORDER_BYTES_MAX};
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, Sequence};
 use crate::wire::operator::live_lines::{LineNotice, LineOrder};
 
@@ -48,8 +47,8 @@ pub enum Step {
 /// The lines of one socket: at most one a region.
 #[derive(Debug, Clone, Default)]
 pub struct Lines {
-    regions: BTreeMap<u64, String>,
-    ordered_at: BTreeMap<String, EpochMs>,
+    regions: OrderedMap<u64, String>,
+    ordered_at: OrderedMap<String, EpochMs>,
 }
 
 impl Lines {

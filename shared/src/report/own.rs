@@ -1,7 +1,7 @@
 //! A tenant's own view.
 
 use super::fairness::{Source, budgets, guarantees, guards};
-use crate::gather::gathered;
+use crate::ordered::OrderedMap;
 use crate::wire::operator::fairness::GuardReport;
 use crate::wire::operator::own::{OwnReply, OwnView};
 
@@ -31,9 +31,9 @@ pub fn own(source: &Source<'_>, tenant: &str) -> Option<OwnReply> {
             budgets: budgets(source, &guarantees, (tenant, &counters)),
             queries,
             guards,
-            ingest: gathered(counters.meters),
-            limits: gathered(counters.limits),
-            overload: gathered(counters.overload),
+            ingest: OrderedMap::from_iter(counters.meters),
+            limits: OrderedMap::from_iter(counters.limits),
+            overload: OrderedMap::from_iter(counters.overload),
             unreachable: source.totals.unreachable(),
         }),
     })

@@ -1,9 +1,8 @@
 //! Counters over time, over all regions.
 
-use std::collections::BTreeMap;
-
 use crate::invalid::{Fault, Invalid, within};
 use crate::limits::{HOUR_MS, JSON_INTEGER_MAX, MINUTE_MS, SERIES_POINTS_MAX};
+use crate::ordered::OrderedMap;
 use crate::query::Query;
 use crate::units::EpochMs;
 use crate::wire::accounting::TenantCounters;
@@ -96,7 +95,7 @@ pub fn merged(
     names: &Names,
     answers: impl IntoIterator<Item = (String, Option<SeriesReply>)>,
 ) -> SeriesView {
-    let mut points: BTreeMap<EpochMs, TenantCounters> = BTreeMap::new();
+    let mut points: OrderedMap<EpochMs, TenantCounters> = OrderedMap::new();
     let mut unreachable = Vec::new();
     for (region, answer) in answers {
         let Some(answer) = answer else {
@@ -175,7 +174,7 @@ mod tests {
             units,
         };
         count(&mut counters, &decided, 10);
-        let points = BTreeMap::from([(EpochMs(at), counters["a"].clone())]);
+        let points = OrderedMap::from([(EpochMs(at), counters["a"].clone())]);
         SeriesReply {
             points,
             told_at: None,

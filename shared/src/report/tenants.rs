@@ -1,13 +1,13 @@
 //! The list of tenants: those that the policy names, and those that were seen.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
 
 use super::fairness::{Source, guaranteed};
 use super::guarantee::Guarantees;
 use super::regions::everything;
 use crate::audit::tag::tenant_tag;
 use crate::name::tenant_name;
+use crate::ordered::OrderedSet;
 use crate::paging::{Paging, SortKey};
 use crate::units::{EpochMs, Revision};
 use crate::wire::decimal::Decimal;
@@ -75,7 +75,7 @@ pub fn list(
 ) -> TenantsReply {
     let known = document.tenants.keys();
     let seen = source.totals.counters.keys();
-    let all: BTreeSet<&str> = known.chain(seen).map(String::as_str).collect();
+    let all: OrderedSet<&str> = known.chain(seen).map(String::as_str).collect();
     let budget = wanted.budget.as_ref();
     let budget = budget.or_else(|| source.policy.budgets.keys().next());
     let told = budget.map(|name| (name.as_str(), guaranteed(source, name)));

@@ -1,7 +1,5 @@
 //! Counters as they travel from isolate to `Region` to `Ledger`.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::by_name::ByName;
@@ -12,6 +10,7 @@ use super::stored::{Damaged, Row};
 use super::telemetry::Telemetry;
 use super::usage::Usage;
 use super::windows::WindowParts;
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence};
 
 /// The name under which tenants beyond the bound of names kept are counted together. The control character
@@ -138,11 +137,11 @@ pub struct TenantCounters {
 }
 
 /// Counters by tenant.
-pub type Counters = BTreeMap<String, TenantCounters>;
+pub type Counters = OrderedMap<String, TenantCounters>;
 
 /// Reservations by the minute in which their time is over: of each tenant and name the units that were reserved, those of
 /// them that are settled (`released`), and what settlements said was used of these (`admitted`).
-pub type Reservations = BTreeMap<EpochMs, Counters>;
+pub type Reservations = OrderedMap<EpochMs, Counters>;
 
 /// Counters on their way to the one that keeps them, counted exactly once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -162,10 +161,10 @@ pub struct FrameBody {
     /// What was counted since the last frame.
     pub counters: Counters,
     /// What was counted of windows since the last frame, by budget and label.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub windows: WindowParts,
     /// What was reserved since the last frame, and what came of reservations.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub reservations: Reservations,
     /// What running the deployment used of the platform since the last frame.
     #[serde(default, skip_serializing_if = "Usage::is_empty")]
@@ -183,13 +182,13 @@ pub struct FrameBody {
 pub struct SettledEntry {
     v: u16,
     /// What came of the reservation.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub reservations: Reservations,
     /// What that changes of windows which are the region's own.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub own: WindowParts,
     /// What that changes of windows of the whole deployment.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub windows: WindowParts,
 }
 

@@ -1,7 +1,5 @@
 //! Counters as ledgers store them: the same as on the wire, with a list of numbers for each name instead of an object.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::accounting::{
@@ -13,7 +11,7 @@ use super::exchange::VERSION;
 use super::stored::{Damaged, Row};
 use super::telemetry::Telemetry;
 use super::usage::Usage;
-use crate::gather::gathered;
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, HolderId, Incarnation, Sequence};
 
 /// Counters of some tenants: a row of the totals, or of one interval.
@@ -23,7 +21,7 @@ pub struct StoredCell {
     /// The last entry of the journal that is in it.
     pub through: u64,
     /// By tenant.
-    pub tenants: BTreeMap<String, StoredTenant>,
+    pub tenants: OrderedMap<String, StoredTenant>,
 }
 
 /// Counters of one tenant. Lists may grow at their end; what is missing is 0.
@@ -32,21 +30,21 @@ pub struct StoredCell {
 pub struct StoredTenant {
     /// Budgets: calls and units admitted, calls and units denied, units borrowed, calls and units that a shadow would have
     /// denied, units reserved, units released.
-    #[serde(rename = "b", skip_serializing_if = "BTreeMap::is_empty")]
-    budgets: BTreeMap<String, Vec<Count>>,
+    #[serde(rename = "b", skip_serializing_if = "OrderedMap::is_empty")]
+    budgets: OrderedMap<String, Vec<Count>>,
     /// Limits: the same.
-    #[serde(rename = "l", skip_serializing_if = "BTreeMap::is_empty")]
-    limits: BTreeMap<String, Vec<Count>>,
+    #[serde(rename = "l", skip_serializing_if = "OrderedMap::is_empty")]
+    limits: OrderedMap<String, Vec<Count>>,
     /// Meters: calls and units admitted, calls and units shed, then as budgets from what a shadow would have denied on.
-    #[serde(rename = "m", skip_serializing_if = "BTreeMap::is_empty")]
-    meters: BTreeMap<String, Vec<Count>>,
+    #[serde(rename = "m", skip_serializing_if = "OrderedMap::is_empty")]
+    meters: OrderedMap<String, Vec<Count>>,
     /// Guards: allowed, rejected for slots, for the minute's budget, for anything else; slots taken, when, until when; what
     /// a shadow would have rejected.
-    #[serde(rename = "g", skip_serializing_if = "BTreeMap::is_empty")]
-    guards: BTreeMap<String, Vec<Count>>,
+    #[serde(rename = "g", skip_serializing_if = "OrderedMap::is_empty")]
+    guards: OrderedMap<String, Vec<Count>>,
     /// Overload resources: as budgets.
-    #[serde(rename = "o", skip_serializing_if = "BTreeMap::is_empty")]
-    overload: BTreeMap<String, Vec<Count>>,
+    #[serde(rename = "o", skip_serializing_if = "OrderedMap::is_empty")]
+    overload: OrderedMap<String, Vec<Count>>,
     /// Whether the policy names it.
     #[serde(rename = "k", skip_serializing_if = "std::ops::Not::not")]
     known: bool,
@@ -185,13 +183,16 @@ impl Row for StoredMarks {
     }
 }
 
-fn lists<T>(tallies: &ByName<T>, list: impl Fn(&T) -> Vec<Count>) -> BTreeMap<String, Vec<Count>> {
+fn lists<T>(
+    tallies: &ByName<T>,
+    list: impl Fn(&T) -> Vec<Count>,
+) -> OrderedMap<String, Vec<Count>> {
     let entries = tallies.iter();
-    gathered(entries.map(|(name, tally)| (name.clone(), list(tally))))
+    OrderedMap::from_iter(entries.map(|(name, tally)| (name.clone(), list(tally))))
 }
 
 fn tallies<T>(
-    lists: &BTreeMap<String, Vec<Count>>,
+    lists: &OrderedMap<String, Vec<Count>>,
     tally: impl Fn(&dyn Fn(usize) -> Count) -> T,
 ) -> ByName<T> {
     let entries = lists.iter();

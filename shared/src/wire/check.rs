@@ -1,8 +1,8 @@
 //! `POST /v1/check`: the question and the decision.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
+
+use crate::ordered::OrderedMap;
 
 use super::unique_map;
 
@@ -28,7 +28,7 @@ pub struct CheckRequest {
         deserialize_with = "unique_map::optional",
         skip_serializing_if = "Option::is_none"
     )]
-    pub keys: Option<BTreeMap<String, String>>,
+    pub keys: Option<OrderedMap<String, String>>,
     /// The meter to charge (short form).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meter: Option<String>,
@@ -38,7 +38,7 @@ pub struct CheckRequest {
         deserialize_with = "unique_map::optional",
         skip_serializing_if = "Option::is_none"
     )]
-    pub meters: Option<BTreeMap<String, u64>>,
+    pub meters: Option<OrderedMap<String, u64>>,
     /// The guard to take a slot of (short form).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<String>,
@@ -78,7 +78,7 @@ pub struct CheckItem {
         deserialize_with = "unique_map::optional",
         skip_serializing_if = "Option::is_none"
     )]
-    pub keys: Option<BTreeMap<String, String>>,
+    pub keys: Option<OrderedMap<String, String>>,
     /// The meter to charge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meter: Option<String>,
@@ -88,7 +88,7 @@ pub struct CheckItem {
         deserialize_with = "unique_map::optional",
         skip_serializing_if = "Option::is_none"
     )]
-    pub meters: Option<BTreeMap<String, u64>>,
+    pub meters: Option<OrderedMap<String, u64>>,
     /// The guard to take a slot of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<String>,

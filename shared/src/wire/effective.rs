@@ -1,12 +1,11 @@
 //! What the policy comes to for one tenant at one instant, each value with whose word it is.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::decimal::Decimal;
 use super::numbers::{EffectiveBudgetBody, EffectiveGuardBody, EffectiveMeterBody};
 use super::overload::Steering;
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 
 /// Whose word a value is.
@@ -77,16 +76,16 @@ pub struct EffectiveBody {
     /// The tenant above it.
     pub parent: Option<String>,
     /// Every meter.
-    pub meters: BTreeMap<String, EffectiveMeterBody>,
+    pub meters: OrderedMap<String, EffectiveMeterBody>,
     /// Every guard.
-    pub guards: BTreeMap<String, EffectiveGuardBody>,
+    pub guards: OrderedMap<String, EffectiveGuardBody>,
     /// The numbers of every limit of which it has its own keys.
-    pub limits: BTreeMap<String, BTreeMap<String, Valued<FieldValue>>>,
+    pub limits: OrderedMap<String, OrderedMap<String, Valued<FieldValue>>>,
     /// Its claim to every budget that tenants share.
-    pub budgets: BTreeMap<String, EffectiveBudgetBody>,
+    pub budgets: OrderedMap<String, EffectiveBudgetBody>,
     /// Every overload resource.
     #[serde(default)]
-    pub overload: BTreeMap<String, EffectiveOverloadBody>,
+    pub overload: OrderedMap<String, EffectiveOverloadBody>,
 }
 
 /// An overload resource as it counts for one tenant.

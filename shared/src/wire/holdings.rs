@@ -1,10 +1,9 @@
 //! Where the units of budgets are: what a coordinator has lent of a window, and what a region holds and lends on. Told
 //! by the objects themselves, and shown to operators as it is.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, WindowLabel};
 
 /// What a region has of one budget.
@@ -65,7 +64,7 @@ pub struct Lent {
     /// Units in the window.
     pub limit: u64,
     /// Units of it that each region was lent and has not returned, spent or not.
-    pub lent: BTreeMap<String, u64>,
+    pub lent: OrderedMap<String, u64>,
     /// All units that count as lent: in a window in which the coordinator woke, also those of which it does not know
     /// who has them.
     pub lent_total: u64,

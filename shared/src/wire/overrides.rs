@@ -1,13 +1,12 @@
 //! What a policy changes for one tenant, from a start to an end. What an override leaves out, or says is null, is as
 //! beneath: each inner field for itself.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::decimal::Decimal;
 use super::numbers::{BudgetOverrideBody, GuardOverrideBody, LimitOverrideBody, MeterOverrideBody};
 use super::unique_map;
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 
 /// Changes for one tenant. If two are in force, the one that started later counts; of two with one start, the later in the
@@ -25,25 +24,25 @@ pub struct OverrideBody {
     /// Numbers of meters, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
+        skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub meters: BTreeMap<String, MeterOverrideBody>,
+    pub meters: OrderedMap<String, MeterOverrideBody>,
     /// Numbers of guards, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
+        skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub guards: BTreeMap<String, GuardOverrideBody>,
+    pub guards: OrderedMap<String, GuardOverrideBody>,
     /// Numbers of limits with `per_tenant`, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
+        skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub limits: BTreeMap<String, LimitOverrideBody>,
+    pub limits: OrderedMap<String, LimitOverrideBody>,
     /// Claims to budgets, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
+        skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub budgets: BTreeMap<String, BudgetOverrideBody>,
+    pub budgets: OrderedMap<String, BudgetOverrideBody>,
 }

@@ -3,12 +3,13 @@
 //! Everything is optional here so that what is missing is refused with its own pointer when a domain policy is built
 //! (`weir_shared::policy::Policy::try_from`). Every top-level key is answered, empty maps included.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::ordered::OrderedMap;
 
 use super::decimal::Decimal;
 use super::descriptor::DescriptorBody;
@@ -32,7 +33,7 @@ pub struct PolicyDocument {
     pub home: Option<String>,
     /// Tiers by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub tiers: BTreeMap<String, TierBody>,
+    pub tiers: OrderedMap<String, TierBody>,
     /// A tenant's tier by the prefix of its name; the first match counts.
     pub tier_rules: Vec<TierRuleBody>,
     /// The tier of all others; null refuses them.
@@ -43,22 +44,22 @@ pub struct PolicyDocument {
     pub unknown_weight_max: Decimal,
     /// Named tenants.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub tenants: BTreeMap<String, TenantBody>,
+    pub tenants: OrderedMap<String, TenantBody>,
     /// Budgets by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub budgets: BTreeMap<String, BudgetBody>,
+    pub budgets: OrderedMap<String, BudgetBody>,
     /// Limits by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub limits: BTreeMap<String, LimitBody>,
+    pub limits: OrderedMap<String, LimitBody>,
     /// Meters by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub meters: BTreeMap<String, MeterBody>,
+    pub meters: OrderedMap<String, MeterBody>,
     /// Guards by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub guards: BTreeMap<String, GuardBody>,
+    pub guards: OrderedMap<String, GuardBody>,
     /// Overload resources by name.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub overload: BTreeMap<String, OverloadBody>,
+    pub overload: OrderedMap<String, OverloadBody>,
     /// Gateway routes; the first that fits takes a request.
     pub routes: Vec<RouteBody>,
     /// What happens to requests that no route takes.
@@ -69,14 +70,14 @@ pub struct PolicyDocument {
     pub allow_private_origins: bool,
     /// Tenants by the SHA-256 of their API key, in hexadecimal.
     #[serde(deserialize_with = "unique_map::deserialize")]
-    pub api_keys: BTreeMap<String, String>,
+    pub api_keys: OrderedMap<String, String>,
     /// What descriptors of Envoy's rate limit service charge, by domain; of a list, the first that fits. Absent where there
     /// are none, so that a version which does not have them reads the rest.
     #[serde(
         deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
+        skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub descriptors: BTreeMap<String, Vec<DescriptorBody>>,
+    pub descriptors: OrderedMap<String, Vec<DescriptorBody>>,
     /// The rate-limit headers of a decision.
     pub rate_limit_headers: HeaderDialect,
 }
@@ -87,23 +88,23 @@ impl Default for PolicyDocument {
             enforcing: true,
             regions: Vec::new(),
             home: None,
-            tiers: BTreeMap::new(),
+            tiers: OrderedMap::new(),
             tier_rules: Vec::new(),
             default_tier: None,
             tenants_max: 100_000,
             unknown_weight_max: Decimal(8.0),
-            tenants: BTreeMap::new(),
-            budgets: BTreeMap::new(),
-            limits: BTreeMap::new(),
-            meters: BTreeMap::new(),
-            guards: BTreeMap::new(),
-            overload: BTreeMap::new(),
+            tenants: OrderedMap::new(),
+            budgets: OrderedMap::new(),
+            limits: OrderedMap::new(),
+            meters: OrderedMap::new(),
+            guards: OrderedMap::new(),
+            overload: OrderedMap::new(),
             routes: Vec::new(),
             unrouted: UnroutedBody::Refuse,
             trusted_proxies: Vec::new(),
             allow_private_origins: false,
-            api_keys: BTreeMap::new(),
-            descriptors: BTreeMap::new(),
+            api_keys: OrderedMap::new(),
+            descriptors: OrderedMap::new(),
             rate_limit_headers: HeaderDialect::Ietf,
         }
     }
@@ -118,27 +119,27 @@ pub struct TierBody {
     /// Numbers of meters, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
+        skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub meters: BTreeMap<String, MeterOverrideBody>,
+    pub meters: OrderedMap<String, MeterOverrideBody>,
     /// Numbers of guards, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
+        skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub guards: BTreeMap<String, GuardOverrideBody>,
+    pub guards: OrderedMap<String, GuardOverrideBody>,
     /// Numbers of limits with `per_tenant`, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
+        skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub limits: BTreeMap<String, LimitOverrideBody>,
+    pub limits: OrderedMap<String, LimitOverrideBody>,
     /// Claims to budgets, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
+        skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub budgets: BTreeMap<String, BudgetOverrideBody>,
+    pub budgets: OrderedMap<String, BudgetOverrideBody>,
 }
 
 /// One rule that gives a tier by prefix.

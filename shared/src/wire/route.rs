@@ -2,9 +2,9 @@
 //!
 //! Everything is optional here so that what is missing is refused with its own pointer.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::ordered::OrderedMap;
 
 use super::either::{self, Either};
 use super::token_usage::UsageBody;
@@ -204,9 +204,9 @@ pub struct OriginBody {
     /// Headers that the origin gets, in place of the client's by their names.
     #[serde(
         deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
+        skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub headers: BTreeMap<String, OriginHeaderBody>,
+    pub headers: OrderedMap<String, OriginHeaderBody>,
     /// Where the origin reports its limits, and which overload resource follows them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<OriginLimitsBody>,
@@ -263,7 +263,7 @@ pub struct RouteCheckBody {
         deserialize_with = "unique_map::optional",
         skip_serializing_if = "Option::is_none"
     )]
-    pub keys: Option<BTreeMap<String, KeyBody>>,
+    pub keys: Option<OrderedMap<String, KeyBody>>,
     /// A meter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meter: Option<String>,

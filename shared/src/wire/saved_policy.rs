@@ -1,11 +1,10 @@
 //! A policy as the registry saves it, and tells it to regions.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::policy::PolicyDocument;
 use super::shard_key::ShardKey;
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, Revision};
 
 /// A saved policy.
@@ -16,8 +15,8 @@ pub struct SavedPolicy {
     /// The document.
     pub document: PolicyDocument,
     /// Static partitions whose shares changed lately, by budget: see [`Handover`](crate::federation::handover::Handover).
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub handovers: BTreeMap<String, HandoverBody>,
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
+    pub handovers: OrderedMap<String, HandoverBody>,
     /// The secret by which the shards of keys are chosen: the registry's, the same with each revision. None of one that
     /// was made before there were secrets, whose keys stay where they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,5 +29,5 @@ pub struct HandoverBody {
     /// When the change was saved, in epoch milliseconds.
     pub since: EpochMs,
     /// Units of each region in a window; a region that is absent had none.
-    pub before: BTreeMap<String, u64>,
+    pub before: OrderedMap<String, u64>,
 }

@@ -1,13 +1,12 @@
 //! Counters over time, as ledgers keep them and operators ask for them.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::accounting::{Counters, TenantCounters};
 use super::count::{Count, is_zero};
 use super::telemetry::Telemetry;
 use super::usage::Usage;
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, WindowLabel};
 
 /// Asks a ledger for counters by interval.
@@ -29,7 +28,7 @@ pub struct SeriesBody {
 #[serde(default)]
 pub struct SeriesReply {
     /// By the start of the interval.
-    pub points: BTreeMap<EpochMs, TenantCounters>,
+    pub points: OrderedMap<EpochMs, TenantCounters>,
     /// When the region last told the ledger what it had counted: to the minute where the ledger woke since. `None` where
     /// it never did, and from an older ledger.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +51,7 @@ pub struct DemandReply {
     /// Length of the intervals.
     pub step_ms: u64,
     /// By tenant, then by the start of the interval.
-    pub tenants: BTreeMap<String, BTreeMap<EpochMs, TenantCounters>>,
+    pub tenants: OrderedMap<String, OrderedMap<EpochMs, TenantCounters>>,
     /// Tenants for whom there was no room.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u64,
@@ -76,10 +75,10 @@ pub struct TotalsReply {
     #[serde(skip_serializing_if = "Telemetry::is_empty")]
     pub telemetry: Telemetry,
     /// What was used so far of the window that is open of each budget whose windows are recorded here.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub open: BTreeMap<String, WindowUse>,
+    #[serde(skip_serializing_if = "OrderedMap::is_empty")]
+    pub open: OrderedMap<String, WindowUse>,
     /// What each tenant is entitled to in the last window of each budget whose windows are recorded here.
-    pub entitlements: BTreeMap<String, BTreeMap<String, u64>>,
+    pub entitlements: OrderedMap<String, OrderedMap<String, u64>>,
 }
 
 /// What was used so far of a window that is open.

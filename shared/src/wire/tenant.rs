@@ -1,9 +1,9 @@
 //! What the policy says of a tenant by its name, and `PATCH /operator/v1/tenants/{id}`: the fields of it that change, and
 //! no others.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::ordered::OrderedMap;
 
 use super::amount::AmountBody;
 use super::decimal::Decimal;
@@ -41,27 +41,27 @@ pub struct TenantBody {
     /// Numbers of meters, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
+        skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub meters: BTreeMap<String, MeterOverrideBody>,
+    pub meters: OrderedMap<String, MeterOverrideBody>,
     /// Numbers of guards, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
+        skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub guards: BTreeMap<String, GuardOverrideBody>,
+    pub guards: OrderedMap<String, GuardOverrideBody>,
     /// Numbers of limits with `per_tenant`, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
+        skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub limits: BTreeMap<String, LimitOverrideBody>,
+    pub limits: OrderedMap<String, LimitOverrideBody>,
     /// Claims to budgets, by name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
+        skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub budgets: BTreeMap<String, BudgetOverrideBody>,
+    pub budgets: OrderedMap<String, BudgetOverrideBody>,
     /// Changes with a start and an end.
     pub overrides: Vec<OverrideBody>,
 }
@@ -97,16 +97,16 @@ pub struct TenantPatch {
     pub lend_max: Option<Option<AmountBody>>,
     /// All that it says of meters; null for nothing.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub meters: Option<Option<BTreeMap<String, MeterOverrideBody>>>,
+    pub meters: Option<Option<OrderedMap<String, MeterOverrideBody>>>,
     /// All that it says of guards; null for nothing.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub guards: Option<Option<BTreeMap<String, GuardOverrideBody>>>,
+    pub guards: Option<Option<OrderedMap<String, GuardOverrideBody>>>,
     /// All that it says of limits; null for nothing.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub limits: Option<Option<BTreeMap<String, LimitOverrideBody>>>,
+    pub limits: Option<Option<OrderedMap<String, LimitOverrideBody>>>,
     /// All that it says of its claim to single budgets; null for nothing.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub budgets: Option<Option<BTreeMap<String, BudgetOverrideBody>>>,
+    pub budgets: Option<Option<OrderedMap<String, BudgetOverrideBody>>>,
     /// The whole list of its overrides; null for none.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub overrides: Option<Option<Vec<OverrideBody>>>,

@@ -1,8 +1,8 @@
 //! The cost of a request by what its answer says was used.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::ordered::OrderedMap;
 
 use super::decimal::Decimal;
 use super::either::{self, Either};
@@ -25,9 +25,9 @@ pub struct UsageBody {
     /// Multipliers of the cost, by patterns of the model's name.
     #[serde(
         deserialize_with = "unique_map::deserialize",
-        skip_serializing_if = "BTreeMap::is_empty"
+        skip_serializing_if = "OrderedMap::is_empty"
     )]
-    pub models: BTreeMap<String, Decimal>,
+    pub models: OrderedMap<String, Decimal>,
 }
 
 /// Units of a token, by its kind; at most six decimals, 0 if it costs nothing.

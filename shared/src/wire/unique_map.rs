@@ -1,9 +1,10 @@
 //! A JSON object whose keys are all different. Most readers let the last of two equal keys win, and the first would
 //! be dropped unseen.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
+
+use crate::ordered::OrderedMap;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
@@ -19,7 +20,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 /// let refused = read_json::<PolicyDocument>(twice).unwrap_err();
 /// assert!(refused.to_string().contains("\"free\" is given twice"));
 /// ```
-pub fn deserialize<'de, D, V>(deserializer: D) -> Result<BTreeMap<String, V>, D::Error>
+pub fn deserialize<'de, D, V>(deserializer: D) -> Result<OrderedMap<String, V>, D::Error>
 where
     D: Deserializer<'de>,
     V: Deserialize<'de>,
@@ -27,14 +28,14 @@ where
     struct Unique<V>(PhantomData<V>);
 
     impl<'de, V: Deserialize<'de>> Visitor<'de> for Unique<V> {
-        type Value = BTreeMap<String, V>;
+        type Value = OrderedMap<String, V>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("an object")
         }
 
         fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-            let mut map = BTreeMap::new();
+            let mut map = OrderedMap::new();
             while let Some(key) = entries.next_key::<String>()? {
                 let value = entries.next_value()?;
                 if map.contains_key(&key) {
@@ -61,12 +62,12 @@ where
 /// let refused = read_json::<CheckRequest>(twice).unwrap_err();
 /// assert_eq!(refused.field, "/keys");
 /// ```
-pub fn optional<'de, D, V>(deserializer: D) -> Result<Option<BTreeMap<String, V>>, D::Error>
+pub fn optional<'de, D, V>(deserializer: D) -> Result<Option<OrderedMap<String, V>>, D::Error>
 where
     D: Deserializer<'de>,
     V: Deserialize<'de>,
 {
-    struct Unique<V>(BTreeMap<String, V>);
+    struct Unique<V>(OrderedMap<String, V>);
 
     impl<'de, V: Deserialize<'de>> Deserialize<'de> for Unique<V> {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -1,17 +1,16 @@
 //! Windows of budgets, as ledgers keep them: who was served what of each, and what became of what was lent.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::count::{Count, is_zero};
 use super::decimal::Decimal;
 use super::exchange::VERSION;
 use super::stored::{Damaged, Row};
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, WindowLabel};
 
 /// What was counted of windows, by budget and label.
-pub type WindowParts = BTreeMap<String, BTreeMap<WindowLabel, WindowPart>>;
+pub type WindowParts = OrderedMap<String, OrderedMap<WindowLabel, WindowPart>>;
 
 /// What one holder counted of one window. Parts add up, in any order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,10 +24,10 @@ pub struct WindowPart {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// By tenant.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub tenants: BTreeMap<String, TenantPart>,
+    #[serde(skip_serializing_if = "OrderedMap::is_empty")]
+    pub tenants: OrderedMap<String, TenantPart>,
     /// What was reserved of it.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "OrderedMap::is_empty")]
     pub reservations: HeldParts,
     /// Units that the holder still had when the window was over, and those that were given back when it was.
     #[serde(skip_serializing_if = "Count::is_zero")]
@@ -72,7 +71,7 @@ pub struct TenantPart {
 }
 
 /// Reservations of one window, by the minute in which their time is over, and by tenant.
-pub type HeldParts = BTreeMap<EpochMs, BTreeMap<String, HeldPart>>;
+pub type HeldParts = OrderedMap<EpochMs, OrderedMap<String, HeldPart>>;
 
 /// Reservations of one tenant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -283,8 +282,8 @@ mod tests {
             limit: 100,
             ends_at: EpochMs(60_000),
             region: None,
-            tenants: BTreeMap::from([("acme".to_owned(), acme)]),
-            reservations: BTreeMap::new(),
+            tenants: OrderedMap::from([("acme".to_owned(), acme)]),
+            reservations: OrderedMap::new(),
             unaccounted: Count(0),
             lapsed: Count(3),
         }

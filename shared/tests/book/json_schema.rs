@@ -56,7 +56,7 @@ fn held(of: &str, named: &mut Vec<String>) -> Value {
     if let Some(of) = inner("Vec<") {
         return json!({ "type": "array", "items": held(of, named) });
     }
-    if let Some(of) = inner("BTreeMap<String, ") {
+    if let Some(of) = inner("OrderedMap<String, ") {
         return json!({ "type": "object", "additionalProperties": held(of, named) });
     }
     match of {

@@ -1,7 +1,6 @@
 //! The page of the series that `GET /metrics` answers.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use weir_shared::ordered::{OrderedMap, OrderedSet};
 use weir_shared::report::metrics::FAMILIES;
 use weir_shared::report::metrics::families::Kind;
 
@@ -51,8 +50,8 @@ pub(super) fn page() -> String {
 }
 
 /// The labels of each series in a scrape that has all of them.
-fn labels() -> BTreeMap<String, BTreeSet<String>> {
-    let mut labels = BTreeMap::<String, BTreeSet<String>>::new();
+fn labels() -> OrderedMap<String, OrderedSet<String>> {
+    let mut labels = OrderedMap::<String, OrderedSet<String>>::new();
     for line in everything().lines().filter(|line| !line.starts_with('#')) {
         let (name, rest) = line.split_once('{').expect("every series has labels");
         let inner = rest.split('}').next().unwrap_or(rest);

@@ -1,9 +1,8 @@
 //! The page of the policy's fields, as the forms on the wire and their comments have them.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::Value;
 use weir_shared::openapi;
+use weir_shared::ordered::{OrderedMap, OrderedSet};
 
 use crate::book::schema::references;
 use crate::book::source::{Member, fields, snake, variants};
@@ -78,7 +77,7 @@ fn words(form_name: &str, named: &mut Vec<String>) -> String {
     if let Some(held) = inner("Vec<") {
         return format!("list of {}", words(held, named));
     }
-    if let Some(held) = inner("BTreeMap<String, ") {
+    if let Some(held) = inner("OrderedMap<String, ") {
         return format!("map of {}", words(held, named));
     }
     match form_name {
@@ -148,7 +147,7 @@ fn sections() -> Vec<(String, String)> {
 }
 
 /// The names of the OpenAPI document's forms that this page tells.
-pub(super) fn told(schemas: &Value) -> BTreeSet<String> {
+pub(super) fn told(schemas: &Value) -> OrderedSet<String> {
     let (mut reached, mut at) = (vec![SENT.to_owned()], 0);
     while let Some(name) = reached.get(at).cloned() {
         at += 1;
@@ -157,7 +156,7 @@ pub(super) fn told(schemas: &Value) -> BTreeSet<String> {
         found.retain(|other| !reached.contains(other));
         reached.extend(found);
     }
-    let here: BTreeSet<String> = sections().into_iter().map(|(title, _)| title).collect();
+    let here: OrderedSet<String> = sections().into_iter().map(|(title, _)| title).collect();
     reached
         .into_iter()
         .filter(|name| here.contains(name))
@@ -180,18 +179,18 @@ fn forms_of_the_policy_have_the_fields_that_the_openapi_document_says() {
     let names = told(schemas)
         .into_iter()
         .map(|name| (name.clone(), format!("{name}Body")));
-    let pairs: BTreeMap<String, String> =
+    let pairs: OrderedMap<String, String> =
         names.chain([(SENT.to_owned(), WHOLE.to_owned())]).collect();
     let mut compared = 0;
     for (schema, name) in pairs {
         let Some(Form::Struct(_, fields)) = form(&name) else {
             continue;
         };
-        let fields: BTreeSet<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+        let fields: OrderedSet<&str> = fields.iter().map(|field| field.name.as_str()).collect();
         let said = schemas[&schema]["properties"]
             .as_object()
             .expect("an object");
-        let said: BTreeSet<&str> = said.keys().map(String::as_str).collect();
+        let said: OrderedSet<&str> = said.keys().map(String::as_str).collect();
         assert_eq!(fields, said, "{schema}");
         compared += 1;
     }

@@ -1,7 +1,8 @@
 //! What was found first: the checker keeps the last state that shows a property, the first one is the shortest way.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+
+use weir_shared::ordered::OrderedMap;
 
 /// The states looked at, and at which of them each property was first shown.
 #[derive(Debug, Clone, Default)]
@@ -12,7 +13,7 @@ struct Numbers {
     states: usize,
     failed: bool,
     over: bool,
-    at: BTreeMap<&'static str, usize>,
+    at: OrderedMap<&'static str, usize>,
 }
 
 impl Found {

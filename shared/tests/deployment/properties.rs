@@ -1,8 +1,8 @@
 //! What must always hold, and what must be possible.
 
-use std::collections::BTreeSet;
-
 use stateright::Property;
+
+use weir_shared::ordered::OrderedSet;
 
 use super::isolate::Isolate;
 use super::setup::{Setup, WINDOW_MS};
@@ -74,7 +74,7 @@ pub(crate) fn all() -> Vec<Property<Setup>> {
 
 impl World {
     /// Windows of which an isolate has units, or spent some.
-    fn labels(&self) -> BTreeSet<u64> {
+    fn labels(&self) -> OrderedSet<u64> {
         let held = self.isolates.iter().flat_map(|isolate| {
             let holder = isolate.node.holder();
             let ahead = holder.ahead().iter().map(|ahead| ahead.label.0);
@@ -131,7 +131,7 @@ impl World {
         let labels = ahead
             .map(|ahead| ahead.label)
             .chain(rows.iter().map(|row| row.label));
-        let labels: BTreeSet<_> = labels.collect();
+        let labels: OrderedSet<_> = labels.collect();
         labels.into_iter().all(|label| {
             let held = rows.iter().map(|row| {
                 let ahead = row.ahead.iter().find(|ahead| ahead.label == label);

@@ -1,8 +1,7 @@
 //! What really happened, kept apart from the machines.
 
-use std::collections::BTreeMap;
-
 use weir_shared::limits::EARLY_MS_MAX;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, WindowLabel};
 
 use super::setup::WINDOW_MS;
@@ -24,7 +23,7 @@ pub(crate) enum Wrong {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Truth {
     /// Units admitted, by window and region.
-    admitted: BTreeMap<(u64, usize), u64>,
+    admitted: OrderedMap<(u64, usize), u64>,
     /// When the coordinator opened its first window.
     opened_at: EpochMs,
     /// The window in which the coordinator crashed, with units lent and more than a block left.

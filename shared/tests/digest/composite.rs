@@ -1,13 +1,12 @@
 //! Several limits together, some of them weighted in tenths, some in shadow.
 
-use std::collections::BTreeMap;
-
 use weir_shared::algorithms::Algorithm;
 use weir_shared::algorithms::composite::{
     Dimension, Group, Mode, Source, StateKey, bind, evaluate,
 };
 use weir_shared::algorithms::gcra::Gcra;
 use weir_shared::algorithms::scale::{Scaled, ScaledState};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 
 use crate::digest::START_MS;
@@ -26,7 +25,7 @@ pub(crate) fn run(seed: u64, decisions: usize) -> Log {
         tenths(&fixed_windows()[1]),
         Scaled::whole(sliding_windows()[0].clone()),
     ];
-    let mut states: BTreeMap<StateKey, ScaledState> = BTreeMap::new();
+    let mut states: OrderedMap<StateKey, ScaledState> = OrderedMap::new();
     let mut now = EpochMs(START_MS);
     let mut log = Log::default();
     for _ in 0..decisions {

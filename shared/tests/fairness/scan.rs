@@ -1,9 +1,8 @@
 //! The accounts beside a scan over all tenants, which is the rule as it is written down.
 
-use std::collections::BTreeMap;
-
 use weir_shared::fairness::ask::{Ask, Moment, Party, Standing};
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
+use weir_shared::ordered::OrderedMap;
 
 use super::world::{Numbers, party, stranger, weight};
 
@@ -22,8 +21,8 @@ struct Tenant {
 /// Every tenant, looked at each time.
 struct Scan {
     terms: ShareTerms,
-    here: BTreeMap<String, Tenant>,
-    carried: BTreeMap<String, Standing>,
+    here: OrderedMap<String, Tenant>,
+    carried: OrderedMap<String, Standing>,
 }
 
 /// What a scan comes to: admitted, ceiling.
@@ -217,8 +216,8 @@ fn case(seed: u64, rule: Rule) {
     let (mut share, limit) = (Share::new(terms), 1 + numbers.below(400));
     let mut scan = Scan {
         terms,
-        here: BTreeMap::new(),
-        carried: BTreeMap::new(),
+        here: OrderedMap::new(),
+        carried: OrderedMap::new(),
     };
     let (tenants, mut left_ms, mut limit) = (1 + numbers.below(12), 1_000, limit);
     for step in 0..40 {

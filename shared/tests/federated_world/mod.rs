@@ -1,13 +1,12 @@
 //! Worlds of tenants in regions, and the ways in which a window is divided among them.
 
-use std::collections::BTreeMap;
-
 use weir_reference::federated_escrow::FederatedEscrow;
 use weir_reference::leasing::{Coordinator, Windows};
 use weir_reference::region_pool::RegionPool;
 use weir_shared::fairness::ask::{Ask, Moment, Party, Standing};
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 use weir_shared::fairness::weight::Weight;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
@@ -151,7 +150,7 @@ pub struct Flat {
     limit: u64,
     parties: Vec<(Party, u64)>,
     quantum: u64,
-    denied: BTreeMap<(usize, usize), u64>,
+    denied: OrderedMap<(usize, usize), u64>,
 }
 
 impl Flat {
@@ -179,7 +178,7 @@ impl Flat {
             limit: world.limit,
             parties: parties.collect(),
             quantum,
-            denied: BTreeMap::new(),
+            denied: OrderedMap::new(),
         }
     }
 }
@@ -355,7 +354,7 @@ pub fn windows(
         divider.roll(window);
         asked = vec![0; world.weights.len()];
         got = vec![0; world.weights.len()];
-        let mut waiting: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+        let mut waiting: OrderedMap<(usize, usize), u64> = OrderedMap::new();
         for step in 0..STEPS {
             let mut askers = world.askers();
             for at in &askers {

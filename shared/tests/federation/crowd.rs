@@ -1,12 +1,11 @@
 //! More tenants than a message has room for.
 
-use std::collections::BTreeSet;
-
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::holder::Holder;
 use weir_shared::federation::pool::Pool;
 use weir_shared::federation::waiting::Need;
 use weir_shared::limits::EXCHANGE_ENTRIES_MAX;
+use weir_shared::ordered::OrderedSet;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::{FloorsBody, RuleBody, SharingBody, Terms, Want};
 
@@ -60,7 +59,7 @@ fn everybody_who_waits_is_asked_for_in_turn() {
     for index in 0..CROWD {
         waits(&mut holder, &format!("t{index}"), Need::one(50), now);
     }
-    let mut seen = BTreeSet::new();
+    let mut seen = OrderedSet::new();
     for message in 1..=3 {
         seen.extend(asked_for(&mut holder, &mut pool, now));
         let least = CROWD.min(message * EXCHANGE_ENTRIES_MAX);

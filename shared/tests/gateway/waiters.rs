@@ -1,12 +1,11 @@
 //! Requests that wait in place of a denial: nobody for longer than it may, nobody passed by who has used less, nobody asked
 //! for nothing.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use weir_shared::fairness::weight::Weight;
 use weir_shared::gateway::waiters::{Arriving, Look, Ticket, Waiters};
 use weir_shared::limits::{WAITER_ASKED_MS_MAX, WAITER_LATE_MS, WAITING_LEFT_MS, WAITING_MAX};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, WindowLabel};
 
 const WINDOW_MS: u64 = 1_000;
@@ -50,8 +49,8 @@ struct World {
     /// Units of the open window that are left, and which window that is.
     left: (u64, u64),
     /// Units that tenants got of it who had waited.
-    used: BTreeMap<u8, u64>,
-    asks: BTreeMap<u64, u64>,
+    used: OrderedMap<u8, u64>,
+    asks: OrderedMap<u64, u64>,
     looks: u64,
     ended: Vec<(Coming, Ended)>,
 }
@@ -64,8 +63,8 @@ impl World {
             waiters: Waiters::default(),
             waiting: Vec::new(),
             left: (units, 0),
-            used: BTreeMap::new(),
-            asks: BTreeMap::new(),
+            used: OrderedMap::new(),
+            asks: OrderedMap::new(),
             looks: 0,
             ended: Vec::new(),
         }

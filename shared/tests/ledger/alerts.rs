@@ -1,7 +1,6 @@
 //! The rules for Prometheus ask for nothing that a scrape does not have, and every alert says what to do.
 
-use std::collections::BTreeSet;
-
+use weir_shared::ordered::OrderedSet;
 use weir_shared::report::metrics::FAMILIES;
 
 fn file(path: &str) -> String {
@@ -27,9 +26,9 @@ fn every_series_of_the_rules_is_scraped() {
         .filter(|line| !line.trim_start().starts_with('#'));
     let code: String = code.map(|line| format!("{line}\n")).collect();
     let words = code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    let asked: BTreeSet<&str> = words.filter(|word| word.starts_with("weir_")).collect();
+    let asked: OrderedSet<&str> = words.filter(|word| word.starts_with("weir_")).collect();
     assert!(asked.len() > 10, "{asked:?}");
-    let served: BTreeSet<&str> = FAMILIES.iter().map(|family| family.name).collect();
+    let served: OrderedSet<&str> = FAMILIES.iter().map(|family| family.name).collect();
     for series in asked {
         let name = series.trim_end_matches("_bucket");
         assert!(served.contains(name), "{series}");
@@ -60,7 +59,7 @@ fn every_alert_has_its_section_in_the_runbooks_and_its_tests() {
     let sections = runbooks
         .lines()
         .filter_map(|line| line.strip_prefix("## Weir"));
-    let sections: BTreeSet<String> = sections.map(|name| format!("Weir{name}")).collect();
-    let named: BTreeSet<String> = alerts.iter().map(|alert| (*alert).to_owned()).collect();
+    let sections: OrderedSet<String> = sections.map(|name| format!("Weir{name}")).collect();
+    let named: OrderedSet<String> = alerts.iter().map(|alert| (*alert).to_owned()).collect();
     assert_eq!(sections, named, "a section without an alert");
 }

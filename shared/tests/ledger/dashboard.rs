@@ -1,7 +1,6 @@
 //! The dashboard asks for nothing that a scrape does not have.
 
-use std::collections::BTreeSet;
-
+use weir_shared::ordered::OrderedSet;
 use weir_shared::report::metrics::FAMILIES;
 use weir_shared::report::metrics::families::Kind;
 
@@ -11,7 +10,7 @@ fn dashboard() -> serde_json::Value {
 }
 
 /// Every word of the text that begins with `weir_`.
-fn series(text: &str) -> BTreeSet<String> {
+fn series(text: &str) -> OrderedSet<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     words
         .filter(|word| word.starts_with("weir_"))
@@ -22,7 +21,7 @@ fn series(text: &str) -> BTreeSet<String> {
 #[test]
 fn every_series_of_the_dashboard_exists_and_every_series_is_on_it() {
     let asked = series(&dashboard().to_string());
-    let served: BTreeSet<_> = FAMILIES
+    let served: OrderedSet<_> = FAMILIES
         .iter()
         .map(|family| match family.kind {
             Kind::Histogram => format!("{}_bucket", family.name),
@@ -36,7 +35,7 @@ fn every_series_of_the_dashboard_exists_and_every_series_is_on_it() {
 fn every_panel_of_the_dashboard_asks_for_something_and_has_its_own_number() {
     let dashboard = dashboard();
     let panels = dashboard["panels"].as_array().unwrap();
-    let ids: BTreeSet<_> = panels
+    let ids: OrderedSet<_> = panels
         .iter()
         .map(|panel| panel["id"].as_u64().unwrap())
         .collect();

@@ -1,13 +1,12 @@
 //! What a root lent is used, returned, or told of as lapsed, as long as nobody dies.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::holder::Holder;
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
 use weir_shared::federation::waiting::Need;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, Revision, WindowLabel};
 use weir_shared::wire::exchange::Terms;
 
@@ -42,8 +41,8 @@ struct World {
     pool: Pool,
     holders: Vec<Holder>,
     now: EpochMs,
-    used: BTreeMap<WindowLabel, u64>,
-    lapsed: BTreeMap<WindowLabel, u64>,
+    used: OrderedMap<WindowLabel, u64>,
+    lapsed: OrderedMap<WindowLabel, u64>,
 }
 
 impl World {
@@ -84,8 +83,8 @@ proptest! {
             pool: Pool::open(terms(), now),
             holders: vec![holder(1), holder(2)],
             now,
-            used: BTreeMap::new(),
-            lapsed: BTreeMap::new(),
+            used: OrderedMap::new(),
+            lapsed: OrderedMap::new(),
         };
         for event in events {
             match event {

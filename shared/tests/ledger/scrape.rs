@@ -1,8 +1,7 @@
 //! What Prometheus reads.
 
-use std::collections::BTreeMap;
-
 use serde_json::json;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::Policy;
 use weir_shared::report::metrics::families::Kind;
 use weir_shared::report::metrics::{FAMILIES, Scrape};
@@ -167,7 +166,7 @@ pub(crate) fn everything() -> String {
 }
 
 /// A scrape, read as the format says.
-fn read(text: &str) -> BTreeMap<String, f64> {
+fn read(text: &str) -> OrderedMap<String, f64> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines
         .map(|line| {

@@ -1,10 +1,9 @@
 //! Counters over time.
 
-use std::collections::BTreeMap;
-
 use weir_shared::accounting::interval::{add_point, rolled_up, row, rows, sources};
 use weir_shared::accounting::pick::pick;
 use weir_shared::limits::{HOUR_MS, MINUTE_MS};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::{Counters, MeterTally, OTHERS, TenantCounters};
 use weir_shared::wire::cells::StoredCell;
@@ -28,7 +27,7 @@ fn a_tenant_is_found_in_its_row_whatever_its_name() {
     for name in ["acme", "quo\"te", "back\\slash", "é/~", " "] {
         let mut all = counters(name, 5);
         all.extend(counters("duff", 7));
-        let rows: BTreeMap<_, _> = rows(&all, 1).unwrap().into_iter().collect();
+        let rows: OrderedMap<_, _> = rows(&all, 1).unwrap().into_iter().collect();
         let found = pick(&rows[&row(Some(name))], name).unwrap().unwrap();
         assert_eq!(found.meters["bytes"].admitted_units, Count(5), "{name}");
         let sum = pick(&rows[&row(None)], OTHERS).unwrap().unwrap();
@@ -66,7 +65,7 @@ fn minutes_are_read_as_far_back_as_they_are_kept_and_hours_before() {
 
 #[test]
 fn a_longer_step_sums_shorter_intervals() {
-    let mut points = BTreeMap::new();
+    let mut points = OrderedMap::new();
     for minute in 0..10 {
         let one = counters("acme", 1).remove("acme").unwrap();
         add_point(

@@ -1,7 +1,5 @@
 //! What is reserved is used as it is settled, once, whatever dies: a ledger tells what the driver's own books say.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use weir_shared::accounting::counters::{Charged, Decided, Entry};
 use weir_shared::accounting::frame::Outbox;
@@ -14,6 +12,7 @@ use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::reservation::{Counted, Place, Reservable, Reservation, Reserved};
 use weir_shared::limiting::settlement::{PoolChange, SettleBody, SettleReply};
 use weir_shared::limits::{HOUR_MS, MINUTE_MS, RESERVATION_GRACE_MS, RESERVATION_MS};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, HolderId, OpId, WindowLabel};
 use weir_shared::wire::accounting::{SettledEntry, TenantCounters};
 use weir_shared::wire::cells::StoredCell;
@@ -77,7 +76,7 @@ struct Held {
 
 /// A region that keeps its settlements in rows.
 struct Region {
-    rows: BTreeMap<u64, SettledEntry>,
+    rows: OrderedMap<u64, SettledEntry>,
     stored: LedgerCursor,
     told: LedgerCursor,
     last: u64,
@@ -88,7 +87,7 @@ struct Deployment {
     isolate: Outbox,
     region: Region,
     held: Vec<Held>,
-    own: BTreeMap<String, Own>,
+    own: OrderedMap<String, Own>,
     told_at: EpochMs,
 }
 
@@ -98,13 +97,13 @@ impl Deployment {
             ledger: World::at(BEGUN),
             isolate: outbox(7),
             region: Region {
-                rows: BTreeMap::new(),
+                rows: OrderedMap::new(),
                 stored: LedgerCursor::default(),
                 told: LedgerCursor::default(),
                 last: 0,
             },
             held: Vec::new(),
-            own: BTreeMap::new(),
+            own: OrderedMap::new(),
             told_at: EpochMs(BEGUN),
         }
     }
@@ -221,8 +220,8 @@ impl Deployment {
         };
         let mut window = WindowPart::one(&name, part);
         window.hold(held.reservation.expires_at, &name, released);
-        let labels = BTreeMap::from([(LABEL, window)]);
-        let windows = BTreeMap::from([(BUDGET.to_owned(), labels)]);
+        let labels = OrderedMap::from([(LABEL, window)]);
+        let windows = OrderedMap::from([(BUDGET.to_owned(), labels)]);
         self.isolate.pending().merge_windows(&windows);
         let own = self.own.get_mut(&name).unwrap();
         own.reserved -= u128::from(cost);
@@ -303,7 +302,7 @@ impl Deployment {
         }
     }
 
-    fn told(&self) -> BTreeMap<String, [Own; 2]> {
+    fn told(&self) -> OrderedMap<String, [Own; 2]> {
         let totals = self.ledger.books().totals();
         let tenants = totals.counters.iter();
         tenants.map(|(name, of)| (name.clone(), both(of))).collect()
@@ -393,7 +392,7 @@ fn settled(reservation: &Reservation, actual: u64) -> (SettleBody, SettleReply) 
     (body, reply)
 }
 
-fn admitted(told: &BTreeMap<String, [Own; 2]>) -> u128 {
+fn admitted(told: &OrderedMap<String, [Own; 2]>) -> u128 {
     told.values()
         .map(|[budget, meter]| budget.used + meter.used)
         .sum()
@@ -426,8 +425,8 @@ proptest! {
         }
         world.tell_all();
         world.ledger.die();
-        let expected = |own: &BTreeMap<String, Own>| {
-            own.iter().map(|(name, own)| (name.clone(), [*own; 2])).collect::<BTreeMap<_, _>>()
+        let expected = |own: &OrderedMap<String, Own>| {
+            own.iter().map(|(name, own)| (name.clone(), [*own; 2])).collect::<OrderedMap<_, _>>()
         };
         prop_assert_eq!(world.told(), expected(&world.own));
         // Nobody settles any more: all that is open is used in full, and nothing is left to remember.

@@ -1,6 +1,6 @@
 //! A ledger over rows in memory, which can die between any two events.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use weir_shared::accounting::books::{Books, Fold};
 use weir_shared::accounting::counters::{Charged, Decided};
@@ -8,6 +8,7 @@ use weir_shared::accounting::frame::{Outbox, Outcome};
 use weir_shared::decision::Reason;
 use weir_shared::limits::MINUTE_MS;
 use weir_shared::node::ledger::{Effect, Event, LedgerNode, Rows};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, WindowLabel};
 use weir_shared::wire::accounting::{Counters, FrameBody, FrameReply};
 use weir_shared::wire::cells::{StoredCell, StoredEntry, StoredMarks};
@@ -16,13 +17,13 @@ use weir_shared::wire::windows::{StoredWindow, WindowRecord};
 /// What a ledger has written.
 #[derive(Debug, Default, Clone)]
 pub struct Disk {
-    pub totals: BTreeMap<u32, String>,
+    pub totals: OrderedMap<u32, String>,
     pub marks: Option<String>,
-    pub journal: BTreeMap<u64, String>,
-    pub intervals: BTreeMap<(u64, u32, u64), String>,
-    pub windows: BTreeMap<(String, WindowLabel), String>,
-    pub records: BTreeMap<(String, WindowLabel), WindowRecord>,
-    pub reservations: BTreeMap<u64, String>,
+    pub journal: OrderedMap<u64, String>,
+    pub intervals: OrderedMap<(u64, u32, u64), String>,
+    pub windows: OrderedMap<(String, WindowLabel), String>,
+    pub records: OrderedMap<(String, WindowLabel), WindowRecord>,
+    pub reservations: OrderedMap<u64, String>,
     /// Rows that were put or dropped.
     pub writes: u64,
 }

@@ -2,7 +2,6 @@
 //! pointers are half as long, so that it keeps less.
 
 use allocation_counter::measure;
-use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use weir_shared::accounting::counters::{Charged, Decided, count};
@@ -17,6 +16,7 @@ use weir_shared::federation::tenant_balance::TenantBalance;
 use weir_shared::limits::{
     LEDGER_TENANTS_MAX, LENDER_ACCOUNTS_MAX, POLICY_TENANTS_MAX, TENANT_BALANCES_MAX, TENANTS_MAX,
 };
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, HolderId, WindowLabel};
 use weir_shared::wire::accounting::Counters;
 
@@ -126,7 +126,9 @@ fn tenant_balances(tenants: u32) -> u64 {
             };
             (name(tenant), TenantBalance::new(party, NOW))
         };
-        (0..tenants).map(tenant_balance).collect::<BTreeMap<_, _>>()
+        (0..tenants)
+            .map(tenant_balance)
+            .collect::<OrderedMap<_, _>>()
     })
 }
 

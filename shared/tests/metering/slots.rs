@@ -1,12 +1,11 @@
 //! Properties of the guard, over drawn guards and schedules.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use weir_shared::algorithms::guard::{Guard, GuardReceipt, GuardState};
 use weir_shared::algorithms::{Algorithm, Receipt, State};
 use weir_shared::decision::{Decision, Reason, Retry};
 use weir_shared::limits::{GUARD_SLOTS_MAX, JSON_INTEGER_MAX};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 
 use super::{START, config};
@@ -72,7 +71,7 @@ fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
 #[derive(Debug, Clone)]
 struct Model {
     numbers: Numbers,
-    ends: BTreeMap<u64, EpochMs>,
+    ends: OrderedMap<u64, EpochMs>,
     left: i128,
     at: EpochMs,
 }
@@ -83,7 +82,7 @@ impl Model {
     fn new(numbers: Numbers) -> Self {
         Self {
             numbers,
-            ends: BTreeMap::new(),
+            ends: OrderedMap::new(),
             left: i128::from(numbers.per_minute.unwrap_or(0)) * PART,
             at: EpochMs(0),
         }

@@ -1,13 +1,12 @@
 //! The rows of a registry in memory: what it writes is there after a death, all of a write or none.
 
-use std::collections::BTreeMap;
-
 use serde_json::json;
 use weir_shared::limits::TOKEN_USE_MS;
 use weir_shared::node::registry::{
     AccessRow, EndedColumns, Failure, HeadRow, PolicyRow, Put, RecordRow, Rows, SealColumns,
     SummaryRow, TokenColumns, Whose,
 };
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::audit::Outcome;
 use weir_shared::wire::policy::PolicyDocument;
@@ -16,16 +15,16 @@ use weir_shared::wire::registry::ReadAudit;
 /// What a registry has written.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Table {
-    pub(super) policies: BTreeMap<u64, PolicyRow>,
+    pub(super) policies: OrderedMap<u64, PolicyRow>,
     pub(super) placement: Option<Option<String>>,
     pub(super) access: Option<AccessRow>,
-    pub(super) tokens: BTreeMap<String, TokenColumns>,
-    pub(super) seals: BTreeMap<u64, SealColumns>,
-    pub(super) ended: BTreeMap<(String, String), EndedColumns>,
-    pub(super) audit: BTreeMap<u64, RecordRow>,
+    pub(super) tokens: OrderedMap<String, TokenColumns>,
+    pub(super) seals: OrderedMap<u64, SealColumns>,
+    pub(super) ended: OrderedMap<(String, String), EndedColumns>,
+    pub(super) audit: OrderedMap<u64, RecordRow>,
     /// The root of a record's author, where it has one.
-    roots: BTreeMap<u64, String>,
-    pub(super) summaries: BTreeMap<u64, (SummaryRow, u64)>,
+    roots: OrderedMap<u64, String>,
+    pub(super) summaries: OrderedMap<u64, (SummaryRow, u64)>,
     pub(super) head: Option<HeadRow>,
 }
 
@@ -330,7 +329,7 @@ impl Table {
     }
 }
 
-fn last<T>(rows: &BTreeMap<u64, T>) -> u64 {
+fn last<T>(rows: &OrderedMap<u64, T>) -> u64 {
     rows.keys().next_back().copied().unwrap_or(0)
 }
 

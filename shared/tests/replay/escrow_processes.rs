@@ -1,12 +1,11 @@
 //! Weighted fair escrow in several processes over one store. Sequences are informative; that no window admits more than
 //! its limit is not. In Weir each process is a holder of one pool, weighted by its tenants.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 use weir_reference::federated_escrow::FederatedEscrow;
 use weir_reference::region_pool::RegionPool;
 use weir_shared::fairness::weight::Weight;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 
 use super::Replay;
@@ -18,10 +17,10 @@ use super::single::cost;
 
 struct Processes {
     pool: RegionPool,
-    escrows: BTreeMap<u64, FederatedEscrow>,
-    weights: BTreeMap<String, Weight>,
+    escrows: OrderedMap<u64, FederatedEscrow>,
+    weights: OrderedMap<String, Weight>,
     /// Units admitted, by window.
-    admitted: BTreeMap<u64, u64>,
+    admitted: OrderedMap<u64, u64>,
 }
 
 pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
@@ -36,7 +35,7 @@ pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
         pool: region_pool::pool(&sequence.config)?,
         escrows: (0..processes).map(escrow).collect(),
         weights: weights.collect::<Result<_, Why>>()?,
-        admitted: BTreeMap::new(),
+        admitted: OrderedMap::new(),
     }))
 }
 

@@ -1,10 +1,9 @@
 //! Weighted fair escrow in regions over one pool.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::{Value, json};
 use weir_reference::federated_escrow::FederatedEscrow;
 use weir_reference::region_pool::RegionPool;
+use weir_shared::ordered::{OrderedMap, OrderedSet};
 use weir_shared::units::EpochMs;
 
 use super::Replay;
@@ -17,17 +16,17 @@ use super::single::cost;
 
 struct Federation {
     pool: RegionPool,
-    regions: BTreeMap<String, Region>,
+    regions: OrderedMap<String, Region>,
     apart: Apart,
 }
 
 struct Region {
     escrow: FederatedEscrow,
-    weights: BTreeMap<String, Value>,
+    weights: OrderedMap<String, Value>,
     weight_default: Value,
     keys_max: Option<u64>,
     /// Tenants of the open window.
-    seen: (Option<EpochMs>, BTreeSet<String>),
+    seen: (Option<EpochMs>, OrderedSet<String>),
 }
 
 pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
@@ -60,14 +59,14 @@ impl Region {
                 .get("maxKeys")
                 .and_then(Value::as_f64)
                 .map(|max| max as u64),
-            seen: (None, BTreeSet::new()),
+            seen: (None, OrderedSet::new()),
         }
     }
 
     /// Whether ThrottleKit forgets a tenant in this window.
     fn overflows(&mut self, tenant: &str) -> bool {
         if self.seen.0 != self.escrow.opened_at() {
-            self.seen = (self.escrow.opened_at(), BTreeSet::new());
+            self.seen = (self.escrow.opened_at(), OrderedSet::new());
         }
         self.seen.1.insert(tenant.to_owned());
         self.keys_max

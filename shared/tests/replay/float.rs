@@ -209,9 +209,10 @@ fn left(tau: f64, due: f64, now: f64, interval: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use serde_json::json;
+
+    use weir_shared::ordered::OrderedMap;
 
     use super::super::line::{Op, Sequence};
     use super::*;
@@ -225,7 +226,7 @@ mod tests {
     /// One key's part of an operation, in floats; `None` for what is no decision.
     fn replayed(
         machine: FloatMachine,
-        states: &mut BTreeMap<String, FloatState>,
+        states: &mut OrderedMap<String, FloatState>,
         op: &Op,
         key: &str,
     ) -> Option<Value> {
@@ -279,7 +280,7 @@ mod tests {
         for line in VECTORS.iter().flat_map(|text| text.lines()) {
             let sequence: Sequence = serde_json::from_str(line).unwrap();
             let machine = FloatMachine::of(&sequence.config).unwrap();
-            let mut states = BTreeMap::new();
+            let mut states = OrderedMap::new();
             for op in sequence.ops.iter().filter(|op| !op.threw()) {
                 let key = op.text("key").unwrap_or_default();
                 let got = match op.op.as_str() {

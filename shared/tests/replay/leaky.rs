@@ -1,10 +1,9 @@
 //! The leaky bucket as a shaper.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 use weir_shared::algorithms::leaky_bucket::{LeakyBucket, LeakyBucketState};
 use weir_shared::decision::Retry;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 
 use super::Replay;
@@ -19,9 +18,9 @@ struct Shaper {
     bucket: LeakyBucket,
     /// Parts of a unit.
     scale: u64,
-    states: BTreeMap<String, LeakyBucketState>,
+    states: OrderedMap<String, LeakyBucketState>,
     /// The same queues in floats, for configurations and costs with decimals.
-    float: Option<(FloatMachine, BTreeMap<String, FloatState>)>,
+    float: Option<(FloatMachine, OrderedMap<String, FloatState>)>,
 }
 
 pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
@@ -30,10 +29,10 @@ pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
     Ok(Box::new(Shaper {
         bucket: config::leaky_bucket(&sequence.config, scale).map_err(config::Unfit::why)?,
         scale,
-        states: BTreeMap::new(),
+        states: OrderedMap::new(),
         float: machine
             .filter(|_| config::is_decimal(&sequence.config) || scale > 1)
-            .map(|machine| (machine, BTreeMap::new())),
+            .map(|machine| (machine, OrderedMap::new())),
     }))
 }
 

@@ -1,13 +1,12 @@
 //! Federation by lease, reconcile, refill and release. Sequences are informative; that no window admits more than its
 //! budget is not.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 use weir_reference::leasing::{
     Coordinator, Engine, EngineSettings, Parents, RegionalEscrow, WindowStart, Windows,
 };
 use weir_reference::limits::PROBE_MS;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::policy::Outage;
 
@@ -24,9 +23,9 @@ struct Federation {
     coordinator: Coordinator,
     is_coordinator_up: bool,
     budget: u64,
-    regions: BTreeMap<String, Region>,
+    regions: OrderedMap<String, Region>,
     /// Units admitted, by key and window.
-    admitted: BTreeMap<(String, WindowStart), u64>,
+    admitted: OrderedMap<(String, WindowStart), u64>,
     /// Why an outcome may differ, as long as it is safe; `None` where it may not.
     differs: Option<&'static str>,
 }
@@ -34,7 +33,7 @@ struct Federation {
 struct Region {
     escrow: Option<RegionalEscrow>,
     is_up: bool,
-    engines: BTreeMap<u64, Engine>,
+    engines: OrderedMap<u64, Engine>,
 }
 
 pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
@@ -74,7 +73,7 @@ pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
         is_coordinator_up: true,
         budget,
         regions: regions.collect::<Result<_, Why>>()?,
-        admitted: BTreeMap::new(),
+        admitted: OrderedMap::new(),
         differs: differs(sequence),
     }))
 }

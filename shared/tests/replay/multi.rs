@@ -1,7 +1,5 @@
 //! `all` and `any` of several strategies.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 use weir_shared::algorithms::composite::{
     Dimension, Group, Mode, Source, StateKey, bind, evaluate,
@@ -11,6 +9,7 @@ use weir_shared::algorithms::scale::ScaledState;
 use weir_shared::decision::Decision;
 use weir_shared::fairness::weight::Weight;
 use weir_shared::limits::{COST_MAX, WEIGHT_DECIMALS_MAX, WEIGHT_MAX};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::limit::Single;
 use weir_shared::units::EpochMs;
 
@@ -61,7 +60,7 @@ struct Multi {
     scale: u64,
     mode: Mode,
     parts: Vec<Part>,
-    states: BTreeMap<StateKey, ScaledState>,
+    states: OrderedMap<StateKey, ScaledState>,
     twin: Twin,
     is_defect: bool,
 }
@@ -91,7 +90,7 @@ pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
         twin: Twin::new(dimensions),
         is_defect: sequence.tag("defect:").is_some() || parts.iter().any(|part| part.slides),
         parts,
-        states: BTreeMap::new(),
+        states: OrderedMap::new(),
     }))
 }
 

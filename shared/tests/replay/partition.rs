@@ -1,9 +1,8 @@
 //! Static partition: equal slices, each the limit of a strategy of its own.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value};
 use weir_shared::federation::partition::Partition;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 
 use super::Replay;
@@ -14,7 +13,7 @@ use super::single;
 
 struct Slices {
     partition: Option<Partition>,
-    regions: BTreeMap<String, Box<dyn Replay>>,
+    regions: OrderedMap<String, Box<dyn Replay>>,
 }
 
 pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
@@ -34,7 +33,7 @@ pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
         }
         (None, _) => None,
     };
-    let mut replays = BTreeMap::new();
+    let mut replays = OrderedMap::new();
     for (region, units) in partition.iter().flat_map(Partition::slices) {
         if *units > 0 {
             replays.insert(region.clone(), strategy(sequence, *units)?);

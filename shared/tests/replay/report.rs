@@ -1,8 +1,9 @@
 //! What a replay came to, counted by file, with every reason for what was not compared.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
+
+use weir_shared::ordered::OrderedMap;
 
 /// Failures of one file that are printed.
 const FAILURES_SHOWN_MAX: usize = 5;
@@ -56,8 +57,8 @@ pub struct Counts {
 pub struct FileReport {
     pub name: String,
     pub counts: Counts,
-    passed_except: BTreeMap<Why, u64>,
-    skipped: BTreeMap<Why, u64>,
+    passed_except: OrderedMap<Why, u64>,
+    skipped: OrderedMap<Why, u64>,
     failures: Vec<String>,
     lines_broken: u64,
 }

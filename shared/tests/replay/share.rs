@@ -1,7 +1,5 @@
 //! Checks of tenants that share a budget, kept by one holder.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
 use weir_shared::decision::{Decision, Retry};
 use weir_shared::fairness::ask::{Party, Standing};
@@ -9,6 +7,7 @@ use weir_shared::fairness::local::{LocalBudget, LocalTerms};
 use weir_shared::fairness::share::{Rule, ShareTerms};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::limits::{JSON_INTEGER_MAX, TENANTS_MAX};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 
 use super::Replay;
@@ -25,7 +24,7 @@ struct Sharing {
     terms: LocalTerms,
     budget: LocalBudget,
     /// What `weightOf` returns there, as it is written.
-    stated: BTreeMap<String, Value>,
+    stated: OrderedMap<String, Value>,
     weights: Weights,
     /// The same in floats, and the tenants of this window.
     twin: Twin,
@@ -71,7 +70,7 @@ fn start(sequence: &Sequence, rule: Rule) -> Result<Box<dyn Replay>, Why> {
         window_ms,
         share: Some(share),
     };
-    let mut stated: BTreeMap<String, Value> = BTreeMap::new();
+    let mut stated: OrderedMap<String, Value> = OrderedMap::new();
     if let Some(weights) = config.get("weights").and_then(Value::as_object) {
         stated.extend(
             weights
@@ -205,7 +204,7 @@ impl Sharing {
     }
 
     fn stats(&self, op: &Op, now: EpochMs) -> Outcome {
-        let rows: BTreeMap<String, Value> = self
+        let rows: OrderedMap<String, Value> = self
             .budget
             .rows(now)
             .into_iter()
@@ -213,7 +212,7 @@ impl Sharing {
             .collect();
         let told = op.expected();
         let tenants = told.get("tenants").and_then(Value::as_array);
-        let tenants: BTreeMap<String, Value> = tenants
+        let tenants: OrderedMap<String, Value> = tenants
             .into_iter()
             .flatten()
             .filter_map(|tenant| {

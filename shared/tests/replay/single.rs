@@ -1,10 +1,9 @@
 //! One strategy: a limit, and the states of its keys.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 use weir_shared::algorithms::scale::{Scaled, ScaledState};
 use weir_shared::decision::{Decision, Reason, Retry};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 
 use super::Replay;
@@ -19,7 +18,7 @@ const NEVER: &str = "the retry hint of a cost above the ceiling, which is never 
 
 struct Single {
     limit: Scaled,
-    states: BTreeMap<String, ScaledState>,
+    states: OrderedMap<String, ScaledState>,
     /// Whether hints are those of a sliding window.
     slides: bool,
     /// Whether ThrottleKit broke its own bound somewhere.
@@ -30,7 +29,7 @@ struct Single {
 /// The same keys in floats, for configurations with decimals.
 struct Float {
     machine: FloatMachine,
-    states: BTreeMap<String, FloatState>,
+    states: OrderedMap<String, FloatState>,
 }
 
 pub fn start(sequence: &Sequence) -> Result<Box<dyn Replay>, Why> {
@@ -55,11 +54,11 @@ fn single(strategy: &Value, scale: u64, is_defect: bool, float: bool) -> Result<
     Ok(Single {
         slides: config::slides(strategy),
         limit: limit.machine,
-        states: BTreeMap::new(),
+        states: OrderedMap::new(),
         is_defect,
         float: machine.map(|machine| Float {
             machine,
-            states: BTreeMap::new(),
+            states: OrderedMap::new(),
         }),
     })
 }

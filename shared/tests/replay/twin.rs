@@ -1,12 +1,11 @@
 //! A composite whose dimensions that take rounding are decided in floats: the evidence that a vector of a composite,
 //! which has no exact result, is off by rounding.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 use weir_shared::algorithms::composite::{Mode, StateKey};
 use weir_shared::algorithms::scale::ScaledState;
 use weir_shared::decision::Decision;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 
 use super::decision::{Fields, ReferenceDecision};
@@ -17,8 +16,8 @@ use super::multi::Part;
 pub struct Twin {
     /// Of each dimension; `None` where nothing rounds, and Weir itself decides.
     machines: Vec<Option<FloatMachine>>,
-    floats: BTreeMap<StateKey, FloatState>,
-    states: BTreeMap<StateKey, ScaledState>,
+    floats: OrderedMap<StateKey, FloatState>,
+    states: OrderedMap<StateKey, ScaledState>,
 }
 
 /// What the composite was decided as in floats.
@@ -40,8 +39,8 @@ impl Twin {
             .map(|dimension| dimension.get("strategy").unwrap_or(&Value::Null));
         Self {
             machines: strategies.map(FloatMachine::of).collect(),
-            floats: BTreeMap::new(),
-            states: BTreeMap::new(),
+            floats: OrderedMap::new(),
+            states: OrderedMap::new(),
         }
     }
 

@@ -3,7 +3,6 @@
 
 mod accounts;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use weir_shared::algorithms::composite::Mode;
@@ -14,6 +13,7 @@ use weir_shared::limits::{CALL_MS_MAX, HOLD_MS};
 use weir_shared::node::commit::{self, Commit};
 use weir_shared::node::question::answers::{Answer, At, Charge, Part};
 use weir_shared::node::question::{Effect, End, Event, Held, Question};
+use weir_shared::ordered::{OrderedMap, OrderedSet};
 use weir_shared::units::{EpochMs, WindowLabel};
 
 use super::store::{Store, decide};
@@ -62,17 +62,17 @@ struct Asker {
     /// Whether it passed, once it was answered.
     passed: Option<bool>,
     /// How often each shard was told to undo it.
-    tried: BTreeMap<usize, u32>,
+    tried: OrderedMap<usize, u32>,
     /// Shards that have heard so while they could.
-    undone: BTreeSet<usize>,
+    undone: OrderedSet<usize>,
     /// Shards that heard so too late.
-    too_late: BTreeSet<usize>,
+    too_late: OrderedSet<usize>,
     /// When shards were first asked it.
-    asked_at: BTreeMap<usize, EpochMs>,
+    asked_at: OrderedMap<usize, EpochMs>,
     /// When shards were told to commit it.
-    committed: BTreeMap<usize, EpochMs>,
+    committed: OrderedMap<usize, EpochMs>,
     /// Shards that died since they were first asked.
-    died: BTreeSet<usize>,
+    died: OrderedSet<usize>,
 }
 
 #[derive(Debug, Clone)]
@@ -114,14 +114,14 @@ struct World {
     broken: Option<Broken>,
     faults: Faults,
     now: EpochMs,
-    queue: BTreeMap<(EpochMs, u64), Happens>,
+    queue: OrderedMap<(EpochMs, u64), Happens>,
     made: u64,
     shards: Vec<Store>,
     /// Units that this isolate has charged.
     own: u64,
     askers: Vec<Asker>,
     /// Calls that were answered or given up.
-    over: BTreeSet<Call>,
+    over: OrderedSet<Call>,
 }
 
 /// Plays one seed.
@@ -140,7 +140,7 @@ pub(crate) fn run(seed: u64, broken: Option<Broken>) -> Report {
         broken,
         faults,
         now: START,
-        queue: BTreeMap::new(),
+        queue: OrderedMap::new(),
         made: 0,
         shards: (0..shards)
             .map(|_| match broken {
@@ -150,7 +150,7 @@ pub(crate) fn run(seed: u64, broken: Option<Broken>) -> Report {
             .collect(),
         own: 0,
         askers: Vec::new(),
-        over: BTreeSet::new(),
+        over: OrderedSet::new(),
         random,
     };
     for index in 0..world.random.between(1, 12) as usize {
@@ -182,12 +182,12 @@ impl World {
             commit: None,
             alive: true,
             passed: None,
-            tried: BTreeMap::new(),
-            undone: BTreeSet::new(),
-            too_late: BTreeSet::new(),
-            asked_at: BTreeMap::new(),
-            committed: BTreeMap::new(),
-            died: BTreeSet::new(),
+            tried: OrderedMap::new(),
+            undone: OrderedSet::new(),
+            too_late: OrderedSet::new(),
+            asked_at: OrderedMap::new(),
+            committed: OrderedMap::new(),
+            died: OrderedSet::new(),
         });
         self.later(10_000, Happens::Asked(index));
     }

@@ -1,6 +1,6 @@
 //! A shard with its rows in memory: what it writes is there after a crash, and nothing else.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use weir_shared::algorithms::composite::{Mode, StateKey};
 use weir_shared::algorithms::scale::ScaledState;
@@ -15,6 +15,7 @@ use weir_shared::limiting::rows::{Kept, Put, Row, Rows};
 use weir_shared::limiting::shard::Shard;
 use weir_shared::limiting::stored::{StoredHold, StoredState};
 use weir_shared::node::keys::{Answer, Ask, Effect, Event, Reply, ShardNode};
+use weir_shared::ordered::{OrderedMap, OrderedSet};
 use weir_shared::units::{EpochMs, OpId, Revision};
 use weir_shared::wire::decimal::Decimal;
 use weir_shared::wire::exchange::VERSION;
@@ -43,25 +44,25 @@ impl Default for Store {
 }
 
 pub struct Table {
-    states: BTreeMap<StateKey, ScaledState>,
-    damaged: BTreeSet<StateKey>,
-    holds: BTreeMap<OpId, StoredHold>,
-    settled: BTreeMap<OpId, SettledKeys>,
-    resets: BTreeMap<StateKey, EpochMs>,
+    states: OrderedMap<StateKey, ScaledState>,
+    damaged: OrderedSet<StateKey>,
+    holds: OrderedMap<OpId, StoredHold>,
+    settled: OrderedMap<OpId, SettledKeys>,
+    resets: OrderedMap<StateKey, EpochMs>,
     room: Room,
-    accounts: BTreeMap<StateKey, Account>,
+    accounts: OrderedMap<StateKey, Account>,
 }
 
 impl Default for Table {
     fn default() -> Self {
         Self {
-            states: BTreeMap::new(),
-            damaged: BTreeSet::new(),
-            holds: BTreeMap::new(),
-            settled: BTreeMap::new(),
-            resets: BTreeMap::new(),
+            states: OrderedMap::new(),
+            damaged: OrderedSet::new(),
+            holds: OrderedMap::new(),
+            settled: OrderedMap::new(),
+            resets: OrderedMap::new(),
             room: Room::counted(Bounds::SHARD, Size::default(), []),
-            accounts: BTreeMap::new(),
+            accounts: OrderedMap::new(),
         }
     }
 }
@@ -316,7 +317,7 @@ pub fn terms(name: &str) -> LimitTerms {
 }
 
 pub fn decide(op: u64, mode: Mode, keys: &[(&str, &str, u64)], hold: bool) -> DecideBody {
-    let names: BTreeSet<_> = keys.iter().map(|(limit, _, _)| *limit).collect();
+    let names: OrderedSet<_> = keys.iter().map(|(limit, _, _)| *limit).collect();
     let dimensions = keys.iter().map(|(limit, key, cost)| AskedBody::Key {
         limit: (*limit).to_owned(),
         key: (*key).to_owned(),

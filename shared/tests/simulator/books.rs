@@ -1,7 +1,6 @@
 //! What an isolate should hold, by what it was told and what it did, kept apart from its holder.
 
-use std::collections::BTreeMap;
-
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::WindowLabel;
 use weir_shared::wire::exchange::ReplyBody;
 
@@ -18,7 +17,7 @@ pub(crate) struct Books {
     /// Units of the window that were lent before it opened.
     early: u64,
     /// Units of windows to come.
-    ahead: BTreeMap<u64, u64>,
+    ahead: OrderedMap<u64, u64>,
 }
 
 impl Books {

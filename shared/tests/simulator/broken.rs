@@ -1,9 +1,8 @@
 //! Rules broken on purpose, by changing what passes between the shipped machines. A simulator that does not catch
 //! them would not catch the same fault in the machines either.
 
-use std::collections::BTreeMap;
-
 use weir_shared::federation::stored::StoredPool;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::outlasting::Outlasting;
 use weir_shared::units::WindowLabel;
 use weir_shared::wire::exchange::{ExchangeBody, Grant, ReplyBody};
@@ -193,7 +192,7 @@ impl World {
     /// What a broken rule makes of a pool's row before a message is answered, `begun` windows after its own.
     pub(crate) fn bent_pool(&self, row: &StoredPool, begun: u64) -> Option<StoredPool> {
         let bent = match self.setup.broken? {
-            Broken::AheadForgottenAtRoll => row.clone().with_ahead(BTreeMap::new()),
+            Broken::AheadForgottenAtRoll => row.clone().with_ahead(OrderedMap::new()),
             Broken::ClosedEarlyForgotten if row.outlasting.is_some() => {
                 row.clone().with_outlasting(Outlasting::default())
             }

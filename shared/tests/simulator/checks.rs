@@ -1,7 +1,6 @@
 //! The invariants over all parts: after every event, and over a whole run.
 
-use std::collections::BTreeMap;
-
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::exchange::Terms;
 
 use super::setup::{WINDOW_MS_EDITED_MAX, parts};
@@ -49,7 +48,7 @@ impl World {
         if self.setup.windows_healed > 0 {
             self.check_recovered();
         }
-        let mut held = BTreeMap::new();
+        let mut held = OrderedMap::new();
         for isolate in self.isolates.iter().filter(|isolate| isolate.alive) {
             for (label, units) in isolate.books.all() {
                 *held.entry(label).or_insert(0) += units;

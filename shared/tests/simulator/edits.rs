@@ -1,12 +1,12 @@
 //! What operators edit, how each region hears of it, and whether it kept what edits promise.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use weir_shared::fairness::ask::{ClaimVersion, Party};
 use weir_shared::federation::schedule::Schedule;
 use weir_shared::federation::stored::StoredPool;
 use weir_shared::limits::{DECIDE_WAIT_MS_MAX, JSON_INTEGER_MAX, STANDING_WINDOWS};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::exchange::{Cycle, LeaseBody, RuleBody, Terms};
 
@@ -200,9 +200,9 @@ struct Span {
 /// How windows followed each other.
 #[derive(Debug, Default)]
 pub(crate) struct Kinds {
-    spans: BTreeMap<u64, Span>,
+    spans: OrderedMap<u64, Span>,
     /// What was lent of each window before it opened.
-    promised: BTreeMap<u64, u64>,
+    promised: OrderedMap<u64, u64>,
     kind: Option<(u64, Option<Cycle>)>,
     edited_at: u64,
 }

@@ -1,6 +1,5 @@
 //! Isolates: carry out what the nodes of their leases say, and keep books beside them.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use weir_shared::decision::Reason;
@@ -11,6 +10,7 @@ use weir_shared::federation::waiting::Need;
 use weir_shared::limits::{CALL_MS_MAX, DECIDE_WAIT_MS_MAX};
 use weir_shared::node::Spent;
 use weir_shared::node::lease::{Asked, Effect, Event as LeaseEvent, LeaseNode, Verdict};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{HolderId, Incarnation, Sequence, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeBody, ReplyBody, Seen};
 
@@ -32,9 +32,9 @@ pub(crate) struct Isolate {
     made: u64,
     pub(crate) clock: Clock,
     /// Those that wait.
-    requests: BTreeMap<u64, (Ask, Rc<Party>)>,
+    requests: OrderedMap<u64, (Ask, Rc<Party>)>,
     /// Since when, in true time.
-    waits_since: BTreeMap<u64, u64>,
+    waits_since: OrderedMap<u64, u64>,
     requests_made: u64,
     /// When its node is to be woken, in true time.
     wakes_at_ms: u64,
@@ -67,8 +67,8 @@ impl World {
             node: LeaseNode::new(holder),
             made: 1,
             clock: Clock::new(self.place_offsets[place], self.clamped),
-            requests: BTreeMap::new(),
-            waits_since: BTreeMap::new(),
+            requests: OrderedMap::new(),
+            waits_since: OrderedMap::new(),
             requests_made: 0,
             wakes_at_ms: 0,
             asked: None,

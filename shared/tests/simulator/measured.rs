@@ -1,7 +1,6 @@
 //! Runs without faults and with steady askers, and what they come to.
 
-use std::collections::BTreeMap;
-
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::exchange::RuleBody;
 
 use super::setup::{Asker, Demand, Faults, Setup};
@@ -105,7 +104,7 @@ pub(crate) struct Measured {
     pub(crate) label: u64,
     pub(crate) limit: u64,
     pub(crate) admitted: u64,
-    pub(crate) tenants: BTreeMap<Option<usize>, u64>,
+    pub(crate) tenants: OrderedMap<Option<usize>, u64>,
 }
 
 impl Measured {
@@ -122,7 +121,7 @@ impl Report {
     /// The whole windows of a run, but for the first, in which nothing is known yet.
     pub(crate) fn measured(&self, setup: &Setup) -> Vec<Measured> {
         assert_eq!(self.truth.violation, None);
-        let mut windows: BTreeMap<u64, Measured> = BTreeMap::new();
+        let mut windows: OrderedMap<u64, Measured> = OrderedMap::new();
         for admission in &self.truth.admissions {
             let window = windows.entry(admission.label).or_default();
             window.admitted += admission.units;

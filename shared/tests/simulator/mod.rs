@@ -32,10 +32,10 @@ pub(crate) mod shapes;
 pub(crate) mod tenants;
 pub(crate) mod truth;
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use weir_shared::fairness::ask::Party;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, Revision, WindowLabel};
 use weir_shared::wire::exchange::{SharingBody, Terms};
 
@@ -94,7 +94,7 @@ pub(crate) struct World {
     checked: Vec<(u64, usize, u64)>,
     checked_at: u64,
     /// What each region was told to have of windows to come, for the rule that tells it to every life.
-    told_ahead: BTreeMap<(usize, u64), u64>,
+    told_ahead: OrderedMap<(usize, u64), u64>,
     /// What each revision of the policy says beside its terms.
     said: Vec<Said>,
     /// All tenants as one.
@@ -189,7 +189,7 @@ impl World {
             cuts: setup.cuts.clone(),
             checked: Vec::new(),
             checked_at: 0,
-            told_ahead: BTreeMap::new(),
+            told_ahead: OrderedMap::new(),
             said: vec![Said {
                 served: vec![true; setup.regions],
                 parties: tenants.collect(),

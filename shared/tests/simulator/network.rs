@@ -1,7 +1,6 @@
 //! What happens when: an ordered queue of events in true time.
 
-use std::collections::BTreeMap;
-
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{Sequence, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeBody, Refusal, ReplyBody};
 
@@ -80,7 +79,7 @@ pub(crate) struct Back {
 /// Events in the order of their time, then of their making.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    events: BTreeMap<(u64, u64), Event>,
+    events: OrderedMap<(u64, u64), Event>,
     made: u64,
 }
 

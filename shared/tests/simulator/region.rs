@@ -1,6 +1,6 @@
 //! Regions: messages of isolates that wait for the coordinator, and the row that outlives each life.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use weir_shared::federation::escrow::Escrow;
 use weir_shared::federation::message::Message;
@@ -8,6 +8,7 @@ use weir_shared::federation::stored::StoredEscrow;
 use weir_shared::limits::COORDINATOR_CALL_MS_MAX;
 use weir_shared::node::escrow::{EscrowNode, Event as EscrowEvent};
 use weir_shared::node::{Effect, Spent};
+use weir_shared::ordered::{OrderedMap, OrderedSet};
 use weir_shared::units::{HolderId, Incarnation, Sequence};
 use weir_shared::wire::exchange::{ExchangeBody, Seen};
 use weir_shared::wire::stored::read_row;
@@ -31,7 +32,7 @@ pub(crate) struct Region {
     incarnation: u64,
     row: Option<String>,
     /// Settlements that were taken, as durable as the row.
-    settled: BTreeSet<u64>,
+    settled: OrderedSet<u64>,
 }
 
 /// One life of a region.
@@ -52,9 +53,9 @@ pub(crate) struct RegionLife {
     /// The message to the coordinator that was not answered yet.
     asked: Option<Seen>,
     /// What isolates said that they had, for the rule that lends it once more.
-    lent_again: BTreeMap<Caller, Vec<u64>>,
+    lent_again: OrderedMap<Caller, Vec<u64>>,
     /// Arrivals of each isolate's messages, for the rule that answers each as a new one.
-    arrivals: BTreeMap<u64, u64>,
+    arrivals: OrderedMap<u64, u64>,
 }
 
 /// Who is answered: the isolate, and the number under which it sent its message.
@@ -68,7 +69,7 @@ impl Region {
             current: None,
             incarnation: 0,
             row: None,
-            settled: BTreeSet::new(),
+            settled: OrderedSet::new(),
         }
     }
 }
@@ -123,8 +124,8 @@ impl World {
             made: 0,
             written,
             asked: None,
-            lent_again: BTreeMap::new(),
-            arrivals: BTreeMap::new(),
+            lent_again: OrderedMap::new(),
+            arrivals: OrderedMap::new(),
         });
         let life = self.lives.len() - 1;
         self.regions[region].current = Some(life);

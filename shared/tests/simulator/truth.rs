@@ -1,8 +1,8 @@
 //! What really happened, kept apart from the machines, and the invariants that are checked after every event.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::WindowLabel;
 use weir_shared::window::Window;
 use weir_shared::wire::exchange::Terms;
@@ -175,10 +175,10 @@ pub(crate) struct Truth {
     pub(crate) parts: u64,
     /// Rises with each change to what follows.
     pub(crate) changes: u64,
-    pub(crate) windows: BTreeMap<u64, WindowTruth>,
-    pub(crate) regions: BTreeMap<(usize, u64), RegionTruth>,
+    pub(crate) windows: OrderedMap<u64, WindowTruth>,
+    pub(crate) regions: OrderedMap<(usize, u64), RegionTruth>,
     /// The windows of which each region durably holds units.
-    pub(crate) region_labels: BTreeMap<usize, Vec<u64>>,
+    pub(crate) region_labels: OrderedMap<usize, Vec<u64>>,
     pub(crate) admissions: Vec<Admission>,
     /// Whether windows end everywhere at the same instant, and how long before one may open at an isolate.
     pub(crate) ends_kept: bool,

@@ -1,8 +1,7 @@
 //! A policy beside another limiter: what differs, and the reason that is told.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::Policy;
 use weir_shared::replay::agreement::{Agreement, Judged, Reason};
 use weir_shared::replay::{Entry, Replay};
@@ -71,7 +70,7 @@ fn agreement(new: &Value, trace: &[Judged], clock_ms: u64) -> Agreement {
 
 /// The reason that explains most, and that all differences are counted.
 fn most(agreement: &Agreement) -> Option<Reason> {
-    let reasons: BTreeMap<Reason, usize> = agreement.reasons();
+    let reasons: OrderedMap<Reason, usize> = agreement.reasons();
     assert_eq!(reasons.values().sum::<usize>(), agreement.differences.len());
     assert_eq!(
         agreement.agreed() + agreement.differences.len(),

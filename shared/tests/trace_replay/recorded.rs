@@ -1,8 +1,7 @@
 //! Recorded counters, as requests.
 
-use std::collections::BTreeMap;
-
 use serde_json::json;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::replay::{Replay, busiest};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::{Counters, MeterTally, OTHERS, Tally, TenantCounters};
@@ -15,7 +14,7 @@ use super::{AT, built, calls, document, with};
 /// Counters of one minute.
 fn minute(at: u64, counters: TenantCounters) -> SeriesReply {
     SeriesReply {
-        points: BTreeMap::from([(EpochMs(at), counters)]),
+        points: OrderedMap::from([(EpochMs(at), counters)]),
         told_at: None,
     }
 }

@@ -1,7 +1,6 @@
 //! One example of each form between Weir's own parts, as value and as text.
 
-use std::collections::BTreeMap;
-
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{HolderId, Incarnation, Revision, Sequence, WindowLabel};
 use weir_shared::wire::accounting::{FrameBody, Tally, TenantCounters};
 use weir_shared::wire::count::Count;
@@ -107,7 +106,7 @@ pub(crate) fn frame() -> FrameBody {
         sequence: Sequence(9),
         receiver: Incarnation(3),
         again: false,
-        counters: BTreeMap::from([("acme".to_owned(), acme)]),
+        counters: OrderedMap::from([("acme".to_owned(), acme)]),
         ..FrameBody::default()
     }
 }

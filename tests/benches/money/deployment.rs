@@ -1,11 +1,11 @@
 //! A deployment under load: what it counted of itself between two readings.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::json;
+use weir_shared::ordered::OrderedSet;
 use weir_shared::wire::operator::costs::CostsReply;
 use weir_tests::client::Client;
 use weir_tests::clock::{epoch_ms, now};
@@ -54,7 +54,7 @@ impl Deployment {
 
     /// Isolates in these regions, one each entry, and a budget that `rate` checks a second use up.
     pub async fn start(name: &'static str, isolates: &[&str], rate: u64) -> Result<Self> {
-        let regions: BTreeSet<&str> = isolates.iter().copied().collect();
+        let regions: OrderedSet<&str> = isolates.iter().copied().collect();
         let workerd = Setup::isolates(isolates).optimised().start().await?;
         let limit = rate * WINDOW_MS / 1_000 * 100 / DEMAND_PERCENT;
         let document = with(policy(limit, WINDOW_MS), "/regions", json!(regions));

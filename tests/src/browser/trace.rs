@@ -1,10 +1,11 @@
 //! The browser's own trace: each task of the page's main thread, with how long it took.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
+
+use weir_shared::ordered::OrderedSet;
 
 use super::Browser;
 
@@ -67,7 +68,7 @@ fn tasks(events: &[Value], least: Duration) -> Vec<Task> {
         .iter()
         .filter_map(|event| Some((event["name"].as_str()?.strip_prefix(PHASE)?, event)))
         .collect();
-    let mains: BTreeSet<_> = phases.iter().map(|(_, mark)| thread(mark)).collect();
+    let mains: OrderedSet<_> = phases.iter().map(|(_, mark)| thread(mark)).collect();
     let of_mains: Vec<&Value> = events
         .iter()
         .filter(|event| event["ph"] == "X" && mains.contains(&thread(event)))

@@ -1,6 +1,5 @@
 //! A bucket of an S3 server of this machine (SeaweedFS), and what the instances keep in it.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -9,6 +8,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
+
+use weir_shared::ordered::OrderedMap;
 
 use crate::process::ProcessTree;
 use crate::{clock, folders, ports};
@@ -173,7 +174,7 @@ impl Bucket {
 
     /// The owners of the coordinators, by object: of the class that has the most objects. The caller sees to it that there are
     /// more budgets than regions; the names of classes and objects are not in the bucket.
-    pub async fn coordinators(&self) -> Result<BTreeMap<String, Owner>> {
+    pub async fn coordinators(&self) -> Result<OrderedMap<String, Owner>> {
         let mut most = Vec::new();
         for class in self.names("v1/do").await? {
             let objects = self.names(&format!("v1/do/{class}")).await?;
@@ -183,7 +184,7 @@ impl Bucket {
             }
         }
         let nodes = self.nodes().await?;
-        let mut owners = BTreeMap::new();
+        let mut owners = OrderedMap::new();
         for object in most {
             let own: Own = self.json(&format!("{object}/own.json")).await?;
             let address = nodes.get(&own.node).cloned().unwrap_or_default();
@@ -194,8 +195,8 @@ impl Bucket {
     }
 
     /// The addresses of the instances, by the names that they gave themselves.
-    async fn nodes(&self) -> Result<BTreeMap<String, String>> {
-        let mut nodes = BTreeMap::new();
+    async fn nodes(&self) -> Result<OrderedMap<String, String>> {
+        let mut nodes = OrderedMap::new();
         for file in self.names("v1/nodes").await? {
             let Node { node, address } = self.json(&format!("v1/nodes/{file}")).await?;
             nodes.insert(node, address);

@@ -26,7 +26,6 @@ mod model_provider;
 mod slots;
 pub mod sockets;
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -45,6 +44,8 @@ use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+
+use weir_shared::ordered::OrderedMap;
 
 use crate::{clock, ports};
 use capacity::Capacity;
@@ -66,7 +67,7 @@ pub struct Echo {
     /// Path and query.
     pub target: String,
     /// The headers; values of one name are joined by `, `.
-    pub headers: BTreeMap<String, String>,
+    pub headers: OrderedMap<String, String>,
     /// Bytes of the body.
     pub bytes: u64,
     /// The sum of the bytes of the body.
@@ -321,7 +322,7 @@ fn remember(request: &Request<Incoming>, state: &State) {
     }
 }
 
-struct Query(BTreeMap<String, String>);
+struct Query(OrderedMap<String, String>);
 
 impl Query {
     fn of(request: &Request<Incoming>) -> Self {
@@ -362,7 +363,7 @@ fn text(status: u16, text: &str) -> Answer {
 }
 
 async fn echo(request: Request<Incoming>, state: &State) -> Answer {
-    let mut headers: BTreeMap<String, String> = BTreeMap::new();
+    let mut headers: OrderedMap<String, String> = OrderedMap::new();
     for (name, value) in request.headers() {
         let value = String::from_utf8_lossy(value.as_bytes());
         headers

@@ -5,7 +5,6 @@
 //! result. What it answers is asked for in the field that names the provider's end user (`user`,
 //! `metadata.user_id`, or the query for Gemini), as a query: `words=20&gap_ms=10&cached=3&reasoning=2&usage=none&fail=429`.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,6 +13,8 @@ use http_body_util::BodyExt;
 use hyper::Request;
 use hyper::body::{Bytes, Incoming};
 use serde_json::{Value, json};
+
+use weir_shared::ordered::OrderedMap;
 
 use super::media::media;
 use super::{Answer, InFlight, State, open, text};
@@ -63,7 +64,8 @@ impl Ask {
             .as_str()
             .or(body["metadata"]["user_id"].as_str());
         let pairs = user.unwrap_or(query).split('&');
-        let wishes: BTreeMap<&str, &str> = pairs.filter_map(|pair| pair.split_once('=')).collect();
+        let wishes: OrderedMap<&str, &str> =
+            pairs.filter_map(|pair| pair.split_once('=')).collect();
         let number = |name: &str| wishes.get(name).and_then(|text| text.parse().ok());
         let most = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
         let most = most.into_iter().find_map(|name| body[name].as_u64());

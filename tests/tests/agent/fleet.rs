@@ -1,13 +1,13 @@
 //! Three Envoys with an agent each share one budget, through an agent that is killed and one that is cut off: no window is
 //! overdrawn, shares are those of the weights, and what a tenant leaves is had by the others at once.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::count::Count;
 use weir_shared::wire::windows::WindowRecord;
 use weir_tests::client::Client;
@@ -87,7 +87,7 @@ async fn whole_windows(count: u64) -> Vec<u64> {
 }
 
 /// The records by when their windows ended, once those of `ends` are complete.
-async fn records(client: &Client, ends: &[u64]) -> BTreeMap<u64, WindowRecord> {
+async fn records(client: &Client, ends: &[u64]) -> OrderedMap<u64, WindowRecord> {
     let begin = clock::now();
     loop {
         let path = "/operator/v1/budgets/tokens/windows?page_size=100";
@@ -97,7 +97,7 @@ async fn records(client: &Client, ends: &[u64]) -> BTreeMap<u64, WindowRecord> {
             let record: WindowRecord = serde_json::from_value(window).unwrap();
             (record.ends_at.0.div_ceil(WINDOW_MS) * WINDOW_MS, record)
         });
-        let records: BTreeMap<u64, WindowRecord> = records.collect();
+        let records: OrderedMap<u64, WindowRecord> = records.collect();
         let complete = |end: &u64| records.get(end).is_some_and(|record| record.complete);
         if ends.iter().all(complete) {
             return records;

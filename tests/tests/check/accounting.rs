@@ -1,8 +1,8 @@
 //! Every decided unit is counted once.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::accounting::Tally;
 use weir_shared::wire::check::CheckRequest;
 use weir_shared::wire::operator::FairnessReply;
@@ -102,7 +102,7 @@ async fn the_ledger_counts_on_after_the_regions_slept() {
 
 /// Tallies by tenant and by what was charged.
 #[derive(Default)]
-struct Books(BTreeMap<(String, String), Tally>);
+struct Books(OrderedMap<(String, String), Tally>);
 
 impl Books {
     fn count(&mut self, tenant: &str, name: &str, allowed: bool, cost: u64) {

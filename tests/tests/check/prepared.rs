@@ -1,12 +1,12 @@
 //! Questions that come again in the same words: the isolate decides them by number, and nobody can tell.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 use weir_shared::limits::PREPARED_MAX;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::role::Role;
 use weir_tests::client::Client;
@@ -51,7 +51,7 @@ fn without_numbers(text: &str) -> String {
 }
 
 /// Everything of a reply but the value of numbers.
-fn form(reply: &Reply) -> (u16, String, BTreeMap<String, String>) {
+fn form(reply: &Reply) -> (u16, String, OrderedMap<String, String>) {
     let headers = reply.headers.iter().filter(|(name, _)| *name != "date");
     let headers = headers.map(|(name, value)| {
         let value = without_numbers(value.to_str().unwrap());

@@ -1,7 +1,6 @@
 //! The same question gets the same answer whatever way it comes: as the entry reads it in place, as it goes over as text,
 //! or as a request that the Worker reads by itself.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::stream;
@@ -11,6 +10,8 @@ use weir_tests::client::Client;
 use weir_tests::fixtures::{BUDGET, policy, with};
 use weir_tests::reply::Reply;
 use weir_tests::workerd::Setup;
+
+use weir_shared::ordered::OrderedSet;
 
 use crate::check::{LONG_MS, deployment};
 
@@ -64,7 +65,7 @@ fn decision(reply: &Reply) -> Value {
     }
 }
 
-fn header_names(reply: &Reply) -> BTreeSet<String> {
+fn header_names(reply: &Reply) -> OrderedSet<String> {
     reply.headers.keys().map(ToString::to_string).collect()
 }
 

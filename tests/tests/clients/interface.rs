@@ -1,13 +1,13 @@
 //! The names that the client writes down, beside the document of the interface.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::Value;
 use weir_tests::workerd::Setup;
 
+use weir_shared::ordered::{OrderedMap, OrderedSet};
+
 use super::{Scripts, run};
 
-fn texts(list: &Value) -> BTreeSet<&str> {
+fn texts(list: &Value) -> OrderedSet<&str> {
     let list = list.as_array().expect("a list");
     list.iter()
         .map(|one| one.as_str().expect("a text"))
@@ -24,12 +24,12 @@ pub(super) async fn names_are_those_of_the_interface_and_no_others(subject: &dyn
     for name in ["Decision", "ReserveReply", "SettleReply", "SlotReply"] {
         let required = texts(&schemas[name]["required"]);
         let fields = schemas[name]["properties"].as_object().unwrap();
-        let fields: BTreeMap<_, _> = fields
+        let fields: OrderedMap<_, _> = fields
             .keys()
             .map(|field| (field.as_str(), required.contains(field.as_str())))
             .collect();
         let written = told[name].as_object().unwrap();
-        let written: BTreeMap<_, _> = written
+        let written: OrderedMap<_, _> = written
             .iter()
             .map(|(field, always)| (field.as_str(), always.as_bool().unwrap()))
             .collect();
@@ -44,7 +44,7 @@ pub(super) async fn names_are_those_of_the_interface_and_no_others(subject: &dyn
             continue;
         }
         let fields = schemas[name]["properties"].as_object().unwrap();
-        let fields: BTreeSet<_> = fields.keys().map(String::as_str).collect();
+        let fields: OrderedSet<_> = fields.keys().map(String::as_str).collect();
         assert_eq!(texts(&told[name]), fields, "{name}");
     }
 }

@@ -2,9 +2,8 @@
 
 mod field;
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
+use weir_shared::ordered::OrderedSet;
 use weir_shared::wire::role::Role;
 use weir_tests::browser::{Browser, test_id_selector};
 use weir_tests::fixtures::{BUDGET, LIMIT};
@@ -140,7 +139,7 @@ async fn every_field_of_the_policy_is_typed_into_key_by_key() {
     let _traffic = Traffic::of_all_tiers(&site.client);
     let browser = Browser::start().await.expect("the browser starts");
     log_in(&browser, &site.origin(), TOKEN).await;
-    let mut hands = BTreeSet::new();
+    let mut hands = OrderedSet::new();
     for (query, entry) in POLICY_FORMS {
         visit(
             &browser,
@@ -151,7 +150,7 @@ async fn every_field_of_the_policy_is_typed_into_key_by_key() {
         .await;
         let reset = query.starts_with("section=reset");
         // With another algorithm a quota's own fields would go.
-        let mut done = BTreeSet::new();
+        let mut done = OrderedSet::new();
         if policy()
             .pointer(entry)
             .is_some_and(|entry| entry["algorithm"] == "quota")
@@ -200,7 +199,7 @@ async fn every_other_form_is_filled_in_key_by_key() {
         for press in pressed {
             browser.press_id(press).await.unwrap();
         }
-        let mut done = BTreeSet::new();
+        let mut done = OrderedSet::new();
         let mut worked = work_all(&browser, &mut done, async |_| {}).await;
         for (list, option) in chosen {
             browser
@@ -239,7 +238,7 @@ async fn preview_of_a_tenant(browser: &Browser, site: &Site) {
 /// Works each control of the page once, those that come with the choice of another included.
 async fn work_all(
     browser: &Browser,
-    done: &mut BTreeSet<String>,
+    done: &mut OrderedSet<String>,
     after: impl AsyncFn(&Field),
 ) -> Vec<Field> {
     let any = "dialog[open] input, main input, main select, main textarea";

@@ -1,8 +1,7 @@
 //! The driver's own books.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::accounting::{MeterTally, Tally};
 use weir_shared::wire::check::DecisionBody;
 use weir_shared::wire::count::Count;
@@ -24,7 +23,7 @@ pub struct Own {
 
 /// What the driver was answered, by tenant.
 #[derive(Debug, Default)]
-pub struct Books(pub BTreeMap<String, Own>);
+pub struct Books(pub OrderedMap<String, Own>);
 
 impl Books {
     /// One round of questions of a tenant at one isolate.

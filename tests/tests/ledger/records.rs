@@ -1,9 +1,9 @@
 //! Fairness records of windows.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::json;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::windows::WindowRecord;
 use weir_tests::client::Client;
 use weir_tests::clock::{epoch_ms, now};
@@ -17,7 +17,7 @@ const WINDOW_MS: u64 = 4_000;
 /// How long after its end a record may take to be complete: until no isolate that lives can be silent.
 const COMPLETE: Duration = Duration::from_secs(40);
 
-async fn records(client: &Client) -> BTreeMap<u64, WindowRecord> {
+async fn records(client: &Client) -> OrderedMap<u64, WindowRecord> {
     let path = format!("/operator/v1/budgets/{BUDGET}/windows?page_size=50");
     let reply: serde_json::Value = client.get(&path).await.unwrap().ok().unwrap();
     let windows = reply["windows"].as_array().cloned().unwrap_or_default();
@@ -34,7 +34,7 @@ async fn records(client: &Client) -> BTreeMap<u64, WindowRecord> {
 async fn reconciled(
     client: &Client,
     labels: impl Iterator<Item = u64> + Clone,
-) -> BTreeMap<u64, WindowRecord> {
+) -> OrderedMap<u64, WindowRecord> {
     let started = now();
     loop {
         let records = records(client).await;
@@ -58,7 +58,7 @@ async fn each_window_is_recorded_with_who_was_entitled_to_what_and_nothing_is_un
     );
     let workerd = start(&document).await;
     let clients = workerd.clients().unwrap();
-    let mut served: BTreeMap<u64, BTreeMap<String, u128>> = BTreeMap::new();
+    let mut served: OrderedMap<u64, OrderedMap<String, u128>> = OrderedMap::new();
     let started = now();
     let mut step = 0;
     while started.elapsed() < Duration::from_millis(4 * WINDOW_MS) {
@@ -91,7 +91,7 @@ async fn each_window_is_recorded_with_who_was_entitled_to_what_and_nothing_is_un
             record.exact,
             record.jain
         );
-        let recorded: BTreeMap<_, _> = record
+        let recorded: OrderedMap<_, _> = record
             .tenants
             .iter()
             .map(|one| (one.tenant.clone(), one.served.0))
@@ -132,7 +132,7 @@ async fn the_record_of_a_window_that_everybody_slept_through_is_exact() {
     let workerd = start(&policy(LIMIT, QUIET_MS)).await;
     let clients = workerd.clients().unwrap();
     window_start(QUIET_MS).await;
-    let mut served: BTreeMap<u64, u128> = BTreeMap::new();
+    let mut served: OrderedMap<u64, u128> = OrderedMap::new();
     for step in 0..12_usize {
         let cost = 1 + (step % 5) as u64;
         let asked = clients[step % 3].decide(&spend("free:duff", cost)).await;

@@ -1,11 +1,11 @@
 //! Reads the text format of Prometheus.
 
-use std::collections::BTreeMap;
+use weir_shared::ordered::OrderedMap;
 
 use weir_tests::client::Client;
 
 /// A scrape: each sample under its series and labels, as written.
-pub type Scrape = BTreeMap<String, u128>;
+pub type Scrape = OrderedMap<String, u128>;
 
 pub async fn scrape(client: &Client) -> Scrape {
     let reply = client.get("/metrics").await.unwrap();

@@ -1,9 +1,9 @@
 //! Every decided check is counted once, however it was asked.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::accounting::Tally;
 use weir_shared::wire::operator::FairnessReply;
 use weir_tests::calls::{charge, charge_keys, reserved, together};
@@ -30,7 +30,7 @@ fn of_tenant(mut question: Value) -> Value {
 
 /// What was asked, by name: admitted and denied, calls and units.
 #[derive(Default)]
-struct Books(BTreeMap<&'static str, [u64; 4]>);
+struct Books(OrderedMap<&'static str, [u64; 4]>);
 
 impl Books {
     fn admitted(&mut self, name: &'static str, units: u64) {

@@ -1,7 +1,5 @@
 //! The rate-limit headers of a decision, read by a parser of structured fields.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 use weir_tests::calls::{charge, charge_keys, together};
 use weir_tests::client::Checked;
@@ -10,6 +8,8 @@ use weir_tests::fixtures::{BUDGET, with};
 use weir_tests::ratelimit::{Item, parse};
 use weir_tests::reply::Reply;
 use weir_tests::workerd::Workerd;
+
+use weir_shared::ordered::OrderedSet;
 
 use crate::limits::{
     BUDGET_LIMIT, HOUR_MS, LONG_MS, alone, document, fixed, key_in, learn_shards, still,
@@ -56,7 +56,7 @@ fn headers(reply: &Reply) -> (Vec<Item>, Vec<Item>) {
             .collect::<Vec<_>>()
     };
     assert_eq!(names(&policy), names(&state));
-    let distinct: BTreeSet<_> = names(&policy).into_iter().collect();
+    let distinct: OrderedSet<_> = names(&policy).into_iter().collect();
     assert_eq!(distinct.len(), policy.len(), "{policy:?}");
     for item in &policy {
         assert!(
@@ -138,10 +138,10 @@ async fn several_checks_name_every_budget_and_limit_the_binding_one_first() {
     let (policy, state) = headers(&checked.reply);
     assert_binding(&state, &checked);
     assert_eq!(checked.decision.binding, "fixed");
-    let names: BTreeSet<_> = policy.iter().map(|item| item.name.as_str()).collect();
+    let names: OrderedSet<_> = policy.iter().map(|item| item.name.as_str()).collect();
     assert_eq!(
         names,
-        BTreeSet::from([BUDGET, "global", "bucket", "gcra", "fixed"])
+        OrderedSet::from([BUDGET, "global", "bucket", "gcra", "fixed"])
     );
     let left_of = |name: &str| {
         let item = state.iter().find(|item| item.name == name).unwrap();

@@ -1,11 +1,11 @@
 //! Everything at once: questions of every form, on the same keys, at the same time, from two isolates. In the end each
 //! key is charged exactly for what was admitted.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use weir_shared::limits::HOLD_MS;
+use weir_shared::ordered::OrderedMap;
 use weir_tests::calls::{charge, charge_keys, reserved, together};
 use weir_tests::client::Client;
 use weir_tests::dice::Dice;
@@ -45,7 +45,7 @@ fn limits() -> Value {
 }
 
 /// Units by limit and key.
-type Charges = BTreeMap<(String, String), u64>;
+type Charges = OrderedMap<(String, String), u64>;
 
 /// A question, with what it charges if it is admitted.
 struct Asked {

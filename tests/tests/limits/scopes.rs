@@ -144,7 +144,7 @@ async fn a_global_quota_bounds_every_region_by_key() {
             "{key}: {} admitted",
             admitted(&first)
         );
-        let labels: std::collections::BTreeSet<_> = first
+        let labels: weir_shared::ordered::OrderedSet<_> = first
             .iter()
             .filter(|decision| decision.allowed)
             .map(|decision| decision.window)

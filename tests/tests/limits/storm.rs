@@ -1,8 +1,7 @@
 //! Hundreds of checks at the same time: to the unit on one isolate, never more on many.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::check::{DecisionBody, Reason};
 use weir_tests::calls::charge;
 use weir_tests::workerd::Setup;
@@ -35,8 +34,8 @@ fn names(scope: fn(&str) -> bool) -> Vec<String> {
     names.filter(|name| scope(name)).collect()
 }
 
-fn reasons(decisions: &[DecisionBody]) -> BTreeMap<String, usize> {
-    let mut reasons = BTreeMap::new();
+fn reasons(decisions: &[DecisionBody]) -> OrderedMap<String, usize> {
+    let mut reasons = OrderedMap::new();
     for decision in decisions {
         *reasons.entry(format!("{:?}", decision.reason)).or_default() += 1;
     }

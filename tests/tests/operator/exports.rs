@@ -1,10 +1,10 @@
 //! Lists as files: comma-separated values and JSON lines of what the same address answers as JSON.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
 use weir_tests::client::Client;
 use weir_tests::fixtures::with;
+
+use weir_shared::ordered::OrderedMap;
 
 use crate::operator::{assert_problem, await_that, decide, deployment, document, get, start};
 
@@ -35,7 +35,7 @@ async fn json_lines(client: &Client, address: &str) -> Vec<Value> {
 }
 
 /// Each line of a file without quoted cells, by the names of its columns.
-async fn csv(client: &Client, address: &str) -> Vec<BTreeMap<String, String>> {
+async fn csv(client: &Client, address: &str) -> Vec<OrderedMap<String, String>> {
     let lines = lines(client, address, "text/csv; charset=utf-8").await;
     let names: Vec<&str> = lines[0].split(',').collect();
     let line = |line: &String| {
@@ -49,7 +49,7 @@ async fn csv(client: &Client, address: &str) -> Vec<BTreeMap<String, String>> {
     lines[1..].iter().map(line).collect()
 }
 
-fn told<'a>(line: &'a BTreeMap<String, String>, names: &[&str]) -> Vec<&'a str> {
+fn told<'a>(line: &'a OrderedMap<String, String>, names: &[&str]) -> Vec<&'a str> {
     names.iter().map(|name| line[*name].as_str()).collect()
 }
 

@@ -1,8 +1,9 @@
 //! One live socket for all regions: what each region tells comes over a line of its own, as soon as over a socket of its
 //! own, and costs no more calls of objects.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
+
+use weir_shared::ordered::OrderedSet;
 
 use serde_json::{Value, json};
 use weir_tests::client::{Client, budget_check};
@@ -57,7 +58,7 @@ async fn with_lines(client: &Client) -> Socket {
     for (line, region) in (1..).zip(REGIONS) {
         socket.send(&order(line, region)).await.unwrap();
     }
-    let mut greeted = BTreeSet::new();
+    let mut greeted = OrderedSet::new();
     while greeted.len() < REGIONS.len() {
         let hello = socket
             .next_that(|one| one["channel"] == "hello")

@@ -1,11 +1,11 @@
 //! Tenants: listed, read, changed field by field, taken out.
 
-use std::collections::BTreeSet;
-
 use reqwest::Method;
 use reqwest::header::IF_MATCH;
 use serde_json::{Map, Value, json};
 use weir_tests::fixtures::with;
+
+use weir_shared::ordered::OrderedSet;
 
 use crate::operator::{TENANTS, assert_problem, deployment, document, get, patch, records, start};
 
@@ -15,7 +15,7 @@ async fn ten_thousand_tenants_are_paged_sorted_and_searched_by_the_server() {
         .map(|number| (format!("t{number:05}"), json!({ "weight": 1 + number % 9 })))
         .collect();
     let (_workerd, client) = start(&with(document(), "/tenants", Value::Object(named))).await;
-    let mut seen = BTreeSet::new();
+    let mut seen = OrderedSet::new();
     for page in 1..=10 {
         let path = format!("{TENANTS}?page={page}&page_size=1000&sort=-weight&named=true");
         let found = get(&client, &path).await;

@@ -5,8 +5,9 @@ mod closed;
 mod flaky;
 mod regional;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
+
+use weir_shared::ordered::OrderedMap;
 
 use serde_json::{Value, json};
 use weir_tests::checker::{admitted_by_window, full_windows, violations};
@@ -194,8 +195,8 @@ fn during(run: &Run, budget: &str) -> Vec<Operation> {
 }
 
 /// What each region admitted in each window.
-fn by_region(operations: &[Operation]) -> BTreeMap<u64, BTreeMap<String, u64>> {
-    let mut windows: BTreeMap<u64, BTreeMap<String, u64>> = BTreeMap::new();
+fn by_region(operations: &[Operation]) -> OrderedMap<u64, OrderedMap<String, u64>> {
+    let mut windows: OrderedMap<u64, OrderedMap<String, u64>> = OrderedMap::new();
     for operation in operations {
         if let Some(decision) = operation.decision()
             && let Some(window) = decision.window

@@ -1,12 +1,13 @@
 //! An origin of a known capacity, one tenant that floods it and five that do not: who gets through.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::workerd::Setup;
+
+use weir_shared::ordered::OrderedMap;
 
 use super::{check, report, start};
 
@@ -50,7 +51,7 @@ impl Origin {
 }
 
 /// What became of a tenant's requests: asked, and served.
-type Books = Arc<Mutex<BTreeMap<String, (u32, u32)>>>;
+type Books = Arc<Mutex<OrderedMap<String, (u32, u32)>>>;
 
 async fn one(client: Client, tenant: String, origin: Arc<Mutex<Origin>>, books: Option<Books>) {
     let allowed = check(&client, &tenant).await.allowed;
@@ -96,7 +97,7 @@ async fn load(clients: Vec<Client>, load: Load, origin: Arc<Mutex<Origin>>, book
     }
 }
 
-async fn flooded(setup: Setup) -> BTreeMap<String, (u32, u32)> {
+async fn flooded(setup: Setup) -> OrderedMap<String, (u32, u32)> {
     let workerd = start(setup).await;
     let clients = workerd.clients().unwrap();
     let origin = Arc::new(Mutex::new(Origin {
@@ -132,7 +133,7 @@ async fn flooded(setup: Setup) -> BTreeMap<String, (u32, u32)> {
     books.clone()
 }
 
-fn held(books: &BTreeMap<String, (u32, u32)>) {
+fn held(books: &OrderedMap<String, (u32, u32)>) {
     let quiet = books
         .iter()
         .filter(|(tenant, _)| tenant.starts_with("quiet"));

@@ -1,11 +1,11 @@
 //! SIGKILL in the middle of changes: each and its record are there together, or neither is.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use weir_shared::limits::POLICIES_PER_DAY_MAX;
+use weir_shared::ordered::OrderedSet;
 use weir_tests::client::Client;
 use weir_tests::storage::objects;
 
@@ -16,8 +16,8 @@ const KILL_AFTER_MS: [u64; 5] = [400, 900, 150, 650, 1_200];
 
 /// Changes policies and makes tokens until the deployment is gone; the revisions and ids that were answered. Fewer than one
 /// author may in a day.
-async fn change(client: Client, author: String) -> (BTreeSet<u64>, BTreeSet<String>) {
-    let (mut revisions, mut ids) = (BTreeSet::new(), BTreeSet::new());
+async fn change(client: Client, author: String) -> (OrderedSet<u64>, OrderedSet<String>) {
+    let (mut revisions, mut ids) = (OrderedSet::new(), OrderedSet::new());
     for number in 0..POLICIES_PER_DAY_MAX / 2 {
         match client.save_policy(&document()).await {
             Ok(saved) => revisions.insert(saved.revision().unwrap()),
@@ -54,7 +54,7 @@ fn recorded(rows: &Connection, action: &str, pointer: &str) -> Vec<Value> {
 async fn a_change_and_its_record_survive_a_kill_together() {
     let mut workerd = start().await;
     let mut admin = workerd.client(0).unwrap();
-    let (mut revisions, mut ids) = (BTreeSet::new(), BTreeSet::new());
+    let (mut revisions, mut ids) = (OrderedSet::new(), OrderedSet::new());
     for (phase, after_ms) in KILL_AFTER_MS.into_iter().enumerate() {
         let author = format!("admin-{phase}");
         let own = json!({ "name": author, "role": "admin" });
@@ -70,7 +70,7 @@ async fn a_change_and_its_record_survive_a_kill_together() {
         let registry = &objects(&workerd.disk(), "Registry").unwrap()[0];
         let rows = registry.open().unwrap();
         let kept: Vec<i64> = column(&rows, "SELECT revision FROM policies");
-        let kept: BTreeSet<u64> = kept.into_iter().map(|revision| revision as u64).collect();
+        let kept: OrderedSet<u64> = kept.into_iter().map(|revision| revision as u64).collect();
         let told = recorded(&rows, "policy.save", "/after/revision");
         let told = told.iter().filter_map(Value::as_u64);
         let shipped = recorded(&rows, "policy.ship", "/after/revision");
@@ -84,11 +84,11 @@ async fn a_change_and_its_record_survive_a_kill_together() {
             kept.len(),
             "a revision without a record, or twice"
         );
-        assert_eq!(told.into_iter().collect::<BTreeSet<_>>(), kept);
+        assert_eq!(told.into_iter().collect::<OrderedSet<_>>(), kept);
         assert!(kept.is_superset(&revisions), "an answered change is gone");
-        let kept: BTreeSet<String> = column(&rows, "SELECT id FROM tokens").into_iter().collect();
+        let kept: OrderedSet<String> = column(&rows, "SELECT id FROM tokens").into_iter().collect();
         let told = recorded(&rows, "token.create", "/target");
-        let told: BTreeSet<String> = told
+        let told: OrderedSet<String> = told
             .iter()
             .filter_map(|id| id.as_str().map(str::to_owned))
             .collect();

@@ -1,6 +1,5 @@
 //! Logins that are tried too often.
 
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use weir_shared::limits::{
     BOOTSTRAP_ACCOUNT_BYTES, GUESSES_MAX, LOGIN_ATTEMPTS_MAX, LOGIN_CALLS_MAX, LOGIN_PERIOD_MS,
     LOGIN_QUEUE_MS_MAX, LOGIN_WAITERS_MAX, LOGINS_PER_SEC_MAX,
 };
+use weir_shared::ordered::OrderedMap;
 use weir_shared::wire::operator::SessionRequest;
 use weir_tests::client::Client;
 use weir_tests::clock;
@@ -252,7 +252,7 @@ async fn a_flood_of_logins_by_volume_keeps_no_admin_out() {
     // Whoever has a turn in the queue is asked about no more.
     let refused = strangers.iter().filter(|(status, _)| *status != 401);
     let took = refused.map(|(_, after)| *after).max().unwrap_or_default();
-    let mut seen = BTreeMap::new();
+    let mut seen = OrderedMap::new();
     for (status, _) in strangers {
         *seen.entry(status).or_insert(0) += 1;
     }

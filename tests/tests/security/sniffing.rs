@@ -1,11 +1,11 @@
 //! Answers are what they say they are, and reservations cannot be guessed.
 
-use std::collections::BTreeSet;
-
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 use weir_tests::fixtures::BUDGET;
+
+use weir_shared::ordered::OrderedSet;
 
 use crate::security::{CHECK, POLICY, SESSION, TOKENS, one_isolate, policy};
 
@@ -51,7 +51,7 @@ async fn the_numbers_of_reservations_are_drawn_from_all_that_there_are() {
     let (workerd, client) = one_isolate().await;
     workerd.apply(&policy()).await.unwrap();
     let check = json!({ "tenant": "pro:a", "budget": BUDGET, "cost": 1, "reserve": true });
-    let mut numbers = BTreeSet::new();
+    let mut numbers = OrderedSet::new();
     let rounds = 200;
     for _ in 0..rounds {
         let decided: Value = client.post(CHECK, &check).await.unwrap().ok().unwrap();

@@ -14,10 +14,10 @@ mod rules;
 mod settlement;
 mod strangers;
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use weir_shared::ordered::OrderedSet;
 use weir_shared::wire::check::DecisionBody;
 use weir_tests::client::Client;
 use weir_tests::clock::{epoch_ms, now};
@@ -221,7 +221,7 @@ struct Seen<'a> {
     shares: &'a Shares,
     stall: Stall,
     /// Who was denied something.
-    hungry: BTreeSet<&'a str>,
+    hungry: OrderedSet<&'a str>,
 }
 
 impl Seen<'_> {

@@ -1,6 +1,5 @@
 //! Names that the policy does not know: as many as somebody invents, they weigh no more than it says.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::json;
@@ -11,6 +10,8 @@ use weir_tests::shares::{of, settled_windows, sketch};
 use weir_tests::stage::Stage;
 use weir_tests::workerd::{REGIONS, Setup};
 use weir_tests::workload::Workload;
+
+use weir_shared::ordered::OrderedSet;
 
 use crate::shares::{assert_rule, document, escrow, flood, got, load, run, weighing};
 
@@ -45,7 +46,7 @@ async fn assert_known_keeps_its_guarantee(reserve: &str, tenants_max: u64) {
     loads.push(flood(&stage.clients[..1], "known"));
     let operations = run(&stage, loads).await;
     let names = operations.iter().map(|operation| operation.tenant.as_str());
-    let names: BTreeSet<&str> = names.collect();
+    let names: OrderedSet<&str> = names.collect();
     let windows = settled_windows(&operations);
     let known: Vec<u64> = windows
         .values()

@@ -1,7 +1,6 @@
 //! The machine, driven by a clock of its own.
 
-use std::collections::BTreeMap;
-
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::operator::live::LiveEvent;
 
@@ -26,7 +25,7 @@ fn hello(region: &str, last: u64, resumed: bool) -> LiveMessage {
 }
 
 fn news(sequence: u64, previous: u64) -> LiveMessage {
-    let regions = BTreeMap::new();
+    let regions = OrderedMap::new();
     message(sequence, previous, LiveEvent::Health { regions })
 }
 

@@ -1,8 +1,8 @@
 //! Tests: The fields of forms: what each is called, what it takes, and how what was typed becomes JSON.
 
-use std::collections::BTreeSet;
-
 use serde_json::json;
+
+use weir_shared::ordered::OrderedSet;
 
 use super::*;
 
@@ -114,7 +114,7 @@ fn with_another_sharing_goes_what_is_not_served_with_it() {
 }
 
 /// The fields that the OpenAPI document says a form has.
-fn documented(form: &str) -> BTreeSet<String> {
+fn documented(form: &str) -> OrderedSet<String> {
     let document = weir_shared::openapi::document().unwrap();
     let fields = &document["components"]["schemas"][form]["properties"];
     fields.as_object().unwrap().keys().cloned().collect()
@@ -130,7 +130,7 @@ fn a_form_has_every_field_that_the_document_says() {
         let shown = fields(section, &json!({})).into_iter();
         // `lease/min` is a part of `lease`.
         let names = shown.filter_map(|field| field.name.split('/').next());
-        let shown: BTreeSet<_> = names.map(str::to_owned).collect();
+        let shown: OrderedSet<_> = names.map(str::to_owned).collect();
         assert_eq!(shown, documented(form), "{form}");
     }
 }

@@ -5,7 +5,6 @@
 mod overload;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use weir_shared::federation::message::Message;
@@ -14,6 +13,7 @@ use weir_shared::federation::pool_name::is_budget;
 use weir_shared::federation::stored::StoredPool;
 use weir_shared::limits::{GLOBAL_BUCKETS_MAX, POOLS_MAX, PURGE_MS};
 use weir_shared::node::pool::{Event, PoolNode};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, Terms};
 use weir_shared::wire::holdings::{Lent, LentBody};
@@ -50,7 +50,7 @@ pub struct Coordinator {
 
 #[derive(Default)]
 struct Memory {
-    pools: BTreeMap<String, PoolNode<()>>,
+    pools: OrderedMap<String, PoolNode<()>>,
     purged_at: EpochMs,
     /// Above the labels of all pools that were dropped: none opens below it.
     floor: WindowLabel,

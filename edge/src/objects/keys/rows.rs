@@ -1,7 +1,5 @@
 //! The rows of a shard of keys: states, holds and settlements in one table, so that one event is one statement.
 
-use std::collections::BTreeMap;
-
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::limiting::messages::{ResetBody, SettledKeys};
 use weir_shared::limiting::owner::{Account, Owner, by_rules, overflow_key};
@@ -12,6 +10,7 @@ use weir_shared::limits::{
     JSON_INTEGER_MAX, OWNER_BYTES_COUNTED_MIN, OWNER_KEYS_COUNTED_MIN, PURGE_MS, RESET_KEYS_MAX,
 };
 use weir_shared::name::SEPARATOR;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, OpId};
 use weir_shared::wire::stored::{StoredSettlement, read_row};
 use worker::console_error;
@@ -66,9 +65,9 @@ pub(super) struct KeyRows<'a> {
     table: &'a mut Table,
     now: EpochMs,
     /// Keys that were looked for in this event.
-    found: BTreeMap<StateKey, Found>,
+    found: OrderedMap<StateKey, Found>,
     /// The accounts of keys that have no row yet.
-    accounts: BTreeMap<StateKey, Account>,
+    accounts: OrderedMap<StateKey, Account>,
 }
 
 impl<'a> KeyRows<'a> {
@@ -77,8 +76,8 @@ impl<'a> KeyRows<'a> {
             database,
             table,
             now,
-            found: BTreeMap::new(),
-            accounts: BTreeMap::new(),
+            found: OrderedMap::new(),
+            accounts: OrderedMap::new(),
         }
     }
 

@@ -2,11 +2,11 @@
 //! it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 use weir_shared::access::table::AccessTable;
 use weir_shared::invalid::read_json;
 use weir_shared::limits::LIVE_HEALTH_MS;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::report::feed::{Feed, brief};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::Counters;
@@ -91,7 +91,7 @@ impl Live {
             (None, None) => {}
         }
         let health = LiveEvent::Health {
-            regions: BTreeMap::from([(asked.region.clone(), *self.healthy_at.try_borrow()?)]),
+            regions: OrderedMap::from([(asked.region.clone(), *self.healthy_at.try_borrow()?)]),
         };
         let health = told(health);
         if asked.wants(&health) {
@@ -126,7 +126,7 @@ impl Live {
         {
             *healthy_at = now;
             events.push(LiveEvent::Health {
-                regions: BTreeMap::from([(region, now)]),
+                regions: OrderedMap::from([(region, now)]),
             });
         }
         let Ok(mut feed) = self.feed.try_borrow_mut() else {

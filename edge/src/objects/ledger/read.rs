@@ -1,12 +1,11 @@
 //! What a ledger answers about time: counters by interval, and the records of windows.
 
-use std::collections::BTreeMap;
-
 use weir_shared::accounting::demand::Demand;
 use weir_shared::accounting::interval;
 use weir_shared::accounting::pick::pick;
 use weir_shared::json;
 use weir_shared::limits::{LEDGER_POINTS_MAX, MINUTE_MS, RECORDS_READ_MAX};
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::{Counters, OTHERS, TenantCounters};
 use weir_shared::wire::cells::StoredCell;
@@ -28,7 +27,7 @@ impl Ledger {
         if body.to.since(body.from) / step_ms > LEDGER_POINTS_MAX {
             return Err(Refused("too many points".to_owned()));
         }
-        let mut points = BTreeMap::new();
+        let mut points = OrderedMap::new();
         let oldest = self.oldest(MINUTE_MS)?.unwrap_or(body.from);
         for (kept_ms, from, to) in interval::sources(body.from, body.to, oldest) {
             self.stored(

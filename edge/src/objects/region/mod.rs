@@ -16,7 +16,6 @@ mod settle;
 mod settled;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use futures_channel::oneshot;
@@ -32,6 +31,7 @@ use weir_shared::limiting::settlement::SettleBody;
 use weir_shared::node::Answer;
 use weir_shared::node::escrow::EscrowNode;
 use weir_shared::node::pool::PoolNode;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, HolderId, Incarnation, OpId};
 use weir_shared::wire::access::SavedAccess;
 use weir_shared::wire::windows::ClosedBody;
@@ -88,14 +88,14 @@ struct Machine {
     /// Tokens that isolates saw.
     uses: Uses,
     refresh: Refresh,
-    escrows: BTreeMap<String, EscrowNode<Caller>>,
+    escrows: OrderedMap<String, EscrowNode<Caller>>,
     /// Who waits for the answer of a node, and how many ever did.
-    callers: BTreeMap<Caller, oneshot::Sender<Option<Answer>>>,
+    callers: OrderedMap<Caller, oneshot::Sender<Option<Answer>>>,
     calls: u64,
     /// Whose those of keys are.
     roll: Roll,
     /// Pools that are the region's own.
-    own: BTreeMap<String, PoolNode<()>>,
+    own: OrderedMap<String, PoolNode<()>>,
     /// Raised when escrows are dropped: one that comes back is another life.
     escrow_life: Incarnation,
     purged_at: EpochMs,
@@ -113,7 +113,7 @@ struct Machine {
     /// What is told of windows of the whole deployment, for the ledger at the policy's home.
     windows: Outbox,
     flushing_until: EpochMs,
-    flights: BTreeMap<Flight, Vec<oneshot::Sender<bool>>>,
+    flights: OrderedMap<Flight, Vec<oneshot::Sender<bool>>>,
 }
 
 /// Something under way that several events wait for.
@@ -230,11 +230,11 @@ impl Core {
             access: None,
             uses: Uses::new(0),
             refresh: Refresh::default(),
-            escrows: BTreeMap::new(),
-            callers: BTreeMap::new(),
+            escrows: OrderedMap::new(),
+            callers: OrderedMap::new(),
             calls: 0,
             roll: Roll::new(Bounds::POOLS),
-            own: BTreeMap::new(),
+            own: OrderedMap::new(),
             escrow_life: incarnation,
             purged_at: now,
             forgot_settlements_at: EpochMs(0),
@@ -246,7 +246,7 @@ impl Core {
             outbox: Outbox::new(id, incarnation),
             windows: Outbox::new(HolderId::of_name(&format!("{name}/windows")), incarnation),
             flushing_until: EpochMs(0),
-            flights: BTreeMap::new(),
+            flights: OrderedMap::new(),
         });
         Ok(())
     }

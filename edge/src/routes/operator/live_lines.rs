@@ -3,12 +3,12 @@
 //! lines.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use futures_channel::oneshot;
 use wasm_bindgen::{JsCast, JsValue};
 use weir_shared::limits::OPERATOR_CALL_MS_MAX;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::report::lines::{Lines, Step};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::operator::live::LiveAsk;
@@ -35,7 +35,7 @@ struct Switch {
     client: web_sys::WebSocket,
     send: Function,
     lines: RefCell<Lines>,
-    sockets: RefCell<BTreeMap<u64, LineSocket>>,
+    sockets: RefCell<OrderedMap<u64, LineSocket>>,
     ended: RefCell<Option<oneshot::Sender<()>>>,
 }
 

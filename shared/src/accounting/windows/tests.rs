@@ -21,12 +21,12 @@ fn windows(limit: u64, each: impl IntoIterator<Item = Vec<(String, TenantPart)>>
         let part = WindowPart {
             limit,
             ends_at: EpochMs(label * WINDOW_MS),
-            tenants: gathered(tenants),
+            tenants: OrderedMap::from_iter(tenants),
             ..WindowPart::default()
         };
-        let labels = BTreeMap::from([(WindowLabel(label), part)]);
+        let labels = OrderedMap::from([(WindowLabel(label), part)]);
         windows.add(
-            &BTreeMap::from([("tokens".to_owned(), labels)]),
+            &OrderedMap::from([("tokens".to_owned(), labels)]),
             1,
             EpochMs(0),
         );
@@ -78,12 +78,12 @@ fn entitlements_are_those_of_the_last_window_in_which_anybody_asked() {
             Vec::new(),
         ],
     );
-    let told = BTreeMap::from([("a".to_owned(), 50), ("b".to_owned(), 50)]);
+    let told = OrderedMap::from([("a".to_owned(), 50), ("b".to_owned(), 50)]);
     assert_eq!(
         all.entitlements(),
-        BTreeMap::from([("tokens".to_owned(), told)])
+        OrderedMap::from([("tokens".to_owned(), told)])
     );
-    assert_eq!(Windows::default().entitlements(), BTreeMap::new());
+    assert_eq!(Windows::default().entitlements(), OrderedMap::new());
 }
 
 #[test]
@@ -138,12 +138,12 @@ fn where_too_many_windows_are_open_those_that_ended_first_make_room() {
         let part = WindowPart {
             limit: 100,
             ends_at: EpochMs(ends_at),
-            tenants: gathered(one()),
+            tenants: OrderedMap::from_iter(one()),
             ..WindowPart::default()
         };
-        let labels = BTreeMap::from([(WindowLabel(label), part)]);
+        let labels = OrderedMap::from([(WindowLabel(label), part)]);
         windows.add(
-            &BTreeMap::from([("tokens".to_owned(), labels)]),
+            &OrderedMap::from([("tokens".to_owned(), labels)]),
             1,
             EpochMs(0),
         );

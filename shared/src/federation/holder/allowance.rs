@@ -7,8 +7,6 @@
 //! to the tenant's account, as if it were lent, and divides it; the holder says how much of it it keeps. An error in either
 //! lends nothing. A tenant with a bound of its own has no allowance: it is lent units by name.
 
-use std::collections::BTreeMap;
-
 use super::Holder;
 use crate::fairness::ask::Party;
 use crate::federation::tenant_balance::{ParentStatus, TenantBalance};
@@ -17,6 +15,7 @@ use crate::limits::{
     ADVANCE_PART, ADVANCE_REQUESTS, ALLOWED_REQUESTS_MIN, FIRST_REQUESTS, LEASE_CONTACTS,
     MEANWHILE_CONTACTS, OUTASKED_TIMES,
 };
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 
 impl Holder {
@@ -241,7 +240,7 @@ impl Holder {
 
     /// Has what tenants hold and do not use lie idle for all of them, and counts it in their allowances; but for those that
     /// are lent by name or wait.
-    pub(super) fn pool_idle(&mut self, needs: &BTreeMap<String, Need>, now: EpochMs) {
+    pub(super) fn pool_idle(&mut self, needs: &OrderedMap<String, Need>, now: EpochMs) {
         let Some(lease) = self.open_lease(now).copied().filter(|_| self.pooled) else {
             return;
         };

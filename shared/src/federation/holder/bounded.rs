@@ -5,9 +5,8 @@
 //! what this holder was lent of the window, by the limit. All holders together then take no more than the ceiling, and
 //! the root counts that as used while a holder has units of which it has not said whose they are.
 
-use std::collections::BTreeMap;
-
 use crate::fairness::ask::Party;
+use crate::ordered::OrderedMap;
 
 /// What of a ceiling is the part of who was lent `early` of the `limit` units of a window.
 ///
@@ -30,7 +29,7 @@ pub(super) struct Bounded {
     early: u64,
     /// Units of the whole window.
     limit: u64,
-    taken: BTreeMap<String, u64>,
+    taken: OrderedMap<String, u64>,
 }
 
 impl Bounded {

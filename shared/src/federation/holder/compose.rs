@@ -5,9 +5,9 @@ use super::super::waiting::Need;
 use super::{Holder, Lease};
 use crate::fairness::ask::Party;
 use crate::limits::{AHEAD_CONTACTS, AHEAD_REQUESTS_MIN, COST_MAX, EXCHANGE_ENTRIES_MAX};
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, Sequence};
 use crate::wire::exchange::{ExchangeBody, Return, Terms, VERSION, Want};
-use std::collections::BTreeMap;
 
 impl Holder {
     /// The next message. What it returns is the parent's again as soon as it is sent.
@@ -78,7 +78,7 @@ impl Holder {
     /// starting with the first that there was no room for. Who waits and is never mentioned would wait in vain.
     fn mentioned(
         &mut self,
-        needs: &BTreeMap<String, Need>,
+        needs: &OrderedMap<String, Need>,
         shared: bool,
         now: EpochMs,
     ) -> Vec<String> {
@@ -211,7 +211,12 @@ impl Holder {
 
     /// Units in no balance that are given back: all, once the parent has spoken in this window and nobody waits whom they
     /// could serve.
-    fn unassigned_spare(&mut self, needs: &BTreeMap<String, Need>, goal: u64, now: EpochMs) -> u64 {
+    fn unassigned_spare(
+        &mut self,
+        needs: &OrderedMap<String, Need>,
+        goal: u64,
+        now: EpochMs,
+    ) -> u64 {
         let useless = needs.iter().all(|(name, need)| {
             let tenant_balance = self.tenant_balances.get(name);
             tenant_balance.is_some_and(|tenant_balance| {

@@ -6,8 +6,8 @@ use super::super::tenant_balance::{Again, ParentStatus};
 use super::surplus::Windows;
 use super::{Holder, Lease};
 use crate::fairness::max_min::allocate;
-use crate::gather::gathered;
 use crate::limits::{AHEAD_WINDOWS_MAX, OPENING_CONTACTS, REFILLS_PER_CONTACT, RELEASE_MS_MIN};
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::exchange::{ExchangeBody, ReplyBody};
 
@@ -152,7 +152,7 @@ impl Holder {
         if asked.idle > 0 && !lent_idle {
             self.refill_at = now.plus(reply.next_contact_ms / REFILLS_PER_CONTACT);
         }
-        let grants = gathered(reply.grants.iter().map(|grant| (&grant.tenant, grant)));
+        let grants = OrderedMap::from_iter(reply.grants.iter().map(|grant| (&grant.tenant, grant)));
         for want in &asked.wants {
             let name = want.tenant.as_deref().unwrap_or_default();
             let grant = grants.get(&want.tenant);

@@ -1,11 +1,10 @@
 //! A request that the balance covers, decided in one step: what happens to nearly every request.
 
-use std::collections::BTreeMap;
-
 use super::Holder;
 use crate::decision::{Decision, Reason, Retry};
 use crate::fairness::ask::Party;
 use crate::federation::tenant_balance::TenantBalance;
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, WindowLabel};
 
 /// A request that was admitted from the balance.
@@ -109,7 +108,7 @@ impl Holder {
 /// A tenant's balance. The empty name is the first, and is not compared: natively that can take as long as all the rest
 /// fifty times over, where a processor looks at an address that nothing lies at.
 fn found<'a>(
-    tenant_balances: &'a mut BTreeMap<String, TenantBalance>,
+    tenant_balances: &'a mut OrderedMap<String, TenantBalance>,
     name: &str,
 ) -> Option<&'a mut TenantBalance> {
     if name.is_empty() {

@@ -1,10 +1,9 @@
 //! What a holder still had when a window was over: told once, so that nothing that was lent goes missing.
 
-use std::collections::BTreeMap;
-
 use super::super::ahead::Ahead;
 use super::Holder;
 use crate::limits::{AHEAD_CONTACTS, CALL_MS_MAX, CONTACT_MS_MIN};
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, WindowLabel};
 
 /// Windows of which is remembered what lapsed: more than a holder has at a time.
@@ -16,7 +15,7 @@ const SOON_MS: u64 = 2 * AHEAD_CONTACTS * CONTACT_MS_MIN;
 /// Units that lapsed, by window.
 #[derive(Debug, Clone, Default)]
 pub struct Lapses {
-    untold: BTreeMap<WindowLabel, u64>,
+    untold: OrderedMap<WindowLabel, u64>,
     /// The last window that was told of while it was the present one.
     told: WindowLabel,
 }
@@ -61,7 +60,7 @@ impl Holder {
 
     /// Takes out what lapsed and was not told yet: units that were lent here in a window and were neither used nor
     /// returned when it was over, for the parent too.
-    pub fn take_lapsed(&mut self, now: EpochMs) -> BTreeMap<WindowLabel, u64> {
+    pub fn take_lapsed(&mut self, now: EpochMs) -> OrderedMap<WindowLabel, u64> {
         if let Some(lease) = self.lease.filter(|lease| lease.over(now))
             && lease.label > self.lapses.told
         {

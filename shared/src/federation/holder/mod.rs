@@ -21,15 +21,13 @@ mod surplus;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use super::ahead::Ahead;
 use super::pace::Pace;
 use super::tenant_balance::TenantBalance;
 use super::waiting::{Need, Ticket, Waiting};
 use crate::fairness::ask::Party;
-use crate::gather::gathered;
 use crate::limits::{CALL_MS_MAX, STRANGERS_MAX, TENANT_BALANCES_MAX};
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, HolderId, Incarnation, Revision, Sequence, WindowLabel};
 use crate::wire::exchange::{ExchangeBody, Refusal, Seen, Terms};
 
@@ -54,7 +52,7 @@ pub struct Holder {
     refused: Option<Seen>,
     unanswered: Option<Sent>,
     lease: Option<Lease>,
-    tenant_balances: BTreeMap<String, TenantBalance>,
+    tenant_balances: OrderedMap<String, TenantBalance>,
     /// Units of the open window that are in no balance.
     unassigned: u64,
     /// What those with a ceiling may take of that.
@@ -74,9 +72,9 @@ pub struct Holder {
     /// Windows to come, the next first.
     ahead: Vec<Ahead>,
     /// Units of those that an earlier life was lent: the parent tells each life what it has lent to that one.
-    inherited: BTreeMap<WindowLabel, u64>,
+    inherited: OrderedMap<WindowLabel, u64>,
     /// Units of windows to come that go back with the next message.
-    surplus: BTreeMap<WindowLabel, u64>,
+    surplus: OrderedMap<WindowLabel, u64>,
     /// For how many windows to come slices are held whatever the demand.
     standing: u64,
     /// Whether it may hold slices, though the terms in force may have it hold none.
@@ -124,7 +122,7 @@ impl Holder {
             refused: None,
             unanswered: None,
             lease: None,
-            tenant_balances: BTreeMap::new(),
+            tenant_balances: OrderedMap::new(),
             unassigned: 0,
             bounded: bounded::Bounded::default(),
             early: 0,
@@ -134,8 +132,8 @@ impl Holder {
             fixed: false,
             windows: None,
             ahead: Vec::new(),
-            inherited: BTreeMap::new(),
-            surplus: BTreeMap::new(),
+            inherited: OrderedMap::new(),
+            surplus: OrderedMap::new(),
             standing: 0,
             holds_slices: false,
             waiting: Waiting::default(),
@@ -159,7 +157,7 @@ impl Holder {
         self.unassigned = lease.balance();
         self.lease = Some(lease);
         let units = ahead.iter().map(|ahead| (ahead.label, ahead.units));
-        self.inherited = gathered(units);
+        self.inherited = OrderedMap::from_iter(units);
         self.ahead = ahead;
         self
     }

@@ -2,12 +2,11 @@
 
 mod telling;
 
-use std::collections::BTreeMap;
-
 use super::*;
 use crate::fairness::ask::Standing;
 use crate::federation::tenant_balance::ParentStatus;
 use crate::limits::{FIRST_REQUESTS, MEANWHILE_CONTACTS};
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 use crate::wire::exchange::{FloorsBody, RuleBody, SharingBody};
 
@@ -132,7 +131,7 @@ fn changed(mut balance: TenantBalance, change: impl FnOnce(&mut TenantBalance)) 
 /// A holder that has the one balance.
 fn with(mut holder: Holder, balance: TenantBalance) -> Holder {
     let name = balance.party.name.clone();
-    holder.tenant_balances = BTreeMap::from([(name, balance)]);
+    holder.tenant_balances = OrderedMap::from([(name, balance)]);
     holder
 }
 
@@ -393,10 +392,10 @@ fn units_of_a_window_lapse_when_it_is_over_and_they_were_not_used() {
     let mut told = open(3, 0);
     assert_eq!(
         told.take_lapsed(ENDS_AT),
-        BTreeMap::from([(WindowLabel(7), 3)])
+        OrderedMap::from([(WindowLabel(7), 3)])
     );
     assert!(!told.lapsing(ENDS_AT), "that was told");
-    assert_eq!(told.take_lapsed(ENDS_AT), BTreeMap::new());
+    assert_eq!(told.take_lapsed(ENDS_AT), OrderedMap::new());
 }
 
 #[test]
@@ -421,7 +420,7 @@ fn windows_that_were_passed_over_lapse_as_a_later_one_opens_and_that_one_does_no
     let mut holder = open(3, 0);
     holder.ahead = vec![coming(8, 5, 1), coming(9, 6, 0), coming(10, 7, 0)];
     holder.note_lapse(WindowLabel(9));
-    let lapsed = BTreeMap::from([(WindowLabel(7), 3), (WindowLabel(8), 4)]);
+    let lapsed = OrderedMap::from([(WindowLabel(7), 3), (WindowLabel(8), 4)]);
     assert_eq!(holder.take_lapsed(NOW), lapsed);
 }
 

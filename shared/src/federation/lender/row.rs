@@ -1,7 +1,6 @@
 //! What a lender knows of one holder.
 
-use std::collections::BTreeMap;
-
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::exchange::{Grant, Return, Seen};
 
@@ -16,17 +15,21 @@ pub(super) struct Row {
     /// Units of the open window that the holder has been lent and has not returned.
     pub(super) held: u64,
     /// Units of windows to come.
-    pub(super) ahead: BTreeMap<WindowLabel, u64>,
+    pub(super) ahead: OrderedMap<WindowLabel, u64>,
     /// Units of those that were lent to the holder's present life: another may have lost what was lent to the one
     /// before it together with the record of what became of that.
-    pub(super) told: BTreeMap<WindowLabel, u64>,
+    pub(super) told: OrderedMap<WindowLabel, u64>,
     pub(super) heard_at: EpochMs,
 }
 
 impl Row {
     /// Takes units of a window to come back, of what is recorded. They may be lent again: the row of `ahead` is written
     /// before any reply leaves that lends them.
-    pub(super) fn returned_ahead(&mut self, back: &Return, ahead: &mut BTreeMap<WindowLabel, u64>) {
+    pub(super) fn returned_ahead(
+        &mut self,
+        back: &Return,
+        ahead: &mut OrderedMap<WindowLabel, u64>,
+    ) {
         let (Some(held), Some(total)) = (
             self.ahead.get_mut(&back.window),
             ahead.get_mut(&back.window),

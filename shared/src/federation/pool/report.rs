@@ -90,10 +90,10 @@ impl Pool {
 mod tests {
     use super::*;
     use crate::federation::message::Message;
+    use crate::ordered::OrderedMap;
     use crate::units::{Incarnation, Revision, Sequence};
     use crate::window::Window;
     use crate::wire::exchange::{ExchangeBody, Terms, VERSION, Want};
-    use std::collections::BTreeMap;
 
     const WINDOW_MS: u64 = 1_000;
 
@@ -145,8 +145,8 @@ mod tests {
         }
     }
 
-    fn by_region(weur: u64, enam: u64) -> BTreeMap<String, u64> {
-        BTreeMap::from([("weur".to_owned(), weur), ("enam".to_owned(), enam)])
+    fn by_region(weur: u64, enam: u64) -> OrderedMap<String, u64> {
+        OrderedMap::from([("weur".to_owned(), weur), ("enam".to_owned(), enam)])
     }
 
     #[test]

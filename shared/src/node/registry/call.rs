@@ -1,11 +1,11 @@
 //! What the registry is asked, what it answers, and why it cannot.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Serialize;
 
 use crate::invalid::Invalid;
+use crate::ordered::OrderedSet;
 use crate::wire::access::TokenView;
 use crate::wire::audit::AuditVerdict;
 use crate::wire::registry::{
@@ -77,7 +77,7 @@ pub enum Reply {
 #[derive(Debug, Clone, PartialEq)]
 pub struct News {
     /// The regions.
-    pub regions: BTreeSet<String>,
+    pub regions: OrderedSet<String>,
     /// What was changed.
     pub rules: Rules,
 }

@@ -1,8 +1,7 @@
 //! What the registry can forget.
 
-use std::collections::BTreeSet;
-
 use crate::limits::TOKEN_USE_MS;
+use crate::ordered::OrderedSet;
 use crate::policy::per_revision::PerRevision;
 use crate::units::EpochMs;
 
@@ -14,7 +13,7 @@ pub(super) struct Memory {
     /// Whether the keys of what callers keep were seen to be whole.
     pub(super) has_seals: bool,
     /// The regions of the policy in force, under the highest revision that there is.
-    pub(super) regions: PerRevision<BTreeSet<String>>,
+    pub(super) regions: PerRevision<OrderedSet<String>>,
 }
 
 /// What is known once a write is durable, and not before.

@@ -1,7 +1,5 @@
 //! Policies: every revision whole, the newest that can be read in force.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Map, Value as Json, json};
 
 use super::DEPLOYMENT;
@@ -15,6 +13,7 @@ use crate::audit::tag::tenant_tag;
 use crate::invalid::Invalid;
 use crate::json;
 use crate::limits::{AUDIT_VALUE_BYTES_MAX, JSON_INTEGER_MAX, POLICY_REVISIONS_MAX};
+use crate::ordered::OrderedSet;
 use crate::policy::handover::{Handovers, handovers};
 use crate::policy::stored::{read_handovers, read_placement, read_policy};
 use crate::policy::{Policy, patch, work};
@@ -205,7 +204,7 @@ impl<R: Rows> Desk<'_, R> {
 
     /// The regions of the policy in force, or of the shipped one. The policy may have a megabyte, and tokens and sessions
     /// come and go without a change of it: it is read once a revision.
-    pub(super) fn regions(&mut self) -> Result<BTreeSet<String>, Failure> {
+    pub(super) fn regions(&mut self) -> Result<OrderedSet<String>, Failure> {
         let highest = Revision(self.rows.highest_revision()?);
         if let Some(known) = self.memory.regions.get(highest) {
             return Ok(known.clone());
@@ -337,7 +336,7 @@ fn changed(revision: Revision, values: Map<String, Json>) -> Json {
     json!({ "revision": revision, "values": in_sections(values, CHANGED_BYTES_MAX) })
 }
 
-fn regions(documents: &[&PolicyDocument]) -> BTreeSet<String> {
+fn regions(documents: &[&PolicyDocument]) -> OrderedSet<String> {
     let named = documents.iter().flat_map(|document| &document.regions);
     named.cloned().collect()
 }

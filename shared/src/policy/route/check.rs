@@ -1,7 +1,5 @@
 //! What a route charges a request to.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::cost::Cost;
 use super::header::HeaderName;
 use super::{one_of, required};
@@ -9,6 +7,7 @@ use crate::invalid::{Fault, Invalid};
 use crate::json::pointer::step;
 use crate::limits::{CHECKS_MAX, COMPOSITE_DIMENSIONS_MAX, WAIT_MS_MAX};
 use crate::name::tenant_name;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::policy::limit::{Composite, Limit, Rule};
 use crate::policy::{Policy, between, count};
 use crate::wire::policy::Scope;
@@ -53,7 +52,7 @@ pub enum KeySources {
     /// One, for every dimension.
     One(KeySource),
     /// One a dimension.
-    Named(BTreeMap<String, KeySource>),
+    Named(OrderedMap<String, KeySource>),
 }
 
 /// Where a key is found.
@@ -125,7 +124,7 @@ pub(super) fn checks(
 ) -> Result<Vec<RouteCheck>, Invalid> {
     count("/checks", "checks", bodies.len(), CHECKS_MAX)?;
     let mut checks: Vec<RouteCheck> = Vec::with_capacity(bodies.len());
-    let mut charged = BTreeSet::new();
+    let mut charged = OrderedSet::new();
     for (index, body) in bodies.iter().enumerate() {
         let at = format!("/checks/{index}");
         let check = RouteCheck::read(body, policy).map_err(|refused| refused.under(&at))?;
@@ -366,7 +365,7 @@ fn keys(body: &RouteCheckBody, composite: Option<&Composite>) -> Result<KeySourc
         return Err(Invalid::new("/keys", Fault::Missing));
     }
     count("/keys", "keys", sources.len(), COMPOSITE_DIMENSIONS_MAX)?;
-    let mut named = BTreeMap::new();
+    let mut named = OrderedMap::new();
     for (dimension, source) in sources {
         let at = format!("/keys{}", step(dimension));
         if !composite

@@ -14,7 +14,6 @@ mod tenant;
 mod usage;
 mod websocket;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Policy, count};
@@ -22,6 +21,7 @@ use crate::access::own_path::is_own;
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{FALLBACK_ORIGINS_MAX, METHOD_BYTES_MAX, ROUTE_METHODS_MAX, ROUTES_MAX};
 use crate::name::label;
+use crate::ordered::OrderedSet;
 use crate::wire::policy::PolicyDocument;
 use crate::wire::route::{ErrorForm, OriginBody, RouteBody, UnroutedBody};
 pub use answer::Answer;
@@ -46,7 +46,7 @@ pub struct Route {
     /// The paths that it is for.
     pub path: PathPattern,
     /// The methods that it is for; empty for all.
-    pub methods: BTreeSet<String>,
+    pub methods: OrderedSet<String>,
     /// The models that it is for, as the request's body names them; empty for all, and for requests that name none.
     pub models: Vec<ModelPattern>,
     /// Where the tenant's name is found. Never absent where something of a tenant's is charged.
@@ -92,7 +92,7 @@ const METHODS_UNSERVED: [&str; 3] = ["CONNECT", "TRACE", "TRACK"];
 /// The first fault, at `/routes/..`.
 pub(super) fn routes(document: &PolicyDocument, policy: &Policy) -> Result<Vec<Route>, Invalid> {
     count("/routes", "routes", document.routes.len(), ROUTES_MAX)?;
-    let mut names = BTreeSet::new();
+    let mut names = OrderedSet::new();
     let numbered = document.routes.iter().enumerate();
     let routes = numbered.map(|(index, body)| {
         let route = Route::read(body, policy).and_then(|route| {
@@ -257,15 +257,15 @@ fn path(pattern: Option<&str>) -> Result<PathPattern, Invalid> {
     }
 }
 
-fn methods(body: &RouteBody) -> Result<BTreeSet<String>, Invalid> {
+fn methods(body: &RouteBody) -> Result<OrderedSet<String>, Invalid> {
     let Some(given) = &body.methods else {
-        return Ok(BTreeSet::new());
+        return Ok(OrderedSet::new());
     };
     if given.is_empty() {
         return Err(Invalid::new("/methods", Fault::Missing));
     }
     count("/methods", "methods", given.len(), ROUTE_METHODS_MAX)?;
-    let mut methods = BTreeSet::new();
+    let mut methods = OrderedSet::new();
     for (index, method) in given.iter().enumerate() {
         let at = |fault| Invalid::new(format!("/methods/{index}"), fault);
         self::method(method).map_err(at)?;

@@ -1,9 +1,8 @@
 //! Names of models, and patterns of them.
 
-use std::collections::BTreeSet;
-
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{MODEL_PATTERN_BYTES_MAX, MODEL_PATTERNS_MAX};
+use crate::ordered::OrderedSet;
 use crate::policy::count;
 use crate::wire::route::RouteBody;
 
@@ -76,7 +75,7 @@ pub(super) fn models(body: &RouteBody) -> Result<Vec<ModelPattern>, Invalid> {
         return Err(Invalid::new("/models", Fault::Missing));
     }
     count("/models", "models", given.len(), MODEL_PATTERNS_MAX)?;
-    let mut known = BTreeSet::new();
+    let mut known = OrderedSet::new();
     let numbered = given.iter().enumerate();
     let patterns = numbered.map(|(index, text)| {
         let pattern = ModelPattern::read(text).and_then(|pattern| match known.insert(text) {

@@ -3,12 +3,11 @@
 //! A policy names secrets and never holds them. Whoever edits policies decides where they go, so none of Weir's own can
 //! be named.
 
-use std::collections::BTreeMap;
-
 use super::header::{HeaderName, is_reserved};
 use super::{required, text};
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{ORIGIN_HEADERS_MAX, ORIGIN_PREFIX_BYTES_MAX, SECRET_NAME_BYTES_MAX};
+use crate::ordered::OrderedMap;
 use crate::policy::count;
 use crate::wire::route::OriginHeaderBody;
 
@@ -63,7 +62,7 @@ impl SecretName {
 /// # Errors
 /// The first fault.
 pub(super) fn headers(
-    bodies: &BTreeMap<String, OriginHeaderBody>,
+    bodies: &OrderedMap<String, OriginHeaderBody>,
     at: &str,
 ) -> Result<Vec<OriginHeader>, Invalid> {
     let at = format!("{at}/headers");

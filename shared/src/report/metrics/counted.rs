@@ -1,16 +1,15 @@
 //! What a scrape says of decisions: the ledgers' totals, by tenant and by what decided.
 
-use std::collections::BTreeMap;
-
 use super::families::{self, Family};
 use super::page::Page;
 use super::{ANONYMOUS_LABEL, OTHERS_LABEL, Scrape};
+use crate::ordered::OrderedMap;
 use crate::wire::accounting::{ANONYMOUS, GuardTally, MeterTally, OTHERS, Tally, TenantCounters};
 use crate::wire::policy::Scope;
 use crate::wire::series::TotalsReply;
 
 /// Slots of guards that one place counts for all regions, by tenant and guard.
-type Slots = BTreeMap<(String, String), GuardTally>;
+type Slots = OrderedMap<(String, String), GuardTally>;
 
 impl Scrape<'_> {
     /// All of it.

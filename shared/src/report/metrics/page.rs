@@ -1,16 +1,16 @@
 //! The text of a scrape: samples by series and labels.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::families::{FAMILIES, Family, Kind};
 use crate::limits::WAIT_BOUNDS_MS;
+use crate::ordered::OrderedMap;
 use crate::wire::telemetry::Waits;
 
 /// Samples by series and labels.
 #[derive(Default)]
 pub(super) struct Page {
-    samples: BTreeMap<&'static str, BTreeMap<String, Sample>>,
+    samples: OrderedMap<&'static str, OrderedMap<String, Sample>>,
 }
 
 /// What one series of labels says.

@@ -1,10 +1,9 @@
 //! The fairness view: every tenant seen, with what it got.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::page::PageReport;
+use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 use crate::wire::accounting::{GuardTally, MeterTally, Tally};
 use crate::wire::count::Count;
@@ -53,21 +52,21 @@ pub struct TenantReport {
     /// The sum over budgets and limits.
     pub total: Tally,
     /// Per budget.
-    pub budgets: BTreeMap<String, BudgetReport>,
+    pub budgets: OrderedMap<String, BudgetReport>,
     /// Per limit.
-    pub limits: BTreeMap<String, Tally>,
+    pub limits: OrderedMap<String, Tally>,
     /// Per meter.
     #[serde(default)]
-    pub meters: BTreeMap<String, MeterTally>,
+    pub meters: OrderedMap<String, MeterTally>,
     /// Units used of those meters that the policy bills; absent for none.
     #[serde(default, skip_serializing_if = "Count::is_zero")]
     pub billable_units: Count,
     /// Per guard.
     #[serde(default)]
-    pub guards: BTreeMap<String, GuardReport>,
+    pub guards: OrderedMap<String, GuardReport>,
     /// Per overload resource.
     #[serde(default)]
-    pub overload: BTreeMap<String, Tally>,
+    pub overload: OrderedMap<String, Tally>,
     /// What the policy comes to for it at this moment; null when the policy refuses it, when it stands for several
     /// tenants, and when it was not asked for.
     #[serde(default)]

@@ -4,11 +4,10 @@
 //! Every message has a sequence number that rises and never comes again. Who reconnects with the last one that it saw
 //! (`?after=`) gets what it missed, or a [`LiveEvent::Gap`] when that is no longer there.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::live_holder::LiveHolder;
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, Sequence};
 use crate::wire::accounting::TenantCounters;
 use crate::wire::check::Reason;
@@ -83,7 +82,7 @@ pub enum LiveEvent {
         /// The region.
         region: String,
         /// By tenant: those with the most calls by name, the rest together.
-        tenants: BTreeMap<String, TenantCounters>,
+        tenants: OrderedMap<String, TenantCounters>,
     },
     /// Some of the decisions of one region.
     Decisions {
@@ -95,7 +94,7 @@ pub enum LiveEvent {
     /// The regions that were heard of.
     Health {
         /// When each last told what it counted, epoch milliseconds.
-        regions: BTreeMap<String, EpochMs>,
+        regions: OrderedMap<String, EpochMs>,
     },
 }
 

@@ -1,10 +1,9 @@
 //! `GET /v1/fairness`: a tenant's own view: what applies to it, and what it got.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::fairness::{BudgetReport, GuardReport};
+use crate::ordered::OrderedMap;
 use crate::wire::accounting::{MeterTally, Tally};
 use crate::wire::effective::EffectiveBody;
 
@@ -30,18 +29,18 @@ pub struct OwnView {
     /// What applies to it at this moment, each value with its origin.
     pub policy: EffectiveBody,
     /// What its meters let through and shed.
-    pub ingest: BTreeMap<String, MeterTally>,
+    pub ingest: OrderedMap<String, MeterTally>,
     /// What its guards let through and rejected, together.
     pub queries: GuardReport,
     /// The same by guard.
-    pub guards: BTreeMap<String, GuardReport>,
+    pub guards: OrderedMap<String, GuardReport>,
     /// What it got of each budget.
-    pub budgets: BTreeMap<String, BudgetReport>,
+    pub budgets: OrderedMap<String, BudgetReport>,
     /// What its limits admitted and denied.
-    pub limits: BTreeMap<String, Tally>,
+    pub limits: OrderedMap<String, Tally>,
     /// What overload resources admitted and denied of it.
     #[serde(default)]
-    pub overload: BTreeMap<String, Tally>,
+    pub overload: OrderedMap<String, Tally>,
     /// Regions whose ledger did not answer: the counters lack them.
     pub unreachable: Vec<String>,
 }

@@ -1,9 +1,8 @@
 //! `GET /operator/v1/regions`: the regions of the policy, and how they are.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, Revision, WindowLabel};
 pub use crate::wire::holdings::{RegionBudget, TenantLent};
 
@@ -68,7 +67,7 @@ pub struct CoordinatorStatus {
     /// Units in it.
     pub limit: u64,
     /// Units that each region was lent and has not returned, spent or not.
-    pub lent: BTreeMap<String, u64>,
+    pub lent: OrderedMap<String, u64>,
     /// All units that count as lent: more than the sum of `lent` where the coordinator woke in this window and does not
     /// know who has them.
     pub lent_total: u64,

@@ -1,10 +1,9 @@
 //! `/operator/v1/tenants`: the tenants that the policy names and those that were seen.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::page::PageReport;
+use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, Revision};
 use crate::wire::accounting::Tally;
 use crate::wire::count::Count;
@@ -51,7 +50,7 @@ pub struct TenantRow {
     pub total: Tally,
     /// What it got of the budget that the rows tell of, by its name; empty for a tenant that was not seen to ask for it.
     #[serde(default)]
-    pub budgets: BTreeMap<String, TenantBudget>,
+    pub budgets: OrderedMap<String, TenantBudget>,
 }
 
 /// What one tenant got of one budget.

@@ -1,8 +1,7 @@
 //! Where a client lies.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
+use weir_shared::ordered::OrderedMap;
 use weir_shared::overload::compatible::structure::Places;
 use weir_shared::overload::murmur3;
 
@@ -24,7 +23,7 @@ struct Placed {
     hash2: u32,
     hashes: Vec<u32>,
     /// By the number of buckets, which JSON writes as a text.
-    idx: BTreeMap<String, Vec<u32>>,
+    idx: OrderedMap<String, Vec<u32>>,
 }
 
 pub fn compare(vector: &Hash) -> Outcome {
@@ -45,7 +44,7 @@ pub fn compare(vector: &Hash) -> Outcome {
 fn place(id: &[u8], vector: &Hash) -> Option<Placed> {
     let places = Places::of(id, vector.seed);
     let levels = |count: usize| (0..).take(count);
-    let mut idx = BTreeMap::new();
+    let mut idx = OrderedMap::new();
     for (buckets, told) in &vector.placed.idx {
         let number = buckets.parse().ok().filter(|number| *number > 0)?;
         let of_levels = levels(told.len()).map(|level| places.bucket(level, number));

@@ -1,11 +1,11 @@
 //! Fifty checks in one request, and some of them at fault.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use weir_client::{Decision, Fail, Item, Question, Weir, WeirError};
+
+use weir_shared::ordered::OrderedMap;
 
 use super::shared::{Heard, TENANT, client, options, plain, tell, tokens};
 
@@ -44,7 +44,7 @@ pub async fn run() -> Result<()> {
     let single = heard.paths();
 
     // A batch of 1,500 is more than Weir takes at once.
-    let mut many = BTreeMap::new();
+    let mut many = OrderedMap::new();
     for answer in weir.batch(vec![tokens(0); 1_500]).await {
         let decision = answer?;
         let cause = decision

@@ -1,6 +1,5 @@
 //! Weir is killed in the middle of it all, and comes back.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,6 +8,8 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 use weir_client::{Decision, Fail, Options, Weir};
+
+use weir_shared::ordered::OrderedSet;
 
 use super::shared::{TENANT, options, tell, tokens};
 
@@ -87,7 +88,7 @@ pub async fn run() -> Result<()> {
         .map(|_| {
             let (weir, running) = (clients.closed.clone(), Arc::clone(&running));
             tokio::spawn(async move {
-                let mut reasons = BTreeSet::new();
+                let mut reasons = OrderedSet::new();
                 while running.load(Ordering::Relaxed) {
                     let decision = weir.check(tokens(0)).await?;
                     let reason = json!(decision.reason);
@@ -120,7 +121,7 @@ pub async fn run() -> Result<()> {
 
     next_line().await;
     running.store(false, Ordering::Relaxed);
-    let mut reasons = BTreeSet::new();
+    let mut reasons = OrderedSet::new();
     for one in traffic {
         reasons.extend(one.await??);
     }

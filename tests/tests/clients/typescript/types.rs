@@ -1,10 +1,10 @@
 //! The types that the client writes down, beside the document of the interface, and whoever else uses them.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 use weir_tests::paths::workspace;
 use weir_tests::workerd::Setup;
+
+use weir_shared::ordered::OrderedSet;
 
 use super::{Package, tsc};
 use crate::clients::copy;
@@ -21,7 +21,7 @@ fn interface(name: &str) -> Vec<&'static str> {
     lines.filter(|line| !line.starts_with("/**")).collect()
 }
 
-fn names(schema: &Value, of: &str) -> BTreeSet<String> {
+fn names(schema: &Value, of: &str) -> OrderedSet<String> {
     let properties = schema[of]["properties"].as_object();
     let properties = properties.unwrap_or_else(|| panic!("no {of}"));
     properties.keys().cloned().collect()

@@ -153,10 +153,10 @@ fn more_is_asked_for_when_no_message_is_under_way_and_the_last_brought_some_or_i
 #[test]
 fn what_lapsed_of_a_window_is_not_told_again_as_another_opens() {
     let mut holder = open(3, 0);
-    let lapsed = BTreeMap::from([(WindowLabel(7), 3)]);
+    let lapsed = OrderedMap::from([(WindowLabel(7), 3)]);
     assert_eq!(holder.take_lapsed(ENDS_AT), lapsed);
     holder.note_lapse(WindowLabel(8));
-    assert_eq!(holder.take_lapsed(ENDS_AT), BTreeMap::new());
+    assert_eq!(holder.take_lapsed(ENDS_AT), OrderedMap::new());
 }
 
 #[test]
