@@ -7,6 +7,7 @@ use crate::invalid::{Fault, Invalid, within};
 use crate::limits::{
     FAIRNESS_PAGE_SIZE_MAX, NAME_BYTES_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, PAGES_MAX,
 };
+use crate::ordered::sort_by;
 use crate::query::Query;
 use crate::wire::operator::page::PageReport;
 
@@ -115,7 +116,7 @@ impl<S: SortKey> Paging<S> {
         name: impl Fn(&T) -> &str,
         compare: impl Fn(S, &T, &T) -> Ordering,
     ) -> (Vec<T>, PageReport) {
-        entries.sort_by(|one, other| {
+        sort_by(&mut entries, |one, other| {
             let order = compare(self.sort, one, other);
             let order = if self.descending {
                 order.reverse()

@@ -9,6 +9,7 @@ use subtle::ConstantTimeEq;
 use super::token::{KEY_BYTES, TokenKey};
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{SEALS_AHEAD_MAX, SEALS_MAX};
+use crate::ordered::sort_by_key;
 use crate::units::EpochMs;
 use crate::wire::access::SealRow;
 
@@ -159,7 +160,7 @@ impl TryFrom<&[SealRow]> for SealKeys {
                 until: row.until,
             });
         }
-        versions.sort_by_key(|version| std::cmp::Reverse(version.number));
+        sort_by_key(&mut versions, |version| std::cmp::Reverse(version.number));
         Ok(Self { versions })
     }
 }

@@ -3,7 +3,7 @@
 
 use super::ledger::{by_row, row_of};
 use crate::limits::{CELL_BYTES_MAX, CELL_ROWS, HOUR_MS, MINUTE_MS};
-use crate::ordered::OrderedMap;
+use crate::ordered::{OrderedMap, sort_by_key};
 use crate::units::EpochMs;
 use crate::wire::accounting::{Counters, OTHERS, TenantCounters};
 use crate::wire::cells::StoredCell;
@@ -73,7 +73,9 @@ pub fn row_text(part: &Counters, through: u64) -> Result<String, serde_json::Err
 /// with the most calls.
 fn bounded(part: &Counters) -> Result<Counters, serde_json::Error> {
     let mut ranked: Vec<_> = part.iter().filter(|(name, _)| *name != OTHERS).collect();
-    ranked.sort_by_key(|(_, tenant)| std::cmp::Reverse((tenant.known, tenant.calls())));
+    sort_by_key(&mut ranked, |(_, tenant)| {
+        std::cmp::Reverse((tenant.known, tenant.calls()))
+    });
     let mut others = part.get(OTHERS).cloned().unwrap_or_default();
     // What is counted together may be counted for every name.
     let mut all = others.clone();

@@ -3,7 +3,7 @@
 use super::fairness_index::jain;
 use super::held::is_over;
 use crate::limits::{RECORD_TENANTS_MAX, WINDOW_GRACE_MS, WINDOW_TENANTS_MAX, WINDOWS_OPEN_MAX};
-use crate::ordered::OrderedMap;
+use crate::ordered::{OrderedMap, sort_by_key};
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::accounting::OTHERS;
 use crate::wire::count::Count;
@@ -135,7 +135,7 @@ impl Windows {
     pub fn finish(&mut self, now: EpochMs) -> Vec<Finished> {
         self.open.values_mut().for_each(|open| open.expire(now));
         let mut over: Vec<_> = self.open.iter().collect();
-        over.sort_by_key(|(_, open)| open.part.ends_at);
+        sort_by_key(&mut over, |(_, open)| open.part.ends_at);
         let excess = self.open.len().saturating_sub(WINDOWS_OPEN_MAX);
         let names = over.iter().enumerate();
         let names = names.filter(|(index, (_, open))| *index < excess || open.over(now));
@@ -373,7 +373,7 @@ impl Open {
 
     fn tenants(&self, held: &OrderedMap<String, u128>) -> Vec<WindowTenant> {
         let mut ranked: Vec<_> = self.part.tenants.iter().collect();
-        ranked.sort_by_key(|(name, part)| {
+        sort_by_key(&mut ranked, |(name, part)| {
             let asked = had(name, part, held).saturating_add(part.refused().0);
             (*name == OTHERS, std::cmp::Reverse(asked))
         });

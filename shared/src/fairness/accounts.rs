@@ -7,7 +7,7 @@
 
 mod release;
 
-use crate::ordered::OrderedMap;
+use crate::ordered::{OrderedMap, sort_by};
 
 use self::release::{carries, paced};
 use super::ask::{ClaimVersion, Floor, Moment, Standing};
@@ -461,7 +461,7 @@ impl Accounts {
             }
         });
         let mut rows: Vec<_> = rows.collect();
-        rows.sort_by(|one, other| one.name.cmp(&other.name));
+        sort_by(&mut rows, |one, other| one.name.cmp(&other.name));
         rows
     }
 

@@ -6,7 +6,7 @@ use super::ask::{Above, Ask, ClaimVersion, Floor, Moment, Party, Room, SetAside,
 use super::machine::Machine;
 use crate::fairness::weight::Weight;
 use crate::limits::TENANT_DEPTH_MAX;
-use crate::ordered::OrderedMap;
+use crate::ordered::{OrderedMap, sort_by};
 use crate::units::Revision;
 
 /// The rule by which tenants share.
@@ -436,7 +436,7 @@ impl Share {
                 }
             }
         }
-        rows.sort_by(|one, other| one.name.cmp(&other.name));
+        sort_by(&mut rows, |one, other| one.name.cmp(&other.name));
         rows
     }
 

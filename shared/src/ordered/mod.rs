@@ -11,11 +11,13 @@ mod iter;
 mod map;
 mod serialized;
 mod set;
+mod sort;
 
 pub use entry::{Entry, OccupiedEntry};
 pub use iter::{IntoIter, Iter, IterMut, Keys, Values};
 pub use map::OrderedMap;
 pub use set::{IntoValues, OrderedSet};
+pub use sort::{sort_by, sort_by_key};
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::map::{JOINED_MAX, RUN_MAX};
-use super::{OrderedMap, OrderedSet};
+use super::{OrderedMap, OrderedSet, sort_by_key};
 
 /// Something done to a map. Keys are few, so that many are met again.
 #[derive(Debug, Clone)]
@@ -129,6 +129,14 @@ proptest! {
             assert!(ours.range(range).rev().eq(theirs.range(range).rev()), "{range:?}");
             assert_eq!(ours.range(range).len(), theirs.range(range).count());
         }
+    }
+
+    #[test]
+    fn a_sort_does_what_stds_does(items in vec((0..20_u8, any::<u8>()), 0..200)) {
+        let (mut ours, mut theirs) = (items.clone(), items);
+        sort_by_key(&mut ours, |(key, _)| *key);
+        theirs.sort_by_key(|(key, _)| *key);
+        assert_eq!(ours, theirs);
     }
 
     #[test]

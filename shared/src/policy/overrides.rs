@@ -7,6 +7,7 @@ use super::claim::Claim;
 use super::{between, count};
 use crate::invalid::Invalid;
 use crate::limits::{JSON_INTEGER_MAX, OVERRIDES_MAX};
+use crate::ordered::sort_by_key;
 use crate::units::EpochMs;
 use crate::wire::numbers::BudgetOverrideBody;
 use crate::wire::overrides::OverrideBody;
@@ -108,7 +109,7 @@ impl Overrides {
             let at = |refused: Invalid| refused.under(&format!("/overrides/{index}"));
             overrides.push(read(index, body).map_err(at)?);
         }
-        overrides.sort_by_key(|one| Reverse((one.starts_at, one.index)));
+        sort_by_key(&mut overrides, |one| Reverse((one.starts_at, one.index)));
         Ok(Self(overrides))
     }
 }

@@ -7,7 +7,7 @@
 
 use super::RecordedInterval;
 use crate::limits::PREVIEW_PLAYS_MAX;
-use crate::ordered::OrderedMap;
+use crate::ordered::{OrderedMap, sort_by_key};
 use crate::policy::Policy;
 use crate::policy::limit::Rule;
 use crate::replay::{Entry, Side, part};
@@ -93,7 +93,7 @@ impl<'a> Stream<'a> {
                 stream.add(*index, one, steps_max);
             }
         }
-        stream.steps.sort_by_key(|step| step.at);
+        sort_by_key(&mut stream.steps, |step| step.at);
         stream
     }
 

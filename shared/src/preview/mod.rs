@@ -21,7 +21,7 @@ use std::cmp::Reverse;
 use self::bucket::Bucket;
 pub use self::recorded::recorded;
 use crate::limits::{MINUTE_MS, PREVIEW_ROWS_MAX};
-use crate::ordered::{OrderedMap, OrderedSet};
+use crate::ordered::{OrderedMap, OrderedSet, sort_by_key};
 use crate::policy::Policy;
 use crate::policy::ideal::ideal;
 use crate::units::EpochMs;
@@ -257,7 +257,9 @@ impl Rows {
         );
         let (gaining, losing) = (gains.len() as u64, loses.len() as u64);
         let rows_total = rows.len() as u64;
-        rows.sort_by_key(|row| Reverse(row.present.0.abs_diff(row.candidate.0)));
+        sort_by_key(&mut rows, |row| {
+            Reverse(row.present.0.abs_diff(row.candidate.0))
+        });
         rows.truncate(PREVIEW_ROWS_MAX);
         PreviewBody {
             at: now,

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use super::{Recorded, RecordedInterval, RecordedTenant, RecordedWindow};
 use crate::limits::PREVIEW_WINDOWS_MAX;
 use crate::name::tenant_name;
+use crate::ordered::sort_by_key;
 use crate::units::EpochMs;
 use crate::wire::accounting::{ANONYMOUS, Tally, TenantCounters};
 use crate::wire::count::Count;
@@ -14,7 +15,7 @@ use crate::wire::windows::WindowRecord;
 /// The records of windows, the newest of many, and what every tenant asked for by interval, over all regions.
 #[must_use]
 pub fn recorded(mut windows: Vec<WindowRecord>, demand: DemandReply) -> Recorded {
-    windows.sort_by_key(|window| Reverse(window.ends_at));
+    sort_by_key(&mut windows, |window| Reverse(window.ends_at));
     let left_out = (windows.len() as u64).saturating_sub(PREVIEW_WINDOWS_MAX);
     windows.truncate(usize::try_from(PREVIEW_WINDOWS_MAX).unwrap_or(usize::MAX));
     let mut recorded = Recorded {

@@ -26,7 +26,7 @@ use self::recorded::recorded;
 pub(crate) use self::side::{Side, part};
 use crate::invalid::Invalid;
 use crate::limits::{REPLAY_ENTRIES_MAX, REPLAY_ROWS_MAX};
-use crate::ordered::OrderedMap;
+use crate::ordered::{OrderedMap, sort_by_key};
 use crate::policy::{Policy, count};
 use crate::units::{EpochMs, Revision};
 use crate::wire::accounting::Tally;
@@ -148,7 +148,9 @@ impl<'a> Replay<'a> {
             candidate: tallies.candidate,
         });
         let mut rows: Vec<ReplayRow> = rows.collect();
-        rows.sort_by_key(|row| Reverse(passed(&row.present).abs_diff(passed(&row.candidate))));
+        sort_by_key(&mut rows, |row| {
+            Reverse(passed(&row.present).abs_diff(passed(&row.candidate)))
+        });
         let rows_total = rows.len() as u64;
         let mut others = None;
         for row in rows.drain(REPLAY_ROWS_MAX.min(rows.len())..) {
@@ -178,7 +180,7 @@ pub fn in_order(entries: &mut [Entry]) {
 
 /// Puts whatever has the time of a request in that order. Those of the same instant stay as they are.
 pub fn in_order_by<T>(requests: &mut [T], at: impl Fn(&T) -> EpochMs) {
-    requests.sort_by_key(at);
+    sort_by_key(requests, at);
 }
 
 /// Units that passed, those included that a shadow would have denied.

@@ -14,7 +14,7 @@ use super::{Entry, in_order};
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{MINUTE_MS, REPLAY_ENTRIES_MAX, REPLAY_STEPS_MAX, REPLAY_TENANTS_MAX};
 use crate::name::tenant_name;
-use crate::ordered::OrderedMap;
+use crate::ordered::{OrderedMap, sort_by};
 use crate::units::EpochMs;
 use crate::wire::accounting::{Counters, TenantCounters};
 use crate::wire::count::Count;
@@ -31,7 +31,9 @@ pub fn busiest(counters: &Counters) -> Vec<String> {
     let mut ranked: Vec<_> = named
         .map(|(name, counted)| (counted.calls(), name))
         .collect();
-    ranked.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(other.1)));
+    sort_by(&mut ranked, |one, other| {
+        other.0.cmp(&one.0).then_with(|| one.1.cmp(other.1))
+    });
     let first = ranked.into_iter().take(REPLAY_TENANTS_MAX);
     first.map(|(_, name)| name.clone()).collect()
 }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use crate::invalid::{Fault, Invalid};
 use crate::limits::{DECISIONS_KEPT_MAX, LABEL_BYTES_MAX, NAME_BYTES_MAX};
+use crate::ordered::sort_by_key;
 use crate::query::Query;
 use crate::units::EpochMs;
 use crate::wire::check::Reason;
@@ -36,7 +37,7 @@ impl RecentDecisions {
         let found = self.kept.iter().filter(|sample| is_asked(asked, sample));
         let mut samples: Vec<DecisionSample> = found.cloned().collect();
         // Isolates tell theirs at different times.
-        samples.sort_by_key(|sample| Reverse(sample.at));
+        sort_by_key(&mut samples, |sample| Reverse(sample.at));
         DecisionsReply { samples }
     }
 }
@@ -127,7 +128,7 @@ pub fn merged(
             sample,
         }));
     }
-    decisions.sort_by_key(|row| Reverse(row.sample.at));
+    sort_by_key(&mut decisions, |row| Reverse(row.sample.at));
     DecisionsView {
         at,
         unreachable,

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use crate::limits::{LIVE_KEPT_MAX, LIVE_TENANTS_MAX};
-use crate::ordered::OrderedMap;
+use crate::ordered::{OrderedMap, sort_by_key};
 use crate::units::{EpochMs, Sequence};
 use crate::wire::accounting::{Counters, OTHERS, TenantCounters};
 use crate::wire::operator::live::{LiveEvent, LiveMessage};
@@ -73,7 +73,9 @@ impl Feed {
 #[must_use]
 pub fn brief(counters: &Counters) -> OrderedMap<String, TenantCounters> {
     let mut ranked: Vec<_> = counters.iter().collect();
-    ranked.sort_by_key(|(_, counted)| std::cmp::Reverse(counted.calls()));
+    sort_by_key(&mut ranked, |(_, counted)| {
+        std::cmp::Reverse(counted.calls())
+    });
     let mut brief = OrderedMap::new();
     for (place, (tenant, counted)) in ranked.into_iter().enumerate() {
         let name = if place < LIVE_TENANTS_MAX {

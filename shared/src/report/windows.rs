@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::limits::WINDOWS_READ_MAX;
+use crate::ordered::sort_by;
 use crate::units::EpochMs;
 use crate::wire::operator::page::PageReport;
 use crate::wire::operator::series::WindowsView;
@@ -60,7 +61,7 @@ pub fn part(answers: impl IntoIterator<Item = WindowsReply>) -> Part {
 }
 
 fn sort(windows: &mut [WindowRecord]) {
-    windows.sort_by(|one, other| {
+    sort_by(windows, |one, other| {
         let place = |of: &WindowRecord| (Reverse((of.ends_at, of.label)), of.region.clone());
         place(one).cmp(&place(other))
     });

@@ -25,7 +25,7 @@ struct Rule {
     reason: &'static str,
 }
 
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 10] = [
     folder(["/home", "/"]),
     folder(["/root", "/"]),
     folder(["/work", "/"]),
@@ -33,6 +33,8 @@ const RULES: [Rule; 8] = [
     unfinished(["todo", "!("]),
     unfinished(["unimplemented", "!("]),
     unfinished(["#[", "ignore"]),
+    heavy(["BTree", "Map"]),
+    heavy(["BTree", "Set"]),
     Rule {
         covers: |path| path == "package-lock.json",
         parts: ["\"resolved\": ", "\"http"],
@@ -56,6 +58,15 @@ const fn unfinished(parts: [&'static str; 2]) -> Rule {
         parts,
         at_start: true,
         reason: "unfinished or switched off",
+    }
+}
+
+const fn heavy(parts: [&'static str; 2]) -> Rule {
+    Rule {
+        covers: becomes_wasm,
+        parts,
+        at_start: true,
+        reason: "becomes a lot of wasm: take the one of `ordered`",
     }
 }
 
@@ -129,6 +140,12 @@ fn is_rust(path: &str) -> bool {
     path.ends_with(".rs")
 }
 
+/// Whether it is part of what the Worker or the console is made of. What `ordered` is compared with in its own test is not.
+fn becomes_wasm(path: &str) -> bool {
+    let sources = ["shared/src/", "edge/src/", "console/src/"];
+    sources.iter().any(|folder| path.starts_with(folder)) && path != "shared/src/ordered/tests.rs"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,6 +159,13 @@ mod tests {
 
     fn passes(path: &str, text: &str) {
         assert_eq!(check(path, text), Vec::<String>::new(), "{path}: {text}");
+    }
+
+    #[test]
+    fn what_becomes_wasm_keeps_its_maps_in_runs() {
+        offends("shared/src/a.rs", ["use std::collections::BTree", "Map;"]);
+        offends("edge/src/a.rs", ["use std::collections::BTree", "Set;"]);
+        passes("shared/tests/a.rs", "use std::collections::BTreeMap;");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use weir_shared::accounting::interval;
 use weir_shared::accounting::pick::pick;
 use weir_shared::json;
 use weir_shared::limits::{LEDGER_POINTS_MAX, MINUTE_MS, RECORDS_READ_MAX};
-use weir_shared::ordered::OrderedMap;
+use weir_shared::ordered::{OrderedMap, sort_by};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::{Counters, OTHERS, TenantCounters};
 use weir_shared::wire::cells::StoredCell;
@@ -171,7 +171,7 @@ impl Ledger {
             Ok(records.filter(wanted).collect::<Vec<_>>())
         })?;
         windows.extend(self.records(body, count + 1)?);
-        windows.sort_by(|one, other| {
+        sort_by(&mut windows, |one, other| {
             let place = |record: &WindowRecord| (record.ends_at, record.label);
             place(other)
                 .cmp(&place(one))

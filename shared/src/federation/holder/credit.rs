@@ -7,7 +7,7 @@ use super::surplus::Windows;
 use super::{Holder, Lease};
 use crate::fairness::max_min::allocate;
 use crate::limits::{AHEAD_WINDOWS_MAX, OPENING_CONTACTS, REFILLS_PER_CONTACT, RELEASE_MS_MIN};
-use crate::ordered::OrderedMap;
+use crate::ordered::{OrderedMap, sort_by_key};
 use crate::units::{EpochMs, WindowLabel};
 use crate::wire::exchange::{ExchangeBody, ReplyBody};
 
@@ -244,7 +244,7 @@ impl Holder {
                 }
             }
         }
-        self.ahead.sort_by_key(|ahead| ahead.label);
+        sort_by_key(&mut self.ahead, |ahead| ahead.label);
         self.ahead.truncate(AHEAD_WINDOWS_MAX);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Lender;
 use crate::limits::HOLDER_SILENT_MS_MAX;
+use crate::ordered::sort_by;
 use crate::units::{EpochMs, HolderId, WindowLabel};
 use crate::wire::holdings::TenantLent;
 
@@ -46,7 +47,9 @@ impl Lender {
     #[must_use]
     pub fn tenants(&self, count: usize) -> Vec<TenantLent> {
         let mut tenants: Vec<_> = self.tenants.lent().filter(|(_, lent)| *lent > 0).collect();
-        tenants.sort_by(|(one, units), (other, more)| more.cmp(units).then(one.cmp(other)));
+        sort_by(&mut tenants, |(one, units), (other, more)| {
+            more.cmp(units).then(one.cmp(other))
+        });
         let first = tenants.into_iter().take(count);
         let told = first.map(|(tenant, lent)| TenantLent {
             tenant: tenant.to_owned(),

@@ -8,6 +8,7 @@ use crate::json::pointer::step;
 use crate::limits::{
     COST_MAX, MODEL_PATTERN_BYTES_MAX, MODEL_PATTERNS_MAX, USAGE_POINTER_PARTS_MAX,
 };
+use crate::ordered::sort_by_key;
 use crate::policy::{bounded, count};
 use crate::wire::decimal::Decimal;
 use crate::wire::token_usage::{TokenWeightsBody, UsageBody, UsageFormatBody};
@@ -173,6 +174,8 @@ fn models(body: &UsageBody) -> Result<Vec<(ModelPattern, Weight)>, Invalid> {
         let pattern = ModelPattern::read(pattern).map_err(at)?;
         models.push((pattern, Weight::try_from(*multiplier).map_err(at)?));
     }
-    models.sort_by_key(|(pattern, _)| std::cmp::Reverse(pattern.rank()));
+    sort_by_key(&mut models, |(pattern, _)| {
+        std::cmp::Reverse(pattern.rank())
+    });
     Ok(models)
 }
