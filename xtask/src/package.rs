@@ -52,6 +52,37 @@ mod tests {
         assert_eq!(of_a_folder, shipped);
     }
 
+    /// The versions of the changelog with their dates, the newest first.
+    fn released() -> Vec<(String, String)> {
+        let text = read("CHANGELOG.md");
+        let mut headings = text.lines().filter_map(|line| line.strip_prefix("## "));
+        assert_eq!(headings.next(), Some("[Unreleased]"));
+        let parts = headings.map(|heading| {
+            let (version, date) = heading.split_once("] - ").expect(heading);
+            (version.trim_start_matches('[').to_owned(), date.to_owned())
+        });
+        parts.collect()
+    }
+
+    #[test]
+    fn the_newest_version_of_the_changelog_is_that_of_the_package() {
+        let released = released();
+        assert_eq!(released[0].0, env!("CARGO_PKG_VERSION"));
+        let dates: Vec<&str> = released.iter().map(|(_, date)| date.as_str()).collect();
+        assert!(
+            dates.is_sorted_by(|newer, older| newer >= older),
+            "{dates:?}"
+        );
+        for date in dates {
+            let lengths: Vec<usize> = date.split('-').map(str::len).collect();
+            assert_eq!(lengths, [4, 2, 2], "{date}");
+            assert!(
+                date.bytes()
+                    .all(|byte| byte == b'-' || byte.is_ascii_digit())
+            );
+        }
+    }
+
     #[test]
     fn the_package_runs_what_was_tested() {
         let package = json("package/package.json");
