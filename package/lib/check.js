@@ -52,7 +52,9 @@ const preview = async (file, document, { folder, secrets }) => {
     });
     if (!answer.ok) {
       const { field, detail, title } = await answer.json();
-      throw new Mistake(`${file} is refused${field ? ` at ${field}` : ""}: ${detail || title}`);
+      const told = detail || title;
+      // The detail of a document at fault begins with its field.
+      throw new Mistake(`${file} is refused: ${field && !told.startsWith(field) ? `${field}: ` : ""}${told}`);
     }
   } finally {
     running.stop();

@@ -1,5 +1,6 @@
 //! The npm package: on an empty folder with Node alone, from the file that is published to the first decision.
 
+use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -223,8 +224,9 @@ async fn deployment(installed: &Installed) {
     std::fs::write(&policy, document.to_string()).unwrap();
     let refused = run(&mut installed.weir(&folder, &["check"]));
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let told = "weir: policy.json is refused: /budgets/tokens/limit: ";
     assert!(
-        !refused.status.success() && said.contains("/budgets/tokens/limit"),
+        !refused.status.success() && said.starts_with(told),
         "{said}"
     );
     document["budgets"]["tokens"]["limit"] = json!(77);
@@ -259,13 +261,22 @@ async fn deployment(installed: &Installed) {
         "the policy is in the bundle"
     );
 
-    let running = installed.start(&folder, &["dev"]);
-    let decided = running
-        .client()
-        .check_budget("acme", "tokens", 0)
-        .await
+    std::fs::copy(folder.join(".dev.vars.example"), folder.join(".dev.vars")).unwrap();
+    let mut own = File::options()
+        .append(true)
+        .open(folder.join(".dev.vars"))
         .unwrap();
+    own.write_all(b"PROVIDER_KEY=\"of the provider\"\n")
+        .unwrap();
+    let running = installed.start(&folder, &["dev"]);
+    let client = running.client();
+    let decided = client.check_budget("acme", "tokens", 0).await.unwrap();
     assert_eq!(decided.decision.limit, 77, "its own policy");
+    // A secret that a policy names is one of the file, or the policy is refused.
+    client.save_policy(&document).await.unwrap();
+    document["routes"][0]["origin"]["headers"]["authorization"]["secret"] = json!("OTHER_KEY");
+    let refused = client.save_policy(&document).await.unwrap_err().to_string();
+    assert!(refused.contains("OTHER_KEY"), "{refused}");
 }
 
 /// `serve` keeps its state over a SIGKILL, and its token out of what it prints.

@@ -140,6 +140,8 @@ impl Site {
         let after_s: u64 = denied.header("retry-after").unwrap().parse().unwrap();
         assert!((1..=24 * 3_600).contains(&after_s), "{after_s}");
         assert!(denied.header("ratelimit").unwrap().contains(";r=0;"));
+        let decision = denied.header("weir-decision").expect("what explains it");
+        assert!(decision.ends_with(".limit.per_ip"), "{decision}");
         let stranger = self.client.get("/x").await.unwrap();
         assert_eq!(stranger.status, 401, "{}", stranger.text());
         assert_eq!(
