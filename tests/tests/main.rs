@@ -4,6 +4,7 @@
 mod agent;
 mod authorize;
 mod bad_input;
+mod book;
 mod check;
 mod cli;
 mod clients;

@@ -21,6 +21,7 @@ cargo xtask test --repeat N [--busy] [NAME]...  the end-to-end tests, or those w
 cargo xtask bench [--only SECTION]    measure, and write the figures into BENCHMARKS.md
 cargo xtask build [--edge|--console]  build the Worker and the console, only what changed
 cargo xtask book                      the documentation as a site: target/book/index.html
+cargo xtask book-check                makes the site, and looks at each page in a browser as a phone and as screens show it
 cargo xtask package                   the npm package: target/package/weir-VERSION.tgz
 cargo xtask fuzz [--executions N] [--target T]  what reads input, given what nobody meant (10^8 executions)
 cargo xtask vectors DIR               replay a folder of golden vectors: passed, failed, not compared and why
@@ -48,6 +49,7 @@ pub(crate) enum Command {
     },
     Test(Scope),
     Book,
+    BookCheck,
     /// What mdBook calls while it makes the site.
     BookPages,
     Package,
@@ -120,6 +122,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             "test" => test(parser),
             "bench" => bench(parser),
             "book" => plain(parser, Command::Book),
+            "book-check" => plain(parser, Command::BookCheck),
             "book-pages" => book_pages(parser),
             "package" => plain(parser, Command::Package),
             "upgrade" => upgrade(parser),
@@ -446,6 +449,7 @@ mod tests {
     #[test]
     fn mdbook_is_told_that_any_output_is_served_before_it_gives_the_book() {
         check("book", Command::Book);
+        check("book-check", Command::BookCheck);
         check("book-pages", Command::BookPages);
         check("book-pages supports html", Command::Nothing);
         refused("book-pages now", "now");

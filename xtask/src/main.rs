@@ -68,6 +68,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Fuzz(options) => return fuzz::run(&options),
         Command::Mutants(options) => return mutants::run(&options),
         Command::Book => book::run()?,
+        Command::BookCheck => return book::check(),
         Command::BookPages => book::preprocess()?,
         Command::Package => package::run()?,
         Command::Cluster { workerd } => return cluster::run(&workerd),

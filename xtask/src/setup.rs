@@ -45,6 +45,12 @@ pub(crate) fn for_worker_tests() -> Result<Environment> {
     environment.with_tools(&[&NEXTEST])
 }
 
+/// What the tests of pages alone need that no Worker serves.
+pub(crate) fn for_pages() -> Result<Environment> {
+    let browser = alone(browser::ensure)?;
+    for_worker_tests()?.with_browser(&browser)
+}
+
 /// What the tests need too.
 pub(crate) fn for_tests() -> Result<Environment> {
     node::check_version()?;

@@ -1,13 +1,13 @@
-//! `book`: the documentation as a site, by mdBook.
+//! `book`: the documentation as a site, by mdBook; `book-check` looks at it in a browser (`tests/tests/book.rs`).
 
 mod pages;
 
 use std::io::{Write, stdin, stdout};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{paths, progress, tools};
+use crate::{paths, process, progress, setup, test, tools};
 
 /// The folder with the settings of the book.
 const BOOK: &str = "docs";
@@ -28,6 +28,14 @@ pub(crate) fn run() -> Result<()> {
     }
     progress::note(&format!("made {SITE}/index.html"));
     Ok(())
+}
+
+/// Makes the site and looks at each of its pages.
+pub(crate) fn check() -> Result<ExitCode> {
+    run()?;
+    let mut tests = test::end_to_end_of(setup::for_pages()?, "book")?;
+    tests.arg("--ignore-default-filter");
+    process::end(&mut tests)
 }
 
 fn is_a_fault(line: &str) -> bool {
