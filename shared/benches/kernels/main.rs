@@ -1,6 +1,7 @@
 //! What one decision costs, natively and in V8, beside the `governor` crate and what others publish of theirs.
 //!
-//! Prints the section of BENCHMARKS.md; what it does meanwhile goes to stderr. One thread. Time is told to whoever is
+//! Prints the section of BENCHMARKS.md, or of it what arguments name (`leased gcra`, `overload/report`; `--native`: without
+//! V8); what it does meanwhile goes to stderr. One thread. Time is told to whoever is
 //! timed, by one addition a check: nobody reads a clock of the machine.
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -19,7 +20,12 @@ fn main() -> Result<(), String> {
     // `cargo test --benches` runs this too, to see that it does.
     let timed = std::env::args().any(|arg| arg == "--bench");
     let wasm = !std::env::args().any(|arg| arg == "--native");
-    table::print(timed, timed && wasm)
+    let only: Vec<String> = std::env::args().skip(1).collect();
+    let only: Vec<String> = only
+        .into_iter()
+        .filter(|arg| !arg.starts_with("--"))
+        .collect();
+    table::print(timed, timed && wasm, &only)
 }
 
 #[cfg(target_arch = "wasm32")]

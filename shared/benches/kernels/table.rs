@@ -33,16 +33,23 @@ struct Row {
     allocations: f64,
 }
 
-/// Prints all of it: with times, and with those of V8, where that is asked for.
+/// Prints all of it, or what `only` names (`overload`, or `overload/report` of it): with times, and with those of V8, where
+/// that is asked for.
 ///
 /// # Errors
 /// What of the module for V8 could not be built or run.
-pub fn print(timed: bool, wasm: bool) -> Result<(), String> {
+pub fn print(timed: bool, wasm: bool, only: &[String]) -> Result<(), String> {
     let (turns, runs) = if timed { (TURNS, RUNS) } else { (1, 100) };
     let groups = if timed { &GROUPS[..] } else { &GROUPS[..3] };
-    let rows: Vec<Row> = groups
+    let groups = groups
         .iter()
-        .flat_map(|make| rows(*make, turns, runs))
+        .filter(|(name, _)| is_wanted(name, None, only));
+    let rows: Vec<Row> = groups
+        .flat_map(|(group, make)| {
+            let mut kernels = make();
+            kernels.retain(|kernel| is_wanted(group, Some(&kernel.name), only));
+            rows(kernels, turns, runs)
+        })
         .collect();
     let in_v8 = if wasm {
         eprintln!("building for V8, by the profile that ships");
@@ -69,12 +76,22 @@ pub fn print(timed: bool, wasm: bool) -> Result<(), String> {
         println!("| {name} | {ns} | {in_v8} | {allocations} | {source} |");
     }
     println!();
-    beside::print(turns);
+    if is_wanted("beside governor", None, only) {
+        beside::print(turns);
+    }
     Ok(())
 }
 
-fn rows(make: fn() -> Vec<Kernel>, turns: usize, runs: u64) -> Vec<Row> {
-    let mut kernels = make();
+/// Whether a part of the name of the group is asked for, and with it a part of the kernel's or none.
+fn is_wanted(group: &str, kernel: Option<&str>, only: &[String]) -> bool {
+    let names = |word: &String| {
+        let (of_group, of_kernel) = word.split_once('/').unwrap_or((word, ""));
+        group.contains(of_group) && kernel.is_none_or(|kernel| kernel.contains(of_kernel))
+    };
+    only.is_empty() || only.iter().any(names)
+}
+
+fn rows(mut kernels: Vec<Kernel>, turns: usize, runs: u64) -> Vec<Row> {
     if let Some(first) = kernels.first() {
         eprintln!("{} and {} more", first.name, kernels.len() - 1);
     }

@@ -20,7 +20,7 @@ thread_local! {
 pub fn make(group: usize) -> String {
     GROUP.with_borrow_mut(|kernels| {
         kernels.clear();
-        if let Some(make) = GROUPS.get(group) {
+        if let Some((_, make)) = GROUPS.get(group) {
             *kernels = make();
         }
         let names: Vec<&str> = kernels.iter().map(|kernel| kernel.name.as_str()).collect();

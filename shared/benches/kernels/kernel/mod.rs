@@ -37,17 +37,20 @@ impl Kernel {
     }
 }
 
-/// The kernels, in groups each of which is made, timed in turns, and dropped before the next.
-pub const GROUPS: [fn() -> Vec<Kernel>; 9] = [
-    leased::kernels,
-    gcra::kernels,
-    || fair::kernels(100),
-    || fair::kernels(10_000),
-    || fair::kernels(1_000_000),
-    || federated::kernels(&[100, 10_000]),
-    || federated::kernels(&[1_000_000]),
-    composite::kernels,
-    overload::kernels,
+/// The name of a group, and what makes its kernels.
+pub type Group = (&'static str, fn() -> Vec<Kernel>);
+
+/// The kernels, in groups each of which has a name, and is made, timed in turns, and dropped before the next.
+pub const GROUPS: [Group; 9] = [
+    ("leased", leased::kernels),
+    ("gcra", gcra::kernels),
+    ("fair, 100", || fair::kernels(100)),
+    ("fair, 10,000", || fair::kernels(10_000)),
+    ("fair, 1,000,000", || fair::kernels(1_000_000)),
+    ("federated, small", || federated::kernels(&[100, 10_000])),
+    ("federated, large", || federated::kernels(&[1_000_000])),
+    ("composite", composite::kernels),
+    ("overload", overload::kernels),
 ];
 
 /// A tenant that the policy names, with one of eight weights.
