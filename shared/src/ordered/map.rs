@@ -1,11 +1,8 @@
 use std::borrow::Borrow;
-use std::cmp::Ordering;
-use std::fmt::{self, Debug, Formatter};
-use std::hash::{Hash, Hasher};
-use std::ops::{Bound, Index, RangeBounds};
+use std::ops::{Bound, RangeBounds};
 
 use super::entry::{Entry, OccupiedEntry};
-use super::iter::{IntoIter, Iter, IterMut, Keys, Values};
+use super::iter::{Iter, IterMut, Keys, Values};
 
 /// The most entries of a run. An insertion moves half of a run at most, and a run that is added moves the list of runs: at a
 /// million entries both are a few thousand bytes. Twice as many entries cost more where values are large.
@@ -33,7 +30,7 @@ const RUN_MIN: usize = RUN_MAX / 4;
 pub struct OrderedMap<K, V> {
     /// None is empty, none has more than [`RUN_MAX`], and keys ascend through all.
     pub(super) runs: Vec<Vec<(K, V)>>,
-    len: usize,
+    pub(super) len: usize,
 }
 
 /// Where an entry is, or would be.
@@ -393,121 +390,5 @@ impl<K: Ord, V> OrderedMap<K, V> {
     /// Moves all entries of another map here, over those of the same keys.
     pub fn append(&mut self, other: &mut Self) {
         self.extend(std::mem::take(other));
-    }
-}
-
-impl<K, V> Default for OrderedMap<K, V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<K: Clone, V: Clone> Clone for OrderedMap<K, V> {
-    fn clone(&self) -> Self {
-        Self {
-            runs: self.runs.clone(),
-            len: self.len,
-        }
-    }
-}
-
-impl<K: Debug, V: Debug> Debug for OrderedMap<K, V> {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.debug_map().entries(self).finish()
-    }
-}
-
-// Two maps are alike if their entries are, however these are divided into runs.
-
-impl<K: PartialEq, V: PartialEq> PartialEq for OrderedMap<K, V> {
-    fn eq(&self, other: &Self) -> bool {
-        self.len == other.len && self.iter().eq(other)
-    }
-}
-
-impl<K: Eq, V: Eq> Eq for OrderedMap<K, V> {}
-
-impl<K: PartialOrd, V: PartialOrd> PartialOrd for OrderedMap<K, V> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        self.iter().partial_cmp(other)
-    }
-}
-
-impl<K: Ord, V: Ord> Ord for OrderedMap<K, V> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.iter().cmp(other)
-    }
-}
-
-impl<K: Hash, V: Hash> Hash for OrderedMap<K, V> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.len.hash(state);
-        for entry in self {
-            entry.hash(state);
-        }
-    }
-}
-
-impl<K: Ord, V> Extend<(K, V)> for OrderedMap<K, V> {
-    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
-        for (key, value) in entries {
-            self.insert(key, value);
-        }
-    }
-}
-
-impl<K: Ord, V> FromIterator<(K, V)> for OrderedMap<K, V> {
-    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
-        let mut map = Self::new();
-        map.extend(entries);
-        map
-    }
-}
-
-impl<K: Ord, V, const N: usize> From<[(K, V); N]> for OrderedMap<K, V> {
-    fn from(entries: [(K, V); N]) -> Self {
-        entries.into_iter().collect()
-    }
-}
-
-impl<K, V, Q> Index<&Q> for OrderedMap<K, V>
-where
-    K: Ord + Borrow<Q>,
-    Q: Ord + ?Sized,
-{
-    type Output = V;
-
-    /// # Panics
-    ///
-    /// Where the key is not there.
-    fn index(&self, key: &Q) -> &V {
-        self.get(key).expect("the key is in the map")
-    }
-}
-
-impl<K, V> IntoIterator for OrderedMap<K, V> {
-    type Item = (K, V);
-    type IntoIter = IntoIter<K, V>;
-
-    fn into_iter(self) -> IntoIter<K, V> {
-        IntoIter::new(self.runs, self.len)
-    }
-}
-
-impl<'a, K, V> IntoIterator for &'a OrderedMap<K, V> {
-    type Item = (&'a K, &'a V);
-    type IntoIter = Iter<'a, K, V>;
-
-    fn into_iter(self) -> Iter<'a, K, V> {
-        self.iter()
-    }
-}
-
-impl<'a, K, V> IntoIterator for &'a mut OrderedMap<K, V> {
-    type Item = (&'a K, &'a mut V);
-    type IntoIter = IterMut<'a, K, V>;
-
-    fn into_iter(self) -> IterMut<'a, K, V> {
-        self.iter_mut()
     }
 }

@@ -9,6 +9,7 @@
 mod entry;
 mod iter;
 mod map;
+mod map_traits;
 mod serialized;
 mod set;
 mod sort;

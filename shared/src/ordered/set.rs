@@ -119,6 +119,18 @@ impl<T: Ord> OrderedSet<T> {
         self.map.contains_key(value)
     }
 
+    /// Whether all values are in another set.
+    #[must_use]
+    pub fn is_subset(&self, other: &Self) -> bool {
+        self.iter().all(|value| other.contains(value))
+    }
+
+    /// Whether all values of another set are here.
+    #[must_use]
+    pub fn is_superset(&self, other: &Self) -> bool {
+        other.is_subset(self)
+    }
+
     /// A value as it is kept.
     #[must_use]
     pub fn get<Q>(&self, value: &Q) -> Option<&T>

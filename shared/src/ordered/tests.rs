@@ -178,6 +178,14 @@ fn memory_follows_what_is_kept() {
 }
 
 #[test]
+fn a_set_is_within_another_if_all_its_values_are() {
+    let (few, more) = (OrderedSet::from([1, 3]), OrderedSet::from([1, 2, 3]));
+    assert!(few.is_subset(&more) && more.is_superset(&few));
+    assert!(!more.is_subset(&few) && !few.is_superset(&more));
+    assert!(few.is_subset(&few) && OrderedSet::new().is_subset(&few));
+}
+
+#[test]
 fn maps_and_sets_travel_as_stds_do() {
     let map = OrderedMap::from([("b", 1), ("a", 2)]);
     let text = serde_json::to_string(&map).unwrap();
