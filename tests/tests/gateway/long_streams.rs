@@ -18,7 +18,7 @@ const WORDS: u64 = 120;
 const WASM_GROWTH_BYTES_MAX: u64 = 1024 * 1024;
 
 /// In how many parts memory is looked at.
-const PARTS: usize = 4;
+const PARTS: usize = 10;
 
 /// A budget by usage, a model's own prices, a guard: each keeps something of a request until its end.
 async fn gateway() -> Gateway {
