@@ -6,15 +6,18 @@
 //! same for any number of tenants, and a change of weights `O(K log n)` for `K` distinct ones.
 
 mod release;
+mod told;
 
-use crate::ordered::{OrderedMap, sort_by};
+use smol_str::SmolStr;
+
+use crate::ordered::OrderedMap;
 
 use self::release::{carries, paced};
 use super::ask::{ClaimVersion, Floor, Moment, Standing};
-use super::classes::{ClassKey, Classes, Tally, Unused};
+use super::classes::{ClassId, ClassKey, Classes, Tally, Unused};
 use super::member::{Keeping, Member, class_of, stranger};
 use super::name_index::NameIndex;
-use super::share::{ShareRow, ShareTerms};
+use super::share::ShareTerms;
 
 /// The account that the tenants beyond `tenants_max` share. No tenant's name has a control character.
 pub const OVERFLOW: &str = "\u{1}overflow";
@@ -69,7 +72,7 @@ pub struct Accounts {
     /// The account that was looked for last: it is charged next.
     last: usize,
     /// Tenants of the last window that were not seen yet; empty once they do not count any more.
-    carried: OrderedMap<Box<str>, Member>,
+    carried: OrderedMap<SmolStr, Member>,
     classes: Classes,
     unknown: u64,
     used_total: u64,
@@ -115,7 +118,7 @@ impl Accounts {
         let members = std::mem::take(&mut self.members);
         self.carried.clear();
         if self.terms.carried {
-            let named = |mut member: Member| (std::mem::take(&mut member.name), member);
+            let named = |member: Member| (member.name.clone(), member);
             self.carried = members.into_iter().map(named).collect();
         }
         self.classes.roll(self.terms.carried);
@@ -142,25 +145,32 @@ impl Accounts {
 
     /// The account that many share, under the least ceiling of those that came to it.
     fn tighten(&mut self, id: usize, standing: &Standing) -> AccountId {
-        let class = self.members.get(id).map(|member| member.class);
+        let class = self.class(id);
         if let (Some(class), Some(ceiling)) = (class, standing.ceiling)
             && ceiling < class.ceiling
         {
-            if let Some(mut member) = self.members.get(id).cloned() {
-                self.reclass(&mut member, ClassKey { ceiling, ..class });
-                if let Some(slot) = self.members.get_mut(id) {
-                    *slot = member;
-                }
-            }
+            self.reclass(id, ClassKey { ceiling, ..class });
             self.cached_unused = None;
             self.moved(id);
         }
         AccountId(id)
     }
 
+    /// What a member has in common with those of its class.
+    fn class(&self, id: usize) -> Option<ClassKey> {
+        let class = self.classes.get(self.members.get(id)?.class)?;
+        Some(class.key)
+    }
+
+    /// The class of a member, or the one that a tenant that is none would have.
+    fn class_or(&self, member: Option<&Member>, standing: &Standing) -> ClassKey {
+        let class = member.and_then(|member| self.classes.get(member.class));
+        class.map_or_else(|| class_of(standing), |class| class.key)
+    }
+
     /// A tenant's own account.
     fn own_id(&self, name: &str) -> Option<usize> {
-        let name_of = |id: usize| self.members.get(id).map(|member| &*member.name);
+        let name_of = |id: usize| self.members.get(id).map(|member| member.name.as_str());
         if name_of(self.last) == Some(name) {
             return Some(self.last);
         }
@@ -172,41 +182,51 @@ impl Accounts {
     }
 
     fn open(&mut self, name: &str, standing: &Standing) -> AccountId {
-        let carried = self.carried.remove(name);
-        let mut member = Member::new(name, standing, self.keeping);
+        let name = SmolStr::from(name);
+        let carried = self.carried.remove(name.as_str());
+        let id = self.members.len();
+        let class = self.classes.id(class_of(standing));
+        let mut member = Member::new(name, class, standing, self.keeping);
         if let Some(before) = carried
             .as_ref()
             .filter(|one| one.claim_version > standing.claim_version)
         {
             member.claim_as(before);
         }
-        let (id, class) = (self.members.len(), member.class);
-        self.unknown += u64::from(!class.known);
+        let class = member.class;
         self.members.push(member);
         let members = &self.members;
-        let name_of = |id: usize| members.get(id).map(|member| &*member.name);
-        let placed = self.index.push(name, name_of);
+        let name_of = |id: usize| members.get(id).map(|member| member.name.as_str());
+        let placed = name_of(id).map_or(0, |name| self.index.push(name, name_of));
         self.count(placed);
         self.last = id;
-        match carried.map(|before| before.class) {
-            Some(before) => {
-                let carried = &mut self.classes.of(before).carried;
-                *carried = carried.saturating_sub(1);
-                if let Some(CachedUnused { unused, .. }) = &mut self.cached_unused {
-                    let guarantee = u128::from(self.classes.guarantee(before));
-                    unused.carried = unused.carried.saturating_sub(guarantee);
-                }
-                if before != class {
-                    self.classes.unweigh(before);
-                    self.weigh(class);
-                }
+        if let Some(key) = self.class(id) {
+            self.unknown += u64::from(!key.known);
+            match carried.map(|before| before.class) {
+                Some(before) => self.come_back(before, class),
+                None => self.weigh(key),
             }
-            None => self.weigh(class),
         }
-        self.classes.of(class).members += 1;
+        self.classes.enter(class);
         self.moved(id);
         self.keep(id);
         AccountId(id)
+    }
+
+    /// One that was carried, as one of the class `before`, has come as one of another or the same.
+    fn come_back(&mut self, before: ClassId, class: ClassId) {
+        self.classes.uncarry(before);
+        if let Some(CachedUnused { unused, .. }) = &mut self.cached_unused {
+            let guarantee = u128::from(self.classes.guarantee(before));
+            unused.carried = unused.carried.saturating_sub(guarantee);
+        }
+        let key = |id: ClassId| self.classes.get(id).map(|class| class.key);
+        if before != class
+            && let (Some(before), Some(class)) = (key(before), key(class))
+        {
+            self.classes.unweigh(before);
+            self.weigh(class);
+        }
     }
 
     fn weigh(&mut self, class: ClassKey) {
@@ -216,25 +236,20 @@ impl Accounts {
 
     /// Takes over what a tenant that has an account claims now.
     fn restate(&mut self, id: usize, standing: &Standing) {
-        let said_before = |member: &Member| {
-            standing.claim_version < member.claim_version || member.claims(standing, self.keeping)
+        let (Some(key), Some(member)) = (self.class(id), self.members.get_mut(id)) else {
+            return;
         };
-        if self.members.get(id).is_none_or(said_before) {
+        if standing.claim_version < member.claim_version
+            || member.claims(key, standing, self.keeping)
+        {
             return;
         }
         let class = class_of(standing);
-        let Some(mut member) = self.members.get(id).cloned() else {
-            return;
-        };
-        let before = (member.class, member.unkept, member.borrow_max);
+        let before = (key, member.unkept, member.borrow_max);
         member.bound(standing, self.keeping);
         let same = before == (class, member.unkept, member.borrow_max);
-        if before.0 != class {
-            self.reclass(&mut member, class);
-            member.weight = standing.weight;
-        }
-        if let Some(slot) = self.members.get_mut(id) {
-            *slot = member;
+        if key != class {
+            self.reclass(id, class);
         }
         if !same {
             self.cached_unused = None;
@@ -242,19 +257,23 @@ impl Accounts {
         }
     }
 
-    fn reclass(&mut self, member: &mut Member, class: ClassKey) {
-        let before = member.class;
-        let old = self.classes.of(before);
-        old.members = old.members.saturating_sub(1);
-        if let Some(key) = member.placed.take() {
-            old.keys.remove(key, Tally::of(key));
-        }
+    /// Has a member belong to another class.
+    fn reclass(&mut self, id: usize, class: ClassKey) {
+        let Some(before) = self.class(id) else {
+            return;
+        };
+        let after = self.classes.id(class);
+        let Some(member) = self.members.get_mut(id) else {
+            return;
+        };
+        let placed = member.placed.take();
+        self.classes
+            .leave(std::mem::replace(&mut member.class, after), placed);
         self.classes.unweigh(before);
         self.classes.weigh(class);
-        self.classes.of(class).members += 1;
+        self.classes.enter(after);
         self.unknown = self.unknown.saturating_sub(u64::from(!before.known));
         self.unknown += u64::from(!class.known);
-        member.class = class;
     }
 
     /// The account at an instant.
@@ -265,9 +284,11 @@ impl Accounts {
         let Some(member) = self.members.get(id.0) else {
             return Account::nothing();
         };
-        let guarantee = self.classes.guarantee(member.class);
+        let Some(class) = self.classes.get(member.class) else {
+            return Account::nothing();
+        };
+        let (guarantee, most) = (class.guarantee, class.key.ceiling);
         let absent = self.absent(at);
-        let most = member.class.ceiling;
         let borrow_max = member.borrow_max.unwrap_or(u64::MAX);
         let others = unused.members - u128::from(member.kept_of(guarantee)).min(unused.members);
         let carried = match self.keeping {
@@ -323,7 +344,10 @@ impl Accounts {
             if key == member.placed {
                 continue;
             }
-            let keys = &mut self.classes.of(member.class).keys;
+            let Some(class) = self.classes.get_mut(member.class) else {
+                continue;
+            };
+            let keys = &mut class.keys;
             if let Some(key) = member.placed {
                 keys.remove(key, Tally::of(key));
             }
@@ -428,41 +452,6 @@ impl Accounts {
     #[must_use]
     pub fn used_total(&self) -> u64 {
         self.used_total
-    }
-
-    /// What a tenant is guaranteed, or would be if it came.
-    pub fn guarantee(&self, name: &str, standing: &Standing, at: &Moment) -> u64 {
-        let member = self.own_member(name);
-        let is_counted = member.is_some() || self.carried.contains_key(name);
-        let class = member.map_or_else(|| class_of(standing), |member| member.class);
-        let more = (!is_counted).then_some(class);
-        let basis = self.classes.basis(more, at.limit, self.classes.rest(at));
-        basis.guarantee(class)
-    }
-
-    /// Units that a tenant may use, whatever else is free.
-    pub fn most(&self, name: &str, standing: &Standing) -> u64 {
-        let member = self.own_member(name);
-        let class = member.map_or_else(|| class_of(standing), |member| member.class);
-        class.ceiling
-    }
-
-    /// Every account, by name.
-    pub fn rows(&self, at: &Moment) -> Vec<ShareRow> {
-        let basis = self.classes.basis(None, at.limit, self.classes.rest(at));
-        let rows = self.members.iter().map(|member| {
-            let guarantee = basis.guarantee(member.class);
-            ShareRow {
-                name: member.name.to_string(),
-                weight: member.weight,
-                guarantee,
-                ceiling: member.class.ceiling,
-                used: member.used,
-            }
-        });
-        let mut rows: Vec<_> = rows.collect();
-        sort_by(&mut rows, |one, other| one.name.cmp(&other.name));
-        rows
     }
 
     /// Steps that were taken so far.

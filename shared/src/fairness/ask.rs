@@ -255,6 +255,8 @@ pub struct Room {
     pub ahead: u64,
     /// The tenant's ceiling in this window, as it stands.
     pub ceiling: u64,
+    /// Units that it has used before these, by its account; 0 where there are no accounts.
+    pub used: u64,
     /// Units that it could have after these.
     pub left: u64,
     /// Units that it may use of what lies idle at the holder that asks.

@@ -1,5 +1,8 @@
 //! The distinct weights of some tenants, and what tenants of each are guaranteed.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::{Add, Sub};
 
 use crate::ordered::OrderedMap;
@@ -59,9 +62,16 @@ pub(crate) struct ClassKey {
     pub ceiling: u64,
 }
 
+/// Names a class for as long as it has tenants: members and what is asked of them are looked up by it, without a
+/// comparison of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ClassId(u32);
+
 /// Tenants with one guarantee.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Class {
+    /// What they have in common.
+    pub key: ClassKey,
     /// Seen in this window.
     pub members: u64,
     /// Seen in the last window and not yet in this one.
@@ -73,11 +83,37 @@ pub(crate) struct Class {
     pub keys: PrefixSums<u64, Tally>,
 }
 
+impl Class {
+    fn new(key: ClassKey) -> Self {
+        Self {
+            key,
+            members: 0,
+            carried: 0,
+            guarantee: 0,
+            keys: PrefixSums::default(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.members == 0 && self.carried == 0
+    }
+}
+
 /// Sums of weights in micro-units.
 #[derive(Debug, Clone, Copy, Default)]
 struct Weights {
     known: u128,
     unknown: u128,
+}
+
+impl Weights {
+    fn of_mut(&mut self, key: ClassKey) -> &mut u128 {
+        if key.known {
+            &mut self.known
+        } else {
+            &mut self.unknown
+        }
+    }
 }
 
 /// How the weights of tenants without a name in the policy count.
@@ -143,7 +179,10 @@ impl Basis {
 /// The classes of some tenants.
 #[derive(Debug, Clone)]
 pub(crate) struct Classes {
-    by_key: OrderedMap<ClassKey, Class>,
+    by_key: OrderedMap<ClassKey, ClassId>,
+    /// By number; the place of one that is not in `by_key` any more is taken by the next that is made.
+    classes: Vec<Class>,
+    free: Vec<ClassId>,
     weights: Weights,
     unknown_max: u128,
     floors: Floors,
@@ -158,6 +197,8 @@ impl Classes {
     pub(crate) fn new(unknown_max: u64, floors: u64) -> Self {
         Self {
             by_key: OrderedMap::new(),
+            classes: Vec::new(),
+            free: Vec::new(),
             weights: Weights::default(),
             unknown_max: u128::from(unknown_max),
             floors: Floors::new(floors),
@@ -192,70 +233,126 @@ impl Classes {
         self.floors.rest_at(at)
     }
 
-    /// The class of this key.
-    pub(crate) fn of(&mut self, key: ClassKey) -> &mut Class {
-        self.by_key.entry(key).or_default()
+    /// The class of this key, made where there is none.
+    pub(crate) fn id(&mut self, key: ClassKey) -> ClassId {
+        if let Some(id) = self.by_key.get(&key) {
+            return *id;
+        }
+        let class = Class::new(key);
+        let id = match self.free.pop() {
+            Some(id) => id,
+            None => ClassId(u32::try_from(self.classes.len()).unwrap_or(u32::MAX)),
+        };
+        match self.classes.get_mut(id.0 as usize) {
+            Some(place) => {
+                let before = std::mem::replace(place, class);
+                self.steps = self.steps.saturating_add(before.keys.steps());
+            }
+            None => self.classes.push(class),
+        }
+        self.by_key.insert(key, id);
+        id
     }
 
-    pub(crate) fn guarantee(&self, key: ClassKey) -> u64 {
-        self.by_key.get(&key).map_or(0, |class| class.guarantee)
+    pub(crate) fn get(&self, id: ClassId) -> Option<&Class> {
+        self.classes.get(id.0 as usize)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: ClassId) -> Option<&mut Class> {
+        self.classes.get_mut(id.0 as usize)
+    }
+
+    pub(crate) fn guarantee(&self, id: ClassId) -> u64 {
+        self.get(id).map_or(0, |class| class.guarantee)
+    }
+
+    /// One more member.
+    pub(crate) fn enter(&mut self, id: ClassId) {
+        if let Some(class) = self.get_mut(id) {
+            class.members = class.members.saturating_add(1);
+        }
+    }
+
+    /// One member less, which its keys knew by `placed`.
+    pub(crate) fn leave(&mut self, id: ClassId, placed: Option<u64>) {
+        if let Some(class) = self.get_mut(id) {
+            class.members = class.members.saturating_sub(1);
+            if let Some(key) = placed {
+                class.keys.remove(key, Tally::of(key));
+            }
+        }
+    }
+
+    /// One of those that were carried has come, or goes.
+    pub(crate) fn uncarry(&mut self, id: ClassId) {
+        if let Some(class) = self.get_mut(id) {
+            class.carried = class.carried.saturating_sub(1);
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Class> {
+        // Those that are free have no tenants, and count for nothing.
+        self.classes.iter()
+    }
+
+    /// Forgets the classes without tenants.
+    fn sweep(&mut self) {
+        let (classes, free) = (&self.classes, &mut self.free);
+        self.by_key.retain(|_, id| {
+            let is_empty = classes.get(id.0 as usize).is_none_or(Class::is_empty);
+            if is_empty {
+                free.push(*id);
+            }
+            !is_empty
+        });
     }
 
     /// One more tenant weighs so much.
     pub(crate) fn weigh(&mut self, key: ClassKey) {
-        let sum = self.sum_mut(key);
+        let sum = self.weights.of_mut(key);
         *sum = sum.saturating_add(u128::from(key.weight));
         self.floors.add(key.floor);
     }
 
     /// One less does.
     pub(crate) fn unweigh(&mut self, key: ClassKey) {
-        let sum = self.sum_mut(key);
+        let sum = self.weights.of_mut(key);
         *sum = sum.saturating_sub(u128::from(key.weight));
         self.floors.remove(key.floor);
     }
 
-    fn sum_mut(&mut self, key: ClassKey) -> &mut u128 {
-        if key.known {
-            &mut self.weights.known
-        } else {
-            &mut self.weights.unknown
-        }
-    }
-
     /// The next window: members are carried, or nobody is.
     pub(crate) fn roll(&mut self, carried: bool) {
-        let by_key = std::mem::take(&mut self.by_key);
         self.weights = Weights::default();
         self.floors = self.floors.of_nobody();
-        for (key, class) in by_key {
+        for class in &mut self.classes {
             self.steps = self.steps.saturating_add(class.keys.steps());
-            if !carried || class.members == 0 {
+            let before = std::mem::replace(class, Class::new(class.key));
+            if !carried || before.members == 0 {
                 continue;
             }
-            let sum = self.sum_mut(key);
-            let weight = u128::from(key.weight) * u128::from(class.members);
+            class.carried = before.members;
+            let weight = u128::from(class.key.weight) * u128::from(before.members);
+            let sum = self.weights.of_mut(class.key);
             *sum = sum.saturating_add(weight);
-            self.floors.add_all(key.floor, class.members);
-            self.of(key).carried = class.members;
+            self.floors.add_all(class.key.floor, before.members);
+        }
+        self.sweep();
+        if self.by_key.is_empty() {
+            self.classes.clear();
+            self.free.clear();
         }
     }
 
     /// Those that are carried count no more.
     pub(crate) fn drop_carried(&mut self) {
-        let (mut known, mut unknown) = (0, 0);
-        for (key, class) in &mut self.by_key {
-            let carried = std::mem::take(&mut class.carried);
-            let weight = u128::from(key.weight) * u128::from(carried);
+        for class in &mut self.classes {
+            let (key, carried) = (class.key, std::mem::take(&mut class.carried));
             self.floors.remove_all(key.floor, carried);
-            if key.known {
-                known += weight;
-            } else {
-                unknown += weight;
-            }
+            let weight = u128::from(key.weight) * u128::from(carried);
+            let sum = self.weights.of_mut(key);
+            *sum = sum.saturating_sub(weight);
         }
-        self.weights.known = self.weights.known.saturating_sub(known);
-        self.weights.unknown = self.weights.unknown.saturating_sub(unknown);
     }
 
     /// How weights count, with `more` beside those that are there.
@@ -269,9 +366,9 @@ impl Classes {
 
     /// The sum of all weights as they count, at least 1, with `more` beside those that are there.
     fn sum(&self, scale: Scale, more: Option<ClassKey>) -> u128 {
-        let classes = self.by_key.iter().map(|(key, class)| {
+        let classes = self.all().map(|class| {
             let tenants = class.members.saturating_add(class.carried);
-            scale.weight(*key).saturating_mul(u128::from(tenants))
+            scale.weight(class.key).saturating_mul(u128::from(tenants))
         });
         let more = more.map_or(0, |key| scale.weight(key));
         classes.fold(more, u128::saturating_add).max(1)
@@ -309,13 +406,12 @@ impl Classes {
 
     /// Sets every guarantee, and sums up what of them is unused.
     pub(crate) fn stand(&mut self, limit: u64, rest: u64) -> Unused {
-        self.by_key
-            .retain(|_, class| class.members > 0 || class.carried > 0);
+        self.sweep();
         let basis = self.basis(None, limit, rest);
         let mut unused = Unused::default();
-        for (key, class) in &mut self.by_key {
+        for class in self.classes.iter_mut().filter(|class| !class.is_empty()) {
             self.steps = self.steps.saturating_add(2);
-            let guarantee = basis.guarantee(*key);
+            let guarantee = basis.guarantee(class.key);
             class.guarantee = guarantee;
             let below = class.keys.while_fits(|key, _| *key < guarantee);
             let all = below.tenants.saturating_mul(u128::from(guarantee));
@@ -328,27 +424,18 @@ impl Classes {
     }
 
     fn members_alone(&self, basis: Basis) -> Basis {
-        let weight = |(key, class): (&ClassKey, &Class), weight: u128| {
-            (key.known, weight.saturating_mul(u128::from(class.members)))
-        };
-        let unknown = self
-            .by_key
-            .iter()
-            .map(|entry| weight(entry, u128::from(entry.0.weight)));
-        let unknown = unknown
-            .filter(|(known, _)| !known)
-            .map(|(_, weight)| weight);
+        let weight = |class: &Class, weight: u128| weight.saturating_mul(u128::from(class.members));
+        let unknown = self.all().filter(|class| !class.key.known);
+        let unknown = unknown.map(|class| weight(class, u128::from(class.key.weight)));
         let scale = Scale {
             unknown: unknown.fold(0, u128::saturating_add),
             unknown_max: self.unknown_max,
         };
         let counted = self
-            .by_key
-            .iter()
-            .map(|entry| weight(entry, scale.weight(*entry.0)).1);
-        let carried = self.by_key.iter();
-        let floors = carried.fold(basis.floors, |mut floors, (key, class)| {
-            floors.remove_all(key.floor, class.carried);
+            .all()
+            .map(|class| weight(class, scale.weight(class.key)));
+        let floors = self.all().fold(basis.floors, |mut floors, class| {
+            floors.remove_all(class.key.floor, class.carried);
             floors
         });
         let freed = floors.rest(basis.limit) - basis.floors.rest(basis.limit);
@@ -363,7 +450,7 @@ impl Classes {
 
     /// Steps that were taken so far.
     pub(crate) fn steps(&self) -> u64 {
-        let trees = self.by_key.values().map(|class| class.keys.steps());
+        let trees = self.all().map(|class| class.keys.steps());
         trees.fold(self.steps, u64::saturating_add)
     }
 }
@@ -372,77 +459,4 @@ impl Classes {
 pub(crate) fn guarantee(weight: u128, limit: u64, sum: u128) -> u64 {
     let units = weight.saturating_mul(u128::from(limit)) / sum.max(1);
     u64::try_from(units).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn those_that_are_carried_weigh_until_they_are_dropped_named_or_not() {
-        let key = |known| ClassKey {
-            known,
-            weight: 1_000_000,
-            floor: Floor::default(),
-            ceiling: u64::MAX,
-        };
-        for carried in [true, false] {
-            let mut classes = Classes::new(9_000_000, 0);
-            let carried = key(carried);
-            for _ in 0..3 {
-                classes.weigh(carried);
-                classes.of(carried).members += 1;
-            }
-            classes.roll(true);
-            let one = key(false);
-            classes.weigh(one);
-            classes.of(one).members += 1;
-            assert_eq!(classes.basis(None, 100, 100).guarantee(one), 25);
-            classes.drop_carried();
-            assert_eq!(classes.basis(None, 100, 100).guarantee(one), 100);
-            let sum = [classes.weights.known, classes.weights.unknown];
-            assert_eq!(sum, [0, 1_000_000]);
-        }
-    }
-
-    #[test]
-    fn when_those_that_are_carried_have_gone_who_is_there_has_what_they_were_guaranteed_though_it_was_nothing()
-     {
-        let key = ClassKey {
-            known: true,
-            weight: 1_000_000,
-            floor: Floor::default(),
-            ceiling: u64::MAX,
-        };
-        for (limit, now) in [(2, 0), (8, 2)] {
-            let mut classes = Classes::new(1_000_000, 0);
-            for _ in 0..3 {
-                classes.weigh(key);
-                classes.of(key).members += 1;
-            }
-            classes.roll(true);
-            classes.weigh(key);
-            classes.of(key).members += 1;
-            classes.stand(limit, limit);
-            assert_eq!(classes.now().guarantee(key), now);
-            assert_eq!(classes.later().guarantee(key), limit);
-        }
-    }
-
-    #[test]
-    fn a_class_is_forgotten_when_none_of_its_tenants_is_there_or_carried() {
-        let key = ClassKey {
-            known: true,
-            weight: 1_000_000,
-            floor: Floor::default(),
-            ceiling: u64::MAX,
-        };
-        for (members, carried, kept) in [(0, 0, 0), (1, 0, 1), (0, 1, 1)] {
-            let mut classes = Classes::new(1_000_000, 0);
-            let class = classes.of(key);
-            (class.members, class.carried) = (members, carried);
-            classes.stand(100, 100);
-            assert_eq!(classes.by_key.len(), kept, "{members}, {carried}");
-        }
-    }
 }

@@ -83,9 +83,8 @@ impl Floored {
         known: bool,
         bound: Option<u128>,
     ) {
-        self.leave(index);
         let Some(pacing) = self.pacing else {
-            return;
+            return self.leave(index);
         };
         let mut slot = Slot {
             claim,
@@ -96,19 +95,27 @@ impl Floored {
             is_even: false,
         };
         slot.fall(&pacing, bound);
+        self.operations = self.operations.saturating_add(1);
         let (counted, lasting) = slot.counted();
+        // One that is there is changed where it is: to take it out and put it in again could allocate.
+        if let Some(before) = self.slots.insert(index, slot) {
+            self.uncount(&before);
+        }
         self.total = self.total.saturating_add(counted);
         self.lasting = self.lasting.saturating_add(lasting);
-        self.slots.insert(index, slot);
+    }
+
+    fn uncount(&mut self, slot: &Slot) {
+        let (counted, lasting) = slot.counted();
+        self.total = self.total.saturating_sub(counted);
+        self.lasting = self.lasting.saturating_sub(lasting);
     }
 
     /// Forgets a member.
     pub fn leave(&mut self, index: usize) {
         self.operations = self.operations.saturating_add(1);
         if let Some(slot) = self.slots.remove(&index) {
-            let (counted, lasting) = slot.counted();
-            self.total = self.total.saturating_sub(counted);
-            self.lasting = self.lasting.saturating_sub(lasting);
+            self.uncount(&slot);
         }
     }
 

@@ -118,6 +118,10 @@ impl Floors {
 
 /// What is still kept of units at an even pace: the part that the window has left, rounded up.
 pub(super) fn kept(units: u64, at: &Moment) -> u64 {
+    // Of most budgets: a division of 128 bits would be a good part of a decision.
+    if units == 0 {
+        return 0;
+    }
     let window_ms = u128::from(at.window_ms.max(1));
     let left_ms = u128::from(at.left_ms).min(window_ms);
     let kept = (u128::from(units) * left_ms).div_ceil(window_ms);

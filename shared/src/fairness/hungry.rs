@@ -46,15 +46,19 @@ pub(super) struct Level {
     pub slope: u128,
 }
 
+/// A level at which one begins to fill, or ceases (`true`), and its weight.
+pub(super) type Turn = (u128, bool, u128);
+
 /// The level at which all get `free` parts together; `None` where there is enough for all that
-/// they are expected to use. Rounded down by at most one part a micro-unit for each.
-pub(super) fn level(appetites: &[Appetite], free: u128) -> Option<Level> {
+/// they are expected to use. Rounded down by at most one part a micro-unit for each. `turns` is room
+/// for what is sorted meanwhile: it is made once.
+pub(super) fn level(appetites: &[Appetite], free: u128, turns: &mut Vec<Turn>) -> Option<Level> {
     let all = appetites.iter().map(Appetite::most);
     let all = all.fold(0, u128::saturating_add);
     if all <= free {
         return None;
     }
-    let mut turns: Vec<(u128, bool, u128)> = Vec::with_capacity(2 * appetites.len());
+    turns.clear();
     let mut got = 0_u128;
     for appetite in appetites {
         let (from, to) = appetite.span();
@@ -65,7 +69,7 @@ pub(super) fn level(appetites: &[Appetite], free: u128) -> Option<Level> {
     turns.sort_unstable();
     let mut weight = 0_u128;
     let mut height = 0_u128;
-    for (turn, ends, of) in turns {
+    for (turn, ends, of) in turns.drain(..) {
         let rest = free.saturating_sub(got);
         let more = weight.saturating_mul(turn.saturating_sub(height));
         if more > rest {
@@ -109,7 +113,7 @@ mod tests {
     }
 
     fn height(all: &[Appetite], free: u64) -> Option<u128> {
-        level(all, parts(free)).map(|level| level.height)
+        level(all, parts(free), &mut Vec::new()).map(|level| level.height)
     }
 
     #[test]
@@ -165,7 +169,7 @@ mod tests {
         ];
         for free in 8..300 {
             let free = parts(free);
-            let Some(level) = level(&all, free) else {
+            let Some(level) = level(&all, free, &mut Vec::new()) else {
                 continue;
             };
             let got: u128 = all.iter().map(|one| got(one, level.height)).sum();

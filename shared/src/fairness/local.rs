@@ -95,21 +95,19 @@ impl LocalBudget {
         let at = self.moment(&window, now);
         if cost == 0 {
             let room = self.shares.peek(party, &at);
-            let used = self.shares.used(party);
             let (reason, retry) = match (room.left, at.unlent) {
                 (_, 0) => (Reason::CapReached, Retry::AfterMs(at.left_ms.max(1))),
                 (0, _) => (Reason::OverShare, Retry::AfterMs(at.left_ms.max(1))),
                 _ => (Reason::Admitted, Retry::Now),
             };
-            return self.told(reason, retry, room.ceiling, used, &window);
+            return self.told(reason, retry, room.ceiling, room.used, &window);
         }
         let room = self.shares.room(party, cost, &at);
         if room.waiting == cost {
             self.shares.charge(party, cost);
-            let used = self.shares.used(party);
+            let used = room.used.saturating_add(cost);
             return self.told(Reason::Admitted, Retry::Now, room.ceiling, used, &window);
         }
-        let used = self.shares.used(party);
         let left_ms = at.left_ms.max(1);
         let retry_ms = room.retry_ms.map_or(left_ms, |ms| ms.clamp(1, left_ms));
         let (reason, retry) = if cost > self.terms.limit {
@@ -119,7 +117,7 @@ impl LocalBudget {
         } else {
             (Reason::OverShare, Retry::AfterMs(retry_ms))
         };
-        self.told(reason, retry, room.ceiling, used, &window)
+        self.told(reason, retry, room.ceiling, room.used, &window)
     }
 
     fn told(
@@ -183,6 +181,13 @@ impl LocalBudget {
                 .window
                 .insert(Window::open(WindowLabel(1), now, window_ms));
         };
+        // The same goes on, nearly always: its bounds need not be divided out again.
+        if before.window_ms == window_ms
+            && before.held(now) == Some(before)
+            && self.outlasting.units == 0
+        {
+            return before;
+        }
         let before = before.ending_with(&Window::open(before.label, now, window_ms));
         let window = before.at(now, window_ms);
         // A longer window goes on with what was used in the shorter one that it covers the end of.
@@ -257,7 +262,8 @@ impl Shares {
         };
         match self {
             Self::Shared(share) => share.room(party, &ask, at),
-            Self::FirstCome { .. } => Room {
+            Self::FirstCome { used } => Room {
+                used: *used,
                 waiting: if cost <= at.unlent { cost } else { 0 },
                 ceiling: at.limit,
                 ..Room::default()
@@ -268,8 +274,9 @@ impl Shares {
     fn peek(&self, party: &Party, at: &Moment) -> Room {
         match self {
             Self::Shared(share) => share.peek(party, at),
-            Self::FirstCome { .. } => Room {
+            Self::FirstCome { used } => Room {
                 ceiling: at.limit,
+                used: *used,
                 left: at.unlent,
                 ..Room::default()
             },
@@ -287,13 +294,6 @@ impl Shares {
         match self {
             Self::Shared(share) => share.lower(&party.name, units),
             Self::FirstCome { used } => *used = used.saturating_sub(units),
-        }
-    }
-
-    fn used(&self, party: &Party) -> u64 {
-        match self {
-            Self::Shared(share) => share.used(&party.name),
-            Self::FirstCome { used } => *used,
         }
     }
 

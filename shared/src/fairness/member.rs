@@ -1,7 +1,9 @@
 //! A tenant among those with the same parent.
 
+use smol_str::SmolStr;
+
 use super::ask::{ClaimVersion, Floor, Standing};
-use super::classes::ClassKey;
+use super::classes::{ClassId, ClassKey};
 use crate::fairness::weight::Weight;
 
 /// What of its guarantee is kept for a tenant while it does not use it.
@@ -22,12 +24,12 @@ impl Keeping {
     }
 }
 
-/// A tenant with an account.
+/// A tenant with an account. Whoever of many asks, its member is in no cache: what a decision needs of it is in as few
+/// lines of that as can be.
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
-    pub name: Box<str>,
-    pub class: ClassKey,
-    pub weight: Weight,
+    pub name: SmolStr,
+    pub class: ClassId,
     /// Units.
     pub used: u64,
     /// Units above its guarantee that it may use; `None` for any.
@@ -44,11 +46,15 @@ pub(crate) struct Member {
 
 impl Member {
     /// A tenant that has used nothing.
-    pub(crate) fn new(name: &str, standing: &Standing, keeping: Keeping) -> Self {
+    pub(crate) fn new(
+        name: SmolStr,
+        class: ClassId,
+        standing: &Standing,
+        keeping: Keeping,
+    ) -> Self {
         let mut member = Self {
-            name: name.into(),
-            class: class_of(standing),
-            weight: standing.weight,
+            name,
+            class,
             used: 0,
             borrow_max: None,
             unkept: None,
@@ -67,18 +73,17 @@ impl Member {
         self.unkept = keeping.unkept(standing);
     }
 
-    /// Whether a standing says nothing new.
-    pub(crate) fn claims(&self, standing: &Standing, keeping: Keeping) -> bool {
+    /// Whether a standing says nothing new to a member of this class.
+    pub(crate) fn claims(&self, class: ClassKey, standing: &Standing, keeping: Keeping) -> bool {
         self.claim_version == standing.claim_version
-            && self.class == class_of(standing)
+            && class == class_of(standing)
             && self.borrow_max == standing.borrow_max
             && self.unkept == keeping.unkept(standing)
     }
 
     /// Takes over what another claims.
     pub(crate) fn claim_as(&mut self, other: &Self) {
-        (self.class, self.weight, self.claim_version) =
-            (other.class, other.weight, other.claim_version);
+        (self.class, self.claim_version) = (other.class, other.claim_version);
         (self.borrow_max, self.unkept) = (other.borrow_max, other.unkept);
     }
 

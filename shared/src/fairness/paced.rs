@@ -6,12 +6,12 @@
 //!
 //! `docs/src/explanation/fairness.md` has the promises of this rule, their proofs, and what is measured.
 
-use crate::ordered::OrderedSet;
-
 use super::accounts::OVERFLOW;
 use super::allowance::{Allowance, Delay};
-use super::ask::{Ask, ClaimVersion, Moment, Party, Room, Standing};
-use super::hungry::{Appetite, Level, level};
+use super::ask::{Ask, ClaimVersion, Moment, Room, Standing};
+use super::hungry::{Appetite, Level, Turn, level};
+use super::id_set::IdSet;
+use super::member::stranger;
 use super::pace::Stretch;
 use super::paced_accounts::{Member, PacedAccounts};
 use super::pooled::{Pooled, Stake};
@@ -57,7 +57,9 @@ const POOLED_PER_WINDOW: u64 = 64;
 pub struct Paced {
     accounts: PacedAccounts,
     /// Members that are expected to use more than their reserve.
-    hungry: OrderedSet<usize>,
+    hungry: IdSet,
+    /// Room for what the level is computed from.
+    room: (Vec<Appetite>, Vec<Turn>),
     /// As of the last time that it was computed; `None`: there is enough for all.
     level: Option<Level>,
     asks_since_level: usize,
@@ -72,7 +74,8 @@ impl Paced {
     pub fn new(terms: ShareTerms) -> Self {
         Self {
             accounts: PacedAccounts::new(terms),
-            hungry: OrderedSet::new(),
+            hungry: IdSet::default(),
+            room: Default::default(),
             level: None,
             asks_since_level: usize::MAX,
             rule: terms.rule,
@@ -117,18 +120,20 @@ impl Paced {
     pub fn peek(&self, name: &str, standing: &Standing, at: &Moment) -> Room {
         let used = self.used(name);
         let own = self.accounts.own(name);
-        let Some(id) = own.filter(|_| self.accounts.has_begun()) else {
-            let ceiling = self.guarantee(name, standing, at).max(used);
-            let left = self.accounts.pool(at).min(ceiling.saturating_sub(used));
-            return Room {
-                ceiling,
-                left,
-                ..Room::default()
-            };
+        let (ceiling, left) = match own.filter(|_| self.accounts.has_begun()) {
+            Some(id) => {
+                let left = self.allowance(id, at).up_to_level();
+                (used.saturating_add(left), left)
+            }
+            None => {
+                let ceiling = self.guarantee(name, standing, at).max(used);
+                let left = self.accounts.pool(at).min(ceiling.saturating_sub(used));
+                (ceiling, left)
+            }
         };
-        let left = self.allowance(id, at).up_to_level();
         Room {
-            ceiling: used.saturating_add(left),
+            ceiling,
+            used,
             left,
             ..Room::default()
         }
@@ -248,13 +253,14 @@ impl Paced {
             return;
         }
         let now = self.now(at);
-        let ids = 0..self.accounts.len();
-        let hungry = ids.filter(|id| {
-            let member = self.accounts.member(*id);
+        self.hungry.clear();
+        for id in 0..self.accounts.len() {
+            let member = self.accounts.member(id);
             let expected = member.map_or(0, |member| member.pace.expected(now, at));
-            expected > self.counted(*id)
-        });
-        self.hungry = hungry.collect();
+            if expected > self.counted(id) {
+                self.hungry.insert(id);
+            }
+        }
     }
 
     fn now(&self, at: &Moment) -> Stretch {
@@ -325,14 +331,15 @@ impl Paced {
         let now = self.now(at);
         let mut hungry = std::mem::take(&mut self.hungry);
         let looked_at = hungry.len().saturating_add(1);
-        let mut appetites = Vec::with_capacity(looked_at);
+        let (mut appetites, mut turns) = std::mem::take(&mut self.room);
+        appetites.clear();
         self.accounts.count(looked_at as u64);
         hungry.retain(|id| {
-            let Some(appetite) = self.appetite(*id, now, at) else {
+            let Some(appetite) = self.appetite(id, now, at) else {
                 return false;
             };
             let is_hungry = appetite.expected > appetite.reserve;
-            if is_hungry && asker.is_none_or(|(asker, _)| asker != *id) {
+            if is_hungry && asker.is_none_or(|(asker, _)| asker != id) {
                 appetites.push(appetite);
             }
             is_hungry
@@ -348,7 +355,9 @@ impl Paced {
         }
         let reserves = appetites.iter().map(|appetite| appetite.reserve);
         let reserves = reserves.fold(0, u128::saturating_add);
-        level(&appetites, self.accounts.free(reserves, at))
+        let level = level(&appetites, self.accounts.free(reserves, at), &mut turns);
+        self.room = (appetites, turns);
+        level
     }
 
     fn appetite(&self, id: usize, now: Stretch, at: &Moment) -> Option<Appetite> {
@@ -435,6 +444,7 @@ impl Paced {
             waiting,
             ahead,
             ceiling: used.saturating_add(allowance.in_steps(cost)),
+            used,
             left,
             allowance: left,
             contended: waiting < ask.waiting || expected > left.saturating_add(ahead),
@@ -487,12 +497,4 @@ impl Paced {
 /// The smallest cost that waits.
 fn cost_of(ask: &Ask) -> u64 {
     ask.smallest.clamp(1, ask.waiting.max(1))
-}
-
-/// Whoever is charged and never asked.
-fn stranger() -> Standing {
-    Standing {
-        known: false,
-        ..Party::everyone().standing
-    }
 }

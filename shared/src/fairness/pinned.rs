@@ -78,6 +78,7 @@ impl Pinned {
             waiting,
             ahead,
             ceiling,
+            used: account.used,
             left,
             allowance: 0,
             contended: false,
@@ -117,6 +118,7 @@ impl Pinned {
         let pool = at.limit.saturating_sub(self.used_total()).min(at.unlent);
         Room {
             ceiling,
+            used,
             left: pool.min(ceiling - used),
             ..Room::default()
         }

@@ -3,12 +3,11 @@
 //! A member's reserve is the least of three: what is left of its guarantee (`weight * full - used`), the line of an even
 //! pace from now on (`weight * now + burst`), and what an earlier use left of that line (constant). It counts only while
 //! its smallest cost fits. As time passes and members join, `now` and `full` fall and never rise, so a member passes
-//! from one of the three to the next at points that are known ahead: ordered sets keep those points, and three sums keep
+//! from one of the three to the next at points that are known ahead: queues keep those points, and three sums keep
 //! the rest.
 
-use crate::ordered::OrderedSet;
-
 use super::rate::{Rate, parts};
+use super::turn_queue::TurnQueue;
 
 /// What a member's reserve is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,9 +64,10 @@ pub(super) struct Reserves {
     even_burst: u128,
     kept_weight: u128,
     kept_off: u128,
-    by_now: OrderedSet<(u128, usize)>,
-    by_full: OrderedSet<(u128, usize)>,
-    by_gone: OrderedSet<(u128, usize)>,
+    by_now: TurnQueue,
+    by_full: TurnQueue,
+    /// By what is missing of the largest number, so that the lowest point is first.
+    by_gone: TurnQueue,
     /// Members looked at and entries moved.
     pub operations: u64,
 }
@@ -172,19 +172,13 @@ impl Reserves {
     /// The next member whose turn has come.
     fn next_turn(&self) -> Option<usize> {
         let gone = self.rate.full - self.rate.now;
-        let below = |set: &OrderedSet<(u128, usize)>, bound: u128| {
-            set.last()
-                .filter(|(turn, _)| *turn > bound)
-                .map(|(_, index)| *index)
+        let below = |queue: &TurnQueue, bound: u128| {
+            let (_, index) = queue.first().filter(|(turn, _)| *turn > bound)?;
+            Some(index)
         };
         below(&self.by_full, self.rate.full)
             .or_else(|| below(&self.by_now, self.rate.now))
-            .or_else(|| {
-                self.by_gone
-                    .first()
-                    .filter(|(turn, _)| *turn < gone)
-                    .map(|(_, index)| *index)
-            })
+            .or_else(|| below(&self.by_gone, !gone))
     }
 
     /// Finds the member's regime: the least of its terms, and at most `bound`.
@@ -264,15 +258,15 @@ impl Reserves {
             }
         }
         let turns = Self::turns(&slot.claim, slot.regime);
-        let sets = [
+        let queues = [
             (turns.now, &mut self.by_now),
             (turns.full, &mut self.by_full),
-            (turns.gone, &mut self.by_gone),
+            (turns.gone.map(|turn| !turn), &mut self.by_gone),
         ];
-        for (turn, set) in sets {
+        for (turn, queue) in queues {
             if let Some(turn) = turn {
                 self.operations += 1;
-                set.insert((turn, index));
+                queue.set(index, turn);
             }
         }
     }
@@ -295,15 +289,15 @@ impl Reserves {
             }
         }
         let turns = Self::turns(&slot.claim, slot.regime);
-        let sets = [
+        let queues = [
             (turns.now, &mut self.by_now),
             (turns.full, &mut self.by_full),
             (turns.gone, &mut self.by_gone),
         ];
-        for (turn, set) in sets {
-            if let Some(turn) = turn {
+        for (turn, queue) in queues {
+            if turn.is_some() {
                 self.operations += 1;
-                set.remove(&(turn, index));
+                queue.remove(index);
             }
         }
         if let Some(slot) = self.slots.get_mut(index).and_then(Option::as_mut) {

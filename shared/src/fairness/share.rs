@@ -480,6 +480,7 @@ fn narrowed(above: Option<Room>, room: Room, ask: &Ask) -> Room {
         waiting,
         ahead: above.ahead.min(room.ahead),
         ceiling: room.ceiling,
+        used: room.used,
         left: above.left.min(room.left),
         allowance: above.allowance.min(room.allowance),
         contended: above.contended || room.contended,

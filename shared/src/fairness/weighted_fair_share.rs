@@ -79,6 +79,7 @@ impl WeightedFairShare {
             waiting,
             ahead,
             ceiling,
+            used: account.used,
             left: free - waiting - ahead,
             retry_ms,
             allowance: 0,
@@ -114,6 +115,7 @@ impl WeightedFairShare {
         let pool = at.limit.saturating_sub(self.used_total()).min(at.unlent);
         Room {
             ceiling,
+            used,
             left: pool.min(ceiling.saturating_sub(used)),
             ..Room::default()
         }

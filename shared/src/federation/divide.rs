@@ -80,9 +80,7 @@ impl Divide for FirstCome {
             ahead: units - waiting,
             ceiling: self.limit,
             left: claim.unlent - units,
-            allowance: 0,
-            contended: false,
-            retry_ms: None,
+            ..Room::default()
         }
     }
 

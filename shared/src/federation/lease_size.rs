@@ -73,6 +73,9 @@ pub fn idle_units(asked: u64, left: u64, holders: usize, limit: u64) -> u64 {
     asked.min(most)
 }
 
+/// A burst within less is not a rate.
+const ELAPSED_MS_MIN: u64 = 20;
+
 /// Units expected to be spent in `horizon_ms`, at the pace of `spent` units in `elapsed_ms`. Paces measured over
 /// less than 20 ms are taken over 20 ms: a single burst is not a rate.
 ///
@@ -84,7 +87,6 @@ pub fn idle_units(asked: u64, left: u64, holders: usize, limit: u64) -> u64 {
 /// ```
 #[must_use]
 pub fn expected_units(spent: u64, elapsed_ms: u64, horizon_ms: u64) -> u64 {
-    const ELAPSED_MS_MIN: u64 = 20;
     let elapsed_ms = elapsed_ms.max(ELAPSED_MS_MIN);
     // Nearly always; a division of 128 bits takes many times as long, on wasm above all.
     if let Some(units) = spent.checked_mul(horizon_ms) {
@@ -93,4 +95,48 @@ pub fn expected_units(spent: u64, elapsed_ms: u64, horizon_ms: u64) -> u64 {
     let elapsed_ms = u128::from(elapsed_ms);
     let expected = u128::from(spent) * u128::from(horizon_ms) / elapsed_ms;
     u64::try_from(expected).unwrap_or(u64::MAX)
+}
+
+/// Whether [`expected_units`] come to `units` at least, found without a division.
+///
+/// ```
+/// use weir_shared::federation::lease_size::expects_units;
+/// assert!(expects_units(30, 1_000, 500, 15));
+/// assert!(!expects_units(30, 1_000, 500, 16));
+/// ```
+#[must_use]
+pub fn expects_units(spent: u64, elapsed_ms: u64, horizon_ms: u64, units: u64) -> bool {
+    let elapsed_ms = u128::from(elapsed_ms.max(ELAPSED_MS_MIN));
+    u128::from(spent) * u128::from(horizon_ms) >= u128::from(units) * elapsed_ms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_expected_is_compared_as_it_is_computed() {
+        let numbers = [0, 1, 19, 20, 21, 499, 500, 1 << 32, u64::MAX];
+        let all = |numbers: [u64; 9]| numbers.into_iter();
+        for (spent, elapsed) in all(numbers).flat_map(|one| all(numbers).map(move |two| (one, two)))
+        {
+            for horizon in numbers {
+                let expected = expected_units(spent, elapsed, horizon);
+                let around = [
+                    expected.saturating_sub(1),
+                    expected,
+                    expected.saturating_add(1),
+                ];
+                for units in around.into_iter().chain(numbers) {
+                    let compared = expects_units(spent, elapsed, horizon, units);
+                    // Of what is beyond 64 bits only that is known.
+                    let known = expected < u64::MAX || units < u64::MAX;
+                    assert!(
+                        compared == (expected >= units) || !known,
+                        "{spent} {elapsed} {horizon} {units}"
+                    );
+                }
+            }
+        }
+    }
 }

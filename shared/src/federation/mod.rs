@@ -35,4 +35,5 @@ pub mod pool_name;
 pub mod schedule;
 pub mod stored;
 pub mod tenant_balance;
+mod tenant_balances;
 pub mod waiting;

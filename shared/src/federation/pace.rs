@@ -1,6 +1,6 @@
 //! How fast one tenant's units are used and asked for at a holder.
 
-use super::lease_size::expected_units;
+use super::lease_size::{expected_units, expects_units};
 use crate::limits::{CONTACT_MS_MIN, COST_MAX};
 use crate::units::EpochMs;
 
@@ -81,6 +81,20 @@ impl Pace {
         }
         let used = self.used.saturating_add(self.before.used);
         expected_units(used, self.elapsed_ms(now), horizon_ms).min(COST_MAX)
+    }
+
+    /// Whether at least `units` will be used in `horizon_ms`, at this pace: the same as to compare
+    /// [`expected`](Self::expected) with them, without the division, which would be a good part of a request's cost.
+    #[must_use]
+    pub fn expects(&self, units: u64, horizon_ms: u64, now: EpochMs) -> bool {
+        if units == 0 {
+            return true;
+        }
+        if units > COST_MAX || self.quiet(horizon_ms, now) {
+            return false;
+        }
+        let used = self.used.saturating_add(self.before.used);
+        expects_units(used, self.elapsed_ms(now), horizon_ms, units)
     }
 
     /// Units that will be asked for in `horizon_ms`, at this pace.

@@ -111,6 +111,9 @@ impl TenantBalance {
     /// spoken in this window, so many of what it uses.
     #[must_use]
     pub fn unassigned_of(&self, unassigned: u64, first_max: u64) -> u64 {
+        if unassigned == 0 {
+            return 0;
+        }
         let untold = self.told.is_none() && self.denied == 0 && self.party.standing.takes_idle();
         let first = if untold && first_max > 0 {
             first_max.max(self.opening).saturating_sub(self.used)
@@ -209,6 +212,12 @@ impl TenantBalance {
     #[must_use]
     pub fn expected(&self, horizon_ms: u64, now: EpochMs) -> u64 {
         self.pace.expected(horizon_ms, now)
+    }
+
+    /// Whether at least `units` are expected to be used in `horizon_ms`.
+    #[must_use]
+    pub fn expects(&self, units: u64, horizon_ms: u64, now: EpochMs) -> bool {
+        self.pace.expects(units, horizon_ms, now)
     }
 
     /// Units that would be asked for in `horizon_ms`, those that would be denied included.
@@ -472,21 +481,13 @@ mod tests {
         let mut paced = balance();
         paced.use_units(1, NOW);
         paced.used = 0;
-        let kept = [
-            TenantBalance {
-                held: 1,
-                ..balance()
-            },
-            TenantBalance {
-                used: 1,
-                ..balance()
-            },
-            TenantBalance {
-                denied: 1,
-                ..balance()
-            },
-            paced,
-        ];
+        let changed = |change: fn(&mut TenantBalance)| {
+            let mut one = balance();
+            change(&mut one);
+            one
+        };
+        let (held, used) = (changed(|one| one.held = 1), changed(|one| one.used = 1));
+        let kept = [held, used, changed(|one| one.denied = 1), paced];
         assert!(kept.iter().all(|balance| !balance.idle(NOW)));
     }
 }

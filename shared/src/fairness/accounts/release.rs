@@ -13,7 +13,8 @@ impl Accounts {
         }
         let member = self.members.get(id.0)?;
         let in_ms = at.left_ms - left_ms_after_quarter(at);
-        let later = self.classes.later().guarantee(member.class);
+        let class = self.classes.get(member.class)?;
+        let later = self.classes.later().guarantee(class.key);
         Some((in_ms, later))
     }
 
@@ -45,7 +46,7 @@ impl Accounts {
     /// In how many milliseconds a guarantee comes to `units`, where it grows as what is kept for others is released.
     /// `None` where it never does.
     pub fn grows_to(&self, id: AccountId, units: u64, at: &Moment) -> Option<u64> {
-        let class = self.members.get(id.0)?.class;
+        let class = self.class(id.0)?;
         let rest = self.classes.now().rest_for(class, units)?;
         let all = self.classes.rest(&Moment { left_ms: 0, ..*at });
         self.kept_for_absent(all.checked_sub(rest)?, at)

@@ -2,6 +2,7 @@
 
 use super::super::ask::Floor;
 use super::*;
+use crate::fairness::ask::Party;
 use crate::fairness::weight::Weight;
 
 const WINDOW_MS: u64 = 64_000;
@@ -184,7 +185,8 @@ fn who_is_expected_to_use_no_more_than_its_reserve_is_not_looked_at_for_the_leve
     paced.join("quiet", &standing);
     paced.roll();
     let _reserved = paced.reserved(&at(WINDOW_MS));
-    let hungry: Vec<_> = paced.hungry.iter().copied().collect();
+    let ids = 0..paced.accounts.len();
+    let hungry: Vec<_> = ids.filter(|id| paced.hungry.contains(*id)).collect();
     assert_eq!(hungry, [paced.accounts.own("asked").unwrap()]);
 }
 

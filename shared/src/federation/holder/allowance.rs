@@ -48,7 +48,7 @@ impl Holder {
         if !self.pooled {
             return;
         }
-        for tenant_balance in self.tenant_balances.values_mut() {
+        for tenant_balance in self.tenant_balances.iter_mut() {
             if tenant_balance.unassigned_max == u64::MAX {
                 tenant_balance.unassigned_max = 0;
             }
@@ -245,8 +245,10 @@ impl Holder {
             return;
         };
         let mut by_name: u64 = 0;
-        for (name, tenant_balance) in &mut self.tenant_balances {
-            if tenant_balance.party.standing.is_bounded() || needs.contains_key(name) {
+        for tenant_balance in self.tenant_balances.iter_mut() {
+            if tenant_balance.party.standing.is_bounded()
+                || needs.contains_key(&tenant_balance.party.name)
+            {
                 let left = lease.balance().saturating_sub(by_name);
                 tenant_balance.held = tenant_balance
                     .used
@@ -270,13 +272,13 @@ impl Holder {
         let horizon_ms = self.horizon_ms(LEASE_CONTACTS, now);
         let short = self
             .tenant_balances
-            .values()
+            .iter()
             .filter(|tenant_balance| tenant_balance.party.standing.is_bounded());
         let by_name = short.map(|tenant_balance| tenant_balance.expected(horizon_ms, now));
         let by_name = by_name.fold(0, u64::saturating_add);
         let kept = self
             .tenant_balances
-            .values()
+            .iter()
             .filter_map(|tenant_balance| self.kept_allowance(tenant_balance, now));
         let kept = kept.fold(0, u64::saturating_add);
         self.flow

@@ -65,8 +65,8 @@ impl Holder {
     /// the others are nobody's.
     fn keep_kind(&mut self, shared: bool) {
         let unassigned = &mut self.unassigned;
-        self.tenant_balances.retain(|name, tenant_balance| {
-            let kept = name.is_empty() != shared;
+        self.tenant_balances.retain(|tenant_balance| {
+            let kept = tenant_balance.party.name.is_empty() != shared;
             if !kept {
                 *unassigned = unassigned.saturating_add(tenant_balance.balance());
             }
@@ -88,13 +88,13 @@ impl Holder {
             return vec![everyone.name];
         }
         let waits = |name: &str| needs.get(name).is_some_and(|need| need.units > 0);
-        let after = self.tenant_balances.range(self.told_next.clone()..);
-        let tenant_balances = after.chain(self.tenant_balances.range(..self.told_next.clone()));
-        let (waiting, others): (Vec<_>, Vec<_>) =
-            tenant_balances.partition(|(name, _)| waits(name));
-        let telling = others.into_iter().filter(|(name, tenant_balance)| {
+        let tenant_balances = self.tenant_balances.iter_from(&self.told_next);
+        let (waiting, others): (Vec<&TenantBalance>, Vec<_>) =
+            tenant_balances.partition(|one| waits(&one.party.name));
+        let telling = others.into_iter().filter(|tenant_balance| {
+            let name = &tenant_balance.party.name;
             if self.pooled && !tenant_balance.is_short() {
-                return needs.contains_key(*name)
+                return needs.contains_key(name)
                     || tenant_balance.is_untold()
                     || self.lacks_allowance(tenant_balance, now);
             }
@@ -102,7 +102,7 @@ impl Holder {
             let moves = expected != tenant_balance.balance()
                 && (expected > 0 || tenant_balance.balance() > 0);
             let news = !self.confirmed && tenant_balance.held > 0;
-            needs.contains_key(*name)
+            needs.contains_key(name)
                 || moves
                 || news
                 || tenant_balance.denied > 0
@@ -111,7 +111,7 @@ impl Holder {
         let mut names: Vec<String> = waiting
             .into_iter()
             .chain(telling)
-            .map(|(name, _)| name.clone())
+            .map(|one| one.party.name.clone())
             .collect();
         self.told_next = names.get(EXCHANGE_ENTRIES_MAX).cloned().unwrap_or_default();
         names.truncate(EXCHANGE_ENTRIES_MAX);
@@ -271,7 +271,7 @@ impl Holder {
     }
 
     fn demanded(&self, horizon_ms: u64, now: EpochMs) -> u64 {
-        let tenant_balances = self.tenant_balances.values();
+        let tenant_balances = self.tenant_balances.iter();
         let demanded =
             tenant_balances.map(|tenant_balance| tenant_balance.demanded(horizon_ms, now));
         let demanded = demanded.fold(0, u64::saturating_add);

@@ -60,7 +60,7 @@ impl Holder {
             || (due && self.unassigned > self.idle_goal(now))
             || (self.pooled && self.refills(now) && self.all_low(now))
             || self.ahead_due(lease, now)
-            || self.tenant_balances.values().any(telling)
+            || self.tenant_balances.iter().any(telling)
     }
 
     /// Whether there is anything left to tell: units to return, of a window to come too when that has opened, demand, or
@@ -72,7 +72,7 @@ impl Holder {
             .is_some_and(|lease| lease.balance() > 0);
         let denied = || {
             self.tenant_balances
-                .values()
+                .iter()
                 .any(|tenant_balance| tenant_balance.denied > 0)
         };
         let unspent = |ahead: &Ahead| now < ahead.ends_at && ahead.lent < ahead.units;
@@ -155,8 +155,8 @@ impl Holder {
         };
         let horizon_ms = contacts * self.contact_ms;
         let lease = self.open_lease(now);
-        self.timing(now)
-            .expected_in(lease, tenant_balance, horizon_ms, now)
+        let horizon_ms = self.timing(now).horizon_in(lease, horizon_ms, now);
+        tenant_balance.expected(horizon_ms, now)
     }
 }
 
@@ -184,21 +184,24 @@ impl Timing {
         if left == 0 || self.lately {
             return false;
         }
-        let expected = self.expected_in(Some(lease), tenant_balance, self.contact_ms, now);
-        tenant_balance.missed > 0 || tenant_balance.available(unassigned, 0) < expected / 2
+        if tenant_balance.missed > 0 {
+            return true;
+        }
+        // Less than half of what is expected.
+        let available = tenant_balance.available(unassigned, 0);
+        let horizon_ms = self.horizon_in(Some(lease), self.contact_ms, now);
+        let twice_more = available
+            .checked_add(1)
+            .and_then(|more| more.checked_mul(2));
+        twice_more.is_some_and(|units| tenant_balance.expects(units, horizon_ms, now))
     }
 
-    fn expected_in(
-        self,
-        lease: Option<&Lease>,
-        tenant_balance: &TenantBalance,
-        horizon_ms: u64,
-        now: EpochMs,
-    ) -> u64 {
+    /// The part of `horizon_ms` that demand is expected for.
+    fn horizon_in(self, lease: Option<&Lease>, horizon_ms: u64, now: EpochMs) -> u64 {
         let left_ms = lease.map_or(horizon_ms, |lease| lease.ends_at.since(now));
         // In the last moments of a window a lease is no smaller than for one contact: a little more than expected may
         // come.
         let least_ms = if self.fixed { self.contact_ms } else { 0 };
-        tenant_balance.expected(horizon_ms.min(left_ms.max(least_ms)), now)
+        horizon_ms.min(left_ms.max(least_ms))
     }
 }

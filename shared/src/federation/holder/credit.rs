@@ -116,17 +116,17 @@ impl Holder {
         self.unassigned = units;
         self.bounded
             .open(units, self.lease.map_or(0, |lease| lease.limit));
-        let tenant_balances = self.tenant_balances.values();
+        let tenant_balances = self.tenant_balances.iter();
         let demands: Vec<u64> = tenant_balances
             .map(|tenant_balance| tenant_balance.demanded(span_ms, now))
             .collect();
         let weights: Vec<_> = self
             .tenant_balances
-            .values()
+            .iter()
             .map(|tenant_balance| tenant_balance.party.standing.weight)
             .collect();
         let shares = allocate(&demands, &weights, units);
-        for (tenant_balance, share) in self.tenant_balances.values_mut().zip(shares) {
+        for (tenant_balance, share) in self.tenant_balances.iter_mut().zip(shares) {
             let units = share
                 .min(self.unassigned)
                 .min(self.bounded.most(&tenant_balance.party));
@@ -143,7 +143,7 @@ impl Holder {
         }
         let waiting = self.waiting.by_name();
         self.tenant_balances
-            .retain(|name, tenant_balance| !tenant_balance.idle(now) || waiting.contains_key(name));
+            .retain(|one| !one.idle(now) || waiting.contains_key(&one.party.name));
     }
 
     /// What the parent said of each tenant.

@@ -3,8 +3,6 @@
 use super::Holder;
 use crate::decision::{Decision, Reason, Retry};
 use crate::fairness::ask::Party;
-use crate::federation::tenant_balance::TenantBalance;
-use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, WindowLabel};
 
 /// A request that was admitted from the balance.
@@ -48,10 +46,10 @@ impl Holder {
         let unconfirmed = !self.confirmed && self.unanswered.is_none();
         let refills = self.unanswered.is_none() && self.refills(now);
         let (timing, first) = (self.timing(now), self.first_max(cost));
+        let unassigned = self.unassigned_for(party);
         let lease = self.lease.as_mut().filter(|lease| lease.open(now))?;
-        let tenant_balance = found(&mut self.tenant_balances, &party.name)?;
+        let tenant_balance = self.tenant_balances.get_mut(&party.name)?;
         let missing = cost.saturating_sub(tenant_balance.balance());
-        let unassigned = self.unassigned.min(self.bounded.most(party));
         if cost == 0
             || cost > lease.balance()
             || missing > tenant_balance.unassigned_of(unassigned, first)
@@ -59,8 +57,10 @@ impl Holder {
             return None;
         }
         tenant_balance.restate(party);
-        tenant_balance.take_unassigned(missing);
-        self.bounded.take(party, missing);
+        if missing > 0 {
+            tenant_balance.take_unassigned(missing);
+            self.bounded.take(party, missing);
+        }
         tenant_balance.cost = cost;
         tenant_balance.use_units(cost, now);
         if self.pooled {
@@ -103,19 +103,4 @@ impl Holder {
             runs_low: unconfirmed || low || (self.pooled && refills && self.all_low(now)),
         })
     }
-}
-
-/// A tenant's balance. The empty name is the first, and is not compared: natively that can take as long as all the rest
-/// fifty times over, where a processor looks at an address that nothing lies at.
-fn found<'a>(
-    tenant_balances: &'a mut OrderedMap<String, TenantBalance>,
-    name: &str,
-) -> Option<&'a mut TenantBalance> {
-    if name.is_empty() {
-        return tenant_balances
-            .values_mut()
-            .next()
-            .filter(|tenant_balance| tenant_balance.party.name.is_empty());
-    }
-    tenant_balances.get_mut(name)
 }

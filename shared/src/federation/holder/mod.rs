@@ -24,6 +24,7 @@ mod tests;
 use super::ahead::Ahead;
 use super::pace::Pace;
 use super::tenant_balance::TenantBalance;
+use super::tenant_balances::TenantBalances;
 use super::waiting::{Need, Ticket, Waiting};
 use crate::fairness::ask::Party;
 use crate::limits::{CALL_MS_MAX, STRANGERS_MAX, TENANT_BALANCES_MAX};
@@ -52,7 +53,7 @@ pub struct Holder {
     refused: Option<Seen>,
     unanswered: Option<Sent>,
     lease: Option<Lease>,
-    tenant_balances: OrderedMap<String, TenantBalance>,
+    tenant_balances: TenantBalances,
     /// Units of the open window that are in no balance.
     unassigned: u64,
     /// What those with a ceiling may take of that.
@@ -122,7 +123,7 @@ impl Holder {
             refused: None,
             unanswered: None,
             lease: None,
-            tenant_balances: OrderedMap::new(),
+            tenant_balances: TenantBalances::default(),
             unassigned: 0,
             bounded: bounded::Bounded::default(),
             early: 0,
@@ -187,11 +188,14 @@ impl Holder {
     }
 
     /// Opens the next window with what was lent ahead of it, when the present one is over.
+    #[inline]
     pub fn advance(&mut self, now: EpochMs) {
-        let over = |lease: &Lease| !lease.open(now) && now >= lease.ends_at;
-        if !self.lease.as_ref().is_none_or(over) {
-            return;
+        if self.lease.is_none_or(|lease| now >= lease.ends_at) {
+            self.open_next(now);
         }
+    }
+
+    fn open_next(&mut self, now: EpochMs) {
         let label = self
             .lease
             .as_ref()
@@ -332,7 +336,7 @@ impl Holder {
     fn left_alone(&mut self, alone: bool) {
         let was_alone = std::mem::replace(&mut self.alone, alone);
         if alone {
-            for tenant_balance in self.tenant_balances.values_mut() {
+            for tenant_balance in self.tenant_balances.iter_mut() {
                 tenant_balance.unassigned_max = u64::MAX;
             }
         } else if was_alone {
@@ -357,7 +361,7 @@ impl Holder {
     pub fn ask_again(&mut self) {
         self.contact_at = EpochMs(0);
         self.refill_at = EpochMs(0);
-        for tenant_balance in self.tenant_balances.values_mut() {
+        for tenant_balance in self.tenant_balances.iter_mut() {
             if let Some(told) = tenant_balance.told.as_mut() {
                 told.until = EpochMs(0);
             }
@@ -395,12 +399,12 @@ impl Holder {
         } else {
             STRANGERS_MAX
         };
-        self.tenant_balances.len() < most || self.tenant_balances.contains_key(&party.name)
+        self.tenant_balances.len() < most || self.tenant_balances.contains(&party.name)
     }
 
     /// The tenant's balance, made where it has none. `None` when there are too many.
     fn tenant_balance(&mut self, party: &Party, now: EpochMs) -> Option<&mut TenantBalance> {
-        if !self.tenant_balances.contains_key(&party.name) {
+        if !self.tenant_balances.contains(&party.name) {
             if !self.has_seat(party) {
                 return None;
             }
@@ -408,8 +412,7 @@ impl Holder {
             if self.pooled && self.confirmed && !self.alone {
                 tenant_balance.unassigned_max = 0;
             }
-            self.tenant_balances
-                .insert(party.name.clone(), tenant_balance);
+            self.tenant_balances.insert(tenant_balance);
         }
         let tenant_balance = self.tenant_balances.get_mut(&party.name)?;
         tenant_balance.restate(party);
@@ -434,6 +437,9 @@ impl Holder {
 
     /// Units that are nobody's and that a tenant's ceilings let it take.
     fn unassigned_for(&self, party: &Party) -> u64 {
-        self.unassigned.min(self.bounded.most(party))
+        match self.unassigned {
+            0 => 0,
+            units => units.min(self.bounded.most(party)),
+        }
     }
 }

@@ -62,6 +62,7 @@ impl Divide for Relay<'_> {
             waiting,
             ahead: units - waiting,
             ceiling: told.map_or(limit, |told| told.ceiling),
+            used: 0,
             left: (balance - units).saturating_add(told.map_or(above, |told| told.left)),
             allowance,
             contended,
@@ -149,18 +150,18 @@ impl Holder {
         let Some(lease) = self.lease.as_ref() else {
             return;
         };
-        if self.tenant_balances.contains_key("") {
+        if self.tenant_balances.contains("") {
             return;
         }
         if self.pooled {
-            let balances = self.tenant_balances.values().map(TenantBalance::balance);
+            let balances = self.tenant_balances.iter().map(TenantBalance::balance);
             let by_name = balances.fold(0, u64::saturating_add);
             self.unassigned = lease.balance().saturating_sub(by_name);
             return;
         }
         let tenant_balances = self
             .tenant_balances
-            .values()
+            .iter()
             .map(|tenant_balance| tenant_balance.held);
         let taken = tenant_balances.fold(unattributed, u64::saturating_add);
         self.unassigned = lease.held.saturating_sub(taken);
@@ -272,7 +273,7 @@ mod tests {
         let room = room(&mut short, &named(None), false);
         // Of 2 that are left half may go ahead.
         assert_eq!((room.waiting, room.ahead), (4, 1));
-        assert_eq!(short.tenant_balances["a"].missed, 19);
+        assert_eq!(short.tenant_balances.get("a").unwrap().missed, 19);
     }
 
     #[test]

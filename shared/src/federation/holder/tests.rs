@@ -130,8 +130,8 @@ fn changed(mut balance: TenantBalance, change: impl FnOnce(&mut TenantBalance)) 
 
 /// A holder that has the one balance.
 fn with(mut holder: Holder, balance: TenantBalance) -> Holder {
-    let name = balance.party.name.clone();
-    holder.tenant_balances = OrderedMap::from([(name, balance)]);
+    holder.tenant_balances = TenantBalances::default();
+    holder.tenant_balances.insert(balance);
     holder
 }
 
@@ -481,7 +481,8 @@ fn when_tenants_share_a_pool_or_do_not_any_more_what_is_in_balances_is_nobodys()
         holder.lent_on(2);
         (holder.unassigned, holder.confirmed) = (3, false);
         let _body = holder.begin(terms, NOW);
-        let names: Vec<_> = holder.tenant_balances.keys().cloned().collect();
+        let balances = holder.tenant_balances.iter();
+        let names: Vec<_> = balances.map(|one| one.party.name.clone()).collect();
         (names.join(" "), holder.unassigned)
     };
     let alike = || Terms {

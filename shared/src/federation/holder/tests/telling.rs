@@ -11,7 +11,7 @@ fn what_a_holder_below_may_use_of_an_allowance_is_used_here() {
         let mut holder = with(pooled(50, 50), balance);
         holder.permit("a", units, NOW);
         holder.permit("another", units, NOW);
-        let one = &holder.tenant_balances["a"];
+        let one = holder.tenant_balances.get("a").unwrap();
         (one.used, one.held, one.unassigned_max)
     };
     assert_eq!(
@@ -105,7 +105,11 @@ fn who_shares_runs_low_while_some_is_left_for_it_and_who_draws_from_one_pool_whi
             one.told = Some(told(of_its_own));
         });
         let holder = with(open(0, of_all), balance);
-        holder.low(holder.lease().unwrap(), &holder.tenant_balances[name], NOW)
+        holder.low(
+            holder.lease().unwrap(),
+            holder.tenant_balances.get(name).unwrap(),
+            NOW,
+        )
     };
     assert_eq!([low("a", 1, 0), low("a", 0, 1)], [true, false]);
     assert_eq!([low("", 1, 0), low("", 0, 1)], [false, true]);
