@@ -282,7 +282,7 @@ fn tenants_share_the_same_pinned() {
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
 #[cfg_attr(not(target_arch = "wasm32"), test)]
 fn tenants_share_the_same_paced() {
-    shares::run(21, DECISIONS, Some(Rule::Paced)).is(2_286, 0x43a4_5604_9dba_c038);
+    shares::run(21, DECISIONS, Some(Rule::Paced)).is(2_286, 0xf344_9c38_eb79_c3bc);
 }
 
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen_test::wasm_bindgen_test)]
