@@ -97,8 +97,8 @@ impl Escrow {
             return Outlook::Covered;
         }
         let outlooks = self.seated(message).map(|(party, want)| {
-            self.above
-                .outlook(party, need(want), ticket(tickets, party), now)
+            let need = self.below.need(message, (party, want));
+            self.above.outlook(party, need, ticket(tickets, party), now)
         });
         outlooks.max().unwrap_or(Outlook::Covered)
     }
@@ -107,7 +107,7 @@ impl Escrow {
     fn without_window(&self, message: &Message, tickets: &Tickets, now: EpochMs) -> Outlook {
         let mut outlooks = message.asks().map(|(party, want)| {
             self.above
-                .outlook(party, need(want), ticket(tickets, party), now)
+                .outlook(party, Need::of(want), ticket(tickets, party), now)
         });
         outlooks
             .find(|outlook| *outlook == Outlook::Unknown)
@@ -128,7 +128,8 @@ impl Escrow {
         let seated: Vec<_> = self.seated(message).collect();
         for (party, want) in seated {
             let held = ticket(&tickets, party);
-            match self.above.wait_on(party, held, need(want), now) {
+            let need = self.below.need(message, (party, want));
+            match self.above.wait_on(party, held, need, now) {
                 Some(ticket) => registered.push((party.name.clone(), ticket)),
                 None => room = false,
             }
@@ -406,13 +407,6 @@ impl Escrow {
     #[must_use]
     pub fn next_contact_ms(&self, now: EpochMs) -> u64 {
         self.below.next_contact_ms(now)
-    }
-}
-
-fn need(want: &Want) -> Need {
-    Need {
-        units: want.waiting,
-        smallest: want.smallest,
     }
 }
 

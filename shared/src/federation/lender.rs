@@ -15,11 +15,13 @@ use self::row::Row;
 use super::attribution::Attribution;
 use super::divide::Divide;
 use super::message::Message;
+use super::waiting::Need;
+use crate::fairness::ask::Party;
 use crate::limits::{CONTACT_MS_MIN, CONTACT_MS_PER_HOLDER, HOLDERS_MAX};
 use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, HolderId, WindowLabel};
 use crate::window::Window;
-use crate::wire::exchange::{AheadBody, Grant, Refusal, ReplyBody, VERSION, WindowBody};
+use crate::wire::exchange::{AheadBody, Grant, Refusal, ReplyBody, VERSION, Want, WindowBody};
 
 /// A window's budget is lent in blocks of one part in this many: a crash strands at most one block of the window.
 const BLOCKS_PER_WINDOW: u64 = 32;
@@ -139,6 +141,28 @@ impl Lender {
     #[must_use]
     pub fn fresh(&self, message: &Message) -> bool {
         self.admit(message) == Ok(false)
+    }
+
+    /// What has to be lent by the parent above before a message that was not taken yet can be answered: what waits behind a
+    /// want, less what the message gives back of the same tenant. A holder whose part of a tenant's units is too little for a
+    /// request gives it back and waits for the whole; asked for the whole, the parent above would count both.
+    ///
+    /// Where idle units are everybody's, what a holder says that a tenant has is also what it may use: that tells nothing of
+    /// units, unless the tenant is bounded.
+    #[must_use]
+    pub fn need(&self, message: &Message, (party, want): (&Party, &Want)) -> Need {
+        let need = Need::of(want);
+        let pooled = message
+            .sharing()
+            .is_some_and(|terms| terms.rule.pools_idle());
+        if pooled && !party.standing.is_bounded() {
+            return need;
+        }
+        let returned = message.returns.iter();
+        let returned = returned.filter(|part| part.window == self.window);
+        let returned = returned.fold(0, |sum: u64, part| sum.saturating_add(part.units));
+        let had = self.tenants.held(message.holder, &party.name);
+        need.beside(had.saturating_sub(want.held).min(returned))
     }
 
     /// Whether the message is the last one again.

@@ -6,7 +6,7 @@
 use crate::limits::{COST_MAX, DECIDE_WAIT_MS_MAX, WAITERS_MAX};
 use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
-use crate::wire::exchange::Seen;
+use crate::wire::exchange::{Seen, Want};
 
 /// Units that somebody waits for, and the fewest of them that would serve anybody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +24,34 @@ impl Need {
         Self {
             units: cost,
             smallest: cost,
+        }
+    }
+
+    /// What waits behind a want.
+    #[must_use]
+    pub fn of(want: &Want) -> Self {
+        Self {
+            units: want.waiting,
+            smallest: want.smallest,
+        }
+    }
+
+    /// What of it is missing beside `units`. While units are missing, so is one for the smallest cost.
+    ///
+    /// ```
+    /// use weir_shared::federation::waiting::Need;
+    ///
+    /// let need = Need { units: 30, smallest: 10 };
+    /// assert_eq!(need.beside(4), Need { units: 26, smallest: 6 });
+    /// assert_eq!(need.beside(12), Need { units: 18, smallest: 1 });
+    /// assert_eq!(need.beside(30), Need { units: 0, smallest: 0 });
+    /// ```
+    #[must_use]
+    pub fn beside(self, units: u64) -> Self {
+        let missing = self.units.saturating_sub(units);
+        Self {
+            units: missing,
+            smallest: self.smallest.saturating_sub(units).max(1).min(missing),
         }
     }
 

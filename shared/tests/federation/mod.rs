@@ -1,5 +1,6 @@
 //! Single schedules of messages between holders and lenders, each named by what must hold.
 
+mod bounded;
 mod crowd;
 mod draw;
 mod lives;

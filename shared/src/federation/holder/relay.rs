@@ -26,6 +26,7 @@ impl Divide for Relay<'_> {
         if self.closed {
             return Room::default();
         }
+        self.holder.unlent(claim.unlent);
         self.holder.lent_to(claim.party, claim.lent, claim.now);
         let asked = asked(claim.want, self.lease);
         let expects = asked.expected;
@@ -109,6 +110,13 @@ impl Divide for Relay<'_> {
 }
 
 impl Holder {
+    /// Notes what is not lent on: what a message gives back is there for what it asks for.
+    fn unlent(&mut self, units: u64) {
+        if let Some(lease) = self.lease.as_mut() {
+            lease.used = lease.held.saturating_sub(units);
+        }
+    }
+
     /// Notes what is lent on of a tenant in all. What this holder did not know of was lent from a window to come, or by
     /// an earlier life: it is not taken from what the tenant was lent since.
     fn lent_to(&mut self, party: &Party, units: u64, now: EpochMs) {
