@@ -129,6 +129,26 @@ async fn a_debt_never_passes_the_limit() {
     }
 }
 
+/// Requests that hold most of a ceiling, one after the other: what an isolate holds of the last one, and gives back as it asks
+/// for the next, does not count beside it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_requests_held_and_did_not_use_leaves_room_below_a_ceiling() {
+    const CEILING: u64 = 2_000;
+    for rule in ["paced", "pooled"] {
+        let body = budget("weighted_fair_escrow", "global", 30_000, 60_000);
+        let body = with(body, "/reserve", json!(rule));
+        let tenants = json!({ "a": { "budgets": { BUDGET: { "ceiling": CEILING } } } });
+        let workerd = start(Setup::isolates(&["weur"]), &document(body, tenants)).await;
+        let client = workerd.client(0).unwrap();
+        for _ in 0..12 {
+            let reservation = reserve(&client, "a", CEILING * 3 / 4).await;
+            client.settle(&reservation, 11).await.unwrap();
+            // Long enough for the isolate to be lent what came back.
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    }
+}
+
 /// A refund belongs to the window that was charged.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refund_does_not_reach_the_next_window() {
