@@ -30,11 +30,12 @@ impl Ahead {
     /// Its end is counted from the sending: it is never after the true end. Its beginning would be never before the true
     /// one if it were counted from the receipt; but then every holder would have to wait a round trip between two
     /// windows. So it is counted earlier, by the round trip, but by no more than [`EARLY_MS_MAX`] and a sixteenth of the
-    /// window.
+    /// window. A parent that has a parent itself tells a window that is longer by as much as it begins too early there:
+    /// at most by a sixteenth. A seventeenth of that is a sixteenth of the window.
     #[must_use]
     pub fn told(body: &AheadBody, sent_at: EpochMs, now: EpochMs) -> Self {
         let span_ms = body.ends_ms.saturating_sub(body.starts_ms);
-        let early_ms = now.since(sent_at).min(EARLY_MS_MAX).min(span_ms / 16);
+        let early_ms = now.since(sent_at).min(EARLY_MS_MAX).min(span_ms / 17);
         Self {
             label: body.label,
             starts_at: EpochMs(now.plus(body.starts_ms).0.saturating_sub(early_ms)),
@@ -98,7 +99,30 @@ mod tests {
             round_trips.map(|ms| told(60_000, ms)),
             [0, 100, EARLY_MS_MAX, EARLY_MS_MAX]
         );
-        // A sixteenth of 160 ms.
-        assert_eq!([9, 10, 11].map(|ms| told(160, ms)), [9, 10, 10]);
+        // A seventeenth of 170 ms.
+        assert_eq!([9, 10, 11].map(|ms| told(170, ms)), [9, 10, 10]);
+    }
+
+    #[test]
+    fn at_two_depths_a_window_begins_too_early_by_two_sixteenths_of_it_at_most() {
+        for length_ms in [160, 1_500, 2_000, 3_000, 60_000] {
+            let late_ms = 10 * length_ms;
+            let told = |body: &AheadBody| Ahead::told(body, EpochMs(0), EpochMs(late_ms));
+            let starts_ms = 1_000;
+            let truly = AheadBody {
+                label: WindowLabel(8),
+                starts_ms,
+                ends_ms: starts_ms + length_ms,
+                units: 5,
+            };
+            let region = told(&truly);
+            let early_ms = late_ms + starts_ms - region.starts_at.0;
+            let isolate = told(&AheadBody {
+                starts_ms: starts_ms - early_ms,
+                ..truly
+            });
+            let early_ms = late_ms + starts_ms - isolate.starts_at.0;
+            assert!(early_ms <= 2 * (length_ms / 16).min(EARLY_MS_MAX), "{early_ms} of {length_ms}");
+        }
     }
 }
