@@ -122,7 +122,10 @@ mod tests {
                 ..truly
             });
             let early_ms = late_ms + starts_ms - isolate.starts_at.0;
-            assert!(early_ms <= 2 * (length_ms / 16).min(EARLY_MS_MAX), "{early_ms} of {length_ms}");
+            assert!(
+                early_ms <= 2 * (length_ms / 16).min(EARLY_MS_MAX),
+                "{early_ms} of {length_ms}"
+            );
         }
     }
 }

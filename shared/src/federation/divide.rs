@@ -131,7 +131,7 @@ impl Divide for Shared<'_> {
             let room = self.share.peek(party, &moment);
             return within(room, &asked, self.below_ceilings(claim));
         }
-        let presumed = if pools { 0 } else { claim.presumed };
+        let presumed = if pools { 0 } else { self.presumed(claim) };
         self.share
             .settle(party, claim.lent.saturating_add(presumed));
         let ask = Ask {
@@ -180,6 +180,15 @@ impl Divide for Shared<'_> {
 }
 
 impl Shared<'_> {
+    /// Units that are no tenant's yet and count as had by this one: no more than those below a ceiling can have taken.
+    fn presumed(&self, claim: &Claim<'_>) -> u64 {
+        let ceilings = claim.party.standing.ceilings(&claim.party.name);
+        let most = ceilings
+            .map(|(_, ceiling)| claim.attribution.untold(ceiling, self.moment.limit))
+            .min();
+        most.map_or(claim.presumed, |most| claim.presumed.min(most))
+    }
+
     /// Units up to the least ceiling of a tenant and of those above it, where holders used as much as they may have of
     /// what they have not said whose it is.
     fn below_ceilings(&self, claim: &Claim<'_>) -> u64 {

@@ -76,7 +76,9 @@ impl Holder {
             return false;
         };
         let lately = now < told.until.plus(meanwhile_ms);
-        let short = told.left < need.smallest || self.outasks(tenant_balance, now);
+        // What is lent to it by name goes back as it asks for more.
+        let left = told.left.saturating_add(tenant_balance.balance());
+        let short = left < need.smallest || self.outasks(tenant_balance, now);
         !told.outage && lately && short
     }
 
