@@ -5,6 +5,7 @@
 // the entry point can be called by other Workers over a service binding, and authenticates inside itself.
 
 import { WorkerEntrypoint } from "cloudflare:workers";
+import { DOCUMENTS } from "./documents.js";
 import { again, isKept, remember } from "./prepared.js";
 import Worker, { Coordinator, Ledger, Region, Registry } from "./worker.js";
 
@@ -14,6 +15,9 @@ const { admits, misframed, ready, decide, flush, traced } = Worker.prototype;
 
 // Set when wasm has stopped on a panic: the Worker then starts anew with its next request.
 const wasm = globalThis.__worker_init_state;
+
+// What wasm asks for by name when somebody wants to read it.
+globalThis.weirDocument = (name) => DOCUMENTS[name];
 
 const CHECK = "/v1/check";
 const DECIDES = new Set([CHECK, `${CHECK}/batch`]);

@@ -24,6 +24,7 @@ const MEANT: &str = "
     GET    /healthz                                -
     HEAD   /healthz                                -
     GET    /openapi.json                           -
+    GET    /policy.schema.json                     -
     GET    /                                       -
     HEAD   /                                       -
     GET    /console                                -

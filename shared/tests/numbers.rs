@@ -1,5 +1,5 @@
 //! Where a number of a tenant stands in the sources: in its table, and where it is bounded and travels; and where an
-//! algorithm does. All else that has to do with it comes from its row.
+//! algorithm and an endpoint do. All else that has to do with it comes from its row.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,6 +89,19 @@ fn an_algorithm_is_named_by_its_own_file_and_three_tables() {
         as_text.iter().all(|file| expected.contains(&file.as_str())),
         "{as_text:?}"
     );
+}
+
+#[test]
+fn an_endpoint_is_named_by_its_row_what_it_takes_and_what_serves_it() {
+    // Beside these three, a file that answers it.
+    let expected = [
+        "edge/src/routes/table.rs",
+        "shared/src/access/endpoint.rs",
+        "shared/src/openapi/operations.rs",
+    ];
+    for endpoint in ["CostsRead", "DecisionRead", "BudgetWindows"] {
+        assert_eq!(carriers(endpoint), expected, "{endpoint}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod agent;
 pub mod check;
 mod console;
+mod documents;
 mod gateway;
 mod guards;
 mod health;
@@ -19,7 +20,6 @@ mod table;
 
 use weir_shared::access::endpoint::{Access, Endpoint, Matched, Missed, Route, find};
 use weir_shared::limiting::idempotency::HEADER;
-use weir_shared::openapi::text;
 use weir_shared::policy::doors::{Doors, Way};
 use weir_shared::trace::sampling::Begun;
 use weir_shared::trace::span::{Said, Side, server_address};
@@ -134,7 +134,8 @@ async fn public(
 ) -> Result<Response, Failure> {
     match route.endpoint {
         Endpoint::Health => health::read(&handles.env),
-        Endpoint::OpenApi => openapi(),
+        Endpoint::OpenApi => documents::read(documents::OPENAPI),
+        Endpoint::PolicySchema => documents::read(documents::POLICY_SCHEMA),
         Endpoint::Console => front(),
         Endpoint::SessionOpen => session::open(request, handles, route).await,
         _ => Err(no_route()),
@@ -157,11 +158,6 @@ async fn private(
         Some(key) => idempotency::once(request, handles, (endpoint, &caller), &key).await,
         None => table::answer(request, handles, endpoint, &caller).await,
     }
-}
-
-fn openapi() -> Result<Response, Failure> {
-    let text = text().map_err(|miswritten| Failure::Internal(miswritten.0))?;
-    Ok(Reply::text(200, text.to_owned()).respond()?)
 }
 
 /// The way to the console.

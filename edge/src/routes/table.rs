@@ -61,6 +61,7 @@ pub(super) async fn answer(
         // They are answered before anybody is asked who calls.
         Endpoint::Health
         | Endpoint::OpenApi
+        | Endpoint::PolicySchema
         | Endpoint::Console
         | Endpoint::SessionOpen
         | Endpoint::Authorize => Err(super::no_route()),

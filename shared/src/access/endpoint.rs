@@ -91,6 +91,8 @@ pub enum Endpoint {
     Health,
     /// This interface as an OpenAPI document.
     OpenApi,
+    /// The form of a policy as a JSON Schema.
+    PolicySchema,
     /// The way to the console.
     Console,
     /// The policy in force.
@@ -270,6 +272,7 @@ pub const ROUTES: &[Route] = {
         route(Get, "/healthz", Health, Public),
         route(Head, "/healthz", Health, Public),
         route(Get, "/openapi.json", OpenApi, Public),
+        route(Get, "/policy.schema.json", PolicySchema, Public),
         route(Get, "/", Console, Public),
         route(Head, "/", Console, Public),
         route(Get, "/console", Console, Public),

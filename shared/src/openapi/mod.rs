@@ -6,8 +6,6 @@ pub mod gateway_forms;
 pub mod operations;
 pub mod operator_forms;
 
-use std::sync::OnceLock;
-
 use serde_json::{Map, Value, json};
 
 use crate::access::endpoint::{Access, ROUTES, Route};
@@ -52,21 +50,6 @@ pub fn document() -> Result<Value, Miswritten> {
             },
         },
     }))
-}
-
-/// The document as text, made once: who asks for it again is given the same.
-///
-/// # Errors
-/// As [`document`].
-///
-/// ```
-/// use weir_shared::openapi::text;
-/// assert!(std::ptr::eq(text().unwrap(), text().unwrap()));
-/// ```
-pub fn text() -> Result<&'static str, Miswritten> {
-    static TEXT: OnceLock<Result<String, Miswritten>> = OnceLock::new();
-    let made = TEXT.get_or_init(|| Ok(document()?.to_string()));
-    made.as_deref().map_err(Clone::clone)
 }
 
 /// Every form that has a name.

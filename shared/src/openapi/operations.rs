@@ -169,6 +169,11 @@ pub fn operation(endpoint: Endpoint) -> Operation {
             answer: Answer::Text("application/json"),
             ..NOTHING
         },
+        E::PolicySchema => Operation {
+            summary: "The form of a policy as a JSON Schema, by which editors complete and check it.",
+            answer: Answer::Text("application/json"),
+            ..NOTHING
+        },
         E::Console => Operation {
             summary: "The way to the console.",
             answer: Answer::Empty(302),

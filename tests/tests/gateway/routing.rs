@@ -13,6 +13,7 @@ async fn weir_s_own_endpoints_win_over_every_route() {
     for (method, path, due) in [
         (Method::GET, "/healthz", 200),
         (Method::GET, "/openapi.json", 200),
+        (Method::GET, "/policy.schema.json", 200),
         (Method::POST, "/v1/check", 401),
         (Method::GET, "/v1/check", 405),
         (Method::GET, "/metrics", 401),

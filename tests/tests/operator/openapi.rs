@@ -1,4 +1,4 @@
-//! The OpenAPI document is served to anyone, and real answers keep to it.
+//! The OpenAPI document and the JSON Schema of a policy are served to anyone, and real answers keep to the former.
 
 use serde_json::{Value, json};
 use weir_shared::access::endpoint::ROUTES;
@@ -29,6 +29,17 @@ fn assert_keeps_to(openapi: &OpenApi, method: &str, path: &str, reply: &Reply) {
     openapi
         .check(schema, &value)
         .unwrap_or_else(|error| panic!("{what} {}: {error:#}\n{value}", reply.status));
+}
+
+#[tokio::test]
+async fn what_is_served_is_what_this_version_documents() {
+    let (_workerd, client) = deployment().await;
+    let openapi = fetched(&client).await;
+    assert_eq!(openapi.0, weir_shared::openapi::document().unwrap());
+    let schema = client.anonymous().get("/policy.schema.json").await;
+    let schema: Value = schema.unwrap().ok().unwrap();
+    let written = include_str!("../../../docs/src/reference/policy.schema.json");
+    assert_eq!(schema, serde_json::from_str::<Value>(written).unwrap());
 }
 
 #[tokio::test]

@@ -24,6 +24,7 @@ async fn no_answer_is_taken_for_something_else_than_it_says() {
         (&anonymous, POLICY),
         (&anonymous, "/healthz"),
         (&anonymous, "/openapi.json"),
+        (&anonymous, "/policy.schema.json"),
         (&anonymous, "/v1/check"),
     ] {
         let reply = who.get(path).await.unwrap();

@@ -10,10 +10,16 @@ use crate::environment::Environment;
 use crate::tools::{WASM_BINDGEN, WORKER_BUILD};
 use crate::{paths, process};
 
+/// The documents that the Worker serves as they are.
+const DOCUMENTS: [&str; 2] = [
+    "docs/src/reference/openapi.json",
+    "docs/src/reference/policy.schema.json",
+];
+
 pub(super) const ARTIFACT: Artifact = Artifact {
     name: "edge",
     title: "the Worker",
-    inputs: &["edge", "policy.json"],
+    inputs: &["edge", "policy.json", DOCUMENTS[0], DOCUMENTS[1]],
     skip: &["edge/build", "edge/tests"],
     output: "edge/build",
     essential: &["index.js", "index_bg.wasm"],
@@ -41,6 +47,9 @@ fn enter(environment: &Environment, edge: &Path) -> Result<()> {
         fs::copy(edge.join(name), &part).with_context(|| format!("copying {name}"))?;
         parts.push(part);
     }
+    let part = build.join("documents.js");
+    fs::write(&part, documents()?).context("writing the documents")?;
+    parts.push(part);
     let mut bundle = environment.command("esbuild")?;
     bundle
         .args([
@@ -59,4 +68,41 @@ fn enter(environment: &Environment, edge: &Path) -> Result<()> {
         fs::remove_file(part).context("removing a part of the module")?;
     }
     Ok(())
+}
+
+/// The documents as a module: each as text without a space too many, by the name of its file.
+fn documents() -> Result<String> {
+    let mut texts = serde_json::Map::new();
+    for document in DOCUMENTS {
+        let file = paths::root().join(document);
+        let reading = || format!("reading {document}");
+        let text = fs::read_to_string(&file).with_context(reading)?;
+        let value: serde_json::Value = serde_json::from_str(&text).with_context(reading)?;
+        let name = file.file_stem().map(|stem| stem.to_string_lossy());
+        texts.insert(
+            name.unwrap_or_default().into_owned(),
+            value.to_string().into(),
+        );
+    }
+    let texts = serde_json::Value::Object(texts);
+    Ok(format!("export const DOCUMENTS = {texts};\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_document_is_a_text_of_json_by_the_name_of_its_file() {
+        let module = documents().unwrap();
+        let object = module.strip_prefix("export const DOCUMENTS = ").unwrap();
+        let object = object.strip_suffix(";\n").unwrap();
+        let texts: serde_json::Value = serde_json::from_str(object).unwrap();
+        let field = |name: &str, field: &str| -> serde_json::Value {
+            let text = texts[name].as_str().unwrap();
+            serde_json::from_str::<serde_json::Value>(text).unwrap()[field].clone()
+        };
+        assert_eq!(field("openapi", "openapi"), "3.1.0");
+        assert_eq!(field("policy.schema", "type"), "object");
+    }
 }
