@@ -135,7 +135,7 @@ async fn a_debt_never_passes_the_limit() {
 async fn what_requests_held_and_did_not_use_leaves_room_below_a_ceiling() {
     const CEILING: u64 = 2_000;
     for rule in ["paced", "pooled"] {
-        let body = budget("weighted_fair_escrow", "global", 30_000, 60_000);
+        let body = budget("weighted_fair_escrow", "global", 30_000, LONG_MS);
         let body = with(body, "/reserve", json!(rule));
         let tenants = json!({ "a": { "budgets": { BUDGET: { "ceiling": CEILING } } } });
         let workerd = start(Setup::isolates(&["weur"]), &document(body, tenants)).await;
