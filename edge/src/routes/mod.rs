@@ -30,7 +30,7 @@ use crate::auth::doors::doors;
 use crate::http::body::framed;
 use crate::http::failure::Failure;
 use crate::http::location::Location;
-use crate::http::reply::{self, Reply};
+use crate::http::reply;
 use crate::isolate::request::RequestHandles;
 use crate::objects::trace::{self, Open};
 
