@@ -52,8 +52,15 @@ impl Prometheus {
         let config_file = folder.path().join("prometheus.yml");
         std::fs::write(&config_file, config.to_string()).context("write the configuration")?;
         let port = ports::free()?;
-        let mut command = Command::new(paths::prometheus()?);
+        let program = paths::prometheus()?;
+        let mut command = Command::new(&program);
         command.current_dir(folder.path());
+        // Debian's has its pages where it was unpacked.
+        let beside = program.ancestors().nth(2);
+        let pages = beside.map(|folder| folder.join("share/prometheus/web"));
+        if let Some(pages) = pages.filter(|pages| pages.is_dir()) {
+            command.arg(format!("--web.local-assets={}", pages.display()));
+        }
         command.arg(format!("--config.file={}", config_file.display()));
         command.arg(format!(
             "--storage.tsdb.path={}",
@@ -88,6 +95,11 @@ impl Prometheus {
     /// What it has logged.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    /// The address of its page of alerts.
+    pub fn alerts_page(&self) -> String {
+        format!("{}/classic/alerts", self.client.origin())
     }
 
     /// The alerts that fire, each with what it is about: the value of one of its labels.

@@ -1,7 +1,6 @@
 //! The servers that the tests put beside Weir, as their users run them: nginx and Caddy of Debian, the Envoy that is
-//! published for Python, and the Prometheus of Debian, with its `promtool`. None is installed, as that would start servers:
-//! their programs are unpacked into the tool cache. apt checks what it fetches
-//! of Debian by its signed lists.
+//! published for Python, and the Prometheus of Debian, with its `promtool` and its pages. None is installed, as that would
+//! start servers: their programs are unpacked into the tool cache. apt checks what it fetches of Debian by its signed lists.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,6 +18,8 @@ struct Server {
     name: &'static str,
     source: Source,
     programs: &'static [Program],
+    /// A file without which they are not used, in the folder that holds the one of the programs.
+    beside: Option<&'static str>,
 }
 
 /// A program that comes with it.
@@ -33,28 +34,39 @@ struct Program {
 /// Where a program comes from.
 #[derive(Debug, Clone, Copy)]
 enum Source {
-    /// A package of Debian.
-    Debian(&'static str),
+    /// Packages of Debian.
+    Debian(&'static [&'static str]),
     /// A package of the Python index, at this version.
     Python(&'static str),
 }
 
+/// Prometheus, and what its pages are drawn with.
+const PROMETHEUS: [&str; 5] = [
+    "prometheus",
+    "libjs-bootstrap4",
+    "libjs-jquery",
+    "libjs-popper.js",
+    "fonts-glyphicons-halflings",
+];
+
 const SERVERS: [Server; 4] = [
     Server {
         name: "nginx",
-        source: Source::Debian("nginx"),
+        source: Source::Debian(&["nginx"]),
         programs: &[Program {
             variable: "WEIR_NGINX",
             path: "usr/sbin/nginx",
         }],
+        beside: None,
     },
     Server {
         name: "caddy",
-        source: Source::Debian("caddy"),
+        source: Source::Debian(&["caddy"]),
         programs: &[Program {
             variable: "WEIR_CADDY",
             path: "usr/bin/caddy",
         }],
+        beside: None,
     },
     Server {
         name: "envoy",
@@ -63,10 +75,11 @@ const SERVERS: [Server; 4] = [
             variable: "WEIR_ENVOY",
             path: "envoy/_bin/envoy",
         }],
+        beside: None,
     },
     Server {
         name: "prometheus",
-        source: Source::Debian("prometheus"),
+        source: Source::Debian(&PROMETHEUS),
         programs: &[
             Program {
                 variable: "WEIR_PROMETHEUS",
@@ -77,6 +90,8 @@ const SERVERS: [Server; 4] = [
                 path: "usr/bin/promtool",
             },
         ],
+        // Its pages reach the style sheet by a link from their own folder.
+        beside: Some("share/prometheus/web/static/bootstrap4/css/bootstrap.min.css"),
     },
 ];
 
@@ -92,16 +107,26 @@ pub(crate) fn ensure() -> Result<Vec<(&'static str, PathBuf)>> {
 
 impl Server {
     fn programs(&self, cache: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
-        let on_path = self.programs.iter().map(Program::on_path);
-        if let Some(all) = on_path.collect() {
+        let on_path: Option<Vec<_>> = self.programs.iter().map(Program::on_path).collect();
+        if let Some(all) = on_path.filter(|all| self.is_complete(all)) {
             return Ok(all);
         }
         let home = cache.join(self.name);
-        let unpacked = || self.programs.iter().map(|program| program.within(&home));
-        if !unpacked().all(|(_, program)| program.is_file()) {
+        let within = |program: &Program| program.within(&home);
+        let unpacked: Vec<_> = self.programs.iter().map(within).collect();
+        if !self.is_complete(&unpacked) {
             self.unpack(cache, &home)?;
         }
-        Ok(unpacked().collect())
+        Ok(unpacked)
+    }
+
+    /// Whether the programs are there, with the file that they need.
+    fn is_complete(&self, programs: &[(&str, PathBuf)]) -> bool {
+        programs.iter().all(|(_, program)| {
+            let above = program.ancestors().nth(2);
+            let beside = self.beside.zip(above).map(|(file, above)| above.join(file));
+            program.is_file() && beside.is_none_or(|file| file.is_file())
+        })
     }
 
     fn unpack(&self, cache: &Path, home: &Path) -> Result<()> {
@@ -109,7 +134,7 @@ impl Server {
         let _ = fs::remove_dir_all(&staging);
         fs::create_dir_all(&staging).with_context(|| format!("creating {}", staging.display()))?;
         progress::step(&format!("unpacking {}", self.name), || match self.source {
-            Source::Debian(package) => debian(package, &staging),
+            Source::Debian(packages) => debian(packages, &staging),
             Source::Python(package) => Python::ensure()?.unpack(&[package], &staging),
         })
         .with_context(|| format!("the end-to-end tests need `{}` on PATH", self.name))?;
@@ -130,11 +155,12 @@ impl Program {
     }
 }
 
-/// Fetches a package of Debian and unpacks it.
-fn debian(package: &str, folder: &Path) -> Result<()> {
+/// Fetches packages of Debian and unpacks them.
+fn debian(packages: &[&str], folder: &Path) -> Result<()> {
     let fetch = || {
         let mut get = Command::new("apt-get");
-        process::run(get.current_dir(folder).args(["-q", "download", package]))
+        get.current_dir(folder).args(["-q", "download"]);
+        process::run(get.args(packages))
     };
     if process::find("apt-get").is_none() {
         bail!("there is no apt-get here");

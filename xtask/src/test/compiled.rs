@@ -28,8 +28,9 @@ pub(super) const PACKAGES: [&str; 9] = [
 /// What holds the tests of the built Worker.
 pub(super) const END_TO_END: &str = "weir-tests";
 
-/// Those of them that need the console, and those of a client in a page: a browser takes all cores.
-const OF_CONSOLE: &str = "test(/^(console|package|clients::typescript::pages)::/)";
+/// Those of them that need the console, and others in a browser, which takes all cores.
+const OF_CONSOLE: &str =
+    "test(/^(console|package|clients::typescript::pages|prometheus::alerts)::/)";
 
 /// Which tests of them run.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,91 +1,42 @@
-//! The real Prometheus on the real Worker: its own tools find no fault with what is scraped nor with the rules, and alerts
-//! fire when something is broken, and not before.
+//! Alerts that fire when something is broken, and what Prometheus's own page shows of them.
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use weir_shared::ordered::OrderedSet;
 use weir_shared::wire::role::Role;
+use weir_tests::browser::Browser;
 use weir_tests::client::Client;
 use weir_tests::clock::now;
-use weir_tests::fixtures::{policy, token_request, with};
-use weir_tests::prometheus::{Prometheus, promtool};
+use weir_tests::fixtures::token_request;
+use weir_tests::prometheus::Prometheus;
 use weir_tests::witness::Fault;
-use weir_tests::workerd::{REGIONS, Setup, Workerd};
+use weir_tests::workerd::REGIONS;
 
-/// How long an alert may take: what was counted reaches the ledgers, is scraped, recorded and then held for a second.
-const ALERTED: Duration = Duration::from_secs(30);
+use super::{ALERTED, start};
 
-/// A budget of a day, of which 90 of 100 units will be used, and one of a minute in which acme asks for more at once than
-/// there is.
-fn document() -> Value {
-    let budget = |limit: u64, window_ms: u64, sharing: &str| json!({ "limit": limit, "window_ms": window_ms, "sharing": sharing, "scope": "global" });
-    let budgets = json!({
-        "daily": budget(100, 86_400_000, "first_come"),
-        "shared": budget(100, 60_000, "weighted_fair_escrow"),
-    });
-    let document = with(policy(1, 60_000), "/budgets", budgets);
-    let tenants = json!({ "acme": { "weight": 1 }, "hooli": { "weight": 1 } });
-    with(document, "/tenants", tenants)
-}
+const FOUR: [&str; 4] = [
+    "WeirBudgetNearLimit",
+    "WeirRegionStale",
+    "WeirCoordinatorLost",
+    "WeirTenantStarved",
+];
 
-async fn start() -> Workerd {
-    let setup = Setup::isolates(&REGIONS).witnessed();
-    let workerd = setup.start().await.expect("workerd starts");
-    workerd
-        .apply(&document())
-        .await
-        .expect("the policy is saved");
-    workerd
-}
+/// The rules of which the page shows that they fire.
+const FIRING_RULES: &str = r#"
+return [...document.querySelectorAll("tr.alert-danger.alert_header b")].map((name) => name.textContent);
+"#;
 
-#[test]
-fn promtool_finds_no_fault_with_the_rules_and_their_tests_pass() {
-    let said = promtool(&["check", "rules", "--lint-fatal", "weir.rules.yml"], "").unwrap();
-    assert!(said.contains("SUCCESS"), "{said}");
-    promtool(&["test", "rules", "weir.rules.test.yml"], "").unwrap();
-    // The control: a rule that is no rule is found.
-    let broken = promtool(&["check", "rules", "weir.json"], "");
-    assert!(broken.is_err(), "{broken:?}");
-}
+/// Leaves out the rules that are calm, and opens those that fire, without their expressions and the place of their file.
+const ONLY_FIRING: &str = r#"
+document.getElementById("inactiveAlerts").parentElement.click();
+for (const rule of document.querySelectorAll("tr.alert-danger.alert_header")) rule.click();
+for (const expression of document.querySelectorAll("tr.alert_details pre")) expression.parentElement.remove();
+document.querySelector("table tr").remove();
+"#;
 
-#[tokio::test(flavor = "multi_thread")]
-async fn promtool_finds_no_fault_with_what_is_scraped() {
-    let workerd = start().await;
-    let client = workerd.client(0).unwrap();
-    for tenant in ["acme", "hooli"] {
-        client.check_budget(tenant, "shared", 1).await.unwrap();
-    }
-    let started = now();
-    let text = loop {
-        let text = client.get("/metrics").await.unwrap().text();
-        if text.contains("weir_budget_admitted_units_total{budget=\"shared\"") {
-            break text;
-        }
-        assert!(started.elapsed() < ALERTED, "{text}");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    };
-    let said = promtool(&["check", "metrics"], &text).unwrap();
-    assert_eq!(said, "", "it has remarks:\n{said}\n{text}");
-    // The control: it has remarks on what is named otherwise.
-    let odd = "# HELP odd_ms Odd.\n# TYPE odd_ms counter\nodd_ms 1\n";
-    assert!(promtool(&["check", "metrics"], odd).is_err());
-    assert!(text.contains("weir_build_info{version=\""), "{text}");
-    assert!(
-        text.contains("weir_budget_limit_units{budget=\"daily\"} 100\n"),
-        "{text}"
-    );
-    for region in REGIONS {
-        assert!(
-            text.contains(&format!("weir_region_up{{region=\"{region}\"}} 1\n")),
-            "{text}"
-        );
-    }
-    assert!(
-        text.contains("weir_coordinator_up{budget=\"shared\"} 1\n"),
-        "{text}"
-    );
-}
+/// The window of the picture: all that fires is in it.
+const PICTURED: (u32, u32) = (1_280, 1_320);
 
 /// Waits until all of these fire.
 async fn fire(prometheus: &Prometheus, alerts: &[(&str, &str)]) {
@@ -131,6 +82,30 @@ async fn starve_acme(clients: &[Client]) {
         let large = client.check_budget("acme", "shared", 101).await.unwrap();
         assert!(!large.decision.allowed, "{large:?}");
     }
+}
+
+/// Waits until Prometheus's own page shows that the four fire, and pictures it.
+async fn show_all_four(prometheus: &Prometheus) {
+    let browser = Browser::start().await.expect("the browser starts");
+    let (width, height) = PICTURED;
+    browser.resize(width, height).await.unwrap();
+    let started = now();
+    loop {
+        browser.open(&prometheus.alerts_page()).await.unwrap();
+        let shown = browser.evaluate(FIRING_RULES, vec![]).await.unwrap();
+        let shown = shown.as_array().cloned().unwrap_or_default();
+        if FOUR.iter().all(|alert| shown.contains(&json!(alert))) {
+            break;
+        }
+        assert!(
+            started.elapsed() < ALERTED,
+            "{shown:?}\n{}",
+            prometheus.log()
+        );
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    browser.evaluate(ONLY_FIRING, vec![]).await.unwrap();
+    browser.screenshot("prometheus-alerts").await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -203,6 +178,7 @@ async fn the_four_alerts_fire_when_something_is_broken_and_not_before() {
         &REGIONS.map(|region| ("WeirRegionStale", region)),
     )
     .await;
+    show_all_four(&prometheus).await;
 
     // They are back.
     witness.calm().await.unwrap();

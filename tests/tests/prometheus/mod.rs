@@ -1,0 +1,86 @@
+//! The real Prometheus on the real Worker: its own tools find no fault with what is scraped nor with the rules, and alerts
+//! fire when something is broken, and not before.
+
+mod alerts;
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use weir_tests::clock::now;
+use weir_tests::fixtures::{policy, with};
+use weir_tests::prometheus::promtool;
+use weir_tests::workerd::{REGIONS, Setup, Workerd};
+
+/// How long an alert may take: what was counted reaches the ledgers, is scraped, recorded and then held for a second.
+const ALERTED: Duration = Duration::from_secs(30);
+
+/// A budget of a day, of which 90 of 100 units will be used, and one of a minute in which acme asks for more at once than
+/// there is.
+fn document() -> Value {
+    let budget = |limit: u64, window_ms: u64, sharing: &str| json!({ "limit": limit, "window_ms": window_ms, "sharing": sharing, "scope": "global" });
+    let budgets = json!({
+        "daily": budget(100, 86_400_000, "first_come"),
+        "shared": budget(100, 60_000, "weighted_fair_escrow"),
+    });
+    let document = with(policy(1, 60_000), "/budgets", budgets);
+    let tenants = json!({ "acme": { "weight": 1 }, "hooli": { "weight": 1 } });
+    with(document, "/tenants", tenants)
+}
+
+async fn start() -> Workerd {
+    let setup = Setup::isolates(&REGIONS).witnessed();
+    let workerd = setup.start().await.expect("workerd starts");
+    workerd
+        .apply(&document())
+        .await
+        .expect("the policy is saved");
+    workerd
+}
+
+#[test]
+fn promtool_finds_no_fault_with_the_rules_and_their_tests_pass() {
+    let said = promtool(&["check", "rules", "--lint-fatal", "weir.rules.yml"], "").unwrap();
+    assert!(said.contains("SUCCESS"), "{said}");
+    promtool(&["test", "rules", "weir.rules.test.yml"], "").unwrap();
+    // The control: a rule that is no rule is found.
+    let broken = promtool(&["check", "rules", "weir.json"], "");
+    assert!(broken.is_err(), "{broken:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn promtool_finds_no_fault_with_what_is_scraped() {
+    let workerd = start().await;
+    let client = workerd.client(0).unwrap();
+    for tenant in ["acme", "hooli"] {
+        client.check_budget(tenant, "shared", 1).await.unwrap();
+    }
+    let started = now();
+    let text = loop {
+        let text = client.get("/metrics").await.unwrap().text();
+        if text.contains("weir_budget_admitted_units_total{budget=\"shared\"") {
+            break text;
+        }
+        assert!(started.elapsed() < ALERTED, "{text}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    };
+    let said = promtool(&["check", "metrics"], &text).unwrap();
+    assert_eq!(said, "", "it has remarks:\n{said}\n{text}");
+    // The control: it has remarks on what is named otherwise.
+    let odd = "# HELP odd_ms Odd.\n# TYPE odd_ms counter\nodd_ms 1\n";
+    assert!(promtool(&["check", "metrics"], odd).is_err());
+    assert!(text.contains("weir_build_info{version=\""), "{text}");
+    assert!(
+        text.contains("weir_budget_limit_units{budget=\"daily\"} 100\n"),
+        "{text}"
+    );
+    for region in REGIONS {
+        assert!(
+            text.contains(&format!("weir_region_up{{region=\"{region}\"}} 1\n")),
+            "{text}"
+        );
+    }
+    assert!(
+        text.contains("weir_coordinator_up{budget=\"shared\"} 1\n"),
+        "{text}"
+    );
+}
