@@ -1,7 +1,7 @@
 // The configuration by which workerd runs the Worker: its four objects with SQLite, the console's files, and the network.
 
 // Later dates may change how the runtime behaves: that of the deployment's own settings.
-export const COMPATIBILITY_DATE = "2026-04-01";
+export const COMPATIBILITY_DATE = "2026-04-26";
 export const COMPATIBILITY_FLAGS = ["enable_request_signal"];
 
 // Each class with the binding that the Worker finds it under.
