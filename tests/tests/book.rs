@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use serde_json::{Value, json};
+use serde_json::json;
 use weir_tests::accessibility::{axe, sticking_out};
-use weir_tests::browser::Browser;
+use weir_tests::browser::{Browser, ColorScheme};
 use weir_tests::paths::workspace;
 
 /// A phone, a tablet or half of a screen, and a screen.
@@ -40,13 +40,18 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// What is wrong with the page that is shown, at each width.
-async fn look_at(browser: &Browser, page: &str, faults: &mut String) -> Result<()> {
+async fn look_at(
+    browser: &Browser,
+    page: &str,
+    sizes: &[(u32, u32)],
+    faults: &mut String,
+) -> Result<()> {
     let mute = browser.evaluate(MUTE_PICTURES, vec![]).await?;
     if mute != json!([]) {
         writeln!(faults, "{page}: pictures without a text: {mute}")?;
     }
-    for (width, height) in SIZES {
-        browser.resize(width, height).await?;
+    for (width, height) in sizes {
+        browser.resize(*width, *height).await?;
         tokio::time::sleep(REFLOWED).await;
         for wide in sticking_out(browser).await? {
             writeln!(faults, "{page} at {width} px is too wide: {wide}")?;
@@ -60,28 +65,44 @@ async fn look_at(browser: &Browser, page: &str, faults: &mut String) -> Result<(
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn every_page_reads_well_on_phones_and_screens_for_everybody() {
+/// Opens a page, which is one of the book, in its theme of that name.
+async fn open(browser: &Browser, path: &Path, theme: &str) -> Result<()> {
+    browser.open(&format!("file://{}", path.display())).await?;
+    let title = browser.evaluate("return document.title", vec![]).await?;
+    let named = title.as_str().is_some_and(|title| title.contains("Weir"));
+    assert!(named, "{}: {title}", path.display());
+    browser
+        .wait_until(&format!(
+            "document.documentElement.classList.contains('{theme}')"
+        ))
+        .await
+}
+
+/// Looks at every page in the theme of that name, which the book has for a scheme of colours.
+async fn look_at_all(scheme: ColorScheme, theme: &str, sizes: &[(u32, u32)]) {
     let mut found = Vec::new();
     let site = workspace().join("target/book");
     pages(&site, &mut found);
     found.sort();
     assert!(found.len() > 40, "{} pages", found.len());
     let browser = Browser::start().await.expect("the browser starts");
+    browser.prefer(scheme).await.unwrap();
     let mut faults = String::new();
     for path in &found {
+        open(&browser, path, theme).await.unwrap();
         let page = path.strip_prefix(&site).unwrap().display().to_string();
-        let url = format!("file://{}", path.display());
-        browser.open(&url).await.unwrap();
-        let title: Value = browser
-            .evaluate("return document.title", vec![])
-            .await
-            .unwrap();
-        assert!(
-            title.as_str().is_some_and(|title| title.contains("Weir")),
-            "{page}: {title}"
-        );
-        look_at(&browser, &page, &mut faults).await.unwrap();
+        look_at(&browser, &page, sizes, &mut faults).await.unwrap();
     }
     assert!(faults.is_empty(), "{faults}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_reads_well_on_phones_and_screens_for_everybody() {
+    look_at_all(ColorScheme::Light, "light", &SIZES).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_reads_well_in_the_dark() {
+    // Its lines break as in the light.
+    look_at_all(ColorScheme::Dark, "navy", &SIZES[2..]).await;
 }
