@@ -168,15 +168,24 @@ async fn settle_pools(
             back: *back,
             debt: *debt,
         };
-        look_again(handles, &reservation.region, &pool.pool).await?;
+        look_again(handles, &reservation.region, pool, *back).await?;
     }
     Ok(reply.actual)
 }
 
-/// Hears of the pool at once, where this isolate holds a lease of it: it may have more now, or less.
-async fn look_again(handles: &RequestHandles, region: &str, pool: &str) -> Result<(), Failure> {
+/// Hears of the pool at once, where this isolate holds a lease of it: it may have more now, or less. What came back was no
+/// demand.
+async fn look_again(
+    handles: &RequestHandles,
+    region: &str,
+    PoolChange { pool, tenant, .. }: &PoolChange,
+    back: u64,
+) -> Result<(), Failure> {
     let at = now();
     with(region, |view| {
+        if let Some(holder) = view.leases.known(pool) {
+            holder.came_to_less(tenant.as_deref().unwrap_or_default(), back);
+        }
         let terms = view
             .loaded
             .as_ref()

@@ -202,6 +202,11 @@ impl TenantBalance {
         self.pace.unnote(units);
     }
 
+    /// Takes units out of the pace that were held and not used after all.
+    pub fn unnote(&mut self, units: u64) {
+        self.pace.unnote(units);
+    }
+
     /// Counts units that were denied.
     pub fn deny(&mut self, cost: u64, now: EpochMs) {
         self.denied = self.denied.saturating_add(cost).min(JSON_INTEGER_MAX);

@@ -77,6 +77,7 @@ impl Chain {
         let label = self.isolates[isolate].lease().unwrap().label;
         let taken = self.region.refund(label, "a", unused, self.now);
         assert_eq!(taken, unused);
+        self.isolates[isolate].came_to_less("a", unused);
         self.isolates[isolate].ask_again();
         self.isolate_asks(isolate);
     }

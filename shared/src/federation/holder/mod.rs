@@ -266,6 +266,14 @@ impl Holder {
         }
     }
 
+    /// Takes out of what a tenant is expected to use what a request of it held and did not use: the parent has it back.
+    pub fn came_to_less(&mut self, name: &str, units: u64) {
+        if let Some(tenant_balance) = self.tenant_balances.get_mut(name) {
+            tenant_balance.unnote(units);
+            self.flow.unnote(units);
+        }
+    }
+
     /// Registers a need that waits, or keeps the ticket in hand while the message that carries it is not answered.
     /// `None` when too many wait already.
     #[must_use]

@@ -176,3 +176,26 @@ fn a_window_that_is_over_is_not_opened_again() {
         [Some((7, 3)), Some((7, 3)), Some((8, 5))]
     );
 }
+
+#[test]
+fn what_a_request_held_and_did_not_use_is_no_demand() {
+    for holder in [open(100, 0), pooled(100, 0)] {
+        let balance = changed(TenantBalance::new(party("a"), NOW), |balance| {
+            balance.use_units(40, NOW);
+        });
+        let mut holder = with(holder, balance);
+        let after = |holder: &mut Holder, name: &str, units| {
+            holder.came_to_less(name, units);
+            holder
+                .tenant_balances
+                .get("a")
+                .unwrap()
+                .expected(CONTACT_MS, NOW)
+        };
+        let all = after(&mut holder, "a", 0);
+        assert!(all >= 40);
+        assert_eq!(after(&mut holder, "b", 30), all, "somebody else's");
+        assert_eq!(after(&mut holder, "a", 30), all / 4);
+        assert_eq!(after(&mut holder, "a", 30), 0);
+    }
+}
