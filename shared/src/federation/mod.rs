@@ -7,6 +7,7 @@
 //! | [`holder::Holder`] | isolate, `Region` | the child's side of one pool: what it holds, its one message in flight |
 //! | [`lender::Lender`] | `Region`, `Coordinator` | the parent's side: a row a holder, the watermark |
 //! | [`escrow::Escrow`] | `Region` | a holder that lends on |
+//! | [`parent_status::ParentStatus`] | isolate, `Region` | what its parent said last of a tenant |
 //! | [`tenant_balance::TenantBalance`] | isolate, `Region` | what a holder has of one tenant's units |
 //! | [`ahead::Ahead`] | isolate, `Region` | what a holder has of a window to come |
 //! | [`attribution::Attribution`] | `Region`, `Coordinator` | which tenants hold what of the units lent |
@@ -28,6 +29,7 @@ pub mod lease_size;
 pub mod lender;
 pub mod message;
 pub mod pace;
+pub mod parent_status;
 pub mod partition;
 pub mod party;
 pub mod pool;

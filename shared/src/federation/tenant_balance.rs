@@ -1,10 +1,10 @@
-//! What a holder has of one tenant's units in the open window, and what its parent said last of that tenant.
+//! What a holder has of one tenant's units in the open window.
 
 use super::pace::Pace;
+use super::parent_status::ParentStatus;
 use crate::fairness::ask::Party;
 use crate::limits::{COST_MAX, JSON_INTEGER_MAX, PART_REQUESTS_MIN};
 use crate::units::EpochMs;
-use crate::wire::exchange::Seen;
 
 /// One tenant's part of what a holder holds; all of it where tenants draw from one pool.
 #[derive(Debug, Clone)]
@@ -34,51 +34,6 @@ pub struct TenantBalance {
     /// Units of its last request that is known; 0 before there was one.
     pub cost: u64,
     pace: Pace,
-}
-
-/// What a parent said of one tenant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ParentStatus {
-    /// The message that it answered.
-    pub by: Seen,
-    /// Until when it counts.
-    pub until: EpochMs,
-    /// For how long it counted when it was said.
-    pub span_ms: u64,
-    /// The tenant's ceiling in the window; the limit where tenants draw from one pool.
-    pub ceiling: u64,
-    /// Units of the tenant that were used in the whole deployment, those that this holder had included.
-    pub used: u64,
-    /// Units that the tenant could still have had.
-    pub left: u64,
-    /// Whether less was lent than was waited for.
-    pub unserved: bool,
-    /// Whether it wants more than it could have had: what it may use counts as had by it.
-    pub contended: bool,
-    /// Whether the parent's own parent was out of reach.
-    pub outage: bool,
-    /// When more may be lent, if the parent said so.
-    pub again: Option<Again>,
-}
-
-/// When a parent that lent less than was waited for expects to lend more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Again {
-    /// When `units` can be lent, if nothing else is lent before.
-    pub at: EpochMs,
-    /// When the parent is asked again: not before `at`.
-    pub asked_at: EpochMs,
-    /// The fewest units that a request waited for.
-    pub units: u64,
-}
-
-impl ParentStatus {
-    /// Whether it still counts. One that would count for longer than it was said for comes from a clock that has
-    /// stepped back since.
-    #[must_use]
-    pub fn recent(&self, now: EpochMs) -> bool {
-        now < self.until && self.until.since(now) <= self.span_ms
-    }
 }
 
 impl TenantBalance {
@@ -177,6 +132,14 @@ impl TenantBalance {
             self.advance -= beyond.min(self.advance);
         }
         self.held = self.held.saturating_add(units);
+    }
+
+    /// Gives units back to the parent. Of a pool that is nobody's in particular they go to whoever asks first.
+    pub fn give_back(&mut self, units: u64) {
+        self.held -= units.min(self.held);
+        if let Some(told) = self.told.as_mut().filter(|_| !self.party.name.is_empty()) {
+            told.gave_back(units);
+        }
     }
 
     /// Uses `units` of the balance.
@@ -285,6 +248,7 @@ impl TenantBalance {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::exchange::Seen;
 
     const NOW: EpochMs = EpochMs(10_000);
 
@@ -357,15 +321,6 @@ mod tests {
         for (balance, short) in cases {
             assert_eq!(balance.is_short(), short, "{balance:?}");
         }
-    }
-
-    #[test]
-    fn a_word_counts_until_its_end_and_not_on_a_clock_that_stepped_back() {
-        let recent = |now| told().recent(EpochMs(now));
-        assert_eq!(
-            [9_999, 10_000, 10_499, 10_500].map(recent),
-            [false, true, true, false]
-        );
     }
 
     #[test]

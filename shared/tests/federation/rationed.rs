@@ -2,7 +2,8 @@
 
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::holder::{Holder, Outlook};
-use weir_shared::federation::tenant_balance::{ParentStatus, TenantBalance};
+use weir_shared::federation::parent_status::ParentStatus;
+use weir_shared::federation::tenant_balance::TenantBalance;
 use weir_shared::federation::waiting::Need;
 use weir_shared::limits::{ADVANCE_REQUESTS, RELEASE_MS_MIN};
 use weir_shared::units::{EpochMs, Incarnation, Sequence, WindowLabel};

@@ -9,7 +9,8 @@
 
 use super::Holder;
 use crate::fairness::ask::Party;
-use crate::federation::tenant_balance::{ParentStatus, TenantBalance};
+use crate::federation::parent_status::ParentStatus;
+use crate::federation::tenant_balance::TenantBalance;
 use crate::federation::waiting::Need;
 use crate::limits::{
     ADVANCE_PART, ADVANCE_REQUESTS, ALLOWED_REQUESTS_MIN, FIRST_REQUESTS, LEASE_CONTACTS,

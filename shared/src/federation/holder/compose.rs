@@ -169,7 +169,7 @@ impl Holder {
             0
         };
         let balance = balance - given;
-        tenant_balance.held -= given.min(tenant_balance.held);
+        tenant_balance.give_back(given);
         let waiting = need
             .units
             .saturating_sub(balance.saturating_add(unassigned));

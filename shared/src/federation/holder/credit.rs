@@ -2,7 +2,7 @@
 
 use super::super::ahead::Ahead;
 use super::super::lender::part_of;
-use super::super::tenant_balance::{Again, ParentStatus};
+use super::super::parent_status::{Again, ParentStatus};
 use super::surplus::Windows;
 use super::{Holder, Lease};
 use crate::fairness::max_min::allocate;

@@ -2,7 +2,7 @@
 
 use super::Holder;
 use crate::fairness::ask::Party;
-use crate::federation::tenant_balance::ParentStatus;
+use crate::federation::parent_status::ParentStatus;
 use crate::federation::waiting::{Need, Ticket};
 use crate::limits::RELEASE_MS_MIN;
 use crate::units::EpochMs;

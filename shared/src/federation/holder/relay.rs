@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn what_a_tenant_used_in_the_whole_deployment_is_as_the_parent_said_and_what_was_lent_since() {
-        use crate::federation::tenant_balance::ParentStatus;
+        use crate::federation::parent_status::ParentStatus;
         use crate::wire::exchange::Seen;
         let mut holder = region(false);
         let balance = holder.tenant_balance(&named(None), NOW).unwrap();

@@ -4,7 +4,7 @@ mod telling;
 
 use super::*;
 use crate::fairness::ask::Standing;
-use crate::federation::tenant_balance::ParentStatus;
+use crate::federation::parent_status::ParentStatus;
 use crate::limits::{FIRST_REQUESTS, MEANWHILE_CONTACTS};
 use crate::ordered::OrderedMap;
 use crate::units::EpochMs;

@@ -199,3 +199,28 @@ fn what_a_request_held_and_did_not_use_is_no_demand() {
         assert_eq!(after(&mut holder, "a", 30), 0);
     }
 }
+
+#[test]
+fn what_was_given_back_may_be_asked_for_before_the_parent_has_said_that_it_is_there() {
+    let lately = ParentStatus {
+        until: NOW.plus(CONTACT_MS),
+        used: 90,
+        ..told(10)
+    };
+    let balance = changed(TenantBalance::new(party("a"), NOW), |one| {
+        (one.held, one.used, one.told) = (90, 1, Some(lately));
+    });
+    let holder = Holder {
+        unassigned: 0,
+        ..open(90, 10)
+    };
+    let mut holder = with(holder, balance);
+    let outlook = |holder: &Holder, units| holder.outlook(&party("a"), Need::one(units), None, NOW);
+    assert_eq!(outlook(&holder, 100), Outlook::Exhausted);
+    let sent = holder.begin(shared_by(RuleBody::Paced), NOW).unwrap();
+    assert_eq!(sent.returns.iter().map(|back| back.units).sum::<u64>(), 89);
+    let told = holder.told("a").unwrap();
+    assert_eq!((told.left, told.used), (99, 1));
+    assert_eq!(outlook(&holder, 99), Outlook::Short);
+    assert_eq!(outlook(&holder, 100), Outlook::Exhausted);
+}
