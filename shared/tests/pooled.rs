@@ -1,6 +1,8 @@
 //! Units that lie idle for all, and allowances: how far a limit is used, who waits for a round trip, and what it costs,
 //! beside a pool that goes to whoever comes first. Tables that the run prints, each with its bound.
 
+mod shapes;
+
 use crate::simulator::measured::Measured;
 use crate::simulator::setup::Setup;
 use crate::simulator::shapes::Shape;
@@ -50,9 +52,14 @@ fn crowd_in(
     let mut setup = Setup::shaped_by(shape, tenants, RATE_PER_SEC, SIZE, window_ms, windows);
     setup.rule = rule;
     setup.limit *= multiple;
+    figures(setup)
+}
+
+fn figures(mut setup: Setup) -> Figures {
     setup.unchecked = true;
     let report = run(&setup);
     let used = report.used(&setup);
+    let (window_ms, windows) = (setup.window_ms, setup.windows);
     let known = used.checks * (windows - 1) as f64 / windows as f64;
     let windows = report.measured(&setup);
     let off: f64 = windows.iter().map(|one| off(one, &setup, &report)).sum();

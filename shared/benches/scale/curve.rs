@@ -8,9 +8,9 @@ use crate::simulator::setup::Setup;
 use crate::simulator::shapes::Shape;
 
 /// Rows that objects may write in a day on the free plan, and their requests, and those of Workers.
-const FREE_ROWS_A_DAY: f64 = 100_000.0;
+pub const FREE_ROWS_A_DAY: f64 = 100_000.0;
 /// See [`FREE_ROWS_A_DAY`].
-const FREE_REQUESTS_A_DAY: f64 = 100_000.0;
+pub const FREE_REQUESTS_A_DAY: f64 = 100_000.0;
 
 /// Checks a second over the whole deployment.
 const RATES: [u64; 6] = [1, 10, 100, 1_000, 10_000, 100_000];
@@ -30,8 +30,8 @@ const ROWS_PER_FOLD: f64 = 32.0 + 17.0 + 1.0 + 1.0;
 const ROWS_PER_WINDOW: f64 = 3.0;
 
 /// One point of the curve.
-struct Point {
-    used: Used,
+pub struct Point {
+    pub used: Used,
     isolates: usize,
     utilization: f64,
 }
@@ -41,7 +41,7 @@ fn window_ms(rate: u64) -> u64 {
     if rate >= 1_000 { 10_000 } else { 60_000 }
 }
 
-fn point(shape: Shape, rate: u64, regions: usize) -> Point {
+pub fn point(shape: Shape, rate: u64, regions: usize) -> Point {
     let most = (rate / regions as u64).div_ceil(RATE_PER_ISOLATE);
     let isolates_per_region = usize::try_from(most).unwrap_or(usize::MAX).max(2);
     let window_ms = window_ms(rate);
@@ -101,10 +101,11 @@ pub fn print() {
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     for shape in Shape::ALL {
-        for regions in [1, 3] {
+        for regions in [1, 3, 6] {
             for rate in RATES {
                 // The other shapes where the aim is said, and beside it.
-                if shape != Shape::Steady && !(100..=10_000).contains(&rate) {
+                let beside = shape != Shape::Steady || regions == 6;
+                if beside && !(100..=10_000).contains(&rate) {
                     continue;
                 }
                 eprintln!("{} {rate}/s, {regions} regions", shape.name());

@@ -5,6 +5,7 @@
 
 mod curve;
 mod formula;
+mod month;
 mod prices;
 #[path = "../../tests/random.rs"]
 mod random;
@@ -21,6 +22,10 @@ const WINDOW_MS: u64 = 10_000;
 const WINDOWS: u64 = 3;
 
 fn main() {
+    if std::env::args().any(|argument| argument == "month") {
+        month::print();
+        return;
+    }
     formula::print();
     println!(
         "\n### What the simulator counts\n\nOne budget, steady demand of 1.1 of its limit, windows of 10 s. Calls a second \

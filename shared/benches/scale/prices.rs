@@ -1,19 +1,19 @@
 //! The platform's list prices, in dollars, of the paid plan beyond what it includes; and what something comes to.
 
 /// Requests of objects: `fetch` calls of a stub. <https://developers.cloudflare.com/durable-objects/platform/pricing/>
-const OBJECT_REQUESTS_PER_MILLION: f64 = 0.15;
+pub const OBJECT_REQUESTS_PER_MILLION: f64 = 0.15;
 
 /// Rows written by objects with SQLite, indexes and deletions included; setting an alarm is one too.
-const ROWS_WRITTEN_PER_MILLION: f64 = 1.00;
+pub const ROWS_WRITTEN_PER_MILLION: f64 = 1.00;
 
 /// Rows read by objects with SQLite.
 const ROWS_READ_PER_MILLION: f64 = 0.001;
 
 /// Time for which an object is awake, whatever it does.
-const DURATION_PER_MILLION_GB_S: f64 = 12.50;
+pub const DURATION_PER_MILLION_GB_S: f64 = 12.50;
 
 /// What an awake object is billed for, whatever it uses.
-const OBJECT_GB: f64 = 0.128;
+pub const OBJECT_GB: f64 = 0.128;
 
 /// What objects were used for.
 #[derive(Debug, Clone, Copy, Default)]
