@@ -157,6 +157,7 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::super::ask::Party;
+    use super::super::member::stranger;
     use super::*;
     use crate::fairness::weight::Weight;
 
@@ -184,13 +185,6 @@ mod tests {
             carried: true,
             floors: 0,
         })
-    }
-
-    fn stranger() -> Standing {
-        Standing {
-            known: false,
-            ..Party::everyone().standing
-        }
     }
 
     #[test]

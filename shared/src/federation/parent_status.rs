@@ -55,12 +55,13 @@ impl ParentStatus {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     const NOW: EpochMs = EpochMs(10_000);
 
-    fn told() -> ParentStatus {
+    /// Of 90 units 30 are used, and the rest is left, for half a second.
+    pub(in crate::federation) fn told() -> ParentStatus {
         ParentStatus {
             by: Seen::default(),
             until: NOW.plus(500),

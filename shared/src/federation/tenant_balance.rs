@@ -248,7 +248,7 @@ impl TenantBalance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::exchange::Seen;
+    use crate::federation::parent_status::tests::told;
 
     const NOW: EpochMs = EpochMs(10_000);
 
@@ -258,21 +258,6 @@ mod tests {
             ..Party::everyone()
         };
         TenantBalance::new(party, NOW)
-    }
-
-    fn told() -> ParentStatus {
-        ParentStatus {
-            by: Seen::default(),
-            until: NOW.plus(500),
-            span_ms: 500,
-            ceiling: 90,
-            used: 30,
-            left: 60,
-            unserved: false,
-            contended: false,
-            outage: false,
-            again: None,
-        }
     }
 
     #[test]
