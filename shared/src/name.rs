@@ -36,8 +36,25 @@ pub fn label(name: &str) -> Result<(), Fault> {
 /// assert!(tenant_name(&"x".repeat(129)).is_err());
 /// ```
 pub fn tenant_name(name: &str) -> Result<(), Fault> {
-    length(name, NAME_BYTES_MAX)?;
-    match name.chars().find(|c| c.is_control()) {
+    line(name, NAME_BYTES_MAX)
+}
+
+/// Checks a line of text: 1 to `bytes_max` bytes, no control characters.
+///
+/// # Errors
+/// The fault, for the caller to place.
+///
+/// ```
+/// use weir_shared::invalid::Fault;
+/// use weir_shared::name::line;
+/// assert!(line("Tokens of all models", 20).is_ok());
+/// assert_eq!(line("", 20), Err(Fault::Missing));
+/// assert!(line("21 bytes are too many", 20).is_err());
+/// assert!(line("two\nlines", 20).is_err());
+/// ```
+pub fn line(text: &str, bytes_max: usize) -> Result<(), Fault> {
+    length(text, bytes_max)?;
+    match text.chars().find(|c| c.is_control()) {
         None => Ok(()),
         Some(got) => Err(Fault::Character {
             got,

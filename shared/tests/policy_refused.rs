@@ -2,7 +2,8 @@
 
 use crate::document::{policy, whole, with};
 use weir_shared::limits::{
-    OVERLOAD_RESOURCES_MAX, POLICY_ENTRIES_MAX, POLICY_TENANTS_MAX, REGIONS_MAX,
+    DESCRIPTION_BYTES_MAX, OVERLOAD_RESOURCES_MAX, POLICY_ENTRIES_MAX, POLICY_TENANTS_MAX,
+    REGIONS_MAX,
 };
 
 fn is_refused(text: &str, field: &str, message: &str) {
@@ -397,4 +398,22 @@ fn what_is_no_json_is_refused_as_a_whole() {
     ] {
         is_refused(text, "", message);
     }
+}
+
+#[test]
+fn a_budget_is_described_in_one_line_of_bounded_length() {
+    let at = "/budgets/tokens/description";
+    let said = |text: &str| format!("{text:?}");
+    let longest = "é".repeat(DESCRIPTION_BYTES_MAX / 2);
+    policy(&with(at, &said(&longest))).unwrap();
+    let long = said(&"x".repeat(DESCRIPTION_BYTES_MAX + 1));
+    are_refused(&[
+        (at, "\"\"", "is required"),
+        (at, &long, "513 bytes, at most 512 are allowed"),
+        (
+            at,
+            r#""two\nlines""#,
+            "contains '\\n'; allowed are all but control characters",
+        ),
+    ]);
 }

@@ -364,6 +364,7 @@ fn the_policy_document() {
         r#"{"tier":null,"weight":null,"parent":"acme","borrow_max":0,"lend_max":"unlimited","overrides":[]}"#,
     );
     let budget = BudgetBody {
+        description: text("Tokens of all models"),
         limit: Some(100),
         window_ms: Some(1_000),
         sharing: Some(Sharing::FirstCome),
@@ -376,7 +377,7 @@ fn the_policy_document() {
     };
     is_written_as(
         &budget,
-        r#"{"limit":100,"window_ms":1000,"sharing":"first_come","scope":"global","reserve":"pinned","outage":"fail_closed","lease":"auto","shadow":true,"on_unavailable":"deny"}"#,
+        r#"{"description":"Tokens of all models","limit":100,"window_ms":1000,"sharing":"first_come","scope":"global","reserve":"pinned","outage":"fail_closed","lease":"auto","shadow":true,"on_unavailable":"deny"}"#,
     );
     let bounds = LeaseBoundsBody {
         min: Some(1),

@@ -99,6 +99,12 @@ pub(super) const ON_UNAVAILABLE: Field = field(
 
 const BUDGET: &[Field] = &[
     field(
+        "description",
+        "Description",
+        Kind::Text,
+        "What it is for, in a sentence; shown on the budget's page.",
+    ),
+    field(
         "limit",
         "Limit",
         Kind::Whole("units"),

@@ -4,6 +4,10 @@
 /// each level, and each want has the claims of all of them.
 pub const TENANT_DEPTH_MAX: usize = 4;
 
+/// Bytes of what a budget is said to be for: two or three sentences, which a page shows above its figures. A policy of 256
+/// budgets then spends an eighth of a megabyte on them.
+pub const DESCRIPTION_BYTES_MAX: usize = 512;
+
 /// The largest weight; with the six decimals below, 10^12 micro-units, under 2^40.
 pub const WEIGHT_MAX: u64 = 1_000_000;
 

@@ -4,7 +4,10 @@ use super::{between, bounded, required, served};
 use crate::fairness::weight::Weight;
 use crate::federation::partition;
 use crate::invalid::Invalid;
-use crate::limits::{BUDGET_WINDOW_MS_MIN, JSON_INTEGER_MAX, STANDING_WINDOWS, WINDOW_MS_MAX};
+use crate::limits::{
+    BUDGET_WINDOW_MS_MIN, DESCRIPTION_BYTES_MAX, JSON_INTEGER_MAX, STANDING_WINDOWS, WINDOW_MS_MAX,
+};
+use crate::name::line;
 use crate::units::Revision;
 use crate::wire::exchange::{FloorsBody, LeaseBody, RuleBody, SharingBody, Terms};
 use crate::wire::lease_sizes::{LeaseBoundsBody, LeaseSizesBody};
@@ -149,6 +152,10 @@ impl TryFrom<&BudgetBody> for Budget {
     type Error = Invalid;
 
     fn try_from(body: &BudgetBody) -> Result<Self, Invalid> {
+        if let Some(text) = &body.description {
+            line(text, DESCRIPTION_BYTES_MAX)
+                .map_err(|fault| Invalid::new("/description", fault))?;
+        }
         let limit = bounded("/limit", required("/limit", body.limit)?, JSON_INTEGER_MAX)?;
         let window_ms = required("/window_ms", body.window_ms)?;
         let sharing = required("/sharing", body.sharing)?;

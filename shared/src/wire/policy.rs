@@ -218,6 +218,9 @@ pub enum OnUnavailable {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BudgetBody {
+    /// What it is for, in a sentence for people: the console shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// Units per window.
     pub limit: Option<u64>,
     /// Length of a window.
@@ -245,8 +248,8 @@ pub struct BudgetBody {
 
 impl BudgetBody {
     /// Its fields, as the OpenAPI document has them.
-    pub const SCHEMA: &str = "limit?: integer?, window_ms?: integer?, sharing?: Sharing?, scope?: Scope?, \
-        reserve?: 'pinned' or 'paced' or 'pooled' or 'none', outage?: 'fail_closed' or 'regional_only', \
+    pub const SCHEMA: &str = "description?: string, limit?: integer?, window_ms?: integer?, sharing?: Sharing?, \
+        scope?: Scope?, reserve?: 'pinned' or 'paced' or 'pooled' or 'none', outage?: 'fail_closed' or 'regional_only', \
         lease?: any, shadow?: boolean, on_unavailable?: OnUnavailable";
 }
 

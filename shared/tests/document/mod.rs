@@ -46,6 +46,7 @@ pub(crate) fn whole() -> Value {
                 "outage": "fail_closed", "lease": "auto", "shadow": true, "on_unavailable": "allow"
             },
             "credits": {
+                "description": "What customers have paid for",
                 "limit": 300, "window_ms": 60000, "sharing": "weighted_fair_escrow", "scope": "global",
                 "reserve": "paced", "outage": "regional_only", "lease": { "min": 2, "max": 16 }
             },

@@ -16,6 +16,7 @@ pub fn BudgetFacts(
         view! { <div><dt>{name}</dt><dd>{move || body.with(value)}</dd></div> }
     };
     view! {
+        {move || body.with(|body| body.description.clone()).map(|text| view! { <p class="muted">{text}</p> })}
         <dl class="facts">
             {fact("Limit", words::limit)}
             {fact("Shared", |body| words::sharing(body.sharing).to_owned())}
