@@ -41,6 +41,8 @@ pub enum Page {
     Decision(String),
     /// Tokens and roles.
     Access,
+    /// What the words mean.
+    Glossary,
 }
 
 /// A page as it is listed.
@@ -53,7 +55,7 @@ struct About {
 
 impl Page {
     /// The pages of the navigation, in its order.
-    pub const NAV: [Self; 9] = [
+    pub const NAV: [Self; 10] = [
         Self::Overview,
         Self::Tenants,
         Self::Budgets,
@@ -63,6 +65,7 @@ impl Page {
         Self::Decisions,
         Self::Activity,
         Self::Access,
+        Self::Glossary,
     ];
 
     /// Those of [`Self::NAV`] that a role has any use for.
@@ -177,6 +180,7 @@ impl Page {
             Self::Decisions => page("Decisions", "decisions", Icon::Decisions, "d"),
             Self::Decision(_) => within(Self::Decisions, "Decision", "decision"),
             Self::Access => page("Access", "access", Icon::Access, "k"),
+            Self::Glossary => page("Glossary", "glossary", Icon::Glossary, "w"),
         }
     }
 

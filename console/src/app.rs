@@ -16,6 +16,7 @@ use crate::pages::budget::BudgetPage;
 use crate::pages::budgets::BudgetsPage;
 use crate::pages::decision::DecisionPage;
 use crate::pages::decisions::DecisionsPage;
+use crate::pages::glossary::GlossaryPage;
 use crate::pages::login::LoginPage;
 use crate::pages::not_found::NotFoundPage;
 use crate::pages::overview::OverviewPage;
@@ -51,6 +52,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/decisions") view=DecisionsPage/>
                 <Route path=path!("/decisions/:decision") view=DecisionPage/>
                 <Route path=path!("/access") view=AccessPage/>
+                <Route path=path!("/glossary") view=GlossaryPage/>
                 <Route path=path!("/login") view=LoginPage/>
             </Routes>
             <ToastsRegion toasts=console.toasts/>

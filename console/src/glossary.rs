@@ -1,4 +1,4 @@
-//! What the words of the field mean, where they stand.
+//! What the words of the field mean: where they stand, and on a page.
 
 /// A word that is explained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,11 +25,41 @@ pub enum Term {
     WouldDeny,
     /// Refused to protect a resource.
     Shed,
+    /// What tenants share.
+    Budget,
+    /// A bound for each key.
+    Limit,
+    /// A bound of a flow.
+    Meter,
+    /// A bound of what runs at a time.
+    Guard,
+    /// Who asks.
+    Tenant,
+    /// What a tenant counts beside others.
+    Weight,
+    /// The time in which a budget is used.
+    Window,
+    /// Who guarantees a budget.
+    Coordinator,
+    /// A part of the world.
+    Region,
+    /// A place that decides, and what it was lent.
+    Lease,
+    /// A rule on trial.
+    Shadow,
+    /// What a tenant has at least.
+    Floor,
+    /// What a tenant has at most.
+    Ceiling,
+    /// What the tenants that want more are filled to.
+    Level,
+    /// What may be overloaded.
+    Resource,
 }
 
 impl Term {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 26] = [
         Self::Jain,
         Self::Guarantee,
         Self::Borrowed,
@@ -41,7 +71,34 @@ impl Term {
         Self::Isolate,
         Self::WouldDeny,
         Self::Shed,
+        Self::Budget,
+        Self::Limit,
+        Self::Meter,
+        Self::Guard,
+        Self::Tenant,
+        Self::Weight,
+        Self::Window,
+        Self::Coordinator,
+        Self::Region,
+        Self::Lease,
+        Self::Shadow,
+        Self::Floor,
+        Self::Ceiling,
+        Self::Level,
+        Self::Resource,
     ];
+
+    /// All of them, by their words.
+    ///
+    /// ```
+    /// use weir_console::glossary::Term;
+    /// assert_eq!(Term::sorted()[..2], [Term::Borrowed, Term::Budget]);
+    /// ```
+    pub fn sorted() -> [Self; Self::ALL.len()] {
+        let mut terms = Self::ALL;
+        terms.sort_unstable_by_key(|term| term.name());
+        terms
+    }
 
     /// The word.
     pub fn name(self) -> &'static str {
@@ -103,6 +160,70 @@ impl Term {
             Self::Shed => (
                 "Shed",
                 "Calls that a meter or an overloaded resource refused, so that others are served.",
+            ),
+            Self::Budget => (
+                "Budget",
+                "Units in a window that all tenants share. The whole deployment together never admits more, if the \
+                 budget's scope is global.",
+            ),
+            Self::Limit => (
+                "Limit",
+                "What one key may use: one address, one user, one route. Each key is counted separately.",
+            ),
+            Self::Meter => (
+                "Meter",
+                "Units a second that a tenant may use in batches of any size: a large batch is paid off before the next.",
+            ),
+            Self::Guard => (
+                "Guard",
+                "How many calls of a tenant may run at a time, and how many may start in a minute.",
+            ),
+            Self::Tenant => (
+                "Tenant",
+                "A customer of the API, or a team or user below one. Its name comes with the call, from its token or its key.",
+            ),
+            Self::Weight => (
+                "Weight",
+                "How much a tenant counts when tenants want more than there is: with the weight 2 it gets twice what it \
+                 would get with 1.",
+            ),
+            Self::Window => (
+                "Window",
+                "The time in which a budget may be used. When it ends, the next one starts with all units.",
+            ),
+            Self::Coordinator => (
+                "Coordinator",
+                "The one object that lends a budget's units to regions. As it alone lends them, no unit is used twice.",
+            ),
+            Self::Region => (
+                "Region",
+                "A part of the world with objects of its own. They hold units, so calls there are decided nearby.",
+            ),
+            Self::Lease => (
+                "Lease",
+                "Units that were lent for one window. A holder that dies keeps them until then, and nobody uses them again.",
+            ),
+            Self::Shadow => (
+                "Shadow",
+                "A rule that decides and counts, and denies nobody: a rule on trial.",
+            ),
+            Self::Floor => (
+                "Floor",
+                "Units of a window that are set aside for a tenant before weights divide the rest.",
+            ),
+            Self::Ceiling => (
+                "Ceiling",
+                "Units of a window that a tenant never exceeds, even if others use nothing.",
+            ),
+            Self::Level => (
+                "Level",
+                "Units per unit of weight up to which every tenant that wants more is served. Who wants less gets what it \
+                 wants.",
+            ),
+            Self::Resource => (
+                "Resource",
+                "What serves the calls and can be overloaded: an origin, a database. Weir finds the rate that it serves, \
+                 and shares that.",
             ),
         }
     }

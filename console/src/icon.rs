@@ -24,6 +24,8 @@ pub enum Icon {
     Activity,
     /// Tokens.
     Access,
+    /// What the words mean.
+    Glossary,
     /// What looks for something.
     Search,
     /// All is well.
@@ -40,7 +42,7 @@ pub enum Icon {
 
 impl Icon {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Overview,
         Self::Tenants,
         Self::Budgets,
@@ -50,6 +52,7 @@ impl Icon {
         Self::Decisions,
         Self::Activity,
         Self::Access,
+        Self::Glossary,
         Self::Search,
         Self::Good,
         Self::Warning,
@@ -83,6 +86,9 @@ impl Icon {
             }
             Self::Access => {
                 "M2 21l9.6-9.6M7.5 15.5l2.3 2.3a1 1 0 0 1 0 1.4l-2.1 2.1a1 1 0 0 1-1.4 0L4 19M10 7.5a5.5 5.5 0 1 0 11 0a5.5 5.5 0 1 0 -11 0"
+            }
+            Self::Glossary => {
+                "M12 7v14M3 18a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1h5a4 4 0 0 1 4 4 4 4 0 0 1 4-4h5a1 1 0 0 1 1 1v13a1 1 0 0 1-1 1h-6a3 3 0 0 0-3 3 3 3 0 0 0-3-3z"
             }
             Self::Search => "M21 21l-4.34-4.34M3 11a8 8 0 1 0 16 0a8 8 0 1 0 -16 0",
             Self::Good => "M2 12a10 10 0 1 0 20 0a10 10 0 1 0 -20 0M16 9l-5.5 5.5L8 12",

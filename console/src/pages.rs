@@ -6,6 +6,7 @@ pub mod budget;
 pub mod budgets;
 pub mod decision;
 pub mod decisions;
+pub mod glossary;
 pub mod login;
 pub mod not_found;
 pub mod overview;

@@ -42,6 +42,7 @@ pub(crate) const PAGES: [(&str, &str); 28] = [
     ("activity", "/activity"),
     ("decisions", "/decisions"),
     ("access", "/access"),
+    ("glossary", "/glossary"),
     ("not-found", "/no/such/page"),
 ];
 

@@ -41,6 +41,7 @@ const RECORDS: [(&str, &str); 9] = [
     ("simulator", "/simulator?over=trace"),
     ("activity", "/activity"),
     ("access", "/access"),
+    ("glossary", "/glossary"),
 ];
 
 /// Looks at all pages at once, each in a window of its own: what each asks for in the same minute. WebSockets are no
