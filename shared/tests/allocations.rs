@@ -8,6 +8,7 @@ use weir_reference::region_pool::RegionPool;
 use weir_shared::algorithms::calendar::{Period, Zone};
 use weir_shared::algorithms::composite::Mode;
 use weir_shared::algorithms::deficit_bucket::DeficitBucket;
+use weir_shared::algorithms::dual_token_bucket::DualTokenBucket;
 use weir_shared::algorithms::fixed_window::FixedWindow;
 use weir_shared::algorithms::gcra::Gcra;
 use weir_shared::algorithms::quota::Quota;
@@ -32,13 +33,20 @@ const START: EpochMs = EpochMs(1_700_000_000_000);
 const CHECKS: u64 = 1_000;
 
 /// What is kept is a few numbers.
-fn of_fixed_size() -> [(&'static str, Algorithm); 5] {
+fn of_fixed_size() -> [(&'static str, Algorithm); 6] {
     let months = Period::calendar(Cadence::CalendarMonth, Zone::offset(60).unwrap(), 1).unwrap();
     [
         ("gcra", Algorithm::Gcra(Gcra::new(7, 3_000, 20).unwrap())),
         (
             "token_bucket",
             Algorithm::TokenBucket(TokenBucket::new(Decimal(20.5), Decimal(2.25)).unwrap()),
+        ),
+        (
+            "dual_token_bucket",
+            Algorithm::DualTokenBucket(
+                DualTokenBucket::new(Decimal(40.5), Decimal(2.25), Decimal(20.0), Decimal(4.0))
+                    .unwrap(),
+            ),
         ),
         (
             "fixed_window",

@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 use weir_shared::algorithms::calendar::{Period, Zone};
 use weir_shared::algorithms::deficit_bucket::DeficitBucket;
+use weir_shared::algorithms::dual_token_bucket::DualTokenBucket;
 use weir_shared::algorithms::fixed_window::FixedWindow;
 use weir_shared::algorithms::gcra::Gcra;
 use weir_shared::algorithms::guard::Guard;
@@ -21,7 +22,7 @@ use weir_shared::wire::policy::Cadence;
 const HOUR_MS: u64 = 3_600_000;
 /// Five minutes after an hour began.
 const NOW: EpochMs = EpochMs(472_222 * HOUR_MS + 300_000);
-const KINDS: usize = 9;
+const KINDS: usize = 10;
 /// The kind that may owe units.
 const DEFICIT: usize = 7;
 
@@ -44,6 +45,12 @@ fn algorithm(kind: usize, limit: u64, window_ms: u64) -> Algorithm {
             let burst = Decimal((burst_ms.min(80_000.0) * 1_000.0).round() / 1_000.0);
             Algorithm::DeficitBucket(DeficitBucket::new(rate, burst, 1_000).unwrap())
         }
+        8 => {
+            let [capacity, peak] = [limit, limit.div_ceil(2)].map(|units| Decimal(units as f64));
+            let peak_rate = Decimal(rate.0 * 4.0);
+            let bucket = DualTokenBucket::new(capacity, rate, peak, peak_rate);
+            Algorithm::DualTokenBucket(bucket.unwrap())
+        }
         _ => Algorithm::Guard(Guard::new(Some(limit), Some(limit), 60_000).unwrap()),
     }
 }
@@ -52,8 +59,11 @@ fn pairs() -> impl Iterator<Item = (usize, usize)> {
     (0..KINDS).flat_map(|from| (0..KINDS).map(move |to| (from, to)))
 }
 
-/// All that a key admits at once, charged.
+/// All that a key admits at once, charged; of a bucket with a peak, which admits less at once, all that it holds.
 fn exhausted(algorithm: &Algorithm, now: EpochMs) -> State {
+    if let Algorithm::DualTokenBucket(bucket) = algorithm {
+        return State::DualTokenBucket(bucket.exhausted(now));
+    }
     let all = algorithm.at_once(None, now);
     algorithm.check(None, all, now).next.unwrap()
 }

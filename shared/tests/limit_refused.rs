@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// A limit of each algorithm, and of each cadence, with every field of its own, and what its fields are said to belong
 /// to.
-fn kinds() -> [(&'static str, Value); 11] {
+fn kinds() -> [(&'static str, Value); 12] {
     let kinds = [
         (
             "gcra",
@@ -16,6 +16,12 @@ fn kinds() -> [(&'static str, Value); 11] {
         (
             "token_bucket",
             json!({ "algorithm": "token_bucket", "capacity": 50, "refill_per_sec": 5 }),
+        ),
+        (
+            "dual_token_bucket",
+            json!({
+                "algorithm": "dual_token_bucket", "capacity": 50, "refill_per_sec": 5, "peak_capacity": 5, "peak_per_sec": 20
+            }),
         ),
         (
             "fixed_window",
@@ -76,13 +82,15 @@ fn quota(cadence: &str, fields: [&str; 2], values: [i64; 2]) -> Value {
 }
 
 /// A value of each field that only some algorithms have.
-fn fields() -> [(&'static str, Value); 14] {
+fn fields() -> [(&'static str, Value); 16] {
     [
         ("limit", json!(5)),
         ("period_ms", json!(5000)),
         ("burst", json!(5)),
         ("capacity", json!(5)),
         ("refill_per_sec", json!(5)),
+        ("peak_capacity", json!(5)),
+        ("peak_per_sec", json!(5)),
         ("window_ms", json!(5000)),
         ("buckets", json!(5)),
         ("cadence", json!("fixed")),

@@ -58,6 +58,8 @@ mod doors;
 #[cfg(not(target_arch = "wasm32"))]
 mod drawn;
 #[cfg(not(target_arch = "wasm32"))]
+mod dual_token_bucket;
+#[cfg(not(target_arch = "wasm32"))]
 mod edited_slices;
 #[cfg(not(target_arch = "wasm32"))]
 mod edited_windows;

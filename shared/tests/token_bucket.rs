@@ -65,7 +65,7 @@ impl Available {
 }
 
 /// Gaps, forth and back, and costs of a schedule.
-fn steps(bucket: Bucket) -> impl Strategy<Value = Vec<(i64, u64)>> {
+pub(crate) fn steps(bucket: Bucket) -> impl Strategy<Value = Vec<(i64, u64)>> {
     let floor = bucket.floor();
     let token_ms = 1_000 * 10_u128.pow(bucket.rate_decimals) / u128::from(bucket.rate);
     let token_ms = i64::try_from(token_ms).unwrap();
@@ -90,7 +90,7 @@ fn bucket_and_steps() -> impl Strategy<Value = (Bucket, Vec<(i64, u64)>)> {
 }
 
 /// The parts of `bucket`'s rate and capacity that `units` in `ms` are: at most those of its promise.
-fn within_the_bound(bucket: Bucket, units: u128, ms: u64) -> Result<(), TestCaseError> {
+pub(crate) fn within_the_bound(bucket: Bucket, units: u128, ms: u64) -> Result<(), TestCaseError> {
     let model = Available::full(bucket);
     let most = model.capacity + u128::from(ms) * model.per_ms;
     prop_assert!(units * model.part <= most, "{units} tokens in {ms} ms");

@@ -409,6 +409,8 @@ fn every_field_of_a_limit() {
         burst: Some(3),
         capacity: Some(Decimal(4.5)),
         refill_per_sec: Some(Decimal(5.0)),
+        peak_capacity: Some(Decimal(1.5)),
+        peak_per_sec: Some(Decimal(6.0)),
         window_ms: Some(6),
         buckets: Some(7),
         cadence: Some(Cadence::CalendarWeek),
@@ -431,7 +433,7 @@ fn every_field_of_a_limit() {
     };
     is_written_as(
         &limit,
-        r#"{"algorithm":"quota","limit":1,"period_ms":2,"burst":3,"capacity":4.5,"refill_per_sec":5,"window_ms":6,"buckets":7,"cadence":"calendar_week","offset_minutes":-840,"time_zone":"Europe/Berlin","week_starts_on":0,"anchor":-1,"rate_per_sec":0.1,"max_queue_ms":8,"all":["resets"],"any":[{"name":"ip","limit":"per_ip","weight":2}],"scope":"isolate","per_tenant":true,"shadow":true,"on_unavailable":"deny"}"#,
+        r#"{"algorithm":"quota","limit":1,"period_ms":2,"burst":3,"capacity":4.5,"refill_per_sec":5,"peak_capacity":1.5,"peak_per_sec":6,"window_ms":6,"buckets":7,"cadence":"calendar_week","offset_minutes":-840,"time_zone":"Europe/Berlin","week_starts_on":0,"anchor":-1,"rate_per_sec":0.1,"max_queue_ms":8,"all":["resets"],"any":[{"name":"ip","limit":"per_ip","weight":2}],"scope":"isolate","per_tenant":true,"shadow":true,"on_unavailable":"deny"}"#,
     );
 }
 
@@ -450,6 +452,7 @@ fn the_values_that_a_policy_names() {
     let algorithms = [
         (Algorithm::Gcra, "gcra"),
         (Algorithm::TokenBucket, "token_bucket"),
+        (Algorithm::DualTokenBucket, "dual_token_bucket"),
         (Algorithm::FixedWindow, "fixed_window"),
         (Algorithm::SlidingWindow, "sliding_window"),
         (Algorithm::SlidingLog, "sliding_log"),

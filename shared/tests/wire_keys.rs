@@ -155,7 +155,7 @@ const LEFT: &str = r#"{"leaky_bucket":{"ms":1700000001000,"ticks":0,"ticks_per_m
 
 const PLACE: &str = r#"{"leaky_bucket":{"place":{"ms":1700000000000,"ticks":0,"length":1000},"ticks_per_ms":3,"ticks_per_unit":1000,"taken_ms":1700000000000}}"#;
 
-const PINS: [(&str, &str, &str); 6] = [
+const PINS: [(&str, &str, &str); 7] = [
     (
         r#"{"algorithm":"gcra","limit":3,"period_ms":1000,"burst":5,"scope":"region"}"#,
         r#"{"gcra":{"ms":1700000001000,"ticks":0,"ticks_per_ms":3,"ticks_per_unit":1000,"latest_ms":1700000000000,"tally":[1700000000000,3,3]}}"#,
@@ -165,6 +165,11 @@ const PINS: [(&str, &str, &str); 6] = [
         r#"{"algorithm":"token_bucket","capacity":5,"refill_per_sec":0.3,"scope":"region"}"#,
         r#"{"token_bucket":{"missing":3,"ticks":0,"ticks_per_token":10000,"latest_ms":1700000000000,"tally":[1700000000000,3,3]}}"#,
         r#"{"token_bucket":[1700000000000,3]}"#,
+    ),
+    (
+        r#"{"algorithm":"dual_token_bucket","capacity":5,"refill_per_sec":0.3,"peak_capacity":4,"peak_per_sec":2,"scope":"region"}"#,
+        r#"{"dual_token_bucket":{"sustained":{"missing":3,"ticks":0,"ticks_per_token":10000,"latest_ms":1700000000000,"tally":[1700000000000,3,3]},"peak":{"missing":3,"ticks":0,"ticks_per_token":500,"latest_ms":1700000000000,"tally":[1700000000000,3,3]}}}"#,
+        r#"{"dual_token_bucket":{"sustained":[1700000000000,3],"peak":[1700000000000,3]}}"#,
     ),
     (
         r#"{"algorithm":"fixed_window","limit":10,"window_ms":3600000,"scope":"region"}"#,

@@ -273,6 +273,7 @@ fn every_snippet_is_a_valid_policy_and_every_algorithm_has_one() {
     let mut missing = vec![
         "gcra",
         "token_bucket",
+        "dual_token_bucket",
         "fixed_window",
         "sliding_window",
         "sliding_log",
@@ -312,6 +313,8 @@ fn a_stored_key_is_as_small_as_the_text_says() {
     let bucket =
         r#""algorithm": "token_bucket", "capacity": 9007199254, "refill_per_sec": 123.456"#;
     assert!(bytes(bucket) <= 300);
+    let dual = r#""algorithm": "dual_token_bucket", "capacity": 9007199254, "refill_per_sec": 123.456, "peak_capacity": 10, "peak_per_sec": 200"#;
+    assert!(bytes(dual) <= 500);
     assert!(
         bytes(r#""algorithm": "leaky_bucket", "rate_per_sec": 0.001, "max_queue_ms": 5000"#)
             <= 1_000

@@ -171,7 +171,16 @@ fn limit(entry: &Value) -> String {
         {
             format!("{} per {}", units("limit"), length("window_ms"))
         }
-        _ => return format::UNKNOWN.to_owned(),
+        name => {
+            let numbers = numbers(name, entry);
+            if numbers.is_empty() {
+                return format::UNKNOWN.to_owned();
+            }
+            let said = numbers
+                .iter()
+                .map(|field| format!("{} {}", field.label.to_lowercase(), units(field.name)));
+            said.collect::<Vec<_>>().join(", ")
+        }
     };
     let per_tenant = entry.get("per_tenant").and_then(Value::as_bool) == Some(true);
     let keys = if per_tenant { " · per tenant" } else { "" };

@@ -58,6 +58,18 @@ const NUMBERS: &[Field] = &[
         "Tokens that flow in.",
     ),
     field(
+        "peak_capacity",
+        "Peak capacity",
+        Kind::Number("tokens"),
+        "Tokens that may be taken at once; at most the capacity.",
+    ),
+    field(
+        "peak_per_sec",
+        "Peak rate",
+        Kind::Number("tokens/s"),
+        "Tokens that may be taken in a second after that; at least the refill.",
+    ),
+    field(
         "window_ms",
         "Window",
         Kind::Duration,
@@ -227,6 +239,7 @@ mod tests {
         let cases = [
             json!({ "algorithm": "gcra", "limit": 5, "period_ms": 1000, "burst": 2 }),
             json!({ "algorithm": "token_bucket", "capacity": 5, "refill_per_sec": 1 }),
+            json!({ "algorithm": "dual_token_bucket", "capacity": 5, "refill_per_sec": 1, "peak_capacity": 2, "peak_per_sec": 4 }),
             json!({ "algorithm": "fixed_window", "limit": 5, "window_ms": 1000 }),
             json!({ "algorithm": "sliding_window", "limit": 5, "window_ms": 1000, "buckets": 10 }),
             json!({ "algorithm": "sliding_log", "limit": 5, "window_ms": 1000 }),

@@ -99,6 +99,8 @@ pub fn limit(
         burst: number("burst", of(body.burst)),
         capacity: number("capacity", decimal(body.capacity)).unwrap_or(0.0),
         refill_per_sec: number("refill_per_sec", decimal(body.refill_per_sec)).unwrap_or(0.0),
+        peak_capacity: number("peak_capacity", decimal(body.peak_capacity)).unwrap_or(0.0),
+        peak_per_sec: number("peak_per_sec", decimal(body.peak_per_sec)).unwrap_or(0.0),
         rate_per_sec: number("rate_per_sec", decimal(body.rate_per_sec)).unwrap_or(0.0),
         max_queue_ms: number("max_queue_ms", of(body.max_queue_ms)).unwrap_or(0.0),
     };
@@ -124,6 +126,8 @@ struct Numbers {
     burst: Option<f64>,
     capacity: f64,
     refill_per_sec: f64,
+    peak_capacity: f64,
+    peak_per_sec: f64,
     rate_per_sec: f64,
     max_queue_ms: f64,
 }
@@ -134,6 +138,7 @@ impl Numbers {
         match algorithm_of(body) {
             Some(Algorithm::Gcra) => self.gcra(stretch),
             Some(Algorithm::TokenBucket) => self.bucket(stretch),
+            Some(Algorithm::DualTokenBucket) => self.dual_bucket(stretch),
             Some(Algorithm::LeakyBucket) => self.queue(),
             Some(Algorithm::Quota) => self.quota(body),
             Some(algorithm) => self.window(algorithm),
@@ -201,6 +206,32 @@ impl Numbers {
             "a bucket of {} tokens into which {} flow a second",
             figure(self.capacity),
             figure(self.refill_per_sec)
+        );
+        (rule, steps, pass)
+    }
+
+    fn dual_bucket(&self, stretch: &Stretch) -> (String, Vec<Step>, String) {
+        let (rule, mut steps, _) = self.bucket(stretch);
+        let at_peak = self.peak_capacity + stretch.flows(self.peak_per_sec);
+        steps.insert(
+            2,
+            Step::fact("At once", figure(self.peak_capacity), "tokens")
+                .binds(!stretch.exceeds(at_peak)),
+        );
+        steps.insert(
+            3,
+            Step::fact("Peak rate", figure(self.peak_per_sec), "tokens/s"),
+        );
+        let pass = format!(
+            "While the bucket has tokens, one may be taken every {}; once it is empty, one flows in every {}. {}",
+            one_in(self.peak_per_sec),
+            one_in(self.refill_per_sec),
+            too_large(self.peak_capacity)
+        );
+        let rule = format!(
+            "{rule}, of which {} may be taken at once and {} a second",
+            figure(self.peak_capacity),
+            figure(self.peak_per_sec)
         );
         (rule, steps, pass)
     }

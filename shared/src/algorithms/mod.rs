@@ -13,6 +13,7 @@ mod carry;
 pub mod composite;
 mod counted;
 pub mod deficit_bucket;
+pub mod dual_token_bucket;
 mod fine_ms;
 pub mod fixed_window;
 mod free_places;
@@ -38,6 +39,7 @@ use serde::{Deserialize, Serialize};
 
 use self::carry::{Carry, Kept};
 use self::deficit_bucket::{DeficitBucket, DeficitBucketState};
+use self::dual_token_bucket::{DualTokenBucket, DualTokenBucketReceipt, DualTokenBucketState};
 use self::fixed_window::{FixedWindow, FixedWindowReceipt, FixedWindowState};
 use self::gcra::{Gcra, GcraState};
 use self::guard::{Guard, GuardReceipt, GuardState};
@@ -56,6 +58,8 @@ any_of! {
     Gcra(Gcra, GcraState, TallyMark);
     /// Of a token bucket.
     TokenBucket(TokenBucket, TokenBucketState, TallyMark);
+    /// Of a token bucket with a peak rate.
+    DualTokenBucket(DualTokenBucket, DualTokenBucketState, DualTokenBucketReceipt);
     /// Of a fixed window.
     FixedWindow(FixedWindow, FixedWindowState, FixedWindowReceipt);
     /// Of a sliding window.

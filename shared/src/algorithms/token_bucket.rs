@@ -83,6 +83,17 @@ impl TokenBucket {
         now: EpochMs,
     ) -> Checked<TokenBucketState> {
         let asked = Asked::clamped(now, state.map(|state| state.latest_ms));
+        self.check_asked(state, cost, asked)
+    }
+
+    /// The same at an instant that is no earlier than the state's latest.
+    #[inline]
+    pub(super) fn check_asked(
+        &self,
+        state: Option<&TokenBucketState>,
+        cost: u64,
+        asked: Asked,
+    ) -> Checked<TokenBucketState> {
         let level = state.map_or(0, |state| state.level(&self.meter, asked.at));
         let checked = self.meter.check(level, cost, asked);
         checked.map(|level_after| {

@@ -4,6 +4,7 @@
 use super::{between, required};
 use crate::algorithms::Algorithm;
 use crate::algorithms::calendar::{Period, WEEK_STARTS_ON_DEFAULT, Zone};
+use crate::algorithms::dual_token_bucket::DualTokenBucket;
 use crate::algorithms::fixed_window::FixedWindow;
 use crate::algorithms::gcra::Gcra;
 use crate::algorithms::leaky_bucket::LeakyBucket;
@@ -57,6 +58,25 @@ fn form(name: Name) -> Form {
                 let capacity = required("/capacity", body.capacity)?;
                 let refill_per_sec = required("/refill_per_sec", body.refill_per_sec)?;
                 TokenBucket::new(capacity, refill_per_sec).map(Algorithm::TokenBucket)
+            },
+        },
+        Name::DualTokenBucket => Form {
+            title: "token bucket with a peak rate",
+            fields: &[
+                "capacity",
+                "refill_per_sec",
+                "peak_capacity",
+                "peak_per_sec",
+            ],
+            length_ms: None,
+            read: |body| {
+                DualTokenBucket::new(
+                    required("/capacity", body.capacity)?,
+                    required("/refill_per_sec", body.refill_per_sec)?,
+                    required("/peak_capacity", body.peak_capacity)?,
+                    required("/peak_per_sec", body.peak_per_sec)?,
+                )
+                .map(Algorithm::DualTokenBucket)
             },
         },
         Name::FixedWindow => Form {

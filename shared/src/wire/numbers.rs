@@ -206,6 +206,10 @@ pub struct LimitOverrideBody {
     pub capacity: Decimal = "number", "tokens";
     /// Tokens that flow in.
     pub refill_per_sec: Decimal = "number", "tokens/s";
+    /// Tokens that may be taken at once.
+    pub peak_capacity: Decimal = "number", "tokens";
+    /// Tokens that may be taken in a second after that.
+    pub peak_per_sec: Decimal = "number", "tokens/s";
     /// Length of the window.
     pub window_ms: u64 = "integer", "";
     /// Parts of the window.

@@ -261,6 +261,8 @@ pub enum Algorithm {
     Gcra,
     /// The same in terms of tokens.
     TokenBucket,
+    /// A token bucket whose tokens may not be taken faster than at a peak rate.
+    DualTokenBucket,
     /// A count that starts anew with each window.
     FixedWindow,
     /// A rolling window of bounded size.
@@ -275,9 +277,10 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All of them, in the order of a form.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Gcra,
         Self::TokenBucket,
+        Self::DualTokenBucket,
         Self::FixedWindow,
         Self::SlidingWindow,
         Self::SlidingLog,
@@ -318,12 +321,18 @@ pub struct LimitBody {
     /// Units at once (gcra); `limit` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<u64>,
-    /// Tokens in a full bucket (token_bucket).
+    /// Tokens in a full bucket (token_bucket, dual_token_bucket).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Decimal>,
-    /// Tokens that flow in (token_bucket).
+    /// Tokens that flow in (token_bucket, dual_token_bucket).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refill_per_sec: Option<Decimal>,
+    /// Tokens that may be taken at once (dual_token_bucket).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_capacity: Option<Decimal>,
+    /// Tokens that may be taken in a second after that (dual_token_bucket).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_per_sec: Option<Decimal>,
     /// Length of the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_ms: Option<u64>,

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use weir_shared::algorithms::calendar::{Period, Zone};
+use weir_shared::algorithms::dual_token_bucket::DualTokenBucket;
 use weir_shared::algorithms::fixed_window::FixedWindow;
 use weir_shared::algorithms::gcra::Gcra;
 use weir_shared::algorithms::quota::Quota;
@@ -135,12 +136,65 @@ fn gcra() -> impl Strategy<Value = Drawn> {
     )
 }
 
+/// Two buckets, of which the one with the smaller capacity refills sooner.
+#[derive(Debug, Clone, Copy)]
+pub struct DualBucket {
+    pub sustained: Bucket,
+    pub peak: Bucket,
+}
+
+impl DualBucket {
+    pub fn dual_token_bucket(self) -> Option<DualTokenBucket> {
+        let (sustained, peak) = (self.sustained, self.peak);
+        DualTokenBucket::new(
+            decimal(sustained.capacity, sustained.capacity_decimals),
+            decimal(sustained.rate, sustained.rate_decimals),
+            decimal(peak.capacity, peak.capacity_decimals),
+            decimal(peak.rate, peak.rate_decimals),
+        )
+        .ok()
+    }
+
+    fn drawn(self) -> Option<Drawn> {
+        let (sustained, peak) = (self.sustained.drawn()?, self.peak.drawn()?);
+        Some(Drawn {
+            algorithm: Algorithm::DualTokenBucket(self.dual_token_bucket()?),
+            unit_ms: peak.unit_ms,
+            full_ms: sustained.full_ms,
+        })
+    }
+}
+
+/// Two drawn buckets: the larger capacity with the slower rate, and the smaller with the faster.
+pub fn dual_bucket() -> impl Strategy<Value = DualBucket> {
+    (bucket(), bucket()).prop_filter_map("both refill in ten years", |(one, other)| {
+        let holds = |bucket: Bucket| decimal(bucket.capacity, bucket.capacity_decimals).0;
+        let flows = |bucket: Bucket| decimal(bucket.rate, bucket.rate_decimals).0;
+        let sorted = |more: bool| if more { (one, other) } else { (other, one) };
+        let (larger, smaller) = sorted(holds(one) >= holds(other));
+        let (faster, slower) = sorted(flows(one) >= flows(other));
+        let of = |capacity: Bucket, rate: Bucket| Bucket {
+            rate: rate.rate,
+            rate_decimals: rate.rate_decimals,
+            ..capacity
+        };
+        let dual = DualBucket {
+            sustained: of(larger, slower),
+            peak: of(smaller, faster),
+        };
+        dual.dual_token_bucket().map(|_| dual)
+    })
+}
+
 /// Limits that meter a rate and admit at least one unit.
 pub fn rate() -> impl Strategy<Value = Drawn> {
     let bucket = bucket().prop_filter_map("a whole token", |bucket| {
         bucket.drawn().filter(|_| bucket.floor() > 0)
     });
-    prop_oneof![gcra(), bucket]
+    let dual = dual_bucket().prop_filter_map("a whole token", |dual| {
+        dual.drawn().filter(|_| dual.peak.floor() > 0)
+    });
+    prop_oneof![gcra(), bucket, dual]
 }
 
 /// Limits that count over a time.

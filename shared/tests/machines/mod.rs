@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use weir_shared::algorithms::Algorithm;
 use weir_shared::algorithms::calendar::{Period, Zone};
+use weir_shared::algorithms::dual_token_bucket::DualTokenBucket;
 use weir_shared::algorithms::fixed_window::FixedWindow;
 use weir_shared::algorithms::gcra::Gcra;
 use weir_shared::algorithms::quota::Quota;
@@ -27,6 +28,13 @@ pub fn algorithm() -> impl Strategy<Value = Algorithm> {
             let tenths = |number| Decimal(f64::from(number) / 10.0);
             let (capacity, refill) = (tenths(capacity + 9), tenths(refill));
             Algorithm::TokenBucket(TokenBucket::new(capacity, refill).unwrap())
+        }),
+        (1..=120_u32, 1..=500_u32, 0..=4_u32).prop_map(|(capacity, refill, faster)| {
+            let tenths = |number| Decimal(f64::from(number) / 10.0);
+            let (peak, peak_refill) = (capacity.min(30) + 9, refill * (1 + faster));
+            let [capacity, refill] = [capacity + 9, refill].map(tenths);
+            let bucket = DualTokenBucket::new(capacity, refill, tenths(peak), tenths(peak_refill));
+            Algorithm::DualTokenBucket(bucket.unwrap())
         }),
         (limit.clone(), window_ms.clone()).prop_map(|(limit, window_ms)| {
             Algorithm::FixedWindow(FixedWindow::new(limit, window_ms).unwrap())

@@ -105,6 +105,10 @@ fn every_algorithm_is_played_by_its_own_machine() {
             79..=80,
         ),
         (
+            json!({ "algorithm": "dual_token_bucket", "capacity": 20, "refill_per_sec": 1, "peak_capacity": 10, "peak_per_sec": 2 }),
+            79..=80,
+        ),
+        (
             json!({ "algorithm": "sliding_window", "limit": 60, "window_ms": 60_000 }),
             55..=60,
         ),

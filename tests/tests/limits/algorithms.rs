@@ -49,6 +49,13 @@ fn limits(scope: &str) -> Vec<(String, Value)> {
             json!({ "algorithm": "token_bucket", "capacity": 20.5, "refill_per_sec": 0.0001 }),
         ),
         (
+            "dual",
+            json!({
+                "algorithm": "dual_token_bucket", "capacity": 20.5, "refill_per_sec": 0.0001,
+                "peak_capacity": 20.25, "peak_per_sec": 0.001
+            }),
+        ),
+        (
             "log",
             json!({ "algorithm": "sliding_log", "limit": BOUND, "window_ms": HOUR_MS }),
         ),

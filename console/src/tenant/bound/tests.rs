@@ -13,6 +13,10 @@ fn document() -> PolicyDocument {
         "limits": {
             "per_ip": { "algorithm": "gcra", "limit": 120, "period_ms": 60_000, "burst": 20, "scope": "region" },
             "bucket": { "algorithm": "token_bucket", "capacity": 50, "refill_per_sec": 5, "scope": "region" },
+            "dual": {
+                "algorithm": "dual_token_bucket", "capacity": 50, "refill_per_sec": 5, "peak_capacity": 10, "peak_per_sec": 20,
+                "scope": "region"
+            },
             "hourly": { "algorithm": "fixed_window", "limit": 1000, "window_ms": 3_600_000, "scope": "region" },
             "monthly": { "algorithm": "quota", "limit": 9000, "cadence": "calendar_month", "scope": "global" },
             "shape": { "algorithm": "leaky_bucket", "rate_per_sec": 10, "max_queue_ms": 2000, "scope": "region" },
@@ -69,6 +73,11 @@ fn each_algorithm_is_explained_by_its_own_numbers() {
             "bucket",
             "a bucket of 50 tokens into which 5 flow a second",
             "every 200 ms",
+        ),
+        (
+            "dual",
+            "a bucket of 50 tokens into which 5 flow a second, of which 10 may be taken at once and 20 a second",
+            "one may be taken every 50 ms; once it is empty, one flows in every 200 ms",
         ),
         ("hourly", "1,000 units in each window of 1 h", "next window"),
         (
