@@ -269,6 +269,53 @@ fn a_fair_decision_among_10_000_tenants_allocates_nothing() {
     }
 }
 
+/// Who asks may change the level of all that want more, which is computed anew; that was made room for once.
+#[test]
+fn a_decision_by_reserves_that_are_released_or_pooled_allocates_nothing() {
+    const EACH: u64 = 1_000_000;
+    // Of so many the level is computed at each ask, and of so many now and then.
+    for (rule, tenants) in [Rule::Paced, Rule::Pooled, Rule::Unreserved]
+        .into_iter()
+        .flat_map(|rule| [(rule, 40), (rule, 2_000)])
+    {
+        let parties: Vec<Party> = (0..tenants).map(tenant).collect();
+        let mut budget = LocalBudget::new(LocalTerms {
+            limit: tenants * EACH,
+            window_ms: 3_600_000,
+            share: Some(ShareTerms {
+                rule,
+                tenants_max: tenants,
+                unknown_weight_max: Weight::WHOLE,
+                carried: true,
+                floors: 0,
+            }),
+        });
+        for party in &parties {
+            let _charged = budget.check(party, EACH / 2, START);
+        }
+        let mut tally = [0, 0];
+        // Costs from one unit to more than is left, a millisecond apart: some want more than they can have.
+        let mut ask = |index: u64| {
+            let party = &parties[(index * index % tenants) as usize];
+            let cost = [1, EACH / 10, 3, tenants * EACH][(index / 7 % 4) as usize];
+            let now = START.plus(index);
+            let decision = budget.check(party, cost, now);
+            tally[usize::from(decision.admitted())] += 1;
+            if let (true, Some(label)) = (decision.admitted(), budget.label()) {
+                budget.undo(label, party, cost - 1);
+            }
+        };
+        (0..4 * tenants).for_each(&mut ask);
+        let start = 4 * tenants;
+        let allocations = steady(|index| ask(start + index));
+        assert_eq!(allocations, 0, "{rule:?}, {tenants} tenants");
+        assert!(
+            tally.iter().all(|count| *count > 100),
+            "{rule:?}: {tally:?}"
+        );
+    }
+}
+
 #[test]
 fn a_federated_decision_allocates_nothing() {
     let mut pool = RegionPool::new(1 << 50, 3_600_000).unwrap();

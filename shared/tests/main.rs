@@ -199,6 +199,8 @@ mod sliding_log;
 #[cfg(not(target_arch = "wasm32"))]
 mod sliding_window;
 #[cfg(not(target_arch = "wasm32"))]
+mod soak;
+#[cfg(not(target_arch = "wasm32"))]
 mod spare_slots;
 #[cfg(not(target_arch = "wasm32"))]
 mod standings;

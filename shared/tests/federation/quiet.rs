@@ -181,8 +181,9 @@ fn what_lies_idle_for_a_tenant_that_stops_is_lent_to_others_by_its_holders_third
             idle[1] > 0,
             "{phase_ms} ms: nothing was lent ahead of demand"
         );
+        // 100 a second: what it would use in half a second, then in a third of one, then nothing.
         assert!(
-            idle[1] >= idle[2] && idle[3] == 0,
+            idle[1] <= 50 && idle[2] <= 34 && idle[3] == 0,
             "{phase_ms} ms: {idle:?}"
         );
     }
