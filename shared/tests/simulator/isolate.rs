@@ -328,7 +328,8 @@ impl World {
             isolate.books.used -= units;
             self.truth.unspent(admission);
             self.isolate_carries_out(life, effects);
-            self.check_books(life);
+            // Whoever waited was looked at again, and a window may have opened with that.
+            self.isolate_advances(life);
         }
     }
 
