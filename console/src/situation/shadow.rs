@@ -1,8 +1,10 @@
 //! What a rule in shadow mode would have denied.
 
+use weir_shared::ordered::sort_by;
 use weir_shared::wire::operator::FairnessReply;
 use weir_shared::wire::operator::series::SeriesView;
 use weir_shared::wire::policy::PolicyDocument;
+use weir_shared::wire::preview::PreviewBody;
 
 use crate::format::{count, percent};
 use crate::tenant::what::{Kind, Seen, What, seen};
@@ -78,29 +80,47 @@ impl Shadowed {
 
 /// Every rule of the policy that is in shadow mode.
 pub fn rules(document: &PolicyDocument) -> Vec<What> {
-    let value = serde_json::to_value(document).unwrap_or_default();
-    let kinds = [
-        (Kind::Budget, "budgets"),
-        (Kind::Limit, "limits"),
-        (Kind::Meter, "meters"),
-        (Kind::Guard, "guards"),
-        (Kind::Overload, "overload"),
-    ];
     let mut found = Vec::new();
-    for (kind, place) in kinds {
-        let entries = value.get(place).and_then(serde_json::Value::as_object);
-        for (name, body) in entries.into_iter().flatten() {
-            if body.get("shadow") == Some(&serde_json::Value::Bool(true)) {
-                found.push(What::new(kind, name));
-            }
+    let mut add = |kind, name: &str, shadow: Option<bool>| {
+        if shadow == Some(true) {
+            found.push(What::new(kind, name));
         }
+    };
+    for (name, body) in &document.budgets {
+        add(Kind::Budget, name, body.shadow);
+    }
+    for (name, body) in &document.limits {
+        add(Kind::Limit, name, body.shadow);
+    }
+    for (name, body) in &document.meters {
+        add(Kind::Meter, name, body.shadow);
+    }
+    for (name, body) in &document.guards {
+        add(Kind::Guard, name, body.shadow);
+    }
+    for (name, body) in &document.overload {
+        add(Kind::Overload, name, body.shadow);
     }
     found
 }
 
 /// What is to be known of a preview whose candidate has rules in shadow mode: that preview counts as if they denied.
 pub fn preview_note(document: &PolicyDocument) -> Option<String> {
-    let names: Vec<String> = rules(document).iter().map(What::words).collect();
+    note(&rules(document))
+}
+
+/// The same of a preview that is about a tenant: only of the rules that have lines in it, since the change is of no rule.
+pub fn tenant_preview_note(document: &PolicyDocument, body: &PreviewBody) -> Option<String> {
+    let mut found = rules(document);
+    found.retain(|rule| {
+        let mut changed = body.rows.iter().filter(|row| row.candidate != row.present);
+        changed.any(|row| row.kind.name() == rule.kind.name() && row.name == rule.name)
+    });
+    note(&found)
+}
+
+fn note(shadows: &[What]) -> Option<String> {
+    let names: Vec<String> = shadows.iter().map(What::words).collect();
     match &names[..] {
         [] => None,
         [one] => Some(format!(
@@ -134,14 +154,16 @@ pub fn tenants(reply: &FairnessReply, what: &What) -> Vec<(String, u128)> {
         })
         .filter(|(_, calls)| *calls > 0)
         .collect();
-    found.sort_by(|(one, a), (other, b)| b.cmp(a).then_with(|| one.cmp(other)));
+    sort_by(&mut found, |(one, a), (other, b)| {
+        b.cmp(a).then_with(|| one.cmp(other))
+    });
     found.truncate(NAMED_MAX);
     found
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -216,6 +238,44 @@ mod tests {
             "The guard d is in shadow mode: it denies nobody. Its lines say whom it would deny."
         );
         assert_eq!(note(json!({})), None);
+    }
+
+    #[test]
+    fn a_preview_of_a_tenant_notes_the_shadows_among_its_lines_alone() {
+        let document: PolicyDocument = serde_json::from_value(json!({
+            "limits": {"tokens": {"algorithm": "gcra", "limit": 1, "period_ms": 1_000, "scope": "region", "shadow": true}},
+            "meters": {"tokens": {"per_sec": 5}},
+            "guards": {"queries": {"concurrency": 1, "shadow": true}, "uploads": {"concurrency": 1, "shadow": true}},
+        }))
+        .unwrap();
+        let note = |rows: Value| {
+            let body = json!({ "at": 1, "windows": 1, "intervals": 1, "gaining": 1, "losing": 0, "gains": [], "loses": [],
+                "rows_total": 1, "rows": rows });
+            tenant_preview_note(&document, &serde_json::from_value(body).unwrap())
+        };
+        let row = |kind: &str, name: &str, candidate: u32| {
+            json!({ "kind": kind, "name": name, "tenant": "a", "demand": "9", "served": "1", "present": "1",
+                "candidate": candidate.to_string() })
+        };
+        assert_eq!(
+            note(json!([
+                row("guard", "queries", 2),
+                row("guard", "uploads", 1),
+                row("meter", "tokens", 2)
+            ]))
+            .unwrap(),
+            "The guard queries is in shadow mode: it denies nobody. Its lines say whom it would deny."
+        );
+        assert_eq!(
+            note(json!([
+                row("limit", "tokens", 2),
+                row("guard", "uploads", 0)
+            ]))
+            .unwrap(),
+            "In shadow mode, and denying nobody: limit tokens, guard uploads. Their lines say whom they would deny."
+        );
+        assert_eq!(note(json!([row("meter", "tokens", 2)])), None, "it denies");
+        assert_eq!(note(json!([])), None);
     }
 
     #[test]

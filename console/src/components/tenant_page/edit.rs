@@ -25,6 +25,7 @@ use crate::components::preview::PreviewTable;
 use crate::components::states::States;
 use crate::context::{Console, leave_when_ended};
 use crate::fetched::{Fetched, Follow, fetched};
+use crate::situation::shadow::tenant_preview_note;
 use crate::tenant::conflict::Conflict;
 use crate::tenant::draft::{Setting, TenantDraft, errors_elsewhere, pointers};
 use crate::tenant::numbers::number_names;
@@ -128,6 +129,11 @@ fn Change(page: Tenant, policy: Fetched<Tagged<PolicyDocument>>) -> impl IntoVie
             editing.save(patch, draft.get_untracked());
         }
     };
+    let note = move |body: &PreviewBody| {
+        let note = setting
+            .with_untracked(|setting| tenant_preview_note(setting.as_ref()?.document(), body));
+        note.map(|note| view! { <p class="said" data-testid="preview-note">{note}</p> })
+    };
     let status = move || {
         if errors.with(|errors| !errors.is_empty()) {
             "It cannot be saved as it is."
@@ -159,6 +165,7 @@ fn Change(page: Tenant, policy: Fetched<Tagged<PolicyDocument>>) -> impl IntoVie
                 {move || previewed.get().map(|body| view! {
                     <div class="preview-result" data-testid="preview-result">
                         <h3>"Who gains and who loses"</h3>
+                        {note(&body)}
                         <PreviewTable body=Signal::stored(Some(body)) caption="Preview of the change"/>
                         <Why why=editing.why/>
                     </div>
