@@ -1,5 +1,6 @@
 //! The command palette: what it offers, and what of that fits what is typed.
 
+use weir_shared::ordered::sort_by_key;
 use weir_shared::wire::role::Role;
 
 use crate::address::Page;
@@ -113,7 +114,7 @@ pub fn found(entries: &[Entry], typed: &str) -> Vec<Entry> {
         .enumerate()
         .filter_map(|(place, entry)| Some((rank(entry, &words)?, place, entry)))
         .collect();
-    ranked.sort_by_key(|(rank, place, _)| (*rank, *place));
+    sort_by_key(&mut ranked, |(rank, place, _)| (*rank, *place));
     let best = ranked.into_iter().take(LISTED_MAX);
     best.map(|(_, _, entry)| entry.clone()).collect()
 }

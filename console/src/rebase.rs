@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 use weir_shared::json::pointer::step;
+use weir_shared::ordered::sort_by;
 
 use crate::difference::set;
 
@@ -85,7 +86,7 @@ fn walk(at: &str, values: [Option<&Value>; 3], rows: &mut Vec<Meeting>) {
             .flatten()
             .flat_map(|object| object.keys())
             .collect();
-        names.sort();
+        sort_by(&mut names, Ord::cmp);
         names.dedup();
         for name in names {
             let inner = objects.map(|object| object.and_then(|object| object.get(name)));

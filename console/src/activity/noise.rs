@@ -1,6 +1,7 @@
 //! What of the log is routine: logins and the use of the bootstrap token change nothing, and stand together in one line.
 
 use weir_shared::audit::Action;
+use weir_shared::ordered::sort_by;
 use weir_shared::wire::audit::{AuditEntry, Outcome};
 
 use crate::format::counted;
@@ -64,7 +65,7 @@ pub fn words(entries: &[AuditEntry]) -> String {
         .iter()
         .map(|entry| entry.record.actor.as_str())
         .collect();
-    actors.sort_unstable();
+    sort_by(&mut actors, Ord::cmp);
     actors.dedup();
     let by = match actors.as_slice() {
         [one] => format!("by {}", crate::visible::visible(one)),

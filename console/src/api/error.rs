@@ -38,7 +38,7 @@ impl ApiError {
     pub fn from_answer(status: u16, content_type: Option<&str>, body: &str) -> Self {
         let is_problem = content_type
             .is_some_and(|content_type| media_type(content_type).eq_ignore_ascii_case(MEDIA_TYPE));
-        match serde_json::from_str::<Problem>(body) {
+        match weir_shared::json::from_str::<Problem>(body) {
             Ok(problem) if is_problem => Self::Problem(Box::new(Problem { status, ..problem })),
             _ => Self::Status { status },
         }
@@ -144,7 +144,7 @@ pub fn read<T: DeserializeOwned>(
     if !(200..300).contains(&status) {
         return Err(ApiError::from_answer(status, content_type, body));
     }
-    serde_json::from_str(body).map_err(|error| ApiError::Malformed {
+    weir_shared::json::from_str(body).map_err(|error| ApiError::Malformed {
         reason: error.to_string(),
     })
 }

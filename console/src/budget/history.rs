@@ -1,5 +1,6 @@
 //! What a budget was over time, as charts show it.
 
+use weir_shared::ordered::sort_by_key;
 use weir_shared::wire::operator::series::SeriesView;
 use weir_shared::wire::policy::{BudgetBody, Scope};
 use weir_shared::wire::windows::WindowRecord;
@@ -58,7 +59,7 @@ pub fn jain(records: &[WindowRecord], window_ms: u64) -> Vec<Line> {
         lines[place].points.push((at, Some(jain.0)));
     }
     for line in &mut lines {
-        line.points.sort_by_key(|point| point.0);
+        sort_by_key(&mut line.points, |point| point.0);
         line.points.dedup_by_key(|point| point.0);
     }
     lines

@@ -1,5 +1,6 @@
 //! Which of several records is meant.
 
+use weir_shared::ordered::sort_by;
 use weir_shared::wire::operator::series::WindowsView;
 use weir_shared::wire::windows::WindowRecord;
 
@@ -31,7 +32,7 @@ pub fn regions(view: &WindowsView) -> Vec<String> {
         .iter()
         .filter_map(|record| record.region.clone())
         .collect();
-    regions.sort();
+    sort_by(&mut regions, Ord::cmp);
     regions.dedup();
     regions
 }

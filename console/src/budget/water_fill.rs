@@ -1,6 +1,7 @@
 //! A window as vessels side by side: a tenant's vessel is as wide as its weight and filled with what it was served, so
 //! that areas are units. Sharing fairly fills all who want more to one level.
 
+use weir_shared::ordered::sort_by;
 use weir_shared::wire::windows::{WindowRecord, WindowTenant};
 
 use crate::chart::scale::{Tick, nice_max, place, ticks};
@@ -106,7 +107,7 @@ impl WaterFill {
                 together.push(portion);
             }
         }
-        named.sort_by(|one, other| {
+        sort_by(&mut named, |one, other| {
             let heavier = other.weight.total_cmp(&one.weight);
             heavier.then_with(|| one.tenant.cmp(&other.tenant))
         });
@@ -227,7 +228,9 @@ fn level(limit: u64, portions: &[&Portion]) -> Option<f64> {
         .filter(|portion| portion.weight > 0.0)
         .map(|portion| (portion.used as f64 + portion.denied as f64, portion.weight))
         .collect();
-    wants.sort_by(|one, other| (one.0 / one.1).total_cmp(&(other.0 / other.1)));
+    sort_by(&mut wants, |one, other| {
+        (one.0 / one.1).total_cmp(&(other.0 / other.1))
+    });
     let mut left = limit as f64;
     let mut weights: f64 = wants.iter().map(|(_, weight)| weight).sum();
     for (demand, weight) in wants {

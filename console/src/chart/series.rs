@@ -1,5 +1,7 @@
 //! What a chart shows: values over time, or the parts of one amount.
 
+use weir_shared::ordered::sort_by;
+
 /// What a value is drawn in. Each has a colour, a pattern of dashes and a hatching, so that none is told by colour alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
@@ -167,7 +169,7 @@ pub fn instants(lines: &[Line]) -> Vec<u64> {
         .iter()
         .flat_map(|line| line.points.iter().map(|point| point.0))
         .collect();
-    instants.sort_unstable();
+    sort_by(&mut instants, Ord::cmp);
     instants.dedup();
     instants
 }

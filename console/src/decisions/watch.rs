@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use weir_shared::ordered::OrderedSet;
+use weir_shared::ordered::{OrderedSet, sort_by_key};
 
 use super::filter::DecisionFilter;
 use crate::format;
@@ -178,7 +178,7 @@ fn look_at<'a>(entries: impl Iterator<Item = &'a TailEntry>, filter: &DecisionFi
     let mut kept = 0;
     let counted = entries.inspect(|_| kept += 1);
     let mut matching: Vec<_> = counted.filter(|entry| filter.admits(entry)).collect();
-    matching.sort_by_key(|entry| Reverse(decided_at(entry)));
+    sort_by_key(&mut matching, |entry| Reverse(decided_at(entry)));
     Look {
         matching: matching.len(),
         rows: matching.into_iter().take(ROWS_MAX).cloned().collect(),

@@ -34,10 +34,10 @@ struct Numbered {
 /// Of a message on a channel that this version does not know only the number is kept, so that it is not taken for one
 /// that was missed.
 pub fn read(text: &str) -> Option<Said> {
-    let Ok(numbered) = serde_json::from_str::<Numbered>(text) else {
-        return serde_json::from_str(text).ok().map(Said::Notice);
+    let Ok(numbered) = weir_shared::json::from_str::<Numbered>(text) else {
+        return weir_shared::json::from_str(text).ok().map(Said::Notice);
     };
-    let message = serde_json::from_str(text).unwrap_or_else(|_| LiveMessage {
+    let message = weir_shared::json::from_str(text).unwrap_or_else(|_| LiveMessage {
         sequence: numbered.sequence,
         previous: numbered.previous,
         at: numbered.at,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use weir_shared::ordered::OrderedMap;
+use weir_shared::ordered::{OrderedMap, sort_by, sort_by_key};
 use weir_shared::wire::operator::{FairnessReply, TenantReport};
 
 /// Rows that are shown.
@@ -51,7 +51,7 @@ pub fn in_order_of(before: &[DeniedRow], mut now: Vec<DeniedRow>) -> Vec<DeniedR
         let place = before.iter().position(|before| before.tenant == row.tenant);
         place.unwrap_or(usize::MAX)
     };
-    now.sort_by_key(place);
+    sort_by_key(&mut now, place);
     now
 }
 
@@ -117,7 +117,7 @@ impl Denials {
             .map(|report| row(report, base, now.at))
             .filter(|row| row.calls > 0)
             .collect();
-        rows.sort_by(|one, other| {
+        sort_by(&mut rows, |one, other| {
             let now = |row: &DeniedRow| row.per_s.unwrap_or(0.0);
             let faster = now(other).total_cmp(&now(one));
             faster

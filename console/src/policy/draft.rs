@@ -196,7 +196,7 @@ impl PolicyDraft {
     pub fn put_text(&mut self, pointer: &str, text: &str) {
         self.note(pointer);
         self.mend(pointer);
-        match serde_json::from_str(text) {
+        match weir_shared::json::from_str(text) {
             Ok(value) => set(&mut self.value, pointer, Some(value)),
             Err(error) => self.broken.push(Broken {
                 pointer: pointer.to_owned(),
@@ -219,7 +219,7 @@ impl PolicyDraft {
     pub fn holds_text(&self, pointer: &str, text: &str) -> bool {
         match self.broken_at(pointer) {
             Some(broken) => broken.text == text,
-            None => serde_json::from_str::<Value>(text)
+            None => weir_shared::json::from_str::<Value>(text)
                 .is_ok_and(|value| value == *self.at(pointer).unwrap_or(&Value::Null)),
         }
     }
@@ -229,11 +229,11 @@ impl PolicyDraft {
         let value = self.at(pointer).cloned().unwrap_or(Value::Null);
         let ordered = pointer
             .is_empty()
-            .then(|| json::read::<PolicyDocument>(&value).ok())
+            .then(|| weir_shared::json::from_value::<PolicyDocument>(&value).ok())
             .flatten()
             .and_then(|document| serde_json::to_string(&document).ok())
             .map(|text| json::pretty(&text));
-        ordered.unwrap_or_else(|| serde_json::to_string_pretty(&value).unwrap_or_default())
+        ordered.unwrap_or_else(|| json::pretty(&value.to_string()))
     }
 
     /// The document, if it could be saved.
@@ -266,7 +266,7 @@ impl PolicyDraft {
         if self.value == self.base {
             return self.base.clone();
         }
-        let read = json::read::<PolicyDocument>(&self.value);
+        let read = weir_shared::json::from_value::<PolicyDocument>(&self.value);
         read.map_or_else(|_| self.value.clone(), |document| as_value(&document))
     }
 
@@ -299,13 +299,13 @@ impl PolicyDraft {
 
     /// What was kept; `None` if there was nothing that this version reads.
     pub fn restored(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
+        weir_shared::json::from_str(text).ok()
     }
 }
 
 /// The document as JSON.
 pub fn as_value(document: &PolicyDocument) -> Value {
-    serde_json::to_value(document).unwrap_or(Value::Null)
+    weir_shared::json::to_value(document).unwrap_or(Value::Null)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use weir_shared::name::label;
+use weir_shared::ordered::sort_by;
 
 use super::draft::PolicyDraft;
 use super::limit_fields::{numbers, rule};
@@ -59,7 +60,7 @@ pub fn entries(draft: &PolicyDraft, section: Section) -> Vec<Entry> {
         .flatten()
         .flat_map(|object| object.keys())
         .collect();
-    names.sort();
+    sort_by(&mut names, Ord::cmp);
     names.dedup();
     let entry = |name: &String| {
         let [now, base] = objects.map(|object| object.and_then(|object| object.get(name)));

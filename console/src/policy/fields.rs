@@ -351,7 +351,7 @@ pub fn typed(kind: Kind, text: &str) -> Option<Value> {
             let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
             (!names.is_empty()).then(|| Value::from(names))?
         }
-        Kind::Parts => serde_json::from_str(text).unwrap_or_else(|_| as_text()),
+        Kind::Parts => weir_shared::json::from_str(text).unwrap_or_else(|_| as_text()),
     };
     (!value.is_null()).then_some(value)
 }
@@ -427,7 +427,7 @@ fn is_served(entry: &Value, name: &str, value: &str) -> bool {
         probe[known] = entry.get(known).cloned().unwrap_or(Value::Null);
     }
     probe[name] = Value::String(value.to_owned());
-    let body = crate::json::read::<BudgetBody>(&probe);
+    let body = weir_shared::json::from_value::<BudgetBody>(&probe);
     body.is_ok_and(|body| Budget::try_from(&body).is_ok())
 }
 

@@ -21,7 +21,7 @@ pub fn rules() -> Vec<(String, &'static str)> {
 }
 
 fn wire_name(name: Algorithm) -> String {
-    let name = serde_json::to_value(name).unwrap_or_default();
+    let name = weir_shared::json::to_value(&name).unwrap_or_default();
     name.as_str().unwrap_or_default().to_owned()
 }
 

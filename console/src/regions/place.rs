@@ -1,5 +1,6 @@
 //! Where the units of each budget's open window are, holder by holder.
 
+use weir_shared::ordered::{sort_by, sort_by_key};
 use weir_shared::wire::operator::budgets::BudgetRow;
 use weir_shared::wire::operator::regions::{RegionsReply, TenantLent};
 use weir_shared::wire::policy::{BudgetBody, Scope};
@@ -189,7 +190,9 @@ impl Place {
             }
         }
         let order = [LEASED, ESCROW, UNKNOWN, Tone::FREE];
-        parts.sort_by_key(|part| order.iter().position(|tone| *tone == part.tone));
+        sort_by_key(&mut parts, |part| {
+            order.iter().position(|tone| *tone == part.tone)
+        });
         parts.retain(|part| part.amount > 0.0 || part.tone != UNKNOWN);
         parts
     }
@@ -214,7 +217,7 @@ pub fn places(reply: &RegionsReply, budgets: &[BudgetRow], only: Option<&str>) -
     let held = reply.regions.iter().flat_map(|status| &status.budgets);
     let held = held.map(|one| one.budget.as_str());
     let mut names: Vec<&str> = of_policy.chain(coordinated).chain(held).collect();
-    names.sort_unstable();
+    sort_by(&mut names, Ord::cmp);
     names.dedup();
     names.retain(|name| only.is_none_or(|only| only == *name));
     let body = |name: &str| budgets.iter().find(|row| row.name == name);

@@ -4,6 +4,7 @@
 //! A simulation tells sums over all windows of its span, so the drawing divides what was admitted in all: the level is
 //! where those that wanted more would stand had it been one window.
 
+use weir_shared::ordered::sort_by_key;
 use weir_shared::policy::Policy;
 use weir_shared::policy::budget::Budget;
 use weir_shared::units::{EpochMs, Revision};
@@ -86,7 +87,9 @@ pub fn shared(body: &ReplayBody, budget: &str, side: Side, policy: &Policy) -> S
         .collect();
     portions.retain(|portion| portion.weight > 0.0);
     // As records of windows have it: who asked for most is drawn.
-    portions.sort_by_key(|one| std::cmp::Reverse(one.used.saturating_add(one.denied)));
+    sort_by_key(&mut portions, |one| {
+        std::cmp::Reverse(one.used.saturating_add(one.denied))
+    });
     let sum = |of: fn(&Portion) -> u64| portions.iter().map(of).fold(0, u64::saturating_add);
     let (used, denied) = (sum(|one| one.used), sum(|one| one.denied));
     let weights: f64 = portions.iter().map(|portion| portion.weight).sum();

@@ -1,5 +1,6 @@
 //! The verdict: who is denied, by what, and whether it is over its share, in plain words.
 
+use weir_shared::ordered::sort_by_key;
 use weir_shared::wire::operator::budgets::BudgetsReply;
 use weir_shared::wire::policy::Scope;
 
@@ -171,7 +172,7 @@ impl Verdict {
             .filter_map(|row| culprit(row, budgets, regions))
             .collect();
         // Who is over its share stands before who is only hit by it.
-        denied.sort_by_key(|one| !matches!(one.how, How::OverShare { .. }));
+        sort_by_key(&mut denied, |one| !matches!(one.how, How::OverShare { .. }));
         if denied.is_empty() {
             return calm(live);
         }

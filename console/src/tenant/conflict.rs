@@ -4,7 +4,6 @@ use serde_json::Value;
 use weir_shared::wire::policy::TenantBody;
 
 use super::draft::TenantDraft;
-use crate::json;
 use crate::rebase::{Keep, Meeting, meetings, rebased};
 
 /// The three words about a tenant.
@@ -22,7 +21,7 @@ impl Conflict {
     fn values(&self) -> [Value; 3] {
         // What is not said is not there: a null would be shown as a value.
         let value = |body: &TenantBody| {
-            let mut value = serde_json::to_value(body).unwrap_or_default();
+            let mut value = weir_shared::json::to_value(body).unwrap_or_default();
             if let Some(fields) = value.as_object_mut() {
                 fields.retain(|_, value| !value.is_null());
             }
@@ -41,7 +40,7 @@ impl Conflict {
     pub fn mine_on_top(&self) -> TenantDraft {
         let [base, theirs, mine] = self.values();
         let merged = rebased(&base, &theirs, &mine, Keep::Mine);
-        let body = json::read(&merged).unwrap_or_else(|_| self.mine.clone());
+        let body = weir_shared::json::from_value(&merged).unwrap_or_else(|_| self.mine.clone());
         TenantDraft::of(&body)
     }
 }

@@ -43,7 +43,7 @@ impl TenantDraft {
             let text = value.and_then(|value| serde_json::to_string(&value).ok());
             text.unwrap_or_default()
         };
-        let written = serde_json::to_value(body).unwrap_or_default();
+        let written = weir_shared::json::to_value(body).unwrap_or_default();
         Self {
             tier: body.tier.clone().unwrap_or_default(),
             weight: decimal(body.weight),

@@ -1,6 +1,7 @@
 //! What counts for a tenant, one value a row, each with whose word it is.
 
 use serde_json::Value;
+use weir_shared::ordered::sort_by_key;
 use weir_shared::wire::effective::{EffectiveBody, FieldValue, Origin, Valued};
 use weir_shared::wire::policy::PolicyDocument;
 
@@ -92,12 +93,12 @@ fn in_order<'a>(section: &str, fields: &'a Value) -> Vec<&'a str> {
     };
     let names = fields.as_object().into_iter().flatten();
     let mut names: Vec<&str> = names.map(|(name, _)| name.as_str()).collect();
-    names.sort_by_key(|field| place(field));
+    sort_by_key(&mut names, |field| place(field));
     names
 }
 
 fn valued(value: &Value) -> Option<Valued<FieldValue>> {
-    serde_json::from_value(value.clone()).ok()
+    weir_shared::json::from_value(value).ok()
 }
 
 /// All rows, in order.
@@ -111,7 +112,7 @@ pub fn rows(effective: &EffectiveBody) -> Vec<EffectiveRow> {
         &effective.weight,
         weight(effective.weight.value.0),
     );
-    let written = serde_json::to_value(effective).unwrap_or_default();
+    let written = weir_shared::json::to_value(effective).unwrap_or_default();
     for (kind, section) in SECTIONS {
         let names = written.get(section).and_then(Value::as_object);
         for (name, fields) in names.into_iter().flatten() {

@@ -213,7 +213,7 @@ fn length(text: &str) -> Option<Value> {
 
 /// A JSON number; `None` for text that is none.
 pub fn number(text: &str) -> Option<Value> {
-    let value: Value = serde_json::from_str(text.trim()).ok()?;
+    let value: Value = weir_shared::json::from_str(text.trim()).ok()?;
     value.is_number().then_some(value)
 }
 
@@ -288,7 +288,7 @@ mod tests {
             let mut object = Map::new();
             let words = at.words();
             put(&mut object, &NumberDraft { at, value }).unwrap();
-            let read = crate::json::read::<TenantBody>(&Value::Object(object));
+            let read = weir_shared::json::from_value::<TenantBody>(&Value::Object(object));
             assert!(read.is_ok(), "{words}: {read:?}");
         }
     }

@@ -26,7 +26,7 @@ impl OverrideDraft {
         let instant = |at: Option<weir_shared::units::EpochMs>| {
             at.map_or_else(String::new, |at| when::write(at.0))
         };
-        let value = serde_json::to_value(body).unwrap_or_default();
+        let value = weir_shared::json::to_value(body).unwrap_or_default();
         Self {
             starts_at: instant(body.starts_at),
             expires_at: instant(body.expires_at),

@@ -1,6 +1,7 @@
 //! What a tenant got since counting began or in a range of time, one line for each budget, limit, meter, guard and
 //! overload resource.
 
+use weir_shared::ordered::sort_by;
 use weir_shared::wire::accounting::Tally;
 use weir_shared::wire::operator::fairness::TenantReport;
 use weir_shared::wire::operator::series::SeriesView;
@@ -51,7 +52,7 @@ pub fn of_range(view: &SeriesView) -> Vec<Total> {
         .iter()
         .flat_map(|point| counted_at(&point.counters))
         .collect();
-    all.sort();
+    sort_by(&mut all, Ord::cmp);
     all.dedup();
     let line = |what: What| {
         let intervals: Vec<Interval> = view

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use weir_shared::ordered::OrderedMap;
+use weir_shared::ordered::{OrderedMap, sort_by};
 
 /// Reads that are kept of a tenant.
 pub const READS_MAX: usize = 30;
@@ -42,7 +42,7 @@ impl Trends {
         }
         let last = |reads: &VecDeque<(u64, u128)>| reads.back().map(|(at_ms, _)| *at_ms);
         let mut ages: Vec<_> = self.reads.values().map(last).collect();
-        ages.sort_unstable();
+        sort_by(&mut ages, Ord::cmp);
         let oldest_kept = ages.get(over).copied().flatten();
         let mut still = over;
         self.reads.retain(|_, reads| {

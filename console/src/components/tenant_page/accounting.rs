@@ -1,6 +1,7 @@
 //! What the tenant was admitted and denied, over time.
 
 use leptos::prelude::*;
+use weir_shared::ordered::sort_by;
 use weir_shared::wire::metering::RateBody;
 use weir_shared::wire::operator::series::WindowsView;
 use weir_shared::wire::policy::{PolicyDocument, Scope};
@@ -41,7 +42,7 @@ pub fn Accounting(
         let view = page.series.value.get();
         let points = view.iter().flat_map(|view| view.points.iter());
         all.extend(points.flat_map(|point| counted_at(&point.counters)));
-        all.sort();
+        sort_by(&mut all, Ord::cmp);
         all.dedup();
         all
     });

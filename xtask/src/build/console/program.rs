@@ -76,7 +76,13 @@ fn bind(environment: &Environment, cut: &Path) -> Result<()> {
 
 fn shrink(environment: &Environment, module: &Path, made: &Path) -> Result<()> {
     let mut shrink = environment.command("wasm-opt")?;
-    shrink.args(["-Oz", "--strip-debug", "--strip-producers", "--quiet"]);
+    shrink.args([
+        "-Oz",
+        "--low-memory-unused",
+        "--strip-debug",
+        "--strip-producers",
+        "--quiet",
+    ]);
     shrink.arg("--output").arg(made).arg(module);
     process::run(&mut shrink)
 }
