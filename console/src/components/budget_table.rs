@@ -59,7 +59,7 @@ pub fn BudgetTable(
     };
     view! {
         <div class="scroll" tabindex="0" role="region" aria-label="Budgets">
-            <table class="budgets cards">
+            <table class="budgets cards" class:roomy=full>
                 <thead>
                     <tr>
                         <th scope="col">"Budget"</th>

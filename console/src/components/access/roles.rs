@@ -17,12 +17,12 @@ pub fn Roles() -> impl IntoView {
         <section class="roles" aria-labelledby="roles">
             <div class="section-head"><h2 id="roles">"Roles"</h2></div>
             <div class="scroll" role="region" aria-label="Roles" tabindex="0">
-                <table>
+                <table class="cards">
                     <thead><tr><th scope="col">"Role"</th><th scope="col">"For"</th>{heads}</tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
             </div>
-            <p class="hint">"A viewer, an editor and an admin log in here. A service and a tenant use the API alone."</p>
+            <p class="hint">"A viewer, an editor and an admin log in here. An agent, a service and a tenant use the API alone."</p>
         </section>
     }
 }
@@ -35,13 +35,13 @@ fn row(role: Role) -> AnyView {
             ("–", "no")
         };
         view! {
-            <td class="ability" data-has=words><span aria-hidden="true">{mark}</span><span class="unseen">{words}</span></td>
+            <td class="ability" data-has=words data-label=ability.name><span aria-hidden="true">{mark}</span><span class="unseen">{words}</span></td>
         }
     };
     view! {
         <tr>
             <th scope="row">{role.name()}</th>
-            <td class="purpose">{purpose(role)}</td>
+            <td class="purpose" data-label="For">{purpose(role)}</td>
             {ABILITIES.iter().map(cell).collect_view()}
         </tr>
     }

@@ -31,7 +31,7 @@ pub fn EffectivePolicy(
         <section aria-labelledby="effective-heading">
             <h2 id="effective-heading">"Its effective policy now"</h2>
             <div class="scroll" role="region" aria-labelledby="effective-heading" tabindex="0">
-                <table class="plain" data-testid="effective">
+                <table class="plain cards" data-testid="effective">
                     <thead>
                         <tr>
                             <th scope="col">"Resource"</th>
@@ -57,11 +57,11 @@ fn line(row: EffectiveRow) -> impl IntoView {
     view! {
         <tr>
             <th scope="row">{what}</th>
-            <td>{row.field}</td>
-            <td class="figure">{row.value}</td>
-            <td><span class=format!("tag origin-{origin}")>{origin}</span></td>
-            <td>{row.from.map(|from| view! { <code>{from}</code> })}</td>
-            <td>{row.until_ms.map(|at| view! { <Time at=Signal::stored(at)/> })}</td>
+            <td data-label="Field">{row.field}</td>
+            <td class="figure" data-label="Value">{row.value}</td>
+            <td data-label="Set by"><span class=format!("tag origin-{origin}")>{origin}</span></td>
+            <td data-label="In the policy at">{row.from.map(|from| view! { <code>{from}</code> })}</td>
+            <td data-label="Until">{row.until_ms.map(|at| view! { <Time at=Signal::stored(at)/> })}</td>
         </tr>
     }
 }
