@@ -5,9 +5,10 @@ import json
 import os
 
 import openai
+from openai import OpenAI
 
 BASE, KEY = os.environ["BASE"] + "/llm/v1", os.environ["KEY"]
-client = openai.OpenAI(base_url=BASE, api_key=KEY, max_retries=0)
+client = OpenAI(base_url=BASE, api_key=KEY, max_retries=0)
 messages = [{"role": "user", "content": "these are four words"}]
 told = {}
 

@@ -37,6 +37,7 @@ pub mod history;
 pub mod load;
 pub mod nginx;
 pub mod origin;
+pub mod pages;
 pub mod paths;
 pub mod plain;
 pub mod ports;

@@ -11,6 +11,7 @@ mod clients;
 mod console;
 mod corruption;
 mod crash;
+mod documented;
 mod federation;
 mod gateway;
 mod harness;

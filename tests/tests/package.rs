@@ -13,9 +13,27 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use weir_tests::client::Client;
+use weir_tests::pages::blocks;
 use weir_tests::paths::{edge_build, workspace, wrangler};
 use weir_tests::process::ProcessTree;
 use weir_tests::{clock, ports};
+
+/// What the pages say, and the tests run.
+const INSTALL: &str = concat!("npm install ./weir-", env!("CARGO_PKG_VERSION"), ".tgz");
+const DEMO: &str = "npx weir dev --demo";
+const DEV: &str = "npx weir dev";
+const INIT: &str = "npx weir init my-limits";
+const SERVE: &str = "npx weir serve --dir state";
+
+/// Pages that show commands of the package.
+const PAGES: [&str; 6] = [
+    "README.md",
+    "docs/src/guides/deploy.md",
+    "docs/src/guides/run-anywhere.md",
+    "docs/src/start.md",
+    "package/README.md",
+    "package/template/README.md",
+];
 
 /// How long a start may take.
 const START_DEADLINE: Duration = Duration::from_secs(60);
@@ -32,6 +50,12 @@ fn start_deadline() -> Duration {
     succeed(Command::new("npm").arg("--version"));
     let slower = begin.elapsed().as_secs_f64() / NPM_STARTS.as_secs_f64();
     START_DEADLINE.mul_f64(slower.max(1.0))
+}
+
+/// The words behind `npx weir`.
+fn words(command: &'static str) -> Vec<&'static str> {
+    let words = command.strip_prefix("npx weir ").expect("of the package");
+    words.split(' ').collect()
 }
 
 /// A folder in which the package is installed.
@@ -83,12 +107,19 @@ impl Installed {
             .tempdir()
             .unwrap();
         let file = packed(folder.path());
+        let named = INSTALL.strip_prefix("npm install ./");
+        assert_eq!(file.file_name().and_then(|name| name.to_str()), named);
         let start = clock::now();
         npm_install(folder.path(), &folder.path().join("cache"), Some(&file));
         Self {
             took: start.elapsed(),
             folder,
         }
+    }
+
+    /// A command that a page shows, in a folder.
+    fn shown(&self, folder: &Path, command: &'static str) -> Command {
+        self.weir(folder, &words(command))
     }
 
     /// `npx weir`, in a folder.
@@ -161,7 +192,7 @@ async fn a_machine_with_node_alone_decides_within_a_minute_of_the_file() {
     let installed = Installed::new();
     let folder = installed.folder.path();
     let start = clock::now();
-    let running = installed.start(folder, &["dev", "--demo"]);
+    let running = installed.start(folder, &words(DEMO));
     let client = running.client();
     let decided = client.check_budget("acme", "tokens", 3).await.unwrap();
     let took = installed.took + start.elapsed();
@@ -209,8 +240,8 @@ async fn a_machine_with_node_alone_decides_within_a_minute_of_the_file() {
 async fn deployment(installed: &Installed) {
     let folder = installed.folder.path().join("my-limits");
     let root = installed.folder.path();
-    succeed(&mut installed.weir(root, &["init", "my-limits"]));
-    let again = run(&mut installed.weir(root, &["init", "my-limits"]));
+    succeed(&mut installed.shown(root, INIT));
+    let again = run(&mut installed.shown(root, INIT));
     assert!(!again.status.success(), "a folder that is not empty");
     // No registry has the package: its file is in the folder.
     npm_install(&folder, &root.join("cache"), None);
@@ -268,7 +299,7 @@ async fn deployment(installed: &Installed) {
         .unwrap();
     own.write_all(b"PROVIDER_KEY=\"of the provider\"\n")
         .unwrap();
-    let running = installed.start(&folder, &["dev"]);
+    let running = installed.start(&folder, &words(DEV));
     let client = running.client();
     let decided = client.check_budget("acme", "tokens", 0).await.unwrap();
     assert_eq!(decided.decision.limit, 77, "its own policy");
@@ -283,7 +314,7 @@ async fn deployment(installed: &Installed) {
 async fn state_survives(installed: &Installed) {
     let folder = installed.folder.path().join("server");
     std::fs::create_dir(&folder).unwrap();
-    let mut running = installed.start(&folder, &["serve", "--dir", "state"]);
+    let mut running = installed.start(&folder, &words(SERVE));
     let token = std::fs::read_to_string(folder.join("state/token")).unwrap();
     assert!(!running.said().contains(token.trim()), "{}", running.said());
     let client = |running: &Running| running.client().with_token(token.trim());
@@ -297,7 +328,7 @@ async fn state_survives(installed: &Installed) {
         .revision()
         .unwrap();
     running.process.kill_hard();
-    let running = installed.start(&folder, &["serve", "--dir", "state"]);
+    let running = installed.start(&folder, &words(SERVE));
     let again = client(&running);
     let found = again.policy().await.unwrap();
     assert_eq!(found.revision().unwrap(), revision);
@@ -353,6 +384,40 @@ async fn ends_well(installed: &Installed) {
     let answer = under_way.await.unwrap().unwrap();
     assert_eq!((answer.status, answer.text().as_str()), (200, "late"));
     running.await_word("ended 0");
+}
+
+#[test]
+fn the_pages_show_the_commands_that_are_run_here() {
+    let run_here = [INSTALL, DEMO, DEV, INIT, SERVE];
+    // The same, with where the state is and the port of the reader's own.
+    let own = |command: &str| command.replace("--dir /var/lib/weir --port 8787", "--dir state");
+    let mut shown = Vec::new();
+    for block in blocks().into_iter().filter(|block| block.language == "sh") {
+        for line in block.commands() {
+            let commands = line.split(" && ").map(own);
+            let of_it = commands
+                .filter(|one| one.starts_with("npx weir ") || one.starts_with("npm install ./"));
+            for command in of_it {
+                assert!(
+                    PAGES.contains(&block.page.as_str()),
+                    "{}: {command}",
+                    block.place()
+                );
+                let known = run_here.contains(&command.as_str());
+                assert!(known, "{}: {command} is not run", block.place());
+                shown.push((block.page.clone(), command));
+            }
+        }
+    }
+    for page in PAGES {
+        assert!(shown.iter().any(|(of, _)| of == page), "{page} shows none");
+    }
+    for command in run_here {
+        assert!(
+            shown.iter().any(|(_, one)| one == command),
+            "{command} is shown nowhere"
+        );
+    }
 }
 
 #[test]

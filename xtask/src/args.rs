@@ -110,9 +110,16 @@ pub(crate) struct MutantsOptions {
 
 /// Reads the arguments that follow `cargo xtask`.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if arguments
+        .iter()
+        .any(|word| word == "--help" || word == "-h")
+    {
+        return Ok(Command::Help);
+    }
     let mut parser = lexopt::Parser::from_args(arguments);
     match parser.next()? {
-        None | Some(Long("help") | Short('h')) => Ok(Command::Help),
+        None => Ok(Command::Help),
         Some(Value(name)) => match name.string()?.as_str() {
             "help" => plain(parser, Command::Help),
             "setup" => plain(parser, Command::Setup),
@@ -139,7 +146,6 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
 fn plain(mut parser: lexopt::Parser, command: Command) -> Result<Command> {
     match parser.next()? {
         None => Ok(command),
-        Some(Long("help") | Short('h')) => Ok(Command::Help),
         Some(other) => Err(other.unexpected().into()),
     }
 }
@@ -162,7 +168,6 @@ fn build(mut parser: lexopt::Parser) -> Result<Command> {
         match argument {
             Long("edge") => edge = true,
             Long("console") => console = true,
-            Long("help") | Short('h') => return Ok(Command::Help),
             other => return Err(other.unexpected().into()),
         }
     }
@@ -184,7 +189,6 @@ fn dev(mut parser: lexopt::Parser) -> Result<Command> {
         match argument {
             Long("demo") => options.demo = true,
             Long("port") => options.port = port(&parser.value()?.string()?)?,
-            Long("help") | Short('h') => return Ok(Command::Help),
             other => return Err(other.unexpected().into()),
         }
     }
@@ -208,7 +212,6 @@ fn test(mut parser: lexopt::Parser) -> Result<Command> {
             Long("repeat") => repeat = Some(times(&parser.value()?.string()?)?),
             Long("busy") => busy = true,
             Value(name) if repeat.is_some() => names.push(beginning(&name.string()?)?),
-            Long("help") | Short('h') => return Ok(Command::Help),
             other => return Err(other.unexpected().into()),
         }
     }
@@ -247,7 +250,6 @@ fn bench(mut parser: lexopt::Parser) -> Result<Command> {
     while let Some(argument) = parser.next()? {
         match argument {
             Long("only") => only = Some(Section::named(&parser.value()?.string()?)?),
-            Long("help") | Short('h') => return Ok(Command::Help),
             other => return Err(other.unexpected().into()),
         }
     }
@@ -259,7 +261,6 @@ fn upgrade(mut parser: lexopt::Parser) -> Result<Command> {
     while let Some(argument) = parser.next()? {
         match argument {
             Long("from") => from = Some(parser.value()?.string()?),
-            Long("help") | Short('h') => return Ok(Command::Help),
             other => return Err(other.unexpected().into()),
         }
     }
@@ -271,7 +272,6 @@ fn cluster(mut parser: lexopt::Parser) -> Result<Command> {
     while let Some(argument) = parser.next()? {
         match argument {
             Long("workerd") => workerd = version(&parser.value()?.string()?)?,
-            Long("help") | Short('h') => return Ok(Command::Help),
             other => return Err(other.unexpected().into()),
         }
     }
@@ -293,7 +293,6 @@ fn vectors(mut parser: lexopt::Parser) -> Result<Command> {
     while let Some(argument) = parser.next()? {
         match argument {
             Value(path) if folder.is_none() => folder = Some(PathBuf::from(path)),
-            Long("help") | Short('h') => return Ok(Command::Help),
             other => return Err(other.unexpected().into()),
         }
     }
@@ -314,7 +313,6 @@ fn mutants(mut parser: lexopt::Parser) -> Result<Command> {
             Long("sample") => options.sample = parser.value()?.parse()?,
             Long("seed") => options.seed = parser.value()?.parse()?,
             Long("shard") => options.shard = shard(&parser.value()?.string()?)?,
-            Long("help") | Short('h') => return Ok(Command::Help),
             other => return Err(other.unexpected().into()),
         }
     }
@@ -342,7 +340,6 @@ fn fuzz(mut parser: lexopt::Parser) -> Result<Command> {
         match argument {
             Long("executions") => options.executions = Some(parser.value()?.parse()?),
             Long("target") => options.target = Some(parser.value()?.string()?),
-            Long("help") | Short('h') => return Ok(Command::Help),
             other => return Err(other.unexpected().into()),
         }
     }
@@ -372,6 +369,7 @@ mod tests {
         check("env", Command::Env);
         check("test", Command::Test(Scope::Everything));
         check("test --help", Command::Help);
+        check("fuzz -h", Command::Help);
     }
 
     #[test]

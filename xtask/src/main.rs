@@ -16,6 +16,8 @@ mod cluster;
 mod containers;
 mod dependencies;
 mod dev;
+#[cfg(test)]
+mod documented;
 mod environment;
 mod fuzz;
 mod go;

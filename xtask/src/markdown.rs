@@ -22,7 +22,8 @@ pub(crate) struct Link {
     pub(crate) anchor: Option<String>,
 }
 
-fn events(text: &str) -> impl Iterator<Item = (Event<'_>, Range<usize>)> {
+/// What a page consists of, each part with its bytes.
+pub(crate) fn events(text: &str) -> impl Iterator<Item = (Event<'_>, Range<usize>)> {
     Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter()
 }
 

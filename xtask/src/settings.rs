@@ -139,3 +139,20 @@ fn the_staging_deployment_has_objects_of_its_own_and_all_that_is_not_inherited()
     }
     assert_eq!(bindings.len(), 4);
 }
+
+#[test]
+fn what_the_pages_set_is_read_by_the_code() {
+    let page = read("docs/src/guides/traces.md");
+    let (_, block) = page
+        .split_once("```toml\n")
+        .expect("a block of wrangler.toml");
+    let (block, _) = block.split_once("```").expect("its end");
+    let set: toml::Table = block.parse().expect("it is TOML");
+    let set = set["vars"].as_table().expect("variables");
+    let code = read_by_the_code();
+    let unknown: Vec<_> = set.keys().filter(|name| !code.contains(*name)).collect();
+    assert!(
+        set.len() >= 2 && unknown.is_empty(),
+        "nothing reads {unknown:?}"
+    );
+}

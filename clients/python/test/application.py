@@ -1,5 +1,7 @@
 """An application with types: what a checker lets pass, and what it must not."""
 
+from typing import Protocol
+
 from weir_client import AsyncWeir, Decision, Question, Weir, WeirError, WeirMiddleware
 
 
@@ -12,6 +14,31 @@ def threads(weir: Weir) -> int | Decision:
             return reservation.decision
         reservation.used(1)
     return weir.check(question).remaining
+
+
+class Usage(Protocol):
+    total_tokens: int
+
+
+class Completion(Protocol):
+    usage: Usage
+
+
+class Model(Protocol):
+    def complete(self, prompt: str) -> Completion: ...
+
+
+def too_many(decision: Decision) -> Completion:
+    raise RuntimeError(decision.reason)
+
+
+def of_the_readme(weir: Weir, tenant: str, model: Model, prompt: str) -> Completion:
+    with weir.reserve({"tenant": tenant, "budget": "tokens", "cost": 1500}) as reservation:
+        if not reservation.allowed:
+            return too_many(reservation.decision)
+        answer = model.complete(prompt)
+        reservation.used(answer.usage.total_tokens)
+        return answer
 
 
 async def tasks(weir: AsyncWeir) -> str:

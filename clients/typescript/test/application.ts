@@ -26,6 +26,20 @@ export async function answer(weir: Weir): Promise<string | Decision> {
   return outcome.allowed ? outcome.value : outcome.decision;
 }
 
+interface Model {
+  complete(prompt: string): Promise<{ usage: { total_tokens: number } }>;
+}
+
+/** As the README shows it. */
+export async function ofTheReadme(weir: Weir, tenant: string, model: Model, prompt: string, tooMany: (why: Decision) => null) {
+  const outcome = await weir.reserve({ tenant, budget: "tokens", cost: 1500 }, async (reservation) => {
+    const answer = await model.complete(prompt);
+    reservation.used(answer.usage.total_tokens);
+    return answer;
+  });
+  return outcome.allowed ? outcome.value : tooMany(outcome.decision);
+}
+
 /** Never called: it has to be refused by the compiler. */
 export function refused(weir: Weir): void {
   // @ts-expect-error: what `fail` says is not left to chance

@@ -12,10 +12,11 @@ mod scripts {
     pub mod reserve;
     pub mod retry;
     pub mod shared;
+    pub mod shown;
 }
 
 use anyhow::{Context, Result, bail};
-use scripts::{acquire, batch, check, interface, layer, outage, reserve, retry, shared};
+use scripts::{acquire, batch, check, interface, layer, outage, reserve, retry, shared, shown};
 use weir_client::{Fail, Item, Options, Weir};
 
 #[tokio::main]
@@ -31,6 +32,7 @@ async fn main() -> Result<()> {
         "readme" => readme(&shared::origin(), &shared::token()).await,
         "reserve" => reserve::run().await,
         "retry" => retry::run().await,
+        "shown" => shown::run().await,
         "settle-again" => reserve::settle_again().await,
         other => bail!("there is no script {other}"),
     }

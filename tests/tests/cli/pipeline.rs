@@ -2,9 +2,13 @@
 
 use serde_json::json;
 use weir_tests::fixtures::with;
+use weir_tests::pages::block;
 use weir_tests::paths::{cli, workspace};
 
 use crate::cli::{Ended, Weir, deployment, document};
+
+const PAGE: &str = "docs/src/guides/policy-as-code.md";
+const SCRIPT: &str = "examples/policy-as-code/check.sh";
 
 fn check(weir: &Weir, file: &str) -> Ended {
     let mut script = weir.command(&[]);
@@ -13,9 +17,7 @@ fn check(weir: &Weir, file: &str) -> Ended {
         .map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned)))
         .collect();
     script = std::process::Command::new("sh");
-    script
-        .arg(workspace().join("examples/policy-as-code/check.sh"))
-        .arg(file);
+    script.arg(workspace().join(SCRIPT)).arg(file);
     script.current_dir(weir.folder.path());
     for (name, value) in environment {
         match value {
@@ -33,6 +35,9 @@ fn check(weir: &Weir, file: &str) -> Ended {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_starves_a_tenant_is_blocked_and_another_one_passes() {
+    let script = std::fs::read_to_string(workspace().join(SCRIPT)).unwrap();
+    let shown = block(PAGE, "policy=${1:-policy.json}").text;
+    assert!(script.ends_with(&shown), "the page shows another script");
     let deployed = deployment().await;
     let weir = &deployed.weir;
     let budget = |field: &str, value| with(document(), &format!("/budgets/tokens/{field}"), value);

@@ -2,11 +2,13 @@
 
 use std::process::Command;
 
+use serde_json::json;
+use weir_tests::fixtures::with;
 use weir_tests::workerd::TOKEN;
 
 use super::interface::names_are_those_of_the_interface_and_no_others;
 use super::middleware::an_application_is_asked_for_and_its_visitors_are_told;
-use super::{Scripts, example, left, start, succeed};
+use super::{Scripts, document, example, left, run, start, succeed};
 
 const README: &str = include_str!("../../../clients/rust/README.md");
 const SCRIPTS: &str = include_str!("../../src/bin/rust_client.rs");
@@ -50,4 +52,14 @@ async fn the_example_of_the_readme_runs() {
     program.env("BASE", client.origin()).env("TOKEN", TOKEN);
     assert_eq!(succeed(&mut program), "997 left\n");
     assert_eq!(left(&client).await, 997);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn its_scope_settles_what_the_readme_s_model_used() {
+    let (workerd, client) = start().await;
+    let roomy = with(document(), "/budgets/tokens/limit", json!(5_000));
+    workerd.apply(&roomy).await.unwrap();
+    let told = run(&Rust, "shown", client.origin()).await;
+    // The second failed, and used nothing.
+    assert_eq!(told, json!({ "answered": [true, false], "left": 4_600 }));
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weir_tests::clock::now;
 use weir_tests::fixtures::{policy, with};
-use weir_tests::prometheus::promtool;
+use weir_tests::pages::block;
+use weir_tests::prometheus::{promtool, rules};
 use weir_tests::workerd::{REGIONS, Setup, Workerd};
 
 /// How long an alert may take: what was counted reaches the ledgers, is scraped, recorded and then held for a second.
@@ -45,6 +46,27 @@ fn promtool_finds_no_fault_with_the_rules_and_their_tests_pass() {
     // The control: a rule that is no rule is found.
     let broken = promtool(&["check", "rules", "weir.json"], "");
     assert!(broken.is_err(), "{broken:?}");
+}
+
+#[test]
+fn the_configuration_of_the_runbooks_is_one_of_prometheus() {
+    let shown = block("docs/src/guides/runbooks.md", "rule_files: ").text;
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        file.display().to_string()
+    };
+    std::fs::copy(rules(), folder.path().join("weir.rules.yml")).unwrap();
+    let token = write("token", "weir_TOKEN");
+    let own = |text: &str| text.replace("/etc/prometheus/weir-token", &token);
+    let config = write("prometheus.yml", &own(&shown));
+    let said = promtool(&["check", "config", &config], "").unwrap();
+    assert!(said.contains("SUCCESS: 1 rule files found"), "{said}");
+    // The control: a field that it does not have is found.
+    let broken = own(&shown.replace("scrape_interval", "scrape_every"));
+    let broken = write("broken.yml", &broken);
+    assert!(promtool(&["check", "config", &broken], "").is_err());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
-from weir_client import WeirMiddleware
+from weir_client import AsyncWeir, WeirMiddleware
 
 
 def field(scope, name):
@@ -33,6 +33,15 @@ async def asks_later(scope):
     """The same, once something else has been asked."""
     await asyncio.sleep(0)
     return asks(scope)
+
+
+def of_the_readme(app, url, token):
+    """As the README shows it."""
+
+    def asks(scope):
+        return {"limit": "per_ip", "key": scope["client"][0]}
+
+    app.add_middleware(WeirMiddleware, weir=AsyncWeir(url, token, fail="open"), asks=asks)
 
 
 async def plain(request):
@@ -117,6 +126,10 @@ async def main():
         told["closed"] = told_of(await server.visit("/plain", "ann"))
     async with Serving(client(**gone, fail="open"), asks) as server:
         told["open"] = told_of(await server.visit("/plain", "ann"))
+    shown = Starlette(routes=ROUTES)
+    of_the_readme(shown, os.environ["BASE"], os.environ["TOKEN"])
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=shown), base_url="http://app.example") as visitor:
+        assert (await visitor.get("/health")).text == "ok"
     told["left"] = await left(weir)
     tell(told)
 

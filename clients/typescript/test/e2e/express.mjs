@@ -15,6 +15,13 @@ function limiter(store, more) {
   return rateLimit({ windowMs: 3_600_000, limit: 5, ...headers, keyGenerator, store, ...more });
 }
 
+/** As the README shows it. */
+function ofTheReadme(app) {
+  app.use(rateLimit({ windowMs: 60_000, limit: 100, store: new WeirStore(weir, "per_ip") }));
+  return app;
+}
+ofTheReadme(express());
+
 const app = express();
 const plain = limiter(new WeirStore(weir, "hits"));
 app.use("/plain", plain, (_request, response) => response.send("ok"));

@@ -5,12 +5,22 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
+use weir_tests::pages::block;
 
 use super::{document, parts, python, told};
 use crate::clients::{start, succeed};
 
+const PAGE: &str = "docs/src/guides/other-languages.md";
+
 /// What a generator says of what it leaves out: JSON Lines, which are read as a file.
 const LEFT_OUT: &str = "Unsupported content_type application/x-ndjson";
+
+/// The words of the command that the page shows, behind the name of the program.
+fn shown(program: &str) -> Vec<String> {
+    let commands = block(PAGE, program).commands();
+    let words = commands[0].strip_prefix(program).expect("it begins so");
+    words.split_whitespace().map(str::to_owned).collect()
+}
 
 async fn run(mut program: Command) -> String {
     spawn_blocking(move || succeed(&mut program)).await.unwrap()
@@ -20,7 +30,7 @@ async fn run(mut program: Command) -> String {
 async fn by_the_types_of_openapi_typescript_an_application_compiles_and_is_answered() {
     let (_workerd, client) = start().await;
     let folder = tempfile::tempdir().unwrap();
-    let document = document(&client, folder.path()).await;
+    document(&client, folder.path()).await;
     let program = |path: &str| {
         let mut node = Command::new("node");
         node.current_dir(folder.path())
@@ -28,7 +38,7 @@ async fn by_the_types_of_openapi_typescript_an_application_compiles_and_is_answe
         node
     };
     let mut generator = program("openapi-typescript/bin/cli.js");
-    generator.arg(&document).args(["--output", "weir.d.ts"]);
+    generator.args(shown("npx openapi-typescript "));
     run(generator).await;
     fs::copy(
         parts().join("application.ts"),
@@ -52,11 +62,10 @@ async fn by_the_types_of_openapi_typescript_an_application_compiles_and_is_answe
 async fn the_client_of_openapi_python_client_is_whole_and_is_answered() {
     let (_workerd, client) = start().await;
     let folder = tempfile::tempdir().unwrap();
-    let document = document(&client, folder.path()).await;
+    document(&client, folder.path()).await;
     let mut generator = python(folder.path());
-    generator.args(["-m", "openapi_python_client", "generate", "--meta", "none"]);
-    generator.arg("--path").arg(&document);
-    generator.args(["--output-path", "weir_api"]);
+    generator.args(["-m", "openapi_python_client"]);
+    generator.args(shown("openapi-python-client "));
     let said = run(generator).await;
     for warning in said.split("WARNING").skip(1) {
         assert!(warning.contains(LEFT_OUT), "{said}");
