@@ -19,6 +19,18 @@ use crate::book::{json_schema, sources};
 /// The entries of its snippets are limits, and are checked with its tables.
 const LIMITS_ALONE: &str = "reference/algorithms.md";
 
+/// Pages at the root, or of a package, that show JSON or may come to show it.
+const ROOT: [&str; 8] = [
+    "README.md",
+    "SECURITY.md",
+    "clients/go/README.md",
+    "clients/python/README.md",
+    "clients/rust/README.md",
+    "clients/typescript/README.md",
+    "package/README.md",
+    "package/template/README.md",
+];
+
 const SHIPPED: &str = include_str!("../../../policy.json");
 
 /// A block of a page.
@@ -41,8 +53,12 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
 
 fn snippets() -> Vec<Snippet> {
     let (mut files, mut found) = (Vec::new(), Vec::new());
+    let root = sources().join("../..");
     pages(&sources(), &mut files);
-    files.push(sources().join("../../README.md"));
+    pages(&root.join("examples"), &mut files);
+    for page in ROOT {
+        files.push(root.join(page));
+    }
     for file in files.iter().filter(|file| !file.ends_with(LIMITS_ALONE)) {
         let text = fs::read_to_string(file).expect("a page is text");
         let mut lines = text.lines().enumerate();

@@ -7,6 +7,7 @@ use weir_tests::client::Client;
 use weir_tests::clock::now;
 use weir_tests::dice::Dice;
 use weir_tests::nginx::Nginx;
+use weir_tests::pages::block;
 
 use crate::cli::Weir;
 
@@ -16,16 +17,13 @@ limit_req_zone $arg_key zone=one:1m rate=2r/s;
 server {
   listen 127.0.0.1:PORT;
   root FOLDER;
-  access_log FOLDER/verdicts.log verdicts;
   limit_req_status 429;
   location / { limit_req zone=one burst=10 nodelay; try_files /log =404; }
 }
 "#;
 
-const LOG_FORMAT: &str = r#"
-log_format verdicts escape=json
-  '{"at":$msec,"took":$request_time,"key":"$arg_key","verdict":"$limit_req_status","status":$status}';
-"#;
+/// The page that says how nginx is told to log.
+const PAGE: &str = "docs/src/guides/migration.md";
 
 /// Keys that are asked for more than they have, each at its own tempo.
 const KEYS: [&str; 16] = [
@@ -73,9 +71,19 @@ fn imported(weir: &Weir) -> Value {
     json!({ "regions": ["weur"], "limits": limits })
 }
 
+/// The log as the page shows it, by the key of the test and in its folder.
+fn log_format() -> String {
+    let mut shown = block(PAGE, "log_format verdicts ").text;
+    for (of_the_page, own) in [("$remote_addr", "$arg_key"), ("/var/log/nginx", "FOLDER")] {
+        assert!(shown.contains(of_the_page), "{shown}");
+        shown = shown.replace(of_the_page, own);
+    }
+    shown
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_imported_policy_agrees_with_nginx_about_99_of_100_requests() {
-    let nginx = Nginx::start(&format!("{LOG_FORMAT}{LIMITS}")).expect("nginx starts");
+    let nginx = Nginx::start(&format!("{}{LIMITS}", log_format())).expect("nginx starts");
     let sent = play(&nginx).await;
     let log = nginx.read("verdicts.log").unwrap();
     assert_eq!(log.lines().count(), sent, "{}", nginx.log());

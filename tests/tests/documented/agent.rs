@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use weir_shared::wire::role::Role;
+use weir_tests::client::Client;
 use weir_tests::fixtures::{policy, token_request};
 use weir_tests::pages::block;
 use weir_tests::process::ProcessTree;
@@ -74,4 +75,14 @@ async fn an_agent_that_is_started_as_its_page_says_is_asked_as_it_says() {
         };
         assert_eq!(told["binding"], "tokens", "{told}");
     }
+
+    let names = |text: &str| -> Vec<String> {
+        let value: Value = serde_json::from_str(text).expect("JSON");
+        let members = value.as_object().expect("an object").keys();
+        members.cloned().collect()
+    };
+    let healthy = Client::new(format!("http://{address}")).unwrap();
+    let healthy = healthy.get("/healthz").await.unwrap().text();
+    let shown = block(PAGE, "{\"status\":").text;
+    assert_eq!(names(&healthy), names(&shown), "{healthy}");
 }

@@ -67,7 +67,7 @@ const PYTHON: &str = "clients/python/README.md";
 const RUST: &str = "clients/rust/README.md";
 const GO: &str = "clients/go/README.md";
 
-pub(super) const TABLE: [(&str, &str, Kept); 61] = [
+pub(super) const TABLE: [(&str, &str, Kept); 62] = [
     ("CONTRIBUTING.md", "cargo xtask dev --demo", REPOSITORY),
     ("CONTRIBUTING.md", "eval \"$(cargo xtask env)\"", REPOSITORY),
     ("CONTRIBUTING.md", "WEIR_WRITE_BOOK=1 ", REPOSITORY),
@@ -159,6 +159,14 @@ pub(super) const TABLE: [(&str, &str, Kept); 61] = [
         "docs/src/guides/migration.md",
         "weir import nginx ",
         here(""),
+    ),
+    (
+        "docs/src/guides/migration.md",
+        "log_format verdicts ",
+        by(
+            "tests/tests/cli/agreement.rs",
+            "the_imported_policy_agrees_with_nginx_about_99_of_100_requests",
+        ),
     ),
     (
         "docs/src/guides/migration.md",

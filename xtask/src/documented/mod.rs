@@ -8,7 +8,7 @@ mod typed;
 use std::fs;
 
 use crate::{paths, repository, settings};
-use typed::{Typed, typed};
+use typed::{Typed, commented, typed};
 
 /// What was right when it was written.
 const HISTORY: &str = "CHANGELOG.md";
@@ -35,12 +35,22 @@ fn read(path: &str) -> String {
     fs::read_to_string(paths::root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Every page, with its text.
+/// Configurations that say in comments how they are used.
+const CONFIGURATIONS: [&str; 2] = ["deploy/", "examples/"];
+
+/// Every page with its text, and every configuration with its comments.
 fn pages() -> Vec<(String, String)> {
     let files = repository::files().unwrap().into_iter();
-    let pages = files.filter(|path| path.ends_with(".md") && path != HISTORY);
-    let there = pages.filter(|path| paths::root().join(path).is_file());
-    there.map(|path| (path.clone(), read(&path))).collect()
+    let there = files.filter(|path| path != HISTORY && paths::root().join(path).is_file());
+    let pages = there.filter_map(|path| {
+        if path.ends_with(".md") {
+            let text = read(&path);
+            return Some((path, text));
+        }
+        let configures = CONFIGURATIONS.iter().any(|folder| path.starts_with(folder));
+        configures.then(|| (path.clone(), commented(&read(&path))))
+    });
+    pages.collect()
 }
 
 /// A path of the repository that is not there.
@@ -115,6 +125,17 @@ fn every_command_that_a_page_shows_is_one_that_its_program_takes() {
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert!(read > 200, "{read} were read");
+}
+
+#[test]
+fn a_command_in_a_comment_of_a_configuration_is_read_as_one_in_a_block() {
+    let text = "# To build:\n#   cargo xtask package\nimage: weir   # `weir plan a`\n";
+    let found = typed("compose.yaml", &commented(text));
+    let told: Vec<_> = found
+        .iter()
+        .map(|one| (one.words.join(" "), one.whole))
+        .collect();
+    assert_eq!(told, [("cargo xtask package".to_owned(), true)]);
 }
 
 /// The control: each kind of mistake is found.

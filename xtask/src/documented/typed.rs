@@ -106,6 +106,22 @@ pub(super) fn typed(page: &str, text: &str) -> Vec<Typed> {
     found
 }
 
+/// The comments of a configuration as a page: a line that is a command is a block of it.
+pub(super) fn commented(text: &str) -> String {
+    let comments = text
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix('#'));
+    let lines = comments.map(|comment| {
+        let line = comment.trim();
+        let program = line.split(' ').next().unwrap_or_default();
+        match PROGRAMS.contains(&program) {
+            true => format!("\n```sh\n{line}\n```\n\n"),
+            false => format!("{line}\n"),
+        }
+    });
+    lines.collect()
+}
+
 /// Whether a span within a sentence is a command.
 fn is_spoken(words: &[String]) -> bool {
     words.len() > 1 && PROGRAMS.contains(&words[0].as_str())
