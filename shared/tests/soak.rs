@@ -60,7 +60,7 @@ impl World {
             for _ in 0..REQUESTS_PER_SEC {
                 self.asks();
                 // Ten milliseconds are the step of the chain.
-                if self.requests % (REQUESTS_PER_SEC / 100) == 0 {
+                if self.requests.is_multiple_of(REQUESTS_PER_SEC / 100) {
                     self.chain.goes_on(10);
                 }
             }

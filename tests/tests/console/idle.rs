@@ -31,7 +31,7 @@ const FIGURES: [(&str, &str); 9] = [
 ];
 
 /// The others.
-const RECORDS: [(&str, &str); 9] = [
+const RECORDS: [(&str, &str); 10] = [
     ("tenant", "/tenant?name=pro%3Ahooli&tab=policy"),
     ("tenant", "/tenant?name=pro%3Ahooli&tab=edit"),
     ("policy", "/policy?section=budgets&name=tokens"),
