@@ -66,7 +66,7 @@ fn what_may_be_left_out_has_a_default() {
     let mut bare = json!({ "limit": 7, "window_ms": 1000, "sharing": "weighted_fair_escrow", "scope": "global" });
     let budget = |body: &Value| policy_of("/budgets/bare", &body.to_string()).budgets["bare"];
     let short = budget(&bare);
-    bare["reserve"] = json!("pooled");
+    bare["reserve"] = json!("pinned");
     bare["outage"] = json!("fail_closed");
     bare["lease"] = json!("auto");
     bare["shadow"] = json!(false);

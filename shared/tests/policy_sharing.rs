@@ -271,9 +271,9 @@ fn terms_say_how_a_budget_is_shared() {
     assert_eq!(terms("slices", "weur"), Some(plain(51, 1_000)));
     assert_eq!(terms("slices", "enam"), Some(plain(50, 1_000)));
     assert_eq!(terms("slices", "oc"), None);
-    let plain = saved(&body("weighted_fair_escrow", "region")).unwrap();
-    assert_eq!(plain.rule(), Some(RuleBody::Pooled));
-    assert_eq!(plain.outage, Outage::FailClosed);
+    let pinned = saved(&body("weighted_fair_escrow", "region")).unwrap();
+    assert_eq!(pinned.rule(), Some(RuleBody::Pinned));
+    assert_eq!(pinned.outage, Outage::FailClosed);
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn document() -> Value {
         "default_tier": "free", "unknown_weight_max": 1,
         "tenants": { "a": { "tier": "pro" }, "b": {}, "c": {} },
         "budgets": {
-            "shared": { "limit": 120, "window_ms": 1000, "sharing": "weighted_fair_escrow", "scope": "global", "reserve": "pinned" },
+            "shared": { "limit": 120, "window_ms": 1000, "sharing": "weighted_fair_escrow", "scope": "global" },
             "first": { "limit": 50, "window_ms": 1000, "sharing": "first_come", "scope": "global" }
         },
         "limits": {

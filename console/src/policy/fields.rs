@@ -133,10 +133,10 @@ const BUDGET: &[Field] = &[
         "reserve",
         "Unused guarantees",
         Kind::Choice(&[
-            ("", "pooled (by default)"),
-            ("pooled", "pooled: as much as all are expected to need"),
-            ("paced", "paced: released at an even pace"),
+            ("", "pinned (by default)"),
             ("pinned", "pinned: reserved until the window ends"),
+            ("paced", "paced: released at an even pace"),
+            ("pooled", "pooled: as much as all are expected to need"),
             ("none", "none: nothing is reserved"),
         ]),
         "Paced, pooled and none go with weighted fair escrow alone.",

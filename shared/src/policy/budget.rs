@@ -166,7 +166,7 @@ impl TryFrom<&BudgetBody> for Budget {
         };
         between("/window_ms", window_ms, window_ms_min, WINDOW_MS_MAX)?;
         served::pair(sharing, scope)?;
-        let reserve = body.reserve.unwrap_or(reserve_of(sharing));
+        let reserve = body.reserve.unwrap_or(Reserve::Pinned);
         served::reserve(reserve, sharing)?;
         let outage = body.outage.unwrap_or(Outage::FailClosed);
         served::outage(outage, sharing, scope)?;
@@ -189,15 +189,6 @@ impl TryFrom<&BudgetBody> for Budget {
             shadow: body.shadow.unwrap_or(false),
             on_unavailable: body.on_unavailable.unwrap_or(OnUnavailable::Deny),
         })
-    }
-}
-
-/// What happens to unused guarantees where the policy does not say: of those that keep a guarantee, the rule under which the
-/// least is left unused and the fewest requests wait (BENCHMARKS.md, "Demand of other shapes"). Other sharing has none.
-fn reserve_of(sharing: Sharing) -> Reserve {
-    match sharing {
-        Sharing::WeightedFairEscrow => Reserve::Pooled,
-        _ => Reserve::Pinned,
     }
 }
 

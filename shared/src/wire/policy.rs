@@ -229,7 +229,7 @@ pub struct BudgetBody {
     pub sharing: Option<Sharing>,
     /// Where it is kept.
     pub scope: Option<Scope>,
-    /// What happens to unused guarantees; `pooled` when absent.
+    /// What happens to unused guarantees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserve: Option<Reserve>,
     /// What happens when the coordinator is unreachable.

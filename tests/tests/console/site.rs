@@ -121,7 +121,7 @@ pub(crate) fn everything() -> Value {
             "free:duff": {}
         },
         "budgets": {
-            BUDGET: { "limit": 60, "window_ms": 5_000, "sharing": "weighted_fair_escrow", "scope": "global", "reserve": "pinned" },
+            BUDGET: { "limit": 60, "window_ms": 5_000, "sharing": "weighted_fair_escrow", "scope": "global" },
             "images": { "limit": 40, "window_ms": 60_000, "sharing": "first_come", "scope": "global" }
         },
         "limits": {

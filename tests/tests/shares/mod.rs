@@ -44,12 +44,7 @@ fn alone() -> Setup {
 
 /// A budget that is shared so, where it is kept.
 fn budget(sharing: &str, scope: &str, limit: u64, window_ms: u64) -> Value {
-    let body =
-        json!({ "limit": limit, "window_ms": window_ms, "sharing": sharing, "scope": scope });
-    match sharing {
-        "weighted_fair_escrow" => with(body, "/reserve", json!("pinned")),
-        _ => body,
-    }
+    json!({ "limit": limit, "window_ms": window_ms, "sharing": sharing, "scope": scope })
 }
 
 /// A global budget whose unused guarantees are kept so.
