@@ -191,15 +191,18 @@ async fn a_saved_change_holds_at_once_and_refunds_nothing() {
 /// Five more units of everything.
 fn raised(mut limits: Value) -> Value {
     for body in limits.as_object_mut().unwrap().values_mut() {
-        let field = match body["algorithm"].as_str() {
-            Some("gcra") => "burst",
-            Some("token_bucket") => "capacity",
-            _ => "limit",
+        let fields: &[&str] = match body["algorithm"].as_str() {
+            Some("gcra") => &["burst"],
+            Some("token_bucket") => &["capacity"],
+            Some("dual_token_bucket") => &["capacity", "peak_capacity"],
+            _ => &["limit"],
         };
-        body[field] = match body[field].as_u64() {
-            Some(units) => json!(units + 5),
-            None => json!(body[field].as_f64().unwrap() + 5.0),
-        };
+        for field in fields {
+            body[field] = match body[field].as_u64() {
+                Some(units) => json!(units + 5),
+                None => json!(body[field].as_f64().unwrap() + 5.0),
+            };
+        }
     }
     limits
 }
