@@ -111,8 +111,19 @@ impl History {
     }
 
     /// The history when `begun` parts of `part_ms` have begun since a window of `window_ms`, in which `lent` were
-    /// lent, was over. Parts of another length take over what was lent such that nothing is forgotten earlier than
-    /// either length would.
+    /// lent, was over. Parts of another kind take over what was lent such that nothing is forgotten earlier than
+    /// either kind would: how long the last window of the old kind was open is not known, so what was lent before it
+    /// counts as lent until it was over.
+    ///
+    /// ```
+    /// use weir_shared::federation::history::History;
+    /// let history = History::of(vec![30, 10, 24]);
+    /// assert_eq!(history.rolled((5, 1_000), 1, (1_000, 3)).lent(), [5, 30, 10]);
+    /// // Parts of 500 ms in the place of those of a second.
+    /// assert_eq!(history.rolled((5, 1_000), 1, (500, 3)).lent(), [35, 10, 24]);
+    /// // Parts of two seconds.
+    /// assert_eq!(history.rolled((5, 1_000), 1, (2_000, 3)).lent(), [45, 24, 0]);
+    /// ```
     #[must_use]
     pub fn rolled(
         &self,
@@ -121,14 +132,16 @@ impl History {
         (part_ms, parts): (u64, usize),
     ) -> Self {
         let mut rolled = vec![0_u64; parts];
+        let is_alike = window_ms == part_ms && self.0.len() == parts;
         for (age, units) in std::iter::once(lent)
             .chain(self.0.iter().copied())
             .enumerate()
         {
-            let age = if window_ms < part_ms {
-                u128::from(window_ms) * age as u128 / u128::from(part_ms)
-            } else {
+            let age = if is_alike {
                 age as u128
+            } else {
+                let age = age.saturating_sub(1) as u128;
+                age * u128::from(window_ms.min(part_ms)) / u128::from(part_ms)
             };
             let age = age + u128::from(begun.saturating_sub(1));
             let place = usize::try_from(age)
