@@ -294,3 +294,44 @@ fn late_heavy_tenants_of_a_pooled_budget_get_their_share() {
         }
     }
 }
+
+/// Of each window but the first, what each of three tenants of weights 1, 2 and 4 got of a limit of 350, who ask for three times
+/// that: each in a region of its own, or all of them everywhere.
+fn floods(rule: RuleBody, window_ms: u64, apart: bool) -> Vec<[u64; 3]> {
+    let limit = 350;
+    let mut setup = Setup::measured(11, (3, 1), (limit, window_ms), 8);
+    setup = setup.shared_by(rule, &[1.0, 2.0, 4.0]);
+    let rate = 3.0 * limit as f64 * 1_000.0 / window_ms as f64;
+    for place in 0..3 {
+        for tenant in (0..3).filter(|tenant| !apart || place == *tenant) {
+            let rate = if apart { rate } else { rate / 3.0 };
+            setup = setup.asks(place, Some(tenant), 1, rate);
+        }
+    }
+    setup.unchecked = true;
+    let report = run(&setup);
+    let windows = report.measured(&setup).into_iter().skip(1);
+    windows.map(|one| [0, 1, 2].map(|of| one.of(of))).collect()
+}
+
+#[test]
+fn in_windows_of_three_seconds_a_pooled_budget_is_used_up_nearly_by_weight_and_a_pinned_one_by_weight()
+ {
+    println!("tenants     rule    windows' shares of 50, 100, 200");
+    for apart in [true, false] {
+        let shares = [RuleBody::Pinned, RuleBody::Pooled].map(|rule| {
+            let shares = floods(rule, 3_000, apart);
+            let place = if apart { "apart" } else { "everywhere" };
+            println!("{place:10}  {rule:?}  {shares:?}");
+            shares
+        });
+        let [pinned, pooled] = &shares;
+        assert!(pinned.iter().all(|got| *got == [50, 100, 200]));
+        let used = |shares: &[[u64; 3]]| shares.iter().flatten().sum::<u64>();
+        assert!(used(pooled) * 100 >= used(pinned) * 95);
+        for got in pooled {
+            let [light, middle, heavy] = *got;
+            assert!(light <= 65 && middle <= 110 && heavy >= 170, "{got:?}");
+        }
+    }
+}

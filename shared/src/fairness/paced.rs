@@ -440,6 +440,9 @@ impl Paced {
         let now = self.now(at);
         let member = self.accounts.member(id);
         let expected = member.map_or(0, |member| units(member.pace.expected(now, at)));
+        let lacks = waiting < ask.waiting || expected > left.saturating_add(ahead);
+        // Who may have all that there is competes with nobody.
+        let competes = allowance.in_steps(cost) < allowance.pool;
         Room {
             waiting,
             ahead,
@@ -447,7 +450,7 @@ impl Paced {
             used,
             left,
             allowance: left,
-            contended: waiting < ask.waiting || expected > left.saturating_add(ahead),
+            contended: lacks && competes,
             retry_ms,
         }
     }

@@ -108,6 +108,13 @@ impl Attribution {
         held.copied().unwrap_or(0)
     }
 
+    /// Units that tenants may use at a holder of `held` and that it does not have: allowances that are charged to them.
+    #[must_use]
+    pub fn unbacked(&self, holder: HolderId, held: u64) -> u64 {
+        let sum = self.holders.get(&holder).map_or(0, |tenants| tenants.sum);
+        sum.saturating_sub(held)
+    }
+
     /// Notes how many units of a tenant a holder has. Of more tenants than are told apart nothing is noted: a share has
     /// one account for all of them.
     pub fn note(&mut self, holder: HolderId, name: &str, held: u64) {
@@ -224,6 +231,16 @@ mod tests {
         assert_eq!(attribution.untold(30, 100), 3);
         attribution.roll();
         assert_eq!(attribution.untold(30, 100), 0);
+    }
+
+    #[test]
+    fn what_tenants_may_use_at_a_holder_beyond_its_units_is_not_backed() {
+        let mut attribution = Attribution::default();
+        assert_eq!(attribution.unbacked(HOLDER, 10), 0);
+        attribution.note(HOLDER, "a", 30);
+        attribution.note(HOLDER, "b", 20);
+        assert_eq!(attribution.unbacked(HOLDER, 38), 12);
+        assert_eq!(attribution.unbacked(HOLDER, 51), 0);
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub struct Claim<'a> {
 /// What a lender may lend to no tenant.
 #[derive(Debug, Clone, Copy)]
 pub struct Idle {
+    /// Units that are charged to tenants as what they may use at the holder that asks, and that it does not have.
+    pub unbacked: u64,
     /// Units that can safely be lent.
     pub unlent: u64,
     /// Holders, all of them.
@@ -166,7 +168,8 @@ impl Divide for Shared<'_> {
         if !self.share.rule().pools_idle() {
             return 0;
         }
-        idle_units(units, idle.unlent, idle.holders, self.moment.limit)
+        let divided = idle_units(units, idle.unlent, idle.holders, self.moment.limit);
+        divided.max(units.min(idle.unbacked)).min(idle.unlent)
     }
 
     fn lent(&mut self, party: &Party, units: u64, charged: u64, _now: EpochMs) {
@@ -290,13 +293,32 @@ mod tests {
         })
     }
 
+    const MOMENT: Moment = Moment {
+        limit: 100,
+        unlent: 100,
+        left_ms: 60_000,
+        window_ms: 60_000,
+    };
+
+    fn asks(waiting: u64) -> Ask {
+        Ask {
+            waiting,
+            smallest: 10,
+            holders: 1,
+            ..Ask::default()
+        }
+    }
+
     /// What one is given of a window of 100 units by which requests of 10 wait.
     fn room(rule: Rule, ceiling: Option<u64>, waiting: u64) -> Room {
         room_of("a", rule, ceiling, waiting)
     }
 
     fn room_of(name: &str, rule: Rule, ceiling: Option<u64>, waiting: u64) -> Room {
-        let mut share = share(rule);
+        room_in(share(rule), name, ceiling, waiting)
+    }
+
+    fn room_in(mut share: Share, name: &str, ceiling: Option<u64>, waiting: u64) -> Room {
         let mut party = Party {
             name: name.to_owned(),
             ..Party::everyone()
@@ -313,12 +335,7 @@ mod tests {
         };
         let mut shared = Shared {
             share: &mut share,
-            moment: Moment {
-                limit: 100,
-                unlent: 100,
-                left_ms: 60_000,
-                window_ms: 60_000,
-            },
+            moment: MOMENT,
             lease: None,
         };
         shared.room(&Claim {
@@ -399,7 +416,15 @@ mod tests {
             (room.waiting, room.allowance > 0, room.contended)
         };
         assert_eq!(unbounded(10), (10, true, false));
-        assert!(unbounded(200).2, "it wants more than there is");
+        assert!(!unbounded(200).2, "it competes with nobody");
+        let mut competing = share(Rule::Pooled);
+        let other = Party {
+            name: "b".to_owned(),
+            ..Party::everyone()
+        };
+        let _hungry = competing.room(&other, &asks(200), &MOMENT);
+        let beside = room_in(competing, "a", None, 200);
+        assert!(beside.contended, "more than it can have: {beside:?}");
         for (rule, ceiling) in [(Rule::Pooled, Some(80)), (Rule::Paced, None)] {
             let by_name = room(rule, ceiling, 10);
             assert_eq!(by_name.waiting, 10);

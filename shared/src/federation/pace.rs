@@ -1,7 +1,7 @@
 //! How fast one tenant's units are used and asked for at a holder.
 
 use super::lease_size::{expected_units, expects_units};
-use crate::limits::{CONTACT_MS_MIN, COST_MAX};
+use crate::limits::{CONTACT_MS_MIN, COST_MAX, PAUSE_MS};
 use crate::units::EpochMs;
 
 /// Units over the present stretch of time and the one before, each at least the shortest time between two contacts: a
@@ -23,6 +23,8 @@ use crate::units::EpochMs;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
     since: EpochMs,
+    /// Since when units are asked for without a longer pause.
+    asking_since: EpochMs,
     last_at: EpochMs,
     used: u64,
     asked: u64,
@@ -42,6 +44,7 @@ impl Pace {
     pub fn new(now: EpochMs) -> Self {
         Self {
             since: now,
+            asking_since: now,
             last_at: now,
             used: 0,
             asked: 0,
@@ -61,6 +64,9 @@ impl Pace {
             (self.since, self.used, self.asked) = (now, 0, 0);
         }
         if used > 0 || denied > 0 {
+            if now.since(self.last_at) > PAUSE_MS {
+                self.asking_since = now;
+            }
             self.last_at = now;
         }
         self.used = self.used.saturating_add(used);
@@ -104,6 +110,22 @@ impl Pace {
             return 0;
         }
         self.faded(horizon_ms, now)
+    }
+
+    /// Units that will be asked for in `horizon_ms`, of one that is expected to ask for no longer than it has asked without a
+    /// pause ([`PAUSE_MS`]): a burst may be over at any moment.
+    ///
+    /// ```
+    /// use weir_shared::federation::pace::Pace;
+    /// use weir_shared::units::EpochMs;
+    /// let mut pace = Pace::new(EpochMs(0));
+    /// pace.note(10, 0, EpochMs(0));
+    /// // 10 in 500 ms, of one that has asked for 100 ms: 2 in as long again.
+    /// assert_eq!((pace.demanded(5_000, EpochMs(100)), pace.lasting(5_000, EpochMs(100))), (100, 2));
+    /// ```
+    #[must_use]
+    pub fn lasting(&self, horizon_ms: u64, now: EpochMs) -> u64 {
+        self.demanded(horizon_ms.min(now.since(self.asking_since)), now)
     }
 
     /// Whether it comes to nothing: nobody asked for longer than any lease is made for.

@@ -81,9 +81,9 @@ impl TenantBalance {
     /// Whether it wants more than it may have: it is told what it may have by name.
     #[must_use]
     pub fn is_short(&self) -> bool {
-        let told_so = self
-            .told
-            .is_some_and(|told| told.unserved || told.left == 0);
+        // Where nothing is left to be lent, it may still use what lies idle.
+        let used_up = |told: ParentStatus| told.left == 0 && self.unassigned_max == 0;
+        let told_so = self.told.is_some_and(|told| told.unserved || used_up(told));
         let contended = self.told.is_some_and(|told| told.contended);
         self.denied > 0
             || self.missed > 0
@@ -194,7 +194,13 @@ impl TenantBalance {
         self.pace.demanded(horizon_ms, now)
     }
 
-    /// The same, at most [`TenantBalance::part`].
+    /// The same, of one that is expected to ask for no longer than it has asked.
+    #[must_use]
+    pub fn lasting(&self, horizon_ms: u64, now: EpochMs) -> u64 {
+        self.pace.lasting(horizon_ms, now)
+    }
+
+    /// As [`TenantBalance::asks_for`], at most [`TenantBalance::part`].
     #[must_use]
     pub fn demanded(&self, horizon_ms: u64, now: EpochMs) -> u64 {
         let asked = self.asks_for(horizon_ms, now);
@@ -292,7 +298,21 @@ mod tests {
                 }),
                 true,
             ),
-            (with_told(ParentStatus { left: 0, ..told() }), true),
+            (
+                TenantBalance {
+                    unassigned_max: 0,
+                    ..with_told(ParentStatus { left: 0, ..told() })
+                },
+                true,
+            ),
+            // It may use what lies idle.
+            (
+                TenantBalance {
+                    unassigned_max: 1,
+                    ..with_told(ParentStatus { left: 0, ..told() })
+                },
+                false,
+            ),
             (with_told(ParentStatus { left: 1, ..told() }), false),
             (
                 with_told(ParentStatus {

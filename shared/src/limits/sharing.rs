@@ -1,5 +1,7 @@
 //! Bounds of tenants that share a budget: levels, weights and claims.
 
+use super::CONTACT_MS_MIN;
+
 /// Levels of tenants, the lowest included: a company, a team, a user, and one to spare. A charge goes to an account at
 /// each level, and each want has the claims of all of them.
 pub const TENANT_DEPTH_MAX: usize = 4;
@@ -44,8 +46,8 @@ pub const ADVANCE_REQUESTS: u64 = 2;
 /// time of so many contacts: the status comes within one, and one may be lost.
 pub const OPENING_CONTACTS: u64 = 2;
 
-/// Up to so many idle units a holder are not divided: with 4, twelve isolates in three regions use .995 of a limit, and .4 to
-/// .8% of the requests wait. If all that one holder asks for were lent to it, others would deny while it has some;
+/// Up to so many idle units a holder are not divided: with 4, twelve isolates in three regions use .993 of a limit, and .2 to
+/// .5% of the requests wait. If all that one holder asks for were lent to it, others would deny while it has some;
 /// if half were lent after half, three times as many would wait.
 pub const UNDIVIDED_UNITS: u64 = 4;
 
@@ -55,6 +57,14 @@ pub const UNDIVIDED_PART: u64 = 64;
 /// A tenant that asks at one holder for so many times what is left for it is denied at once until it may use more. Others
 /// of its requests ask again for what is denied, even if half of them do not come.
 pub const OUTASKED_TIMES: u64 = 2;
+
+/// Budgets in windows of at least this pool what tenants do not ask for, unless the policy says otherwise: there are twenty
+/// contacts in one. In windows of 3 s, with six, floods of weights 1, 2 and 4 end up to a tenth of the limit from their shares.
+pub const POOLED_WINDOW_MS_MIN: u64 = 10_000;
+
+/// Who asks for nothing for longer begins to ask anew: four contacts. With two, of tenants that ask every other second a sixth more
+/// requests wait.
+pub const PAUSE_MS: u64 = 4 * CONTACT_MS_MIN;
 
 /// Requests of a tenant after which a holder computes its part of what the tenant used. With fewer, the part would be
 /// chance.

@@ -1,6 +1,7 @@
 //! Single schedules of messages between holders and lenders, each named by what must hold.
 
 mod bounded;
+mod burst;
 pub(crate) mod chain;
 mod crowd;
 mod draw;

@@ -37,11 +37,15 @@ fn party() -> Party {
 }
 
 /// A holder in which the tenant waited for one unit, and was told that 50 are left, of which it may use `allowance` here, with so
-/// much of the window to come. `denied`: units that it was denied before. It used that, and what it may take in `advance`.
+/// much of the window to come. `denied`: units that it was denied in each half of a second before, for ten seconds. It used that,
+/// and what it may take in `advance`.
 fn told(denied: u64, (allowance, advance): (u64, u64), remaining_ms: u64, now: EpochMs) -> Holder {
     let mut holder = holder(1);
+    for halves in 0..20 {
+        let then = EpochMs(now.0 - 10_000 + 500 * halves);
+        holder.deny(&party(), denied, then);
+    }
     let ticket = holder.wait_on(&party(), None, Need::one(1), now).unwrap();
-    holder.deny(&party(), denied, now);
     let body = holder.begin(pooled(), now).unwrap();
     let reply = ReplyBody {
         v: VERSION,
@@ -115,6 +119,20 @@ fn who_asks_for_twice_its_part_is_denied_until_it_may_use_more() {
     );
     let lost = start.plus(4 * CONTACT_MS);
     assert_eq!(holder.outlook(&party(), need, None, lost), Outlook::Short);
+}
+
+#[test]
+fn who_has_asked_for_a_moment_only_waits_whatever_it_asked_for() {
+    // 33 at once: a burst, which may be over. 33 in half a second for 50 ms: 3 in as long again, and 50 are left.
+    let (start, later) = (EpochMs(1_000_000), EpochMs(1_000_050));
+    let mut holder = told(0, (2, ADVANCE_REQUESTS), WINDOW_MS, start);
+    holder.deny(&party(), 30, start);
+    for now in [start, later] {
+        assert_eq!(
+            holder.outlook(&party(), Need::one(1), None, now),
+            Outlook::Short
+        );
+    }
 }
 
 #[test]

@@ -77,10 +77,24 @@ impl Holder {
             return false;
         };
         let lately = now < told.until.plus(meanwhile_ms);
-        // What is lent to it by name goes back as it asks for more.
-        let left = told.left.saturating_add(tenant_balance.balance());
+        // What is lent to it by name goes back as it asks for more, and what lies idle here is asked for no second time.
+        let here = tenant_balance.available(self.unassigned_for(party), 0);
+        let left = self.left_for(tenant_balance, &told).saturating_add(here);
         let short = left < need.smallest || self.outasks(tenant_balance, now);
         !told.outage && lately && short
+    }
+
+    /// Units that the parent may lend to a tenant: what it said is left, and what it charged to the tenant already, so far as it
+    /// has as many.
+    pub(super) fn left_for(&self, tenant_balance: &TenantBalance, told: &ParentStatus) -> u64 {
+        let charged = self.pooled && told.contended && tenant_balance.unassigned_max < u64::MAX;
+        let above = self.lease.map_or(0, |lease| lease.left);
+        let charged = if charged {
+            tenant_balance.unassigned_max.min(above)
+        } else {
+            0
+        };
+        told.left.saturating_add(charged)
     }
 
     /// Whether a tenant that wants more than it can have will have had all that is left, whichever of its requests are denied
@@ -89,7 +103,7 @@ impl Holder {
         let (Some(lease), Some(told)) = (self.open_lease(now), tenant_balance.told) else {
             return false;
         };
-        let asked = tenant_balance.asks_for(lease.ends_at.since(now), now);
+        let asked = tenant_balance.lasting(lease.ends_at.since(now), now);
         let left = tenant_balance.left_here(&told).max(1);
         told.contended && asked >= left.saturating_mul(OUTASKED_TIMES)
     }

@@ -135,8 +135,9 @@ impl Holder {
             self.expected(tenant_balance, now)
         };
         let first = self.first_max(need.map_or(1, |need| need.smallest));
-        // What lies idle for all serves none of those that wait, or they would not.
-        let unassigned = if self.pooled {
+        // What lies idle for all serves none of those that wait, or they would not: it counts where the parent alone could not
+        // serve them.
+        let unassigned = if self.pooled && !self.lacks_above(need) {
             0
         } else {
             tenant_balance.unassigned_of(self.unassigned_for(&tenant_balance.party), first)
@@ -197,6 +198,12 @@ impl Holder {
         }
         tenant_balance.stated = tenant_balance.held.saturating_add(kept.unwrap_or(0));
         (Some(want), given)
+    }
+
+    /// Whether the parent has less than what serves any of those that wait.
+    fn lacks_above(&self, need: Option<Need>) -> bool {
+        let left = self.lease.map_or(0, |lease| lease.left);
+        need.is_some_and(|need| left < need.smallest)
     }
 
     /// Whether what a tenant could use here serves none of its requests, and the parent could not add what is missing:

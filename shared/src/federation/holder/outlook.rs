@@ -89,10 +89,11 @@ impl Holder {
             return Outlook::Short;
         };
         let shared = !party.name.is_empty();
+        let left = tenant_balance.map_or(told.left, |one| self.left_for(one, told));
         if told.outage {
             Outlook::Unknown
-        } else if told.left == 0
-            || told.left.saturating_add(balance) < need.smallest
+        } else if left == 0
+            || left.saturating_add(balance) < need.smallest
             || (shared && told.unserved && ticket.is_some())
         {
             Outlook::Exhausted

@@ -85,7 +85,8 @@ impl Divide for Relay<'_> {
         let left = self.holder.unassigned.min(lent.unlent);
         let limit = self.holder.lease.map_or(0, |lease| lease.limit);
         // As of a tenant's units: half of what is here need not stay.
-        let lent_units = idle_units(units, left, lent.holders.div_ceil(2), limit);
+        let divided = idle_units(units, left, lent.holders.div_ceil(2), limit);
+        let lent_units = divided.max(units.min(lent.unbacked)).min(left);
         self.holder.unassigned -= lent_units;
         self.holder.flow.note(lent_units, 0, lent.now);
         if lent_units < units {
@@ -291,7 +292,7 @@ mod tests {
 
     #[test]
     fn of_idle_units_as_many_are_lent_as_are_asked_for_or_half_for_each_of_half_the_holders() {
-        let lend = |pooled, closed, units, unlent, holders| {
+        let lend_backing = |(pooled, closed), (units, unbacked), unlent, holders| {
             let mut holder = region(pooled);
             let mut relay = Relay {
                 holder: &mut holder,
@@ -299,6 +300,7 @@ mod tests {
                 closed,
             };
             let idle = Idle {
+                unbacked,
                 unlent,
                 holders,
                 now: NOW,
@@ -307,12 +309,22 @@ mod tests {
             assert_eq!(holder.unassigned, 50 - lent);
             (lent, holder.idle_missed)
         };
+        let lend = |pooled, closed, units, unlent, holders| {
+            lend_backing((pooled, closed), (units, 0), unlent, holders)
+        };
         assert_eq!(lend(true, false, 10, 50, 1), (10, false));
         assert_eq!(lend(true, false, 25, 50, 1), (25, false));
         assert_eq!(lend(true, false, 26, 50, 1), (25, true));
         assert_eq!(lend(true, false, 40, 20, 4), (5, true));
         assert_eq!(lend(false, false, 10, 50, 1), (0, false));
         assert_eq!(lend(true, true, 10, 50, 1), (0, false));
+        // And what is charged to tenants there, if that is more.
+        let back =
+            |units, unbacked, unlent| lend_backing((true, false), (units, unbacked), unlent, 4).0;
+        assert_eq!(back(40, 30, 50), 30);
+        assert_eq!(back(20, 30, 50), 20);
+        assert_eq!(back(40, 30, 28), 28);
+        assert_eq!(back(40, 3, 50), 12);
     }
 
     #[test]

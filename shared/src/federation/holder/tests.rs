@@ -297,10 +297,10 @@ fn what_is_taken_in_advance_is_a_part_of_what_is_left_here_unless_more_than_that
             contended,
             ..told(40)
         };
-        let balance = changed(TenantBalance::new(party("a"), NOW), |one| {
+        let balance = changed(TenantBalance::new(party("a"), EpochMs(0)), |one| {
             (one.held, one.used, one.cost) = (held, used, 1);
             one.told = Some(told);
-            one.deny(asked, NOW);
+            (0..20).for_each(|half| one.deny(asked, EpochMs(500 * half)));
         });
         with(pooled(50, 50), balance).advance_of("a", NOW)
     };
@@ -309,11 +309,7 @@ fn what_is_taken_in_advance_is_a_part_of_what_is_left_here_unless_more_than_that
     // Too few were used here to tell: two requests.
     assert_eq!(advance(10, 10, true, 0), 2);
     assert_eq!(advance(20, 20, false, 0), 0, "it finds what it wants");
-    assert_eq!(
-        advance(20, 20, true, 1_000),
-        0,
-        "it has what is left anyway"
-    );
+    assert_eq!(advance(20, 20, true, 50), 0, "it has what is left anyway");
     assert_eq!(pooled(50, 50).advance_of("a", NOW), 0);
 }
 
@@ -450,9 +446,9 @@ fn the_next_window_is_asked_for_as_this_one_nears_its_end_unless_few_requests_us
 fn who_can_have_nothing_is_denied_to_the_windows_end_and_who_is_rationed_until_the_parents_next_word()
  {
     let retry_ms = |left, denied| {
-        let mut balance = TenantBalance::new(party("a"), NOW);
+        let mut balance = TenantBalance::new(party("a"), EpochMs(0));
         balance.unassigned_max = 0;
-        balance.deny(denied, NOW);
+        (0..20).for_each(|half| balance.deny(denied, EpochMs(500 * half)));
         balance.told = Some(ParentStatus {
             until: NOW.plus(800),
             contended: true,
@@ -460,10 +456,10 @@ fn who_can_have_nothing_is_denied_to_the_windows_end_and_who_is_rationed_until_t
         });
         with(pooled(0, 5), balance).retry_ms("a", NOW)
     };
-    // Until the window ends it asks for 120 times as much as in half a second.
-    assert_eq!(retry_ms(60, 1), 800);
+    // It has asked for ten seconds, and asks for as long again: 20 times as much as in half a second.
+    assert_eq!(retry_ms(10, 1), 800);
     assert_eq!(
-        retry_ms(61, 1),
+        retry_ms(11, 1),
         60_000,
         "it does not ask for twice what is left"
     );

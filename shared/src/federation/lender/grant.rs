@@ -61,7 +61,9 @@ impl Lender {
         if message.idle == 0 {
             return None;
         }
+        let held = self.row(message.holder).held;
         let idle = Idle {
+            unbacked: self.tenants.unbacked(message.holder, held),
             unlent: self.unlent(offer.capacity),
             holders: self.holders(offer.now),
             now: offer.now,
