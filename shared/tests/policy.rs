@@ -9,7 +9,7 @@ use weir_shared::invalid::read_json;
 use weir_shared::policy::Policy;
 use weir_shared::policy::limit::{Rule, Single};
 use weir_shared::units::{EpochMs, Revision};
-use weir_shared::wire::policy::{HeaderDialect, PolicyDocument, Scope};
+use weir_shared::wire::policy::{HeaderDialect, PolicyDocument, Reserve, Scope};
 
 const SHIPPED: &str = include_str!("../../policy.json");
 
@@ -46,6 +46,18 @@ fn shipped_rule() -> Rule {
         machine: Scaled::new(&gcra, 1).unwrap(),
         scope: Scope::Region,
     })
+}
+
+#[test]
+fn what_is_not_asked_for_is_pooled_by_default_where_a_window_has_time_to_correct_it() {
+    let reserve = |window_ms: u64, sharing: &str| {
+        let body =
+            json!({ "limit": 7, "window_ms": window_ms, "sharing": sharing, "scope": "global" });
+        policy_of("/budgets/bare", &body.to_string()).budgets["bare"].reserve
+    };
+    assert_eq!(reserve(9_999, "weighted_fair_escrow"), Reserve::Pinned);
+    assert_eq!(reserve(10_000, "weighted_fair_escrow"), Reserve::Pooled);
+    assert_eq!(reserve(10_000, "first_come"), Reserve::Pinned);
 }
 
 #[test]

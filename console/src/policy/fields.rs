@@ -133,10 +133,10 @@ const BUDGET: &[Field] = &[
         "reserve",
         "Unused guarantees",
         Kind::Choice(&[
-            ("", "pinned (by default)"),
-            ("pinned", "pinned: reserved until the window ends"),
-            ("paced", "paced: released at an even pace"),
+            ("", "pooled from 10 s, else pinned (by default)"),
             ("pooled", "pooled: as much as all are expected to need"),
+            ("paced", "paced: released at an even pace"),
+            ("pinned", "pinned: reserved until the window ends"),
             ("none", "none: nothing is reserved"),
         ]),
         "Paced, pooled and none go with weighted fair escrow alone.",

@@ -5,7 +5,8 @@ use crate::fairness::weight::Weight;
 use crate::federation::partition;
 use crate::invalid::Invalid;
 use crate::limits::{
-    BUDGET_WINDOW_MS_MIN, DESCRIPTION_BYTES_MAX, JSON_INTEGER_MAX, STANDING_WINDOWS, WINDOW_MS_MAX,
+    BUDGET_WINDOW_MS_MIN, DESCRIPTION_BYTES_MAX, JSON_INTEGER_MAX, POOLED_WINDOW_MS_MIN,
+    STANDING_WINDOWS, WINDOW_MS_MAX,
 };
 use crate::name::line;
 use crate::units::Revision;
@@ -166,7 +167,7 @@ impl TryFrom<&BudgetBody> for Budget {
         };
         between("/window_ms", window_ms, window_ms_min, WINDOW_MS_MAX)?;
         served::pair(sharing, scope)?;
-        let reserve = body.reserve.unwrap_or(Reserve::Pinned);
+        let reserve = body.reserve.unwrap_or(reserve_of(sharing, window_ms));
         served::reserve(reserve, sharing)?;
         let outage = body.outage.unwrap_or(Outage::FailClosed);
         served::outage(outage, sharing, scope)?;
@@ -189,6 +190,16 @@ impl TryFrom<&BudgetBody> for Budget {
             shadow: body.shadow.unwrap_or(false),
             on_unavailable: body.on_unavailable.unwrap_or(OnUnavailable::Deny),
         })
+    }
+}
+
+/// What happens to unused guarantees where the policy does not say: of the rules that keep a guarantee, the one under which the
+/// least is left unused and the fewest requests wait, where a window has time to correct allowances; in shorter ones, the one
+/// that keeps guarantees whole. Other sharing has none.
+fn reserve_of(sharing: Sharing, window_ms: u64) -> Reserve {
+    match sharing {
+        Sharing::WeightedFairEscrow if window_ms >= POOLED_WINDOW_MS_MIN => Reserve::Pooled,
+        _ => Reserve::Pinned,
     }
 }
 

@@ -229,7 +229,7 @@ pub struct BudgetBody {
     pub sharing: Option<Sharing>,
     /// Where it is kept.
     pub scope: Option<Scope>,
-    /// What happens to unused guarantees.
+    /// What happens to unused guarantees. When absent: `pooled` in windows of 10 s and more, `pinned` in shorter ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserve: Option<Reserve>,
     /// What happens when the coordinator is unreachable.

@@ -33,7 +33,9 @@ const SETTLING: Duration = Duration::from_secs(20);
 
 /// A shared budget and a meter of 86 units, neither of which refills while a test runs, in two regions.
 fn document() -> Value {
-    let budget = json!({ "limit": 700, "window_ms": LONG_MS, "sharing": "weighted_fair_escrow", "scope": "global" });
+    let budget = json!({
+        "limit": 700, "window_ms": LONG_MS, "sharing": "weighted_fair_escrow", "scope": "global", "reserve": "pinned",
+    });
     let document = with(
         policy(700, LONG_MS),
         "/budgets",

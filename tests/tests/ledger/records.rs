@@ -50,7 +50,9 @@ async fn reconciled(
 /// Three isolates, a weight of four and one of one, both asking for more than there is.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_window_is_recorded_with_who_was_entitled_to_what_and_nothing_is_unaccounted() {
-    let shared = json!({ "limit": LIMIT, "window_ms": WINDOW_MS, "sharing": "weighted_fair_escrow", "scope": "global" });
+    let shared = json!({
+        "limit": LIMIT, "window_ms": WINDOW_MS, "sharing": "weighted_fair_escrow", "scope": "global", "reserve": "pinned",
+    });
     let document = with(
         policy(LIMIT, WINDOW_MS),
         &format!("/budgets/{BUDGET}"),

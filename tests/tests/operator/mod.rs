@@ -44,7 +44,8 @@ const SETTLING: Duration = Duration::from_secs(10);
 /// runs.
 fn document() -> Value {
     let budgets = json!({ "tokens": {
-        "limit": 700, "window_ms": LONG_MS, "sharing": "weighted_fair_escrow", "scope": "global"
+        "limit": 700, "window_ms": LONG_MS, "sharing": "weighted_fair_escrow", "scope": "global",
+        "reserve": "pinned",
     } });
     let limits = json!({
         "per_ip": { "algorithm": "gcra", "limit": 6, "period_ms": 3_600_000, "burst": 20, "scope": "region" },

@@ -44,7 +44,12 @@ fn alone() -> Setup {
 
 /// A budget that is shared so, where it is kept.
 fn budget(sharing: &str, scope: &str, limit: u64, window_ms: u64) -> Value {
-    json!({ "limit": limit, "window_ms": window_ms, "sharing": sharing, "scope": scope })
+    let body =
+        json!({ "limit": limit, "window_ms": window_ms, "sharing": sharing, "scope": scope });
+    match sharing {
+        "weighted_fair_escrow" => with(body, "/reserve", json!("pinned")),
+        _ => body,
+    }
 }
 
 /// A global budget whose unused guarantees are kept so.
