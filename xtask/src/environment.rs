@@ -138,6 +138,9 @@ impl Environment {
             Command::new(file)
         };
         command.current_dir(paths::root()).env("PATH", path);
+        for (name, _) in env::vars_os().filter(|(name, _)| is_of_this_program(name)) {
+            command.env_remove(name);
+        }
         for (name, value) in &self.variables {
             command.env(name, value);
         }
@@ -168,6 +171,13 @@ impl Environment {
     }
 }
 
+/// Whether by this variable cargo tells this program where and what it is. Build scripts that read it would run again in
+/// each clone, and what is made with them be compiled anew.
+fn is_of_this_program(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name == "CARGO_MANIFEST_DIR" || name.starts_with("CARGO_PKG_")
+}
+
 /// The text in single quotes, as a POSIX shell reads it back.
 fn quoted(text: &OsStr) -> String {
     format!("'{}'", text.to_string_lossy().replace('\'', r"'\''"))
@@ -176,6 +186,17 @@ fn quoted(text: &OsStr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_command_is_told_what_cargo_tells_this_program() {
+        let command = Environment::new().command("cargo").unwrap();
+        let removed = command.get_envs().filter(|(_, value)| value.is_none());
+        let removed: Vec<_> = removed.map(|(name, _)| name).collect();
+        for name in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME"] {
+            assert!(env::var_os(name).is_some(), "cargo sets {name}");
+            assert!(removed.contains(&OsStr::new(name)), "{name}");
+        }
+    }
 
     fn environment() -> Environment {
         Environment {
