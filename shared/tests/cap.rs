@@ -7,7 +7,7 @@ use std::env;
 use crate::simulator::run;
 use crate::simulator::setup::Setup;
 
-const SEEDS: u64 = 1_000;
+const SEEDS: u64 = 500;
 
 fn number(name: &str) -> Option<u64> {
     let text = env::var(name).ok()?;
