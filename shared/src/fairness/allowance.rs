@@ -31,6 +31,12 @@ impl Allowance {
         self.capped(self.below_level)
     }
 
+    /// Whether others, or a bound, keep it from a part of what there is, for requests of `cost`. Who asks alone competes with
+    /// nobody.
+    pub fn competes(&self, cost: u64) -> bool {
+        self.in_steps(cost) < self.pool
+    }
+
     fn capped(&self, below_level: u64) -> u64 {
         let borrowed = self.free.min(below_level);
         self.own.max(borrowed).min(self.most).min(self.pool)
@@ -97,6 +103,20 @@ fn part_of(target: u128, held: u128) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_may_have_all_that_there_is_competes_with_nobody() {
+        let alone = Allowance {
+            pool: 50,
+            free: 50,
+            own: 0,
+            most: u64::MAX,
+            below_level: 41,
+        };
+        assert!(!alone.competes(10), "the last request may pass the level");
+        assert!(alone.competes(1));
+        assert!(Allowance { free: 49, ..alone }.competes(10));
+    }
 
     #[test]
     fn a_cost_above_the_level_is_served_one_at_a_time() {

@@ -431,18 +431,15 @@ impl Paced {
 
     fn grant(&self, id: usize, ask: &Ask, at: &Moment) -> Room {
         let allowance = self.allowance(id, at);
-        let used = self.accounts.member(id).map_or(0, |member| member.used);
+        let member = self.accounts.member(id);
+        let used = member.map_or(0, |member| member.used);
         let cost = cost_of(ask);
         let (waiting, ahead, left) = allowance.split(ask, cost);
         let retry_ms = (waiting < ask.waiting || left == 0)
             .then(|| self.delay(id, &allowance, at).ms(&allowance, cost, at))
             .flatten();
-        let now = self.now(at);
-        let member = self.accounts.member(id);
-        let expected = member.map_or(0, |member| units(member.pace.expected(now, at)));
+        let expected = member.map_or(0, |one| units(one.pace.expected(self.now(at), at)));
         let lacks = waiting < ask.waiting || expected > left.saturating_add(ahead);
-        // Who may have all that there is competes with nobody.
-        let competes = allowance.in_steps(cost) < allowance.pool;
         Room {
             waiting,
             ahead,
@@ -450,7 +447,7 @@ impl Paced {
             used,
             left,
             allowance: left,
-            contended: lacks && competes,
+            contended: lacks && allowance.competes(cost),
             retry_ms,
         }
     }
