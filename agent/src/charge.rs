@@ -14,9 +14,9 @@ use weir_shared::federation::pool_name::PoolName;
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::verdict::{DimensionRules, QuestionVerdict, StepRules};
 use weir_shared::node::Spent;
-use weir_shared::node::lease::{self, Ask, Asked, Held, Verdict};
+use weir_shared::node::lease::{self, Asked, HolderDecision, PoolAsk, Verdict};
 use weir_shared::node::leases::{Caller, Polled};
-use weir_shared::node::question::answers::{Answer, Answers, Charge as Charges};
+use weir_shared::node::question::answers::{Answers, Charge as Charges, DimensionAnswer};
 use weir_shared::node::question::{self, Effect, End, Event, Question};
 use weir_shared::units::{EpochMs, Revision, WindowLabel};
 use weir_shared::wire::exchange::Terms;
@@ -53,7 +53,7 @@ pub enum Undecided {
 
 /// What came of a question.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct ChargeOutcome {
     /// Whether the request may pass.
     pub admitted: bool,
     /// The charge that stands for the whole.
@@ -97,7 +97,7 @@ impl Agent {
     ///
     /// # Errors
     /// Why nothing was decided.
-    pub async fn decide(&self, charges: &[Charge<'_>]) -> Result<Outcome, Undecided> {
+    pub async fn decide(&self, charges: &[Charge<'_>]) -> Result<ChargeOutcome, Undecided> {
         if self.is_closing() {
             return Err(Undecided::NotReady);
         }
@@ -119,7 +119,7 @@ impl Agent {
                         return Err(Undecided::Gone);
                     };
                     let held = self.hold(step).await;
-                    if let question::Held::Decided(answer) = &held {
+                    if let question::LocalAnswer::Decided(answer) = &held {
                         spent.note(at.0, step, answer);
                     }
                     Event::Held(at, held)
@@ -145,10 +145,10 @@ impl Agent {
     }
 
     /// Decides one charge from what is held, or with what the region lends.
-    async fn hold(&self, step: &Step<'_>) -> question::Held {
+    async fn hold(&self, step: &Step<'_>) -> question::LocalAnswer {
         let at = self.now();
         let party = self.with(|state| state.leases.seat(&step.pool, &step.party).into_owned());
-        let ask = Ask {
+        let ask = PoolAsk {
             party: &party,
             cost: step.charge.cost,
             limit: step.terms.limit,
@@ -157,22 +157,22 @@ impl Agent {
         };
         let held = self.with(|state| {
             if !state.leases.has_room(&step.pool, &Account::default(), at) {
-                return Held::Unknown;
+                return HolderDecision::Unknown;
             }
             if ask.cost > ask.limit {
-                return Held::Decided(state.leases.never(&step.pool, &ask, at));
+                return HolderDecision::Decided(state.leases.never(&step.pool, &ask, at));
             }
             let held = state.leases.check(&step.pool, &ask, &step.terms, at);
-            if held == Held::Short && state.is_cut_off() {
+            if held == HolderDecision::Short && state.is_cut_off() {
                 state.leases.deny(&step.pool, &ask, at);
-                return Held::Unknown;
+                return HolderDecision::Unknown;
             }
             held
         });
         let decided = match held {
-            Held::Decided(decided) => Some(decided),
-            Held::Unknown => Some(self.out_of_reach(step)),
-            Held::Short => self.wait(step, &party).await,
+            HolderDecision::Decided(decided) => Some(decided),
+            HolderDecision::Unknown => Some(self.out_of_reach(step)),
+            HolderDecision::Short => self.wait(step, &party).await,
         };
         self.send();
         match decided {
@@ -182,13 +182,13 @@ impl Agent {
                     Some(label) => Charges::Pool(label),
                     None => Charges::Nothing,
                 };
-                question::Held::Decided(Box::new(Answer {
+                question::LocalAnswer::Decided(Box::new(DimensionAnswer {
                     window,
                     charge,
-                    ..Answer::uncharged(decision)
+                    ..DimensionAnswer::uncharged(decision)
                 }))
             }
-            None => question::Held::Gone,
+            None => question::LocalAnswer::Gone,
         }
     }
 
@@ -218,7 +218,7 @@ impl Agent {
                 Polled::Lost => return Some(self.out_of_reach(step)),
                 // There is no use in waiting: the request leaves, and counts as denied.
                 Polled::Waits(_) if self.with(|state| state.is_cut_off()) => {
-                    let ask = Ask {
+                    let ask = PoolAsk {
                         party,
                         cost: step.charge.cost,
                         limit: step.terms.limit,
@@ -352,7 +352,7 @@ fn outcome(
     answers: &Answers,
     verdict: &QuestionVerdict,
     (at, region, revision): (EpochMs, String, Revision),
-) -> Result<Outcome, Undecided> {
+) -> Result<ChargeOutcome, Undecided> {
     let decided = steps.iter().enumerate().map(|(index, step)| {
         let answer = answers.get((index, 0))?;
         Some(ChargeDecision {
@@ -362,7 +362,7 @@ fn outcome(
             window_ms: step.window_ms,
         })
     });
-    Ok(Outcome {
+    Ok(ChargeOutcome {
         admitted: verdict.admitted,
         binding: verdict.binding.map_or(0, |at| at.0),
         decided: decided.collect(),
@@ -404,7 +404,7 @@ struct Unfinished<'a> {
 }
 
 impl Unfinished<'_> {
-    fn note(&mut self, step: usize, of: &Step<'_>, answer: &Answer) {
+    fn note(&mut self, step: usize, of: &Step<'_>, answer: &DimensionAnswer) {
         if let Charges::Pool(label) = answer.charge {
             let seat = |state: &mut State| state.leases.seat(&of.pool, &of.party).name.clone();
             self.spent.push(SpentHere {

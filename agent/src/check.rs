@@ -9,7 +9,7 @@ use weir_shared::wire::problem::Problem;
 use weir_shared::wire::rule_kind::RuleKind;
 
 use crate::agent::Agent;
-use crate::charge::{Charge, Outcome, Undecided};
+use crate::charge::{Charge, ChargeOutcome, Undecided};
 
 /// Where questions go that no agent decides.
 const ELSEWHERE: &str = "send this question to the deployment's own address";
@@ -101,7 +101,7 @@ fn refused(undecided: Undecided, check: &Check) -> Refused {
 }
 
 /// What the Worker would answer; `None` if nothing was decided.
-fn body_of(charges: &[Charge<'_>], outcome: &Outcome) -> Option<DecisionBody> {
+fn body_of(charges: &[Charge<'_>], outcome: &ChargeOutcome) -> Option<DecisionBody> {
     let charge = charges.get(outcome.binding)?;
     let decided = (*outcome.decided.get(outcome.binding)?)?;
     let decision = decided.decision;

@@ -3,10 +3,10 @@
 
 use std::rc::Rc;
 
-use weir_shared::accounting::frame::{Outbox, Outcome};
+use weir_shared::accounting::frame::{FrameOutcome, Outbox};
 use weir_shared::json;
 use weir_shared::limits::{AGENT_POLL_MS, CONTACT_MS_MIN, EXCHANGES_PER_CONTACT_MAX, TIMER_MS_MAX};
-use weir_shared::node::Answer;
+use weir_shared::node::LendAnswer;
 use weir_shared::node::leases::{Fate, Leases};
 use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::Policy;
@@ -297,11 +297,11 @@ impl State {
     fn apply(&mut self, sent: &Sent, reply: AgentContactReply, now: EpochMs) {
         self.region.get_or_insert(reply.region);
         for ((pool, sequence), answer) in sent.messages.iter().zip(reply.exchanges) {
-            let answer = Some(Answer::from(answer));
+            let answer = Some(LendAnswer::from(answer));
             self.leases.answered(pool, *sequence, answer, now);
         }
         if let Some(frame) = &reply.frame
-            && self.outbox.finish(frame) == Some(Outcome::GivenUp)
+            && self.outbox.finish(frame) == Some(FrameOutcome::GivenUp)
         {
             self.tallies.frames_lost += 1;
         }

@@ -47,14 +47,14 @@ pub struct Client {
 }
 
 /// One question.
-struct Ask<'a> {
+struct Call<'a> {
     method: Method,
     path: &'a str,
     headers: Vec<(&'static str, HeaderValue)>,
     body: Option<Vec<u8>>,
 }
 
-impl<'a> Ask<'a> {
+impl<'a> Call<'a> {
     fn get(path: &'a str) -> Self {
         Self {
             method: Method::GET,
@@ -118,7 +118,7 @@ impl Client {
     /// As every question.
     pub fn policy(&self) -> Result<InForce, Failure> {
         let path = "/operator/v1/policy";
-        let answer = self.ask(Ask::get(path))?;
+        let answer = self.ask(Call::get(path))?;
         Ok(InForce {
             revision: revision(path, answer.etag.as_deref())?,
             document: serde_json::from_slice(&answer.body)
@@ -132,7 +132,7 @@ impl Client {
     /// As every question; a candidate that the deployment refuses.
     pub fn preview(&self, candidate: &PolicyDocument) -> Result<PreviewBody, Failure> {
         let path = "/operator/v1/policy/preview";
-        self.read(path, Ask::with(Method::POST, path, candidate)?)
+        self.read(path, Call::with(Method::POST, path, candidate)?)
     }
 
     /// What a candidate would have admitted.
@@ -141,7 +141,7 @@ impl Client {
     /// As every question; a request that the deployment refuses.
     pub fn replay(&self, asked: &ReplayRequest) -> Result<ReplayBody, Failure> {
         let path = "/operator/v1/replay";
-        self.read(path, Ask::with(Method::POST, path, asked)?)
+        self.read(path, Call::with(Method::POST, path, asked)?)
     }
 
     /// Puts a policy in the place of the one that was planned against, and answers its revision.
@@ -155,7 +155,7 @@ impl Client {
         why: Option<&str>,
     ) -> Result<Revision, Failure> {
         let path = "/operator/v1/policy";
-        let mut ask = Ask::with(Method::PUT, path, candidate)?
+        let mut ask = Call::with(Method::PUT, path, candidate)?
             .header("if-match", &format!("\"{planned}\""))?;
         if let Some(why) = why {
             ask = ask.header(REASON_HEADER, &why.replace(char::is_control, " "))?;
@@ -203,7 +203,7 @@ impl Client {
     /// As every question.
     pub fn make_token(&self, token: &TokenRequest) -> Result<TokenReply, Failure> {
         let path = "/operator/v1/tokens";
-        self.read(path, Ask::with(Method::POST, path, token)?)
+        self.read(path, Call::with(Method::POST, path, token)?)
     }
 
     /// Revokes a token by its id.
@@ -219,23 +219,23 @@ impl Client {
             });
         }
         let path = format!("/operator/v1/tokens/{id}");
-        let ask = Ask {
+        let ask = Call {
             method: Method::DELETE,
-            ..Ask::get(&path)
+            ..Call::get(&path)
         };
         self.ask(ask).map(|_| ())
     }
 
     fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
-        self.read(path, Ask::get(path))
+        self.read(path, Call::get(path))
     }
 
-    fn read<T: DeserializeOwned>(&self, path: &str, ask: Ask<'_>) -> Result<T, Failure> {
+    fn read<T: DeserializeOwned>(&self, path: &str, ask: Call<'_>) -> Result<T, Failure> {
         let answer = self.ask(ask)?;
         json::from_slice(&answer.body).map_err(|why| Failure::unintelligible(path, why))
     }
 
-    fn ask(&self, ask: Ask<'_>) -> Result<Answer, Failure> {
+    fn ask(&self, ask: Call<'_>) -> Result<Answer, Failure> {
         let ask = ask.header("authorization", &format!("Bearer {}", self.login.token))?;
         let mut request = Request::builder()
             .method(ask.method)

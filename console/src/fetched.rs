@@ -153,9 +153,9 @@ where
     start(Arc::new(move || Box::pin(ask())), follow)
 }
 
-type Ask<T> = Arc<dyn Fn() -> Reading<T>>;
+type Source<T> = Arc<dyn Fn() -> Reading<T>>;
 
-fn start<T: Send + Sync + 'static>(ask: Ask<T>, follow: Follow) -> Fetched<T> {
+fn start<T: Send + Sync + 'static>(ask: Source<T>, follow: Follow) -> Fetched<T> {
     let core = Core::new(follow);
     let set = RwSignal::new(None);
     let leave = StoredValue::new(use_leave());

@@ -10,7 +10,7 @@ use weir_shared::limits::{
     REASON_CHARACTERS_MAX,
 };
 use weir_shared::units::EpochMs;
-use weir_shared::wire::audit::{AuditFault, AuditHead, AuditVerdict, Author, Outcome};
+use weir_shared::wire::audit::{AuditFault, AuditHead, AuditOutcome, AuditVerdict, Author};
 use weir_shared::wire::policy::{PolicyDocument, TenantBody};
 use weir_shared::wire::role::Role;
 
@@ -26,7 +26,7 @@ fn author() -> Author {
 pub(crate) fn draft(number: u64) -> Draft {
     let target = format!("tenant {number}");
     let at = EpochMs(1_700_000_000_000 + number);
-    Draft::new(author(), "tenant.patch", &target, Outcome::Done, at)
+    Draft::new(author(), "tenant.patch", &target, AuditOutcome::Done, at)
         .with_change(json!({ "weight": 0.1 }), json!({ "weight": number }))
 }
 
@@ -253,7 +253,7 @@ fn everything_in_a_record_is_bounded() {
         role: None,
         why: Some(long.clone()),
     };
-    let draft = Draft::new(author, &long, &long, Outcome::Refused, EpochMs(1))
+    let draft = Draft::new(author, &long, &long, AuditOutcome::Refused, EpochMs(1))
         .with_change(json!(long), json!({ "a": [long] }));
     let (link, _) = append(&AuditHead::default(), draft).unwrap();
     let record = &link.record;

@@ -13,7 +13,7 @@ use weir_shared::limits::{
     DAY_MS, TOKENS_PER_DAY_MAX,
 };
 use weir_shared::units::EpochMs;
-use weir_shared::wire::audit::{AuditHead, Author, Outcome};
+use weir_shared::wire::audit::{AuditHead, AuditOutcome, Author};
 use weir_shared::wire::role::Role;
 use weir_shared::wire::stored::read_row;
 
@@ -58,7 +58,7 @@ fn nobody_pushes_six_days_out_of_the_log_by_making_itself_many() {
         // No more are revoked than were made.
         own + shared.unwrap_or(TOKENS_PER_DAY_MAX * AUDIT_ROOT_ACTORS)
     };
-    let outcomes = [Outcome::Done, Outcome::Refused];
+    let outcomes = [AuditOutcome::Done, AuditOutcome::Refused];
     let kinds = Action::ALL
         .iter()
         .flat_map(|action| outcomes.map(|outcome| max(action, outcome)));
@@ -106,10 +106,10 @@ fn nobody_pushes_a_month_out_of_the_log() {
         mallory.clone(),
         Action::TokenCreate.name(),
         "",
-        Outcome::Done,
+        AuditOutcome::Done,
         EpochMs(1),
     ));
-    let per_day = day(&mallory, Outcome::Done) + day(&mallory, Outcome::Refused);
+    let per_day = day(&mallory, AuditOutcome::Done) + day(&mallory, AuditOutcome::Refused);
     let per_day = per_day - of_tokens.unwrap();
     assert!(AUDIT_YOUNG_RECORDS_MAX / per_day >= 31, "{per_day}");
 }
@@ -126,7 +126,7 @@ fn a_summary_says_who_did_what_how_often_since_when_and_to_what() {
     assert!(summary.since() <= Summary::due_since(now.plus(1)));
     let (link, _) = append(&AuditHead::default(), summary.into_draft(now)).unwrap();
     let record = &link.record;
-    assert_eq!((record.at, record.outcome), (now.0, Outcome::Done));
+    assert_eq!((record.at, record.outcome), (now.0, AuditOutcome::Done));
     assert_eq!(
         (record.actor.as_str(), record.role, record.token.as_deref()),
         ("alice", Some(Role::Editor), Some("AbCdEfGhIjKlMnOp"))
@@ -149,7 +149,13 @@ fn a_summary_says_who_did_what_how_often_since_when_and_to_what() {
 fn a_summary_of_uses_says_how_many_they_were() {
     let uses = |uses: u64| {
         let author = Author::named("bootstrap");
-        let draft = Draft::new(author, "bootstrap.use", "weur", Outcome::Done, EpochMs(1));
+        let draft = Draft::new(
+            author,
+            "bootstrap.use",
+            "weur",
+            AuditOutcome::Done,
+            EpochMs(1),
+        );
         draft.with_change(json!(null), json!({ USES: uses }))
     };
     let summary = Summary::of(&uses(3)).unwrap().with(&uses(40)).unwrap();

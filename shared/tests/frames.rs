@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use crate::random::Random;
 use weir_shared::accounting::counters::Charged;
-use weir_shared::accounting::frame::{Inbox, Outbox, Outcome};
+use weir_shared::accounting::frame::{FrameOutcome, Inbox, Outbox};
 use weir_shared::limits::CALL_MS_MAX;
 use weir_shared::ordered::{OrderedMap, OrderedSet};
 use weir_shared::units::{EpochMs, HolderId, Incarnation};
@@ -132,7 +132,7 @@ impl World {
             let reply = self.arrive(&frame);
             if !self.random.chance(self.faults.unanswered) {
                 let outcome = self.senders[index].outbox.finish(&reply);
-                if outcome == Some(Outcome::GivenUp) {
+                if outcome == Some(FrameOutcome::GivenUp) {
                     assert!(frame.again, "what was sent once is counted or is not");
                     let names = frame.counters.into_keys();
                     self.senders[index].given_up.extend(names);

@@ -9,7 +9,7 @@ use weir_shared::federation::waiting::Need;
 use weir_shared::limits::{CALL_MS_MAX, COORDINATOR_CALL_MS_MAX};
 use weir_shared::node::escrow::{EscrowNode, Event};
 use weir_shared::node::pool::{self, PoolNode};
-use weir_shared::node::{Answer, Effect, Spent};
+use weir_shared::node::{Effect, LendAnswer, Spent};
 use weir_shared::units::{EpochMs, HolderId, Incarnation};
 use weir_shared::wire::exchange::{ExchangeBody, Refusal, Terms};
 
@@ -58,7 +58,7 @@ fn exchange(caller: u8, message: Message) -> Event<u8> {
 }
 
 /// What the root answers, its row written.
-fn above(root: &mut PoolNode<()>, body: &ExchangeBody, now: EpochMs) -> Answer {
+fn above(root: &mut PoolNode<()>, body: &ExchangeBody, now: EpochMs) -> LendAnswer {
     let exchange = pool::Event::Exchange {
         caller: (),
         message: message(body),
@@ -79,7 +79,7 @@ fn carried_out(
     root: &mut PoolNode<()>,
     first: Effects,
     now: EpochMs,
-) -> Vec<(u8, Answer)> {
+) -> Vec<(u8, LendAnswer)> {
     let (mut effects, mut answered) = (first, Vec::new());
     while !effects.is_empty() {
         let next = match effects.remove(0) {
@@ -100,7 +100,7 @@ fn carried_out(
     answered
 }
 
-fn granted(answer: &Answer) -> u64 {
+fn granted(answer: &LendAnswer) -> u64 {
     let grants = &answer.as_ref().expect("it was taken").grants;
     grants.iter().map(|grant| grant.units).sum()
 }

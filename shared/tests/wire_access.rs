@@ -11,7 +11,7 @@ use weir_shared::wire::access::{
     BOOTSTRAP, SavedAccess, TokenReply, TokenRequest, TokenRow, TokenUse, TokenView,
 };
 use weir_shared::wire::audit::{
-    AuditEntry, AuditFault, AuditHead, AuditRecord, AuditVerdict, Author, Outcome,
+    AuditEntry, AuditFault, AuditHead, AuditOutcome, AuditRecord, AuditVerdict, Author,
 };
 use weir_shared::wire::role::Role;
 use weir_shared::wire::stored::{Damaged, read_row};
@@ -219,7 +219,7 @@ fn record() -> AuditRecord {
         before: json!({ "/weight": 1 }),
         after: Value::Null,
         why: Some("as agreed".to_owned()),
-        outcome: Outcome::Refused,
+        outcome: AuditOutcome::Refused,
     }
 }
 
@@ -273,7 +273,7 @@ fn the_hash_of_a_record() {
         ..AuditHead::default()
     };
     let at = EpochMs(1_700_000_000_000);
-    let draft = Draft::new(author, "tenant.patch", "acme", Outcome::Refused, at)
+    let draft = Draft::new(author, "tenant.patch", "acme", AuditOutcome::Refused, at)
         .with_change(json!({ "/weight": 1 }), Value::Null);
     let (link, next) = append(&head, draft).unwrap();
     assert_eq!(link.text, RECORD);

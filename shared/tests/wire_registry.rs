@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use weir_shared::node::registry::Reply;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::access::{TokenRequest, TokenUse};
-use weir_shared::wire::audit::{AuditHead, Author, Outcome};
+use weir_shared::wire::audit::{AuditHead, AuditOutcome, Author};
 use weir_shared::wire::registry::{
     AppendAudit, Appended, AuditLines, AuditPage, CreateToken, Created, DeleteTenant, Done,
     EndSession, EndSessions, ExportAudit, ListTokens, PatchTenant, PushRules, Pushed, ReadAudit,
@@ -220,7 +220,7 @@ fn the_audit_log() {
         &ReadAudit {
             limit: 5,
             actor: Some("ada".to_owned()),
-            outcome: Some(Outcome::Refused),
+            outcome: Some(AuditOutcome::Refused),
             from: Some(7),
             ..ReadAudit::default()
         },
@@ -268,7 +268,7 @@ fn the_audit_log() {
         target: "acme".to_owned(),
         before: Value::Null,
         after: json!({ "keys": 1 }),
-        outcome: Outcome::Done,
+        outcome: AuditOutcome::Done,
     };
     is_written_as(
         &append,

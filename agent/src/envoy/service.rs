@@ -18,7 +18,7 @@ use super::message::{
     RateLimitRequest, RateLimitResponse, Unit,
 };
 use crate::agent::Agent;
-use crate::charge::{Charge, ChargeDecision, Outcome, Undecided};
+use crate::charge::{Charge, ChargeDecision, ChargeOutcome, Undecided};
 
 /// Milliseconds of a second.
 const SECOND_MS: u64 = 1_000;
@@ -158,7 +158,7 @@ fn over(fates: &[Fate]) -> RateLimitResponse {
     }
 }
 
-fn response(fates: &[Fate], charges: &[Charge<'_>], outcome: &Outcome) -> RateLimitResponse {
+fn response(fates: &[Fate], charges: &[Charge<'_>], outcome: &ChargeOutcome) -> RateLimitResponse {
     let statuses = fates.iter().map(|fate| match fate {
         Fate::Charged(index) => match outcome.decided.get(*index).copied().flatten() {
             Some(decided) => {
@@ -204,7 +204,7 @@ fn status(budget: &str, of: &ChargeDecision, denied: bool, at: EpochMs) -> Descr
 }
 
 /// When a denied request may try again, and what leads to the explanation of the denial, as the Worker says it.
-fn headers(charges: &[Charge<'_>], outcome: &Outcome) -> Vec<HeaderValue> {
+fn headers(charges: &[Charge<'_>], outcome: &ChargeOutcome) -> Vec<HeaderValue> {
     let decided = outcome.decided.get(outcome.binding).copied().flatten();
     let (Some(decided), Some(charge)) = (decided, charges.get(outcome.binding)) else {
         return Vec::new();

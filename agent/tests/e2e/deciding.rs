@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 use tokio::task::{LocalSet, spawn_local, yield_now};
 use weir_agent::agent::Agent;
-use weir_agent::charge::{Charge, Outcome, Undecided};
+use weir_agent::charge::{Charge, ChargeOutcome, Undecided};
 use weir_agent::state::{ContactFault, Link, Sent, State};
 use weir_shared::decision::Reason;
 use weir_shared::units::{Incarnation, Revision, Sequence, WindowLabel};
@@ -120,7 +120,11 @@ const fn charge(budget: &'static str, cost: u64) -> Charge<'static> {
 }
 
 /// Decides while every message is answered with so many units.
-async fn decided(agent: &Rc<Agent>, charges: &'static [Charge<'static>], units: u64) -> Outcome {
+async fn decided(
+    agent: &Rc<Agent>,
+    charges: &'static [Charge<'static>],
+    units: u64,
+) -> ChargeOutcome {
     let deciding = Rc::clone(agent);
     let task = spawn_local(async move { deciding.decide(charges).await });
     while !task.is_finished() {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use weir_shared::audit::Action;
-use weir_shared::wire::audit::{AuditRecord, Outcome};
+use weir_shared::wire::audit::{AuditOutcome, AuditRecord};
 
 use crate::difference::{Row, lines_at, of_changes, shown, words};
 use crate::format;
@@ -85,7 +85,7 @@ pub fn revisions(record: &AuditRecord) -> Option<(u64, u64)> {
 
 /// What a record says in a line, beside who, when and to what.
 pub fn summary(record: &AuditRecord) -> String {
-    if record.outcome == Outcome::Refused {
+    if record.outcome == AuditOutcome::Refused {
         return refusal(&record.after);
     }
     let Some(rows) = changes(record) else {

@@ -2,7 +2,7 @@
 
 use weir_shared::audit::Action;
 use weir_shared::ordered::sort_by;
-use weir_shared::wire::audit::{AuditEntry, Outcome};
+use weir_shared::wire::audit::{AuditEntry, AuditOutcome};
 
 use crate::format::counted;
 
@@ -35,7 +35,7 @@ pub fn is_routine(entry: &AuditEntry) -> bool {
     let named = routine
         .iter()
         .any(|action| action.name() == entry.record.action);
-    named && entry.record.outcome == Outcome::Done
+    named && entry.record.outcome == AuditOutcome::Done
 }
 
 /// The records as lines. The one that is looked at stands alone.

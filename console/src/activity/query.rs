@@ -1,6 +1,6 @@
 //! What of the audit log is looked at, as the address has it.
 
-use weir_shared::wire::audit::Outcome;
+use weir_shared::wire::audit::AuditOutcome;
 
 use crate::api::ask::AuditAsk;
 use crate::instant;
@@ -100,8 +100,8 @@ impl ActivityQuery {
         let given = |text: &String| (!text.is_empty()).then(|| text.clone());
         let outcome = match self.outcome.as_str() {
             "" => None,
-            "done" => Some(Outcome::Done),
-            "refused" => Some(Outcome::Refused),
+            "done" => Some(AuditOutcome::Done),
+            "refused" => Some(AuditOutcome::Refused),
             other => return Err(("outcome", format!("{other:?} is no outcome"))),
         };
         let (from, to) = (time("from", &self.from)?, time("to", &self.to)?);
@@ -187,7 +187,7 @@ mod tests {
             ),
             (
                 Some("ada"),
-                Some(Outcome::Done),
+                Some(AuditOutcome::Done),
                 Some(60_000),
                 Some(9),
                 PAGE

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use weir_shared::audit::Action;
-use weir_shared::wire::audit::{AuditRecord, Outcome};
+use weir_shared::wire::audit::{AuditOutcome, AuditRecord};
 
 use super::actions::changes;
 use crate::difference::{Row, difference, set};
@@ -35,7 +35,7 @@ pub fn revertible(record: &AuditRecord) -> Result<Vec<Row>, &'static str> {
     {
         return Err("Only changes of the policy and its tenants can be reverted.");
     }
-    if record.outcome == Outcome::Refused {
+    if record.outcome == AuditOutcome::Refused {
         return Err("It was refused: nothing was changed.");
     }
     match changes(record) {
@@ -149,12 +149,12 @@ mod tests {
         let large = saved(json!({ "sha256": "ab", "bytes": 20_000 }), json!({}));
         for (record, now, part) in [
             (
-                with("token.create", Outcome::Done),
+                with("token.create", AuditOutcome::Done),
                 json!({ "limit": 7 }),
                 "Only changes of the policy",
             ),
             (
-                with("policy.save", Outcome::Refused),
+                with("policy.save", AuditOutcome::Refused),
                 json!({ "limit": 7 }),
                 "was refused",
             ),

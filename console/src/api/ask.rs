@@ -1,7 +1,7 @@
 //! What is asked of the lists and reports, and the query strings that say so. What is not set is not asked for.
 
 use form_urlencoded::Serializer;
-use weir_shared::wire::audit::Outcome;
+use weir_shared::wire::audit::AuditOutcome;
 
 /// Pairs of a query string under way.
 #[derive(Default)]
@@ -158,7 +158,7 @@ pub struct AuditAsk {
     /// To what.
     pub target: Option<String>,
     /// What became of it.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<AuditOutcome>,
     /// From this instant on, epoch milliseconds.
     pub from: Option<u64>,
     /// Before this instant.
@@ -175,7 +175,7 @@ impl AuditAsk {
             .text("actor", self.actor.as_deref())
             .text("action", self.action.as_deref())
             .text("target", self.target.as_deref())
-            .text("outcome", self.outcome.map(Outcome::name))
+            .text("outcome", self.outcome.map(AuditOutcome::name))
             .number("from", self.from)
             .number("to", self.to)
             .finish()
@@ -338,7 +338,7 @@ mod tests {
             actor: some("ops"),
             action: some("policy.save"),
             target: some("acme"),
-            outcome: Some(Outcome::Refused),
+            outcome: Some(AuditOutcome::Refused),
             from: Some(1),
             to: Some(2),
         };

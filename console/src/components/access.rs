@@ -27,7 +27,7 @@ use secret::Secret;
 use sessions::Sessions;
 
 /// Takes a query into the address: pushed as a new entry, or in the place of the one before.
-pub type Ask = Callback<(AccessQuery, bool)>;
+pub type AskAccess = Callback<(AccessQuery, bool)>;
 
 /// The page's content.
 #[component]

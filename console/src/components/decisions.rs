@@ -20,7 +20,7 @@ use list::List;
 use look_up::LookUp;
 
 /// Takes a filter into the address: pushed as a new entry, or in the place of the one before.
-pub type Ask = Callback<(DecisionFilter, bool)>;
+pub type AskDecisions = Callback<(DecisionFilter, bool)>;
 
 /// The tail.
 #[component]

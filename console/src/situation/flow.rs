@@ -8,7 +8,7 @@ use crate::live::rates::RatePoint;
 use crate::tenant::what::{Kind, What, seen};
 
 /// One outcome: what it is called, what it is drawn in, and how much of it there was.
-struct Outcome<T> {
+struct OutcomeLine<T> {
     name: &'static str,
     tone: Tone,
     of: fn(&T) -> f64,
@@ -29,22 +29,22 @@ pub fn calls(view: &SeriesView, now_ms: u64) -> Vec<Line> {
         now_ms,
         point,
         &[
-            Outcome {
+            OutcomeLine {
                 name: "Admitted",
                 tone: Tone::ADMITTED,
                 of: |sum| sum.admitted as f64,
             },
-            Outcome {
+            OutcomeLine {
                 name: "Denied",
                 tone: Tone::DENIED,
                 of: |sum| sum.denied as f64,
             },
-            Outcome {
+            OutcomeLine {
                 name: "Would deny",
                 tone: Tone::WOULD_DENY,
                 of: |sum| sum.would_deny as f64,
             },
-            Outcome {
+            OutcomeLine {
                 name: "Shed",
                 tone: Tone::SHED,
                 of: |sum| sum.shed as f64,
@@ -67,17 +67,17 @@ pub fn units(view: &SeriesView, what: &What, now_ms: u64) -> Vec<Line> {
         now_ms,
         read,
         &[
-            Outcome {
+            OutcomeLine {
                 name: "Admitted",
                 tone: Tone::ADMITTED,
                 of: |seen| seen.admitted_units as f64,
             },
-            Outcome {
+            OutcomeLine {
                 name,
                 tone,
                 of: |seen| seen.denied_units as f64,
             },
-            Outcome {
+            OutcomeLine {
                 name: "Would deny",
                 tone: Tone::WOULD_DENY,
                 of: |seen| seen.would_deny_units as f64,
@@ -101,7 +101,7 @@ fn lines<T>(
     view: &SeriesView,
     now_ms: u64,
     read: impl Fn(&SeriesPoint) -> T,
-    outcomes: &[Outcome<T>],
+    outcomes: &[OutcomeLine<T>],
 ) -> Vec<Line> {
     let step_ms = view.step_ms.max(1);
     let counted: Vec<(u64, T)> = view
@@ -109,7 +109,7 @@ fn lines<T>(
         .iter()
         .map(|point| (point.at.0, read(point)))
         .collect();
-    let line = |outcome: &Outcome<T>| {
+    let line = |outcome: &OutcomeLine<T>| {
         let values: Vec<(u64, f64)> = counted
             .iter()
             .map(|(at_ms, counted)| (*at_ms, (outcome.of)(counted)))

@@ -5,7 +5,7 @@ use weir_shared::access::endpoint::Endpoint;
 use weir_shared::access::grant::Principal;
 use weir_shared::audit::Action;
 use weir_shared::limits::OPERATOR_CALL_MS_MAX;
-use weir_shared::wire::audit::{Author, Outcome};
+use weir_shared::wire::audit::{AuditOutcome, Author};
 use worker::{Env, console_error};
 
 use crate::http::failure::Failure;
@@ -21,7 +21,7 @@ pub fn record(
     action: Action,
     target: &str,
     after: Value,
-    outcome: Outcome,
+    outcome: AuditOutcome,
 ) -> AppendAudit {
     AppendAudit {
         author: by.map(Author::from).unwrap_or_default(),
@@ -73,7 +73,7 @@ pub fn denied(handles: &RequestHandles, by: &Principal, endpoint: Endpoint, targ
     };
     if by.role.operates() {
         let after = json!({ "status": 403 });
-        let record = record(Some(by), action, target, after, Outcome::Refused);
+        let record = record(Some(by), action, target, after, AuditOutcome::Refused);
         append_later(handles, record);
     }
 }

@@ -10,7 +10,7 @@ use super::answer::{Asker, Reserving, places};
 use super::now;
 use super::patience::{Next, Patience, Wait};
 use super::plan::{Place, Step};
-use super::question::Outcome;
+use super::question::QuestionOutcome;
 use super::slot::{Taken, taken};
 use super::turn::Turn;
 use crate::http::answered::Answered;
@@ -79,7 +79,7 @@ impl Asker<'_> {
         check: &Check,
         settled: &[usize],
         steps: &[Step<'_>],
-        outcome: &Outcome,
+        outcome: &QuestionOutcome,
     ) -> Result<Admission, Failure> {
         let reserves = |step: usize| settled.contains(&step);
         let reserving = Reserving::new(&reserves);
@@ -117,7 +117,7 @@ impl Asker<'_> {
 }
 
 /// The slots at overload resources that an admitted question has taken.
-fn resource_slots(steps: &[Step<'_>], outcome: &Outcome) -> Vec<(String, u64)> {
+fn resource_slots(steps: &[Step<'_>], outcome: &QuestionOutcome) -> Vec<(String, u64)> {
     let taken = places(steps).filter_map(|at| {
         let charge = &outcome.answers.get(at)?.charge;
         match (&steps[at.0].dimensions[at.1].place, charge) {
@@ -131,7 +131,7 @@ fn resource_slots(steps: &[Step<'_>], outcome: &Outcome) -> Vec<(String, u64)> {
 }
 
 /// Whether a question was denied for want of a place in a queue.
-fn queue_is_full(steps: &[Step<'_>], outcome: &Outcome) -> bool {
+fn queue_is_full(steps: &[Step<'_>], outcome: &QuestionOutcome) -> bool {
     let bound = outcome
         .verdict
         .binding

@@ -20,7 +20,7 @@ use weir_shared::wire::operator::live::DecisionSample;
 
 use super::contact::{count, tell_slots};
 use super::plan::{Dimension, Kind, Place, Step, steps};
-use super::question::{Outcome, Question};
+use super::question::{QuestionOutcome, RequestQuestion};
 use super::region::Loaded;
 use super::request::RequestHandles;
 use super::shard::question_id;
@@ -123,8 +123,8 @@ impl Asker<'_> {
         check: &Check,
         steps: &[Step<'_>],
         again: bool,
-    ) -> Result<Outcome, Failure> {
-        let question = Question {
+    ) -> Result<QuestionOutcome, Failure> {
+        let question = RequestQuestion {
             handles: self.handles,
             region: self.region,
             steps,
@@ -165,7 +165,7 @@ impl Asker<'_> {
         &self,
         check: &Check,
         steps: &[Step<'_>],
-        outcome: &Outcome,
+        outcome: &QuestionOutcome,
         reserving: &Reserving<'_>,
     ) -> Result<bool, Failure> {
         let tenant = check.tenant.as_deref().unwrap_or(ANONYMOUS);
@@ -209,7 +209,7 @@ impl Asker<'_> {
         &self,
         tenant: (&str, bool),
         steps: &[Step<'_>],
-        outcome: &Outcome,
+        outcome: &QuestionOutcome,
     ) -> Result<(), Failure> {
         for at in places(steps) {
             let word = outcome.answers.get(at).and_then(|answer| answer.in_flight);
@@ -225,7 +225,7 @@ impl Asker<'_> {
         &self,
         check: &Check,
         steps: &[Step<'_>],
-        outcome: &Outcome,
+        outcome: &QuestionOutcome,
         body: &mut DecisionBody,
     ) -> Result<(), Failure> {
         let tenant = check.tenant.as_deref().unwrap_or_default();
@@ -242,7 +242,7 @@ impl Asker<'_> {
         &self,
         check: &Check,
         steps: &[Step<'_>],
-        outcome: &Outcome,
+        outcome: &QuestionOutcome,
     ) -> Result<Answered, Failure> {
         let binding = outcome
             .verdict
@@ -324,7 +324,7 @@ impl Asker<'_> {
         &self,
         tenant: Option<&str>,
         steps: &[Step<'_>],
-        outcome: &Outcome,
+        outcome: &QuestionOutcome,
         reserving: &Reserving<'_>,
     ) -> Reservation {
         let mut charges = Vec::new();
@@ -409,7 +409,11 @@ fn told(check: &Check, charged: Charged<'_>, body: &DecisionBody) {
 }
 
 /// What is counted when it is settled: what was counted as reserved.
-fn counted(steps: &[Step<'_>], outcome: &Outcome, reserving: &Reserving<'_>) -> Vec<Counted> {
+fn counted(
+    steps: &[Step<'_>],
+    outcome: &QuestionOutcome,
+    reserving: &Reserving<'_>,
+) -> Vec<Counted> {
     let items = (0..steps.len()).filter(|index| (reserving.items)(*index));
     let admitted = items.filter(|index| reason(steps, outcome, *index) == Reason::Admitted);
     let counted = admitted.filter_map(|index| {
@@ -425,7 +429,7 @@ fn counted(steps: &[Step<'_>], outcome: &Outcome, reserving: &Reserving<'_>) -> 
 }
 
 /// How a check was decided by itself, whatever becomes of that in shadow.
-fn reason(steps: &[Step<'_>], outcome: &Outcome, index: usize) -> Reason {
+fn reason(steps: &[Step<'_>], outcome: &QuestionOutcome, index: usize) -> Reason {
     let verdict = &outcome.verdict.steps[index];
     let bound = verdict.binding.map(|inner| (index, inner));
     let answer = bound.and_then(|at| outcome.answers.get(at));
@@ -439,7 +443,7 @@ fn reason(steps: &[Step<'_>], outcome: &Outcome, index: usize) -> Reason {
 }
 
 /// The decision of a dimension in whole units. A shard that is out of reach did not tell its limit.
-fn whole(dimension: &Dimension<'_>, outcome: &Outcome, at: At) -> Option<Decision> {
+fn whole(dimension: &Dimension<'_>, outcome: &QuestionOutcome, at: At) -> Option<Decision> {
     let decision = outcome.answers.get(at)?.decision;
     Some(match &dimension.place {
         Place::Pool { .. } => dimension.whole(decision),

@@ -3,7 +3,7 @@
 use futures_channel::oneshot;
 use futures_util::future::{join, join_all};
 use weir_shared::accounting::counters::{Decided, Entry};
-use weir_shared::accounting::frame::Outcome;
+use weir_shared::accounting::frame::FrameOutcome;
 use weir_shared::accounting::pending::InWindow;
 use weir_shared::algorithms::composite::StateKey;
 use weir_shared::algorithms::scale::ScaledReceipt;
@@ -11,7 +11,7 @@ use weir_shared::contact::{ContactBody, ContactReply};
 use weir_shared::json;
 use weir_shared::limiting::messages::{DecideBody, ReturnBody};
 use weir_shared::limits::{CALL_MS_MAX, REFRESH_MS_MAX, TOKENS_USED_MAX};
-use weir_shared::node::Answer;
+use weir_shared::node::LendAnswer;
 use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, Revision, Sequence};
 use weir_shared::wire::accounting::InFlight;
@@ -200,14 +200,14 @@ fn apply(
     now: EpochMs,
 ) {
     for ((pool, sequence), answer) in sequences.iter().zip(reply.exchanges) {
-        let answer = Answer::from(answer);
+        let answer = LendAnswer::from(answer);
         if let Err(refusal) = &answer {
             console_error!("exchange of {pool} refused: {refusal:?}");
         }
         view.leases.answered(pool, *sequence, Some(answer), now);
     }
     if let Some(frame) = &reply.frame
-        && view.outbox.finish(frame) == Some(Outcome::GivenUp)
+        && view.outbox.finish(frame) == Some(FrameOutcome::GivenUp)
     {
         console_error!("a frame was given up: an earlier life of the region may have counted it");
     }

@@ -12,7 +12,7 @@ use weir_shared::limiting::messages::{AskedBody, DecideBody, DrawnBody, GroupBod
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::verdict::{DimensionRules, StepRules};
 use weir_shared::limits::DECIDE_WAIT_MS_MAX;
-use weir_shared::node::question::answers::{Answer, Answers, At, Charge, Part};
+use weir_shared::node::question::answers::{Answers, At, Charge, DimensionAnswer, Part};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::limit_terms::LimitTerms;
@@ -56,7 +56,7 @@ impl KeyCheck<'_> {
     ///
     /// # Errors
     /// When the isolate decides for too many regions.
-    pub async fn decide(&self, handles: &RequestHandles) -> Result<Answer, Failure> {
+    pub async fn decide(&self, handles: &RequestHandles) -> Result<DimensionAnswer, Failure> {
         let started = now();
         let mut looks = Looks::default();
         loop {
@@ -85,7 +85,11 @@ impl KeyCheck<'_> {
         }
     }
 
-    async fn ask(&self, handles: &RequestHandles, sent_at: EpochMs) -> Result<Answer, Failure> {
+    async fn ask(
+        &self,
+        handles: &RequestHandles,
+        sent_at: EpochMs,
+    ) -> Result<DimensionAnswer, Failure> {
         let question = with(self.region, |view| {
             view.key_cache(self.key, self.account, sent_at)
                 .ask(self.look, sent_at)
@@ -140,18 +144,18 @@ impl KeyCheck<'_> {
         decision: Decision,
         receipt: Option<ScaledReceipt>,
         charge: impl FnOnce(ScaledReceipt) -> Charge,
-    ) -> Answer {
+    ) -> DimensionAnswer {
         let charged = decision.admitted() && !self.look;
-        Answer {
+        DimensionAnswer {
             charge: match receipt {
                 Some(receipt) if charged => charge(receipt),
                 _ => Charge::Nothing,
             },
-            ..Answer::uncharged(decision)
+            ..DimensionAnswer::uncharged(decision)
         }
     }
 
-    fn unavailable(&self) -> Result<Answer, Failure> {
+    fn unavailable(&self) -> Result<DimensionAnswer, Failure> {
         let after_ms = with(self.region, |view| view.contact_ms)?;
         let decision = Decision::unavailable(0, now(), after_ms);
         Ok(self.answer(decision, None, Charge::Shard))
@@ -173,7 +177,11 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn finish(&self, answer: Option<&Answer>, sent_at: EpochMs) -> Result<Answer, Failure> {
+    fn finish(
+        &self,
+        answer: Option<&DimensionAnswer>,
+        sent_at: EpochMs,
+    ) -> Result<DimensionAnswer, Failure> {
         let check = self.check;
         let at = now();
         let heard = answer.filter(|answer| answer.decision.reason != Reason::Unavailable);
@@ -191,9 +199,9 @@ impl Asked<'_> {
             let decided = (check.units, spent, answer.decision);
             cache.finish(decided, draw, (sent_at, contact_at));
         })?;
-        Ok(Answer {
+        Ok(DimensionAnswer {
             charge: answer.charge.clone(),
-            ..Answer::uncharged(answer.decision)
+            ..DimensionAnswer::uncharged(answer.decision)
         })
     }
 }

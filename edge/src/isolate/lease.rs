@@ -8,7 +8,7 @@ use weir_shared::decision::{Decision, Reason};
 use weir_shared::fairness::ask::Party;
 use weir_shared::limiting::owner::Account;
 use weir_shared::node::Spent;
-use weir_shared::node::lease::{Ask, Asked, Decided, Held, Verdict};
+use weir_shared::node::lease::{Asked, Decided, HolderDecision, PoolAsk, Verdict};
 use weir_shared::node::leases::{Caller, Polled};
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::exchange::Terms;
@@ -53,17 +53,19 @@ impl LeaseCheck<'_> {
         let ask = self.ask();
         let held = with(self.region, |view| {
             if !view.leases.has_room(self.pool, self.account, at) {
-                return Held::Decided((self.out_of_reach(view, at), None));
+                return HolderDecision::Decided((self.out_of_reach(view, at), None));
             }
             if self.cost > self.terms.limit {
-                return Held::Decided(view.leases.never(self.pool, &ask, at));
+                return HolderDecision::Decided(view.leases.never(self.pool, &ask, at));
             }
             view.leases.check(self.pool, &ask, self.terms, at)
         })?;
         let decided = match held {
-            Held::Decided(decided) => decided,
-            Held::Unknown => (with(self.region, |view| self.out_of_reach(view, at))?, None),
-            Held::Short => {
+            HolderDecision::Decided(decided) => decided,
+            HolderDecision::Unknown => {
+                (with(self.region, |view| self.out_of_reach(view, at))?, None)
+            }
+            HolderDecision::Short => {
                 let decided = self.wait(handles, at).await;
                 telemetry::lease_waited(now().since(at));
                 return decided;
@@ -126,8 +128,8 @@ impl LeaseCheck<'_> {
         }
     }
 
-    fn ask(&self) -> Ask<'_> {
-        Ask {
+    fn ask(&self) -> PoolAsk<'_> {
+        PoolAsk {
             party: &self.party,
             cost: self.cost,
             limit: self.terms.limit,

@@ -14,7 +14,7 @@ use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::limit_terms::LimitTerms;
 
 use super::plan::{Dimension, Kind, Place};
-use super::question::Question;
+use super::question::RequestQuestion;
 use super::shard::question_id;
 use super::{now, with};
 use crate::http::failure::Failure;
@@ -46,7 +46,7 @@ impl Drop for Claim {
     }
 }
 
-impl Question<'_> {
+impl RequestQuestion<'_> {
     /// Whether another request asks for a key that is open, or too many ask for slots of one.
     pub(super) fn busy(&self, answers: &Answers) -> Result<bool, Failure> {
         let (keys, slots, at) = (self.open_keys(answers), self.open_slots(answers), now());

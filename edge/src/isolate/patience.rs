@@ -13,7 +13,7 @@ use weir_shared::units::EpochMs;
 use super::answer::Asker;
 use super::client::Client;
 use super::plan::{Place, Step};
-use super::question::Outcome;
+use super::question::QuestionOutcome;
 use super::request::Running;
 use super::{now, with};
 use crate::http::failure::Failure;
@@ -96,7 +96,11 @@ impl<'a> Wait<'a> {
     ///
     /// # Errors
     /// As [`Wait::stand`].
-    pub async fn after(&mut self, steps: &[Step<'_>], outcome: &Outcome) -> Result<Next, Failure> {
+    pub async fn after(
+        &mut self,
+        steps: &[Step<'_>],
+        outcome: &QuestionOutcome,
+    ) -> Result<Next, Failure> {
         if outcome.verdict.admitted {
             return self.admitted(steps, outcome);
         }
@@ -159,7 +163,7 @@ impl<'a> Wait<'a> {
         Ok(at.plus(retry_ms.max(WAITER_ASKS_MS_MIN)))
     }
 
-    fn admitted(&mut self, steps: &[Step<'_>], outcome: &Outcome) -> Result<Next, Failure> {
+    fn admitted(&mut self, steps: &[Step<'_>], outcome: &QuestionOutcome) -> Result<Next, Failure> {
         if let Some((ticket, line)) = self.ticket.take() {
             let mut items = self.check.items.iter();
             let index = items.position(|item| line_of(item).as_ref() == Some(&line));
@@ -177,7 +181,7 @@ impl<'a> Wait<'a> {
     fn tell(
         &self,
         line: &str,
-        (steps, outcome): (&[Step<'_>], &Outcome),
+        (steps, outcome): (&[Step<'_>], &QuestionOutcome),
         (at, decision): (At, &Decision),
     ) -> Result<(), Failure> {
         let party = match &steps[at.0].dimensions[at.1].place {

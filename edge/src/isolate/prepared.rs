@@ -17,7 +17,7 @@ use weir_shared::wire::access::BOOTSTRAP;
 use weir_shared::wire::check::Reason;
 
 use super::bearer::Bearer;
-use super::ready::Ask;
+use super::ready::BudgetQuestion;
 use super::{Isolate, memory, now};
 use crate::http::held::HeldText;
 use crate::http::ratelimit::QuotaPolicy;
@@ -127,8 +127,8 @@ impl Parts for NumberParts {
 }
 
 impl Slot {
-    fn ask(&self) -> Ask<'_> {
-        Ask {
+    fn ask(&self) -> BudgetQuestion<'_> {
+        BudgetQuestion {
             tenant: &self.tenant,
             budget: &self.budget,
             cost: self.cost,
@@ -156,7 +156,12 @@ impl Slot {
 
 impl Isolate {
     /// Keeps a question of the view of a region for the next one like it; the number of its slot.
-    fn prepare(&mut self, bearer: &Rc<Bearer>, region: &str, ask: &Ask<'_>) -> Option<Number> {
+    fn prepare(
+        &mut self,
+        bearer: &Rc<Bearer>,
+        region: &str,
+        ask: &BudgetQuestion<'_>,
+    ) -> Option<Number> {
         let view = self.regions.get(region)?;
         let slot = Slot {
             bearer: Rc::clone(bearer),
@@ -202,7 +207,7 @@ impl Isolate {
 }
 
 /// Keeps a question that was answered for the next one like it: the number of its slot.
-pub fn prepare(bearer: &Rc<Bearer>, region: &str, ask: &Ask<'_>) -> Option<u32> {
+pub fn prepare(bearer: &Rc<Bearer>, region: &str, ask: &BudgetQuestion<'_>) -> Option<u32> {
     memory(|isolate| isolate.prepare(bearer, region, ask)).ok()?
 }
 

@@ -8,8 +8,8 @@ use weir_shared::decision::Reason;
 use weir_shared::limiting::key_cache::Look;
 use weir_shared::limiting::verdict::{QuestionVerdict, StepRules, verdict};
 use weir_shared::limits::DECIDE_WAIT_MS_MAX;
-use weir_shared::node::question::answers::{Answer, Answers, At, Charge};
-use weir_shared::node::question::{self, Effect, End, Event, Held};
+use weir_shared::node::question::answers::{Answers, At, Charge, DimensionAnswer};
+use weir_shared::node::question::{self, Effect, End, Event, LocalAnswer};
 use weir_shared::units::EpochMs;
 
 use super::key::{KeyCheck, draw_of};
@@ -29,7 +29,7 @@ use crate::objects::telemetry;
 pub type Rules = Rc<Vec<StepRules>>;
 
 /// A question of one request.
-pub struct Question<'a> {
+pub struct RequestQuestion<'a> {
     /// The platform.
     pub handles: &'a RequestHandles,
     /// The region that decides.
@@ -41,7 +41,7 @@ pub struct Question<'a> {
 }
 
 /// What came of it.
-pub struct Outcome {
+pub struct QuestionOutcome {
     /// No shard was asked earlier.
     pub asked_at: EpochMs,
     /// The answers that were needed.
@@ -50,19 +50,19 @@ pub struct Outcome {
     pub verdict: QuestionVerdict,
 }
 
-impl<'a> Question<'a> {
+impl<'a> RequestQuestion<'a> {
     /// Decides. `None` when a newer policy does not have what is asked any more.
     ///
     /// # Errors
     /// When the isolate decides for too many regions.
-    pub async fn decide(&self) -> Result<Option<Outcome>, Failure> {
+    pub async fn decide(&self) -> Result<Option<QuestionOutcome>, Failure> {
         let started = now();
         let outcome = self.decided(started).await;
         telemetry::decision_waited(now().since(started));
         outcome
     }
 
-    async fn decided(&self, started: EpochMs) -> Result<Option<Outcome>, Failure> {
+    async fn decided(&self, started: EpochMs) -> Result<Option<QuestionOutcome>, Failure> {
         let rules: Rules = Rc::new(self.steps.iter().map(Step::rules).collect());
         if let [Step { dimensions, .. }] = self.steps
             && let [only] = dimensions.as_slice()
@@ -76,7 +76,7 @@ impl<'a> Question<'a> {
             let (answers, end) = self.attempt(&rules, started, late).await?;
             match end {
                 End::Decided(verdict) => {
-                    return Ok(Some(Outcome {
+                    return Ok(Some(QuestionOutcome {
                         asked_at: started,
                         answers,
                         verdict,
@@ -124,7 +124,7 @@ impl<'a> Question<'a> {
         &self,
         only: &Dimension<'a>,
         rules: &Rules,
-    ) -> Result<Option<Outcome>, Failure> {
+    ) -> Result<Option<QuestionOutcome>, Failure> {
         let answer = match &only.place {
             Place::Shard {
                 shard,
@@ -150,13 +150,13 @@ impl<'a> Question<'a> {
                 check.decide(self.handles).await?
             }
             _ => match self.held_here((0, 0)).await? {
-                Held::Decided(answer) => *answer,
+                LocalAnswer::Decided(answer) => *answer,
                 _ => return Ok(None),
             },
         };
         let answers = Answers(vec![vec![Some(answer)]]);
         let verdict = verdict(rules, &answers.decisions());
-        Ok(Some(Outcome {
+        Ok(Some(QuestionOutcome {
             asked_at: now(),
             answers,
             verdict,
@@ -164,7 +164,7 @@ impl<'a> Question<'a> {
     }
 
     /// Denials that still stand, and costs that no state admits, cost nothing to know.
-    fn denials(&self, came_at: EpochMs) -> Result<Vec<(At, Answer)>, Failure> {
+    fn denials(&self, came_at: EpochMs) -> Result<Vec<(At, DimensionAnswer)>, Failure> {
         let (at_ms, mut denials) = (now(), Vec::new());
         for at in self.places() {
             let dimension = self.dimension(at);
@@ -183,7 +183,7 @@ impl<'a> Question<'a> {
                     })?
                 };
                 if let Some(decision) = denial {
-                    denials.push((at, Answer::uncharged(decision)));
+                    denials.push((at, DimensionAnswer::uncharged(decision)));
                 }
             }
         }
@@ -191,25 +191,25 @@ impl<'a> Question<'a> {
     }
 
     /// Decides a dimension of which this isolate holds units.
-    async fn held_here(&self, at: At) -> Result<Held, Failure> {
+    async fn held_here(&self, at: At) -> Result<LocalAnswer, Failure> {
         let dimension = self.dimension(at);
         match &dimension.place {
             Place::Pool { .. } => {
                 let Some(check) = self.lease(dimension) else {
-                    return Ok(Held::Gone);
+                    return Ok(LocalAnswer::Gone);
                 };
                 let Some((decision, window)) = check.decide(self.handles).await? else {
-                    return Ok(Held::Gone);
+                    return Ok(LocalAnswer::Gone);
                 };
                 let charged = decision.admitted() && !dimension.look;
                 let charge = match window {
                     Some(label) if charged => Charge::Pool(label),
                     _ => Charge::Nothing,
                 };
-                Ok(decided(Answer {
+                Ok(decided(DimensionAnswer {
                     window,
                     charge,
-                    ..Answer::uncharged(decision)
+                    ..DimensionAnswer::uncharged(decision)
                 }))
             }
             Place::Budget { name, terms, party } => {
@@ -222,14 +222,14 @@ impl<'a> Question<'a> {
                 let cost = if dimension.look { 0 } else { dimension.units };
                 let (decision, label) = check.decide(cost)?;
                 let charged = decision.admitted() && !dimension.look;
-                Ok(decided(Answer {
+                Ok(decided(DimensionAnswer {
                     window: Some(label),
                     charge: if charged {
                         Charge::Pool(label)
                     } else {
                         Charge::Nothing
                     },
-                    ..Answer::uncharged(decision)
+                    ..DimensionAnswer::uncharged(decision)
                 }))
             }
             Place::Isolate {
@@ -248,9 +248,9 @@ impl<'a> Question<'a> {
                 };
                 let (decision, receipt) = check.decide(dimension.units, dimension.look)?;
                 let charge = receipt.map_or(Charge::Nothing, Charge::Local);
-                Ok(decided(Answer {
+                Ok(decided(DimensionAnswer {
                     charge,
-                    ..Answer::uncharged(decision)
+                    ..DimensionAnswer::uncharged(decision)
                 }))
             }
             Place::Overload(check) => {
@@ -260,34 +260,34 @@ impl<'a> Question<'a> {
                     true => Charge::Resource(slot),
                     false => Charge::Nothing,
                 };
-                Ok(decided(Answer {
+                Ok(decided(DimensionAnswer {
                     charge,
-                    ..Answer::uncharged(decision)
+                    ..DimensionAnswer::uncharged(decision)
                 }))
             }
-            Place::Open => Ok(decided(Answer::uncharged(open(now())))),
-            Place::Shard { .. } if dimension.is_asked_alone() => {
-                Ok(self.spare_slot(dimension)?.map_or(Held::Elsewhere, decided))
-            }
+            Place::Open => Ok(decided(DimensionAnswer::uncharged(open(now())))),
+            Place::Shard { .. } if dimension.is_asked_alone() => Ok(self
+                .spare_slot(dimension)?
+                .map_or(LocalAnswer::Elsewhere, decided)),
             Place::Shard { key, machine, .. } => {
                 let at_ms = now();
                 let (units, look) = (dimension.units, dimension.look);
                 with(self.region, |view| {
                     let Some(cache) = view.known_key_cache(key) else {
-                        return Held::Elsewhere;
+                        return LocalAnswer::Elsewhere;
                     };
                     let receipt = cache.receipt();
                     match cache.look((units, machine.ceiling()), look, at_ms) {
-                        Look::Decided(decision) => decided(Answer {
+                        Look::Decided(decision) => decided(DimensionAnswer {
                             charge: match receipt {
                                 Some(receipt) if decision.admitted() && !look => {
                                     Charge::Drawn(receipt)
                                 }
                                 _ => Charge::Nothing,
                             },
-                            ..Answer::uncharged(decision)
+                            ..DimensionAnswer::uncharged(decision)
                         }),
-                        Look::Wait | Look::Ask => Held::Elsewhere,
+                        Look::Wait | Look::Ask => LocalAnswer::Elsewhere,
                     }
                 })
             }
@@ -446,6 +446,6 @@ impl<'a> Question<'a> {
     }
 }
 
-fn decided(answer: Answer) -> Held {
-    Held::Decided(Box::new(answer))
+fn decided(answer: DimensionAnswer) -> LocalAnswer {
+    LocalAnswer::Decided(Box::new(answer))
 }

@@ -14,7 +14,7 @@ use weir_shared::federation::pool_name::PoolName;
 use weir_shared::limits::READY_MAX;
 use weir_shared::name::tenant_name;
 use weir_shared::node::Spent;
-use weir_shared::node::lease::{self, Held};
+use weir_shared::node::lease::{self, HolderDecision};
 use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, Revision, WindowLabel};
 use weir_shared::wire::exchange::Terms;
@@ -27,7 +27,7 @@ use crate::http::ratelimit::QuotaPolicy;
 
 /// A question: one tenant, one budget, one cost.
 #[derive(Debug, Clone, Copy)]
-pub struct Ask<'a> {
+pub struct BudgetQuestion<'a> {
     /// Who asks.
     pub tenant: &'a str,
     /// The budget.
@@ -53,7 +53,7 @@ struct Plan {
 }
 
 /// A decision on a question, and what was promised.
-pub struct Answer<'a> {
+pub struct BudgetAnswer<'a> {
     /// The decision.
     pub decision: Decision,
     /// The window.
@@ -61,17 +61,23 @@ pub struct Answer<'a> {
     /// What the budget promises.
     pub quota_policy: QuotaPolicy,
     /// The question.
-    pub ask: Ask<'a>,
+    pub ask: BudgetQuestion<'a>,
 }
 
 impl Ready {
-    fn find(&self, ask: &Ask<'_>) -> Option<(&Plan, &Party)> {
+    fn find(&self, ask: &BudgetQuestion<'_>) -> Option<(&Plan, &Party)> {
         let plan = self.budgets.get(ask.budget)?;
         Some((plan, plan.parties.get(ask.tenant)?))
     }
 
     /// Makes sure that tenant and budget of a question are planned.
-    fn plan(&mut self, ask: &Ask<'_>, loaded: &Loaded, region: &str, now: EpochMs) -> Option<()> {
+    fn plan(
+        &mut self,
+        ask: &BudgetQuestion<'_>,
+        loaded: &Loaded,
+        region: &str,
+        now: EpochMs,
+    ) -> Option<()> {
         if self.revision != Some(loaded.revision) || self.parties >= READY_MAX {
             self.revision = Some(loaded.revision);
             self.budgets.clear();
@@ -125,7 +131,12 @@ impl RegionView {
     }
 
     /// Makes sure that questions can be decided by [`RegionView::decide`]; `None` for one that cannot.
-    pub fn prepare(&mut self, asks: &[Ask<'_>], region: &str, now: EpochMs) -> Option<()> {
+    pub fn prepare(
+        &mut self,
+        asks: &[BudgetQuestion<'_>],
+        region: &str,
+        now: EpochMs,
+    ) -> Option<()> {
         let loaded = self.loaded.clone()?;
         loaded.policy.regions.iter().find(|one| *one == region)?;
         for ask in asks {
@@ -138,9 +149,9 @@ impl RegionView {
     /// asked for one of them: then none is charged.
     pub fn decide<'a>(
         &mut self,
-        asks: &[Ask<'a>],
+        asks: &[BudgetQuestion<'a>],
         (region, now): (&str, EpochMs),
-    ) -> Option<Vec<Answer<'a>>> {
+    ) -> Option<Vec<BudgetAnswer<'a>>> {
         let ready = std::mem::take(&mut self.ready);
         let answers = self.decide_by(&ready, asks, (region, now));
         self.ready = ready;
@@ -150,9 +161,9 @@ impl RegionView {
     /// Decides one question that is prepared, counts and shows it. `None` as of [`RegionView::decide`].
     pub fn decide_one<'a>(
         &mut self,
-        ask: &Ask<'a>,
+        ask: &BudgetQuestion<'a>,
         (region, now): (&str, EpochMs),
-    ) -> Option<Answer<'a>> {
+    ) -> Option<BudgetAnswer<'a>> {
         let ready = std::mem::take(&mut self.ready);
         let answer = self.spend(&ready, ask, now);
         if let (Some(answer), Some((plan, party))) = (&answer, ready.find(ask)) {
@@ -165,9 +176,9 @@ impl RegionView {
     fn decide_by<'a>(
         &mut self,
         ready: &Ready,
-        asks: &[Ask<'a>],
+        asks: &[BudgetQuestion<'a>],
         (region, now): (&str, EpochMs),
-    ) -> Option<Vec<Answer<'a>>> {
+    ) -> Option<Vec<BudgetAnswer<'a>>> {
         let mut answers = Vec::with_capacity(asks.len());
         for ask in asks {
             let Some(answer) = self.spend(ready, ask, now) else {
@@ -184,7 +195,12 @@ impl RegionView {
         Some(answers)
     }
 
-    fn spend<'a>(&mut self, ready: &Ready, ask: &Ask<'a>, now: EpochMs) -> Option<Answer<'a>> {
+    fn spend<'a>(
+        &mut self,
+        ready: &Ready,
+        ask: &BudgetQuestion<'a>,
+        now: EpochMs,
+    ) -> Option<BudgetAnswer<'a>> {
         let (plan, party) = ready.find(ask)?;
         if ask.cost == 0 || ask.cost > plan.terms.limit {
             return None;
@@ -198,7 +214,7 @@ impl RegionView {
         if low {
             self.leases.runs_low(&plan.pool);
         }
-        Some(Answer {
+        Some(BudgetAnswer {
             decision,
             window,
             quota_policy: plan.quota_policy,
@@ -206,7 +222,7 @@ impl RegionView {
         })
     }
 
-    fn undo(&mut self, ready: &Ready, answers: &[Answer<'_>], now: EpochMs) {
+    fn undo(&mut self, ready: &Ready, answers: &[BudgetAnswer<'_>], now: EpochMs) {
         for answer in answers.iter().filter(|one| one.decision.admitted()) {
             if let Some((plan, party)) = ready.find(&answer.ask) {
                 let spent = Spent {
@@ -221,7 +237,7 @@ impl RegionView {
 
     fn count(
         &mut self,
-        answer: &Answer<'_>,
+        answer: &BudgetAnswer<'_>,
         (plan, party): (&Plan, &Party),
         (region, now): (&str, EpochMs),
     ) {
@@ -280,7 +296,7 @@ fn hold(
     if !party.name.is_empty() && !holder.has_seat(party) {
         return None;
     }
-    let ask = lease::Ask {
+    let ask = lease::PoolAsk {
         party,
         cost,
         limit: plan.terms.limit,
@@ -288,7 +304,7 @@ fn hold(
         again: false,
     };
     match ask.decide(holder, None, now) {
-        Held::Decided((decision, Some(window))) => {
+        HolderDecision::Decided((decision, Some(window))) => {
             Some((decision, window, holder.runs_low(&party.name, now)))
         }
         _ => None,

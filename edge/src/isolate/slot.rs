@@ -19,14 +19,14 @@ use weir_shared::wire::policy::Scope;
 use super::contact::{schedule_flush, tell_slots};
 use super::kept::{scope_of, shard_of, terms_of};
 use super::plan::{Dimension, Kind, Place, Step};
-use super::question::{Outcome, Question};
+use super::question::{QuestionOutcome, RequestQuestion};
 use super::region::Loaded;
 use super::request::RequestHandles;
 use super::{now, with};
 use crate::http::failure::Failure;
 use crate::isolate::sealed::slot::seal;
 use crate::objects::binding::{Address, call};
-use weir_shared::node::question::answers::{Answer, At, Charge};
+use weir_shared::node::question::answers::{At, Charge, DimensionAnswer};
 use worker::{Env, console_error};
 
 /// A slot as the caller gets it.
@@ -100,9 +100,12 @@ impl Taken {
     }
 }
 
-impl Question<'_> {
+impl RequestQuestion<'_> {
     /// The slot of an earlier request, where this isolate has one spare.
-    pub(super) fn spare_slot(&self, dimension: &Dimension<'_>) -> Result<Option<Answer>, Failure> {
+    pub(super) fn spare_slot(
+        &self,
+        dimension: &Dimension<'_>,
+    ) -> Result<Option<DimensionAnswer>, Failure> {
         let Place::Shard {
             key, terms, kind, ..
         } = &dimension.place
@@ -113,9 +116,9 @@ impl Question<'_> {
             return Ok(None);
         };
         let spare = with(self.region, |view| view.spare_slots.take(key, terms, now()))?;
-        Ok(spare.map(|slot| Answer {
+        Ok(spare.map(|slot| DimensionAnswer {
             charge: Charge::Spare(Box::new(slot.clone())),
-            ..Answer::uncharged(slot.decision)
+            ..DimensionAnswer::uncharged(slot.decision)
         }))
     }
 }
@@ -190,7 +193,7 @@ fn key_of(slot: &Slot) -> StateKey {
 pub fn given(
     whose: (&str, &str),
     steps: &[Step<'_>],
-    outcome: &Outcome,
+    outcome: &QuestionOutcome,
     at: At,
 ) -> Result<Option<Given>, Failure> {
     let Some(taken) = taken(whose, steps, outcome, at) else {
@@ -207,7 +210,7 @@ pub fn given(
 pub fn taken(
     (region, tenant): (&str, &str),
     steps: &[Step<'_>],
-    outcome: &Outcome,
+    outcome: &QuestionOutcome,
     at: At,
 ) -> Option<Taken> {
     let (step, dimension) = (&steps[at.0], &steps[at.0].dimensions[at.1]);

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use weir_shared::federation::pool::Pool;
 use weir_shared::federation::stored::StoredPool;
 use weir_shared::node::pool::{Event, PoolNode};
-use weir_shared::node::{Answer, Effect};
+use weir_shared::node::{Effect, LendAnswer};
 use weir_shared::units::{EpochMs, WindowLabel};
 use weir_shared::wire::stored::{Damaged, read_row};
 use weir_shared::wire::windows::{ClosedBody, ClosedReply};
@@ -96,7 +96,7 @@ pub fn run(
     event: Event<()>,
     now: EpochMs,
     write: impl Fn(&StoredPool) -> Result<(), Refused>,
-) -> Result<Option<Answer>, Refused> {
+) -> Result<Option<LendAnswer>, Refused> {
     let mut effects = VecDeque::from(node.step(event, now));
     let (mut answer, mut failed) = (None, None);
     while let Some(effect) = effects.pop_front() {

@@ -15,7 +15,7 @@ use crate::auth::bearer::token_of;
 use crate::http::held::HeldText;
 use crate::isolate::bearer::Bearer;
 use crate::isolate::place::ClientLocation;
-use crate::isolate::ready::{Answer, Ask};
+use crate::isolate::ready::{BudgetAnswer, BudgetQuestion};
 use crate::isolate::region::RegionView;
 use crate::isolate::{known, now, prepared};
 
@@ -47,7 +47,7 @@ pub fn answer_batch(authorization: &str, location: &ClientLocation, body: &[u8])
     let shorts = Short::read_batch(body)?;
     known(token, place(location), |view, region, bearer| {
         let asks = shorts.iter().map(|short| ask(short, &bearer.principal));
-        let asks: Vec<Ask<'_>> = asks.collect::<Option<_>>()?;
+        let asks: Vec<BudgetQuestion<'_>> = asks.collect::<Option<_>>()?;
         view.prepare(&asks, region, now)?;
         let answers = view.decide(&asks, (region, now))?;
         view.tokens.uses.mark(&bearer.id, now);
@@ -89,7 +89,7 @@ fn flush(view: &RegionView, now: EpochMs) -> String {
 }
 
 fn decision_text<'a>(
-    answer: &Answer<'a>,
+    answer: &BudgetAnswer<'a>,
     (region, at): (&'a str, EpochMs),
     revision: Revision,
 ) -> DecisionText<'a> {
@@ -105,11 +105,11 @@ fn decision_text<'a>(
 }
 
 /// Who asks: whom the question names, if the token may, else the tenant whose token it is.
-fn ask<'a>(short: &Short<'a>, principal: &'a Principal) -> Option<Ask<'a>> {
+fn ask<'a>(short: &Short<'a>, principal: &'a Principal) -> Option<BudgetQuestion<'a>> {
     let own = principal.tenant.as_deref();
     let own = own.filter(|_| principal.role == Role::Tenant);
     let tenant = short.tenant.or(own)?;
-    principal.may_name(Some(tenant)).then_some(Ask {
+    principal.may_name(Some(tenant)).then_some(BudgetQuestion {
         tenant,
         budget: short.budget,
         cost: short.cost,

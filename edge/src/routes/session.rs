@@ -5,7 +5,7 @@ use weir_shared::access::endpoint::Route;
 use weir_shared::audit::Action;
 use weir_shared::limits::{OPERATOR_BODY_BYTES_MAX, REFRESH_MS_MAX};
 use weir_shared::wire::access::BOOTSTRAP;
-use weir_shared::wire::audit::Outcome;
+use weir_shared::wire::audit::AuditOutcome;
 use weir_shared::wire::operator::{SessionReply, SessionRequest};
 use worker::{Request, Response, ResponseBuilder, console_error};
 
@@ -152,7 +152,7 @@ async fn recorded(handles: &RequestHandles, bearer: &Bearer) -> Result<(), Failu
         Action::SessionOpen,
         &bearer.id,
         Value::Null,
-        Outcome::Done,
+        AuditOutcome::Done,
     );
     match append(&handles.env, &record).await {
         Err(failure) if bearer.id == BOOTSTRAP => Err(failure),
@@ -167,6 +167,12 @@ async fn recorded(handles: &RequestHandles, bearer: &Bearer) -> Result<(), Failu
 /// Records a login that was refused. Who operates nothing is nobody to the log: there may be very many of them.
 fn refused(handles: &RequestHandles, token: &str, address: Option<&str>) {
     let from = json!({ "from": address });
-    let record = record(None, Action::SessionOpen, token, from, Outcome::Refused);
+    let record = record(
+        None,
+        Action::SessionOpen,
+        token,
+        from,
+        AuditOutcome::Refused,
+    );
     append_later(handles, record);
 }

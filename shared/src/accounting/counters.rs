@@ -92,7 +92,7 @@ pub fn count(counters: &mut Counters, decided: &Decided<'_>, strangers_max: usiz
     count_as(
         counters,
         decided,
-        Outcome::of(decided.reason),
+        CountedAs::of(decided.reason),
         strangers_max,
     );
 }
@@ -101,7 +101,7 @@ pub fn count(counters: &mut Counters, decided: &Decided<'_>, strangers_max: usiz
 pub(super) fn count_as(
     counters: &mut Counters,
     decided: &Decided<'_>,
-    outcome: Outcome,
+    outcome: CountedAs,
     strangers_max: usize,
 ) {
     let entry = entry(counters, decided.tenant, decided.known, strangers_max);
@@ -117,13 +117,13 @@ pub(super) fn count_as(
 
 /// What came of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum CountedAs {
     Admitted,
     Denied,
     WouldDeny,
 }
 
-impl Outcome {
+impl CountedAs {
     pub(super) fn of(reason: Reason) -> Self {
         match reason {
             Reason::Admitted => Self::Admitted,
@@ -184,11 +184,11 @@ pub(super) fn slot<'a, T: Default>(tallies: &'a mut ByName<T>, name: &str) -> &'
 }
 
 impl Tally {
-    fn count(&mut self, outcome: Outcome, units: u64) {
+    fn count(&mut self, outcome: CountedAs, units: u64) {
         let (calls, counted) = match outcome {
-            Outcome::Admitted => (&mut self.admitted_calls, &mut self.admitted_units),
-            Outcome::Denied => (&mut self.denied_calls, &mut self.denied_units),
-            Outcome::WouldDeny => (&mut self.would_deny_calls, &mut self.would_deny_units),
+            CountedAs::Admitted => (&mut self.admitted_calls, &mut self.admitted_units),
+            CountedAs::Denied => (&mut self.denied_calls, &mut self.denied_units),
+            CountedAs::WouldDeny => (&mut self.would_deny_calls, &mut self.would_deny_units),
         };
         *calls += 1;
         *counted += units;
@@ -209,11 +209,11 @@ impl Tally {
 }
 
 impl MeterTally {
-    fn count(&mut self, outcome: Outcome, units: u64) {
+    fn count(&mut self, outcome: CountedAs, units: u64) {
         let (calls, counted) = match outcome {
-            Outcome::Admitted => (&mut self.admitted_calls, &mut self.admitted_units),
-            Outcome::Denied => (&mut self.shed_calls, &mut self.shed_units),
-            Outcome::WouldDeny => (&mut self.would_deny_calls, &mut self.would_deny_units),
+            CountedAs::Admitted => (&mut self.admitted_calls, &mut self.admitted_units),
+            CountedAs::Denied => (&mut self.shed_calls, &mut self.shed_units),
+            CountedAs::WouldDeny => (&mut self.would_deny_calls, &mut self.would_deny_units),
         };
         *calls += 1;
         *counted += units;
@@ -233,9 +233,9 @@ impl MeterTally {
 }
 
 impl GuardTally {
-    fn count(&mut self, outcome: Outcome, reason: Reason) {
+    fn count(&mut self, outcome: CountedAs, reason: Reason) {
         match reason {
-            _ if outcome == Outcome::WouldDeny => self.would_deny += 1,
+            _ if outcome == CountedAs::WouldDeny => self.would_deny += 1,
             Reason::Admitted => self.allowed += 1,
             Reason::Concurrency => self.rejected_concurrency += 1,
             Reason::LimitExceeded => self.rejected_budget += 1,

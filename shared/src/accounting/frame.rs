@@ -37,7 +37,7 @@ struct Sent {
 
 /// What became of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum FrameOutcome {
     /// The receiver has counted it.
     Counted,
     /// The receiver woke since it was last heard of, and nobody has counted the frame: the next one brings it.
@@ -142,16 +142,16 @@ impl Outbox {
     }
 
     /// The frame was answered. Returns what became of it; `None` for another frame's answer.
-    pub fn finish(&mut self, reply: &FrameReply) -> Option<Outcome> {
+    pub fn finish(&mut self, reply: &FrameReply) -> Option<FrameOutcome> {
         let answered = |sent: &Sent| sent.body.sequence == reply.sequence;
         let mut sent = self.sent.take_if(|sent| answered(sent))?;
         self.receiver = reply.receiver;
         if reply.counted {
-            return Some(Outcome::Counted);
+            return Some(FrameOutcome::Counted);
         }
         // What the receiver's present life refuses although it was addressed to it, it will never take.
         if sent.body.again || sent.body.receiver == reply.receiver {
-            return Some(Outcome::GivenUp);
+            return Some(FrameOutcome::GivenUp);
         }
         // Under a number of its own, as a copy of the refused one must never be taken for it.
         self.sequence = Sequence(self.sequence.0 + 1);
@@ -162,7 +162,7 @@ impl Outbox {
             in_flight: false,
             ..sent
         });
-        Some(Outcome::Readdressed)
+        Some(FrameOutcome::Readdressed)
     }
 
     /// The frame was not answered in time: it will be sent again.
@@ -283,7 +283,7 @@ mod tests {
         assert!(inbox.take(&first).0);
         let (added, reply) = inbox.take(&again);
         assert!(!added);
-        assert_eq!(outbox.finish(&reply), Some(Outcome::Counted));
+        assert_eq!(outbox.finish(&reply), Some(FrameOutcome::Counted));
         assert!(outbox.is_empty());
     }
 
@@ -299,7 +299,7 @@ mod tests {
         let mut after = Inbox::new(Incarnation(2));
         let (added, reply) = after.take(&again);
         assert!(!added, "the life before has counted it");
-        assert_eq!(outbox.finish(&reply), Some(Outcome::GivenUp));
+        assert_eq!(outbox.finish(&reply), Some(FrameOutcome::GivenUp));
         outbox.count("acme", Charged::Budget("tokens"), true, 3);
         let next = outbox.begin(EpochMs(3_000)).unwrap();
         assert!(after.take(&next).0, "what follows is counted again");
@@ -313,13 +313,13 @@ mod tests {
         outbox.count("acme", Charged::Budget("tokens"), true, 5);
         let first = outbox.begin(EpochMs(0)).unwrap();
         let (_, reply) = before.take(&first);
-        assert_eq!(outbox.finish(&reply), Some(Outcome::Counted));
+        assert_eq!(outbox.finish(&reply), Some(FrameOutcome::Counted));
         let mut after = Inbox::new(Incarnation(2));
         outbox.count("acme", Charged::Budget("tokens"), true, 3);
         let unknown = outbox.begin(EpochMs(20_000)).unwrap();
         let (added, reply) = after.take(&unknown);
         assert!(!added, "for all that it knows the life before counted it");
-        assert_eq!(outbox.finish(&reply), Some(Outcome::Readdressed));
+        assert_eq!(outbox.finish(&reply), Some(FrameOutcome::Readdressed));
         assert!(!outbox.is_empty());
         let known = outbox.begin(EpochMs(20_001)).unwrap();
         assert!(!known.again);
@@ -327,7 +327,7 @@ mod tests {
         let (added, reply) = after.take(&known);
         assert!(added);
         assert_eq!(total(&known.counters), 3);
-        assert_eq!(outbox.finish(&reply), Some(Outcome::Counted));
+        assert_eq!(outbox.finish(&reply), Some(FrameOutcome::Counted));
         assert!(outbox.is_empty());
     }
 
@@ -341,9 +341,12 @@ mod tests {
             receiver: Incarnation(2),
             counted: false,
         };
-        assert_eq!(outbox.finish(&refused(&frame)), Some(Outcome::Readdressed));
+        assert_eq!(
+            outbox.finish(&refused(&frame)),
+            Some(FrameOutcome::Readdressed)
+        );
         let frame = outbox.begin(EpochMs(10)).unwrap();
-        assert_eq!(outbox.finish(&refused(&frame)), Some(Outcome::GivenUp));
+        assert_eq!(outbox.finish(&refused(&frame)), Some(FrameOutcome::GivenUp));
         assert!(outbox.is_empty());
     }
 
@@ -357,7 +360,7 @@ mod tests {
                 let frame = outbox.begin(EpochMs(units)).unwrap();
                 let (added, reply) = inbox.take(&frame);
                 assert!(added);
-                assert_eq!(outbox.finish(&reply), Some(Outcome::Counted));
+                assert_eq!(outbox.finish(&reply), Some(FrameOutcome::Counted));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What was counted and is not in a frame yet.
 
-use super::counters::{Decided, Entry, Outcome, count_as, in_flight, merge, slot_of};
+use super::counters::{CountedAs, Decided, Entry, count_as, in_flight, merge, slot_of};
 use super::held::{Settled, merge_reservations, minute_of, reserve, settle};
 use crate::limits::{FRAME_NAMES_MAX, FRAME_SAMPLES_MAX, FRAME_TENANTS_MAX, FRAME_WINDOWS_MAX};
 use crate::ordered::OrderedMap;
@@ -72,8 +72,8 @@ impl Pending {
 
     /// The same of a decision that may be no plain charge.
     pub fn enter(&mut self, decided: &Decided<'_>, entry: Entry, window: Option<&InWindow<'_>>) {
-        let outcome = match (Outcome::of(decided.reason), entry) {
-            (Outcome::Denied, Entry::Shadow) => Outcome::WouldDeny,
+        let outcome = match (CountedAs::of(decided.reason), entry) {
+            (CountedAs::Denied, Entry::Shadow) => CountedAs::WouldDeny,
             (outcome, _) => outcome,
         };
         let mut part = TenantPart {
@@ -82,7 +82,7 @@ impl Pending {
         };
         let mut held = None;
         let mut units = decided.units;
-        if let (Outcome::Admitted, Entry::Reservation { until }) = (outcome, entry) {
+        if let (CountedAs::Admitted, Entry::Reservation { until }) = (outcome, entry) {
             reserve(&mut self.reservations, decided, until, FRAME_TENANTS_MAX);
             let reserved = HeldPart {
                 reserved: Count(units.into()),
@@ -100,9 +100,9 @@ impl Pending {
         part.weight_micros = claim.weight_micros;
         (part.floor, part.ceiling) = (claim.floor, claim.ceiling);
         match outcome {
-            Outcome::Admitted => part.admitted += units,
-            Outcome::Denied => part.denied += units,
-            Outcome::WouldDeny => part.would_deny += units,
+            CountedAs::Admitted => part.admitted += units,
+            CountedAs::Denied => part.denied += units,
+            CountedAs::WouldDeny => part.would_deny += units,
         }
         self.tenant_part(window, decided.tenant, &part, held);
     }

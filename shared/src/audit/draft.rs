@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::changes::bounded;
 use crate::limits::{AUDIT_VALUE_BYTES_MAX, NAME_BYTES_MAX, REASON_CHARACTERS_MAX};
 use crate::units::EpochMs;
-use crate::wire::audit::{Author, Outcome};
+use crate::wire::audit::{AuditOutcome, Author};
 
 /// What a record will say. Everything in it is bounded when it is put in.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,14 +15,20 @@ pub struct Draft {
     pub(super) target: String,
     pub(super) before: Value,
     pub(super) after: Value,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: AuditOutcome,
     pub(super) at: EpochMs,
 }
 
 impl Draft {
     /// A record of what `author` did, or tried to do, to `target`.
     #[must_use]
-    pub fn new(author: Author, action: &str, target: &str, outcome: Outcome, at: EpochMs) -> Self {
+    pub fn new(
+        author: Author,
+        action: &str,
+        target: &str,
+        outcome: AuditOutcome,
+        at: EpochMs,
+    ) -> Self {
         let Author {
             actor,
             token,
@@ -71,7 +77,7 @@ impl Draft {
 
     /// What became of it.
     #[must_use]
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> AuditOutcome {
         self.outcome
     }
 

@@ -14,7 +14,7 @@ use crate::limits::{
 };
 use crate::ordered::{OrderedMap, OrderedSet};
 use crate::units::EpochMs;
-use crate::wire::audit::{Author, Outcome};
+use crate::wire::audit::{AuditOutcome, Author};
 use crate::wire::count::is_zero;
 use crate::wire::exchange::VERSION;
 use crate::wire::role::Role;
@@ -27,14 +27,14 @@ use crate::wire::stored::{Damaged, Row};
 /// use weir_shared::audit::draft::Draft;
 /// use weir_shared::audit::summary::in_full_per_day_max;
 /// use weir_shared::units::EpochMs;
-/// use weir_shared::wire::audit::{Author, Outcome};
+/// use weir_shared::wire::audit::{Author, AuditOutcome};
 /// let max = |actor, action, outcome| {
 ///     in_full_per_day_max(&Draft::new(Author::named(actor), action, "", outcome, EpochMs(1)))
 /// };
-/// assert_eq!(max("ada", "state.reset", Outcome::Done), Some(200));
-/// assert_eq!(max("ada", "token.revoke", Outcome::Done), None);
-/// assert_eq!(max("ada", "token.revoke", Outcome::Refused), Some(100));
-/// assert_eq!(max("", "session.open", Outcome::Refused), Some(60));
+/// assert_eq!(max("ada", "state.reset", AuditOutcome::Done), Some(200));
+/// assert_eq!(max("ada", "token.revoke", AuditOutcome::Done), None);
+/// assert_eq!(max("ada", "token.revoke", AuditOutcome::Refused), Some(100));
+/// assert_eq!(max("", "session.open", AuditOutcome::Refused), Some(60));
 /// ```
 #[must_use]
 pub fn in_full_per_day_max(draft: &Draft) -> Option<u64> {
@@ -42,9 +42,9 @@ pub fn in_full_per_day_max(draft: &Draft) -> Option<u64> {
         return Some(AUDIT_ANONYMOUS_IN_FULL_PER_DAY_MAX);
     }
     match (draft.outcome, Action::of_name(&draft.action)) {
-        (Outcome::Done, Some(action)) => action.in_full_per_day_max(),
-        (Outcome::Done, None) => Some(AUDIT_IN_FULL_PER_DAY_MAX),
-        (Outcome::Refused, _) => Some(AUDIT_REFUSED_IN_FULL_PER_DAY_MAX),
+        (AuditOutcome::Done, Some(action)) => action.in_full_per_day_max(),
+        (AuditOutcome::Done, None) => Some(AUDIT_IN_FULL_PER_DAY_MAX),
+        (AuditOutcome::Refused, _) => Some(AUDIT_REFUSED_IN_FULL_PER_DAY_MAX),
     }
 }
 
@@ -55,8 +55,8 @@ pub fn in_full_per_day_max(draft: &Draft) -> Option<u64> {
 /// use weir_shared::audit::draft::Draft;
 /// use weir_shared::audit::summary::in_full_of_root_per_day_max;
 /// use weir_shared::units::EpochMs;
-/// use weir_shared::wire::audit::{Author, Outcome};
-/// let reset = Draft::new(Author::named("ada"), "state.reset", "", Outcome::Done, EpochMs(1));
+/// use weir_shared::wire::audit::{Author, AuditOutcome};
+/// let reset = Draft::new(Author::named("ada"), "state.reset", "", AuditOutcome::Done, EpochMs(1));
 /// assert_eq!(in_full_of_root_per_day_max(&reset), Some(400));
 /// ```
 #[must_use]
@@ -77,7 +77,7 @@ pub struct Summary {
     v: u16,
     author: Author,
     action: String,
-    outcome: Outcome,
+    outcome: AuditOutcome,
     since: EpochMs,
     until: EpochMs,
     count: u64,
@@ -178,8 +178,8 @@ impl Summary {
     /// use weir_shared::audit::draft::Draft;
     /// use weir_shared::audit::summary::Summary;
     /// use weir_shared::units::EpochMs;
-    /// use weir_shared::wire::audit::{Author, Outcome};
-    /// let reset = |actor| Draft::new(Author::named(actor), "state.reset", "a", Outcome::Done, EpochMs(1));
+    /// use weir_shared::wire::audit::{Author, AuditOutcome};
+    /// let reset = |actor| Draft::new(Author::named(actor), "state.reset", "a", AuditOutcome::Done, EpochMs(1));
     /// assert_eq!(Summary::name(&reset("ada")), "ada\u{1}\u{1}\u{1}state.reset\u{1}done");
     /// ```
     #[must_use]
@@ -214,11 +214,11 @@ impl Summary {
         let mut parts = name.split(SEPARATOR);
         let author = Author::named(parts.next().unwrap_or_default());
         let action = parts.nth(2).unwrap_or_default();
-        let refused = parts.next() == Some(Outcome::Refused.name());
+        let refused = parts.next() == Some(AuditOutcome::Refused.name());
         let outcome = if refused {
-            Outcome::Refused
+            AuditOutcome::Refused
         } else {
-            Outcome::Done
+            AuditOutcome::Done
         };
         let after = json!({ "summed_up": null, "damaged": damaged.to_string(), "row": row });
         Draft::new(author, action, "", outcome, now).with_change(Value::Null, after)

@@ -14,7 +14,7 @@ use super::problem::Refusal;
 use super::tenant::{Tenant, find, is_vouched, settled};
 use crate::ordered::OrderedSet;
 use crate::policy::Policy;
-use crate::policy::route::{Answer, ModelPattern, Route, host_alone};
+use crate::policy::route::{Answerer, ModelPattern, Route, host_alone};
 use crate::units::EpochMs;
 use crate::wire::route::ErrorForm;
 
@@ -72,7 +72,7 @@ fn names<'a>(
     let base = at.split_last().map_or(&[][..], |(_, base)| base);
     let host = host_alone(asking.facts.host);
     let routes = policy.routes.iter().filter(|route| {
-        route.answer != Answer::Models && route.host.fits(&host) && route.path.reaches(base)
+        route.answer != Answerer::Models && route.host.fits(&host) && route.path.reaches(base)
     });
     let open = routes.filter(|route| takes(route, policy, asking, now));
     open.flat_map(|route| route.models.iter().filter_map(ModelPattern::name))

@@ -58,7 +58,7 @@ pub enum Look {
 
 /// What to ask the shard.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
+pub struct DrawQuestion {
     /// Units beyond the request's own: those of the requests that wait, and what this isolate uses in one interval.
     pub ahead: u64,
     /// Units to give back first.
@@ -141,18 +141,18 @@ impl KeyCache {
 
     /// Makes the question of a request; the answer comes by [`KeyCache::finish`] or [`KeyCache::fail`]. A request that only looks
     /// moves nothing.
-    pub fn ask(&mut self, look: bool, now: EpochMs) -> Question {
+    pub fn ask(&mut self, look: bool, now: EpochMs) -> DrawQuestion {
         self.waiting.expire(now);
         if look {
             self.asked_at = Some(now);
-            return Question {
+            return DrawQuestion {
                 ahead: 0,
                 back: None,
             };
         }
         let interval = self.interval(now);
         self.asked_at = Some(now);
-        Question {
+        DrawQuestion {
             ahead: self.waiting.units().saturating_add(interval).min(COST_MAX),
             back: self.take_back(),
         }

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use super::question::answers::{Answer, Answers, Part};
+use super::question::answers::{Answers, DimensionAnswer, Part};
 use crate::limiting::messages::{DecideReply, FinishBody};
 use crate::limiting::verdict::{StepRules, verdict};
 use crate::limits::{CALL_MS_MAX, UNDO_ATTEMPTS_MAX};
@@ -192,7 +192,7 @@ impl<S> Commit<S> {
         for asked in &mut self.asked {
             asked.heard = false;
             for (at, _) in &asked.part.keys {
-                self.answers.set(*at, Answer::out_of_reach(now));
+                self.answers.set(*at, DimensionAnswer::out_of_reach(now));
             }
         }
     }

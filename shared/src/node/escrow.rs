@@ -4,7 +4,7 @@
 use std::mem;
 
 use super::gate::{Gate, Step};
-use super::{Answer, Effect, Refund, Spent};
+use super::{Effect, LendAnswer, Refund, Spent};
 use crate::federation::escrow::{Escrow, Tickets};
 use crate::federation::holder::Outlook;
 use crate::federation::message::Message;
@@ -57,7 +57,7 @@ pub enum Event<C> {
 /// What leaves once the row is durable.
 #[derive(Debug, Clone)]
 enum Out<C> {
-    Reply(C, Answer),
+    Reply(C, LendAnswer),
     Send(Box<ExchangeBody>),
 }
 

@@ -13,7 +13,7 @@ use crate::units::EpochMs;
 
 /// What is asked of a shard.
 #[derive(Debug, Clone)]
-pub enum Ask {
+pub enum ShardCall {
     /// Whether a question may pass.
     Decide(DecideBody),
     /// That a question ends.
@@ -46,7 +46,7 @@ pub enum Reply {
 }
 
 /// What a caller is answered.
-pub type Answer = Result<Reply, Invalid>;
+pub type ShardAnswer = Result<Reply, Invalid>;
 
 /// What happens to it.
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ pub enum Event<C> {
         /// Who is answered.
         caller: C,
         /// What it asks.
-        ask: Ask,
+        ask: ShardCall,
     },
     /// Holds may have lapsed.
     Woke,
@@ -76,7 +76,7 @@ pub enum Effect<C> {
     /// Make the rows durable, all or none, and say `Persisted` or `NotPersisted`. There is one at a time.
     Persist(Vec<Put>),
     /// Answer the caller.
-    Reply(C, Answer),
+    Reply(C, ShardAnswer),
     /// What the caller's answer rests on could not be made durable: it is told that nothing is known.
     Fail(C),
     /// Memory is ahead of the rows: wake another node from them in the place of this one.
@@ -89,9 +89,9 @@ pub enum Effect<C> {
 #[derive(Debug, Clone)]
 pub struct ShardNode<C> {
     shard: Shard,
-    gate: Gate<Vec<Put>, (C, Answer)>,
+    gate: Gate<Vec<Put>, (C, ShardAnswer)>,
     /// What came while rows were written: it reads them.
-    behind: Vec<(C, Ask)>,
+    behind: Vec<(C, ShardCall)>,
 }
 
 type Effects<C> = Vec<Effect<C>>;
@@ -153,7 +153,7 @@ impl<C> ShardNode<C> {
         }
     }
 
-    fn leave(&mut self, out: Option<(C, Answer)>, puts: Vec<Put>, effects: &mut Effects<C>) {
+    fn leave(&mut self, out: Option<(C, ShardAnswer)>, puts: Vec<Put>, effects: &mut Effects<C>) {
         let due = || (!puts.is_empty()).then_some(puts);
         match self.gate.take(out, due) {
             Step::Wait => {}
@@ -167,36 +167,36 @@ impl Shard {
     /// What a call comes to, and the rows that say so.
     fn asked(
         &mut self,
-        ask: &Ask,
+        ask: &ShardCall,
         rows: &mut impl Rows,
         now: EpochMs,
     ) -> Result<(Reply, Vec<Put>), Invalid> {
         Ok(match ask {
-            Ask::Decide(body) => {
+            ShardCall::Decide(body) => {
                 let (reply, puts) = self.decide(body, rows, now)?;
                 (Reply::Decide(reply), puts)
             }
-            Ask::Finish(body) => {
+            ShardCall::Finish(body) => {
                 let (reply, puts) = self.finish(*body, rows, now);
                 (Reply::Finish(reply), puts)
             }
-            Ask::Settle(body) => {
+            ShardCall::Settle(body) => {
                 let (result, puts) = self.settle(body, rows, now)?;
                 (Reply::Settle(result), puts)
             }
-            Ask::Shape(body) => {
+            ShardCall::Shape(body) => {
                 let (reply, puts) = self.shape(body, rows, now)?;
                 (Reply::Shape(reply), puts)
             }
-            Ask::Guard(body) => {
+            ShardCall::Guard(body) => {
                 let (reply, puts) = self.guard(body, rows, now)?;
                 (Reply::Guard(reply), puts)
             }
-            Ask::Reset(keys) => (Reply::Reset(keys.len()), self.reset(keys, now)),
+            ShardCall::Reset(keys) => (Reply::Reset(keys.len()), self.reset(keys, now)),
         })
     }
 }
 
-fn leaves<C>((caller, answer): (C, Answer)) -> Effect<C> {
+fn leaves<C>((caller, answer): (C, ShardAnswer)) -> Effect<C> {
     Effect::Reply(caller, answer)
 }

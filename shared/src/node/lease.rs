@@ -7,14 +7,14 @@ mod ask;
 
 use std::mem;
 
-use super::{Answer, Spent};
+use super::{LendAnswer, Spent};
 use crate::federation::holder::Holder;
 use crate::federation::waiting::Ticket;
 use crate::limits::{DECIDE_WAIT_MS_MAX, EARLY_MS_MAX};
 use crate::units::{EpochMs, Sequence};
 use crate::wire::exchange::{ExchangeBody, Terms};
 
-pub use ask::{Ask, Asked, Decided, Held};
+pub use ask::{Asked, Decided, HolderDecision, PoolAsk};
 
 /// What happens to it.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ pub enum Event<C> {
         /// The message's number.
         sequence: Sequence,
         /// The answer.
-        answer: Option<Answer>,
+        answer: Option<LendAnswer>,
     },
     /// The instant that was named has come.
     Woke,
@@ -156,12 +156,12 @@ impl<C: Copy + Ord> LeaseNode<C> {
 
     /// What is held decides, in one call without any effect.
     #[must_use]
-    pub fn check(&mut self, ask: &Ask<'_>, now: EpochMs) -> Held {
+    pub fn check(&mut self, ask: &PoolAsk<'_>, now: EpochMs) -> HolderDecision {
         ask.decide(&mut self.holder, None, now)
     }
 
     /// Counts what nobody could decide as demand.
-    pub fn deny(&mut self, ask: &Ask<'_>, now: EpochMs) {
+    pub fn deny(&mut self, ask: &PoolAsk<'_>, now: EpochMs) {
         ask.count_denied(&mut self.holder, now);
     }
 
@@ -340,12 +340,12 @@ impl<C: Copy + Ord> LeaseNode<C> {
         let ask = waiter.asked.ask();
         let held = ask.decide(&mut self.holder, waiter.ticket, now);
         let verdict = match held {
-            Held::Decided(decided) => Some(Verdict::Decided(decided)),
-            Held::Unknown => Some(Verdict::Unavailable),
-            Held::Short if now.since(waiter.since) >= DECIDE_WAIT_MS_MAX => {
+            HolderDecision::Decided(decided) => Some(Verdict::Decided(decided)),
+            HolderDecision::Unknown => Some(Verdict::Unavailable),
+            HolderDecision::Short if now.since(waiter.since) >= DECIDE_WAIT_MS_MAX => {
                 Some(Verdict::Unavailable)
             }
-            Held::Short => {
+            HolderDecision::Short => {
                 let ticket = waiter.ticket.take();
                 waiter.ticket = self.holder.wait_on(ask.party, ticket, ask.need(), now);
                 waiter.ticket.is_none().then_some(Verdict::Unavailable)

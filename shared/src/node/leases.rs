@@ -6,8 +6,8 @@ mod tests;
 use std::borrow::Cow;
 use std::mem;
 
-use super::lease::{Ask, Asked, Decided, Effect, Event, Held, LeaseNode, Verdict};
-use super::{Answer, Spent};
+use super::lease::{Asked, Decided, Effect, Event, HolderDecision, LeaseNode, PoolAsk, Verdict};
+use super::{LendAnswer, Spent};
 use crate::fairness::ask::Party;
 use crate::federation::holder::Holder;
 use crate::federation::pool_name::is_budget;
@@ -144,27 +144,33 @@ impl Leases {
     /// What is held of a pool decides, or that nobody knows. More is asked for where units run low, also where nobody
     /// could say: else it would not be heard that somebody can by now.
     #[must_use]
-    pub fn check(&mut self, pool: &str, ask: &Ask<'_>, terms: &Terms, now: EpochMs) -> Held {
+    pub fn check(
+        &mut self,
+        pool: &str,
+        ask: &PoolAsk<'_>,
+        terms: &Terms,
+        now: EpochMs,
+    ) -> HolderDecision {
         let node = self.node(pool);
         let held = node.check(ask, now);
-        if held == Held::Unknown {
+        if held == HolderDecision::Unknown {
             node.deny(ask, now);
         }
-        if held != Held::Short && node.holder().runs_low(&ask.party.name, now) {
+        if held != HolderDecision::Short && node.holder().runs_low(&ask.party.name, now) {
             let terms = terms.clone();
             self.run(pool, Event::Refill { terms }, now);
         }
         held
     }
 
-    /// A cost above the limit is refused before anything is leased; see [`Ask::never`].
+    /// A cost above the limit is refused before anything is leased; see [`PoolAsk::never`].
     #[must_use]
-    pub fn never(&mut self, pool: &str, ask: &Ask<'_>, now: EpochMs) -> Decided {
+    pub fn never(&mut self, pool: &str, ask: &PoolAsk<'_>, now: EpochMs) -> Decided {
         ask.never(self.node(pool).holder(), now)
     }
 
     /// Counts what nobody could decide as demand.
-    pub fn deny(&mut self, pool: &str, ask: &Ask<'_>, now: EpochMs) {
+    pub fn deny(&mut self, pool: &str, ask: &PoolAsk<'_>, now: EpochMs) {
         self.node(pool).deny(ask, now);
     }
 
@@ -272,7 +278,7 @@ impl Leases {
         &mut self,
         pool: &str,
         sequence: Sequence,
-        answer: Option<Answer>,
+        answer: Option<LendAnswer>,
         now: EpochMs,
     ) {
         if self.nodes.contains_key(pool) {

@@ -37,7 +37,7 @@ pub enum Effect<C, R> {
     /// Send the message to the coordinator, and say `Answered` with what comes of it, within a call's time.
     Send(Box<ExchangeBody>),
     /// Answer the caller.
-    Reply(C, Answer),
+    Reply(C, LendAnswer),
     /// What the caller's answer rests on could not be made durable: it is told that nothing is known.
     Fail(C),
     /// Say `Woke` at that instant, on the node's clock, if no later one is named until then.
@@ -45,10 +45,10 @@ pub enum Effect<C, R> {
 }
 
 /// What a caller is answered.
-pub type Answer = Result<ReplyBody, Refusal>;
+pub type LendAnswer = Result<ReplyBody, Refusal>;
 
-impl From<Answer> for ExchangeAnswer {
-    fn from(answer: Answer) -> Self {
+impl From<LendAnswer> for ExchangeAnswer {
+    fn from(answer: LendAnswer) -> Self {
         match answer {
             Ok(reply) => Self::Reply(reply),
             Err(refusal) => Self::Refused(refusal),
@@ -56,7 +56,7 @@ impl From<Answer> for ExchangeAnswer {
     }
 }
 
-impl From<ExchangeAnswer> for Answer {
+impl From<ExchangeAnswer> for LendAnswer {
     fn from(answer: ExchangeAnswer) -> Self {
         match answer {
             ExchangeAnswer::Reply(reply) => Ok(reply),

@@ -1,7 +1,7 @@
 //! The root of a pool at work: a coordinator's, or a region's own.
 
 use super::gate::{Gate, Step};
-use super::{Answer, Effect, Refund, Spent};
+use super::{Effect, LendAnswer, Refund, Spent};
 use crate::federation::handover::Handover;
 use crate::federation::message::Message;
 use crate::federation::pool::Pool;
@@ -40,7 +40,7 @@ pub enum Event<C> {
 #[derive(Debug, Clone)]
 pub struct PoolNode<C> {
     pool: Pool,
-    gate: Gate<StoredPool, (C, Answer)>,
+    gate: Gate<StoredPool, (C, LendAnswer)>,
 }
 
 impl<C> PoolNode<C> {
@@ -120,7 +120,7 @@ impl<C> PoolNode<C> {
         effects
     }
 
-    fn leave(&mut self, out: Option<(C, Answer)>) -> Vec<Effect<C, StoredPool>> {
+    fn leave(&mut self, out: Option<(C, LendAnswer)>) -> Vec<Effect<C, StoredPool>> {
         match self.gate.take(out, || self.pool.due()) {
             Step::Wait => Vec::new(),
             Step::Write(row) => vec![Effect::Persist(row)],

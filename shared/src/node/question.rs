@@ -9,20 +9,20 @@ use std::rc::Rc;
 
 use crate::limiting::verdict::{QuestionVerdict, StepRules, verdict};
 use crate::units::EpochMs;
-use answers::{Answer, Answers, At, Charge};
+use answers::{Answers, At, Charge, DimensionAnswer};
 
 /// What came of the last effect.
 #[derive(Debug, Clone)]
 pub enum Event {
     /// Denials that are known without asking anyone.
-    Looked(Vec<(At, Answer)>),
+    Looked(Vec<(At, DimensionAnswer)>),
     /// Whether another request asks for one of the keys that are open.
     Probed {
         /// Whether it does.
         busy: bool,
     },
     /// What this isolate says of a dimension.
-    Held(At, Held),
+    Held(At, LocalAnswer),
     /// Whether all keys that are open were claimed, so that others wait for what comes of them.
     Claimed(bool),
     /// What the shards say of what was open.
@@ -31,9 +31,9 @@ pub enum Event {
 
 /// What this isolate can say of a dimension.
 #[derive(Debug, Clone)]
-pub enum Held {
+pub enum LocalAnswer {
     /// It decides.
-    Decided(Box<Answer>),
+    Decided(Box<DimensionAnswer>),
     /// A shard has to be asked.
     Elsewhere,
     /// A newer policy does not have it any more.
@@ -121,12 +121,14 @@ impl Question {
                 }
             }
             Event::Probed { busy: true } => Effect::End(End::Busy, Vec::new()),
-            Event::Probed { busy: false } | Event::Held(_, Held::Elsewhere) => self.hold_next(),
-            Event::Held(at, Held::Decided(answer)) => {
+            Event::Probed { busy: false } | Event::Held(_, LocalAnswer::Elsewhere) => {
+                self.hold_next()
+            }
+            Event::Held(at, LocalAnswer::Decided(answer)) => {
                 self.answers.set(at, *answer);
                 self.hold_next()
             }
-            Event::Held(_, Held::Gone) => Effect::End(End::Gone, self.charged(|_| true)),
+            Event::Held(_, LocalAnswer::Gone) => Effect::End(End::Gone, self.charged(|_| true)),
             Event::Claimed(true) => Effect::Ask,
             Event::Claimed(false) if self.late => {
                 self.answers.give_up(now);

@@ -38,7 +38,7 @@ pub struct Places {
 
 /// What is said to a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Answer {
+pub struct Admission {
     /// Whether it passes.
     pub admitted: bool,
     /// In how many milliseconds it would; 0 when it does.
@@ -104,7 +104,7 @@ impl FairRate {
         shadow: impl FnOnce() -> Cells,
         units: f64,
         now: EpochMs,
-    ) -> Answer {
+    ) -> Admission {
         self.drain(now);
         let level = self.live.level(live, self.drained);
         let answer = self.answer(level);
@@ -127,22 +127,22 @@ impl FairRate {
     }
 
     /// What would be said to a request.
-    pub fn look(&mut self, live: &Cells, now: EpochMs) -> Answer {
+    pub fn look(&mut self, live: &Cells, now: EpochMs) -> Admission {
         self.drain(now);
         self.answer(self.live.level(live, self.drained))
     }
 
-    fn answer(&self, level: f64) -> Answer {
+    fn answer(&self, level: f64) -> Admission {
         let above = level - self.burst();
         if above < 0.0 || !self.steering.contended() {
-            return Answer {
+            return Admission {
                 admitted: true,
                 retry_after_ms: 0,
             };
         }
         // A level that is exactly the burst is not below it yet: one more millisecond.
         let wait_ms = (above * 1_000.0 / self.steering.rate()).ceil() + 1.0;
-        Answer {
+        Admission {
             admitted: false,
             retry_after_ms: (wait_ms as u64).clamp(1, OVERLOAD_DEBT_MS_MAX),
         }

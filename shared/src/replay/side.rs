@@ -36,7 +36,7 @@ pub(crate) struct Side<'a> {
 
 /// What became of a request.
 #[derive(Debug, Clone, Copy)]
-struct Outcome {
+struct Played {
     admitted: bool,
     /// Units for which there is room, where it was denied.
     room: u64,
@@ -54,18 +54,18 @@ pub(crate) fn passes(tally: &Tally) -> bool {
 }
 
 /// Nothing bounds it.
-const OPEN: Outcome = Outcome {
+const OPEN: Played = Played {
     admitted: true,
     room: 0,
 };
 
 /// The policy does not know the tenant.
-const REFUSED: Outcome = Outcome {
+const REFUSED: Played = Played {
     admitted: false,
     room: 0,
 };
 
-impl From<Decision> for Outcome {
+impl From<Decision> for Played {
     fn from(decision: Decision) -> Self {
         Self {
             admitted: decision.admitted(),
@@ -202,7 +202,7 @@ impl<'a> Side<'a> {
         !policy.enforcing || shadow.unwrap_or(false)
     }
 
-    fn decide(&mut self, entry: &Entry, units: u64) -> Outcome {
+    fn decide(&mut self, entry: &Entry, units: u64) -> Played {
         let decided = match entry.kind {
             ReplayKind::Budget => self.budget(entry, units),
             ReplayKind::Limit => self.limit(entry, units),
@@ -212,7 +212,7 @@ impl<'a> Side<'a> {
         decided.unwrap_or(OPEN)
     }
 
-    fn budget(&mut self, entry: &Entry, units: u64) -> Option<Outcome> {
+    fn budget(&mut self, entry: &Entry, units: u64) -> Option<Played> {
         let policy = self.policy;
         let (name, budget) = policy.budgets.get_key_value(&entry.name)?;
         let tenant = entry.tenant.as_deref();
@@ -235,7 +235,7 @@ impl<'a> Side<'a> {
         if units > budget.limit {
             // Refused before the tenant counts as there.
             let look = local.check(&party, 0, entry.at);
-            return Some(Outcome {
+            return Some(Played {
                 admitted: false,
                 room: look.remaining,
             });
@@ -259,7 +259,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    fn meter(&mut self, entry: &Entry, units: u64) -> Option<Outcome> {
+    fn meter(&mut self, entry: &Entry, units: u64) -> Option<Played> {
         let policy = self.policy;
         let (name, _) = policy.meters.get_key_value(&entry.name)?;
         let tenant = entry.tenant.as_deref()?;
@@ -285,7 +285,7 @@ impl<'a> Side<'a> {
         Some(checked.decision.into())
     }
 
-    fn limit(&mut self, entry: &Entry, units: u64) -> Option<Outcome> {
+    fn limit(&mut self, entry: &Entry, units: u64) -> Option<Played> {
         let policy = self.policy;
         let limit = policy.limits.get(&entry.name)?;
         let (mode, parts) = match &limit.rule {
@@ -335,20 +335,14 @@ impl<'a> Side<'a> {
         self.states.extend(verdict.writes);
         let decisions = verdict.decisions.first()?;
         let binding = bind(mode, decisions).and_then(|bound| decisions.get(bound.index));
-        Some(Outcome {
+        Some(Played {
             admitted: verdict.admitted,
             room: binding.filter(|_| alone).map_or(0, |one| one.remaining),
         })
     }
 
     /// A place in a queue, which is refused where it would be waited for too long.
-    fn queue(
-        &mut self,
-        bucket: &LeakyBucket,
-        key: &StateKey,
-        units: u64,
-        entry: &Entry,
-    ) -> Outcome {
+    fn queue(&mut self, bucket: &LeakyBucket, key: &StateKey, units: u64, entry: &Entry) -> Played {
         let state = self.states.get(key).and_then(|kept| match &kept.state {
             State::LeakyBucket(state) => Some(state.clone()),
             _ => bucket.carried(kept, entry.at),
@@ -358,7 +352,7 @@ impl<'a> Side<'a> {
             let next = ScaledState::whole(State::LeakyBucket(next));
             self.states.insert(key.clone(), next);
         }
-        Outcome {
+        Played {
             admitted: reserved.outcome.accepted,
             room: 0,
         }

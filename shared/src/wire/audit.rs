@@ -35,14 +35,14 @@ impl Author {
 /// What became of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum AuditOutcome {
     /// It was carried out.
     Done,
     /// It was refused, and nothing was changed.
     Refused,
 }
 
-impl Outcome {
+impl AuditOutcome {
     /// Its name on the wire.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -80,7 +80,7 @@ pub struct AuditRecord {
     /// Why, in the author's words.
     pub why: Option<String>,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: AuditOutcome,
 }
 
 /// A record with its hash: a line of the export.

@@ -2,7 +2,7 @@
 
 use crate::units::{EpochMs, Revision};
 use crate::wire::access::{SavedAccess, TokenReply, TokenRequest, TokenUse};
-use crate::wire::audit::{AuditEntry, AuditHead, Author, Outcome};
+use crate::wire::audit::{AuditEntry, AuditHead, AuditOutcome, Author};
 use crate::wire::holdings::Holdings;
 use crate::wire::policy::PolicyDocument;
 use crate::wire::saved_policy::SavedPolicy;
@@ -204,7 +204,7 @@ pub struct ReadAudit {
     /// Only this target.
     pub target: Option<String>,
     /// Only with this outcome.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<AuditOutcome>,
     /// Only from this time on, epoch milliseconds.
     pub from: Option<u64>,
     /// Only before this time, epoch milliseconds.
@@ -297,7 +297,7 @@ pub struct AppendAudit {
     #[serde(default)]
     pub after: Value,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: AuditOutcome,
 }
 
 /// What came of recording something.

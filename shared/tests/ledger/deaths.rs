@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{TestCaseError, TestRunner};
 use weir_shared::accounting::counters::{Charged, Decided};
-use weir_shared::accounting::frame::Outcome;
+use weir_shared::accounting::frame::FrameOutcome;
 use weir_shared::accounting::interval::SUM_ROW;
 use weir_shared::accounting::pending::{InWindow, WindowClaim};
 use weir_shared::limits::MINUTE_MS;
@@ -108,7 +108,7 @@ fn play(events: Vec<Event>, broken: Option<Broken>) -> Result<(), TestCaseError>
                     match world.take(frame) {
                         Some(reply) if !lost => {
                             let outcome = sender.finish(&reply);
-                            prop_assert_eq!(outcome, Some(Outcome::Counted));
+                            prop_assert_eq!(outcome, Some(FrameOutcome::Counted));
                         }
                         _ => sender.fail(sequence),
                     }

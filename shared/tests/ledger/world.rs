@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use weir_shared::accounting::books::{Books, Fold};
 use weir_shared::accounting::counters::{Charged, Decided};
-use weir_shared::accounting::frame::{Outbox, Outcome};
+use weir_shared::accounting::frame::{FrameOutcome, Outbox};
 use weir_shared::decision::Reason;
 use weir_shared::limits::MINUTE_MS;
 use weir_shared::node::ledger::{Effect, Event, LedgerNode, Rows};
@@ -236,7 +236,7 @@ pub fn flush(world: &mut World, outbox: &mut Outbox) -> usize {
     while let Some(frame) = outbox.begin(world.now) {
         frames += 1;
         let reply = world.take(frame).expect("an answer");
-        assert_eq!(outbox.finish(&reply), Some(Outcome::Counted));
+        assert_eq!(outbox.finish(&reply), Some(FrameOutcome::Counted));
     }
     frames
 }

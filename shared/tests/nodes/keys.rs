@@ -5,7 +5,7 @@ use weir_shared::limiting::messages::{DecideBody, DecideReply, FinishBody};
 use weir_shared::limiting::rows::Put;
 use weir_shared::limiting::shard::Shard;
 use weir_shared::limits::HOLD_MS;
-use weir_shared::node::keys::{Ask, Effect, Event, Reply, ShardNode};
+use weir_shared::node::keys::{Effect, Event, Reply, ShardCall, ShardNode};
 use weir_shared::units::{EpochMs, OpId};
 use weir_shared::wire::exchange::VERSION;
 
@@ -22,7 +22,7 @@ fn question(op: u64, cost: u64, hold: bool) -> DecideBody {
 }
 
 fn asked(caller: u8, body: DecideBody) -> Event<u8> {
-    let ask = Ask::Decide(body);
+    let ask = ShardCall::Decide(body);
     Event::Asked { caller, ask }
 }
 
@@ -128,7 +128,7 @@ fn a_commit_is_answered_when_it_is_durable() {
     let puts = rows(&node.step(asked(1, question(1, 4, true)), &mut table, NOW));
     table.write(puts);
     let _answered = node.step(Event::Persisted, &mut table, NOW);
-    let ask = Ask::Finish(FinishBody {
+    let ask = ShardCall::Finish(FinishBody {
         v: VERSION,
         op: OpId(1),
         commit: true,

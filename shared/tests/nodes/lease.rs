@@ -4,10 +4,10 @@ use weir_shared::decision::Reason;
 use weir_shared::federation::ahead::Ahead;
 use weir_shared::federation::holder::{Holder, Lease};
 use weir_shared::limits::{CALL_MS_MAX, DECIDE_WAIT_MS_MAX, EARLY_MS_MAX};
-use weir_shared::node::lease::{Asked, Effect, Event, Held, LeaseNode, Verdict};
+use weir_shared::node::lease::{Asked, Effect, Event, HolderDecision, LeaseNode, Verdict};
 use weir_shared::node::leases::{Caller, Fate, Leases, Polled};
 use weir_shared::node::pool::PoolNode;
-use weir_shared::node::{Answer, Spent};
+use weir_shared::node::{LendAnswer, Spent};
 use weir_shared::units::{EpochMs, HolderId, Sequence, WindowLabel};
 use weir_shared::wire::exchange::{ExchangeBody, Refusal, Terms};
 
@@ -35,7 +35,7 @@ fn check(caller: u8, cost: u64) -> Event<u8> {
     }
 }
 
-fn answered(body: &ExchangeBody, answer: Answer) -> Event<u8> {
+fn answered(body: &ExchangeBody, answer: LendAnswer) -> Event<u8> {
     Event::Answered {
         sequence: body.sequence,
         answer: Some(answer),
@@ -99,7 +99,7 @@ fn what_is_held_decides_and_nothing_is_sent() {
     let ask = asked(1);
     let held = node.holder().balance("", NOW);
     let decided = node.check(&ask.ask(), NOW);
-    assert_eq!(matches!(decided, Held::Decided(_)), held > 0);
+    assert_eq!(matches!(decided, HolderDecision::Decided(_)), held > 0);
     assert_eq!(node.holder().balance("", NOW), held.saturating_sub(1));
 }
 
@@ -267,7 +267,7 @@ fn a_window_that_is_used_up_denies_whoever_waits_and_whoever_comes_next() {
     assert_eq!(decision.reason, Reason::CapReached);
     // What it said stands for the next.
     let decided = node.check(&asked(1).ask(), NOW);
-    assert!(matches!(decided, Held::Decided((one, _)) if !one.admitted()));
+    assert!(matches!(decided, HolderDecision::Decided((one, _)) if !one.admitted()));
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn thirty_that_have_waited_and_are_denied_again_ask_for_nothing_and_count_as_dem
     };
     for _ in 0..30 {
         let decided = node.check(&again.ask(), NOW);
-        assert!(matches!(decided, Held::Decided((one, _)) if !one.admitted()));
+        assert!(matches!(decided, HolderDecision::Decided((one, _)) if !one.admitted()));
     }
     let effects = node.step(Event::Refill { terms: minutes() }, NOW);
     let denied: u64 = one(&effects).wants.iter().map(|want| want.denied).sum();
@@ -478,7 +478,7 @@ fn where_nobody_could_say_more_is_asked_for_all_the_same() {
     assert_eq!(polled, Polled::Answered(Verdict::Unavailable));
     assert_eq!(leases.unsent(), [], "not at once");
     let held = leases.check("tokens", &ask.ask(), &minutes(), later);
-    assert_eq!(held, Held::Unknown);
+    assert_eq!(held, HolderDecision::Unknown);
     assert_eq!(leases.unsent().len(), 1);
 }
 

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use weir_shared::algorithms::composite::Mode;
 use weir_shared::decision::{Decision, Reason, Retry};
 use weir_shared::limiting::verdict::{DimensionRules, StepRules};
-use weir_shared::node::question::answers::{Answer, At, Charge};
-use weir_shared::node::question::{Effect, End, Event, Held, Question};
+use weir_shared::node::question::answers::{At, Charge, DimensionAnswer};
+use weir_shared::node::question::{Effect, End, Event, LocalAnswer, Question};
 use weir_shared::units::{EpochMs, WindowLabel};
 
 use super::NOW;
@@ -37,19 +37,19 @@ pub(super) fn decision(admits: bool) -> Decision {
     }
 }
 
-fn charged() -> Answer {
-    Answer {
+fn charged() -> DimensionAnswer {
+    DimensionAnswer {
         charge: Charge::Pool(WindowLabel(1)),
-        ..Answer::uncharged(decision(true))
+        ..DimensionAnswer::uncharged(decision(true))
     }
 }
 
-fn denied() -> Answer {
-    Answer::uncharged(decision(false))
+fn denied() -> DimensionAnswer {
+    DimensionAnswer::uncharged(decision(false))
 }
 
-fn held(at: At, answer: Answer) -> Event {
-    Event::Held(at, Held::Decided(Box::new(answer)))
+fn held(at: At, answer: DimensionAnswer) -> Event {
+    Event::Held(at, LocalAnswer::Decided(Box::new(answer)))
 }
 
 /// A question that nothing is known of.
@@ -109,7 +109,7 @@ fn a_question_whose_key_another_asks_for_begins_anew_with_nothing_charged() {
     // Also when the other came in between.
     let (mut question, _) = begun(&[1, 1], false);
     let _next = question.step(held((0, 0), charged()), NOW);
-    let claim = question.step(Event::Held((1, 0), Held::Elsewhere), NOW);
+    let claim = question.step(Event::Held((1, 0), LocalAnswer::Elsewhere), NOW);
     assert_eq!(claim, Effect::Claim);
     let end = question.step(Event::Claimed(false), NOW);
     assert_eq!(end, Effect::End(End::Busy, vec![(0, 0)]));
@@ -120,7 +120,7 @@ fn one_that_has_waited_for_too_long_is_denied_instead() {
     let (mut question, first) = begun(&[1, 1], true);
     assert_eq!(first, Effect::Hold((0, 0)));
     let _next = question.step(held((0, 0), charged()), NOW);
-    let _claim = question.step(Event::Held((1, 0), Held::Elsewhere), NOW);
+    let _claim = question.step(Event::Held((1, 0), LocalAnswer::Elsewhere), NOW);
     let end = question.step(Event::Claimed(false), NOW);
     assert_eq!(ended(end), (false, vec![(0, 0)]));
     let open = question.answers().get((1, 0)).unwrap();
@@ -132,10 +132,10 @@ fn shards_are_asked_for_what_is_open_once_all_that_is_held_here_admits() {
     for (admits, back) in [(true, vec![]), (false, vec![(0, 0)])] {
         let (mut question, _) = begun(&[1, 1], false);
         let _next = question.step(held((0, 0), charged()), NOW);
-        let _claim = question.step(Event::Held((1, 0), Held::Elsewhere), NOW);
+        let _claim = question.step(Event::Held((1, 0), LocalAnswer::Elsewhere), NOW);
         assert_eq!(question.step(Event::Claimed(true), NOW), Effect::Ask);
         let mut answers = question.answers().clone();
-        answers.set((1, 0), Answer::uncharged(decision(admits)));
+        answers.set((1, 0), DimensionAnswer::uncharged(decision(admits)));
         let end = question.step(Event::Asked(answers), NOW);
         assert_eq!(ended(end), (admits, back));
     }
@@ -145,7 +145,7 @@ fn shards_are_asked_for_what_is_open_once_all_that_is_held_here_admits() {
 fn what_a_newer_policy_has_no_more_gives_everything_back() {
     let (mut question, _) = begun(&[1, 1], false);
     let _next = question.step(held((0, 0), charged()), NOW);
-    let end = question.step(Event::Held((1, 0), Held::Gone), NOW);
+    let end = question.step(Event::Held((1, 0), LocalAnswer::Gone), NOW);
     assert_eq!(end, Effect::End(End::Gone, vec![(0, 0)]));
 }
 

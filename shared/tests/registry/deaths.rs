@@ -2,7 +2,7 @@
 //! at all, and whoever was told of a change finds it.
 
 use serde_json::Value;
-use weir_shared::node::registry::{Ask, Reply, Report};
+use weir_shared::node::registry::{RegistryCall, Reply, Report};
 use weir_shared::units::Revision;
 use weir_shared::wire::registry::{Created, RevokeToken, Saved};
 
@@ -59,7 +59,7 @@ fn play(seed: u64, broken: Option<Broken>) -> Result<(), String> {
         world.fails_after = random.chance(250).then(|| random.below(3));
         let ask = match random.below(4) {
             0 => create(&format!("token-{call}")),
-            1 if !tokens.is_empty() => Ask::RevokeToken(RevokeToken {
+            1 if !tokens.is_empty() => RegistryCall::RevokeToken(RevokeToken {
                 id: tokens.remove(0),
                 author: ada(),
             }),

@@ -5,22 +5,22 @@ use weir_shared::limits::{
     AUDIT_IN_FULL_PER_DAY_MAX, AUDIT_KEPT_MS, AUDIT_PAGE_MAX, AUDIT_PRUNE, AUDIT_RECORDS_MAX,
     AUDIT_SUMMARY_MS,
 };
-use weir_shared::node::registry::{Ask, HeadRow, RecordRow, Reply, Report};
-use weir_shared::wire::audit::{AuditVerdict, Outcome};
+use weir_shared::node::registry::{HeadRow, RecordRow, RegistryCall, Reply, Report};
+use weir_shared::wire::audit::{AuditOutcome, AuditVerdict};
 use weir_shared::wire::registry::{
     AppendAudit, Appended, AuditLines, AuditPage, ExportAudit, ReadAudit, VerifyAudit,
 };
 
 use super::world::{World, ada, database, save};
 
-fn reset(target: &str) -> Ask {
-    Ask::AppendAudit(AppendAudit {
+fn reset(target: &str) -> RegistryCall {
+    RegistryCall::AppendAudit(AppendAudit {
         author: ada(),
         action: "state.reset".to_owned(),
         target: target.to_owned(),
         before: Value::Null,
         after: json!({ "keys": 1 }),
-        outcome: Outcome::Done,
+        outcome: AuditOutcome::Done,
     })
 }
 
@@ -32,7 +32,7 @@ fn append(world: &mut World, target: &str) -> u64 {
 }
 
 fn page(world: &mut World, call: ReadAudit) -> AuditPage {
-    match world.ask(Ask::ReadAudit(call)) {
+    match world.ask(RegistryCall::ReadAudit(call)) {
         Ok(Reply::Page(page)) => page,
         other => panic!("no page: {other:?}"),
     }
@@ -40,7 +40,7 @@ fn page(world: &mut World, call: ReadAudit) -> AuditPage {
 
 fn lines(world: &mut World, after: u64) -> AuditLines {
     let limit = 3;
-    match world.ask(Ask::ExportAudit(ExportAudit { after, limit })) {
+    match world.ask(RegistryCall::ExportAudit(ExportAudit { after, limit })) {
         Ok(Reply::Lines(lines)) => lines,
         other => panic!("no lines: {other:?}"),
     }
@@ -54,7 +54,7 @@ fn verify(world: &mut World, after: u64, previous: &str) -> AuditVerdict {
         previous,
         limit,
     };
-    match world.ask(Ask::VerifyAudit(call)) {
+    match world.ask(RegistryCall::VerifyAudit(call)) {
         Ok(Reply::Verdict(verdict)) => verdict,
         other => panic!("no verdict: {other:?}"),
     }
@@ -290,13 +290,13 @@ fn no_page_is_larger_than_one_may_be() {
         world.pass(1);
         let mut by = ada();
         by.actor = format!("actor-{target}");
-        let ask = Ask::AppendAudit(AppendAudit {
+        let ask = RegistryCall::AppendAudit(AppendAudit {
             author: by,
             action: "state.reset".to_owned(),
             target: String::new(),
             before: Value::Null,
             after: Value::Null,
-            outcome: Outcome::Refused,
+            outcome: AuditOutcome::Refused,
         });
         world.ask(ask).unwrap();
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use weir_shared::audit::tag::tenant_tag;
 use weir_shared::limits::{DAY_MS, POLICIES_PER_DAY_MAX, POLICY_REVISIONS_MAX};
-use weir_shared::node::registry::{Ask, Failure, Part, Reply, Report};
+use weir_shared::node::registry::{Failure, Part, RegistryCall, Reply, Report};
 use weir_shared::units::Revision;
 use weir_shared::wire::registry::{DeleteTenant, PatchTenant, ReadPolicy, Saved};
 
@@ -108,7 +108,7 @@ fn a_tenant_is_changed_as_its_author_saw_it_or_not_at_all() {
     let tag = tenant_tag(&shipped(), "ada");
     let patch = |expected: &str| {
         let patch = serde_json::from_value(json!({ "weight": 3 })).unwrap();
-        Ask::PatchTenant(Box::new(PatchTenant {
+        RegistryCall::PatchTenant(Box::new(PatchTenant {
             tenant: "ada".to_owned(),
             patch,
             expected: Some(expected.to_owned()),
@@ -116,7 +116,7 @@ fn a_tenant_is_changed_as_its_author_saw_it_or_not_at_all() {
         }))
     };
     let delete = |expected: Option<&str>| {
-        Ask::DeleteTenant(DeleteTenant {
+        RegistryCall::DeleteTenant(DeleteTenant {
             tenant: "ada".to_owned(),
             expected: expected.map(str::to_owned),
             author: ada(),

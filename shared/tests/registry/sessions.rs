@@ -1,14 +1,14 @@
 //! Sessions: one ends by its name, all by another key, and what cannot be read ends them all.
 
 use weir_shared::limits::{SEAL_KEPT_MS, SEALS_MAX, SESSIONS_ENDED_MAX};
-use weir_shared::node::registry::{Ask, EndedColumns, Reply};
+use weir_shared::node::registry::{EndedColumns, RegistryCall, Reply};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::registry::{Done, EndSession, EndSessions};
 
 use super::world::{World, ada};
 
 fn end(world: &mut World, id: &str) {
-    let ask = Ask::EndSession(EndSession {
+    let ask = RegistryCall::EndSession(EndSession {
         token: "k1".to_owned(),
         id: id.to_owned(),
         expires_at: world.now.plus(10_000),
@@ -18,7 +18,7 @@ fn end(world: &mut World, id: &str) {
 }
 
 fn end_all(world: &mut World) {
-    let ask = Ask::EndSessions(EndSessions { author: ada() });
+    let ask = RegistryCall::EndSessions(EndSessions { author: ada() });
     assert_eq!(world.ask(ask), Ok(Reply::Done(Done {})));
 }
 

@@ -8,7 +8,7 @@ use weir_shared::node::registry::{
 };
 use weir_shared::ordered::OrderedMap;
 use weir_shared::units::EpochMs;
-use weir_shared::wire::audit::Outcome;
+use weir_shared::wire::audit::AuditOutcome;
 use weir_shared::wire::policy::PolicyDocument;
 use weir_shared::wire::registry::ReadAudit;
 
@@ -105,7 +105,7 @@ impl Rows for Table {
         &self,
         whose: Whose<'_>,
         action: &str,
-        outcome: Outcome,
+        outcome: AuditOutcome,
         newer: u64,
     ) -> Read<Option<u64>> {
         let of = |sequence: &u64, row: &RecordRow| match whose {
@@ -151,7 +151,7 @@ impl Rows for Table {
             says(&row.actor, find.actor.as_deref())
                 && says(&row.action, find.action.as_deref())
                 && says(&row.target, find.target.as_deref())
-                && says(&row.outcome, find.outcome.map(Outcome::name))
+                && says(&row.outcome, find.outcome.map(AuditOutcome::name))
                 && row
                     .at
                     .is_none_or(|at| find.from.is_none_or(|from| at >= from))

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use weir_shared::access::token::{Token, TokenKey};
 use weir_shared::limits::{TOKEN_USE_MS, TOKENS_MAX};
-use weir_shared::node::registry::{Ask, Failure, Part, Reply, Report, TokenColumns};
+use weir_shared::node::registry::{Failure, Part, RegistryCall, Reply, Report, TokenColumns};
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::access::{BOOTSTRAP, TokenUse, TokenView};
 use weir_shared::wire::registry::{
@@ -14,14 +14,14 @@ use weir_shared::wire::role::Role;
 use super::world::{World, ada, create, database};
 
 fn listed(world: &mut World) -> Vec<TokenView> {
-    match world.ask(Ask::ListTokens(ListTokens {})) {
+    match world.ask(RegistryCall::ListTokens(ListTokens {})) {
         Ok(Reply::Tokens(tokens)) => tokens,
         other => panic!("no tokens: {other:?}"),
     }
 }
 
-fn revoke(id: &str) -> Ask {
-    Ask::RevokeToken(RevokeToken {
+fn revoke(id: &str) -> RegistryCall {
+    RegistryCall::RevokeToken(RevokeToken {
         id: id.to_owned(),
         author: ada(),
     })
@@ -101,7 +101,7 @@ fn a_revoked_token_goes_with_its_sessions_and_one_that_is_not_there_changes_noth
     let mut world = World::awake();
     let id = world.created("service").view.id;
     let session = |token: &str| {
-        Ask::EndSession(EndSession {
+        RegistryCall::EndSession(EndSession {
             token: token.to_owned(),
             id: "s1".to_owned(),
             expires_at: EpochMs(1_700_000_100_000),
@@ -133,12 +133,12 @@ fn a_revoked_token_goes_with_its_sessions_and_one_that_is_not_there_changes_noth
 #[test]
 fn the_bootstrap_token_is_let_in_until_there_is_an_admins_and_by_no_other_role() {
     let created = |role| {
-        let Ask::CreateToken(mut call) = create("new") else {
+        let RegistryCall::CreateToken(mut call) = create("new") else {
             panic!("a token is made");
         };
         call.token.role = role;
         let mut world = World::awake();
-        world.ask(Ask::CreateToken(call)).unwrap();
+        world.ask(RegistryCall::CreateToken(call)).unwrap();
         let access = world.read().access.unwrap();
         assert_eq!(access.tokens.len(), 1);
         access.bootstrap

@@ -2,7 +2,7 @@
 
 use weir_shared::access::token::{ID_BYTES, KEY_BYTES, SECRET_BYTES};
 use weir_shared::node::registry::{
-    Ask, Effect, Entropy, Event, Failure, News, Put, RegistryNode, Reply, Report,
+    Effect, Entropy, Event, Failure, News, Put, RegistryCall, RegistryNode, Reply, Report,
 };
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::access::{TokenReply, TokenRequest};
@@ -59,22 +59,22 @@ pub(super) fn ada() -> Author {
     }
 }
 
-pub(super) fn save(expected: u64, limit: u64) -> Ask {
+pub(super) fn save(expected: u64, limit: u64) -> RegistryCall {
     let mut document = shipped();
     document.budgets.get_mut("tokens").unwrap().limit = Some(limit);
     save_document(Some(Revision(expected)), document)
 }
 
-pub(super) fn save_document(expected: Option<Revision>, document: PolicyDocument) -> Ask {
-    Ask::Save(Box::new(SavePolicy {
+pub(super) fn save_document(expected: Option<Revision>, document: PolicyDocument) -> RegistryCall {
+    RegistryCall::Save(Box::new(SavePolicy {
         expected,
         document,
         author: ada(),
     }))
 }
 
-pub(super) fn create(name: &str) -> Ask {
-    Ask::CreateToken(CreateToken {
+pub(super) fn create(name: &str) -> RegistryCall {
+    RegistryCall::CreateToken(CreateToken {
         token: TokenRequest {
             name: name.to_owned(),
             role: Role::Viewer,
@@ -119,7 +119,7 @@ impl World {
     }
 
     /// A call. Its random bytes are those of no other.
-    pub(super) fn asked(&mut self, caller: u8, ask: Ask) -> Event<u8> {
+    pub(super) fn asked(&mut self, caller: u8, ask: RegistryCall) -> Event<u8> {
         self.drawn = self.drawn.wrapping_add(1);
         let byte = self.drawn;
         let entropy = Box::new(Entropy {
@@ -142,7 +142,7 @@ impl World {
     }
 
     /// A call, with all that it takes: the answer, or why there is none. `Err(None)` where the registry died.
-    pub(super) fn ask(&mut self, ask: Ask) -> Result<Reply, Option<Failure>> {
+    pub(super) fn ask(&mut self, ask: RegistryCall) -> Result<Reply, Option<Failure>> {
         let event = self.asked(1, ask);
         let mut effects = self.step(event);
         loop {
@@ -212,13 +212,13 @@ impl World {
     }
 
     pub(super) fn read_beyond(&mut self, call: ReadPolicy) -> Rules {
-        match self.ask(Ask::Read(call)) {
+        match self.ask(RegistryCall::Read(call)) {
             Ok(Reply::Rules(rules)) => *rules,
             other => panic!("no rules: {other:?}"),
         }
     }
 
-    pub(super) fn saved(&mut self, ask: Ask) -> Saved {
+    pub(super) fn saved(&mut self, ask: RegistryCall) -> Saved {
         match self.ask(ask) {
             Ok(Reply::Saved(saved)) => saved,
             other => panic!("nothing about a policy: {other:?}"),
@@ -238,7 +238,7 @@ impl World {
             previous: String::new(),
             limit: u64::MAX,
         };
-        match self.ask(Ask::VerifyAudit(call)) {
+        match self.ask(RegistryCall::VerifyAudit(call)) {
             Ok(Reply::Verdict(verdict)) => verdict,
             other => panic!("no verdict: {other:?}"),
         }

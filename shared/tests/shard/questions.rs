@@ -11,8 +11,8 @@ use weir_shared::limiting::messages::{DecideReply, FinishBody};
 use weir_shared::limiting::verdict::{DimensionRules, StepRules};
 use weir_shared::limits::{CALL_MS_MAX, HOLD_MS};
 use weir_shared::node::commit::{self, Commit};
-use weir_shared::node::question::answers::{Answer, At, Charge, Part};
-use weir_shared::node::question::{Effect, End, Event, Held, Question};
+use weir_shared::node::question::answers::{At, Charge, DimensionAnswer, Part};
+use weir_shared::node::question::{Effect, End, Event, LocalAnswer, Question};
 use weir_shared::ordered::{OrderedMap, OrderedSet};
 use weir_shared::units::{EpochMs, WindowLabel};
 
@@ -269,18 +269,18 @@ impl World {
         asked.nth(step).expect("it is asked")
     }
 
-    fn held(&mut self, index: usize, at: At) -> Held {
+    fn held(&mut self, index: usize, at: At) -> LocalAnswer {
         let (place, cost) = self.place(index, at.0);
         if place > 0 {
-            return Held::Elsewhere;
+            return LocalAnswer::Elsewhere;
         }
         let admits = self.own + cost <= LIMIT;
-        let mut answer = Answer::uncharged(decision(admits));
+        let mut answer = DimensionAnswer::uncharged(decision(admits));
         if admits {
             self.own += cost;
             answer.charge = Charge::Pool(WindowLabel(1));
         }
-        Held::Decided(Box::new(answer))
+        LocalAnswer::Decided(Box::new(answer))
     }
 
     fn parts(&self, index: usize) -> Vec<Part<usize>> {

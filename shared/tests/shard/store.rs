@@ -14,7 +14,7 @@ use weir_shared::limiting::room::{Bounds, Room, Size};
 use weir_shared::limiting::rows::{Kept, Put, Row, Rows};
 use weir_shared::limiting::shard::Shard;
 use weir_shared::limiting::stored::{StoredHold, StoredState};
-use weir_shared::node::keys::{Answer, Ask, Effect, Event, Reply, ShardNode};
+use weir_shared::node::keys::{Effect, Event, Reply, ShardAnswer, ShardCall, ShardNode};
 use weir_shared::ordered::{OrderedMap, OrderedSet};
 use weir_shared::units::{EpochMs, OpId, Revision};
 use weir_shared::wire::decimal::Decimal;
@@ -130,7 +130,7 @@ impl Table {
 
 impl Store {
     /// Lets the node take an event, and does what it says, in its order: what it answers.
-    fn run(&mut self, event: Event<()>, now: EpochMs) -> Option<Answer> {
+    fn run(&mut self, event: Event<()>, now: EpochMs) -> Option<ShardAnswer> {
         let mut effects = VecDeque::from(self.node.step(event, &mut self.table, now));
         let mut answer = None;
         while let Some(effect) = effects.pop_front() {
@@ -152,7 +152,7 @@ impl Store {
         answer
     }
 
-    fn asks(&mut self, ask: Ask, now: EpochMs) -> Answer {
+    fn asks(&mut self, ask: ShardCall, now: EpochMs) -> ShardAnswer {
         if let Some(puts) = self.unwritten.take() {
             self.table.write(puts);
         }
@@ -168,7 +168,7 @@ impl Store {
     }
 
     pub fn try_decide(&mut self, body: &DecideBody, now: EpochMs) -> Result<DecideReply, Invalid> {
-        match self.asks(Ask::Decide(body.clone()), now)? {
+        match self.asks(ShardCall::Decide(body.clone()), now)? {
             Reply::Decide(reply) => Ok(reply),
             other => panic!("not what was asked: {other:?}"),
         }
@@ -179,28 +179,28 @@ impl Store {
     }
 
     pub fn finish(&mut self, body: FinishBody, now: EpochMs) -> FinishReply {
-        match self.asks(Ask::Finish(body), now) {
+        match self.asks(ShardCall::Finish(body), now) {
             Ok(Reply::Finish(reply)) => reply,
             other => panic!("not what was asked: {other:?}"),
         }
     }
 
     pub fn settle(&mut self, body: &SettleKeysBody, now: EpochMs) -> SettledKeys {
-        match self.asks(Ask::Settle(body.clone()), now) {
+        match self.asks(ShardCall::Settle(body.clone()), now) {
             Ok(Reply::Settle(result)) => result,
             other => panic!("not what was asked: {other:?}"),
         }
     }
 
     pub fn shape(&mut self, body: &ShapeBody, now: EpochMs) -> ShapeReply {
-        match self.asks(Ask::Shape(body.clone()), now) {
+        match self.asks(ShardCall::Shape(body.clone()), now) {
             Ok(Reply::Shape(reply)) => reply,
             other => panic!("not what was asked: {other:?}"),
         }
     }
 
     pub fn try_guard(&mut self, body: &GuardBody, now: EpochMs) -> Result<GuardReply, Invalid> {
-        match self.asks(Ask::Guard(body.clone()), now)? {
+        match self.asks(ShardCall::Guard(body.clone()), now)? {
             Reply::Guard(reply) => Ok(reply),
             other => panic!("not what was asked: {other:?}"),
         }
@@ -212,7 +212,7 @@ impl Store {
 
     /// Puts a key back to its start.
     pub fn reset(&mut self, key: StateKey, now: EpochMs) {
-        let answer = self.asks(Ask::Reset(vec![key]), now);
+        let answer = self.asks(ShardCall::Reset(vec![key]), now);
         assert_eq!(answer, Ok(Reply::Reset(1)));
     }
 

@@ -8,7 +8,7 @@ use weir_shared::audit::draft::Draft;
 use weir_shared::audit::export;
 use weir_shared::limits::{AUDIT_PRUNE, AUDIT_RECORDS_MAX};
 use weir_shared::units::EpochMs;
-use weir_shared::wire::audit::{AuditHead, Author, Outcome};
+use weir_shared::wire::audit::{AuditHead, AuditOutcome, Author};
 use weir_shared::wire::role::Role;
 use weir_tests::clock::epoch_ms;
 use weir_tests::fixtures::with;
@@ -42,7 +42,7 @@ async fn a_change_is_recorded_with_who_when_what_before_after_and_why() {
     assert_eq!(newest.actor, "alice");
     assert_eq!(newest.role, Some(Role::Editor));
     assert_eq!(newest.action, "policy.save");
-    assert_eq!(newest.outcome, Outcome::Done);
+    assert_eq!(newest.outcome, AuditOutcome::Done);
     assert_eq!(newest.why.as_deref(), Some("as agreed on Monday"));
     assert!((asked_at..asked_at + 60_000).contains(&newest.at));
     let pointer = "/budgets/tokens/limit";
@@ -230,7 +230,7 @@ fn fill(rows: &rusqlite::Connection) {
     let mut insert = rows.prepare(insert).unwrap();
     while head.sequence < AUDIT_RECORDS_MAX {
         let author = Author::named("filler");
-        let draft = Draft::new(author, "state.reset", "k", Outcome::Done, EpochMs(1));
+        let draft = Draft::new(author, "state.reset", "k", AuditOutcome::Done, EpochMs(1));
         let (link, next) = append(&head, draft).unwrap();
         let record = &link.record;
         let values = params![

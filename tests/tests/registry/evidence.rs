@@ -6,7 +6,7 @@ use weir_shared::limits::{
     AUDIT_ANONYMOUS_IN_FULL_PER_DAY_MAX, AUDIT_IN_FULL_PER_DAY_MAX, AUDIT_ROOT_ACTORS,
     AUDIT_SUMMARY_MS, POLICIES_PER_DAY_MAX,
 };
-use weir_shared::wire::audit::Outcome;
+use weir_shared::wire::audit::AuditOutcome;
 use weir_tests::client::Client;
 use weir_tests::fixtures::LIMIT;
 use weir_tests::workerd::Workerd;
@@ -104,7 +104,7 @@ async fn an_editor_pushes_nothing_out_of_the_log_and_nothing_it_does_is_lost() {
     let summary = &all[0];
     assert_eq!(summary.after["summed_up"], more);
     assert_eq!(summary.token, Some(id));
-    assert_eq!(summary.outcome, Outcome::Done);
+    assert_eq!(summary.outcome, AuditOutcome::Done);
     assert_eq!(summary.after["targets"], json!([all[1].target]));
     let verdict = verdict(&root).await.unwrap();
     assert!(verdict.intact, "{verdict:?}");

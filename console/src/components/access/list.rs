@@ -6,7 +6,7 @@ use weir_shared::limits::NAME_BYTES_MAX;
 use weir_shared::wire::access::{TokenReply, TokenView};
 use weir_shared::wire::operator::tokens::TokensReply;
 
-use super::Ask;
+use super::AskAccess;
 use crate::access::query::{AccessQuery, Sort};
 use crate::access::row::{
     Expiry, empty, expiring, is_own, made_by, revoking as revoking_words, scope,
@@ -31,7 +31,7 @@ pub fn List(
     /// What is asked for.
     query: Memo<AccessQuery>,
     /// Asks for something else.
-    ask: Ask,
+    ask: AskAccess,
     /// Whether the dialog that makes a token is open.
     creating: RwSignal<bool>,
     /// The token that was just made, whose text is on the page.
@@ -102,7 +102,7 @@ fn total(tokens: Fetched<TokensReply>) -> Option<String> {
 fn Table(
     tokens: Fetched<TokensReply>,
     query: Memo<AccessQuery>,
-    ask: Ask,
+    ask: AskAccess,
     revoking: RwSignal<Option<TokenView>>,
 ) -> impl IntoView {
     let rows = move || {
@@ -136,7 +136,7 @@ fn Table(
 
 /// The head of a column that can be sorted by.
 #[component]
-fn Head(name: &'static str, sort: Sort, query: Memo<AccessQuery>, ask: Ask) -> impl IntoView {
+fn Head(name: &'static str, sort: Sort, query: Memo<AccessQuery>, ask: AskAccess) -> impl IntoView {
     let press = move |_| {
         let mut wanted = query.get_untracked();
         wanted.press(sort);
@@ -280,7 +280,7 @@ fn Revoke(
 
 /// The pages, where there are more than one.
 #[component]
-fn Paging(tokens: Fetched<TokensReply>, query: Memo<AccessQuery>, ask: Ask) -> impl IntoView {
+fn Paging(tokens: Fetched<TokensReply>, query: Memo<AccessQuery>, ask: AskAccess) -> impl IntoView {
     let pages = Memo::new(move |_| {
         tokens
             .value

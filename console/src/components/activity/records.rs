@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_navigate;
-use weir_shared::wire::audit::{AuditEntry, Outcome};
+use weir_shared::wire::audit::{AuditEntry, AuditOutcome};
 use weir_shared::wire::operator::audit::AuditReply;
 
 use super::record::RecordDetail;
@@ -135,8 +135,8 @@ fn OneRecord(
         .clone()
         .map(|token| view! { <code class="under" title="The id of the token that it was done with">{visible(&token)}</code> });
     let outcome = match record.outcome {
-        Outcome::Done => view! { <span class="tag good">"done"</span> }.into_any(),
-        Outcome::Refused => view! { <span class="tag warning">"refused"</span> }.into_any(),
+        AuditOutcome::Done => view! { <span class="tag good">"done"</span> }.into_any(),
+        AuditOutcome::Refused => view! { <span class="tag warning">"refused"</span> }.into_any(),
     };
     let at = Signal::stored(record.at);
     let entry = StoredValue::new(Arc::new(entry));

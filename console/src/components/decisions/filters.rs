@@ -5,7 +5,7 @@ use weir_shared::limits::NAME_BYTES_MAX;
 use weir_shared::wire::check::Reason;
 use weir_shared::wire::operator::decisions::DecisionOutcome;
 
-use super::Ask;
+use super::AskDecisions;
 use crate::components::choice::Choice;
 use crate::components::search_box::SearchBox;
 use crate::decisions::filter::{DecisionFilter, outcome_name};
@@ -18,7 +18,7 @@ pub fn Filters(
     /// What is looked for.
     filter: Memo<DecisionFilter>,
     /// Looks for something else.
-    ask: Ask,
+    ask: AskDecisions,
     /// The names to choose from.
     choices: Memo<Choices>,
 ) -> impl IntoView {

@@ -7,7 +7,7 @@ use crate::components::search_box::SearchBox;
 use crate::tenants::query::{SEARCH_CHARS_MAX, TenantsQuery};
 
 /// Takes a query into the address: pushed as a new entry, or in the place of the one before.
-pub type Ask = Callback<(TenantsQuery, bool)>;
+pub type AskTenants = Callback<(TenantsQuery, bool)>;
 
 /// Search, tier, named and budget.
 #[component]
@@ -15,7 +15,7 @@ pub fn Filters(
     /// What is asked for.
     query: Memo<TenantsQuery>,
     /// Asks for something else.
-    ask: Ask,
+    ask: AskTenants,
     /// The tiers of the policy.
     tiers: Signal<Vec<String>>,
     /// The budgets of the policy.

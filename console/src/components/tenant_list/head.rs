@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::filters::Ask;
+use super::filters::AskTenants;
 use crate::tenants::column::Column;
 use crate::tenants::query::TenantsQuery;
 
@@ -12,7 +12,7 @@ pub fn Head(
     /// What is asked for.
     query: Memo<TenantsQuery>,
     /// Asks for something else.
-    ask: Ask,
+    ask: AskTenants,
 ) -> impl IntoView {
     let heading = move |column: Column| {
         let sorted = Memo::new(move |_| query.with(|query| query.aria_sort(column)));

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use leptos::wasm_bindgen::JsCast;
 
 use super::feed::Feed;
-use super::filters::{Ask, Filters};
+use super::filters::{AskTenants, Filters};
 use super::head::Head;
 use super::rows::Row;
 use crate::address::Page;
@@ -123,7 +123,7 @@ fn announce(feed: Feed, query: Memo<TenantsQuery>, total: Memo<Option<usize>>) {
 #[component]
 fn Table(
     query: Memo<TenantsQuery>,
-    ask: Ask,
+    ask: AskTenants,
     feed: Feed,
     total: Memo<Option<usize>>,
     first: Memo<Option<String>>,
@@ -231,7 +231,7 @@ fn focus_row(index: usize) {
 
 /// Nobody matches, or nobody was seen: what would fill the list.
 #[component]
-fn Nobody(query: Memo<TenantsQuery>, ask: Ask) -> impl IntoView {
+fn Nobody(query: Memo<TenantsQuery>, ask: AskTenants) -> impl IntoView {
     let filtered = move || query.with(TenantsQuery::filters);
     let clear = move |_| {
         let mut wanted = query.get_untracked();

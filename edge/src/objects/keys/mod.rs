@@ -13,7 +13,7 @@ use weir_shared::limiting::messages::{
 use weir_shared::limiting::rows::Put;
 use weir_shared::limiting::shard::Shard;
 use weir_shared::limits::PURGE_MS;
-use weir_shared::node::keys::{Answer, Ask, Effect, Event, Reply, ShardNode};
+use weir_shared::node::keys::{Effect, Event, Reply, ShardAnswer, ShardCall, ShardNode};
 use weir_shared::units::EpochMs;
 use worker::{Date, Response, State, console_error};
 
@@ -63,14 +63,14 @@ impl Keys {
     }
 
     /// What the node answers.
-    fn answered(&self, ask: Ask) -> Result<Reply, Refused> {
+    fn answered(&self, ask: ShardCall) -> Result<Reply, Refused> {
         let caller = ();
         let answer = self.run(Event::Asked { caller, ask })?;
         Ok(answer.ok_or_else(|| Refused("it could not be written".to_owned()))??)
     }
 
     /// Lets the node take an event, and does what it says until nothing is left to do.
-    fn run(&self, event: Event<()>) -> Result<Option<Answer>, Refused> {
+    fn run(&self, event: Event<()>) -> Result<Option<ShardAnswer>, Refused> {
         let (mut answer, mut restarts) = (None, false);
         self.with(|node, rows, now| {
             let mut effects = node.step(event, rows, now);
@@ -101,7 +101,7 @@ impl Keys {
         let answer = arrived.parse().and_then(|body: ResetBody| {
             let (keys, more) = self.with(|_, rows, _| rows.meant(&body))?;
             let count = keys.len() as u64;
-            self.answered(Ask::Reset(keys))?;
+            self.answered(ShardCall::Reset(keys))?;
             Ok(ResetReply {
                 v: body.v,
                 keys: count,
@@ -169,17 +169,17 @@ impl Keys {
 }
 
 /// What a call asks; `None` where it is not one of keys.
-fn ask(arrived: &Arrived) -> Option<Result<Ask, Refused>> {
+fn ask(arrived: &Arrived) -> Option<Result<ShardCall, Refused>> {
     Some(if arrived.is::<DecideBody>() {
-        arrived.parse().map(Ask::Decide)
+        arrived.parse().map(ShardCall::Decide)
     } else if arrived.is::<FinishBody>() {
-        arrived.parse().map(Ask::Finish)
+        arrived.parse().map(ShardCall::Finish)
     } else if arrived.is::<SettleKeysBody>() {
-        arrived.parse().map(Ask::Settle)
+        arrived.parse().map(ShardCall::Settle)
     } else if arrived.is::<ShapeBody>() {
-        arrived.parse().map(Ask::Shape)
+        arrived.parse().map(ShardCall::Shape)
     } else if arrived.is::<GuardBody>() {
-        arrived.parse().map(Ask::Guard)
+        arrived.parse().map(ShardCall::Guard)
     } else {
         return None;
     })

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use weir_shared::accounting::frame::{Outbox, Outcome};
+use weir_shared::accounting::frame::{FrameOutcome, Outbox};
 use weir_shared::federation::pool_name::is_budget;
 use weir_shared::limits::{CALL_MS_MAX, CONTACT_MS_MIN};
 use weir_shared::node::escrow::Event;
@@ -176,7 +176,7 @@ impl Core {
         match call(&self.env, ledger, &take, CALL_MS_MAX).await {
             Ok(reply) => {
                 let outcome = self.with(|machine, _| outbox(machine).finish(&reply))?;
-                if outcome == Some(Outcome::GivenUp) {
+                if outcome == Some(FrameOutcome::GivenUp) {
                     console_error!("a ledger gave a frame up");
                 }
             }

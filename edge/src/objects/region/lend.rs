@@ -8,7 +8,7 @@ use weir_shared::federation::message::Message;
 use weir_shared::json;
 use weir_shared::limiting::owner::Account;
 use weir_shared::limits::{CALL_MS_MAX, CONTACT_MS_MIN};
-use weir_shared::node::{Answer, escrow};
+use weir_shared::node::{LendAnswer, escrow};
 use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, Terms};
 
 use super::Core;
@@ -104,7 +104,11 @@ impl Core {
         Ok(answer.into())
     }
 
-    async fn lend_on(self: &Rc<Self>, message: Message, terms: Terms) -> Result<Answer, Refused> {
+    async fn lend_on(
+        self: &Rc<Self>,
+        message: Message,
+        terms: Terms,
+    ) -> Result<LendAnswer, Refused> {
         let pool = message.budget.clone();
         let (call, mut answer) = self.expect_answer(&pool)?;
         let exchange = escrow::Event::Exchange {

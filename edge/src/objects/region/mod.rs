@@ -28,7 +28,7 @@ use weir_shared::contact::ContactBody;
 use weir_shared::limiting::roll::Roll;
 use weir_shared::limiting::room::Bounds;
 use weir_shared::limiting::settlement::SettleBody;
-use weir_shared::node::Answer;
+use weir_shared::node::LendAnswer;
 use weir_shared::node::escrow::EscrowNode;
 use weir_shared::node::pool::PoolNode;
 use weir_shared::ordered::OrderedMap;
@@ -90,7 +90,7 @@ struct Machine {
     refresh: Refresh,
     escrows: OrderedMap<String, EscrowNode<Caller>>,
     /// Who waits for the answer of a node, and how many ever did.
-    callers: OrderedMap<Caller, oneshot::Sender<Option<Answer>>>,
+    callers: OrderedMap<Caller, oneshot::Sender<Option<LendAnswer>>>,
     calls: u64,
     /// Whose those of keys are.
     roll: Roll,

@@ -9,7 +9,7 @@ use weir_shared::federation::stored::StoredEscrow;
 use weir_shared::limiting::key::shard;
 use weir_shared::limits::COORDINATOR_CALL_MS_MAX;
 use weir_shared::node::escrow::{EscrowNode, Event};
-use weir_shared::node::{Answer, Effect};
+use weir_shared::node::{Effect, LendAnswer};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::ExchangeBody;
 use weir_shared::wire::shard_key::ShardKey;
@@ -25,7 +25,7 @@ use crate::objects::trace;
 pub(super) struct Caller(u64);
 
 /// Takes the answer to one message; nothing when what it rests on could not be written.
-pub(super) type Answered = oneshot::Receiver<Option<Answer>>;
+pub(super) type Answered = oneshot::Receiver<Option<LendAnswer>>;
 
 /// A message whose answer is awaited; when this goes out of scope, nobody waits for it any more.
 pub(super) struct Awaited<'a> {
@@ -104,7 +104,7 @@ impl Core {
         }
     }
 
-    fn answer(&self, caller: Caller, answer: Option<Answer>) -> Result<(), Refused> {
+    fn answer(&self, caller: Caller, answer: Option<LendAnswer>) -> Result<(), Refused> {
         let sender = self.with(|machine, _| machine.callers.remove(&caller))?;
         // One that is gone has stopped waiting.
         let _gone = sender.map(|sender| sender.send(answer));
@@ -126,7 +126,7 @@ impl Core {
         })));
     }
 
-    async fn exchange_above(&self, body: &ExchangeBody) -> Option<Answer> {
+    async fn exchange_above(&self, body: &ExchangeBody) -> Option<LendAnswer> {
         let pool = body.budget.as_str();
         let known = self.with(|machine, _| {
             let saved = machine.policy.as_ref()?;
@@ -138,7 +138,7 @@ impl Core {
         let address = Address::coordinator(&coordinator, &home);
         match call(&self.env, address, body, COORDINATOR_CALL_MS_MAX).await {
             Ok(answer) => {
-                let answer = Answer::from(answer);
+                let answer = LendAnswer::from(answer);
                 if let Err(refusal) = &answer {
                     console_error!("the coordinator of {pool} refused: {refusal:?}");
                 }

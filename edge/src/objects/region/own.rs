@@ -6,7 +6,7 @@ use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
 use weir_shared::federation::stored::StoredPool;
 use weir_shared::node::pool::{Event, PoolNode};
-use weir_shared::node::{Answer, Refund, Spent};
+use weir_shared::node::{LendAnswer, Refund, Spent};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::Terms;
 use weir_shared::wire::windows::{ClosedBody, ClosedReply};
@@ -38,7 +38,7 @@ impl Core {
         message: Message,
         terms: Terms,
         handover: Option<Handover>,
-    ) -> Result<Answer, Refused> {
+    ) -> Result<LendAnswer, Refused> {
         let name = message.budget.clone();
         self.load_own(&name, &terms)?;
         self.run_own(&name, Event::Amend { terms, handover })?;
@@ -68,7 +68,11 @@ impl Core {
         pool_rows::closed(&self.database, own, body, now)
     }
 
-    pub(super) fn run_own(&self, name: &str, event: Event<()>) -> Result<Option<Answer>, Refused> {
+    pub(super) fn run_own(
+        &self,
+        name: &str,
+        event: Event<()>,
+    ) -> Result<Option<LendAnswer>, Refused> {
         self.with_own(name, |node, now| {
             pool_rows::run(node, event, now, |row| {
                 let (statement, values) = statement(name, row)?;

@@ -9,7 +9,9 @@ use std::cell::RefCell;
 use futures_util::future::{join, join_all};
 use weir_shared::clock::MonotonicClock;
 use weir_shared::limits::REFRESH_MS_MAX;
-use weir_shared::node::registry::{Ask, Effect, Entropy, Event, News, RegistryNode, Reply, Report};
+use weir_shared::node::registry::{
+    Effect, Entropy, Event, News, RegistryCall, RegistryNode, Reply, Report,
+};
 use weir_shared::units::EpochMs;
 use worker::{Date, DurableObject, Env, Request, Response, State, console_error, durable_object};
 
@@ -62,7 +64,7 @@ impl DurableObject for Registry {
 
 impl Registry {
     /// Does what the node says, in its order: what it answers.
-    async fn answered(&self, ask: Ask) -> Result<Reply, Refused> {
+    async fn answered(&self, ask: RegistryCall) -> Result<Reply, Refused> {
         for effect in self.run(ask)? {
             match effect {
                 Effect::Send(news) => self.tell(*news).await,
@@ -76,7 +78,7 @@ impl Registry {
     }
 
     /// Lets the node take a call, and writes rows until it needs none: what is left to do.
-    fn run(&self, ask: Ask) -> Result<Vec<Effect<()>>, Refused> {
+    fn run(&self, ask: RegistryCall) -> Result<Vec<Effect<()>>, Refused> {
         let entropy = Box::new(entropy()?);
         let rows = RegistryRows(&self.database);
         let mut memory = self.memory.try_borrow_mut()?;
@@ -132,7 +134,7 @@ impl Registry {
 }
 
 /// What a call asks; `None` where it is none of the registry's.
-fn ask(arrived: &Arrived) -> Option<Result<Ask, Refused>> {
+fn ask(arrived: &Arrived) -> Option<Result<RegistryCall, Refused>> {
     macro_rules! asks {
         ($($call:ty => $ask:expr;)*) => {
             $(if arrived.is::<$call>() {
@@ -141,19 +143,19 @@ fn ask(arrived: &Arrived) -> Option<Result<Ask, Refused>> {
         };
     }
     asks! {
-        ReadPolicy => Ask::Read;
-        SavePolicy => |call| Ask::Save(Box::new(call));
-        PatchTenant => |call| Ask::PatchTenant(Box::new(call));
-        DeleteTenant => Ask::DeleteTenant;
-        CreateToken => Ask::CreateToken;
-        RevokeToken => Ask::RevokeToken;
-        EndSession => Ask::EndSession;
-        EndSessions => Ask::EndSessions;
-        ListTokens => Ask::ListTokens;
-        ReadAudit => Ask::ReadAudit;
-        ExportAudit => Ask::ExportAudit;
-        VerifyAudit => Ask::VerifyAudit;
-        AppendAudit => Ask::AppendAudit;
+        ReadPolicy => RegistryCall::Read;
+        SavePolicy => |call| RegistryCall::Save(Box::new(call));
+        PatchTenant => |call| RegistryCall::PatchTenant(Box::new(call));
+        DeleteTenant => RegistryCall::DeleteTenant;
+        CreateToken => RegistryCall::CreateToken;
+        RevokeToken => RegistryCall::RevokeToken;
+        EndSession => RegistryCall::EndSession;
+        EndSessions => RegistryCall::EndSessions;
+        ListTokens => RegistryCall::ListTokens;
+        ReadAudit => RegistryCall::ReadAudit;
+        ExportAudit => RegistryCall::ExportAudit;
+        VerifyAudit => RegistryCall::VerifyAudit;
+        AppendAudit => RegistryCall::AppendAudit;
     }
     None
 }

@@ -5,7 +5,7 @@ use weir_shared::node::registry::{
     SummaryRow, TokenColumns, Whose,
 };
 use weir_shared::units::EpochMs;
-use weir_shared::wire::audit::Outcome;
+use weir_shared::wire::audit::AuditOutcome;
 use weir_shared::wire::policy::PolicyDocument;
 use weir_shared::wire::registry::ReadAudit;
 
@@ -169,7 +169,7 @@ impl Rows for RegistryRows<'_> {
         &self,
         whose: Whose<'_>,
         action: &str,
-        outcome: Outcome,
+        outcome: AuditOutcome,
         newer: u64,
     ) -> Read<Option<u64>> {
         let by_actor = "SELECT at FROM audit WHERE actor = ? AND action = ? AND outcome = ? \
@@ -222,7 +222,7 @@ impl Rows for RegistryRows<'_> {
             find.actor.clone().into(),
             find.action.clone().into(),
             find.target.clone().into(),
-            find.outcome.map(Outcome::name).into(),
+            find.outcome.map(AuditOutcome::name).into(),
             number(max),
         ];
         self.each(&query, values, record)

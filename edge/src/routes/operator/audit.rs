@@ -9,7 +9,7 @@ use weir_shared::limits::{
     PAGE_SIZE_DEFAULT,
 };
 use weir_shared::query::Query;
-use weir_shared::wire::audit::{AuditVerdict, Outcome};
+use weir_shared::wire::audit::{AuditOutcome, AuditVerdict};
 use weir_shared::wire::operator::audit::AuditReply;
 use worker::{Request, Response};
 
@@ -67,8 +67,8 @@ fn filters(query: &mut Query) -> Result<ReadAudit, Failure> {
     let limit = within("/limit", limit, 1..=AUDIT_PAGE_MAX)?;
     let outcome = match query.take("outcome").as_deref() {
         None => None,
-        Some("done") => Some(Outcome::Done),
-        Some("refused") => Some(Outcome::Refused),
+        Some("done") => Some(AuditOutcome::Done),
+        Some("refused") => Some(AuditOutcome::Refused),
         Some(other) => {
             let got = other.chars().take(LABEL_BYTES_MAX).collect();
             let served = "done, refused";

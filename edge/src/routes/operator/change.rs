@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use weir_shared::audit::Action;
 use weir_shared::invalid::{Fault, Invalid};
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, REASON_CHARACTERS_MAX};
-use weir_shared::wire::audit::{Author, Outcome};
+use weir_shared::wire::audit::{AuditOutcome, Author};
 use worker::{Request, console_error};
 
 use crate::auth::caller::Caller;
@@ -90,7 +90,7 @@ impl<'a> Change<'a> {
         let refused = json!({
             "status": problem.status, "detail": problem.detail, "field": problem.field,
         });
-        let record = self.record(Outcome::Refused, Value::Null, refused);
+        let record = self.record(AuditOutcome::Refused, Value::Null, refused);
         let env = self.handles.env.clone();
         self.handles.detach(async move {
             let Ok(home) = home() else {
@@ -105,7 +105,7 @@ impl<'a> Change<'a> {
 
     /// A record of it.
     #[must_use]
-    pub fn record(&self, outcome: Outcome, before: Value, after: Value) -> AppendAudit {
+    pub fn record(&self, outcome: AuditOutcome, before: Value, after: Value) -> AppendAudit {
         AppendAudit {
             author: self.author(),
             action: self.action.name().to_owned(),

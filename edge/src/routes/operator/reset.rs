@@ -8,7 +8,7 @@ use weir_shared::check::reset::{Refused, Reset};
 use weir_shared::limiting::key::shard;
 use weir_shared::limiting::messages::ResetBody;
 use weir_shared::limits::{CALL_MS_MAX, OPERATOR_BODY_BYTES_MAX};
-use weir_shared::wire::audit::Outcome;
+use weir_shared::wire::audit::AuditOutcome;
 use weir_shared::wire::exchange::VERSION;
 use weir_shared::wire::operator::reset::{ResetReply, ResetRequest};
 use worker::{Env, Request, Response};
@@ -48,7 +48,7 @@ pub async fn reset(
         why: None,
         ..request
     };
-    let record = change.record(Outcome::Done, Value::Null, json!(meant));
+    let record = change.record(AuditOutcome::Done, Value::Null, json!(meant));
     let recorded = registry(handles, &record).await?;
     let keys = carried_out(&handles.env, &found, &reset).await?;
     reply::json(

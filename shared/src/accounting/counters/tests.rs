@@ -176,7 +176,7 @@ fn names_and_calls_of_all_kinds_are_summed_up() {
                 charged: charged(name),
                 ..asked("acme", true, Reason::LimitExceeded)
             };
-            count_as(&mut counters, &decided, Outcome::WouldDeny, 10);
+            count_as(&mut counters, &decided, CountedAs::WouldDeny, 10);
             calls += 1;
         }
     }

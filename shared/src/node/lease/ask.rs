@@ -9,7 +9,7 @@ use crate::wire::exchange::Terms;
 
 /// What one request asks of a pool.
 #[derive(Debug, Clone, Copy)]
-pub struct Ask<'a> {
+pub struct PoolAsk<'a> {
     /// For whom.
     pub party: &'a Party,
     /// Units to charge, in the terms' scale; 0 looks.
@@ -42,7 +42,7 @@ pub type Decided = (Decision, Option<WindowLabel>);
 
 /// What a holder can say by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub enum HolderDecision {
     /// It decides.
     Decided(Decided),
     /// The parent has to be asked.
@@ -54,8 +54,8 @@ pub enum Held {
 impl Asked {
     /// What is asked.
     #[must_use]
-    pub fn ask(&self) -> Ask<'_> {
-        Ask {
+    pub fn ask(&self) -> PoolAsk<'_> {
+        PoolAsk {
             party: &self.party,
             cost: self.cost,
             limit: self.terms.limit,
@@ -65,7 +65,7 @@ impl Asked {
     }
 }
 
-impl Ask<'_> {
+impl PoolAsk<'_> {
     /// Counts a denial as demand, the first one of a request.
     pub(super) fn count_denied(&self, holder: &mut Holder, now: EpochMs) {
         if !self.again {
@@ -76,11 +76,16 @@ impl Ask<'_> {
     /// What the holder decides by itself: what is admitted is spent, what is denied counts as demand. With a ticket, only
     /// an answer to the message that carried it tells that a window is used up.
     #[must_use]
-    pub fn decide(&self, holder: &mut Holder, ticket: Option<Ticket>, now: EpochMs) -> Held {
+    pub fn decide(
+        &self,
+        holder: &mut Holder,
+        ticket: Option<Ticket>,
+        now: EpochMs,
+    ) -> HolderDecision {
         holder.advance(now);
         let told = match holder.outlook(self.party, self.need(), ticket, now) {
             Outlook::Short => None,
-            Outlook::Unknown => return Held::Unknown,
+            Outlook::Unknown => return HolderDecision::Unknown,
             Outlook::Covered => {
                 let open = holder.open_lease(now).is_some();
                 let empty = self.cost == 0 && self.left(holder, now) == 0;
@@ -93,7 +98,7 @@ impl Ask<'_> {
                 self.told(holder, false, now)
             }
         };
-        told.map_or(Held::Short, Held::Decided)
+        told.map_or(HolderDecision::Short, HolderDecision::Decided)
     }
 
     /// A cost above the limit: refused before anything is leased.
@@ -255,7 +260,7 @@ mod tests {
     }
 
     fn decided(party: &Party, cost: u64, holder: &mut Holder) -> Decision {
-        let ask = Ask {
+        let ask = PoolAsk {
             party,
             cost,
             limit: LIMIT,
@@ -263,7 +268,7 @@ mod tests {
             again: false,
         };
         match ask.decide(holder, None, NOW) {
-            Held::Decided((decision, label)) => {
+            HolderDecision::Decided((decision, label)) => {
                 assert_eq!(label, Some(WindowLabel(7)));
                 decision
             }
@@ -317,7 +322,7 @@ mod tests {
         let one = party("a");
         for (again, denied) in [(false, 20), (true, 0)] {
             let mut holder = holder(&one, 40, 50);
-            let ask = Ask {
+            let ask = PoolAsk {
                 party: &one,
                 cost: 20,
                 limit: LIMIT,

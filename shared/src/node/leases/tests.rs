@@ -213,7 +213,10 @@ fn a_check_asks_for_more_when_what_is_decided_leaves_little_and_not_before() {
     let mut leases = leases();
     let check = |leases: &mut Leases, cost, now| {
         let held = leases.check("tokens", &asked(cost).ask(), &terms(), now);
-        (matches!(held, Held::Decided(_)), leases.unsent().len())
+        (
+            matches!(held, HolderDecision::Decided(_)),
+            leases.unsent().len(),
+        )
     };
     assert_eq!(check(&mut leases, 1, NOW), (false, 0), "it has to wait");
     leases.wait("tokens", asked(1), NOW);

@@ -32,7 +32,7 @@ pub enum Charge {
 
 /// The answer of one dimension, in the scale of its state.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct DimensionAnswer {
     /// The decision.
     pub decision: Decision,
     /// The window, of a pool.
@@ -45,7 +45,7 @@ pub struct Answer {
     pub in_flight: Option<InFlight>,
 }
 
-impl Answer {
+impl DimensionAnswer {
     /// A decision that charged nothing.
     #[must_use]
     pub fn uncharged(decision: Decision) -> Self {
@@ -67,7 +67,7 @@ impl Answer {
 
 /// The answers known so far.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answers(pub Vec<Vec<Option<Answer>>>);
+pub struct Answers(pub Vec<Vec<Option<DimensionAnswer>>>);
 
 /// A question to one shard, with the dimensions that it is asked for.
 #[derive(Debug, Clone)]
@@ -90,12 +90,12 @@ impl Answers {
 
     /// The answer of a dimension.
     #[must_use]
-    pub fn get(&self, at: At) -> Option<&Answer> {
+    pub fn get(&self, at: At) -> Option<&DimensionAnswer> {
         self.0.get(at.0)?.get(at.1)?.as_ref()
     }
 
     /// Takes the answer of a dimension.
-    pub fn set(&mut self, at: At, answer: Answer) {
+    pub fn set(&mut self, at: At, answer: DimensionAnswer) {
         if let Some(slot) = self.0.get_mut(at.0).and_then(|step| step.get_mut(at.1)) {
             *slot = Some(answer);
         }
@@ -111,7 +111,8 @@ impl Answers {
     /// The decisions alone.
     #[must_use]
     pub fn decisions(&self) -> Vec<Vec<Option<Decision>>> {
-        let decision = |answer: &Option<Answer>| answer.as_ref().map(|answer| answer.decision);
+        let decision =
+            |answer: &Option<DimensionAnswer>| answer.as_ref().map(|answer| answer.decision);
         self.0
             .iter()
             .map(|step| step.iter().map(decision).collect())
@@ -131,14 +132,14 @@ impl Answers {
         for (at, inner) in &part.keys {
             let body = reply.and_then(|reply| reply.groups.get(inner.0)?.get(inner.1));
             let answer = match body {
-                Some(body) => Answer {
+                Some(body) => DimensionAnswer {
                     decision: body.decision.into(),
                     window: None,
                     charge: body.receipt.clone().map_or(Charge::Nothing, Charge::Shard),
                     drawn: body.drawn.clone(),
                     in_flight: body.in_flight,
                 },
-                None => Answer::out_of_reach(now),
+                None => DimensionAnswer::out_of_reach(now),
             };
             self.set(*at, answer);
         }
@@ -147,6 +148,6 @@ impl Answers {
     /// What is open stays so: it is out of reach.
     pub fn give_up(&mut self, now: EpochMs) {
         let open = self.0.iter_mut().flatten().filter(|one| one.is_none());
-        open.for_each(|one| *one = Some(Answer::out_of_reach(now)));
+        open.for_each(|one| *one = Some(DimensionAnswer::out_of_reach(now)));
     }
 }

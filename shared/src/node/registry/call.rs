@@ -17,7 +17,7 @@ use crate::wire::stored::Damaged;
 
 /// What is asked of the registry.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ask {
+pub enum RegistryCall {
     /// What is in force.
     Read(ReadPolicy),
     /// That another policy is in force.

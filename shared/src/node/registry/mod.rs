@@ -23,7 +23,7 @@ use std::fmt;
 use crate::access::token::{ID_BYTES, KEY_BYTES, SECRET_BYTES};
 use crate::units::EpochMs;
 use crate::wire::registry::Rules;
-pub use call::{Ask, Failure, News, Part, Reply, Report};
+pub use call::{Failure, News, Part, RegistryCall, Reply, Report};
 use memory::{Learned, Memory};
 pub use rows::{
     AccessRow, EndedColumns, HeadRow, PolicyRow, Put, RecordRow, Rows, SealColumns, SummaryRow,
@@ -63,7 +63,7 @@ pub enum Event<C> {
         /// Who is answered.
         caller: C,
         /// What it asks.
-        ask: Ask,
+        ask: RegistryCall,
         /// Random bytes.
         entropy: Box<Entropy>,
     },

@@ -18,7 +18,7 @@ use crate::policy::handover::{Handovers, handovers};
 use crate::policy::stored::{read_handovers, read_placement, read_policy};
 use crate::policy::{Policy, patch, work};
 use crate::units::Revision;
-use crate::wire::audit::{Author, Outcome};
+use crate::wire::audit::{AuditOutcome, Author};
 use crate::wire::policy::PolicyDocument;
 use crate::wire::registry::{DeleteTenant, PatchTenant, Rules, SavePolicy, Saved};
 use crate::wire::saved_policy::SavedPolicy;
@@ -110,17 +110,17 @@ impl<R: Rows> Desk<'_, R> {
         } = change;
         let now = self.now;
         let draft = |outcome| Draft::new(author.clone(), action.name(), &target, outcome, now);
-        let outcome = match self.too_often(action, &draft(Outcome::Done))? {
+        let outcome = match self.too_often(action, &draft(AuditOutcome::Done))? {
             Some(after_ms) => outcome.and(Err(Refusal::TooOften { after_ms })),
             None => outcome,
         };
         let refusal = match outcome {
-            Ok(document) => return self.replace(current, document, draft(Outcome::Done)),
+            Ok(document) => return self.replace(current, document, draft(AuditOutcome::Done)),
             Err(refusal) => refusal,
         };
         let (saved, why) = refused(refusal, current.revision);
         let was = json!({ "revision": current.revision });
-        let draft = draft(Outcome::Refused).with_change(was, why);
+        let draft = draft(AuditOutcome::Refused).with_change(was, why);
         Ok(record(draft, vec![], Reply::Saved(saved)))
     }
 
@@ -278,7 +278,7 @@ impl<R: Rows> Desk<'_, R> {
         };
         let author = Author::named(DEPLOYMENT);
         let action = Action::PolicyShip.name();
-        let draft = Draft::new(author, action, "", Outcome::Done, self.now)
+        let draft = Draft::new(author, action, "", AuditOutcome::Done, self.now)
             .with_change(Json::Null, json!({ "revision": saved.revision }));
         let puts = vec![
             self.put(&saved, DEPLOYMENT)?,

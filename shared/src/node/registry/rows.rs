@@ -7,7 +7,7 @@ use super::call::Failure;
 use crate::audit::chain::Link;
 use crate::units::{EpochMs, Revision};
 use crate::wire::access::EndedSession;
-use crate::wire::audit::{AuditHead, Outcome};
+use crate::wire::audit::{AuditHead, AuditOutcome};
 use crate::wire::policy::PolicyDocument;
 use crate::wire::registry::ReadAudit;
 
@@ -174,7 +174,7 @@ pub trait Rows {
         &self,
         whose: Whose<'_>,
         action: &str,
-        outcome: Outcome,
+        outcome: AuditOutcome,
         newer: u64,
     ) -> Result<Option<u64>, Failure>;
 

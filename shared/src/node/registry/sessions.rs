@@ -17,7 +17,7 @@ use crate::audit::draft::Draft;
 use crate::limits::{SEAL_KEPT_MS, SEALS_MAX, SESSIONS_ENDED_MAX};
 use crate::units::EpochMs;
 use crate::wire::access::{EndedSession, SealRow};
-use crate::wire::audit::{Author, Outcome};
+use crate::wire::audit::{AuditOutcome, Author};
 use crate::wire::registry::{Done, EndSession, EndSessions};
 use crate::wire::stored::Damaged;
 
@@ -47,7 +47,13 @@ impl<R: Rows> Desk<'_, R> {
         }
         puts.push(common.put());
         let action = Action::SessionClose.name();
-        let draft = Draft::new(call.author, action, &session.token, Outcome::Done, self.now);
+        let draft = Draft::new(
+            call.author,
+            action,
+            &session.token,
+            AuditOutcome::Done,
+            self.now,
+        );
         let draft = draft.with_change(Json::Null, after);
         Ok(record_access(draft, puts, reply))
     }
@@ -103,7 +109,7 @@ impl<R: Rows> Desk<'_, R> {
         }
         let change = |version: u64| json!({ "key": version });
         let action = Action::SessionsRevoke.name();
-        let draft = Draft::new(author, action, TARGET, Outcome::Done, self.now);
+        let draft = Draft::new(author, action, TARGET, AuditOutcome::Done, self.now);
         let draft = draft.with_change(change(before), change(version));
         Ok(vec![Task::Settle, Recording::task(draft, puts, learned)])
     }

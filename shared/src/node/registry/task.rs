@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Entropy;
-use super::call::{Ask, Failure, News, Part, Reply, Report};
+use super::call::{Failure, News, Part, RegistryCall, Reply, Report};
 use super::memory::{Learned, Memory};
 use super::rows::{Put, Rows};
 use crate::audit::draft::Draft;
@@ -19,7 +19,7 @@ pub(super) enum Task {
     /// Save the policy that is shipped, where none was ever saved.
     Ship,
     /// Decide what is asked.
-    Decide(Box<Ask>),
+    Decide(Box<RegistryCall>),
     /// Make summaries records that are due: before a record is written, so that what is due takes nothing more, and before
     /// the log is read.
     Settle,
@@ -87,10 +87,14 @@ pub(super) struct Desk<'a, R> {
 }
 
 /// What is to be done for what is asked.
-pub(super) fn tasks(ask: Ask) -> VecDeque<Task> {
+pub(super) fn tasks(ask: RegistryCall) -> VecDeque<Task> {
     let before = match ask {
-        Ask::Save(_) | Ask::PatchTenant(_) | Ask::DeleteTenant(_) => Some(Task::Ship),
-        Ask::ReadAudit(_) | Ask::ExportAudit(_) | Ask::VerifyAudit(_) => Some(Task::Settle),
+        RegistryCall::Save(_) | RegistryCall::PatchTenant(_) | RegistryCall::DeleteTenant(_) => {
+            Some(Task::Ship)
+        }
+        RegistryCall::ReadAudit(_)
+        | RegistryCall::ExportAudit(_)
+        | RegistryCall::VerifyAudit(_) => Some(Task::Settle),
         _ => None,
     };
     let decide = Task::Decide(Box::new(ask));
@@ -207,21 +211,21 @@ impl<R: Rows> Desk<'_, R> {
         }
     }
 
-    fn decide(&mut self, ask: Ask) -> Result<Step, Failure> {
+    fn decide(&mut self, ask: RegistryCall) -> Result<Step, Failure> {
         let reply = match ask {
-            Ask::Read(call) => return Ok(Step::First(read(call, self.now))),
-            Ask::Save(call) => return self.save(*call).map(Step::First),
-            Ask::PatchTenant(call) => return self.patch_tenant(*call).map(Step::First),
-            Ask::DeleteTenant(call) => return self.delete_tenant(call).map(Step::First),
-            Ask::CreateToken(call) => return self.create_token(call).map(Step::First),
-            Ask::RevokeToken(call) => return self.revoke_token(call).map(Step::First),
-            Ask::EndSession(call) => return self.end_session(call).map(Step::First),
-            Ask::EndSessions(call) => return self.end_sessions(call).map(Step::First),
-            Ask::AppendAudit(call) => return Ok(Step::First(self.append_audit(call))),
-            Ask::ListTokens(_) => Reply::Tokens(self.list_tokens()?),
-            Ask::ReadAudit(call) => Reply::Page(self.read_audit(&call)?),
-            Ask::ExportAudit(call) => Reply::Lines(self.export_audit(&call)?),
-            Ask::VerifyAudit(call) => Reply::Verdict(self.verify_audit(&call)?),
+            RegistryCall::Read(call) => return Ok(Step::First(read(call, self.now))),
+            RegistryCall::Save(call) => return self.save(*call).map(Step::First),
+            RegistryCall::PatchTenant(call) => return self.patch_tenant(*call).map(Step::First),
+            RegistryCall::DeleteTenant(call) => return self.delete_tenant(call).map(Step::First),
+            RegistryCall::CreateToken(call) => return self.create_token(call).map(Step::First),
+            RegistryCall::RevokeToken(call) => return self.revoke_token(call).map(Step::First),
+            RegistryCall::EndSession(call) => return self.end_session(call).map(Step::First),
+            RegistryCall::EndSessions(call) => return self.end_sessions(call).map(Step::First),
+            RegistryCall::AppendAudit(call) => return Ok(Step::First(self.append_audit(call))),
+            RegistryCall::ListTokens(_) => Reply::Tokens(self.list_tokens()?),
+            RegistryCall::ReadAudit(call) => Reply::Page(self.read_audit(&call)?),
+            RegistryCall::ExportAudit(call) => Reply::Lines(self.export_audit(&call)?),
+            RegistryCall::VerifyAudit(call) => Reply::Verdict(self.verify_audit(&call)?),
         };
         Ok(Step::Reply(Box::new(reply)))
     }

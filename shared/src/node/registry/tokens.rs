@@ -17,7 +17,7 @@ use crate::invalid::Invalid;
 use crate::limits::TOKENS_MAX;
 use crate::units::Revision;
 use crate::wire::access::{BOOTSTRAP, SavedAccess, TokenReply, TokenRow, TokenView};
-use crate::wire::audit::{Author, Outcome};
+use crate::wire::audit::{AuditOutcome, Author};
 use crate::wire::registry::{CreateToken, Created, RevokeToken, Revoked, Rules};
 use crate::wire::role::Role;
 use crate::wire::stored::{Damaged, read_row};
@@ -58,14 +58,14 @@ impl<R: Rows> Desk<'_, R> {
             Draft::new(call.author.clone(), action, target, outcome, now)
         };
         let new = NewToken::try_from(call.token).and_then(|new| new.made_at(self.now));
-        let done = draft(Outcome::Done, "", self.now);
+        let done = draft(AuditOutcome::Done, "", self.now);
         let new = match self.refusal(new, &done)? {
             Ok(new) => new,
             Err((created, mut why)) => {
                 if let Some(why) = why.as_object_mut() {
                     why.insert("asked".to_owned(), asked);
                 }
-                let draft = draft(Outcome::Refused, "", self.now).with_change(Json::Null, why);
+                let draft = draft(AuditOutcome::Refused, "", self.now).with_change(Json::Null, why);
                 return Ok(record(draft, vec![], Reply::Created(created)));
             }
         };
@@ -84,7 +84,7 @@ impl<R: Rows> Desk<'_, R> {
         if fresh && let Some(after) = after.as_object_mut() {
             after.insert("key".to_owned(), json!("made anew"));
         }
-        let draft = draft(Outcome::Done, token.id(), self.now).with_change(Json::Null, after);
+        let draft = draft(AuditOutcome::Done, token.id(), self.now).with_change(Json::Null, after);
         let id = token.id().to_owned();
         let body = serde_json::to_string(&stored)?;
         let puts = vec![Put::Token { id, body }, common.put()];
@@ -132,7 +132,7 @@ impl<R: Rows> Desk<'_, R> {
         let draft = |outcome| Draft::new(author.clone(), action, &id, outcome, now);
         let Some(kept) = self.kept()?.into_iter().find(|kept| kept.id == id) else {
             let why = json!({ "refused": "unknown" });
-            let draft = draft(Outcome::Refused).with_change(Json::Null, why);
+            let draft = draft(AuditOutcome::Refused).with_change(Json::Null, why);
             return Ok(record(draft, vec![], Reply::Revoked(Revoked::Unknown)));
         };
         let before = match &kept.body {
@@ -140,7 +140,7 @@ impl<R: Rows> Desk<'_, R> {
             Err(damaged) => json!({ "damaged": damaged.to_string() }),
         };
         let (common, _) = self.next_common()?;
-        let draft = draft(Outcome::Done).with_change(before, Json::Null);
+        let draft = draft(AuditOutcome::Done).with_change(before, Json::Null);
         // Its sessions have ended with it.
         let puts = vec![Put::DropToken(id), common.put()];
         Ok(record_access(draft, puts, Reply::Revoked(Revoked::Done)))
@@ -225,7 +225,7 @@ impl<R: Rows> Desk<'_, R> {
             ..Author::named(BOOTSTRAP)
         };
         let action = Action::BootstrapUse.name();
-        let draft = Draft::new(author, action, region, Outcome::Done, at);
+        let draft = Draft::new(author, action, region, AuditOutcome::Done, at);
         let draft = draft.with_change(Json::Null, json!({ USES: uses }));
         let learned = Learned::BootstrapUses { uses, at };
         vec![Task::Settle, Recording::task(draft, vec![], Some(learned))]

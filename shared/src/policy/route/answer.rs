@@ -7,7 +7,7 @@ use crate::wire::route::{AnswerBody, RouteBody};
 
 /// What answers the requests that a route admits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum Answerer {
     /// An origin.
     Origin(Origin),
     /// Weir: the models that the tenant may use.
@@ -17,7 +17,7 @@ pub enum Answer {
 /// The methods that Weir answers itself.
 const READING: [&str; 2] = ["GET", "HEAD"];
 
-impl Answer {
+impl Answerer {
     /// What a route says of it.
     ///
     /// # Errors

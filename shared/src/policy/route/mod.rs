@@ -24,7 +24,7 @@ use crate::name::label;
 use crate::ordered::OrderedSet;
 use crate::wire::policy::PolicyDocument;
 use crate::wire::route::{ErrorForm, OriginBody, RouteBody, UnroutedBody};
-pub use answer::Answer;
+pub use answer::Answerer;
 pub use check::{KeySource, KeySources, RouteCheck, RouteTarget};
 pub use cost::Cost;
 pub use header::{HOP_BY_HOP, HeaderName, is_reserved};
@@ -63,7 +63,7 @@ pub struct Route {
     /// most one guard.
     pub checks: Vec<RouteCheck>,
     /// What answers requests that are admitted.
-    pub answer: Answer,
+    pub answer: Answerer,
     /// Where they go when that origin fails, in turn.
     pub fallback: Vec<Origin>,
     /// Whether a request that may have been done is sent to the next one too, whatever its method.
@@ -152,7 +152,7 @@ impl Route {
             injects_usage: body.inject_usage.unwrap_or(false),
             errors: body.errors.unwrap_or_default(),
             checks: check::checks(&body.checks, policy)?,
-            answer: Answer::read(body)?,
+            answer: Answerer::read(body)?,
             fallback: fallback(&body.fallback)?,
             retries_unsafe: body.retry_unsafe.unwrap_or(false),
             websocket_ms: body.websocket_ms,
@@ -201,8 +201,8 @@ impl Route {
     #[must_use]
     pub fn origin(&self) -> Option<&Origin> {
         match &self.answer {
-            Answer::Origin(origin) => Some(origin),
-            Answer::Models => None,
+            Answerer::Origin(origin) => Some(origin),
+            Answerer::Models => None,
         }
     }
 
