@@ -79,14 +79,14 @@ fn a_holder_that_speaks_of_an_earlier_claim_does_not_take_the_later_one_back() {
     let stale = party("a", 1.0, 7, 0);
     for rule in WEIGHTED {
         let mut share = share(rule);
-        share.settle(&party("b", 1.0, 7, 0), 0);
-        share.settle(&stale, 0);
+        share.set_used(&party("b", 1.0, 7, 0), 0);
+        share.set_used(&stale, 0);
         assert_eq!(row(&share, "a").guarantee, 50, "{rule:?}");
         // The override begins.
-        share.settle(&fresh, 0);
+        share.set_used(&fresh, 0);
         assert_eq!(row(&share, "a").guarantee, 75, "{rule:?}");
         // Whoever has noted the old weight settles, asks and looks.
-        share.settle(&stale, 1);
+        share.set_used(&stale, 1);
         let ask = Ask {
             waiting: 1,
             smallest: 1,
@@ -101,8 +101,8 @@ fn a_holder_that_speaks_of_an_earlier_claim_does_not_take_the_later_one_back() {
             "{rule:?}"
         );
         // It ends.
-        share.settle(&party("a", 1.0, 7, 6_000), 1);
-        share.settle(&fresh, 1);
+        share.set_used(&party("a", 1.0, 7, 6_000), 1);
+        share.set_used(&fresh, 1);
         assert_eq!(row(&share, "a").guarantee, 50, "{rule:?}");
     }
 }
@@ -111,10 +111,10 @@ fn a_holder_that_speaks_of_an_earlier_claim_does_not_take_the_later_one_back() {
 fn of_two_revisions_the_newer_counts_whenever_its_overrides_began() {
     for rule in WEIGHTED {
         let mut share = share(rule);
-        share.settle(&party("a", 3.0, 7, 5_000), 0);
+        share.set_used(&party("a", 3.0, 7, 5_000), 0);
         // Revision 8 has no override of "a" at all.
-        share.settle(&party("a", 2.0, 8, 0), 0);
-        share.settle(&party("a", 3.0, 7, 9_000), 0);
+        share.set_used(&party("a", 2.0, 8, 0), 0);
+        share.set_used(&party("a", 3.0, 7, 9_000), 0);
         assert_eq!(weight_of(&share, "a"), 2.0, "{rule:?}");
     }
 }
@@ -125,7 +125,7 @@ fn of_claims_by_one_word_the_last_one_heard_counts() {
     for rule in WEIGHTED {
         let mut share = share(rule);
         for weight in [1.0, 3.0, 2.0] {
-            share.settle(&party("a", weight, 0, 0), 0);
+            share.set_used(&party("a", weight, 0, 0), 0);
             assert_eq!(weight_of(&share, "a"), weight, "{rule:?}");
         }
     }
@@ -135,7 +135,7 @@ fn of_claims_by_one_word_the_last_one_heard_counts() {
 fn a_later_claim_counts_in_the_next_window_too() {
     for rule in WEIGHTED {
         let mut share = share(rule);
-        share.settle(&party("b", 1.0, 7, 0), 10);
+        share.set_used(&party("b", 1.0, 7, 0), 10);
         let ask = Ask {
             waiting: 1,
             smallest: 1,
@@ -154,14 +154,14 @@ fn a_tenant_stays_below_whom_a_later_claim_put_it() {
         let mut share = share(rule);
         let alone = party("a", 1.0, 7, 0);
         let moved = below(party("a", 1.0, 8, 0), "org", 1.0);
-        share.settle(&alone, 10);
-        share.settle(&moved, 10);
+        share.set_used(&alone, 10);
+        share.set_used(&moved, 10);
         assert_eq!((share.used("org"), share.used("a")), (10, 10), "{rule:?}");
-        share.settle(&alone, 15);
+        share.set_used(&alone, 15);
         assert_eq!((share.used("org"), share.used("a")), (15, 15), "{rule:?}");
         // And the other way round.
-        share.settle(&party("a", 1.0, 9, 0), 15);
-        share.settle(&moved, 20);
+        share.set_used(&party("a", 1.0, 9, 0), 15);
+        share.set_used(&moved, 20);
         assert_eq!((share.used("org"), share.used("a")), (0, 20), "{rule:?}");
         assert_eq!(share.used_total(), 20, "{rule:?}");
     }
@@ -171,11 +171,11 @@ fn a_tenant_stays_below_whom_a_later_claim_put_it() {
 fn the_weight_of_a_tenant_above_is_that_of_the_latest_claim_of_any_below_it() {
     for rule in WEIGHTED {
         let mut share = share(rule);
-        share.settle(&party("b", 1.0, 7, 0), 0);
-        share.settle(&below(party("x", 1.0, 7, 0), "org", 1.0), 0);
+        share.set_used(&party("b", 1.0, 7, 0), 0);
+        share.set_used(&below(party("x", 1.0, 7, 0), "org", 1.0), 0);
         assert_eq!(row(&share, "org").guarantee, 50, "{rule:?}");
-        share.settle(&below(party("y", 1.0, 7, 5_000), "org", 3.0), 0);
-        share.settle(&below(party("x", 1.0, 7, 0), "org", 1.0), 0);
+        share.set_used(&below(party("y", 1.0, 7, 5_000), "org", 3.0), 0);
+        share.set_used(&below(party("x", 1.0, 7, 0), "org", 1.0), 0);
         assert_eq!(row(&share, "org").guarantee, 75, "{rule:?}");
     }
 }

@@ -409,7 +409,7 @@ impl Accounts {
 
     /// Sets what a tenant has used. The account that many share is never lowered, as each of them knows its own part
     /// alone.
-    pub fn settle(&mut self, name: &str, standing: &Standing, used: u64) {
+    pub fn set_used(&mut self, name: &str, standing: &Standing, used: u64) {
         let AccountId(id) = self.join(name, standing);
         let is_own = self.own_id(name) == Some(id) && name != OVERFLOW;
         let before = self.members.get(id).map_or(0, |member| member.used);

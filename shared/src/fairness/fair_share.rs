@@ -67,8 +67,8 @@ impl FairShare {
     }
 
     /// Sets what a tenant has used, which counts as there from now on.
-    pub fn settle(&mut self, name: &str, standing: &Standing, used: u64) {
-        self.equal.settle(name, &equal(standing), used);
+    pub fn set_used(&mut self, name: &str, standing: &Standing, used: u64) {
+        self.equal.set_used(name, &equal(standing), used);
     }
 
     /// Takes units off what a tenant has used.

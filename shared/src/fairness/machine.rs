@@ -77,7 +77,7 @@ impl Machine {
                     claim_version: ClaimVersion::default(),
                     above: Vec::new(),
                 };
-                self.settle(&row.name, &standing, row.used);
+                self.set_used(&row.name, &standing, row.used);
             }
         }
         each!(self, one => one.retune(terms));
@@ -107,8 +107,8 @@ impl Machine {
         each!(self, one => one.charge(name, units));
     }
 
-    pub(crate) fn settle(&mut self, name: &str, standing: &Standing, used: u64) {
-        each!(self, one => one.settle(name, standing, used));
+    pub(crate) fn set_used(&mut self, name: &str, standing: &Standing, used: u64) {
+        each!(self, one => one.set_used(name, standing, used));
     }
 
     /// Takes units off what a tenant has used.
@@ -191,9 +191,9 @@ mod tests {
     fn what_a_tenant_used_by_its_own_account_is_taken_off_whole_and_nothing_of_others() {
         for rule in RULES {
             let mut machine = machine(rule);
-            machine.settle("own", &stranger(), 5);
+            machine.set_used("own", &stranger(), 5);
             // There is one account for strangers: these share what is beyond.
-            machine.settle("one", &stranger(), 3);
+            machine.set_used("one", &stranger(), 3);
             assert_eq!((machine.used("own"), machine.used("one")), (5, 3));
             assert_eq!(machine.clear("one"), 0, "{rule:?}: it has none of its own");
             assert_eq!((machine.clear("own"), machine.used("own")), (5, 0));
@@ -208,8 +208,8 @@ mod tests {
             .flat_map(|one| RULES.map(|two| (one, two)))
         {
             let mut machine = machine(before);
-            machine.settle("a", &Party::everyone().standing, 5);
-            machine.settle("b", &Party::everyone().standing, 7);
+            machine.set_used("a", &Party::everyone().standing, 5);
+            machine.set_used("b", &Party::everyone().standing, 7);
             machine.retune(ShareTerms {
                 rule: after,
                 tenants_max: 1,
@@ -232,7 +232,7 @@ mod tests {
             (Rule::Weighted, false),
         ] {
             let mut machine = machine(rule);
-            machine.settle("there", &everyone(), 0);
+            machine.set_used("there", &everyone(), 0);
             let floor = Floor { units: 40, by_name };
             let floored = Standing {
                 floor,

@@ -151,7 +151,7 @@ impl Paced {
 
     /// Sets what a tenant has used, which is a member from now on. What it has less is what it was lent ahead and did not
     /// need: it was no demand. The account that many share is never lowered, as each of them knows its own part alone.
-    pub fn settle(&mut self, name: &str, standing: &Standing, used: u64) {
+    pub fn set_used(&mut self, name: &str, standing: &Standing, used: u64) {
         let id = self.accounts.open(name, standing);
         let is_own = self.accounts.own(name) == Some(id) && name != OVERFLOW;
         let before = self.accounts.member(id).map_or(0, |member| member.used);

@@ -130,8 +130,8 @@ impl Pinned {
     }
 
     /// Sets what a tenant has used, which counts as there from now on.
-    pub fn settle(&mut self, name: &str, standing: &Standing, used: u64) {
-        self.accounts.settle(name, standing, used);
+    pub fn set_used(&mut self, name: &str, standing: &Standing, used: u64) {
+        self.accounts.set_used(name, standing, used);
     }
 
     /// Takes units off what a tenant has used.

@@ -82,7 +82,7 @@ pub struct ShareRow {
 /// let party = |name: &str| Party { name: name.to_owned(), ..Party::everyone() };
 /// let at = Moment { limit: 90, unlent: 90, left_ms: 1_000, window_ms: 1_000 };
 /// for name in ["a", "b", "c"] {
-///     share.settle(&party(name), 0);
+///     share.set_used(&party(name), 0);
 /// }
 /// // 90 / 3 = 30 each, which nobody else can have; what is left of them is lent ahead by halves.
 /// let ask = Ask { waiting: 10, smallest: 10, expected: 100, holders: 1, ..Ask::default() };
@@ -279,22 +279,22 @@ impl Share {
 
     /// Sets what a party has used in this window: corrected by what came back, or learned again. It counts as there
     /// from now on.
-    pub fn settle(&mut self, party: &Party, used: u64) {
+    pub fn set_used(&mut self, party: &Party, used: u64) {
         let Standing { above, .. } = &party.standing;
         if above.is_empty() && self.chains.is_empty() {
-            return self.top.settle(&party.name, &party.standing, used);
+            return self.top.set_used(&party.name, &party.standing, used);
         }
         let party = &*self.where_it_stands(party);
         self.place(party);
-        self.settle_chain(party, |_| used);
+        self.set_chain_used(party, |_| used);
     }
 
     /// Sets what a party has used by what it had, and changes all above it by as much.
-    fn settle_chain(&mut self, party: &Party, used: impl Fn(u64) -> u64) {
+    fn set_chain_used(&mut self, party: &Party, used: impl Fn(u64) -> u64) {
         let parent = party.standing.above.first().map(|one| one.name.as_str());
         let machine = self.machine(parent);
         let before = machine.used(&party.name);
-        machine.settle(&party.name, &party.standing, used(before));
+        machine.set_used(&party.name, &party.standing, used(before));
         let after = machine.used(&party.name);
         let above = party.standing.above.iter().take(TENANT_DEPTH_MAX);
         let parents = party.standing.above.iter().skip(1).map(Some);
@@ -302,7 +302,7 @@ impl Share {
             let machine = self.machine(parent.map(|parent| parent.name.as_str()));
             let used = machine.used(&one.name).saturating_add(after);
             let standing = standing_of(one, party.standing.claim_version);
-            machine.settle(&one.name, &standing, used.saturating_sub(before));
+            machine.set_used(&one.name, &standing, used.saturating_sub(before));
         }
     }
 
@@ -350,7 +350,7 @@ impl Share {
             let chain = above.map(|one| one.name.clone()).collect();
             self.chains.insert(party.name.clone(), chain);
         }
-        self.settle_chain(party, |before| before.saturating_add(used));
+        self.set_chain_used(party, |before| before.saturating_add(used));
     }
 
     /// Takes what a tenant has used off the accounts of its chain, and says how much it is.

@@ -19,14 +19,14 @@ impl TurnQueue {
     pub fn set(&mut self, index: usize, turn: u128) {
         if let Some(at) = self.place(index) {
             self.put(at, (turn, index));
-            self.settle(at);
+            self.sift(at);
             return;
         }
         if self.places.len() <= index {
             self.places.resize(index + 1, 0);
         }
         self.heap.push((turn, index));
-        self.settle(self.heap.len() - 1);
+        self.sift(self.heap.len() - 1);
     }
 
     /// Takes a number out, if it is there.
@@ -37,7 +37,7 @@ impl TurnQueue {
         self.heap.swap_remove(at);
         if let Some(moved) = self.heap.get(at).copied() {
             self.put(at, moved);
-            self.settle(at);
+            self.sift(at);
         }
     }
 
@@ -57,7 +57,7 @@ impl TurnQueue {
     }
 
     /// Moves the entry at a place up or down to where it belongs.
-    fn settle(&mut self, at: usize) {
+    fn sift(&mut self, at: usize) {
         let Some(entry) = self.heap.get(at).copied() else {
             return;
         };

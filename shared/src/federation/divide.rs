@@ -128,14 +128,14 @@ impl Divide for Shared<'_> {
         if claim.lent == 0 && want.denied == 0 && asked.waiting == 0 && asked.expected == 0 {
             // Who only looks does not count as there. Of who was there, its holders gave all back: others may have it.
             if self.share.own(&party.name).is_some_and(|used| used > 0) {
-                self.share.settle(party, 0);
+                self.share.set_used(party, 0);
             }
             let room = self.share.peek(party, &moment);
             return within(room, &asked, self.below_ceilings(claim));
         }
         let presumed = if pools { 0 } else { self.presumed(claim) };
         self.share
-            .settle(party, claim.lent.saturating_add(presumed));
+            .set_used(party, claim.lent.saturating_add(presumed));
         let ask = Ask {
             waiting: asked.waiting,
             smallest: asked.smallest,
@@ -366,8 +366,8 @@ mod tests {
                 name: name.to_owned(),
                 ..Party::everyone()
             };
-            share.settle(&party("left"), 30);
-            share.settle(&party("there"), 20);
+            share.set_used(&party("left"), 30);
+            share.set_used(&party("there"), 20);
             let moment = Moment {
                 limit: 100,
                 unlent: 80,

@@ -122,7 +122,7 @@ impl Lender {
             return Ok(self.replay(message, offer));
         }
         self.note_contact(message, offer.now);
-        self.settle(message);
+        self.take_back(message);
         self.lend_ahead(message, offer);
         let early = message.window > Some(offer.window.label);
         let grants = if early {
@@ -305,7 +305,7 @@ impl Lender {
     }
 
     /// Cancels an unseen grant, takes returns back, and notes what the holder has of each tenant.
-    fn settle(&mut self, message: &Message) {
+    fn take_back(&mut self, message: &Message) {
         let label = self.window;
         let row = self.row(message.holder);
         let unseen = std::mem::take(&mut row.unseen);

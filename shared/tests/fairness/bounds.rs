@@ -100,7 +100,7 @@ fn guarantees_are_the_floor_and_a_part_of_the_rest() {
         for rule in [Rule::Pinned, Rule::Paced, Rule::Weighted] {
             let mut share = Share::new(with_floors(rule, said));
             for tenant in &tenants {
-                share.settle(tenant, 0);
+                share.set_used(tenant, 0);
             }
             let rows = share.rows(&moment(&share, 100, WINDOW_MS));
             let guarantees: Vec<u64> = rows.iter().map(|row| row.guarantee).collect();
@@ -118,9 +118,9 @@ fn floors_of_tiers_share_what_floors_by_name_leave() {
         one
     };
     let mut share = Share::new(with_floors(Rule::Pinned, 40));
-    share.settle(&bounded("named", 1, None, 40), 0);
+    share.set_used(&bounded("named", 1, None, 40), 0);
     for name in ["x", "y", "z"] {
-        share.settle(&of_tier(name), 0);
+        share.set_used(&of_tier(name), 0);
     }
     let rows = share.rows(&moment(&share, 100, WINDOW_MS));
     let guarantees: Vec<u64> = rows.iter().map(|row| row.guarantee).collect();
@@ -295,7 +295,7 @@ fn those_without_an_account_of_their_own_stay_below_each_of_their_ceilings() {
             one.standing.ceiling = Some(ceiling);
             one
         };
-        share.settle(&of_tier("first", 100), 0);
+        share.set_used(&of_tier("first", 100), 0);
         exhaust(&mut share, &of_tier("wide", 30), 1_000, 1);
         let narrow = exhaust(&mut share, &of_tier("narrow", 10), 1_000, 1);
         let wide = exhaust(&mut share, &of_tier("wide", 30), 1_000, 1);

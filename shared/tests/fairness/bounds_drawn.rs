@@ -120,7 +120,7 @@ proptest! {
             let drawn = Drawn { below: false, ..drawn.clone() };
             let one = tenant(index, &drawn, 1);
             named += one.standing.set_aside().units * u64::from(drawn.by_name);
-            share.settle(&one, 0);
+            share.set_used(&one, 0);
         }
         let rows = share.rows(&moment(&share, limit, WINDOW_MS));
         let guaranteed: u64 = rows.iter().map(|row| row.guarantee).sum();

@@ -24,7 +24,7 @@ fn crowd(rule: Rule, tenants: u64) -> Share {
         ..terms(rule)
     });
     for index in 0..tenants {
-        share.settle(&member(index), index % AMOUNTS);
+        share.set_used(&member(index), index % AMOUNTS);
     }
     share
 }
@@ -55,7 +55,7 @@ fn costs(rule: Rule, tenants: u64) -> (u64, u64) {
             decide(share, &member(index));
         }
     });
-    share.settle(&party("t11", 9), 11);
+    share.set_used(&party("t11", 9), 11);
     let changed = steps(&mut share, |share| decide(share, &member(1)));
     (standing / 10, changed)
 }
@@ -146,7 +146,7 @@ fn standing(tenants: u64, left: u64) -> (Share, u64) {
     for index in 0..=tenants {
         let guarantee = (1 + index % WEIGHTS) * PER_WEIGHT;
         let used = if index < tenants { guarantee - left } else { 0 };
-        share.settle(&member(index), used);
+        share.set_used(&member(index), used);
         limit += guarantee;
     }
     (share, limit)
@@ -204,7 +204,7 @@ fn a_decision_of_each_path_grows_no_more_than_threefold_from_100_to_a_million_te
                     );
                     share.charge(&party.name, served);
                 });
-                share.settle(&party, used[index as usize].0);
+                share.set_used(&party, used[index as usize].0);
                 looked_at += by_scan.1;
             }
             println!(

@@ -17,9 +17,9 @@ fn a_million_invented_names_neither_dilute_a_guarantee_nor_grow_memory() {
             ..terms(rule)
         });
         let known = party("known", 8);
-        share.settle(&known, 0);
+        share.set_used(&known, 0);
         for index in 0..1_000_000 {
-            share.settle(&stranger(format!("invented-{index}"), 4), 0);
+            share.set_used(&stranger(format!("invented-{index}"), 4), 0);
         }
         let at = moment(&share, LIMIT, 1_000);
         let rows = share.rows(&at);
@@ -65,7 +65,7 @@ fn those_beyond_the_bound_share_one_account() {
         ..terms(Rule::Pinned)
     });
     for index in 0..10 {
-        share.settle(&stranger(format!("t{index}"), 1), 0);
+        share.set_used(&stranger(format!("t{index}"), 1), 0);
     }
     // Four accounts of 25 each.
     let mut admitted = 0;
@@ -83,7 +83,7 @@ fn those_beyond_the_bound_share_one_account() {
         (25, 25, 25)
     );
     // Each of them knows its own part alone: what it settles does not take back what others used.
-    share.settle(&stranger("t5", 1), 2);
+    share.set_used(&stranger("t5", 1), 2);
     assert_eq!(share.used_total(), 25);
 }
 
@@ -92,7 +92,7 @@ fn those_beyond_the_bound_share_one_account() {
 fn below_the_bound_invented_names_count_in_full() {
     let mut share = Share::new(terms(Rule::Pinned));
     for (name, weight) in [("a", 1), ("b", 2), ("c", 5)] {
-        share.settle(&stranger(name, weight), 0);
+        share.set_used(&stranger(name, weight), 0);
     }
     let guarantees: Vec<u64> = share
         .rows(&moment(&share, 80, 1_000))

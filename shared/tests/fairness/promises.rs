@@ -25,7 +25,7 @@ fn members(weights: &[u64]) -> Vec<Party> {
 fn opened(rule: Rule, tenants: &[Party]) -> Share {
     let mut share = Share::new(terms(rule));
     for tenant in tenants {
-        share.settle(tenant, 0);
+        share.set_used(tenant, 0);
     }
     share
 }
@@ -90,7 +90,7 @@ proptest! {
         let mut share = Share::new(terms(Rule::Pinned));
         for (index, weight, cost) in steps {
             let tenant = party(format!("t{index}"), weight);
-            share.settle(&tenant, share.used(&tenant.name));
+            share.set_used(&tenant, share.used(&tenant.name));
             let own = share.rows(&moment(&share, limit, 1_000));
             let own = own.iter().find(|row| row.name == tenant.name).expect("it is there").clone();
             if !take(&mut share, &tenant, cost, limit) || own.used + cost <= own.guarantee {
@@ -196,7 +196,7 @@ proptest! {
         let world = |declared: u64| {
             let mut share = Share::new(ShareTerms { carried: true, floors: 0, ..terms(Rule::Pinned) });
             for tenant in &tenants {
-                share.settle(tenant, 0);
+                share.set_used(tenant, 0);
             }
             let at = moment(&share, limit, 1_000);
             let ask = Ask { waiting: declared, smallest: 1, expected: declared, denied: declared, holders: 1 };
@@ -232,8 +232,8 @@ fn a_tenant_of_the_last_window_that_comes_late_finds_its_share() {
             ..terms(Rule::Pinned)
         });
         let (flood, heavy) = (party("flood", 1), party("heavy", 4));
-        share.settle(&flood, 0);
-        share.settle(&heavy, 0);
+        share.set_used(&flood, 0);
+        share.set_used(&heavy, 0);
         share.roll();
         let limit = 1_000;
         for _ in 0..2_000 {
@@ -266,10 +266,10 @@ fn a_denial_tells_when_it_may_pass() {
     });
     let tenants = members(&[1, 1]);
     for tenant in &tenants {
-        share.settle(tenant, 0);
+        share.set_used(tenant, 0);
     }
     share.roll();
-    share.settle(&tenants[0], 60);
+    share.set_used(&tenants[0], 60);
     let at = moment(&share, 100, 900);
     let denied = share.room(&tenants[0], &request(10), &at);
     // A guarantee of 50 until 750 ms are left, and of 100 from then on.

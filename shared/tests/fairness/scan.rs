@@ -230,7 +230,7 @@ fn case(seed: u64, rule: Rule) {
             }
             1 => {
                 let used = numbers.below(limit);
-                share.settle(&party, used);
+                share.set_used(&party, used);
                 scan.join(&party);
                 scan.here.get_mut(&party.name).expect("joined").used = used;
             }
@@ -296,7 +296,7 @@ fn several_that_wait_are_served_as_one_after_the_other() {
         let mut at_once = Share::new(super::world::terms(rule));
         let limit = 1 + numbers.below(200);
         for _ in 0..numbers.below(8) {
-            at_once.settle(&drawn_party(&mut numbers, 6), numbers.below(limit / 4 + 1));
+            at_once.set_used(&drawn_party(&mut numbers, 6), numbers.below(limit / 4 + 1));
         }
         let (asker, smallest) = (drawn_party(&mut numbers, 6), 1 + numbers.below(9));
         let requests = 1 + numbers.below(20);

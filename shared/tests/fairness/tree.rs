@@ -63,7 +63,7 @@ fn nested(leaves: &[(String, u64)]) -> Vec<Party> {
 fn opened(tenants: &[Party]) -> Share {
     let mut share = Share::new(terms(Rule::Pinned));
     for tenant in tenants {
-        share.settle(tenant, 0);
+        share.set_used(tenant, 0);
     }
     share
 }
@@ -153,7 +153,7 @@ proptest! {
         let tenants = nested(&leaves);
         let mut share = opened(&tenants);
         for tenant in &tenants {
-            share.settle(tenant, used);
+            share.set_used(tenant, used);
         }
         let total = share.used_total();
         prop_assert_eq!(total, used * tenants.len() as u64);
@@ -165,7 +165,7 @@ proptest! {
         prop_assert_eq!(share.used(&moved.name), used);
         prop_assert_eq!(share.used(&format!("new{to}")), used);
         moved.standing.above.clear();
-        share.settle(&moved, used + 1);
+        share.set_used(&moved, used + 1);
         prop_assert_eq!(share.used_total(), total + 1);
         prop_assert_eq!(share.used(&format!("new{to}")), 0);
     }
@@ -183,7 +183,7 @@ fn every_depth_is_served() {
             .map(|name| above(name, 1))
             .collect();
         let mut share = Share::new(terms(Rule::Pinned));
-        share.settle(&tenant, 0);
+        share.set_used(&tenant, 0);
         // A sibling at every level but the first, and another organisation.
         for level in 0..depth {
             let mut sibling = party(format!("other-{level}"), 1);
@@ -192,7 +192,7 @@ fn every_depth_is_served() {
                 .rev()
                 .map(|name| above(name, 1))
                 .collect();
-            share.settle(&sibling, 0);
+            share.set_used(&sibling, 0);
         }
         let at = moment(&share, 160, 1_000);
         let guarantee = row(&share.rows(&at), chain[depth - 1]).guarantee;
@@ -220,19 +220,19 @@ fn no_more_than_lend_max_is_lent_to_others() {
         let mut share = Share::new(terms(Rule::Weighted));
         let (mut lender, flood) = (party("lender", 1), party("flood", 9));
         lender.standing.lend_max = lend_max;
-        share.settle(&flood, 0);
+        share.set_used(&flood, 0);
         while take(&mut share, &flood, 1, 100) {}
         assert_eq!(share.used("flood"), 100);
         share.roll();
         // 50 each, of which the other two may use what the lender leaves them.
         let (one, other) = (party("one", 1), party("other", 1));
-        share.settle(&lender, 0);
-        share.settle(&one, 50);
+        share.set_used(&lender, 0);
+        share.set_used(&one, 50);
         let at = moment(&share, 100, 1_000);
         assert_eq!(row(&share.rows(&at), "lender").guarantee, 50);
-        share.settle(&other, 0);
-        share.settle(&party("lender", 2), 0);
-        share.settle(&lender_of(2, lend_max), 0);
+        share.set_used(&other, 0);
+        share.set_used(&party("lender", 2), 0);
+        share.set_used(&lender_of(2, lend_max), 0);
         let ask = Ask {
             waiting: 50,
             smallest: 1,
@@ -261,7 +261,7 @@ fn another_rule_forgets_nothing() {
     ]);
     let mut share = opened(&tenants);
     for (tenant, used) in tenants.iter().zip([5, 7, 11]) {
-        share.settle(tenant, used);
+        share.set_used(tenant, used);
     }
     for rule in [Rule::Weighted, Rule::Paced, Rule::Fair, Rule::Pinned] {
         share.retune(weir_shared::fairness::share::ShareTerms {

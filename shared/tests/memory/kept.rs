@@ -100,7 +100,7 @@ fn accounts(tenants: u32) -> u64 {
                 name: name(tenant),
                 ..Party::everyone()
             };
-            share.settle(&party, 0);
+            share.set_used(&party, 0);
             share.charge(&party.name, 1);
         }
         share

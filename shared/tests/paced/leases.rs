@@ -116,7 +116,7 @@ fn what_came_back_was_no_demand() {
     let left_to_one = |lent: u64, back: u64| {
         let mut rule = paced();
         let standing = standing(1);
-        rule.settle("one", &standing, 400);
+        rule.set_used("one", &standing, 400);
         rule.join("other", &standing);
         let ahead = Ask {
             expected: lent,
@@ -126,7 +126,7 @@ fn what_came_back_was_no_demand() {
         let room = rule.room("other", &standing, &ahead, &at(600));
         assert_eq!(room.ahead, lent);
         rule.charge("other", lent);
-        rule.settle("other", &standing, lent - back);
+        rule.set_used("other", &standing, lent - back);
         let wants = Ask {
             expected: 600,
             ..one(1)

@@ -266,7 +266,7 @@ proptest! {
                     used[index] += room.waiting + room.ahead;
                 }
                 Event::Settle(who, units) => {
-                    rule.settle(&format!("t{who}"), &claim(who, weights[who as usize]), units);
+                    rule.set_used(&format!("t{who}"), &claim(who, weights[who as usize]), units);
                     used[who as usize] = units;
                 }
                 Event::Lower(who, units) => {

@@ -42,7 +42,7 @@ fn party(name: &str, parent: Option<&str>) -> Party {
 #[test]
 fn those_below_a_tenant_are_forgotten_after_two_windows_without_any_of_them() {
     let mut share = share(Rule::Pinned);
-    share.settle(&party("a", Some("parent")), 5);
+    share.set_used(&party("a", Some("parent")), 5);
     let mut kept = || {
         share.roll();
         share.below.len()

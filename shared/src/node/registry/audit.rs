@@ -29,7 +29,7 @@ impl<R: Rows> Desk<'_, R> {
             learned: None,
             is_answer: true,
         };
-        vec![Task::Settle, Task::Record(Box::new(recording))]
+        vec![Task::RecordDue, Task::Record(Box::new(recording))]
     }
 
     /// Writes a change and the record of it. Above what one actor has in full within a day, the record is a part of a
@@ -135,7 +135,7 @@ impl<R: Rows> Desk<'_, R> {
     }
 
     /// Makes the summaries that are due records: as many as one answer may hold.
-    pub(super) fn settle(&mut self) -> Result<Step, Failure> {
+    pub(super) fn record_due(&mut self) -> Result<Step, Failure> {
         let due_since = Summary::due_since(self.now);
         let rows = self.rows.summaries_since(due_since, AUDIT_PAGE_MAX)?;
         if rows.is_empty() {

@@ -168,7 +168,7 @@ impl<R: Rows> Desk<'_, R> {
             },
         };
         Ok(vec![
-            Task::Settle,
+            Task::RecordDue,
             Recording::task(draft, puts, None),
             Task::Send(Box::new(news)),
             Task::Reply(Box::new(Reply::Saved(Saved::Done(Box::new(saved))))),
@@ -284,7 +284,7 @@ impl<R: Rows> Desk<'_, R> {
             self.put(&saved, DEPLOYMENT)?,
             Put::Placement(placement.into()),
         ];
-        Ok(vec![Task::Settle, Recording::task(draft, puts, None)])
+        Ok(vec![Task::RecordDue, Recording::task(draft, puts, None)])
     }
 
     fn put(&self, saved: &SavedPolicy, actor: &str) -> Result<Put, Failure> {

@@ -111,7 +111,7 @@ impl<R: Rows> Desk<'_, R> {
         let action = Action::SessionsRevoke.name();
         let draft = Draft::new(author, action, TARGET, AuditOutcome::Done, self.now);
         let draft = draft.with_change(change(before), change(version));
-        Ok(vec![Task::Settle, Recording::task(draft, puts, learned)])
+        Ok(vec![Task::RecordDue, Recording::task(draft, puts, learned)])
     }
 
     /// The keys that can be read, the newest first.

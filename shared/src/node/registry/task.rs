@@ -22,7 +22,7 @@ pub(super) enum Task {
     Decide(Box<RegistryCall>),
     /// Make summaries records that are due: before a record is written, so that what is due takes nothing more, and before
     /// the log is read.
-    Settle,
+    RecordDue,
     /// Write a change with the record of it.
     Record(Box<Recording>),
     /// Write what needs no record.
@@ -94,7 +94,7 @@ pub(super) fn tasks(ask: RegistryCall) -> VecDeque<Task> {
         }
         RegistryCall::ReadAudit(_)
         | RegistryCall::ExportAudit(_)
-        | RegistryCall::VerifyAudit(_) => Some(Task::Settle),
+        | RegistryCall::VerifyAudit(_) => Some(Task::RecordDue),
         _ => None,
     };
     let decide = Task::Decide(Box::new(ask));
@@ -140,7 +140,7 @@ fn read(call: ReadPolicy, now: EpochMs) -> Vec<Task> {
 /// A change with its record, and then the answer.
 pub(super) fn record(draft: Draft, puts: Vec<Put>, reply: Reply) -> Vec<Task> {
     vec![
-        Task::Settle,
+        Task::RecordDue,
         Recording::task(draft, puts, None),
         Task::Reply(Box::new(reply)),
     ]
@@ -148,7 +148,7 @@ pub(super) fn record(draft: Draft, puts: Vec<Put>, reply: Reply) -> Vec<Task> {
 
 /// A change of the tokens with its record; then regions are told, and then comes the answer.
 pub(super) fn record_access(draft: Draft, puts: Vec<Put>, reply: Reply) -> Vec<Task> {
-    let mut tasks = vec![Task::Settle, Recording::task(draft, puts, None)];
+    let mut tasks = vec![Task::RecordDue, Recording::task(draft, puts, None)];
     tasks.extend(tell_access(reply));
     tasks
 }
@@ -180,7 +180,7 @@ impl<R: Rows> Desk<'_, R> {
         match task {
             Task::Ship => self.ship().map(Step::First),
             Task::Decide(ask) => self.decide(*ask),
-            Task::Settle => self.settle(),
+            Task::RecordDue => self.record_due(),
             Task::Record(recording) => self.record(*recording),
             Task::Write(puts, learned) => Ok(Step::Write {
                 puts,

@@ -228,7 +228,10 @@ impl<R: Rows> Desk<'_, R> {
         let draft = Draft::new(author, action, region, AuditOutcome::Done, at);
         let draft = draft.with_change(Json::Null, json!({ USES: uses }));
         let learned = Learned::BootstrapUses { uses, at };
-        vec![Task::Settle, Recording::task(draft, vec![], Some(learned))]
+        vec![
+            Task::RecordDue,
+            Recording::task(draft, vec![], Some(learned)),
+        ]
     }
 
     /// What stands about all tokens in common; `None` when it cannot be read, or is not there yet.

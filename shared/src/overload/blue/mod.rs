@@ -77,7 +77,7 @@ impl Blue {
             *self = Self::new(settings, self.live.key, self.shadow.key, now);
         } else if settings.decay_per_s != self.settings.decay_per_s {
             for structure in [&mut self.live, &mut self.shadow] {
-                (structure.probabilities).settle(self.settings.decay_per_s, now);
+                (structure.probabilities).decay_to(self.settings.decay_per_s, now);
             }
         }
         self.settings = settings;

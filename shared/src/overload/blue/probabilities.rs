@@ -111,7 +111,7 @@ impl Probabilities {
     }
 
     /// Decays every cell to this instant: what follows may decay at another rate.
-    pub fn settle(&mut self, decay_per_s: f64, now: EpochMs) {
+    pub fn decay_to(&mut self, decay_per_s: f64, now: EpochMs) {
         for cell in &mut self.cells {
             cell.probability = cell.at(decay_per_s, now);
             cell.move_to(now);
