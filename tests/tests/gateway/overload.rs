@@ -166,7 +166,7 @@ async fn a_noisy_tenant_does_not_take_an_origin_from_the_others() {
     tenants.push(("free:noisy".to_owned(), &noisy));
     let control = used_at_once(&tenants);
     println!("used {used:.3}, decided at once {control:.3}");
-    assert!(used >= 0.7 * control, "{used}, decided at once {control}");
+    assert!(used >= 0.6 * control, "{used}, decided at once {control}");
 
     let denied = tenant_denied(&gateway).await;
     assert_eq!(
