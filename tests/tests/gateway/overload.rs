@@ -7,10 +7,6 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use weir_shared::fairness::weight::Weight;
-use weir_shared::overload::config::Config;
-use weir_shared::overload::resource::{Client, Outcome, Resource};
-use weir_shared::units::{EpochMs, Revision};
 use weir_tests::clock::now;
 use weir_tests::fixtures::with;
 use weir_tests::ports;
@@ -38,23 +34,18 @@ struct Got {
     denied: u64,
     /// Connections that ended while a request was on them, as those that are kept open may at any time.
     lost: u64,
-    /// When each request was sent, those of the time of learning included.
-    sent_at: Vec<Duration>,
 }
 
 /// One tenant's requests at a pace, each without waiting for the one before; what it got after the time of learning.
 async fn tenant(gateway: &Gateway, name: String, per_s: u64) -> Got {
     let (start, every) = (now(), Duration::from_micros(1_000_000 / per_s));
     let mut asked = Vec::new();
-    let mut sent_at = Vec::new();
     let mut number = 0;
     while start.elapsed() < LEARNING + MEASURED {
         let due = every * number;
         tokio::time::sleep(due.saturating_sub(start.elapsed())).await;
         number += 1;
-        let sent = start.elapsed();
-        sent_at.push(sent);
-        let counts = sent >= LEARNING;
+        let counts = start.elapsed() >= LEARNING;
         let request = gateway
             .client
             .request(Method::GET, "/work")
@@ -69,10 +60,7 @@ async fn tenant(gateway: &Gateway, name: String, per_s: u64) -> Got {
             counts.then_some(answer)
         }));
     }
-    let mut got = Got {
-        sent_at,
-        ..Got::default()
-    };
+    let mut got = Got::default();
     for reply in join_all(asked).await {
         let Some(answer) = reply.unwrap() else {
             continue;
@@ -87,40 +75,6 @@ async fn tenant(gateway: &Gateway, name: String, per_s: u64) -> Got {
         }
     }
     got
-}
-
-/// What of the origin's capacity is used if each request is decided and served at the instant at which it was sent: a busy
-/// machine sends them in bursts, which no limiter makes even.
-fn used_at_once(tenants: &[(String, &Got)]) -> f64 {
-    let sent = tenants
-        .iter()
-        .flat_map(|(name, got)| got.sent_at.iter().map(move |at| (*at, name)));
-    let mut sent: Vec<_> = sent.collect();
-    sent.sort();
-    let began = EpochMs(1_700_000_100_000);
-    let mut resource = Resource::new(&Config::default(), Revision(1), &[7; 32], "origin", began);
-    let (mut left, mut before, mut served) = (0.0, Duration::ZERO, 0);
-    for (at, name) in sent {
-        let now = began.plus(at.as_millis() as u64);
-        let client = Client {
-            name,
-            weight: Weight::WHOLE,
-        };
-        if !resource.check(&client, 1, 0.5, now).admitted {
-            continue;
-        }
-        left = CAPACITY.min(left + (at - before).as_secs_f64() * CAPACITY);
-        before = at;
-        let outcome = if left >= 1.0 {
-            left -= 1.0;
-            served += u64::from(at >= LEARNING);
-            Outcome::Success
-        } else {
-            Outcome::Failure
-        };
-        resource.report(&client, outcome, now);
-    }
-    served as f64 / (CAPACITY * MEASURED.as_secs_f64())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -140,33 +94,13 @@ async fn a_noisy_tenant_does_not_take_an_origin_from_the_others() {
     let share = served as f64 / asked as f64;
     // Without the gateway each would be served three of ten. The rate is felt for, and where it is too high the origin
     // refuses some of everybody's.
-    let counts = |got: &Got| [got.asked, got.served, got.overloaded, got.denied, got.lost];
-    let told = (
-        modest.iter().map(counts).collect::<Vec<_>>(),
-        counts(&noisy),
-    );
-    assert!(share >= 0.85, "{share}: {told:?}");
-    assert!(
-        noisy.denied > noisy.asked / 2,
-        "{} of {}",
-        noisy.denied,
-        noisy.asked
-    );
-    assert!(
-        noisy.lost <= noisy.asked / 200,
-        "{} of {}",
-        noisy.lost,
-        noisy.asked
-    );
-    // What the others leave is not thrown away, as far as that is so for the same requests without a deployment.
+    assert!(share >= 0.85, "{share}: {modest:?}, noisy {noisy:?}");
+    assert!(noisy.denied > noisy.asked / 2, "{noisy:?}");
+    assert!(noisy.lost <= noisy.asked / 200, "{noisy:?}");
+    // What the others leave is not thrown away.
     let all = (served + noisy.served) as f64;
     let used = all / (CAPACITY * MEASURED.as_secs_f64());
-    let names = (0..MODEST).map(|index| format!("free:{index}"));
-    let mut tenants: Vec<_> = names.zip(&modest).collect();
-    tenants.push(("free:noisy".to_owned(), &noisy));
-    let control = used_at_once(&tenants);
-    println!("used {used:.3}, decided at once {control:.3}");
-    assert!(used >= 0.6 * control, "{used}, decided at once {control}");
+    assert!(used >= 0.6, "{used}: {noisy:?}");
 
     let denied = tenant_denied(&gateway).await;
     assert_eq!(
