@@ -45,6 +45,16 @@ pub struct Idle {
     pub now: EpochMs,
 }
 
+impl Idle {
+    /// Of `units` that a holder asks for, those that it is lent of a window of `limit`: its part ([`idle_units`]), or what is
+    /// charged to tenants there, if that is more.
+    #[must_use]
+    pub fn lends(&self, units: u64, limit: u64) -> u64 {
+        let divided = idle_units(units, self.unlent, self.holders, limit);
+        divided.max(units.min(self.unbacked)).min(self.unlent)
+    }
+}
+
 /// Divides what a lender may lend.
 pub trait Divide {
     /// What may be lent for a claim. Lends nothing yet.
@@ -168,8 +178,7 @@ impl Divide for Shared<'_> {
         if !self.share.rule().pools_idle() {
             return 0;
         }
-        let divided = idle_units(units, idle.unlent, idle.holders, self.moment.limit);
-        divided.max(units.min(idle.unbacked)).min(idle.unlent)
+        idle.lends(units, self.moment.limit)
     }
 
     fn lent(&mut self, party: &Party, units: u64, charged: u64, _now: EpochMs) {

@@ -3,7 +3,7 @@
 use super::Holder;
 use crate::fairness::ask::{Party, Room};
 use crate::federation::divide::{Claim, Divide, Idle, asked};
-use crate::federation::lease_size::{Asked, idle_units, lease_units};
+use crate::federation::lease_size::{Asked, lease_units};
 use crate::federation::tenant_balance::TenantBalance;
 use crate::limits::COST_MAX;
 use crate::units::EpochMs;
@@ -82,11 +82,14 @@ impl Divide for Relay<'_> {
         if self.closed || !self.holder.pooled {
             return 0;
         }
-        let left = self.holder.unassigned.min(lent.unlent);
         let limit = self.holder.lease.map_or(0, |lease| lease.limit);
         // As of a tenant's units: half of what is here need not stay.
-        let divided = idle_units(units, left, lent.holders.div_ceil(2), limit);
-        let lent_units = divided.max(units.min(lent.unbacked)).min(left);
+        let here = Idle {
+            unlent: self.holder.unassigned.min(lent.unlent),
+            holders: lent.holders.div_ceil(2),
+            ..*lent
+        };
+        let lent_units = here.lends(units, limit);
         self.holder.unassigned -= lent_units;
         self.holder.flow.note(lent_units, 0, lent.now);
         if lent_units < units {
