@@ -324,8 +324,10 @@ fn plan<'a>(
         }
         let terms = policy.budget_terms(charge.budget, &region, revision, at);
         let party = match budget.rule() {
-            Some(_) => policy.party(charge.tenant, Some(charge.budget), revision, at),
-            None => Some(Party::everyone()),
+            Some(_) => policy
+                .claimant(charge.tenant, Some(charge.budget), revision, at)
+                .map(Party::from),
+            None => Some(Party::Everyone),
         };
         Ok(Step {
             charge: *charge,
@@ -392,7 +394,7 @@ impl Drop for Wait<'_> {
 struct SpentHere {
     step: usize,
     pool: String,
-    tenant: String,
+    tenant: Option<String>,
     label: WindowLabel,
     units: u64,
 }
@@ -406,7 +408,10 @@ struct Unfinished<'a> {
 impl Unfinished<'_> {
     fn note(&mut self, step: usize, of: &Step<'_>, answer: &DimensionAnswer) {
         if let Charges::Pool(label) = answer.charge {
-            let seat = |state: &mut State| state.leases.seat(&of.pool, &of.party).name.clone();
+            let seat = |state: &mut State| {
+                let seat = state.leases.seat(&of.pool, &of.party);
+                seat.name().map(str::to_owned)
+            };
             self.spent.push(SpentHere {
                 step,
                 pool: of.pool.clone(),
@@ -428,7 +433,7 @@ impl Unfinished<'_> {
         for spent in self.spent.drain(..) {
             let units = Spent {
                 label: spent.label,
-                tenant: &spent.tenant,
+                tenant: spent.tenant.as_deref(),
                 units: spent.units,
             };
             self.agent

@@ -4,7 +4,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::contact::{ContactBody, ContactReply};
-use crate::fairness::ask::Party;
+use crate::fairness::ask::Claimant;
 use crate::federation::pool_name::is_budget;
 use crate::invalid::{Fault, Invalid};
 use crate::json;
@@ -14,7 +14,9 @@ use crate::policy::{Policy, count};
 use crate::units::{EpochMs, HolderId, Revision};
 use crate::wire::accounting::{ANONYMOUS, FrameBody, OTHERS, TenantCounters};
 use crate::wire::agent::{AgentContactBody, AgentContactReply};
-use crate::wire::exchange::{ExchangeAnswer, ExchangeBody, Refusal, VERSION, version_accepted};
+use crate::wire::exchange::{
+    ExchangeAnswer, ExchangeBody, RankBody, Refusal, VERSION, version_accepted,
+};
 use crate::wire::policy::PolicyDocument;
 use crate::wire::route::UnroutedBody;
 use crate::wire::saved_policy::SavedPolicy;
@@ -124,7 +126,7 @@ impl Speaker<'_> {
         let budget = message.budget.clone();
         let wants = message.wants.into_iter().filter_map(|mut want| {
             if let Some(tenant) = &want.tenant {
-                want.rank = (&self.party(tenant, &budget)?).into();
+                want.rank = Some(RankBody::from(&self.claimant(tenant, &budget)?));
             }
             Some(want)
         });
@@ -138,13 +140,13 @@ impl Speaker<'_> {
     }
 
     /// A tenant with its claim; those that a holder has no room to tell apart are bounded as one that nobody names.
-    fn party(&self, tenant: &str, budget: &str) -> Option<Party> {
-        let party = self
+    fn claimant(&self, tenant: &str, budget: &str) -> Option<Claimant> {
+        let claimant = self
             .policy
-            .party(tenant, Some(budget), self.revision, self.now)?;
-        match tenant == Party::overflow().name {
-            true => Some(party.overflow_with()),
-            false => Some(party),
+            .claimant(tenant, Some(budget), self.revision, self.now)?;
+        match tenant == Claimant::overflow().name {
+            true => Some(claimant.overflow_with()),
+            false => Some(claimant),
         }
     }
 

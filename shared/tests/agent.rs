@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use weir_shared::agent::{Admitted, Speaker, holder};
 use weir_shared::contact::ContactReply;
-use weir_shared::fairness::ask::Party;
+use weir_shared::fairness::ask::Claimant;
 use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::Policy;
 use weir_shared::units::{EpochMs, HolderId, Revision, WindowLabel};
@@ -92,7 +92,7 @@ fn terms_claims_and_who_speaks_are_the_deployments_word() {
         ..body.exchanges[0].terms.clone()
     };
     body.exchanges[0].terms = forged;
-    body.exchanges[0].wants = ["acme", "stranger", &Party::overflow().name]
+    body.exchanges[0].wants = ["acme", "stranger", &Claimant::overflow().name]
         .map(want)
         .to_vec();
     let admitted = admit(body.clone()).unwrap().contact;

@@ -17,7 +17,7 @@ use weir_shared::algorithms::sliding_log::SlidingLog;
 use weir_shared::algorithms::sliding_window::SlidingWindow;
 use weir_shared::algorithms::token_bucket::TokenBucket;
 use weir_shared::algorithms::{Algorithm, State};
-use weir_shared::fairness::ask::Party;
+use weir_shared::fairness::ask::{Claimant, Party};
 use weir_shared::fairness::local::{LocalBudget, LocalTerms};
 use weir_shared::fairness::share::{Rule, ShareTerms};
 use weir_shared::fairness::weight::Weight;
@@ -174,10 +174,11 @@ fn steady(mut act: impl FnMut(u64)) -> u64 {
 }
 
 fn tenant(index: u64) -> Party {
-    Party {
-        name: format!("tenant-{index}"),
-        ..Party::everyone()
-    }
+    Claimant::plain(&name(index)).into()
+}
+
+fn name(index: u64) -> String {
+    format!("tenant-{index}")
 }
 
 #[test]
@@ -194,7 +195,7 @@ fn a_spend_from_a_lease_allocates_nothing() {
         outage: false,
     };
     let holder = Holder::new("tokens".to_owned(), HolderId(1), Incarnation(1), None);
-    for parties in [vec![Party::everyone()], (0..100).map(tenant).collect()] {
+    for parties in [vec![Party::Everyone], (0..100).map(tenant).collect()] {
         let mut holder = holder.clone().with_lease(lease, Vec::new());
         for party in &parties {
             assert!(holder.spend(party, 1, START));
@@ -320,7 +321,7 @@ fn a_decision_by_reserves_that_are_released_or_pooled_allocates_nothing() {
 fn a_federated_decision_allocates_nothing() {
     let mut pool = RegionPool::new(1 << 50, 3_600_000).unwrap();
     let mut region = FederatedEscrow::new("weur");
-    let names: Vec<String> = (0..500).map(|index| tenant(index).name).collect();
+    let names: Vec<String> = (0..500).map(name).collect();
     let mut check = |index: usize, cost: u64| {
         let decided = region.check(&mut pool, &names[index], Weight::WHOLE, cost, START);
         decided.unwrap().admitted()
@@ -368,7 +369,7 @@ fn a_check_of_a_resource_and_its_report_allocate_nothing() {
         let config = Config::default();
         let mut origin = Resource::new(&config, Revision(1), &[3; 32], "origin", START);
         let clients = if fails { 20 } else { 2_000 };
-        let names: Vec<String> = (0..clients).map(|index| tenant(index).name).collect();
+        let names: Vec<String> = (0..clients).map(name).collect();
         let mut admitted = 0;
         let allocations = steady(|index| {
             let client = Client {

@@ -119,7 +119,7 @@ impl World {
 
     /// Single units, of which those that are admitted are counted by window.
     fn asks(&mut self, terms: &Terms, units: u64, now: EpochMs) {
-        let (everyone, here) = (Party::everyone(), now.plus(self.ahead_ms));
+        let (everyone, here) = (Party::Everyone, now.plus(self.ahead_ms));
         for _ in 0..units {
             for _ in 0..3 {
                 self.isolate.advance(here);
@@ -139,7 +139,7 @@ impl World {
 
     fn exchange(&mut self, terms: &Terms, now: EpochMs) {
         let here = now.plus(self.ahead_ms);
-        let everyone = Party::everyone();
+        let everyone = Party::Everyone;
         let ticket = self.isolate.wait_on(&everyone, None, Need::one(1), here);
         if let Some(body) = self.isolate.begin(terms.clone(), here) {
             let message = Message::try_from(body).unwrap();

@@ -98,7 +98,7 @@ impl World {
     }
 
     fn admits(&mut self, terms: &Terms, now: EpochMs) -> bool {
-        let everyone = Party::everyone();
+        let everyone = Party::Everyone;
         for _ in 0..3 {
             self.holder.advance(now);
             match self.holder.outlook(&everyone, Need::one(1), None, now) {
@@ -164,7 +164,7 @@ fn an_isolate_below_a_region_hears_of_it_too() {
     let mut pool = Pool::open(day.clone(), NOW);
     let mut region = Escrow::wake("tokens".into(), HolderId(7), Incarnation(1), None);
     let mut isolate = holder(1);
-    let everyone = Party::everyone();
+    let everyone = Party::Everyone;
     for (terms, now) in [
         (&day, NOW),
         (&minute, NOW.plus(700)),
@@ -354,7 +354,7 @@ fn a_budget_of_one_isolate_follows_an_edit_of_its_window_too() {
         window_ms,
         share: None,
     };
-    let everyone = Party::everyone();
+    let everyone = Party::Everyone;
     let admitted = |budget: &mut LocalBudget, ask: u64, now: EpochMs| {
         let checks = (0..ask).filter(|_| budget.check(&everyone, 1, now).admitted());
         checks.count() as u64

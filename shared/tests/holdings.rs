@@ -46,7 +46,7 @@ impl World {
 
     /// The isolate borrows so many units through the region, and spends them.
     fn spend(&mut self, units: u64, now: EpochMs) {
-        let nobody = Party::everyone();
+        let nobody = Party::Everyone;
         let need = Need {
             units,
             smallest: units,

@@ -334,7 +334,7 @@ fn a_refund_is_one_row_with_what_says_that_it_was_taken() {
     let label = answered[0].1.as_ref().unwrap().window.label;
     let spent = Spent {
         label,
-        tenant: "",
+        tenant: None,
         units: 3,
     };
     let refund = node.refund(spent, NOW).expect("no write is under way");

@@ -164,7 +164,7 @@ fn admits(
     terms: &Terms,
     now: EpochMs,
 ) -> bool {
-    let everyone = Party::everyone();
+    let everyone = Party::Everyone;
     for _ in 0..3 {
         holder.advance(now);
         match holder.outlook(&everyone, Need::one(1), None, now) {
@@ -183,7 +183,7 @@ fn admits(
 }
 
 fn exchange(pool: &mut Pool, holder: &mut Holder, terms: &Terms, now: EpochMs) {
-    let ticket = holder.wait_on(&Party::everyone(), None, Need::one(1), now);
+    let ticket = holder.wait_on(&Party::Everyone, None, Need::one(1), now);
     let body = holder.begin(terms.clone(), now).unwrap();
     let message = Message::try_from(body).unwrap();
     let reply = pool.exchange(&message, now).unwrap();

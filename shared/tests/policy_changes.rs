@@ -95,7 +95,7 @@ fn an_override_counts_before_the_tenant_the_tenant_before_its_tier_and_that_befo
     );
     let claim = |tenant: &str| {
         let standing = policy
-            .party(tenant, Some("tokens"), Revision(1), NOW)
+            .claimant(tenant, Some("tokens"), Revision(1), NOW)
             .unwrap()
             .standing;
         (
@@ -115,7 +115,7 @@ fn an_override_counts_before_the_tenant_the_tenant_before_its_tier_and_that_befo
     }
     // Of no budget in particular it is the tier's general word.
     let standing = policy
-        .party("pro:stranger", None, Revision(1), NOW)
+        .claimant("pro:stranger", None, Revision(1), NOW)
         .unwrap()
         .standing;
     assert_eq!((standing.weight.as_f64(), standing.borrow_max), (2.0, None));
@@ -166,7 +166,7 @@ fn each_value_is_told_with_whose_word_it_is() {
     ] {
         let told = policy.effective(tenant, NOW).unwrap().budgets["tokens"].clone();
         let standing = policy
-            .party(tenant, Some("tokens"), Revision(1), NOW)
+            .claimant(tenant, Some("tokens"), Revision(1), NOW)
             .unwrap()
             .standing;
         assert_eq!(told.weight.value.0, standing.weight.as_f64(), "{tenant}");

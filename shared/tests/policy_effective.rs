@@ -229,7 +229,9 @@ fn what_is_shown_is_what_is_applied() {
                 assert_eq!(shown.lease_ms.value, applied.lease_ms);
             }
             for (name, shown) in &body.budgets {
-                let party = policy.party(tenant, Some(name), Revision(1), now).unwrap();
+                let party = policy
+                    .claimant(tenant, Some(name), Revision(1), now)
+                    .unwrap();
                 let claim = party.standing;
                 assert_eq!(shown.weight.value.0, claim.weight.as_f64());
                 assert_eq!(shown.borrow_max.value.units(), claim.borrow_max);

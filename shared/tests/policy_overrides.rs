@@ -181,7 +181,7 @@ proptest! {
         });
         let policy = overridden(&Value::Array(bodies.collect()));
         let since = |ms| {
-            let party = policy.party("acme", None, Revision(1), EpochMs(ms)).unwrap();
+            let party = policy.claimant("acme", None, Revision(1), EpochMs(ms)).unwrap();
             party.standing.claim_version.since
         };
         for ms in 0..45 {

@@ -103,7 +103,7 @@ fn a_claim_to_one_budget_may_differ_from_that_to_the_others() {
     ]));
     let claim = |budget, ms| {
         let party = policy
-            .party("acme", budget, Revision(3), EpochMs(ms))
+            .claimant("acme", budget, Revision(3), EpochMs(ms))
             .unwrap();
         let standing = party.standing;
         assert_eq!((standing.known, standing.lend_max), (true, None));

@@ -180,7 +180,7 @@ fn used_by_one_account(setup: &Setup, requests: u64) -> f64 {
             };
             // The golden ratio spreads the turns evenly (Weyl, 1916).
             let turn = ((request * 0x9e37_79b9 % (1 << 32)) * (whole >> 16)) >> 16;
-            let party = &setup.tenants[turns.partition_point(|turns| *turns <= turn)].party;
+            let party = &setup.tenants[turns.partition_point(|turns| *turns <= turn)].claimant;
             let room = share.room(party, &ask, &at);
             share.charge(&party.name, room.waiting);
         }
@@ -251,7 +251,7 @@ fn backlogged_tenants_are_within_their_leases_of_the_ideal() {
         let weights: Vec<f64> = setup
             .tenants
             .iter()
-            .map(|t| t.party.standing.weight.as_f64())
+            .map(|t| t.claimant.standing.weight.as_f64())
             .collect();
         let all: f64 = weights.iter().sum();
         let off = |window: &Measured, tenant: usize| {

@@ -10,12 +10,12 @@ use weir_shared::accounting::counters::{Charged, Decided};
 use weir_shared::accounting::frame::Outbox;
 use weir_shared::accounting::pending::{InWindow, WindowClaim};
 use weir_shared::decision::Reason;
-use weir_shared::fairness::ask::Party;
+use weir_shared::fairness::ask::Claimant;
 use weir_shared::units::{EpochMs, HolderId, Incarnation};
 use weir_shared::wire::exchange::{FloorsBody, RuleBody, SharingBody, Terms};
 
 use crate::federation::chain::Chain;
-use crate::federation::{everyone, terms};
+use crate::federation::terms;
 
 const START: EpochMs = EpochMs(1_700_000_000_000);
 const WINDOW_MS: u64 = 10_000;
@@ -76,15 +76,13 @@ impl World {
     /// One request, of a name of its own or of the one before.
     fn asks(&mut self) {
         let isolate = (self.requests / REQUESTS_A_NAME % 2) as usize;
-        let party = Party {
-            name: format!("stranger-{}", self.requests / REQUESTS_A_NAME),
-            ..everyone()
-        };
+        let tenant = format!("stranger-{}", self.requests / REQUESTS_A_NAME);
+        let party = Claimant::plain(&tenant).into();
         self.requests += 1;
         let admitted = self.chain.check(isolate, &party, 1);
         self.admitted += u64::from(admitted);
         let decided = Decided {
-            tenant: &party.name,
+            tenant: &tenant,
             known: false,
             charged: Charged::Budget("tokens"),
             reason: if admitted {

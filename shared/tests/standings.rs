@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use weir_shared::fairness::ask::{
-    Above, Ask, ClaimVersion, Floor, Moment, Party, SetAside, Standing,
+    Above, Ask, ClaimVersion, Claimant, Floor, Moment, Party, SetAside, Standing,
 };
 use weir_shared::fairness::share::{Rule, Share, ShareRow, ShareTerms};
 use weir_shared::fairness::weight::Weight;
@@ -36,20 +36,20 @@ fn share(rule: Rule) -> Share {
     })
 }
 
-fn party(name: &str, weight: f64, revision: u64, since: u64) -> Party {
+fn claimant(name: &str, weight: f64, revision: u64, since: u64) -> Claimant {
     let standing = Standing {
         weight: Weight::try_from(weight).unwrap(),
         claim_version: ClaimVersion {
             revision: Revision(revision),
             since: EpochMs(since),
         },
-        ..Party::everyone().standing
+        ..Standing::default()
     };
     let name = name.to_owned();
-    Party { name, standing }
+    Claimant { name, standing }
 }
 
-fn below(party: Party, parent: &str, weight: f64) -> Party {
+fn below(claimant: Claimant, parent: &str, weight: f64) -> Claimant {
     let above = Above {
         name: parent.to_owned(),
         weight: Weight::try_from(weight).unwrap(),
@@ -59,9 +59,9 @@ fn below(party: Party, parent: &str, weight: f64) -> Party {
         floor: Floor::default(),
         floors: SetAside::default(),
     };
-    let mut party = party;
-    party.standing.above = vec![above];
-    party
+    let mut claimant = claimant;
+    claimant.standing.above = vec![above];
+    claimant
 }
 
 fn row(share: &Share, name: &str) -> ShareRow {
@@ -75,11 +75,11 @@ fn weight_of(share: &Share, name: &str) -> f64 {
 
 #[test]
 fn a_holder_that_speaks_of_an_earlier_claim_does_not_take_the_later_one_back() {
-    let fresh = party("a", 3.0, 7, 5_000);
-    let stale = party("a", 1.0, 7, 0);
+    let fresh = claimant("a", 3.0, 7, 5_000);
+    let stale = claimant("a", 1.0, 7, 0);
     for rule in WEIGHTED {
         let mut share = share(rule);
-        share.set_used(&party("b", 1.0, 7, 0), 0);
+        share.set_used(&claimant("b", 1.0, 7, 0), 0);
         share.set_used(&stale, 0);
         assert_eq!(row(&share, "a").guarantee, 50, "{rule:?}");
         // The override begins.
@@ -101,7 +101,7 @@ fn a_holder_that_speaks_of_an_earlier_claim_does_not_take_the_later_one_back() {
             "{rule:?}"
         );
         // It ends.
-        share.set_used(&party("a", 1.0, 7, 6_000), 1);
+        share.set_used(&claimant("a", 1.0, 7, 6_000), 1);
         share.set_used(&fresh, 1);
         assert_eq!(row(&share, "a").guarantee, 50, "{rule:?}");
     }
@@ -111,10 +111,10 @@ fn a_holder_that_speaks_of_an_earlier_claim_does_not_take_the_later_one_back() {
 fn of_two_revisions_the_newer_counts_whenever_its_overrides_began() {
     for rule in WEIGHTED {
         let mut share = share(rule);
-        share.set_used(&party("a", 3.0, 7, 5_000), 0);
+        share.set_used(&claimant("a", 3.0, 7, 5_000), 0);
         // Revision 8 has no override of "a" at all.
-        share.set_used(&party("a", 2.0, 8, 0), 0);
-        share.set_used(&party("a", 3.0, 7, 9_000), 0);
+        share.set_used(&claimant("a", 2.0, 8, 0), 0);
+        share.set_used(&claimant("a", 3.0, 7, 9_000), 0);
         assert_eq!(weight_of(&share, "a"), 2.0, "{rule:?}");
     }
 }
@@ -125,7 +125,7 @@ fn of_claims_by_one_word_the_last_one_heard_counts() {
     for rule in WEIGHTED {
         let mut share = share(rule);
         for weight in [1.0, 3.0, 2.0] {
-            share.set_used(&party("a", weight, 0, 0), 0);
+            share.set_used(&claimant("a", weight, 0, 0), 0);
             assert_eq!(weight_of(&share, "a"), weight, "{rule:?}");
         }
     }
@@ -135,15 +135,15 @@ fn of_claims_by_one_word_the_last_one_heard_counts() {
 fn a_later_claim_counts_in_the_next_window_too() {
     for rule in WEIGHTED {
         let mut share = share(rule);
-        share.set_used(&party("b", 1.0, 7, 0), 10);
+        share.set_used(&claimant("b", 1.0, 7, 0), 10);
         let ask = Ask {
             waiting: 1,
             smallest: 1,
             ..Ask::default()
         };
-        let _room = share.room(&party("a", 3.0, 7, 5_000), &ask, &AT);
+        let _room = share.room(&claimant("a", 3.0, 7, 5_000), &ask, &AT);
         share.roll();
-        let _room = share.room(&party("a", 1.0, 7, 0), &ask, &AT);
+        let _room = share.room(&claimant("a", 1.0, 7, 0), &ask, &AT);
         assert_eq!(weight_of(&share, "a"), 3.0, "{rule:?}");
     }
 }
@@ -152,15 +152,15 @@ fn a_later_claim_counts_in_the_next_window_too() {
 fn a_tenant_stays_below_whom_a_later_claim_put_it() {
     for rule in WEIGHTED {
         let mut share = share(rule);
-        let alone = party("a", 1.0, 7, 0);
-        let moved = below(party("a", 1.0, 8, 0), "org", 1.0);
+        let alone = claimant("a", 1.0, 7, 0);
+        let moved = below(claimant("a", 1.0, 8, 0), "org", 1.0);
         share.set_used(&alone, 10);
         share.set_used(&moved, 10);
         assert_eq!((share.used("org"), share.used("a")), (10, 10), "{rule:?}");
         share.set_used(&alone, 15);
         assert_eq!((share.used("org"), share.used("a")), (15, 15), "{rule:?}");
         // And the other way round.
-        share.set_used(&party("a", 1.0, 9, 0), 15);
+        share.set_used(&claimant("a", 1.0, 9, 0), 15);
         share.set_used(&moved, 20);
         assert_eq!((share.used("org"), share.used("a")), (0, 20), "{rule:?}");
         assert_eq!(share.used_total(), 20, "{rule:?}");
@@ -171,11 +171,11 @@ fn a_tenant_stays_below_whom_a_later_claim_put_it() {
 fn the_weight_of_a_tenant_above_is_that_of_the_latest_claim_of_any_below_it() {
     for rule in WEIGHTED {
         let mut share = share(rule);
-        share.set_used(&party("b", 1.0, 7, 0), 0);
-        share.set_used(&below(party("x", 1.0, 7, 0), "org", 1.0), 0);
+        share.set_used(&claimant("b", 1.0, 7, 0), 0);
+        share.set_used(&below(claimant("x", 1.0, 7, 0), "org", 1.0), 0);
         assert_eq!(row(&share, "org").guarantee, 50, "{rule:?}");
-        share.set_used(&below(party("y", 1.0, 7, 5_000), "org", 3.0), 0);
-        share.set_used(&below(party("x", 1.0, 7, 0), "org", 1.0), 0);
+        share.set_used(&below(claimant("y", 1.0, 7, 5_000), "org", 3.0), 0);
+        share.set_used(&below(claimant("x", 1.0, 7, 0), "org", 1.0), 0);
         assert_eq!(row(&share, "org").guarantee, 75, "{rule:?}");
     }
 }
@@ -203,11 +203,16 @@ fn terms() -> Terms {
         .unwrap()
 }
 
-fn claim(tenant: &str, ms: u64) -> Party {
+fn claim(tenant: &str, ms: u64) -> Claimant {
     let policy = policy();
     policy
-        .party(tenant, Some("tokens"), Revision(7), EpochMs(ms))
+        .claimant(tenant, Some("tokens"), Revision(7), EpochMs(ms))
         .unwrap()
+}
+
+/// The same, as a request asks by it.
+fn asking(tenant: &str, ms: u64) -> Party {
+    claim(tenant, ms).into()
 }
 
 fn holder(id: u64) -> Holder {
@@ -234,7 +239,7 @@ fn ceiling(holder: &mut Holder, pool: &mut Pool, party: &Party, now: EpochMs) ->
     let grant = reply
         .grants
         .iter()
-        .find(|grant| grant.tenant.as_deref() == Some(party.name.as_str()));
+        .find(|grant| grant.tenant.as_deref() == party.name());
     grant.unwrap().ceiling
 }
 
@@ -243,16 +248,16 @@ fn an_override_of_a_weight_counts_at_once_in_the_middle_of_a_window_and_no_stale
 {
     let mut pool = Pool::open(terms(), EpochMs(4_000));
     let (mut other, mut fresh, mut stale) = (holder(1), holder(2), holder(3));
-    ceiling(&mut other, &mut pool, &claim("b", 4_000), EpochMs(4_000));
+    ceiling(&mut other, &mut pool, &asking("b", 4_000), EpochMs(4_000));
     // 1 : 1 of 100.
-    let before = claim("a", 4_999);
+    let before = asking("a", 4_999);
     assert_eq!(ceiling(&mut stale, &mut pool, &before, EpochMs(4_999)), 50);
     // 3 : 1.
-    let during = claim("a", 5_000);
+    let during = asking("a", 5_000);
     assert_eq!(ceiling(&mut fresh, &mut pool, &during, EpochMs(5_000)), 75);
     assert_eq!(ceiling(&mut stale, &mut pool, &before, EpochMs(5_100)), 75);
     // 1 : 1 again.
-    let after = claim("a", 6_000);
+    let after = asking("a", 6_000);
     assert_eq!(ceiling(&mut fresh, &mut pool, &after, EpochMs(6_000)), 50);
     assert_eq!(ceiling(&mut stale, &mut pool, &during, EpochMs(6_100)), 50);
 }
@@ -261,8 +266,8 @@ fn an_override_of_a_weight_counts_at_once_in_the_middle_of_a_window_and_no_stale
 fn what_was_said_of_an_earlier_claim_does_not_keep_a_later_one_from_asking() {
     let mut pool = Pool::open(terms(), EpochMs(4_000));
     let (mut other, mut isolate) = (holder(1), holder(2));
-    ceiling(&mut other, &mut pool, &claim("b", 4_000), EpochMs(4_000));
-    let before = claim("a", 4_990);
+    ceiling(&mut other, &mut pool, &asking("b", 4_000), EpochMs(4_000));
+    let before = asking("a", 4_990);
     let now = EpochMs(4_990);
     // All of its 50 are asked for at once, and used up.
     let ticket = isolate.wait_on(&before, None, Need::one(50), now).unwrap();
@@ -274,9 +279,9 @@ fn what_was_said_of_an_earlier_claim_does_not_keep_a_later_one_from_asking() {
     let later = EpochMs(5_000);
     let outlook = |party| isolate.outlook(party, Need::one(1), None, later);
     assert_eq!(outlook(&before), Outlook::Exhausted);
-    assert_eq!(outlook(&claim("a", 5_000)), Outlook::Short);
+    assert_eq!(outlook(&asking("a", 5_000)), Outlook::Short);
     assert_eq!(
-        ceiling(&mut isolate, &mut pool, &claim("a", 5_000), later),
+        ceiling(&mut isolate, &mut pool, &asking("a", 5_000), later),
         75
     );
 }
@@ -285,8 +290,8 @@ fn what_was_said_of_an_earlier_claim_does_not_keep_a_later_one_from_asking() {
 fn a_holder_tells_the_latest_claim_that_it_has_heard() {
     let mut isolate = holder(1);
     let now = EpochMs(5_100);
-    isolate.deny(&claim("a", 5_000), 1, now);
-    isolate.deny(&claim("a", 4_999), 1, now);
+    isolate.deny(&asking("a", 5_000), 1, now);
+    isolate.deny(&asking("a", 4_999), 1, now);
     let body = isolate.begin(terms(), now).unwrap();
     let rank = rank(&body, "a");
     assert_eq!(
@@ -301,7 +306,7 @@ fn a_region_tells_the_latest_claim_of_all_its_isolates() {
     let mut region = Escrow::wake("tokens".to_owned(), HolderId(9), Incarnation(1), None);
     for (id, heard_ms) in [(1, 5_000), (2, 4_999)] {
         let mut isolate = holder(id);
-        let party = claim("a", heard_ms);
+        let party = asking("a", heard_ms);
         let _ticket = isolate.wait_on(&party, None, Need::one(1), now).unwrap();
         let asked = message(&isolate.begin(terms(), now).unwrap());
         let _tickets = region.wait_on(Tickets::new(), &asked, now).unwrap();
@@ -317,9 +322,9 @@ fn a_claim_without_its_word_is_written_and_read_as_before() {
     let rank: RankBody = serde_json::from_str(bare).unwrap();
     assert_eq!((rank.revision, rank.since), (Revision(0), 0));
     assert_eq!(serde_json::to_string(&rank).unwrap(), bare);
-    let rank = Option::<RankBody>::from(&claim("a", 5_500)).unwrap();
+    let rank = RankBody::from(&claim("a", 5_500));
     let text = serde_json::to_string(&rank).unwrap();
     let whole = r#"{"weight":3000000,"known":true,"revision":7,"since":5000}"#;
     assert_eq!(text, whole);
-    assert_eq!(Party::try_from(("a", &rank)), Ok(claim("a", 5_500)));
+    assert_eq!(Claimant::try_from(("a", &rank)), Ok(claim("a", 5_500)));
 }

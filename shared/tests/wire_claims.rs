@@ -2,6 +2,7 @@
 
 use crate::wire::samples::MESSAGE;
 use serde_json::{Value, json};
+use weir_shared::fairness::ask::Party;
 use weir_shared::federation::message::Message;
 use weir_shared::federation::pool::Pool;
 use weir_shared::units::EpochMs;
@@ -40,10 +41,11 @@ fn a_message_names_who_asks_with_what_claim() {
     let message = read(&shared()).unwrap();
     let asks: Vec<(&str, u64)> = message
         .asks()
-        .map(|(party, want)| (party.name.as_str(), want.waiting))
+        .map(|(party, want)| (party.name().unwrap(), want.waiting))
         .collect();
     assert_eq!(asks, [("acme", 5), ("bulk", 5)]);
-    assert!(message.asks().all(|(party, _)| party.standing.known));
+    let known = |party: &Party| party.tenant().is_some_and(|one| one.standing.known);
+    assert!(message.asks().all(|(party, _)| known(party)));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::wire::pinned::is_written_as;
 use crate::wire::samples::{MESSAGE, REPLY, TERMS, message, reply};
 use serde_json::{Value, json};
-use weir_shared::fairness::ask::Party;
+use weir_shared::fairness::ask::Claimant;
 use weir_shared::units::{Revision, WindowLabel};
 use weir_shared::wire::exchange::{
     AboveBody, AheadBody, ExchangeBody, FloorsBody, Grant, LeaseBody, RankBody, Refusal, ReplyBody,
@@ -187,14 +187,14 @@ fn the_grant_of_a_tenant_and_units_of_windows_to_come() {
 }
 
 /// The claim with `value` at `pointer`, as a parent reads it.
-fn forged(name: &str, pointer: &str, value: Value) -> Result<Party, Refusal> {
+fn forged(name: &str, pointer: &str, value: Value) -> Result<Claimant, Refusal> {
     let mut rank: Value = serde_json::from_str(RANK).unwrap();
     if let Some((parent, field)) = pointer.rsplit_once('/') {
         let parent = rank.pointer_mut(parent).unwrap();
         parent[field] = value;
     }
     let rank: RankBody = serde_json::from_value(rank).unwrap();
-    Party::try_from((name, &rank))
+    Claimant::try_from((name, &rank))
 }
 
 #[test]

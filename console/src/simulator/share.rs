@@ -124,12 +124,12 @@ fn portion(row: &ReplayRow, side: Side, policy: &Policy, at: EpochMs) -> Portion
     let tally = side.tally(row);
     let units = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
     let named = matches!(TenantName::of(&row.tenant), TenantName::Named(_));
-    let party = named
-        .then(|| policy.party(&row.tenant, Some(&row.name), Revision(0), at))
+    let claimant = named
+        .then(|| policy.claimant(&row.tenant, Some(&row.name), Revision(0), at))
         .flatten();
     Portion {
         tenant: row.tenant.clone(),
-        weight: party.map_or(0.0, |party| party.standing.weight.as_f64()),
+        weight: claimant.map_or(0.0, |claimant| claimant.standing.weight.as_f64()),
         guarantee: 0,
         used: units(given(tally).passed),
         borrowed: 0,

@@ -139,8 +139,8 @@ pub fn explain(
     now_ms: u64,
 ) -> Option<Explanation> {
     let now = EpochMs(now_ms);
-    let party = policy.party(tenant, Some(&record.budget), Revision(0), now);
-    let claim = party.as_ref().map(|party| &party.standing);
+    let claimant = policy.claimant(tenant, Some(&record.budget), Revision(0), now);
+    let claim = claimant.as_ref().map(|claimant| &claimant.standing);
     let figures = arithmetic(record, tenant, claim)?;
     let budget = policy.budgets.get(&record.budget);
     let rule = budget.and_then(|budget| budget.rule());
@@ -150,7 +150,7 @@ pub fn explain(
             "the policy in force over what everybody asked for, had it been known at the start";
         steps.push(Step::fact("Ideal share", count(units), "units").from(formula));
     }
-    let parent = party.and_then(|party| party.standing.above.into_iter().next());
+    let parent = claimant.and_then(|claimant| claimant.standing.above.into_iter().next());
     let mut notes = Vec::new();
     if let Some(parent) = parent {
         notes.push(format!(

@@ -342,7 +342,6 @@ impl Asker<'_> {
                     },
                     Some(Charge::Pool(label)),
                 ) => {
-                    let shared = !party.name.is_empty();
                     // A budget is the policy's: nobody's part bounds it.
                     if matches!(step.charged, Charged::Limit(_)) {
                         account = of.as_ref().clone();
@@ -350,7 +349,7 @@ impl Asker<'_> {
                     ReservedPlace::Pool {
                         pool: pool.clone(),
                         label: *label,
-                        tenant: shared.then(|| party.name.clone()),
+                        tenant: party.name().map(str::to_owned),
                     }
                 }
                 // A slot is released, not settled.

@@ -80,7 +80,7 @@ impl LeaseCheck<'_> {
     /// # Errors
     /// When the isolate decides for too many regions.
     pub fn undo(&self, label: WindowLabel) -> Result<(), Failure> {
-        let (at, tenant, units) = (now(), &self.party.name, self.cost);
+        let (at, tenant, units) = (now(), self.party.name(), self.cost);
         let spent = Spent {
             label,
             tenant,

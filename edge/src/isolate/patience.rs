@@ -189,7 +189,7 @@ impl<'a> Wait<'a> {
             _ => return Ok(()),
         };
         let window = outcome.answers.get(at).and_then(|answer| answer.window);
-        let Some(window) = window.filter(|_| !party.name.is_empty()) else {
+        let Some(window) = window.filter(|_| party.tenant().is_some()) else {
             return Ok(());
         };
         let used = decision.limit.saturating_sub(decision.remaining);

@@ -329,11 +329,13 @@ impl<'a> Planner<'a> {
     ) -> Result<Place<'a>, Failure> {
         let tenant = self.tenant.filter(|_| budget.rule().is_some());
         let (policy, revision) = (&self.loaded.policy, self.loaded.revision);
-        let party = tenant.map_or_else(
-            || Some(Party::everyone()),
-            |tenant| policy.party(tenant, Some(name), revision, self.now),
-        );
-        let party = party.ok_or_else(|| Failure::unknown("tenant", ""))?;
+        let party = match tenant {
+            Some(tenant) => policy
+                .claimant(tenant, Some(name), revision, self.now)
+                .ok_or_else(|| Failure::unknown("tenant", ""))?
+                .into(),
+            None => Party::Everyone,
+        };
         match budget.root() {
             Scope::Isolate if self.check.reserve => Err(self.unsettled(item, "budget")),
             Scope::Isolate => Ok(Place::Budget { name, terms, party }),
@@ -461,7 +463,7 @@ impl<'a> Planner<'a> {
                 }
                 .to_string(),
                 terms: terms.ok_or_else(|| internal("terms"))?,
-                party: Party::everyone(),
+                party: Party::Everyone,
                 account: match known {
                     true if !self.account.named => Rc::new(self.account.of_only_key()),
                     _ => Rc::clone(&self.account),

@@ -97,8 +97,10 @@ impl Ready {
         (plain && tenant_name(ask.tenant).is_ok()).then_some(())?;
         policy.resolve(ask.tenant, now)?;
         let party = match budget.rule() {
-            Some(_) => policy.party(ask.tenant, Some(ask.budget), loaded.revision, now)?,
-            None => Party::everyone(),
+            Some(_) => policy
+                .claimant(ask.tenant, Some(ask.budget), loaded.revision, now)?
+                .into(),
+            None => Party::Everyone,
         };
         if !self.budgets.contains_key(ask.budget) {
             let plan = Plan {
@@ -227,7 +229,7 @@ impl RegionView {
             if let Some((plan, party)) = ready.find(&answer.ask) {
                 let spent = Spent {
                     label: answer.window,
-                    tenant: &party.name,
+                    tenant: party.name(),
                     units: answer.ask.cost,
                 };
                 self.leases.undo(&plan.pool, spent, now);
@@ -293,7 +295,7 @@ fn hold(
     cost: u64,
     now: EpochMs,
 ) -> Option<(Decision, WindowLabel, bool)> {
-    if !party.name.is_empty() && !holder.has_seat(party) {
+    if party.tenant().is_some() && !holder.has_seat(party) {
         return None;
     }
     let ask = lease::PoolAsk {
@@ -305,7 +307,7 @@ fn hold(
     };
     match ask.decide(holder, None, now) {
         HolderDecision::Decided((decision, Some(window))) => {
-            Some((decision, window, holder.runs_low(&party.name, now)))
+            Some((decision, window, holder.runs_low(party.name(), now)))
         }
         _ => None,
     }

@@ -184,7 +184,7 @@ async fn look_again(
     let at = now();
     with(region, |view| {
         if let Some(holder) = view.leases.known(pool) {
-            holder.came_to_less(tenant.as_deref().unwrap_or_default(), back);
+            holder.came_to_less(tenant.as_deref(), back);
         }
         let terms = view
             .loaded

@@ -43,7 +43,7 @@ fn document(input: &[u8]) -> bool {
         for (name, budget) in &policy.budgets {
             assert!(policy.floors_at(name, now) <= budget.limit, "{name}");
             for tenant in document.tenants.keys() {
-                let party = policy.party(tenant, Some(name), Revision(1), now);
+                let party = policy.claimant(tenant, Some(name), Revision(1), now);
                 let bounds =
                     party.map(|party| (party.standing.ceiling, party.standing.floor.units));
                 let most = bounds.and_then(|(ceiling, floor)| Some((floor, ceiling?)));

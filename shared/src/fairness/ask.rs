@@ -4,30 +4,110 @@ use super::accounts::OVERFLOW;
 use crate::fairness::weight::Weight;
 use crate::units::{EpochMs, Revision};
 
-/// Who asks, and with what claim.
+/// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Party {
-    /// The tenant.
+pub enum Party {
+    /// All tenants as one: whoever comes first is served.
+    Everyone,
+    /// A tenant of those that share.
+    Tenant(Claimant),
+}
+
+impl Party {
+    /// The tenant; none of everyone.
+    #[must_use]
+    pub fn tenant(&self) -> Option<&Claimant> {
+        match self {
+            Self::Everyone => None,
+            Self::Tenant(claimant) => Some(claimant),
+        }
+    }
+
+    /// The tenant's name; none of everyone.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.tenant().map(|claimant| claimant.name.as_str())
+    }
+
+    /// Its weight; everyone together has a whole one.
+    #[must_use]
+    pub fn weight(&self) -> Weight {
+        self.tenant()
+            .map_or(Weight::WHOLE, |claimant| claimant.standing.weight)
+    }
+
+    /// By which word of the policy its claim is; everyone has none.
+    #[must_use]
+    pub fn claim_version(&self) -> ClaimVersion {
+        let claim = self
+            .tenant()
+            .map(|claimant| claimant.standing.claim_version);
+        claim.unwrap_or_default()
+    }
+
+    /// Whether the policy bounds what it may use beyond a guarantee; see [`Standing::is_bounded`].
+    #[must_use]
+    pub fn is_bounded(&self) -> bool {
+        self.tenant()
+            .is_some_and(|claimant| claimant.standing.is_bounded())
+    }
+
+    /// Whether it may use idle units for a first request; see [`Standing::takes_idle`].
+    #[must_use]
+    pub fn takes_idle(&self) -> bool {
+        self.tenant()
+            .is_none_or(|claimant| claimant.standing.takes_idle())
+    }
+
+    /// The ceilings that bound it; see [`Claimant::ceilings`].
+    pub fn ceilings(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.tenant().into_iter().flat_map(Claimant::ceilings)
+    }
+}
+
+impl From<Claimant> for Party {
+    fn from(claimant: Claimant) -> Self {
+        Self::Tenant(claimant)
+    }
+}
+
+/// A tenant that shares, and with what claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimant {
+    /// The tenant's name.
     pub name: String,
     /// Its claim.
     pub standing: Standing,
 }
 
-impl Party {
+impl Claimant {
+    /// A tenant of the [claim that says nothing else](Standing::default).
+    ///
+    /// ```
+    /// use weir_shared::fairness::ask::{Claimant, Standing};
+    /// assert_eq!(Claimant::plain("acme").standing, Standing::default());
+    /// ```
+    #[must_use]
+    pub fn plain(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            standing: Standing::default(),
+        }
+    }
+
     /// All tenants for whom there is no account of their own, as one that the policy does not name.
     #[must_use]
     pub fn overflow() -> Self {
-        let everyone = Self::everyone();
         Self {
             name: OVERFLOW.to_owned(),
             standing: Standing {
                 known: false,
-                ..everyone.standing
+                ..Standing::default()
             },
         }
     }
 
-    /// The same for a party that has no account of its own: what bounds it bounds all of them.
+    /// The same for a tenant that has no account of its own: what bounds it bounds all of them.
     #[must_use]
     pub fn overflow_with(&self) -> Self {
         let overflow = Self::overflow();
@@ -40,28 +120,20 @@ impl Party {
         }
     }
 
-    /// Whether it is [`Party::overflow`], which no tenant can be called.
+    /// Whether it is [`Claimant::overflow`], which no tenant can be called.
     #[must_use]
     pub fn is_overflow(&self) -> bool {
         self.name == OVERFLOW
     }
 
-    /// All tenants as one: whoever comes first is served.
-    #[must_use]
-    pub fn everyone() -> Self {
-        Self {
-            name: String::new(),
-            standing: Standing {
-                weight: Weight::WHOLE,
-                known: true,
-                borrow_max: None,
-                lend_max: None,
-                ceiling: None,
-                floor: Floor::default(),
-                claim_version: ClaimVersion::default(),
-                above: Vec::new(),
-            },
-        }
+    /// The ceilings that bound it: its own and those of the tenants above it, each with whose it is.
+    pub fn ceilings(&self) -> impl Iterator<Item = (&str, u64)> {
+        let Self { name, standing } = self;
+        let own = (name.as_str(), standing.ceiling);
+        let above = standing.above.iter();
+        let above = above.map(|one| (one.name.as_str(), one.ceiling));
+        let line = std::iter::once(own).chain(above);
+        line.filter_map(|(name, ceiling)| Some((name, ceiling?)))
     }
 }
 
@@ -86,13 +158,29 @@ pub struct Standing {
     pub above: Vec<Above>,
 }
 
+impl Default for Standing {
+    /// A whole weight of a tenant that the policy names, nothing set aside, and no bounds.
+    fn default() -> Self {
+        Self {
+            weight: Weight::WHOLE,
+            known: true,
+            borrow_max: None,
+            lend_max: None,
+            ceiling: None,
+            floor: Floor::default(),
+            claim_version: ClaimVersion::default(),
+            above: Vec::new(),
+        }
+    }
+}
+
 impl Standing {
     /// What is set aside for it, as it counts: nothing above its ceiling.
     ///
     /// ```
-    /// use weir_shared::fairness::ask::{Floor, Party, Standing};
+    /// use weir_shared::fairness::ask::{Floor, Standing};
     /// let standing = Standing {
-    ///     ceiling: Some(40), floor: Floor { units: 60, by_name: true }, ..Party::everyone().standing
+    ///     ceiling: Some(40), floor: Floor { units: 60, by_name: true }, ..Standing::default()
     /// };
     /// assert_eq!(standing.set_aside().units, 40);
     /// ```
@@ -116,16 +204,6 @@ impl Standing {
     #[must_use]
     pub fn takes_idle(&self) -> bool {
         self.known && !self.is_bounded()
-    }
-
-    /// The ceilings that bound it: its own and those of the tenants above it, each with whose it is.
-    pub fn ceilings<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (&'a str, u64)> {
-        let above = self
-            .above
-            .iter()
-            .map(|one| (one.name.as_str(), one.ceiling));
-        let line = std::iter::once((name, self.ceiling)).chain(above);
-        line.filter_map(|(name, ceiling)| Some((name, ceiling?)))
     }
 }
 
@@ -271,10 +349,6 @@ pub struct Room {
 mod tests {
     use super::*;
 
-    fn everyone() -> Standing {
-        Party::everyone().standing
-    }
-
     fn above(ceiling: Option<u64>, borrow_max: Option<u64>) -> Above {
         Above {
             name: "above".to_owned(),
@@ -291,22 +365,22 @@ mod tests {
     fn a_tenant_is_bounded_by_a_ceiling_or_what_it_may_borrow_its_own_or_above_it() {
         let below = |above| Standing {
             above: vec![above],
-            ..everyone()
+            ..Standing::default()
         };
         let cases = [
-            (everyone(), false),
+            (Standing::default(), false),
             (below(above(None, None)), false),
             (
                 Standing {
                     ceiling: Some(1),
-                    ..everyone()
+                    ..Standing::default()
                 },
                 true,
             ),
             (
                 Standing {
                     borrow_max: Some(1),
-                    ..everyone()
+                    ..Standing::default()
                 },
                 true,
             ),
@@ -324,7 +398,7 @@ mod tests {
             let standing = Standing {
                 known,
                 ceiling,
-                ..everyone()
+                ..Standing::default()
             };
             standing.takes_idle()
         };
@@ -337,29 +411,32 @@ mod tests {
     #[test]
     fn those_without_an_account_of_their_own_are_under_the_ceiling_of_who_comes_and_are_not_named()
     {
-        let party = Party {
+        let one = Claimant {
             name: "a".to_owned(),
             standing: Standing {
                 ceiling: Some(40),
                 borrow_max: Some(7),
-                ..everyone()
+                ..Standing::default()
             },
         };
-        let overflow = party.overflow_with();
-        assert!(overflow.is_overflow() && !party.is_overflow());
+        let overflow = one.overflow_with();
+        assert!(overflow.is_overflow() && !one.is_overflow());
         assert_eq!(overflow.standing.ceiling, Some(40));
         assert_eq!(overflow.standing.borrow_max, None);
-        assert!(!overflow.standing.known && party.standing.known);
+        assert!(!overflow.standing.known && one.standing.known);
     }
 
     #[test]
     fn ceilings_are_told_with_whose_they_are() {
-        let standing = Standing {
-            ceiling: Some(40),
-            above: vec![above(None, None), above(Some(90), None)],
-            ..everyone()
+        let one = Claimant {
+            name: "a".to_owned(),
+            standing: Standing {
+                ceiling: Some(40),
+                above: vec![above(None, None), above(Some(90), None)],
+                ..Standing::default()
+            },
         };
-        let ceilings: Vec<_> = standing.ceilings("a").collect();
+        let ceilings: Vec<_> = one.ceilings().collect();
         assert_eq!(ceilings, [("a", 40), ("above", 90)]);
     }
 }

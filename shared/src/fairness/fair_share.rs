@@ -9,7 +9,7 @@ use crate::fairness::weight::Weight;
 /// Tenants that share by this rule.
 ///
 /// ```
-/// use weir_shared::fairness::ask::{Ask, Moment, Party};
+/// use weir_shared::fairness::ask::{Ask, Moment, Standing};
 /// use weir_shared::fairness::fair_share::FairShare;
 /// use weir_shared::fairness::share::{Rule, ShareTerms};
 /// use weir_shared::fairness::weight::Weight;
@@ -17,7 +17,7 @@ use crate::fairness::weight::Weight;
 ///     rule: Rule::Fair, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false, floors: 0,
 /// });
 /// let at = Moment { limit: 7, unlent: 7, left_ms: 1_000, window_ms: 1_000 };
-/// let standing = Party::everyone().standing;
+/// let standing = Standing::default();
 /// let ceilings = ["a", "b", "c"].map(|name| share.room(name, &standing, &Ask::default(), &at).ceiling);
 /// assert_eq!(ceilings, [7, 3, 2]);
 /// ```

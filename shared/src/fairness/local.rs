@@ -1,6 +1,8 @@
 //! A budget that one holder keeps by itself: nothing is leased, and every check is decided at once.
 
-use super::ask::{Ask, Moment, Party, Room};
+use std::borrow::Cow;
+
+use super::ask::{Ask, Claimant, Moment, Party, Room};
 use super::share::{Share, ShareRow, ShareTerms};
 use crate::decision::{Decision, Reason, Retry};
 use crate::outlasting::Outlasting;
@@ -22,7 +24,7 @@ pub struct LocalTerms {
 ///
 /// ```
 /// use weir_shared::decision::{Reason, Retry};
-/// use weir_shared::fairness::ask::Party;
+/// use weir_shared::fairness::ask::{Claimant, Party};
 /// use weir_shared::fairness::local::{LocalBudget, LocalTerms};
 /// use weir_shared::fairness::share::{Rule, ShareTerms};
 /// use weir_shared::fairness::weight::Weight;
@@ -31,7 +33,7 @@ pub struct LocalTerms {
 ///     rule: Rule::Pinned, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false, floors: 0,
 /// };
 /// let mut budget = LocalBudget::new(LocalTerms { limit: 100, window_ms: 1_000, share: Some(share) });
-/// let party = |name: &str| Party { name: name.to_owned(), ..Party::everyone() };
+/// let party = |name: &str| Party::from(Claimant::plain(name));
 /// let first = budget.check(&party("a"), 40, EpochMs(5_200));
 /// assert_eq!((first.admitted(), first.limit, first.remaining), (true, 100, 60));
 /// // Two are there now, with 50 each: 40 + 20 is 10 above, and what is free is reserved for the other.
@@ -261,7 +263,7 @@ impl Shares {
             ..Ask::default()
         };
         match self {
-            Self::Shared(share) => share.room(party, &ask, at),
+            Self::Shared(share) => share.room(&claimant(party), &ask, at),
             Self::FirstCome { used } => Room {
                 used: *used,
                 waiting: if cost <= at.unlent { cost } else { 0 },
@@ -273,7 +275,7 @@ impl Shares {
 
     fn peek(&self, party: &Party, at: &Moment) -> Room {
         match self {
-            Self::Shared(share) => share.peek(party, at),
+            Self::Shared(share) => share.peek(&claimant(party), at),
             Self::FirstCome { used } => Room {
                 ceiling: at.limit,
                 used: *used,
@@ -285,14 +287,14 @@ impl Shares {
 
     fn charge(&mut self, party: &Party, units: u64) {
         match self {
-            Self::Shared(share) => share.charge(&party.name, units),
+            Self::Shared(share) => share.charge(&claimant(party).name, units),
             Self::FirstCome { used } => *used = used.saturating_add(units),
         }
     }
 
     fn lower(&mut self, party: &Party, units: u64) {
         match self {
-            Self::Shared(share) => share.lower(&party.name, units),
+            Self::Shared(share) => share.lower(&claimant(party).name, units),
             Self::FirstCome { used } => *used = used.saturating_sub(units),
         }
     }
@@ -302,5 +304,13 @@ impl Shares {
             Self::Shared(share) => share.used_total(),
             Self::FirstCome { used } => *used,
         }
+    }
+}
+
+/// On whose account it is, where tenants share: a request of nobody in particular is as one of a tenant without an account.
+fn claimant(party: &Party) -> Cow<'_, Claimant> {
+    match party {
+        Party::Everyone => Cow::Owned(Claimant::overflow()),
+        Party::Tenant(claimant) => Cow::Borrowed(claimant),
     }
 }

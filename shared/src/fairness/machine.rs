@@ -156,7 +156,7 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ask::Party;
+    use super::super::ask::Standing;
     use super::super::member::stranger;
     use super::*;
     use crate::fairness::weight::Weight;
@@ -208,8 +208,8 @@ mod tests {
             .flat_map(|one| RULES.map(|two| (one, two)))
         {
             let mut machine = machine(before);
-            machine.set_used("a", &Party::everyone().standing, 5);
-            machine.set_used("b", &Party::everyone().standing, 7);
+            machine.set_used("a", &Standing::default(), 5);
+            machine.set_used("b", &Standing::default(), 7);
             machine.retune(ShareTerms {
                 rule: after,
                 tenants_max: 1,
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn who_looks_is_told_the_ceiling_that_it_has_when_it_comes_its_floor_counted() {
-        let everyone = || Party::everyone().standing;
+        let everyone = || Standing::default();
         for (rule, by_name) in [
             (Rule::Fair, true),
             (Rule::Fair, false),

@@ -33,7 +33,7 @@ const POOLED_PER_WINDOW: u64 = 64;
 /// Tenants that share by this rule.
 ///
 /// ```
-/// use weir_shared::fairness::ask::{Ask, Moment, Party};
+/// use weir_shared::fairness::ask::{Ask, Moment, Standing};
 /// use weir_shared::fairness::paced::Paced;
 /// use weir_shared::fairness::share::{Rule, ShareTerms};
 /// use weir_shared::fairness::weight::Weight;
@@ -41,7 +41,7 @@ const POOLED_PER_WINDOW: u64 = 64;
 ///     rule: Rule::Paced, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: true, floors: 0,
 /// });
 /// let at = |left_ms, unlent| Moment { limit: 100, unlent, left_ms, window_ms: 1_000 };
-/// let standing = Party::everyone().standing;
+/// let standing = Standing::default();
 /// let ask = |cost| Ask { waiting: cost, smallest: cost, ..Ask::default() };
 /// assert_eq!(paced.room("light", &standing, &ask(1), &at(1_000, 100)).waiting, 1);
 /// paced.charge("light", 1);

@@ -13,7 +13,7 @@ use super::share::{ShareRow, ShareTerms};
 /// Tenants that share by this rule.
 ///
 /// ```
-/// use weir_shared::fairness::ask::{Ask, Moment, Party};
+/// use weir_shared::fairness::ask::{Ask, Moment, Standing};
 /// use weir_shared::fairness::pinned::Pinned;
 /// use weir_shared::fairness::share::{Rule, ShareTerms};
 /// use weir_shared::fairness::weight::Weight;
@@ -21,7 +21,7 @@ use super::share::{ShareRow, ShareTerms};
 ///     rule: Rule::Pinned, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false, floors: 0,
 /// });
 /// let at = Moment { limit: 100, unlent: 100, left_ms: 1_000, window_ms: 1_000 };
-/// let standing = Party::everyone().standing;
+/// let standing = Standing::default();
 /// pinned.join("b", &standing);
 /// // Two of equal weight: 50 each. When "a" has used 50, the 50 that remain are reserved for "b".
 /// let ask = |cost| Ask { waiting: cost, smallest: cost, ..Ask::default() };
@@ -275,7 +275,7 @@ impl Account {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ask::Party;
+    use super::super::ask::Standing;
     use super::super::share::Rule;
     use super::*;
     use crate::fairness::weight::Weight;
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn only_who_waits_and_gets_nothing_is_told_when_it_could_have_more() {
         let mut pinned = pinned(10);
-        let standing = Party::everyone().standing;
+        let standing = Standing::default();
         for name in ["a", "b"] {
             pinned.join(name, &standing);
         }
@@ -330,7 +330,7 @@ mod tests {
             let standing = Standing {
                 known: false,
                 ceiling,
-                ..Party::everyone().standing
+                ..Standing::default()
             };
             let before = pinned.operations();
             let id = pinned.accounts.join(name, &standing);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::ask::{Above, Ask, ClaimVersion, Floor, Moment, Party, Room, SetAside, Standing};
+use super::ask::{Above, Ask, ClaimVersion, Claimant, Floor, Moment, Room, SetAside, Standing};
 use super::machine::Machine;
 use crate::fairness::weight::Weight;
 use crate::limits::TENANT_DEPTH_MAX;
@@ -73,20 +73,20 @@ pub struct ShareRow {
 /// theirs: all of them are charged, and all must have room.
 ///
 /// ```
-/// use weir_shared::fairness::ask::{Ask, Moment, Party};
+/// use weir_shared::fairness::ask::{Ask, Moment, Claimant};
 /// use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 /// use weir_shared::fairness::weight::Weight;
 /// let mut share = Share::new(ShareTerms {
 ///     rule: Rule::Pinned, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: true, floors: 0,
 /// });
-/// let party = |name: &str| Party { name: name.to_owned(), ..Party::everyone() };
+/// let claimant = |name: &str| Claimant::plain(name);
 /// let at = Moment { limit: 90, unlent: 90, left_ms: 1_000, window_ms: 1_000 };
 /// for name in ["a", "b", "c"] {
-///     share.set_used(&party(name), 0);
+///     share.set_used(&claimant(name), 0);
 /// }
 /// // 90 / 3 = 30 each, which nobody else can have; what is left of them is lent ahead by halves.
 /// let ask = Ask { waiting: 10, smallest: 10, expected: 100, holders: 1, ..Ask::default() };
-/// let room = share.room(&party("a"), &ask, &at);
+/// let room = share.room(&claimant("a"), &ask, &at);
 /// assert_eq!((room.waiting, room.ahead, room.ceiling), (10, 10, 30));
 /// share.charge("a", room.waiting + room.ahead);
 /// assert_eq!((share.used("a"), share.used_total()), (20, 20));
@@ -165,20 +165,20 @@ impl Share {
         }
     }
 
-    /// What a party may be charged. It counts as there from now on, with those above it; nothing is charged.
-    pub fn room(&mut self, party: &Party, ask: &Ask, at: &Moment) -> Room {
-        let Standing { above, .. } = &party.standing;
+    /// What a claimant may be charged. It counts as there from now on, with those above it; nothing is charged.
+    pub fn room(&mut self, claimant: &Claimant, ask: &Ask, at: &Moment) -> Room {
+        let Standing { above, .. } = &claimant.standing;
         if above.is_empty() && self.chains.is_empty() {
-            return self.top.room(&party.name, &party.standing, ask, at);
+            return self.top.room(&claimant.name, &claimant.standing, ask, at);
         }
-        let party = &*self.where_it_stands(party);
+        let claimant = &*self.where_it_stands(claimant);
         let Standing {
             above,
             claim_version,
             ..
-        } = &party.standing;
-        self.place(party);
-        self.merge_newer_floors(party);
+        } = &claimant.standing;
+        self.place(claimant);
+        self.merge_newer_floors(claimant);
         let (mut at, mut whole) = (*at, None);
         let mut parent: Option<&str> = None;
         for one in above.iter().rev().take(TENANT_DEPTH_MAX) {
@@ -197,17 +197,17 @@ impl Share {
         }
         let room = self
             .machine(parent)
-            .room(&party.name, &party.standing, ask, &at);
+            .room(&claimant.name, &claimant.standing, ask, &at);
         narrowed(whole, room, ask)
     }
 
-    /// Takes over what is set aside for those below the tenants above a party, unless a later word was heard.
-    fn merge_newer_floors(&mut self, party: &Party) {
+    /// Takes over what is set aside for those below the tenants above a claimant, unless a later word was heard.
+    fn merge_newer_floors(&mut self, claimant: &Claimant) {
         let Standing {
             above,
             claim_version,
             ..
-        } = &party.standing;
+        } = &claimant.standing;
         let terms = self.terms;
         for one in above.iter().take(TENANT_DEPTH_MAX) {
             let said = (claim_version.revision, one.floors);
@@ -223,18 +223,18 @@ impl Share {
         }
     }
 
-    /// What a party would be told, without it counting as there: its ceiling, and what it could have.
+    /// What a claimant would be told, without it counting as there: its ceiling, and what it could have.
     #[must_use]
-    pub fn peek(&self, party: &Party, at: &Moment) -> Room {
+    pub fn peek(&self, claimant: &Claimant, at: &Moment) -> Room {
         let (mut at, mut left) = (*at, u64::MAX);
         let mut machine = Some(&self.top);
         let fresh = Machine::new(ShareTerms {
             floors: 0,
             ..self.terms
         });
-        for one in party.standing.above.iter().rev().take(TENANT_DEPTH_MAX) {
+        for one in claimant.standing.above.iter().rev().take(TENANT_DEPTH_MAX) {
             let here = machine.unwrap_or(&fresh);
-            let standing = standing_of(one, party.standing.claim_version);
+            let standing = standing_of(one, claimant.standing.claim_version);
             let room = here.peek(&one.name, &standing, &at);
             left = left.min(room.left);
             at.limit = room.ceiling;
@@ -242,7 +242,7 @@ impl Share {
         }
         let room = machine
             .unwrap_or(&fresh)
-            .peek(&party.name, &party.standing, &at);
+            .peek(&claimant.name, &claimant.standing, &at);
         Room {
             left: room.left.min(left),
             ..room
@@ -277,44 +277,44 @@ impl Share {
         self.top.lower(name, units);
     }
 
-    /// Sets what a party has used in this window: corrected by what came back, or learned again. It counts as there
+    /// Sets what a claimant has used in this window: corrected by what came back, or learned again. It counts as there
     /// from now on.
-    pub fn set_used(&mut self, party: &Party, used: u64) {
-        let Standing { above, .. } = &party.standing;
+    pub fn set_used(&mut self, claimant: &Claimant, used: u64) {
+        let Standing { above, .. } = &claimant.standing;
         if above.is_empty() && self.chains.is_empty() {
-            return self.top.set_used(&party.name, &party.standing, used);
+            return self.top.set_used(&claimant.name, &claimant.standing, used);
         }
-        let party = &*self.where_it_stands(party);
-        self.place(party);
-        self.set_chain_used(party, |_| used);
+        let claimant = &*self.where_it_stands(claimant);
+        self.place(claimant);
+        self.set_chain_used(claimant, |_| used);
     }
 
-    /// Sets what a party has used by what it had, and changes all above it by as much.
-    fn set_chain_used(&mut self, party: &Party, used: impl Fn(u64) -> u64) {
-        let parent = party.standing.above.first().map(|one| one.name.as_str());
+    /// Sets what a claimant has used by what it had, and changes all above it by as much.
+    fn set_chain_used(&mut self, claimant: &Claimant, used: impl Fn(u64) -> u64) {
+        let parent = claimant.standing.above.first().map(|one| one.name.as_str());
         let machine = self.machine(parent);
-        let before = machine.used(&party.name);
-        machine.set_used(&party.name, &party.standing, used(before));
-        let after = machine.used(&party.name);
-        let above = party.standing.above.iter().take(TENANT_DEPTH_MAX);
-        let parents = party.standing.above.iter().skip(1).map(Some);
+        let before = machine.used(&claimant.name);
+        machine.set_used(&claimant.name, &claimant.standing, used(before));
+        let after = machine.used(&claimant.name);
+        let above = claimant.standing.above.iter().take(TENANT_DEPTH_MAX);
+        let parents = claimant.standing.above.iter().skip(1).map(Some);
         for (one, parent) in above.zip(parents.chain([None])) {
             let machine = self.machine(parent.map(|parent| parent.name.as_str()));
             let used = machine.used(&one.name).saturating_add(after);
-            let standing = standing_of(one, party.standing.claim_version);
+            let standing = standing_of(one, claimant.standing.claim_version);
             machine.set_used(&one.name, &standing, used.saturating_sub(before));
         }
     }
 
-    /// The party below those that a later claim put it below: an earlier one does not take it back. What else an earlier
+    /// The claimant below those that a later claim put it below: an earlier one does not take it back. What else an earlier
     /// claim says, the accounts ignore by themselves.
-    fn where_it_stands<'a>(&self, party: &'a Party) -> Cow<'a, Party> {
-        let chain = self.chains.get(&party.name);
+    fn where_it_stands<'a>(&self, claimant: &'a Claimant) -> Cow<'a, Claimant> {
+        let chain = self.chains.get(&claimant.name);
         let parent = chain.and_then(|chain| self.below.get(chain.first()?));
         let machine = parent.map_or(&self.top, |below| &below.machine);
-        let known = machine.claim_version(&party.name);
-        if known.is_none_or(|known| known <= party.standing.claim_version) {
-            return Cow::Borrowed(party);
+        let known = machine.claim_version(&claimant.name);
+        if known.is_none_or(|known| known <= claimant.standing.claim_version) {
+            return Cow::Borrowed(claimant);
         }
         let names = chain.into_iter().flatten();
         let above = names.map(|name| Above {
@@ -326,31 +326,31 @@ impl Share {
             floor: Floor::default(),
             floors: SetAside::default(),
         });
-        let mut party = party.clone();
-        party.standing.above = above.collect();
-        Cow::Owned(party)
+        let mut claimant = claimant.clone();
+        claimant.standing.above = above.collect();
+        Cow::Owned(claimant)
     }
 
     /// Takes a tenant, with what it has used, to where it stands now.
-    fn place(&mut self, party: &Party) {
-        let above = party.standing.above.iter().take(TENANT_DEPTH_MAX);
-        let before = self.chains.get(&party.name);
+    fn place(&mut self, claimant: &Claimant) {
+        let above = claimant.standing.above.iter().take(TENANT_DEPTH_MAX);
+        let before = self.chains.get(&claimant.name);
         let is_there = match before {
             Some(chain) => chain.iter().eq(above.clone().map(|one| &one.name)),
-            None => party.standing.above.is_empty(),
+            None => claimant.standing.above.is_empty(),
         };
         if is_there {
             return;
         }
         let before = before.cloned().unwrap_or_default();
-        let used = self.leave(&party.name, &before);
-        if party.standing.above.is_empty() {
-            self.chains.remove(&party.name);
+        let used = self.leave(&claimant.name, &before);
+        if claimant.standing.above.is_empty() {
+            self.chains.remove(&claimant.name);
         } else {
             let chain = above.map(|one| one.name.clone()).collect();
-            self.chains.insert(party.name.clone(), chain);
+            self.chains.insert(claimant.name.clone(), chain);
         }
-        self.set_chain_used(party, |before| before.saturating_add(used));
+        self.set_chain_used(claimant, |before| before.saturating_add(used));
     }
 
     /// Takes what a tenant has used off the accounts of its chain, and says how much it is.

@@ -10,7 +10,7 @@ use super::share::{ShareRow, ShareTerms};
 /// Tenants that share by this rule.
 ///
 /// ```
-/// use weir_shared::fairness::ask::{Ask, Moment, Party, Standing};
+/// use weir_shared::fairness::ask::{Ask, Moment, Standing};
 /// use weir_shared::fairness::share::{Rule, ShareTerms};
 /// use weir_shared::fairness::weighted_fair_share::WeightedFairShare;
 /// use weir_shared::fairness::weight::Weight;
@@ -18,7 +18,7 @@ use super::share::{ShareRow, ShareTerms};
 ///     rule: Rule::Weighted, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false, floors: 0,
 /// });
 /// let at = Moment { limit: 100, unlent: 100, left_ms: 1_000, window_ms: 1_000 };
-/// let one = Party::everyone().standing;
+/// let one = Standing::default();
 /// let three = Standing { weight: Weight::try_from(3.0).unwrap(), ..one.clone() };
 /// share.join("light", &one);
 /// // 3 * 100 / (1 + 3) = 75.
@@ -189,7 +189,7 @@ fn free(account: &Account, ceiling: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ask::Party;
+    use super::super::ask::Standing;
     use super::super::share::Rule;
     use super::*;
     use crate::fairness::weight::Weight;
@@ -210,7 +210,7 @@ mod tests {
             carried: false,
             floors: 0,
         });
-        let standing = Party::everyone().standing;
+        let standing = Standing::default();
         share.join("other", &standing);
         let ask = Ask {
             waiting,
@@ -249,7 +249,7 @@ mod tests {
                 carried: true,
                 floors: 0,
             });
-            let standing = Party::everyone().standing;
+            let standing = Standing::default();
             for name in ["a", "b", "c"] {
                 share.join(name, &standing);
             }

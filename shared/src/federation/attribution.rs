@@ -120,7 +120,7 @@ impl Attribution {
     pub fn note(&mut self, holder: HolderId, name: &str, held: u64) {
         let known = self.accounts.contains_key(name);
         let room = held > 0 && self.accounts.len() < LENDER_ACCOUNTS_MAX;
-        if name.is_empty() || !(known || room) {
+        if !(known || room) {
             return;
         }
         let before = self.held(holder, name);

@@ -116,14 +116,14 @@ pub struct Shared<'a> {
 
 impl Divide for Shared<'_> {
     fn room(&mut self, claim: &Claim<'_>) -> Room {
-        let Claim { party, want, .. } = claim;
-        if party.name.is_empty() {
+        let want = claim.want;
+        let Party::Tenant(claimant) = claim.party else {
             // Of a holder that does not know yet that the pool is shared.
             return Room {
                 ceiling: self.moment.limit,
                 ..Room::default()
             };
-        }
+        };
         // What lies idle at holders serves tenants where they are: it is as good as unlent to the accounts, though it cannot
         // be lent.
         let pools = self.share.rule().pools_idle();
@@ -137,15 +137,15 @@ impl Divide for Shared<'_> {
         let asked = asked(want, self.lease);
         if claim.lent == 0 && want.denied == 0 && asked.waiting == 0 && asked.expected == 0 {
             // Who only looks does not count as there. Of who was there, its holders gave all back: others may have it.
-            if self.share.own(&party.name).is_some_and(|used| used > 0) {
-                self.share.set_used(party, 0);
+            if self.share.own(&claimant.name).is_some_and(|used| used > 0) {
+                self.share.set_used(claimant, 0);
             }
-            let room = self.share.peek(party, &moment);
+            let room = self.share.peek(claimant, &moment);
             return within(room, &asked, self.below_ceilings(claim));
         }
         let presumed = if pools { 0 } else { self.presumed(claim) };
         self.share
-            .set_used(party, claim.lent.saturating_add(presumed));
+            .set_used(claimant, claim.lent.saturating_add(presumed));
         let ask = Ask {
             waiting: asked.waiting,
             smallest: asked.smallest,
@@ -153,9 +153,9 @@ impl Divide for Shared<'_> {
             denied: want.denied,
             holders: claim.holders as u64,
         };
-        let room = self.share.room(party, &ask, &moment);
+        let room = self.share.room(claimant, &ask, &moment);
         let room = within(room, &asked, self.below_ceilings(claim));
-        if !pools || party.standing.is_bounded() {
+        if !pools || claimant.standing.is_bounded() {
             let room = within(room, &asked, claim.unlent);
             return Room {
                 allowance: 0,
@@ -182,8 +182,10 @@ impl Divide for Shared<'_> {
     }
 
     fn lent(&mut self, party: &Party, units: u64, charged: u64, _now: EpochMs) {
-        self.share
-            .charge(&party.name, units.saturating_add(charged));
+        if let Party::Tenant(claimant) = party {
+            self.share
+                .charge(&claimant.name, units.saturating_add(charged));
+        }
     }
 
     fn used(&self, _party: &Party, lent: u64) -> u64 {
@@ -194,7 +196,7 @@ impl Divide for Shared<'_> {
 impl Shared<'_> {
     /// Units that are no tenant's yet and count as had by this one: no more than those below a ceiling can have taken.
     fn presumed(&self, claim: &Claim<'_>) -> u64 {
-        let ceilings = claim.party.standing.ceilings(&claim.party.name);
+        let ceilings = claim.party.ceilings();
         let most = ceilings
             .map(|(_, ceiling)| claim.attribution.untold(ceiling, self.moment.limit))
             .min();
@@ -205,8 +207,8 @@ impl Shared<'_> {
     /// what they have not said whose it is.
     fn below_ceilings(&self, claim: &Claim<'_>) -> u64 {
         let Claim { party, .. } = claim;
-        let left = party.standing.ceilings(&party.name).map(|(name, ceiling)| {
-            let used = if name == party.name {
+        let left = party.ceilings().map(|(name, ceiling)| {
+            let used = if party.name() == Some(name) {
                 claim.lent
             } else {
                 self.share.used(name)
@@ -289,6 +291,7 @@ pub fn asked(want: &Want, lease: Option<LeaseBody>) -> Asked {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fairness::ask::Claimant;
     use crate::fairness::share::{Rule, ShareTerms};
     use crate::fairness::weight::Weight;
 
@@ -320,21 +323,18 @@ mod tests {
 
     /// What one is given of a window of 100 units by which requests of 10 wait.
     fn room(rule: Rule, ceiling: Option<u64>, waiting: u64) -> Room {
-        room_of("a", rule, ceiling, waiting)
+        room_in(share(rule), &party("a", ceiling), waiting)
     }
 
-    fn room_of(name: &str, rule: Rule, ceiling: Option<u64>, waiting: u64) -> Room {
-        room_in(share(rule), name, ceiling, waiting)
+    fn party(name: &str, ceiling: Option<u64>) -> Party {
+        let mut claimant = Claimant::plain(name);
+        claimant.standing.ceiling = ceiling;
+        claimant.into()
     }
 
-    fn room_in(mut share: Share, name: &str, ceiling: Option<u64>, waiting: u64) -> Room {
-        let mut party = Party {
-            name: name.to_owned(),
-            ..Party::everyone()
-        };
-        party.standing.ceiling = ceiling;
+    fn room_in(mut share: Share, party: &Party, waiting: u64) -> Room {
         let want = Want {
-            tenant: Some(party.name.clone()),
+            tenant: party.name().map(str::to_owned),
             waiting,
             smallest: 10,
             expected: 200,
@@ -348,7 +348,7 @@ mod tests {
             lease: None,
         };
         shared.room(&Claim {
-            party: &party,
+            party,
             want: &want,
             holders: 1,
             unlent: 100,
@@ -371,12 +371,8 @@ mod tests {
             Rule::Pooled,
         ] {
             let mut share = share(rule);
-            let party = |name: &str| Party {
-                name: name.to_owned(),
-                ..Party::everyone()
-            };
-            share.set_used(&party("left"), 30);
-            share.set_used(&party("there"), 20);
+            share.set_used(&Claimant::plain("left"), 30);
+            share.set_used(&Claimant::plain("there"), 20);
             let moment = Moment {
                 limit: 100,
                 unlent: 80,
@@ -394,7 +390,7 @@ mod tests {
                     rank: None,
                 };
                 let claim = Claim {
-                    party: &party(name),
+                    party: &party(name, None),
                     want: &want,
                     holders: 1,
                     unlent: 80,
@@ -427,12 +423,9 @@ mod tests {
         assert_eq!(unbounded(10), (10, true, false));
         assert!(!unbounded(200).2, "it competes with nobody");
         let mut competing = share(Rule::Pooled);
-        let other = Party {
-            name: "b".to_owned(),
-            ..Party::everyone()
-        };
+        let other = Claimant::plain("b");
         let _hungry = competing.room(&other, &asks(200), &MOMENT);
-        let beside = room_in(competing, "a", None, 200);
+        let beside = room_in(competing, &party("a", None), 200);
         assert!(beside.contended, "more than it can have: {beside:?}");
         for (rule, ceiling) in [(Rule::Pooled, Some(80)), (Rule::Paced, None)] {
             let by_name = room(rule, ceiling, 10);
@@ -451,7 +444,7 @@ mod tests {
                 ceiling: 100,
                 ..Room::default()
             };
-            assert_eq!(room_of("", rule, None, 10), told, "{rule:?}");
+            assert_eq!(room_in(share(rule), &Party::Everyone, 10), told, "{rule:?}");
         }
     }
 
@@ -461,7 +454,7 @@ mod tests {
             limit: 100,
             lease: None,
         };
-        assert_eq!(first_come.used(&Party::everyone(), 40), 0);
+        assert_eq!(first_come.used(&Party::Everyone, 40), 0);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::wire::exchange::{ExchangeBody, Refusal, ReplyBody, Seen, Terms, Want}
 use crate::wire::holdings::RegionBudget;
 
 /// What stands for the requests behind one message while they wait, one a tenant.
-pub type Tickets = Vec<(String, Ticket)>;
+pub type Tickets = Vec<(Option<String>, Ticket)>;
 
 /// A region's part of one pool.
 ///
@@ -130,7 +130,7 @@ impl Escrow {
             let held = ticket(&tickets, party);
             let need = self.below.need(message, (party, want));
             match self.above.wait_on(party, held, need, now) {
-                Some(ticket) => registered.push((party.name.clone(), ticket)),
+                Some(ticket) => registered.push((party.name().map(str::to_owned), ticket)),
                 None => room = false,
             }
         }
@@ -205,16 +205,15 @@ impl Escrow {
         self.note_ahead();
         if !repeated && !outdated {
             for (party, want) in message.asks() {
-                let denied = if party.name.is_empty() {
-                    message.denied
-                } else {
-                    want.denied
+                let denied = match party {
+                    Party::Everyone => message.denied,
+                    Party::Tenant(_) => want.denied,
                 };
                 self.above.deny(party, denied, now);
             }
         }
         if message.unserved(&reply) {
-            let again = self.above.told("").and_then(|told| told.again);
+            let again = self.above.told(None).and_then(|told| told.again);
             reply.retry_ms = again.map(|again| again.at.since(now));
         }
         Ok(reply)
@@ -236,15 +235,21 @@ impl Escrow {
     /// given back: a settled reservation. Answers how many were taken: none when that window is not open any more. They
     /// are lent again once [`Escrow::due`] is durable. The caller takes each settlement once: what says that it was
     /// taken is durable no later than that row.
-    pub fn refund(&mut self, label: WindowLabel, name: &str, units: u64, now: EpochMs) -> u64 {
+    pub fn refund(
+        &mut self,
+        label: WindowLabel,
+        tenant: Option<&str>,
+        units: u64,
+        now: EpochMs,
+    ) -> u64 {
         let open = self.above.open_lease(now);
         if open.is_none_or(|lease| lease.label != label) {
             return 0;
         }
         self.below.roll(label);
-        let taken = self.below.refund(name, units);
+        let taken = self.below.refund(tenant, units);
         self.above.lent_on(self.below.lent());
-        self.above.came_back(name, taken);
+        self.above.came_back(tenant, taken);
         taken
     }
 
@@ -418,7 +423,7 @@ fn same(left: &[Ahead], right: &[Ahead]) -> bool {
 
 fn ticket(tickets: &Tickets, party: &Party) -> Option<Ticket> {
     let mut tickets = tickets.iter();
-    let found = tickets.find(|(name, _)| *name == party.name);
+    let found = tickets.find(|(tenant, _)| tenant.as_deref() == party.name());
     found.map(|(_, ticket)| *ticket)
 }
 

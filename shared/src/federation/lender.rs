@@ -155,13 +155,15 @@ impl Lender {
         let pooled = message
             .sharing()
             .is_some_and(|terms| terms.rule.pools_idle());
-        if pooled && !party.standing.is_bounded() {
+        if pooled && !party.is_bounded() {
             return need;
         }
         let returned = message.returns.iter();
         let returned = returned.filter(|part| part.window == self.window);
         let returned = returned.fold(0, |sum: u64, part| sum.saturating_add(part.units));
-        let had = self.tenants.held(message.holder, &party.name);
+        let had = party
+            .name()
+            .map_or(0, |tenant| self.tenants.held(message.holder, tenant));
         need.beside(had.saturating_sub(want.held).min(returned))
     }
 
@@ -229,11 +231,13 @@ impl Lender {
 
     /// Takes back up to `units` that were spent below on behalf of a tenant and are given back; answers how many. As
     /// with what holders return, they are lent again only after a write.
-    pub fn refund(&mut self, name: &str, units: u64) -> u64 {
+    pub fn refund(&mut self, tenant: Option<&str>, units: u64) -> u64 {
         let taken = units.min(self.lent);
         self.lent -= taken;
         self.returned = self.returned.saturating_add(taken);
-        self.tenants.refund(name, taken);
+        if let Some(tenant) = tenant {
+            self.tenants.refund(tenant, taken);
+        }
         taken
     }
 
@@ -336,8 +340,10 @@ impl Lender {
             self.tenants.note(message.holder, &name, left);
         }
         if message.window == Some(label) {
-            for (party, want) in message.asks().filter(|(party, _)| !party.name.is_empty()) {
-                self.tenants.note(message.holder, &party.name, want.held);
+            for (party, want) in message.asks() {
+                if let Some(tenant) = party.name() {
+                    self.tenants.note(message.holder, tenant, want.held);
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use super::party::floors;
 use super::pool_name::PoolName;
 use super::schedule::Schedule;
-use crate::fairness::ask::Party;
+use crate::fairness::ask::{Claimant, Party};
 use crate::fairness::share::{Rule, ShareTerms};
 use crate::fairness::weight::Weight;
 use crate::limits::{
@@ -158,7 +158,7 @@ impl TryFrom<ExchangeBody> for Message {
         let parties = body.wants.iter().map(|want| party(want, sharing.is_some()));
         let parties: Vec<Party> = parties.collect::<Result<_, _>>()?;
         let mut names = OrderedSet::new();
-        if !parties.iter().all(|party| names.insert(&party.name)) {
+        if !parties.iter().all(|party| names.insert(party.name())) {
             return Err(malformed("wants/tenant"));
         }
         if body.terms.standing > AHEAD_WINDOWS_MAX as u64 {
@@ -181,9 +181,9 @@ impl TryFrom<ExchangeBody> for Message {
 
 fn party(want: &Want, shared: bool) -> Result<Party, Refusal> {
     match (&want.tenant, &want.rank, shared) {
-        (None, None, false) => Ok(Party::everyone()),
+        (None, None, false) => Ok(Party::Everyone),
         (Some(_), _, false) => Err(Refusal::TenantNamed),
-        (Some(tenant), Some(rank), true) => Party::try_from((tenant.as_str(), rank)),
+        (Some(tenant), Some(rank), true) => Ok(Claimant::try_from((tenant.as_str(), rank))?.into()),
         _ => Err(malformed("wants/tenant")),
     }
 }
@@ -374,16 +374,13 @@ mod tests {
     #[test]
     fn what_is_expected_is_told_beside_what_is_waited_for() {
         let tenants = [("a", 4, 9), ("b", 0, 5)].map(|(name, waiting, expected)| {
-            let party = Party {
-                name: name.to_owned(),
-                ..Party::everyone()
-            };
+            let claimant = Claimant::plain(name);
             Want {
                 tenant: Some(name.to_owned()),
                 waiting,
                 smallest: waiting,
                 expected,
-                rank: (&party).into(),
+                rank: Some((&claimant).into()),
                 ..want()
             }
         });

@@ -1,7 +1,7 @@
 //! A tenant's claim as a message carries it, and the bounds of what is taken from one.
 
 use crate::accounting::pending::WindowClaim;
-use crate::fairness::ask::{Above, ClaimVersion, Floor, Party, SetAside, Standing};
+use crate::fairness::ask::{Above, ClaimVersion, Claimant, Floor, Party, SetAside, Standing};
 use crate::fairness::weight::Weight;
 use crate::limits::{JSON_INTEGER_MAX, TENANT_DEPTH_MAX};
 use crate::name::tenant_name;
@@ -9,25 +9,24 @@ use crate::ordered::OrderedSet;
 use crate::units::EpochMs;
 use crate::wire::exchange::{AboveBody, FloorsBody, RankBody, Refusal};
 
-impl From<&Party> for Option<RankBody> {
-    /// The claim of a tenant; none for [`Party::everyone`], who have no name and share nothing.
+impl From<&Claimant> for RankBody {
+    /// The claim of a tenant.
     ///
     /// ```
-    /// use weir_shared::fairness::ask::Party;
+    /// use weir_shared::fairness::ask::Claimant;
     /// use weir_shared::wire::exchange::RankBody;
     /// use weir_shared::units::Revision;
     /// let rank = RankBody {
     ///     weight: 2_500_000, known: true, borrow_max: None, lend_max: Some(5), ceiling: Some(90), floor: 20,
     ///     floor_by_name: true, revision: Revision(7), since: 0, above: Vec::new(),
     /// };
-    /// let acme = Party::try_from(("acme", &rank)).unwrap();
+    /// let acme = Claimant::try_from(("acme", &rank)).unwrap();
     /// assert_eq!(acme.standing.weight.as_f64(), 2.5);
-    /// assert_eq!(Option::<RankBody>::from(&acme), Some(rank));
-    /// assert_eq!(Option::<RankBody>::from(&Party::everyone()), None);
+    /// assert_eq!(RankBody::from(&acme), rank);
     /// ```
-    fn from(party: &Party) -> Self {
-        let Party { name, standing } = party;
-        (!name.is_empty()).then(|| RankBody {
+    fn from(claimant: &Claimant) -> Self {
+        let standing = &claimant.standing;
+        Self {
             weight: standing.weight.micros(),
             known: standing.known,
             borrow_max: standing.borrow_max,
@@ -38,21 +37,19 @@ impl From<&Party> for Option<RankBody> {
             revision: standing.claim_version.revision,
             since: standing.claim_version.since.0,
             above: standing.above.iter().map(AboveBody::from).collect(),
-        })
+        }
     }
 }
 
 impl From<&Party> for WindowClaim {
     /// That of a tenant; none of all as one.
     fn from(party: &Party) -> Self {
-        if party.name.is_empty() {
-            return Self::default();
-        }
-        Self {
-            weight_micros: party.standing.weight.micros(),
-            floor: party.standing.set_aside().units,
-            ceiling: party.standing.ceiling,
-        }
+        let claim = party.tenant().map(|claimant| &claimant.standing);
+        claim.map_or_else(Self::default, |claim| Self {
+            weight_micros: claim.weight.micros(),
+            floor: claim.set_aside().units,
+            ceiling: claim.ceiling,
+        })
     }
 }
 
@@ -80,7 +77,7 @@ impl From<SetAside> for FloorsBody {
     }
 }
 
-impl TryFrom<(&str, &RankBody)> for Party {
+impl TryFrom<(&str, &RankBody)> for Claimant {
     type Error = Refusal;
 
     /// The tenant of that name with the claim of a message.

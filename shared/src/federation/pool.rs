@@ -311,11 +311,17 @@ impl Pool {
 
     /// Takes back up to `units` that a tenant spent in the window `label`; see
     /// [`Escrow::refund`](super::escrow::Escrow::refund).
-    pub fn refund(&mut self, label: WindowLabel, name: &str, units: u64, now: EpochMs) -> u64 {
+    pub fn refund(
+        &mut self,
+        label: WindowLabel,
+        tenant: Option<&str>,
+        units: u64,
+        now: EpochMs,
+    ) -> u64 {
         if self.window.label != label || self.window.held(now).is_none() {
             return 0;
         }
-        self.lender.refund(name, units)
+        self.lender.refund(tenant, units)
     }
 
     /// When a holder shows itself again.

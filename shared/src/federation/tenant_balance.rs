@@ -69,7 +69,7 @@ impl TenantBalance {
         if unassigned == 0 {
             return 0;
         }
-        let untold = self.told.is_none() && self.denied == 0 && self.party.standing.takes_idle();
+        let untold = self.told.is_none() && self.denied == 0 && self.party.takes_idle();
         let first = if untold && first_max > 0 {
             first_max.max(self.opening).saturating_sub(self.used)
         } else {
@@ -85,11 +85,7 @@ impl TenantBalance {
         let used_up = |told: ParentStatus| told.left == 0 && self.unassigned_max == 0;
         let told_so = self.told.is_some_and(|told| told.unserved || used_up(told));
         let contended = self.told.is_some_and(|told| told.contended);
-        self.denied > 0
-            || self.missed > 0
-            || told_so
-            || contended
-            || self.party.standing.is_bounded()
+        self.denied > 0 || self.missed > 0 || told_so || contended || self.party.is_bounded()
     }
 
     /// Whether the parent counts another number of units as had by it here.
@@ -100,14 +96,17 @@ impl TenantBalance {
 
     /// Takes over what its tenant claims, unless that is by an earlier word.
     pub fn restate(&mut self, party: &Party) {
-        let later = party.standing.claim_version >= self.party.standing.claim_version;
-        if later && self.party.standing != party.standing {
-            let before = self.party.standing.ceiling;
-            self.party.standing = party.standing.clone();
+        let (Party::Tenant(own), Party::Tenant(party)) = (&mut self.party, party) else {
+            return;
+        };
+        let later = party.standing.claim_version >= own.standing.claim_version;
+        if later && own.standing != party.standing {
+            let before = own.standing.ceiling;
+            own.standing = party.standing.clone();
             if party.is_overflow() {
                 // Of all for whom it is, the least ceiling counts.
                 let ceilings = before.into_iter().chain(party.standing.ceiling);
-                self.party.standing.ceiling = ceilings.min();
+                own.standing.ceiling = ceilings.min();
             }
         }
     }
@@ -137,7 +136,7 @@ impl TenantBalance {
     /// Gives units back to the parent. Of a pool that is nobody's in particular they go to whoever asks first.
     pub fn give_back(&mut self, units: u64) {
         self.held -= units.min(self.held);
-        if let Some(told) = self.told.as_mut().filter(|_| !self.party.name.is_empty()) {
+        if let (Some(told), Party::Tenant(_)) = (self.told.as_mut(), &self.party) {
             told.gave_back(units);
         }
     }
@@ -211,7 +210,7 @@ impl TenantBalance {
     /// known, or tenants draw from one pool.
     #[must_use]
     pub fn part(&self) -> Option<u64> {
-        let told = self.told.filter(|_| !self.party.name.is_empty())?;
+        let told = self.party.tenant().and(self.told)?;
         let part = u128::from(told.ceiling) * u128::from(self.held.min(told.used));
         let used = u128::from(told.used);
         Some(
@@ -254,16 +253,18 @@ impl TenantBalance {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fairness::ask::{Claimant, Standing};
     use crate::federation::parent_status::tests::told;
 
     const NOW: EpochMs = EpochMs(10_000);
 
     fn balance() -> TenantBalance {
-        let party = Party {
-            name: "a".to_owned(),
-            ..Party::everyone()
-        };
-        TenantBalance::new(party, NOW)
+        TenantBalance::new(Claimant::plain("a").into(), NOW)
+    }
+
+    fn of_standing(standing: Standing) -> Party {
+        let name = "a".to_owned();
+        Claimant { name, standing }.into()
     }
 
     #[test]
@@ -273,7 +274,10 @@ mod tests {
             ..balance()
         };
         let mut bounded = balance();
-        bounded.party.standing.borrow_max = Some(1);
+        bounded.party = of_standing(Standing {
+            borrow_max: Some(1),
+            ..Standing::default()
+        });
         let cases = [
             (balance(), false),
             (with_told(told()), false),
@@ -347,21 +351,23 @@ mod tests {
 
     #[test]
     fn a_holders_part_of_a_ceiling_is_as_it_had_its_part_of_what_was_used() {
-        let part = |held, told, name: &str| {
-            let mut balance = TenantBalance {
+        let part_of = |party, held, told| {
+            let balance = TenantBalance {
+                party,
                 held,
                 told,
                 ..balance()
             };
-            name.clone_into(&mut balance.party.name);
             balance.part()
         };
-        assert_eq!(part(10, Some(told()), "a"), Some(30));
-        assert_eq!(part(31, Some(told()), "a"), Some(90));
+        let part = |held, told| part_of(balance().party, held, told);
+        assert_eq!(part(10, Some(told())), Some(30));
+        assert_eq!(part(31, Some(told())), Some(90));
         let unused = ParentStatus { used: 0, ..told() };
-        assert_eq!(part(10, Some(unused), "a"), Some(90));
-        assert_eq!(part(10, None, "a"), None);
-        assert_eq!(part(10, Some(told()), ""), None, "all draw from one pool");
+        assert_eq!(part(10, Some(unused)), Some(90));
+        assert_eq!(part(10, None), None);
+        let of_all = part_of(Party::Everyone, 10, Some(told()));
+        assert_eq!(of_all, None, "all draw from one pool");
     }
 
     #[test]
@@ -379,7 +385,11 @@ mod tests {
         assert_eq!(one.unassigned_of(100, 12), 5);
         (one.denied, one.told) = (0, Some(told()));
         assert_eq!(one.unassigned_of(100, 12), 5);
-        (one.told, one.party.standing.known) = (None, false);
+        one.told = None;
+        one.party = of_standing(Standing {
+            known: false,
+            ..Standing::default()
+        });
         assert_eq!(one.unassigned_of(100, 12), 5);
     }
 

@@ -28,34 +28,38 @@ impl TenantBalances {
         self.sorted.len()
     }
 
-    pub(crate) fn contains(&self, name: &str) -> bool {
-        self.get(name).is_some()
+    pub(crate) fn contains(&self, tenant: Option<&str>) -> bool {
+        self.get(tenant).is_some()
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&TenantBalance> {
+    /// The balance of a tenant; of everyone, where tenants do not share.
+    pub(crate) fn get(&self, tenant: Option<&str>) -> Option<&TenantBalance> {
+        let Some(name) = tenant else {
+            let first = self.sorted.first().map(Box::as_ref);
+            return first.filter(|first| first.party.tenant().is_none());
+        };
         self.named(self.noted(self.place(name)), name)
-            .or_else(|| self.sorted.get(self.search(name).ok()?).map(Box::as_ref))
+            .or_else(|| self.sorted.get(self.search(tenant).ok()?).map(Box::as_ref))
     }
 
-    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut TenantBalance> {
-        // Where tenants do not share, it is the only one.
-        if name.is_empty() {
+    pub(crate) fn get_mut(&mut self, tenant: Option<&str>) -> Option<&mut TenantBalance> {
+        let Some(name) = tenant else {
             let first = self.sorted.first_mut().map(Box::as_mut);
-            return first.filter(|first| first.party.name.is_empty());
-        }
+            return first.filter(|first| first.party.tenant().is_none());
+        };
         let place = self.place(name);
         let mut at = self.noted(place);
         if self.named(at, name).is_none() {
-            at = self.search(name).ok()?;
+            at = self.search(tenant).ok()?;
             self.note(place, at);
         }
         self.sorted.get_mut(at).map(Box::as_mut)
     }
 
-    /// Adds a balance, in place of one of the same name.
+    /// Adds a balance, in place of one of the same tenant.
     pub(crate) fn insert(&mut self, balance: TenantBalance) {
         let balance = Box::new(balance);
-        match self.search(&balance.party.name) {
+        match self.search(balance.party.name()) {
             Ok(at) => {
                 if let Some(before) = self.sorted.get_mut(at) {
                     *before = balance;
@@ -82,21 +86,22 @@ impl TenantBalances {
         self.sorted.iter_mut().map(Box::as_mut)
     }
 
-    /// All, beginning with `name` or the next after it, and with those before it last.
-    pub(crate) fn iter_from(&self, name: &str) -> impl Iterator<Item = &TenantBalance> {
-        let at = self.search(name).unwrap_or_else(|at| at);
+    /// All, beginning with a tenant or the next after it, and with those before it last.
+    pub(crate) fn iter_from(&self, tenant: Option<&str>) -> impl Iterator<Item = &TenantBalance> {
+        let at = self.search(tenant).unwrap_or_else(|at| at);
         let (before, after) = self.sorted.split_at(at);
         after.iter().chain(before).map(Box::as_ref)
     }
 
-    fn search(&self, name: &str) -> Result<usize, usize> {
+    /// Everyone comes before all tenants.
+    fn search(&self, tenant: Option<&str>) -> Result<usize, usize> {
         self.sorted
-            .binary_search_by(|balance| balance.party.name.as_str().cmp(name))
+            .binary_search_by(|balance| balance.party.name().cmp(&tenant))
     }
 
     fn named(&self, at: usize, name: &str) -> Option<&TenantBalance> {
         let balance = self.sorted.get(at)?;
-        (balance.party.name == name).then_some(balance)
+        (balance.party.name() == Some(name)).then_some(balance)
     }
 
     fn place(&self, name: &str) -> usize {
@@ -118,20 +123,16 @@ impl TenantBalances {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fairness::ask::Party;
+    use crate::fairness::ask::{Claimant, Party};
     use crate::limits::TENANT_BALANCES_MAX;
     use crate::units::EpochMs;
 
     fn balance(name: &str) -> TenantBalance {
-        let party = Party {
-            name: name.to_owned(),
-            ..Party::everyone()
-        };
-        TenantBalance::new(party, EpochMs(0))
+        TenantBalance::new(Claimant::plain(name).into(), EpochMs(0))
     }
 
     fn names(balances: &TenantBalances) -> Vec<&str> {
-        balances.iter().map(|one| one.party.name.as_str()).collect()
+        balances.iter().filter_map(|one| one.party.name()).collect()
     }
 
     #[test]
@@ -142,8 +143,8 @@ mod tests {
             balances.insert(balance(&name(index)));
             // Half of those that are there are noted, and move as others come.
             for known in (0..=index).step_by(2) {
-                let found = balances.get_mut(&name(known)).expect("it came");
-                assert_eq!(found.party.name, name(known));
+                let found = balances.get_mut(Some(&name(known))).expect("it came");
+                assert_eq!(found.party.name(), Some(name(known).as_str()));
                 found.used += 1;
             }
         }
@@ -151,23 +152,24 @@ mod tests {
         for index in 0..1_000 {
             let there = index % 2 == 0;
             let used = there.then_some(1_000 - index);
-            assert_eq!(balances.get(&name(index)).map(|one| one.used), used);
-            assert_eq!(balances.get_mut(&name(index)).is_some(), there);
+            assert_eq!(balances.get(Some(&name(index))).map(|one| one.used), used);
+            assert_eq!(balances.get_mut(Some(&name(index))).is_some(), there);
         }
         assert!(names(&balances).is_sorted() && balances.len() == 500);
-        assert!(balances.get("tenant").is_none() && balances.get_mut("").is_none());
+        assert!(balances.get(Some("tenant")).is_none());
+        assert!(balances.get(None).is_none() && balances.get_mut(None).is_none());
     }
 
     #[test]
     fn one_that_comes_again_takes_the_place_of_what_was_there() {
         let mut balances = TenantBalances::default();
         for used in [1, 2] {
-            let mut one = balance("");
+            let mut one = TenantBalance::new(Party::Everyone, EpochMs(0));
             one.used = used;
             balances.insert(one);
-            assert_eq!(balances.get_mut("").map(|one| one.used), Some(used));
+            assert_eq!(balances.get_mut(None).map(|one| one.used), Some(used));
         }
-        assert_eq!((balances.len(), balances.get("").is_some()), (1, true));
+        assert_eq!((balances.len(), balances.get(None).is_some()), (1, true));
     }
 
     #[test]
@@ -178,9 +180,10 @@ mod tests {
         }
         let from = |name| {
             let told = balances.iter_from(name);
-            told.map(|one| one.party.name.as_str()).collect::<String>()
+            told.filter_map(|one| one.party.name()).collect::<String>()
         };
-        assert_eq!(["", "c", "d", "f"].map(from), ["ace", "cea", "eac", "ace"]);
+        let names = [None, Some("c"), Some("d"), Some("f")];
+        assert_eq!(names.map(from), ["ace", "cea", "eac", "ace"]);
     }
 
     #[test]

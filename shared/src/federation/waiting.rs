@@ -90,16 +90,22 @@ pub struct Waiting {
 
 #[derive(Debug, Clone)]
 struct Waiter {
-    /// For whom.
-    name: String,
+    /// For whom; everyone, where tenants do not share.
+    tenant: Option<String>,
     need: Need,
     since: EpochMs,
 }
 
 impl Waiting {
-    /// Adds a need of `name` that `message` will carry. `None` when too many wait already.
+    /// Adds a need of a tenant, or of everyone, that `message` will carry. `None` when too many wait already.
     #[must_use]
-    pub fn add(&mut self, name: &str, need: Need, message: Seen, now: EpochMs) -> Option<Ticket> {
+    pub fn add(
+        &mut self,
+        tenant: Option<&str>,
+        need: Need,
+        message: Seen,
+        now: EpochMs,
+    ) -> Option<Ticket> {
         self.expire(now);
         if self.needs.len() >= WAITERS_MAX || self.units.saturating_add(need.units) > COST_MAX {
             return None;
@@ -108,7 +114,7 @@ impl Waiting {
         self.next += 1;
         self.units += need.units;
         let waiter = Waiter {
-            name: name.to_owned(),
+            tenant: tenant.map(str::to_owned),
             need,
             since: now,
         };
@@ -147,22 +153,57 @@ impl Waiting {
         self.units
     }
 
-    /// The needs by whom they are for: the sum, and the smallest cost.
+    /// The needs by whom they are for.
     #[must_use]
-    pub fn by_name(&self) -> OrderedMap<String, Need> {
-        let mut sums: OrderedMap<String, Need> = OrderedMap::new();
-        for Waiter { name, need, .. } in self.needs.values() {
-            match sums.get_mut(name) {
-                Some(sum) => {
-                    sum.units += need.units;
-                    sum.smallest = sum.smallest.min(need.smallest);
-                }
-                None => {
-                    sums.insert(name.clone(), *need);
-                }
-            }
+    pub fn by_tenant(&self) -> Needs {
+        let mut needs = Needs::default();
+        for Waiter { tenant, need, .. } in self.needs.values() {
+            needs.add(tenant.as_deref(), *need);
         }
-        sums
+        needs
+    }
+}
+
+/// What is waited for, by whom it is for: the sum, and the smallest cost.
+#[derive(Debug, Clone, Default)]
+pub struct Needs {
+    everyone: Option<Need>,
+    tenants: OrderedMap<String, Need>,
+}
+
+impl Needs {
+    /// What a tenant, or everyone, waits for.
+    #[must_use]
+    pub fn of(&self, tenant: Option<&str>) -> Option<Need> {
+        match tenant {
+            Some(name) => self.tenants.get(name).copied(),
+            None => self.everyone,
+        }
+    }
+
+    /// Each need, with whose it is.
+    pub fn iter(&self) -> impl Iterator<Item = (Option<&str>, Need)> {
+        let everyone = self.everyone.iter().map(|need| (None, *need));
+        let tenants = self.tenants.iter();
+        everyone.chain(tenants.map(|(name, need)| (Some(name.as_str()), *need)))
+    }
+
+    fn add(&mut self, tenant: Option<&str>, need: Need) {
+        let sum = |before: Option<Need>| {
+            before.map_or(need, |before| Need {
+                units: before.units + need.units,
+                smallest: before.smallest.min(need.smallest),
+            })
+        };
+        match tenant {
+            Some(name) => match self.tenants.get_mut(name) {
+                Some(before) => *before = sum(Some(*before)),
+                None => {
+                    self.tenants.insert(name.to_owned(), need);
+                }
+            },
+            None => self.everyone = Some(sum(self.everyone)),
+        }
     }
 }
 
@@ -175,13 +216,13 @@ mod tests {
         let mut waiting = Waiting::default();
         let message = Seen::default();
         let ghost = waiting
-            .add("a", Need::one(40), message, EpochMs(0))
+            .add(Some("a"), Need::one(40), message, EpochMs(0))
             .unwrap();
         let other = waiting
-            .add("b", Need::one(2), message, EpochMs(1_500))
+            .add(Some("b"), Need::one(2), message, EpochMs(1_500))
             .unwrap();
         waiting.expire(EpochMs(DECIDE_WAIT_MS_MAX));
-        assert_eq!(waiting.by_name()["b"], Need::one(2));
+        assert_eq!(waiting.by_tenant().of(Some("b")), Some(Need::one(2)));
         assert_eq!(waiting.units(), 42);
         waiting.expire(EpochMs(DECIDE_WAIT_MS_MAX + 1));
         assert_eq!(waiting.units(), 2);
@@ -195,7 +236,7 @@ mod tests {
     fn as_many_requests_wait_as_there_is_room_for_and_as_many_units_as_stay_exact() {
         let message = Seen::default();
         let add = |waiting: &mut Waiting, cost| {
-            let ticket = waiting.add("a", Need::one(cost), message, EpochMs(0));
+            let ticket = waiting.add(Some("a"), Need::one(cost), message, EpochMs(0));
             ticket.is_some()
         };
         let mut many = Waiting::default();
@@ -213,14 +254,14 @@ mod tests {
     fn what_waits_for_one_tenant_is_summed_with_the_smallest_cost() {
         let mut waiting = Waiting::default();
         for (name, cost) in [("a", 7), ("b", 2), ("a", 5)] {
-            let ticket = waiting.add(name, Need::one(cost), Seen::default(), EpochMs(0));
+            let ticket = waiting.add(Some(name), Need::one(cost), Seen::default(), EpochMs(0));
             assert!(ticket.is_some());
         }
         let sum = Need {
             units: 12,
             smallest: 5,
         };
-        assert_eq!(waiting.by_name()["a"], sum);
+        assert_eq!(waiting.by_tenant().of(Some("a")), Some(sum));
         assert!(waiting.any(EpochMs(DECIDE_WAIT_MS_MAX)));
         assert!(!waiting.any(EpochMs(DECIDE_WAIT_MS_MAX + 1)));
     }

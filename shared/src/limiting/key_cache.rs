@@ -262,7 +262,8 @@ impl KeyCache {
     /// A request that waits for another's answer. `None` when too many wait.
     #[must_use]
     pub fn wait(&mut self, cost: u64, now: EpochMs) -> Option<Ticket> {
-        self.waiting.add("", Need::one(cost), Seen::default(), now)
+        self.waiting
+            .add(None, Need::one(cost), Seen::default(), now)
     }
 
     /// It waits no longer.

@@ -95,7 +95,7 @@ struct Waiter {
 #[derive(Debug, Clone)]
 struct PendingAnswer {
     verdict: Verdict,
-    name: String,
+    tenant: Option<String>,
     cost: u64,
     at: EpochMs,
 }
@@ -106,7 +106,7 @@ impl PendingAnswer {
         match &self.verdict {
             Verdict::Decided((decision, Some(label))) if decision.admitted() => Some(Spent {
                 label: *label,
-                tenant: &self.name,
+                tenant: self.tenant.as_deref(),
                 units: self.cost,
             }),
             _ => None,
@@ -303,13 +303,13 @@ impl<C: Copy + Ord> LeaseNode<C> {
         for (caller, mut waiter) in waiting {
             let verdict = self.verdict(&mut waiter, now);
             if let Some(verdict) = verdict {
-                let name = waiter.asked.party.name;
-                if self.holder.runs_low(&name, now) {
+                let tenant = waiter.asked.party.name().map(str::to_owned);
+                if self.holder.runs_low(tenant.as_deref(), now) {
                     low = Some(waiter.asked.terms);
                 }
                 let told = PendingAnswer {
                     verdict,
-                    name,
+                    tenant,
                     cost: waiter.asked.cost,
                     at: now,
                 };

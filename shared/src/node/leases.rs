@@ -110,9 +110,9 @@ impl Leases {
     /// policy does not name, for all of those together.
     #[must_use]
     pub fn seat<'a>(&self, pool: &str, party: &'a Party) -> Cow<'a, Party> {
-        match self.nodes.get(pool) {
-            Some(node) if !party.name.is_empty() && !node.holder().has_seat(party) => {
-                Cow::Owned(party.overflow_with())
+        match (self.nodes.get(pool), party) {
+            (Some(node), Party::Tenant(claimant)) if !node.holder().has_seat(party) => {
+                Cow::Owned(claimant.overflow_with().into())
             }
             _ => Cow::Borrowed(party),
         }
@@ -156,7 +156,7 @@ impl Leases {
         if held == HolderDecision::Unknown {
             node.deny(ask, now);
         }
-        if held != HolderDecision::Short && node.holder().runs_low(&ask.party.name, now) {
+        if held != HolderDecision::Short && node.holder().runs_low(ask.party.name(), now) {
             let terms = terms.clone();
             self.run(pool, Event::Refill { terms }, now);
         }

@@ -80,8 +80,8 @@ pub struct Refund<R> {
 pub struct Spent<'a> {
     /// Of which window.
     pub label: WindowLabel,
-    /// Whose; empty where no tenants share the pool.
-    pub tenant: &'a str,
+    /// Whose; nobody's in particular where no tenants share the pool.
+    pub tenant: Option<&'a str>,
     /// How many.
     pub units: u64,
 }

@@ -11,7 +11,7 @@ use super::meter::MeterNumbers;
 use super::overridden::scale_of;
 use super::overrides::Overrides;
 use super::tenant::Resolved;
-use crate::fairness::ask::Party;
+use crate::fairness::ask::Claimant;
 use crate::name::{full_key, tenant_of_key};
 use crate::units::{EpochMs, Revision};
 use crate::wire::limit_terms::LimitTerms;
@@ -39,7 +39,7 @@ impl Policy {
     ///   }
     /// }"#).unwrap();
     /// let policy = Policy::try_from(&document).unwrap();
-    /// let web = |ms| policy.party("acme/web", None, Revision(7), EpochMs(ms)).unwrap().standing;
+    /// let web = |ms| policy.claimant("acme/web", None, Revision(7), EpochMs(ms)).unwrap().standing;
     /// assert_eq!((web(0).weight.as_f64(), web(0).known, web(0).borrow_max), (1.0, true, Some(0)));
     /// let above = |ms| (web(ms).above[0].weight.as_f64(), web(ms).claim_version.since);
     /// assert_eq!(above(999), (6.0, EpochMs(0)));
@@ -47,20 +47,20 @@ impl Policy {
     /// assert_eq!(above(2_000), (6.0, EpochMs(2_000)));
     /// ```
     #[must_use]
-    pub fn party(
+    pub fn claimant(
         &self,
         tenant: &str,
         budget: Option<&str>,
         revision: Revision,
         now: EpochMs,
-    ) -> Option<Party> {
-        let mut party = self.tiers.party(tenant, budget, revision, now)?;
+    ) -> Option<Claimant> {
+        let mut claimant = self.tiers.claimant(tenant, budget, revision, now)?;
         if let Some(budget) = budget.filter(|_| !self.floors.is_empty()) {
-            for one in &mut party.standing.above {
+            for one in &mut claimant.standing.above {
                 one.floors = self.floors.at(budget, Some(&one.name), now);
             }
         }
-        Some(party)
+        Some(claimant)
     }
 
     /// Units that are set aside by name for tenants of a budget without a parent, at `now`.

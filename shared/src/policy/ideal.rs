@@ -5,7 +5,7 @@
 
 use super::Policy;
 use super::budget::Budget;
-use crate::fairness::ask::{Party, Standing};
+use crate::fairness::ask::{Claimant, Standing};
 use crate::fairness::floors::Floors;
 use crate::fairness::max_min::{allocate, guarantees};
 use crate::fairness::weight::Weight;
@@ -65,8 +65,8 @@ pub fn ideal(
     };
     let mut top = OrderedSet::new();
     for (tenant, demand) in demands {
-        if let Some(party) = policy.party(tenant, Some(budget), Revision(0), now) {
-            top.insert(tree.add(&party, *demand));
+        if let Some(claimant) = policy.claimant(tenant, Some(budget), Revision(0), now) {
+            top.insert(tree.add(&claimant, *demand));
         }
     }
     tree.divide(&top, units);
@@ -85,12 +85,12 @@ struct Tree {
 
 impl Tree {
     /// Adds what a tenant asks for, and answers who of its line has none above.
-    fn add(&mut self, party: &Party, demand: u64) -> String {
-        let standing = &party.standing;
-        let node = self.nodes.entry(party.name.clone()).or_default();
+    fn add(&mut self, claimant: &Claimant, demand: u64) -> String {
+        let standing = &claimant.standing;
+        let node = self.nodes.entry(claimant.name.clone()).or_default();
         node.own = node.own.saturating_add(demand);
         node.standing = Some(standing.clone());
-        let mut name = party.name.clone();
+        let mut name = claimant.name.clone();
         // Where nobody has a guarantee, nobody is above another either.
         let above = standing.above.iter().filter(|_| self.rule.is_some());
         for one in above {

@@ -4,7 +4,7 @@ use super::changes::{By, Changes, Word};
 use super::claim::Claim;
 use super::overrides::Overrides;
 use super::{count, entries, hierarchy};
-use crate::fairness::ask::{Above, ClaimVersion, Party, Standing};
+use crate::fairness::ask::{Above, ClaimVersion, Claimant, Standing};
 use crate::fairness::weight::Weight;
 use crate::invalid::{Fault, Invalid};
 use crate::json::pointer::step;
@@ -159,20 +159,20 @@ impl Tiers {
     /// all below those. `budget` names the one that it
     /// is a claim to, where an override may have a word on it. `None` as for [`resolve`](Self::resolve).
     #[must_use]
-    pub fn party(
+    pub fn claimant(
         &self,
         tenant: &str,
         budget: Option<&str>,
         revision: Revision,
         now: EpochMs,
-    ) -> Option<Party> {
+    ) -> Option<Claimant> {
         let claim = self.claim(tenant, budget, now)?;
         let named = self.tenants.get(tenant);
         let above = named.map_or_else(Vec::new, |named| self.above(named, budget, now));
         let line = std::iter::once(tenant).chain(above.iter().map(|one| one.name.as_str()));
         let since = line.filter_map(|name| Some(self.tenants.get(name)?.overrides.since(now)));
         let since = since.max().unwrap_or_default();
-        Some(Party {
+        Some(Claimant {
             name: tenant.to_owned(),
             standing: Standing {
                 claim_version: ClaimVersion { revision, since },

@@ -8,7 +8,7 @@ use crate::algorithms::composite::{Dimension, Group, Mode, Source, StateKey, bin
 use crate::algorithms::leaky_bucket::LeakyBucket;
 use crate::algorithms::scale::{Scaled, ScaledState};
 use crate::decision::Decision;
-use crate::fairness::ask::Party;
+use crate::fairness::ask::{Claimant, Party};
 use crate::fairness::local::{LocalBudget, LocalTerms};
 use crate::fairness::share::ShareTerms;
 use crate::federation::message::share_terms;
@@ -217,9 +217,11 @@ impl<'a> Side<'a> {
         let (name, budget) = policy.budgets.get_key_value(&entry.name)?;
         let tenant = entry.tenant.as_deref();
         let party = match tenant.filter(|_| budget.rule().is_some()) {
-            Some(tenant) => policy.party(tenant, Some(name), Revision(0), entry.at),
-            None if budget.rule().is_some() => Some(Party::overflow()),
-            None => Some(Party::everyone()),
+            Some(tenant) => policy
+                .claimant(tenant, Some(name), Revision(0), entry.at)
+                .map(Party::from),
+            None if budget.rule().is_some() => Some(Claimant::overflow().into()),
+            None => Some(Party::Everyone),
         };
         let Some(party) = party else {
             return Some(REFUSED);

@@ -172,7 +172,7 @@ pub fn budgets(
     let reports = counters.budgets.iter().map(|(name, total)| {
         let party = source
             .policy
-            .party(tenant, Some(name), source.revision, source.at)
+            .claimant(tenant, Some(name), source.revision, source.at)
             .filter(|_| tenant_name(tenant).is_ok());
         let weight = party.map_or(0.0, |party| party.standing.weight.as_f64());
         let guarantee = guarantees.get(name).map_or(0, |all| all.units(tenant));

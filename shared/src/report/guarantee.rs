@@ -67,7 +67,7 @@ impl Guarantees {
         let equal = found.sharing == Sharing::FairShare;
         let counted = |weight: Weight| if equal { ONE } else { weight.micros().into() };
         for tenant in tenants.into_iter().filter(|name| tenant_name(name).is_ok()) {
-            let Some(party) = policy.party(tenant, Some(budget), Revision(0), at) else {
+            let Some(party) = policy.claimant(tenant, Some(budget), Revision(0), at) else {
                 continue;
             };
             let mut above = party.standing.above.iter();

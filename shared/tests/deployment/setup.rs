@@ -1,6 +1,6 @@
 //! The deployments that are explored.
 
-use weir_shared::fairness::ask::{ClaimVersion, Floor, Party, Standing};
+use weir_shared::fairness::ask::{Claimant, Party};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::units::{EpochMs, Revision};
 use weir_shared::wire::exchange::{FloorsBody, RuleBody, SharingBody, Terms};
@@ -180,20 +180,9 @@ impl Setup {
     pub(crate) fn party(&self, isolate: usize) -> Party {
         let (_, name) = self.isolates[isolate];
         if name.is_empty() {
-            return Party::everyone();
+            return Party::Everyone;
         }
-        let standing = Standing {
-            weight: Weight::WHOLE,
-            known: true,
-            borrow_max: None,
-            lend_max: None,
-            ceiling: None,
-            floor: Floor::default(),
-            claim_version: ClaimVersion::default(),
-            above: Vec::new(),
-        };
-        let name = name.to_owned();
-        Party { name, standing }
+        Claimant::plain(name).into()
     }
 
     /// The terms, as who has heard of the edit knows them, or has not.

@@ -145,13 +145,13 @@ impl World {
                 let at = self.random.below(REGIONS as u64) as usize;
                 let label = self.pool.window().label;
                 let units = self.random.between(1, 5);
-                let taken = self.regions[at].refund(label, "", units, self.now);
+                let taken = self.regions[at].refund(label, None, units, self.now);
                 self.log.number(Some(taken));
             }
             2 => {
                 let place = self.random.below(ISOLATES as u64) as usize;
                 let label = self.pool.window().label;
-                let back = self.isolates[place].unspend(label, "", 1);
+                let back = self.isolates[place].unspend(label, None, 1);
                 self.log.number(Some(u64::from(back)));
             }
             _ => {}
@@ -163,7 +163,7 @@ impl World {
             0 => Need::look(),
             cost => Need::one(cost),
         };
-        let everyone = Party::everyone();
+        let everyone = Party::Everyone;
         self.isolates[place].advance(self.now);
         let mut outlook = self.isolates[place].outlook(&everyone, need, None, self.now);
         if outlook == Outlook::Short {
@@ -175,7 +175,7 @@ impl World {
             isolate.deny(&everyone, cost, self.now);
         }
         let lease = isolate.lease().copied();
-        if let Some(again) = isolate.told("").and_then(|told| told.again) {
+        if let Some(again) = isolate.told(None).and_then(|told| told.again) {
             self.log.number(Some(again.asked_at.0));
         }
         self.log
@@ -196,13 +196,13 @@ impl World {
 
     /// Waits for one answer at most.
     fn wait(&mut self, place: usize, need: Need) -> Outlook {
-        let Some(ticket) = self.isolates[place].wait_on(&Party::everyone(), None, need, self.now)
+        let Some(ticket) = self.isolates[place].wait_on(&Party::Everyone, None, need, self.now)
         else {
             return Outlook::Unknown;
         };
         self.isolate_asks(place);
         let isolate = &mut self.isolates[place];
-        let outlook = isolate.outlook(&Party::everyone(), need, Some(ticket), self.now);
+        let outlook = isolate.outlook(&Party::Everyone, need, Some(ticket), self.now);
         isolate.unwait(ticket);
         outlook
     }

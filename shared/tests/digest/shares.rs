@@ -1,6 +1,6 @@
 //! Tenants that share a budget, by each rule; some of them below others.
 
-use weir_shared::fairness::ask::{Above, Floor, Party, SetAside, Standing};
+use weir_shared::fairness::ask::{Above, Claimant, Floor, Party, SetAside, Standing};
 use weir_shared::fairness::local::{LocalBudget, LocalTerms};
 use weir_shared::fairness::share::{Rule, ShareTerms};
 use weir_shared::fairness::weight::Weight;
@@ -24,7 +24,7 @@ pub(crate) fn run(seed: u64, decisions: usize, rule: Option<Rule>) -> Log {
             floors: 0,
         }),
     };
-    let parties: Vec<Party> = (0..12).map(party).collect();
+    let parties: Vec<Party> = (0..12).map(|number| claimant(number).into()).collect();
     let mut budget = LocalBudget::new(terms);
     let mut now = EpochMs(START_MS);
     let mut log = Log::default();
@@ -53,8 +53,7 @@ pub(crate) fn run(seed: u64, decisions: usize, rule: Option<Rule>) -> Log {
 }
 
 /// Four of a policy, three below one of them, five that it does not name.
-fn party(number: u64) -> Party {
-    let everyone = Party::everyone();
+fn claimant(number: u64) -> Claimant {
     let weight = |weight: f64| Weight::try_from(weight).unwrap();
     let above = Above {
         name: "t0".to_owned(),
@@ -65,7 +64,7 @@ fn party(number: u64) -> Party {
         floor: Floor::default(),
         floors: SetAside::default(),
     };
-    Party {
+    Claimant {
         name: format!("t{number}"),
         standing: Standing {
             known: number < 7,
@@ -77,7 +76,7 @@ fn party(number: u64) -> Party {
                 4..=6 => vec![above],
                 _ => Vec::new(),
             },
-            ..everyone.standing
+            ..Standing::default()
         },
     }
 }

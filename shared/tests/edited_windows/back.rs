@@ -177,7 +177,7 @@ fn edits_back_and_forth_give_nothing_of_the_day_of_one_isolate_back() {
         share: None,
     };
     let (day, minute) = (local(1_000, DAY_MS), local(100, MINUTE_MS));
-    let everyone = Party::everyone();
+    let everyone = Party::Everyone;
     let mut budget = LocalBudget::new(day);
     assert!(budget.check(&everyone, 900, NOW).admitted());
     let mut of_day = 0;

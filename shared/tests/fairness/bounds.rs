@@ -1,24 +1,24 @@
 //! Ceilings and floors: what a tenant may have at most whatever is free, and what is set aside for it.
 
-use weir_shared::fairness::ask::{ClaimVersion, Floor, Moment, Party, SetAside};
+use weir_shared::fairness::ask::{ClaimVersion, Claimant, Floor, Moment, SetAside};
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 use weir_shared::units::{EpochMs, Revision};
 
-use super::world::{above, moment, party, request, stranger, terms};
+use super::world::{above, claimant, moment, request, stranger, terms};
 
 pub(super) const RULES: [Rule; 4] = [Rule::Fair, Rule::Weighted, Rule::Pinned, Rule::Paced];
 
 /// A window's length.
 pub(super) const WINDOW_MS: u64 = 1_000;
 
-pub(super) fn bounded(name: &str, weight: u64, ceiling: Option<u64>, floor: u64) -> Party {
-    let mut party = party(name, weight);
-    party.standing.ceiling = ceiling;
-    party.standing.floor = Floor {
+pub(super) fn bounded(name: &str, weight: u64, ceiling: Option<u64>, floor: u64) -> Claimant {
+    let mut claimant = claimant(name, weight);
+    claimant.standing.ceiling = ceiling;
+    claimant.standing.floor = Floor {
         units: floor,
         by_name: true,
     };
-    party
+    claimant
 }
 
 pub(super) fn with_floors(rule: Rule, floors: u64) -> ShareTerms {
@@ -29,27 +29,27 @@ pub(super) fn with_floors(rule: Rule, floors: u64) -> ShareTerms {
     }
 }
 
-pub(super) fn ask(share: &mut Share, party: &Party, cost: u64, at: &Moment) -> bool {
-    let room = share.room(party, &request(cost), at);
+pub(super) fn ask(share: &mut Share, claimant: &Claimant, cost: u64, at: &Moment) -> bool {
+    let room = share.room(claimant, &request(cost), at);
     assert!(room.waiting == 0 || room.waiting == cost);
     if room.waiting > 0 {
-        share.charge(&party.name, cost);
+        share.charge(&claimant.name, cost);
     }
     room.waiting > 0
 }
 
 /// The same at an instant of the window of what is not used.
-fn ask_at(share: &mut Share, party: &Party, cost: u64, (limit, left_ms): (u64, u64)) -> bool {
+fn ask_at(share: &mut Share, claimant: &Claimant, cost: u64, (limit, left_ms): (u64, u64)) -> bool {
     let at = moment(share, limit, left_ms);
-    ask(share, party, cost, &at)
+    ask(share, claimant, cost, &at)
 }
 
 /// Asks for single units until one is denied, and says how many were had.
-fn exhaust(share: &mut Share, party: &Party, limit: u64, left_ms: u64) -> u64 {
+fn exhaust(share: &mut Share, claimant: &Claimant, limit: u64, left_ms: u64) -> u64 {
     (0..=limit)
         .take_while(|_| {
             let at = moment(share, limit, left_ms);
-            ask(share, party, 1, &at)
+            ask(share, claimant, 1, &at)
         })
         .count() as u64
 }
@@ -133,7 +133,7 @@ fn a_tenant_that_was_away_finds_its_floor_at_an_even_pace() {
     for rule in RULES {
         for (left_ms, least) in [(1_000, 60), (750, 45), (500, 30), (100, 6)] {
             let mut share = Share::new(with_floors(rule, 60));
-            let flood = party("flood", 1);
+            let flood = claimant("flood", 1);
             for left_ms in (left_ms..=WINDOW_MS).rev() {
                 while ask_at(&mut share, &flood, 1, (100, left_ms)) {}
             }
@@ -150,7 +150,7 @@ fn a_tenant_that_was_away_finds_its_floor_at_an_even_pace() {
 fn what_is_set_aside_for_nobody_is_released() {
     for rule in RULES {
         let mut share = Share::new(with_floors(rule, 60));
-        let flood = party("flood", 1);
+        let flood = claimant("flood", 1);
         let mut had = Vec::new();
         for left_ms in (1..=WINDOW_MS).rev() {
             while ask_at(&mut share, &flood, 1, (100, left_ms)) {}
@@ -172,7 +172,7 @@ fn what_is_set_aside_for_nobody_is_released() {
 fn a_denial_tells_when_what_is_set_aside_is_released() {
     for rule in RULES {
         let mut share = Share::new(with_floors(rule, 60));
-        let flood = party("flood", 1);
+        let flood = claimant("flood", 1);
         exhaust(&mut share, &flood, 100, WINDOW_MS);
         let at = moment(&share, 100, WINDOW_MS);
         let told = share.room(&flood, &request(10), &at);
@@ -195,7 +195,7 @@ fn a_denial_tells_when_what_is_set_aside_is_released() {
 fn hungry_tenants_share_the_rest_above_their_floors() {
     let mut share = Share::new(with_floors(Rule::Paced, 300));
     let tenants = [bounded("a", 1, None, 300), bounded("b", 1, None, 0)];
-    let idle = party("idle", 2);
+    let idle = claimant("idle", 2);
     assert!(ask_at(&mut share, &idle, 1, (1_000, WINDOW_MS)));
     for left_ms in (1..=WINDOW_MS).rev() {
         for tenant in &tenants {
@@ -238,7 +238,7 @@ fn another_ceiling_in_mid_window_counts_at_once() {
 fn another_floor_in_mid_window_counts_within_what_is_left() {
     for rule in RULES {
         let mut share = Share::new(with_floors(rule, 0));
-        let flood = party("flood", 1);
+        let flood = claimant("flood", 1);
         let used = exhaust(&mut share, &flood, 60, WINDOW_MS).min(60);
         let limit = 100;
         share.retune(with_floors(rule, 30));

@@ -1,14 +1,14 @@
 //! Ceilings and floors over drawn tenants, changes and requests.
 
 use proptest::prelude::*;
-use weir_shared::fairness::ask::{Floor, Party};
+use weir_shared::fairness::ask::{Claimant, Floor};
 use weir_shared::fairness::share::{Rule, Share};
 use weir_shared::units::Revision;
 
 use crate::drawn::cases;
 
 use super::bounds::{RULES, WINDOW_MS, ask, bounded, with_floors};
-use super::world::{above, moment, party, request};
+use super::world::{above, claimant, moment, request};
 
 #[derive(Debug, Clone)]
 struct Drawn {
@@ -39,8 +39,8 @@ fn rule() -> impl Strategy<Value = Rule> {
 /// The ceiling above those that are below one.
 const PARENT_MOST: u64 = 90;
 
-fn tenant(index: usize, drawn: &Drawn, revision: u64) -> Party {
-    let mut one = party(format!("t{index}"), drawn.weight);
+fn tenant(index: usize, drawn: &Drawn, revision: u64) -> Claimant {
+    let mut one = claimant(format!("t{index}"), drawn.weight);
     one.standing.known = drawn.by_name;
     one.standing.ceiling = drawn.ceiling;
     one.standing.floor = Floor {
@@ -178,22 +178,22 @@ proptest! {
     ) {
         const LIMIT: u64 = 1_000;
         let weights: u64 = evens.iter().map(|one| one.weight).sum::<u64>() + 3;
-        let parties: Vec<Party> = evens.iter().enumerate().map(|(index, even)| {
+        let claimants: Vec<Claimant> = evens.iter().enumerate().map(|(index, even)| {
             let mut one = bounded(&format!("even-{index}"), even.weight, even.ceiling, even.floor);
             one.standing.floor.by_name = even.by_name;
             one
         }).collect();
-        let aside = |one: &Party| one.standing.set_aside().units;
-        let named: u64 = parties.iter().filter(|one| one.standing.floor.by_name).map(aside).sum();
-        let all: u64 = parties.iter().map(aside).sum();
+        let aside = |one: &Claimant| one.standing.set_aside().units;
+        let named: u64 = claimants.iter().filter(|one| one.standing.floor.by_name).map(aside).sum();
+        let all: u64 = claimants.iter().map(aside).sum();
         let mut share = Share::new(with_floors(Rule::Paced, named));
-        for (one, even) in parties.iter().zip(&evens) {
+        for (one, even) in claimants.iter().zip(&evens) {
             let at = moment(&share, LIMIT, WINDOW_MS);
             share.room(one, &request(even.cost), &at);
         }
         for who in 0..3 {
             let at = moment(&share, LIMIT, WINDOW_MS);
-            share.room(&party(format!("flood-{who}"), 1), &request(1), &at);
+            share.room(&claimant(format!("flood-{who}"), 1), &request(1), &at);
         }
         share.roll();
         // Costs are known from the window before: what is admitted counts, so each is admitted one there.
@@ -201,7 +201,7 @@ proptest! {
             .into_iter()
             .map(|(who, at_ms, units, expected)| (at_ms, None, who * 1_000 + units, expected))
             .collect();
-        for (index, (one, even)) in parties.iter().zip(&evens).enumerate() {
+        for (index, (one, even)) in claimants.iter().zip(&evens).enumerate() {
             let guarantee = aside(one) + even.weight * (LIMIT - all) / weights;
             let most = guarantee.min(even.ceiling.unwrap_or(u64::MAX));
             let (mut at_ms, mut used) = (0, 0);
@@ -218,11 +218,11 @@ proptest! {
             let at = moment(&share, LIMIT, WINDOW_MS - at_ms);
             match who {
                 Some(index) => {
-                    let admitted = ask(&mut share, &parties[index], units, &at);
+                    let admitted = ask(&mut share, &claimants[index], units, &at);
                     prop_assert!(admitted, "{index} at {at_ms}: {:?}", evens);
                 }
                 None => {
-                    let flood = party(format!("flood-{}", units / 1_000), 1);
+                    let flood = claimant(format!("flood-{}", units / 1_000), 1);
                     let mut asked = request(units % 1_000);
                     (asked.smallest, asked.expected) = (1.min(asked.waiting), expected);
                     let room = share.room(&flood, &asked, &at);

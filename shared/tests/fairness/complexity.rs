@@ -1,13 +1,13 @@
 //! What a decision costs, in counted steps.
 
-use weir_shared::fairness::ask::Party;
+use weir_shared::fairness::ask::Claimant;
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 
 use weir_reference::federated_escrow::FederatedEscrow;
 use weir_reference::region_pool::RegionPool;
 use weir_shared::units::EpochMs;
 
-use super::world::{moment, party, request, terms, weight};
+use super::world::{claimant, moment, request, terms, weight};
 
 const LIMIT: u64 = 1 << 40;
 
@@ -29,8 +29,8 @@ fn crowd(rule: Rule, tenants: u64) -> Share {
     share
 }
 
-fn member(index: u64) -> Party {
-    party(format!("t{index}"), 1 + index % WEIGHTS)
+fn member(index: u64) -> Claimant {
+    claimant(format!("t{index}"), 1 + index % WEIGHTS)
 }
 
 fn steps(share: &mut Share, act: impl FnOnce(&mut Share)) -> u64 {
@@ -39,11 +39,11 @@ fn steps(share: &mut Share, act: impl FnOnce(&mut Share)) -> u64 {
     share.operations() - before
 }
 
-fn decide(share: &mut Share, party: &Party) {
+fn decide(share: &mut Share, claimant: &Claimant) {
     let at = moment(share, LIMIT, 500);
-    let units = share.room(party, &request(3), &at).waiting;
+    let units = share.room(claimant, &request(3), &at).waiting;
     assert_eq!(units, 3);
-    share.charge(&party.name, units);
+    share.charge(&claimant.name, units);
 }
 
 /// Steps of a decision while the weights stand, and of one after a weight has changed and 10 were charged.
@@ -55,7 +55,7 @@ fn costs(rule: Rule, tenants: u64) -> (u64, u64) {
             decide(share, &member(index));
         }
     });
-    share.set_used(&party("t11", 9), 11);
+    share.set_used(&claimant("t11", 9), 11);
     let changed = steps(&mut share, |share| decide(share, &member(1)));
     (standing / 10, changed)
 }
@@ -189,22 +189,22 @@ fn a_decision_of_each_path_grows_no_more_than_threefold_from_100_to_a_million_te
             let used: Vec<(u64, u64)> = rows.collect();
             let (mut taken, mut looked_at) = (0, 0);
             for index in [0, 17, tenants / 2, tenants - 1] {
-                let party = member(index);
+                let claimant = member(index);
                 let at = moment(&share, limit, 500);
                 let by_scan = scanned(&used, index as usize, limit, path.cost);
                 // What holds while weights stand is found first.
-                let _room = share.room(&party, &request(path.cost), &at);
+                let _room = share.room(&claimant, &request(path.cost), &at);
                 taken += steps(&mut share, |share| {
-                    let served = share.room(&party, &request(path.cost), &at).waiting;
+                    let served = share.room(&claimant, &request(path.cost), &at).waiting;
                     assert_eq!(
                         (served, by_scan.0),
                         (path.served, path.served),
                         "{}",
                         path.name
                     );
-                    share.charge(&party.name, served);
+                    share.charge(&claimant.name, served);
                 });
-                share.set_used(&party, used[index as usize].0);
+                share.set_used(&claimant, used[index as usize].0);
                 looked_at += by_scan.1;
             }
             println!(

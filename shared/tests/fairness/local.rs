@@ -2,11 +2,16 @@
 
 use proptest::prelude::*;
 use weir_shared::decision::{Reason, Retry};
+use weir_shared::fairness::ask::Party;
 use weir_shared::fairness::local::{LocalBudget, LocalTerms};
 use weir_shared::fairness::share::Rule;
 use weir_shared::units::{EpochMs, WindowLabel};
 
-use super::world::{party, terms};
+use super::world::{self, terms};
+
+fn party(name: impl Into<String>, weight_whole: u64) -> Party {
+    world::claimant(name, weight_whole).into()
+}
 
 const START: EpochMs = EpochMs(1_700_000_000_000);
 

@@ -2,7 +2,7 @@
 
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 
-use super::world::{moment, party, request, stranger, terms};
+use super::world::{claimant, moment, request, stranger, terms};
 
 const LIMIT: u64 = 1_000_000;
 
@@ -16,7 +16,7 @@ fn a_million_invented_names_neither_dilute_a_guarantee_nor_grow_memory() {
             floors: 0,
             ..terms(rule)
         });
-        let known = party("known", 8);
+        let known = claimant("known", 8);
         share.set_used(&known, 0);
         for index in 0..1_000_000 {
             share.set_used(&stranger(format!("invented-{index}"), 4), 0);

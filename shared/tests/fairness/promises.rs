@@ -1,10 +1,10 @@
 //! T1 to T5: safety, sharing incentive, work conservation, bounded unfairness, and what over-declaring gains.
 
 use proptest::prelude::*;
-use weir_shared::fairness::ask::{Ask, Moment, Party};
+use weir_shared::fairness::ask::{Ask, Claimant, Moment};
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 
-use super::world::{moment, party, request, take, terms};
+use super::world::{claimant, moment, request, take, terms};
 
 fn config() -> ProptestConfig {
     ProptestConfig {
@@ -15,14 +15,14 @@ fn config() -> ProptestConfig {
 }
 
 /// Tenants by their weights, all there from the beginning.
-fn members(weights: &[u64]) -> Vec<Party> {
+fn members(weights: &[u64]) -> Vec<Claimant> {
     let named = weights.iter().enumerate();
     named
-        .map(|(index, weight)| party(format!("t{index}"), *weight))
+        .map(|(index, weight)| claimant(format!("t{index}"), *weight))
         .collect()
 }
 
-fn opened(rule: Rule, tenants: &[Party]) -> Share {
+fn opened(rule: Rule, tenants: &[Claimant]) -> Share {
     let mut share = Share::new(terms(rule));
     for tenant in tenants {
         share.set_used(tenant, 0);
@@ -35,7 +35,7 @@ fn weights() -> impl Strategy<Value = Vec<u64>> {
 }
 
 /// All ask for `cost` in turn until nobody is admitted.
-fn exhaust(share: &mut Share, tenants: &[Party], cost: impl Fn(usize) -> u64, limit: u64) {
+fn exhaust(share: &mut Share, tenants: &[Claimant], cost: impl Fn(usize) -> u64, limit: u64) {
     loop {
         let mut admitted = false;
         for (index, tenant) in tenants.iter().enumerate() {
@@ -66,7 +66,7 @@ proptest! {
                 left_ms = 1_000;
             }
             left_ms -= left_ms / 20;
-            let tenant = party(format!("t{index}"), weight);
+            let tenant = claimant(format!("t{index}"), weight);
             let unlent = limit.saturating_sub(share.used_total()).saturating_sub(held_back);
             let at = Moment { limit, unlent, left_ms, window_ms: 1_000 };
             let smallest = smallest.min(waiting);
@@ -89,7 +89,7 @@ proptest! {
     ) {
         let mut share = Share::new(terms(Rule::Pinned));
         for (index, weight, cost) in steps {
-            let tenant = party(format!("t{index}"), weight);
+            let tenant = claimant(format!("t{index}"), weight);
             share.set_used(&tenant, share.used(&tenant.name));
             let own = share.rows(&moment(&share, limit, 1_000));
             let own = own.iter().find(|row| row.name == tenant.name).expect("it is there").clone();
@@ -231,7 +231,7 @@ fn a_tenant_of_the_last_window_that_comes_late_finds_its_share() {
             carried,
             ..terms(Rule::Pinned)
         });
-        let (flood, heavy) = (party("flood", 1), party("heavy", 4));
+        let (flood, heavy) = (claimant("flood", 1), claimant("heavy", 4));
         share.set_used(&flood, 0);
         share.set_used(&heavy, 0);
         share.roll();

@@ -1,10 +1,10 @@
 //! The accounts beside a scan over all tenants, which is the rule as it is written down.
 
-use weir_shared::fairness::ask::{Ask, Moment, Party, Standing};
+use weir_shared::fairness::ask::{Ask, Claimant, Moment, Standing};
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 use weir_shared::ordered::OrderedMap;
 
-use super::world::{Numbers, party, stranger, weight};
+use super::world::{Numbers, claimant, stranger, weight};
 
 /// Cases of the rule that depends on what others leave.
 const CASES: u64 = 10_000;
@@ -33,15 +33,15 @@ struct Seen {
 }
 
 impl Scan {
-    fn join(&mut self, party: &Party) {
-        let mut standing = party.standing.clone();
+    fn join(&mut self, claimant: &Claimant) {
+        let mut standing = claimant.standing.clone();
         if self.terms.rule == Rule::Fair {
             standing.weight = weight(1_000_000);
         }
-        self.carried.remove(&party.name);
-        let used = self.used(&party.name);
+        self.carried.remove(&claimant.name);
+        let used = self.used(&claimant.name);
         self.here
-            .insert(party.name.clone(), Tenant { standing, used });
+            .insert(claimant.name.clone(), Tenant { standing, used });
     }
 
     fn used(&self, name: &str) -> u64 {
@@ -126,16 +126,16 @@ impl Scan {
         (floor + share).min(standing.ceiling.unwrap_or(u64::MAX))
     }
 
-    fn check(&mut self, party: &Party, cost: u64, at: &Moment) -> Seen {
+    fn check(&mut self, claimant: &Claimant, cost: u64, at: &Moment) -> Seen {
         // Three quarters left: whoever was carried and did not come is gone.
         if at.left_ms * 4 <= at.window_ms * 3 {
             self.carried.clear();
         }
-        let own = self.here[&party.name].clone();
+        let own = self.here[&claimant.name].clone();
         let guarantee = self.guarantee(&own.standing, at);
         let pool = at.limit.saturating_sub(self.total()).min(at.unlent);
         let most = own.standing.ceiling.unwrap_or(u64::MAX);
-        let others = self.here.iter().filter(|(name, _)| **name != party.name);
+        let others = self.here.iter().filter(|(name, _)| **name != claimant.name);
         if self.terms.rule != Rule::Pinned {
             let cap = guarantee.max(1).min(most);
             let absent = self.kept_for_absent(at);
@@ -181,12 +181,12 @@ impl Scan {
     }
 }
 
-fn drawn_party(numbers: &mut Numbers, tenants: u64) -> Party {
+fn drawn_party(numbers: &mut Numbers, tenants: u64) -> Claimant {
     let name = format!("t{}", numbers.below(tenants));
     let weight = 1 + numbers.below(4);
     let mut drawn = match numbers.below(3) {
         0 => stranger(name, weight),
-        _ => party(name, weight),
+        _ => claimant(name, weight),
     };
     if numbers.below(4) == 0 {
         drawn.standing.borrow_max = Some(numbers.below(30));
@@ -221,7 +221,7 @@ fn case(seed: u64, rule: Rule) {
     };
     let (tenants, mut left_ms, mut limit) = (1 + numbers.below(12), 1_000, limit);
     for step in 0..40 {
-        let party = drawn_party(&mut numbers, tenants);
+        let claimant = drawn_party(&mut numbers, tenants);
         match numbers.below(12) {
             0 => {
                 share.roll();
@@ -230,9 +230,9 @@ fn case(seed: u64, rule: Rule) {
             }
             1 => {
                 let used = numbers.below(limit);
-                share.set_used(&party, used);
-                scan.join(&party);
-                scan.here.get_mut(&party.name).expect("joined").used = used;
+                share.set_used(&claimant, used);
+                scan.join(&claimant);
+                scan.here.get_mut(&claimant.name).expect("joined").used = used;
             }
             2 => limit = 1 + numbers.below(400),
             _ => {
@@ -249,24 +249,24 @@ fn case(seed: u64, rule: Rule) {
                     smallest: cost,
                     ..Ask::default()
                 };
-                scan.join(&party);
-                let expected = scan.check(&party, cost, &at);
-                let room = share.room(&party, &ask, &at);
+                scan.join(&claimant);
+                let expected = scan.check(&claimant, cost, &at);
+                let room = share.room(&claimant, &ask, &at);
                 let got = Seen {
                     admitted: room.waiting == cost,
                     ceiling: room.ceiling,
                 };
                 assert_eq!(got, expected, "seed {seed}, step {step}, {rule:?}");
                 if expected.admitted {
-                    share.charge(&party.name, cost);
-                    scan.here.get_mut(&party.name).expect("joined").used += cost;
+                    share.charge(&claimant.name, cost);
+                    scan.here.get_mut(&claimant.name).expect("joined").used += cost;
                 }
             }
         }
         assert_eq!(share.used_total(), scan.total(), "seed {seed}, step {step}");
         assert_eq!(
-            share.used(&party.name),
-            scan.used(&party.name),
+            share.used(&claimant.name),
+            scan.used(&claimant.name),
             "seed {seed}, step {step}"
         );
     }

@@ -1,10 +1,10 @@
 //! Tenants below tenants.
 
 use proptest::prelude::*;
-use weir_shared::fairness::ask::{Ask, Party};
+use weir_shared::fairness::ask::{Ask, Claimant};
 use weir_shared::fairness::share::{Rule, Share, ShareRow};
 
-use super::world::{above, moment, party, take, terms};
+use super::world::{above, claimant, moment, take, terms};
 
 fn config() -> ProptestConfig {
     ProptestConfig {
@@ -48,9 +48,9 @@ fn weight_of(name: &str, leaves: &[(String, u64)]) -> u64 {
 }
 
 /// Each parent weighs what is below it.
-fn nested(leaves: &[(String, u64)]) -> Vec<Party> {
+fn nested(leaves: &[(String, u64)]) -> Vec<Claimant> {
     let members = leaves.iter().map(|(name, weight)| {
-        let mut member = party(name.clone(), *weight);
+        let mut member = claimant(name.clone(), *weight);
         let parents = (2..name.len()).rev().map(|length| &name[..length]);
         member.standing.above = parents
             .map(|parent| above(parent, weight_of(parent, leaves)))
@@ -60,7 +60,7 @@ fn nested(leaves: &[(String, u64)]) -> Vec<Party> {
     members.collect()
 }
 
-fn opened(tenants: &[Party]) -> Share {
+fn opened(tenants: &[Claimant]) -> Share {
     let mut share = Share::new(terms(Rule::Pinned));
     for tenant in tenants {
         share.set_used(tenant, 0);
@@ -74,7 +74,7 @@ fn row<'a>(rows: &'a [ShareRow], name: &str) -> &'a ShareRow {
         .expect("every tenant has a row")
 }
 
-fn exhaust(share: &mut Share, tenants: &[Party], limit: u64) {
+fn exhaust(share: &mut Share, tenants: &[Claimant], limit: u64) {
     let mut admitted = true;
     while admitted {
         admitted = tenants
@@ -127,7 +127,7 @@ proptest! {
     /// A parent that weighs the sum of those below it changes nothing but rounding: a unit for each level.
     #[test]
     fn parents_that_weigh_their_sum_change_nothing(leaves in leaves(), limit in 1..=3_000_u64) {
-        let flat: Vec<Party> = leaves.iter().map(|(name, weight)| party(name.clone(), *weight)).collect();
+        let flat: Vec<Claimant> = leaves.iter().map(|(name, weight)| claimant(name.clone(), *weight)).collect();
         let tenants = nested(&leaves);
         let (mut one, mut other) = (opened(&flat), opened(&tenants));
         let (flat_rows, rows) = (one.rows(&moment(&one, limit, 1_000)), other.rows(&moment(&other, limit, 1_000)));
@@ -176,7 +176,7 @@ proptest! {
 fn every_depth_is_served() {
     let chain = ["org", "team", "group", "user"];
     for depth in 1..=4 {
-        let mut tenant = party(chain[depth - 1], 1);
+        let mut tenant = claimant(chain[depth - 1], 1);
         tenant.standing.above = chain[..depth - 1]
             .iter()
             .rev()
@@ -186,7 +186,7 @@ fn every_depth_is_served() {
         share.set_used(&tenant, 0);
         // A sibling at every level but the first, and another organisation.
         for level in 0..depth {
-            let mut sibling = party(format!("other-{level}"), 1);
+            let mut sibling = claimant(format!("other-{level}"), 1);
             sibling.standing.above = chain[..level]
                 .iter()
                 .rev()
@@ -218,20 +218,20 @@ fn every_depth_is_served() {
 fn no_more_than_lend_max_is_lent_to_others() {
     for (lend_max, left) in [(None, 0), (Some(50), 0), (Some(20), 30), (Some(0), 50)] {
         let mut share = Share::new(terms(Rule::Weighted));
-        let (mut lender, flood) = (party("lender", 1), party("flood", 9));
+        let (mut lender, flood) = (claimant("lender", 1), claimant("flood", 9));
         lender.standing.lend_max = lend_max;
         share.set_used(&flood, 0);
         while take(&mut share, &flood, 1, 100) {}
         assert_eq!(share.used("flood"), 100);
         share.roll();
         // 50 each, of which the other two may use what the lender leaves them.
-        let (one, other) = (party("one", 1), party("other", 1));
+        let (one, other) = (claimant("one", 1), claimant("other", 1));
         share.set_used(&lender, 0);
         share.set_used(&one, 50);
         let at = moment(&share, 100, 1_000);
         assert_eq!(row(&share.rows(&at), "lender").guarantee, 50);
         share.set_used(&other, 0);
-        share.set_used(&party("lender", 2), 0);
+        share.set_used(&claimant("lender", 2), 0);
         share.set_used(&lender_of(2, lend_max), 0);
         let ask = Ask {
             waiting: 50,
@@ -245,8 +245,8 @@ fn no_more_than_lend_max_is_lent_to_others() {
     }
 }
 
-fn lender_of(weight: u64, lend_max: Option<u64>) -> Party {
-    let mut lender = party("lender", weight);
+fn lender_of(weight: u64, lend_max: Option<u64>) -> Claimant {
+    let mut lender = claimant("lender", weight);
     lender.standing.lend_max = lend_max;
     lender
 }

@@ -1,6 +1,6 @@
 //! Parts that the tests of shares are made of.
 
-use weir_shared::fairness::ask::{Above, Ask, Floor, Moment, Party, SetAside, Standing};
+use weir_shared::fairness::ask::{Above, Ask, Claimant, Floor, Moment, SetAside, Standing};
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 use weir_shared::fairness::weight::Weight;
 
@@ -9,21 +9,21 @@ pub fn weight(micros: u64) -> Weight {
 }
 
 /// A tenant that the policy names.
-pub fn party(name: impl Into<String>, weight_whole: u64) -> Party {
-    Party {
+pub fn claimant(name: impl Into<String>, weight_whole: u64) -> Claimant {
+    Claimant {
         name: name.into(),
         standing: Standing {
             weight: weight(weight_whole * 1_000_000),
-            ..Party::everyone().standing
+            ..Standing::default()
         },
     }
 }
 
 /// A tenant that it does not name.
-pub fn stranger(name: impl Into<String>, weight_whole: u64) -> Party {
-    let mut party = party(name, weight_whole);
-    party.standing.known = false;
-    party
+pub fn stranger(name: impl Into<String>, weight_whole: u64) -> Claimant {
+    let mut claimant = claimant(name, weight_whole);
+    claimant.standing.known = false;
+    claimant
 }
 
 pub fn above(name: &str, weight_whole: u64) -> Above {
@@ -69,11 +69,11 @@ pub fn moment(share: &Share, limit: u64, left_ms: u64) -> Moment {
 }
 
 /// One request, charged if it is admitted.
-pub fn take(share: &mut Share, party: &Party, cost: u64, limit: u64) -> bool {
+pub fn take(share: &mut Share, claimant: &Claimant, cost: u64, limit: u64) -> bool {
     let at = moment(share, limit, 1_000);
-    let admitted = share.room(party, &request(cost), &at).waiting == cost;
+    let admitted = share.room(claimant, &request(cost), &at).waiting == cost;
     if admitted {
-        share.charge(&party.name, cost);
+        share.charge(&claimant.name, cost);
     }
     admitted
 }

@@ -3,7 +3,7 @@
 use weir_reference::federated_escrow::FederatedEscrow;
 use weir_reference::leasing::{Coordinator, Windows};
 use weir_reference::region_pool::RegionPool;
-use weir_shared::fairness::ask::{Ask, Moment, Party, Standing};
+use weir_shared::fairness::ask::{Ask, Claimant, Moment, Standing};
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::ordered::OrderedMap;
@@ -148,7 +148,7 @@ pub trait Divider {
 pub struct Flat {
     pub share: Share,
     limit: u64,
-    parties: Vec<(Party, u64)>,
+    parties: Vec<(Claimant, u64)>,
     quantum: u64,
     denied: OrderedMap<(usize, usize), u64>,
 }
@@ -164,11 +164,11 @@ impl Flat {
             floors: 0,
         };
         let parties = world.weights.iter().enumerate().map(|(tenant, weight)| {
-            let party = Party {
+            let party = Claimant {
                 name: format!("t{tenant}"),
                 standing: Standing {
                     weight: *weight,
-                    ..Party::everyone().standing
+                    ..Standing::default()
                 },
             };
             (party, world.span(tenant))

@@ -1,12 +1,12 @@
 //! A tenant with a ceiling whose requests hold much and settle to little.
 
-use weir_shared::fairness::ask::Party;
+use weir_shared::fairness::ask::{Claimant, Party};
 use weir_shared::federation::waiting::Need;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::{FloorsBody, RuleBody, SharingBody, Terms};
 
 use crate::federation::chain::Chain;
-use crate::federation::{everyone, terms};
+use crate::federation::terms;
 
 const CEILING: u64 = 2_000;
 const START: EpochMs = EpochMs(1_000_000);
@@ -33,12 +33,9 @@ fn chain(rule: RuleBody) -> Chain {
 }
 
 fn party() -> Party {
-    let mut party = Party {
-        name: "a".to_owned(),
-        ..everyone()
-    };
-    party.standing.ceiling = Some(CEILING);
-    party
+    let mut claimant = Claimant::plain("a");
+    claimant.standing.ceiling = Some(CEILING);
+    claimant.into()
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Bursts: requests that come one after the other before a holder makes its next contact.
 
-use weir_shared::fairness::ask::Party;
+use weir_shared::fairness::ask::{Claimant, Party};
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::{FloorsBody, RuleBody, SharingBody, Terms};
 
 use crate::federation::chain::Chain;
-use crate::federation::{everyone, terms};
+use crate::federation::terms;
 
 const START: EpochMs = EpochMs(1_000_000);
 const WINDOW_MS: u64 = 20_000;
@@ -48,10 +48,9 @@ impl Burst {
     }
 
     fn party(&self, name: &str) -> Party {
-        let shared = self.rule.is_some();
-        Party {
-            name: if shared { name } else { "" }.to_owned(),
-            ..everyone()
+        match self.rule {
+            Some(_) => Claimant::plain(name).into(),
+            None => Party::Everyone,
         }
     }
 }

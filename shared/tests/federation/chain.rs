@@ -56,9 +56,9 @@ impl Chain {
     /// Gives back what the last request of an isolate held and did not use; the isolate hears of it.
     pub fn settles(&mut self, isolate: usize, tenant: &str, unused: u64) {
         let label = self.isolates[isolate].lease().unwrap().label;
-        let taken = self.region.refund(label, tenant, unused, self.now);
+        let taken = self.region.refund(label, Some(tenant), unused, self.now);
         assert_eq!(taken, unused);
-        self.isolates[isolate].came_to_less(tenant, unused);
+        self.isolates[isolate].came_to_less(Some(tenant), unused);
         self.isolates[isolate].ask_again();
         self.isolate_asks(isolate);
     }

@@ -1,6 +1,6 @@
 //! More tenants than a message has room for.
 
-use weir_shared::fairness::ask::Party;
+use weir_shared::fairness::ask::Claimant;
 use weir_shared::federation::holder::Holder;
 use weir_shared::federation::pool::Pool;
 use weir_shared::federation::waiting::Need;
@@ -9,7 +9,7 @@ use weir_shared::ordered::OrderedSet;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::exchange::{FloorsBody, RuleBody, SharingBody, Terms, Want};
 
-use crate::federation::{everyone, holder, message, terms};
+use crate::federation::{holder, message, terms};
 
 const CROWD: usize = 2 * EXCHANGE_ENTRIES_MAX + 1;
 
@@ -26,10 +26,7 @@ fn shared() -> Terms {
 }
 
 fn waits(holder: &mut Holder, name: &str, need: Need, now: EpochMs) {
-    let party = Party {
-        name: name.to_owned(),
-        ..everyone()
-    };
+    let party = Claimant::plain(name).into();
     let _ticket = holder.wait_on(&party, None, need, now).unwrap();
 }
 

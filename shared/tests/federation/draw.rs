@@ -1,7 +1,7 @@
 //! What is decided in one step is what is decided in several.
 
 use weir_shared::decision::Retry;
-use weir_shared::fairness::ask::Party;
+use weir_shared::fairness::ask::Claimant;
 use weir_shared::federation::escrow::Escrow;
 use weir_shared::federation::holder::Outlook;
 use weir_shared::federation::pool::Pool;
@@ -26,10 +26,7 @@ fn a_draw_is_an_outlook_and_a_spend() {
         let mut escrow = Escrow::wake("tokens".to_owned(), HolderId(7), Incarnation(1), None);
         let mut one = holder(100);
         lend(&mut one, &mut escrow, &mut pool, 1 + next(39), start);
-        let named = Party {
-            name: "acme".to_owned(),
-            ..everyone()
-        };
+        let named = Claimant::plain("acme").into();
         for step in 0..20 {
             let now = start.plus(step * next(80));
             let party = if next(4) == 0 { &named } else { &everyone() };
@@ -40,7 +37,7 @@ fn a_draw_is_an_outlook_and_a_spend() {
             other.advance(now);
             let covered = other.outlook(party, Need::one(cost), None, now) == Outlook::Covered;
             let Some(drawn_now) = one.draw(party, cost, 40, now) else {
-                let known = one.told(&party.name).is_some() || one.balance(&party.name, now) == 0;
+                let known = one.told(party.name()).is_some() || one.balance(party.name(), now) == 0;
                 assert!(!covered || !known, "{cost} of {party:?}");
                 not_drawn += 1;
                 continue;
@@ -48,7 +45,7 @@ fn a_draw_is_an_outlook_and_a_spend() {
             drawn += 1;
             assert!(covered && other.spend(party, cost, now));
             assert_eq!(format!("{one:?}"), format!("{other:?}"));
-            assert_eq!(drawn_now.runs_low, other.runs_low(&party.name, now));
+            assert_eq!(drawn_now.runs_low, other.runs_low(party.name(), now));
             let lease = other.open_lease(now).unwrap();
             let decision = drawn_now.decision;
             assert_eq!(
@@ -56,7 +53,7 @@ fn a_draw_is_an_outlook_and_a_spend() {
                 (lease.label, lease.ends_at)
             );
             assert!(decision.admitted() && decision.retry == Retry::Now);
-            assert!(decision.remaining >= other.balance(&party.name, now));
+            assert!(decision.remaining >= other.balance(party.name(), now));
         }
     }
     assert!(drawn > 500 && not_drawn > 500, "{drawn}, {not_drawn}");

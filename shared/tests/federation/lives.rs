@@ -29,13 +29,13 @@ fn what_is_given_back_is_lent_again_after_a_write_and_only_in_its_window() {
     let now = EpochMs(0);
     let (mut escrow, mut pool, row) = region_that_lent(now);
     let next = WindowLabel(row.label.0 + 1);
-    assert_eq!(escrow.refund(next, "", 5, now), 0, "another window");
+    assert_eq!(escrow.refund(next, None, 5, now), 0, "another window");
     assert_eq!(
-        escrow.refund(row.label, "", 5, EpochMs(1_000)),
+        escrow.refund(row.label, None, 5, EpochMs(1_000)),
         0,
         "it is over"
     );
-    assert_eq!(escrow.refund(row.label, "", 5, now), 5);
+    assert_eq!(escrow.refund(row.label, None, 5, now), 5);
     let mut other = holder(101);
     lend(&mut other, &mut escrow, &mut pool, 5, now);
     assert_eq!(other.lease().unwrap().held, 5);
@@ -47,15 +47,15 @@ fn what_is_given_back_is_lent_again_after_a_write_and_only_in_its_window() {
 fn no_more_is_given_back_than_was_lent() {
     let now = EpochMs(0);
     let (mut escrow, _, row) = region_that_lent(now);
-    assert_eq!(escrow.refund(row.label, "", u64::MAX, now), 20);
-    assert_eq!(escrow.refund(row.label, "", 1, now), 0);
+    assert_eq!(escrow.refund(row.label, None, u64::MAX, now), 20);
+    assert_eq!(escrow.refund(row.label, None, 1, now), 0);
 }
 
 #[test]
 fn what_was_given_back_is_lost_with_a_life_that_did_not_write_it() {
     let now = EpochMs(0);
     let (mut escrow, _, row) = region_that_lent(now);
-    assert_eq!(escrow.refund(row.label, "", 20, now), 20);
+    assert_eq!(escrow.refund(row.label, None, 20, now), 20);
     let id = HolderId(7);
     let mut woken = Escrow::wake("tokens".to_owned(), id, Incarnation(2), Some(row));
     let asked = ask(&mut holder(101), 20, terms(40), now);
@@ -181,7 +181,7 @@ fn a_denied_request_is_told_when_a_rolling_window_has_units_again() {
     // From 10,000 on one unit leaves each 100 ms.
     assert_eq!(reply.retry_ms, Some(9_400));
     assert!(child.finish(&reply, EpochMs(920)));
-    assert_eq!(child.retry_ms("", EpochMs(920)), 9_400);
+    assert_eq!(child.retry_ms(None, EpochMs(920)), 9_400);
     // The lease is over after 100 ms, what the parent said is not: until the time of contact nobody asks it.
     let outlook = |units, now| child.outlook(&everyone(), Need::one(units), None, EpochMs(now));
     assert_eq!(outlook(3, 950), Outlook::Exhausted);

@@ -255,12 +255,12 @@ fn units_of_a_request_that_is_denied_elsewhere_are_back_at_once() {
     lend(&mut child, &mut escrow, &mut pool, 10, now);
     let label = child.lease().unwrap().label;
     assert!(child.spend(&everyone(), 7, now));
-    assert!(!child.unspend(label, "", 8), "more than was spent");
+    assert!(!child.unspend(label, None, 8), "more than was spent");
     assert!(
-        !child.unspend(WindowLabel(label.0 + 1), "", 7),
+        !child.unspend(WindowLabel(label.0 + 1), None, 7),
         "another window"
     );
     assert_eq!(child.lease().unwrap().balance(), 3);
-    assert!(child.unspend(label, "", 7));
+    assert!(child.unspend(label, None, 7));
     assert_eq!(child.lease().unwrap().balance(), 10);
 }

@@ -33,7 +33,7 @@ pub(crate) fn terms(limit: u64) -> Terms {
 }
 
 pub(crate) fn everyone() -> Party {
-    Party::everyone()
+    Party::Everyone
 }
 
 pub(crate) fn holder(id: u64) -> Holder {

@@ -1,6 +1,6 @@
 //! What a holder does with its units when nobody asks any more.
 
-use weir_shared::fairness::ask::Party;
+use weir_shared::fairness::ask::{Claimant, Party};
 use weir_shared::federation::holder::Holder;
 use weir_shared::federation::pool::Pool;
 use weir_shared::federation::waiting::Need;
@@ -137,10 +137,7 @@ fn what_lies_idle_for_a_tenant_that_stops_is_lent_to_others_by_its_holders_third
         }),
         ..terms(100_000)
     };
-    let [stays, stops] = ["stays", "stops"].map(|name| Party {
-        name: name.to_owned(),
-        ..everyone()
-    });
+    let [stays, stops] = ["stays", "stops"].map(|name| Party::from(Claimant::plain(name)));
     println!("stops at  idle then, and after each contact");
     for phase_ms in (0..CONTACT_MS_MIN).step_by(50) {
         let start = EpochMs(3_600_000);

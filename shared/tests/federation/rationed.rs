@@ -1,6 +1,6 @@
 //! A tenant that wants more than it can have, of a budget whose idle units all tenants use: denied or held, and until when.
 
-use weir_shared::fairness::ask::Party;
+use weir_shared::fairness::ask::{Claimant, Party};
 use weir_shared::federation::holder::{Holder, Outlook};
 use weir_shared::federation::parent_status::ParentStatus;
 use weir_shared::federation::tenant_balance::TenantBalance;
@@ -11,7 +11,7 @@ use weir_shared::wire::exchange::{
     FloorsBody, Grant, ReplyBody, RuleBody, Seen, SharingBody, Terms, VERSION, WindowBody,
 };
 
-use crate::federation::{everyone, holder, terms};
+use crate::federation::{holder, terms};
 
 const WINDOW_MS: u64 = 10_000;
 const CONTACT_MS: u64 = 500;
@@ -30,10 +30,7 @@ fn pooled() -> Terms {
 }
 
 fn party() -> Party {
-    Party {
-        name: "a".to_owned(),
-        ..everyone()
-    }
+    Claimant::plain("a").into()
 }
 
 /// A holder in which the tenant waited for one unit, and was told that 50 are left, of which it may use `allowance` here, with so
@@ -105,11 +102,14 @@ fn who_asks_for_twice_its_part_is_denied_until_it_may_use_more() {
         holder.outlook(&party(), need, None, later),
         Outlook::Exhausted
     );
-    assert_eq!(holder.retry_ms("a", later), CONTACT_MS - 50);
-    assert!(!holder.runs_low("a", later), "the root spoke just now");
+    assert_eq!(holder.retry_ms(Some("a"), later), CONTACT_MS - 50);
+    assert!(
+        !holder.runs_low(Some("a"), later),
+        "the root spoke just now"
+    );
     let quarter = start.plus(CONTACT_MS / 4);
-    assert!(holder.runs_low("a", quarter), "it is asked again");
-    assert_eq!(holder.retry_ms("a", quarter), RELEASE_MS_MIN);
+    assert!(holder.runs_low(Some("a"), quarter), "it is asked again");
+    assert_eq!(holder.retry_ms(Some("a"), quarter), RELEASE_MS_MIN);
     // While the root is asked, too, and while its answer is late; not for ever.
     let _asked = holder.begin(pooled(), quarter).unwrap();
     let late = start.plus(2 * CONTACT_MS);

@@ -65,7 +65,7 @@ impl World {
 
     fn spend(&mut self, holder: usize, units: u64) {
         let now = self.now;
-        if self.holders[holder].spend(&Party::everyone(), units, now) {
+        if self.holders[holder].spend(&Party::Everyone, units, now) {
             let label = self.holders[holder].lease().unwrap().label;
             *self.used.entry(label).or_default() += units;
         }
@@ -91,7 +91,7 @@ proptest! {
                 Event::Ask { holder, units } => {
                     let need = Need { units, smallest: units };
                     let now = world.now;
-                    let ticket = world.holders[holder].wait_on(&Party::everyone(), None, need, now);
+                    let ticket = world.holders[holder].wait_on(&Party::Everyone, None, need, now);
                     world.contact(holder);
                     if let Some(ticket) = ticket {
                         world.holders[holder].unwait(ticket);

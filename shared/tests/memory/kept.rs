@@ -8,7 +8,7 @@ use weir_shared::accounting::counters::{Charged, Decided, count};
 use weir_shared::accounting::ledger::Totals;
 use weir_shared::accounting::pending::{InWindow, Pending, WindowClaim};
 use weir_shared::decision::Reason;
-use weir_shared::fairness::ask::Party;
+use weir_shared::fairness::ask::Claimant;
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::federation::attribution::Attribution;
@@ -96,12 +96,9 @@ fn accounts(tenants: u32) -> u64 {
             floors: 0,
         });
         for tenant in 0..tenants {
-            let party = Party {
-                name: name(tenant),
-                ..Party::everyone()
-            };
-            share.set_used(&party, 0);
-            share.charge(&party.name, 1);
+            let claimant = Claimant::plain(&name(tenant));
+            share.set_used(&claimant, 0);
+            share.charge(&claimant.name, 1);
         }
         share
     })
@@ -120,11 +117,8 @@ fn attribution(tenants: u32) -> u64 {
 fn tenant_balances(tenants: u32) -> u64 {
     bytes_of(|| {
         let tenant_balance = |tenant| {
-            let party = Party {
-                name: name(tenant),
-                ..Party::everyone()
-            };
-            (name(tenant), TenantBalance::new(party, NOW))
+            let claimant = Claimant::plain(&name(tenant));
+            (name(tenant), TenantBalance::new(claimant.into(), NOW))
         };
         (0..tenants)
             .map(tenant_balance)

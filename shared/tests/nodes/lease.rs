@@ -97,10 +97,10 @@ fn lent(units: u64) -> (LeaseNode<u8>, PoolNode<()>) {
 fn what_is_held_decides_and_nothing_is_sent() {
     let (mut node, _) = lent(5);
     let ask = asked(1);
-    let held = node.holder().balance("", NOW);
+    let held = node.holder().balance(None, NOW);
     let decided = node.check(&ask.ask(), NOW);
     assert_eq!(matches!(decided, HolderDecision::Decided(_)), held > 0);
-    assert_eq!(node.holder().balance("", NOW), held.saturating_sub(1));
+    assert_eq!(node.holder().balance(None, NOW), held.saturating_sub(1));
 }
 
 #[test]
@@ -156,12 +156,12 @@ fn an_answer_that_is_not_taken_is_given_back_when_the_request_leaves() {
     let lent = granted(&answer);
     let effects = node.step(answered(&body, answer), NOW);
     assert_eq!(replied(&effects), [1]);
-    assert_eq!(node.holder().balance("", NOW), lent - 5);
+    assert_eq!(node.holder().balance(None, NOW), lent - 5);
     let _left = node.step(Event::Left { caller: 1 }, NOW);
-    assert_eq!(node.holder().balance("", NOW), lent);
+    assert_eq!(node.holder().balance(None, NOW), lent);
     assert_eq!(node.take(1), None);
     let _again = node.step(Event::Left { caller: 1 }, NOW);
-    assert_eq!(node.holder().balance("", NOW), lent, "once");
+    assert_eq!(node.holder().balance(None, NOW), lent, "once");
 }
 
 #[test]
@@ -333,13 +333,13 @@ fn nobody_is_asked_while_a_window_opens_at_once_of_which_units_are_held() {
 #[test]
 fn what_is_given_back_serves_whoever_waits() {
     let (mut node, _) = lent(5);
-    let held = node.holder().balance("", NOW);
+    let held = node.holder().balance(None, NOW);
     let effects = node.step(check(2, held + 3), NOW);
     assert!(replied(&effects).is_empty());
     let label = node.holder().lease().unwrap().label;
     let spent = |units| Spent {
         label,
-        tenant: "",
+        tenant: None,
         units,
     };
     let effects = node.undo(spent(2), NOW).expect("its window is open");

@@ -1,22 +1,19 @@
 //! Below a parent.
 
-use weir_shared::fairness::ask::{Above, Ask, Floor, Moment, Party, SetAside};
+use weir_shared::fairness::ask::{Above, Ask, Claimant, Floor, Moment, SetAside};
 use weir_shared::fairness::share::{Rule, Share, ShareTerms};
 use weir_shared::fairness::weight::Weight;
 
 const LIMIT: u64 = 200;
 const WINDOW_MS: u64 = 1_000;
 
-fn top(name: &str) -> Party {
-    Party {
-        name: name.to_owned(),
-        ..Party::everyone()
-    }
+fn top(name: &str) -> Claimant {
+    Claimant::plain(name)
 }
 
-fn child(name: &str) -> Party {
-    let mut party = top(name);
-    party.standing.above = vec![Above {
+fn child(name: &str) -> Claimant {
+    let mut claimant = top(name);
+    claimant.standing.above = vec![Above {
         name: "parent".to_owned(),
         weight: Weight::WHOLE,
         borrow_max: None,
@@ -25,7 +22,7 @@ fn child(name: &str) -> Party {
         floor: Floor::default(),
         floors: SetAside::default(),
     }];
-    party
+    claimant
 }
 
 /// A child that asks at an even pace finds its part of its parent's guarantee, though its sibling asks for nothing until
@@ -50,15 +47,15 @@ fn an_even_pace_is_served_below_a_parent_too() {
         share.roll();
         let mut denied = 0;
         for gone_ms in 0..WINDOW_MS {
-            let mut ask = |party: &Party| {
+            let mut ask = |claimant: &Claimant| {
                 let at = Moment {
                     limit: LIMIT,
                     unlent: LIMIT - share.used_total(),
                     left_ms: WINDOW_MS - gone_ms,
                     window_ms: WINDOW_MS,
                 };
-                let room = share.room(party, &one, &at);
-                share.charge(&party.name, room.waiting);
+                let room = share.room(claimant, &one, &at);
+                share.charge(&claimant.name, room.waiting);
                 room.waiting == 1
             };
             let times = match gone_ms {

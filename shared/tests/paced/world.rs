@@ -1,6 +1,6 @@
 //! Tenants of drawn habits that share one budget by a rule, on a clock that the test steps.
 
-use weir_shared::fairness::ask::{Ask, Moment, Party, Room, Standing};
+use weir_shared::fairness::ask::{Ask, Moment, Room, Standing};
 use weir_shared::fairness::paced::Paced;
 use weir_shared::fairness::pinned::Pinned;
 use weir_shared::fairness::share::{Rule, ShareTerms};
@@ -57,7 +57,7 @@ pub fn pinned() -> Pinned {
 pub fn standing(weight: u64) -> Standing {
     Standing {
         weight: Weight::from_micros(weight * 1_000_000).unwrap(),
-        ..Party::everyone().standing
+        ..Standing::default()
     }
 }
 

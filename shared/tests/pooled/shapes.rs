@@ -92,7 +92,7 @@ fn mixed_costs(seed: u64) -> Setup {
 fn nested(seed: u64) -> Setup {
     let mut setup = zipf(seed, 0.8, DEMAND);
     for (index, tenant) in setup.tenants.iter_mut().enumerate() {
-        let standing = &mut tenant.party.standing;
+        let standing = &mut tenant.claimant.standing;
         match index % 10 {
             0 => standing.ceiling = Some(LIMIT / 50),
             1..=3 => standing.above.push(Above {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use weir_shared::decision::{Decision, Retry};
-use weir_shared::fairness::ask::{Party, Standing};
+use weir_shared::fairness::ask::{Claimant, Standing};
 use weir_shared::fairness::local::{LocalBudget, LocalTerms};
 use weir_shared::fairness::share::{Rule, ShareTerms};
 use weir_shared::fairness::weight::Weight;
@@ -151,7 +151,9 @@ impl Sharing {
             (Ok(_), true) => return Outcome::failed(&op.result, "a request that Weir takes"),
             (Err(why), false) => return Outcome::SkippedFromHere(why),
         };
-        let decision = self.budget.check(&party(tenant, weight), cost, now);
+        let decision = self
+            .budget
+            .check(&claimant(tenant, weight).into(), cost, now);
         let float = stated.as_f64().unwrap_or(1.0);
         let twin = self.twin.check(tenant, float, cost, now.0);
         self.compare(op, &decision, &twin, now.0 / self.terms.window_ms)
@@ -246,9 +248,9 @@ impl Sharing {
     }
 }
 
-fn party(name: &str, weight: Weight) -> Party {
-    let everyone = Party::everyone().standing;
-    Party {
+fn claimant(name: &str, weight: Weight) -> Claimant {
+    let everyone = Standing::default();
+    Claimant {
         name: name.to_owned(),
         standing: Standing { weight, ..everyone },
     }

@@ -160,9 +160,9 @@ impl World {
             return;
         };
         let grants = reply.grants.iter();
-        let names = grants.map(|grant| grant.tenant.as_deref().unwrap_or_default());
-        let most = names
-            .map(|name| holder.balance(name, now))
+        let tenants = grants.map(|grant| grant.tenant.as_deref());
+        let most = tenants
+            .map(|tenant| holder.balance(tenant, now))
             .max()
             .unwrap_or(0);
         let balance = lease.balance();

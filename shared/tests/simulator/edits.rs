@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use weir_shared::fairness::ask::{ClaimVersion, Party};
+use weir_shared::fairness::ask::{ClaimVersion, Claimant};
 use weir_shared::federation::schedule::Schedule;
 use weir_shared::federation::stored::StoredPool;
 use weir_shared::limits::{DECIDE_WAIT_MS_MAX, JSON_INTEGER_MAX, STANDING_WINDOWS};
@@ -27,7 +27,7 @@ pub(crate) struct Said {
     /// Whether each region has the budget: not where it, or the region, was taken out of the policy.
     pub(crate) served: Vec<bool>,
     /// The tenants, with their claims.
-    pub(crate) parties: Vec<Rc<Party>>,
+    pub(crate) claimants: Vec<Rc<Claimant>>,
 }
 
 impl World {
@@ -110,27 +110,27 @@ impl World {
 
     /// An override of one tenant begins, or another one.
     fn claims_edited(&mut self, said: &mut Said, revision: Revision) {
-        if said.parties.is_empty() || !self.random.chance(400) {
+        if said.claimants.is_empty() || !self.random.chance(400) {
             return;
         }
-        let tenant = self.random.below(said.parties.len() as u64) as usize;
-        let mut party = Party::clone(&said.parties[tenant]);
-        party.standing.weight = weight(self.random.one_of(&[250_000, 1_000_000, 8_000_000]));
+        let tenant = self.random.below(said.claimants.len() as u64) as usize;
+        let mut claimant = Claimant::clone(&said.claimants[tenant]);
+        claimant.standing.weight = weight(self.random.one_of(&[250_000, 1_000_000, 8_000_000]));
         let limit = self.setup.limit;
         let mut bound = || {
             let is_bound = self.random.chance(300);
             is_bound.then(|| self.random.below(limit + 1))
         };
-        (party.standing.borrow_max, party.standing.lend_max) = (bound(), bound());
-        said.parties[tenant] = Rc::new(party);
+        (claimant.standing.borrow_max, claimant.standing.lend_max) = (bound(), bound());
+        said.claimants[tenant] = Rc::new(claimant);
         // Whatever a policy says, it says by its revision.
-        for party in &mut said.parties {
-            let mut restated = Party::clone(party);
+        for claimant in &mut said.claimants {
+            let mut restated = Claimant::clone(claimant);
             restated.standing.claim_version = ClaimVersion {
                 revision,
                 since: EpochMs(0),
             };
-            *party = Rc::new(restated);
+            *claimant = Rc::new(restated);
         }
     }
 

@@ -1,9 +1,7 @@
 //! Isolates: carry out what the nodes of their leases say, and keep books beside them.
 
-use std::rc::Rc;
-
 use weir_shared::decision::Reason;
-use weir_shared::fairness::ask::Party;
+use weir_shared::fairness::ask::{Claimant, Party};
 use weir_shared::federation::holder::Lease;
 use weir_shared::federation::holder::{Holder, Outlook};
 use weir_shared::federation::waiting::Need;
@@ -32,7 +30,7 @@ pub(crate) struct Isolate {
     made: u64,
     pub(crate) clock: Clock,
     /// Those that wait.
-    requests: OrderedMap<u64, (Ask, Rc<Party>)>,
+    requests: OrderedMap<u64, (Ask, Party)>,
     /// Since when, in true time.
     waits_since: OrderedMap<u64, u64>,
     requests_made: u64,
@@ -117,12 +115,14 @@ impl World {
     }
 
     /// In whose name a request asks, by the policy that its region knows.
-    fn party(&self, life: usize, ask: Ask) -> Rc<Party> {
+    fn party(&self, life: usize, ask: Ask) -> Party {
         let region = self.isolates[life].region;
         let shared = self.terms_at(region).sharing.is_some();
         let tenant = ask.tenant.filter(|_| shared);
-        let parties = &self.said[self.regions[region].revision].parties;
-        Rc::clone(tenant.map_or(&self.everyone, |tenant| &parties[tenant]))
+        let claimants = &self.said[self.regions[region].revision].claimants;
+        tenant.map_or(Party::Everyone, |tenant| {
+            Party::Tenant(Claimant::clone(&claimants[tenant]))
+        })
     }
 
     pub(crate) fn asked(&mut self, place: usize, ask: Ask) {
@@ -140,9 +140,9 @@ impl World {
         let isolate = &mut self.isolates[life];
         isolate.requests_made += 1;
         let caller = isolate.requests_made;
-        isolate.requests.insert(caller, (ask, Rc::clone(&party)));
+        isolate.requests.insert(caller, (ask, party.clone()));
         let asked = Asked {
-            party: party.as_ref().clone(),
+            party,
             cost: ask.cost,
             terms: self.terms_at(region).clone(),
             denial: Reason::CapReached,
@@ -226,7 +226,7 @@ impl World {
         };
         match verdict {
             Verdict::Decided((decision, Some(label))) if decision.admitted() => {
-                self.admitted(life, ask, !party.name.is_empty(), label);
+                self.admitted(life, ask, party.tenant().is_some(), label);
             }
             Verdict::Decided(_) => self.truth.denied(self.now_ms, ask),
             Verdict::Unavailable => self.truth.unavailable += 1,
@@ -320,7 +320,7 @@ impl World {
         let now = self.isolate_now(life);
         let spent = Spent {
             label: WindowLabel(label),
-            tenant: &name,
+            tenant: name.as_deref(),
             units,
         };
         let isolate = &mut self.isolates[life];
@@ -333,9 +333,8 @@ impl World {
         }
     }
 
-    pub(crate) fn tenant_name(&self, tenant: Option<usize>) -> String {
-        let tenant = tenant.map(|tenant| &self.setup.tenants[tenant]);
-        tenant.map_or(String::new(), |tenant| tenant.party.name.clone())
+    pub(crate) fn tenant_name(&self, tenant: Option<usize>) -> Option<String> {
+        tenant.map(|tenant| self.setup.tenants[tenant].claimant.name.clone())
     }
 
     /// Sends the isolate's message, made or repeated.

@@ -34,7 +34,6 @@ pub(crate) mod truth;
 
 use std::rc::Rc;
 
-use weir_shared::fairness::ask::Party;
 use weir_shared::ordered::OrderedMap;
 use weir_shared::units::{EpochMs, Revision, WindowLabel};
 use weir_shared::wire::exchange::{SharingBody, Terms};
@@ -98,7 +97,6 @@ pub(crate) struct World {
     /// What each revision of the policy says beside its terms.
     said: Vec<Said>,
     /// All tenants as one.
-    everyone: Rc<Party>,
     /// When each steady asker asks next, in microseconds.
     askers_us: Vec<u64>,
     /// Zipf's law over the tenants: how often each of them and those before it ask.
@@ -166,7 +164,7 @@ impl World {
         let tenants = setup
             .tenants
             .iter()
-            .map(|tenant| Rc::new(tenant.party.clone()));
+            .map(|tenant| Rc::new(tenant.claimant.clone()));
         let mut world = Self {
             setup: setup.clone(),
             now_ms: START_MS,
@@ -192,9 +190,8 @@ impl World {
             told_ahead: OrderedMap::new(),
             said: vec![Said {
                 served: vec![true; setup.regions],
-                parties: tenants.collect(),
+                claimants: tenants.collect(),
             }],
-            everyone: Rc::new(Party::everyone()),
             askers_us: Vec::new(),
             crowd: zipf(setup.tenants.len()),
             random,

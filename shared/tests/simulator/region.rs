@@ -189,7 +189,7 @@ impl World {
         };
         let spent = Spent {
             label,
-            tenant: &name,
+            tenant: name.as_deref(),
             units: back.units,
         };
         let refund = self.escrow_node(life).refund(spent, now);

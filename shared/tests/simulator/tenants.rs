@@ -1,6 +1,6 @@
 //! Tenants that share a pool: their claims, their costs, and how often they ask.
 
-use weir_shared::fairness::ask::{Above, ClaimVersion, Floor, Party, SetAside, Standing};
+use weir_shared::fairness::ask::{Above, Claimant, Floor, SetAside, Standing};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::wire::exchange::{FloorsBody, RuleBody, SharingBody};
 
@@ -9,7 +9,7 @@ use crate::random::Random;
 /// One tenant of a shared pool.
 #[derive(Debug, Clone)]
 pub(crate) struct Tenant {
-    pub(crate) party: Party,
+    pub(crate) claimant: Claimant,
     /// Its costs are up to so many units.
     pub(crate) cost_max: u64,
     /// How often it asks beside the others.
@@ -20,17 +20,11 @@ impl Tenant {
     /// A tenant that the policy names, without bounds and without a parent.
     pub(crate) fn named(name: &str, weight_micros: u64) -> Self {
         Self {
-            party: Party {
+            claimant: Claimant {
                 name: name.to_owned(),
                 standing: Standing {
                     weight: weight(weight_micros),
-                    known: true,
-                    borrow_max: None,
-                    lend_max: None,
-                    ceiling: None,
-                    floor: Floor::default(),
-                    claim_version: ClaimVersion::default(),
-                    above: Vec::new(),
+                    ..Standing::default()
                 },
             },
             cost_max: 1,
@@ -63,7 +57,7 @@ pub(crate) fn sharing(rule: RuleBody, tenants: usize) -> SharingBody {
 
 /// What is set aside by name for tenants without a parent.
 pub(crate) fn floors(tenants: &[Tenant]) -> FloorsBody {
-    let standings = tenants.iter().map(|tenant| &tenant.party.standing);
+    let standings = tenants.iter().map(|tenant| &tenant.claimant.standing);
     let by_name = standings.filter(|one| one.above.is_empty() && one.floor.by_name);
     FloorsBody {
         units: by_name.map(|one| one.floor.units).sum(),
@@ -79,7 +73,7 @@ pub(crate) fn drawn(random: &mut Random, unit: u64, limit: u64) -> Vec<Tenant> {
     for index in 0..count {
         let micros = random.one_of(&[500_000, 1_000_000, 2_000_000, 4_000_000]);
         let mut tenant = Tenant::named(&format!("t{index}"), micros);
-        let standing = &mut tenant.party.standing;
+        let standing = &mut tenant.claimant.standing;
         standing.known = random.chance(800);
         if random.chance(300) {
             standing.above = above(random);
@@ -89,7 +83,7 @@ pub(crate) fn drawn(random: &mut Random, unit: u64, limit: u64) -> Vec<Tenant> {
         tenant.turns = random.one_of(&[1, 1, 3, 10]);
         tenants.push(tenant);
     }
-    let weights = |tenant: &Tenant| tenant.party.standing.weight.micros();
+    let weights = |tenant: &Tenant| tenant.claimant.standing.weight.micros();
     let sum: u64 = tenants.iter().map(weights).sum();
     for tenant in &mut tenants {
         let share = u128::from(limit) * u128::from(weights(tenant)) / u128::from(sum.max(1));

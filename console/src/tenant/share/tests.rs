@@ -54,7 +54,7 @@ fn what_held_the_tenant_back_is_found() {
     ] {
         let claim = Standing {
             borrow_max,
-            ..weir_shared::fairness::ask::Party::everyone().standing
+            ..weir_shared::fairness::ask::Standing::default()
         };
         let figures = arithmetic(&record(served, denied), "a", Some(&claim)).unwrap();
         assert_eq!(

@@ -3,13 +3,12 @@
 
 use std::rc::Rc;
 
-use weir_shared::fairness::ask::Party;
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::settlement::{PoolChange, SettleBody, SettleReply};
 use weir_shared::limits::{OPERATOR_CALL_MS_MAX, PURGE_MS};
 use weir_shared::node::{Refund, Spent, escrow, pool};
 use weir_shared::units::{HolderId, Incarnation, OpId, Sequence, WindowLabel};
-use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, VERSION, Want};
+use weir_shared::wire::exchange::{ExchangeAnswer, ExchangeBody, RankBody, VERSION, Want};
 use weir_shared::wire::stored::{StoredSettlement, read_row};
 
 use super::policy::Loaded;
@@ -176,7 +175,7 @@ impl Core {
     ) -> Result<Taken, Refused> {
         let spent = Spent {
             label: change.label,
-            tenant: change.tenant.as_deref().unwrap_or_default(),
+            tenant: change.tenant.as_deref(),
             units: change.back,
         };
         let pool = change.pool.as_str();
@@ -222,17 +221,14 @@ impl Core {
         // A tenant that the policy refuses by now, or that shares the pool no more, owes nothing.
         let named = change.tenant.as_deref().filter(|_| terms.sharing.is_some());
         let now = self.with(|_, now| now)?;
-        let party = named.map_or_else(
-            || Some(Party::everyone()),
-            // What tenants share is a budget, whose pool has its name.
-            |tenant| {
-                let policy = &loaded.policy;
-                policy.party(tenant, Some(&change.pool), revision, now)
-            },
-        );
-        let Some(party) = party.filter(|_| named.is_some() == terms.sharing.is_some()) else {
+        // What tenants share is a budget, whose pool has its name.
+        let claimant = named.and_then(|tenant| {
+            let policy = &loaded.policy;
+            policy.claimant(tenant, Some(&change.pool), revision, now)
+        });
+        if claimant.is_some() != terms.sharing.is_some() {
             return Ok(Debt::default());
-        };
+        }
         let (incarnation, sequence) = self.with(|machine, _| {
             machine.settlements += 1;
             (machine.escrow_life, Sequence(machine.settlements))
@@ -247,13 +243,13 @@ impl Core {
             seen: None,
             window: None,
             wants: vec![Want {
-                tenant: named.map(str::to_owned),
+                tenant: claimant.as_ref().map(|claimant| claimant.name.clone()),
                 waiting: change.debt,
                 smallest: 1,
                 expected: 0,
                 held: 0,
                 denied: 0,
-                rank: (&party).into(),
+                rank: claimant.as_ref().map(RankBody::from),
             }],
             returns: Vec::new(),
             ahead: 0,

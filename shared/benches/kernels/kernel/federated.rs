@@ -6,7 +6,7 @@ use weir_reference::federated_escrow::FederatedEscrow;
 use weir_reference::region_pool::RegionPool;
 
 use super::random::Access;
-use super::{Kernel, START, party, weight};
+use super::{Kernel, START, tenant, weight};
 
 /// Units that each tenant may have before the region asks its pool again.
 const EACH: u64 = 1 << 30;
@@ -27,11 +27,11 @@ fn of(tenants: u64) -> [Kernel; 2] {
     assert!(check("first", 0, EACH));
     let tenants_but_first = tenants - 1;
     for index in 0..tenants_but_first {
-        assert!(check(&party(index).name, index, 1));
+        assert!(check(&tenant(index), index, 1));
     }
     let mut others = check.clone();
     let order = Access::Uniform.draws(tenants_but_first, 65_536.min(4 * tenants as usize));
-    let asked: Vec<(String, u64)> = order.iter().map(|one| (party(*one).name, *one)).collect();
+    let asked: Vec<(String, u64)> = order.iter().map(|one| (tenant(*one), *one)).collect();
     let denied = asked.clone();
     let (mut at, mut other_at) = (0, 0);
     [

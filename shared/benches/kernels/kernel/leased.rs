@@ -23,8 +23,8 @@ pub fn kernels() -> Vec<Kernel> {
 /// A pool that goes to whoever comes first.
 fn everyone() -> Kernel {
     let terms = terms(None);
-    let mut holder = holder(&terms, &[Party::everyone()]);
-    let party = Party::everyone();
+    let mut holder = holder(&terms, &[Party::Everyone]);
+    let party = Party::Everyone;
     let mut asked = 0;
     Kernel::new("leased spend", move |times| {
         for _ in 0..times {
@@ -93,7 +93,7 @@ fn holder(terms: &Terms, parties: &[Party]) -> Holder {
     }
     assert!(holder.finish(&reply, START));
     for (party, ticket) in parties.iter().zip(tickets) {
-        assert!(holder.balance(&party.name, START) >= each, "{}", party.name);
+        assert!(holder.balance(party.name(), START) >= each, "{party:?}");
         holder.unwait(ticket.expect("there is room"));
     }
     holder

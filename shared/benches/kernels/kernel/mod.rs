@@ -8,7 +8,7 @@ mod leased;
 mod overload;
 mod random;
 
-use weir_shared::fairness::ask::{Party, Standing};
+use weir_shared::fairness::ask::{Claimant, Party, Standing};
 use weir_shared::fairness::weight::Weight;
 use weir_shared::units::EpochMs;
 
@@ -55,13 +55,16 @@ pub const GROUPS: [Group; 9] = [
 
 /// A tenant that the policy names, with one of eight weights.
 fn party(index: u64) -> Party {
-    Party {
-        name: format!("tenant-{index}"),
-        standing: Standing {
-            weight: weight(index),
-            ..Party::everyone().standing
-        },
-    }
+    let standing = Standing {
+        weight: weight(index),
+        ..Standing::default()
+    };
+    let name = tenant(index);
+    Claimant { name, standing }.into()
+}
+
+fn tenant(index: u64) -> String {
+    format!("tenant-{index}")
 }
 
 fn weight(index: u64) -> Weight {

@@ -1,8 +1,7 @@
 //! When the level and the reserves of all are computed anew, and what is reserved by which rule.
 
-use super::super::ask::Floor;
+use super::super::ask::{Floor, Standing};
 use super::*;
-use crate::fairness::ask::Party;
 use crate::fairness::weight::Weight;
 
 const WINDOW_MS: u64 = 64_000;
@@ -37,7 +36,7 @@ fn ask(units: u64) -> Ask {
 /// So many members that each want all of the window.
 fn hungry(members: usize) -> Paced {
     let mut paced = paced(Rule::Paced);
-    let standing = Party::everyone().standing;
+    let standing = Standing::default();
     for member in 0..members {
         let _room = paced.room(&member.to_string(), &standing, &ask(1_000), &at(WINDOW_MS));
     }
@@ -49,7 +48,7 @@ fn hungry(members: usize) -> Paced {
 fn the_level_is_computed_at_each_ask_of_up_to_64_that_want_more_and_beyond_at_some() {
     let skipped = |members| {
         let mut paced = hungry(members);
-        let standing = Party::everyone().standing;
+        let standing = Standing::default();
         let asks = (0..16).filter(|_| {
             let _room = paced.room("0", &standing, &ask(1_000), &at(WINDOW_MS));
             paced.asks_since_level > 0
@@ -64,7 +63,7 @@ fn the_level_is_computed_at_each_ask_of_up_to_64_that_want_more_and_beyond_at_so
 #[test]
 fn by_the_pooled_rule_reserves_are_computed_64_times_a_window() {
     let mut paced = paced(Rule::Pooled);
-    let standing = Party::everyone().standing;
+    let standing = Standing::default();
     let mut computed = |left_ms| {
         let _room = paced.room("a", &standing, &ask(1), &at(left_ms));
         paced.pooled_at_ms
@@ -82,7 +81,7 @@ fn by_the_pooled_rule_reserves_are_computed_64_times_a_window() {
 fn a_rule_reserves_all_what_is_expected_or_nothing() {
     let reserved = |rule| {
         let mut paced = paced(rule);
-        let standing = Party::everyone().standing;
+        let standing = Standing::default();
         for name in ["light", "quiet"] {
             let _room = paced.room(name, &standing, &ask(1), &at(WINDOW_MS));
         }
@@ -109,7 +108,7 @@ fn a_rule_reserves_all_what_is_expected_or_nothing() {
 
 #[test]
 fn members_of_equal_weight_each_have_their_whole_guarantee_at_once_however_it_is_rounded() {
-    let standing = Party::everyone().standing;
+    let standing = Standing::default();
     for members in 2..8_u64 {
         for limit in (7..120).chain([999, 9_999_999]) {
             let mut paced = paced(Rule::Paced);
@@ -139,7 +138,7 @@ fn what_is_reserved_is_rounded_up_to_whole_units_and_is_nothing_where_nobody_is_
     let reserved = |members: u64| {
         let mut paced = paced(Rule::Paced);
         for member in 0..members {
-            paced.join(&member.to_string(), &Party::everyone().standing);
+            paced.join(&member.to_string(), &Standing::default());
         }
         paced.reserved(&at(WINDOW_MS))
     };
@@ -151,7 +150,7 @@ fn what_is_reserved_is_rounded_up_to_whole_units_and_is_nothing_where_nobody_is_
 #[test]
 fn by_the_pooled_rule_what_is_set_aside_is_kept_whole_for_each_that_is_there() {
     let mut paced = paced(Rule::Pooled);
-    let everyone = || Party::everyone().standing;
+    let everyone = || Standing::default();
     let floored = Standing {
         floor: Floor {
             units: 300,
@@ -180,7 +179,7 @@ fn by_the_pooled_rule_what_is_set_aside_is_kept_whole_for_each_that_is_there() {
 #[test]
 fn who_is_expected_to_use_no_more_than_its_reserve_is_not_looked_at_for_the_level() {
     let mut paced = paced(Rule::Unreserved);
-    let standing = Party::everyone().standing;
+    let standing = Standing::default();
     let _room = paced.room("asked", &standing, &ask(900), &at(WINDOW_MS));
     paced.join("quiet", &standing);
     paced.roll();
@@ -193,7 +192,7 @@ fn who_is_expected_to_use_no_more_than_its_reserve_is_not_looked_at_for_the_leve
 #[test]
 fn what_is_only_expected_says_nothing_of_what_a_tenants_requests_cost() {
     let mut paced = paced(Rule::Paced);
-    let standing = Party::everyone().standing;
+    let standing = Standing::default();
     let expects = Ask {
         expected: 5,
         ..Ask::default()

@@ -19,7 +19,7 @@ fn share(rule: Rule) -> Share {
     })
 }
 
-fn party(name: &str, parent: Option<&str>) -> Party {
+fn claimant(name: &str, parent: Option<&str>) -> Claimant {
     let above = parent.map(|parent| Above {
         name: parent.to_owned(),
         weight: Weight::WHOLE,
@@ -31,9 +31,9 @@ fn party(name: &str, parent: Option<&str>) -> Party {
     });
     let standing = Standing {
         above: above.into_iter().collect(),
-        ..Party::everyone().standing
+        ..Standing::default()
     };
-    Party {
+    Claimant {
         name: name.to_owned(),
         standing,
     }
@@ -42,7 +42,7 @@ fn party(name: &str, parent: Option<&str>) -> Party {
 #[test]
 fn those_below_a_tenant_are_forgotten_after_two_windows_without_any_of_them() {
     let mut share = share(Rule::Pinned);
-    share.set_used(&party("a", Some("parent")), 5);
+    share.set_used(&claimant("a", Some("parent")), 5);
     let mut kept = || {
         share.roll();
         share.below.len()
@@ -66,10 +66,10 @@ fn steps_are_counted_on_all_levels_by_every_rule() {
             smallest: 1,
             ..Ask::default()
         };
-        let _room = share.room(&party("parent", None), &ask, &AT);
+        let _room = share.room(&claimant("parent", None), &ask, &AT);
         let top = share.operations();
         assert!(top > 0, "{rule:?}");
-        let _room = share.room(&party("a", Some("parent")), &ask, &AT);
+        let _room = share.room(&claimant("a", Some("parent")), &ask, &AT);
         let below = share.below["parent"].machine.operations();
         assert!(below > 0, "{rule:?}");
         let steps = share.top.operations() + below;

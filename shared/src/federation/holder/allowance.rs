@@ -11,12 +11,11 @@ use super::Holder;
 use crate::fairness::ask::Party;
 use crate::federation::parent_status::ParentStatus;
 use crate::federation::tenant_balance::TenantBalance;
-use crate::federation::waiting::Need;
+use crate::federation::waiting::{Need, Needs};
 use crate::limits::{
     ADVANCE_PART, ADVANCE_REQUESTS, ALLOWED_REQUESTS_MIN, FIRST_REQUESTS, LEASE_CONTACTS,
     MEANWHILE_CONTACTS, OUTASKED_TIMES,
 };
-use crate::ordered::OrderedMap;
 use crate::units::EpochMs;
 
 impl Holder {
@@ -35,10 +34,10 @@ impl Holder {
             return 0;
         };
         let (unassigned, first) = (self.unassigned_for(party), self.first_max(cost));
-        let own = match self.tenant_balances.get(&party.name) {
+        let own = match self.tenant_balances.get(party.name()) {
             Some(tenant_balance) => tenant_balance.available(unassigned, first),
             None if !self.pooled || !self.confirmed => unassigned,
-            None if party.standing.takes_idle() => unassigned.min(first),
+            None if party.takes_idle() => unassigned.min(first),
             None => 0,
         };
         own.min(lease.balance())
@@ -59,7 +58,7 @@ impl Holder {
     /// Whether a need is denied while the parent is asked again: it said lately that there is nothing for anybody, or for
     /// this tenant by its present claim, or so little that this tenant will [have it anyway](Holder::outasks).
     pub(super) fn denies_meanwhile(&self, party: &Party, need: Need, now: EpochMs) -> bool {
-        if !self.pooled || self.alone || party.name.is_empty() || need.units == 0 {
+        if !self.pooled || self.alone || party.tenant().is_none() || need.units == 0 {
             return false;
         }
         let meanwhile_ms = MEANWHILE_CONTACTS * self.contact_ms;
@@ -68,9 +67,9 @@ impl Holder {
         if used_up && now < self.contact_at.plus(meanwhile_ms) {
             return true;
         }
-        let tenant_balance = self.tenant_balances.get(&party.name);
-        let tenant_balance = tenant_balance
-            .filter(|one| one.party.standing.claim_version >= party.standing.claim_version);
+        let tenant_balance = self.tenant_balances.get(party.name());
+        let tenant_balance =
+            tenant_balance.filter(|one| one.party.claim_version() >= party.claim_version());
         let Some((tenant_balance, told)) =
             tenant_balance.and_then(|tenant_balance| Some((tenant_balance, tenant_balance.told?)))
         else {
@@ -110,14 +109,14 @@ impl Holder {
 
     /// What a tenant that wants more than it can have may take beyond its allowance before the parent speaks of it again: a
     /// part of what is left for it here, if it asks for no more than that. Nobody need wait to be told so.
-    pub(super) fn advance_of(&self, name: &str, now: EpochMs) -> u64 {
-        let Some(tenant_balance) = self.tenant_balances.get(name) else {
+    pub(super) fn advance_of(&self, tenant: Option<&str>, now: EpochMs) -> u64 {
+        let Some(tenant_balance) = self.tenant_balances.get(tenant) else {
             return 0;
         };
         let Some(told) = tenant_balance.told.filter(|told| told.contended) else {
             return 0;
         };
-        if tenant_balance.party.standing.is_bounded() || self.outasks(tenant_balance, now) {
+        if tenant_balance.party.is_bounded() || self.outasks(tenant_balance, now) {
             return 0;
         }
         let left = tenant_balance.left_here(&told);
@@ -131,8 +130,8 @@ impl Holder {
     }
 
     /// What the parent said of a tenant that is denied until it may use more, as it asks for more than it can have.
-    pub(super) fn rationed(&self, name: &str, now: EpochMs) -> Option<&ParentStatus> {
-        let tenant_balance = self.tenant_balances.get(name).filter(|_| self.pooled)?;
+    pub(super) fn rationed(&self, tenant: Option<&str>, now: EpochMs) -> Option<&ParentStatus> {
+        let tenant_balance = self.tenant_balances.get(tenant).filter(|_| self.pooled)?;
         let told = tenant_balance.told.as_ref().filter(|told| told.left > 0)?;
         (tenant_balance.available(self.unassigned, 0) == 0 && self.outasks(tenant_balance, now))
             .then_some(told)
@@ -140,15 +139,15 @@ impl Holder {
 
     /// Whether what the parent said of a tenant that can have nothing should be heard anew; of one that is rationed when a
     /// quarter of the time to the next contact has passed, and of all where the window is over soon.
-    pub(super) fn outworn(&self, name: &str, now: EpochMs) -> bool {
+    pub(super) fn outworn(&self, tenant: Option<&str>, now: EpochMs) -> bool {
         if !self.pooled || self.unanswered.is_some() || self.open_lease(now).is_none() {
             return false;
         }
         let is_late = |told: &ParentStatus| told.until.since(now) <= told.span_ms / 4 * 3;
-        self.told(name).is_some_and(|told| match told.left {
+        self.told(tenant).is_some_and(|told| match told.left {
             0 if self.ends_soon(now) => is_late(told),
             0 => !told.recent(now),
-            _ => is_late(told) && self.rationed(name, now).is_some(),
+            _ => is_late(told) && self.rationed(tenant, now).is_some(),
         })
     }
 
@@ -168,16 +167,16 @@ impl Holder {
         asked: (u64, u64),
         holders: usize,
     ) -> (u64, bool) {
-        if !self.pooled || party.standing.is_bounded() {
+        if !self.pooled || party.is_bounded() {
             return (0, false);
         }
         let (cost, expected) = asked;
-        let first = if party.standing.takes_idle() {
+        let first = if party.takes_idle() {
             self.first_max(cost)
         } else {
             0
         };
-        match self.tenant_balances.get(&party.name) {
+        match self.tenant_balances.get(party.name()) {
             Some(tenant_balance) if tenant_balance.is_short() => {
                 let each = tenant_balance.unassigned_max / (2 * holders.max(1) as u64);
                 // Who asks seldom would be allowed less than a request at each holder, and wait for each.
@@ -202,9 +201,9 @@ impl Holder {
     }
 
     /// Notes that a holder below may use so many units of a tenant's allowance.
-    pub(super) fn permit(&mut self, name: &str, units: u64, now: EpochMs) {
+    pub(super) fn permit(&mut self, tenant: Option<&str>, units: u64, now: EpochMs) {
         if units > 0
-            && let Some(tenant_balance) = self.tenant_balances.get_mut(name)
+            && let Some(tenant_balance) = self.tenant_balances.get_mut(tenant)
         {
             tenant_balance.learn(tenant_balance.used.saturating_add(units), now);
         }
@@ -216,7 +215,7 @@ impl Holder {
         if self.closing {
             return 0;
         }
-        if tenant_balance.party.standing.is_bounded() {
+        if tenant_balance.party.is_bounded() {
             return self.expected(tenant_balance, now);
         }
         if !tenant_balance.is_short() {
@@ -237,7 +236,7 @@ impl Holder {
         tenant_balance: &TenantBalance,
         now: EpochMs,
     ) -> Option<u64> {
-        let bounded = tenant_balance.party.standing.is_bounded();
+        let bounded = tenant_balance.party.is_bounded();
         let charged = self.pooled
             && tenant_balance.is_short()
             && !bounded
@@ -257,14 +256,13 @@ impl Holder {
 
     /// Has what tenants hold and do not use lie idle for all of them, and counts it in their allowances; but for those that
     /// are lent by name or wait.
-    pub(super) fn pool_idle(&mut self, needs: &OrderedMap<String, Need>, now: EpochMs) {
+    pub(super) fn pool_idle(&mut self, needs: &Needs, now: EpochMs) {
         let Some(lease) = self.open_lease(now).copied().filter(|_| self.pooled) else {
             return;
         };
         let mut by_name: u64 = 0;
         for tenant_balance in self.tenant_balances.iter_mut() {
-            if tenant_balance.party.standing.is_bounded()
-                || needs.contains_key(&tenant_balance.party.name)
+            if tenant_balance.party.is_bounded() || needs.of(tenant_balance.party.name()).is_some()
             {
                 let left = lease.balance().saturating_sub(by_name);
                 tenant_balance.held = tenant_balance
@@ -290,7 +288,7 @@ impl Holder {
         let short = self
             .tenant_balances
             .iter()
-            .filter(|tenant_balance| tenant_balance.party.standing.is_bounded());
+            .filter(|tenant_balance| tenant_balance.party.is_bounded());
         let by_name = short.map(|tenant_balance| tenant_balance.expected(horizon_ms, now));
         let by_name = by_name.fold(0, u64::saturating_add);
         let kept = self

@@ -47,11 +47,7 @@ impl Bounded {
 
     /// Units that a tenant may take, whatever there is.
     pub fn most(&self, party: &Party) -> u64 {
-        let standing = &party.standing;
-        if standing.ceiling.is_none() && standing.above.is_empty() {
-            return u64::MAX;
-        }
-        let left = standing.ceilings(&party.name).map(|(name, ceiling)| {
+        let left = party.ceilings().map(|(name, ceiling)| {
             let taken = self.taken.get(name).copied().unwrap_or(0);
             ceiling_part(ceiling, self.early, self.limit).saturating_sub(taken)
         });
@@ -63,7 +59,7 @@ impl Bounded {
         if units == 0 {
             return;
         }
-        for (name, _) in party.standing.ceilings(&party.name) {
+        for (name, _) in party.ceilings() {
             match self.taken.get_mut(name) {
                 Some(taken) => *taken = taken.saturating_add(units),
                 None => {
@@ -77,11 +73,10 @@ impl Bounded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fairness::ask::{Above, Floor, SetAside, Standing};
+    use crate::fairness::ask::{Above, Claimant, Floor, SetAside, Standing};
     use crate::fairness::weight::Weight;
 
     fn party(name: &str, ceiling: Option<u64>, above: Option<u64>) -> Party {
-        let standing = Party::everyone().standing;
         let above = above.map(|ceiling| Above {
             name: "above".to_owned(),
             weight: Weight::WHOLE,
@@ -91,14 +86,13 @@ mod tests {
             floor: Floor::default(),
             floors: SetAside::default(),
         });
-        Party {
-            name: name.to_owned(),
-            standing: Standing {
-                ceiling,
-                above: above.into_iter().collect(),
-                ..standing
-            },
-        }
+        let standing = Standing {
+            ceiling,
+            above: above.into_iter().collect(),
+            ..Standing::default()
+        };
+        let name = name.to_owned();
+        Claimant { name, standing }.into()
     }
 
     #[test]

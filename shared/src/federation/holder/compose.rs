@@ -1,13 +1,12 @@
 //! What a holder tells its parent: for each tenant what it asks for, what it has and what it gives back.
 
 use super::super::tenant_balance::TenantBalance;
-use super::super::waiting::Need;
+use super::super::waiting::{Need, Needs};
 use super::{Holder, Lease};
 use crate::fairness::ask::Party;
 use crate::limits::{AHEAD_CONTACTS, AHEAD_REQUESTS_MIN, COST_MAX, EXCHANGE_ENTRIES_MAX};
-use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, Sequence};
-use crate::wire::exchange::{ExchangeBody, Return, Terms, VERSION, Want};
+use crate::wire::exchange::{ExchangeBody, RankBody, Return, Terms, VERSION, Want};
 
 impl Holder {
     /// The next message. What it returns is the parent's again as soon as it is sent.
@@ -24,7 +23,7 @@ impl Holder {
         if self.pooled && !was_pooled {
             self.flow = crate::federation::pace::Pace::new(now);
         }
-        let needs = self.waiting.by_name();
+        let needs = self.waiting.by_tenant();
         self.pool_idle(&needs, now);
         let ahead = self.ahead_want(now);
         self.idle_missed = false;
@@ -36,8 +35,9 @@ impl Holder {
             0
         };
         let mut wants = Vec::new();
-        for name in self.mentioned(&needs, terms.sharing.is_some(), now) {
-            let (want, given) = self.want(&name, needs.get(&name).copied(), now);
+        for tenant in self.mentioned(&needs, terms.sharing.is_some(), now) {
+            let need = needs.of(tenant.as_deref());
+            let (want, given) = self.want(tenant.as_deref(), need, now);
             spare = spare.saturating_add(given);
             wants.extend(want);
         }
@@ -66,7 +66,7 @@ impl Holder {
     fn keep_kind(&mut self, shared: bool) {
         let unassigned = &mut self.unassigned;
         self.tenant_balances.retain(|tenant_balance| {
-            let kept = tenant_balance.party.name.is_empty() != shared;
+            let kept = tenant_balance.party.tenant().is_some() == shared;
             if !kept {
                 *unassigned = unassigned.saturating_add(tenant_balance.balance());
             }
@@ -76,25 +76,22 @@ impl Holder {
 
     /// Whom the message is about: those for whom requests wait first, then whoever has something to tell; of both,
     /// starting with the first that there was no room for. Who waits and is never mentioned would wait in vain.
-    fn mentioned(
-        &mut self,
-        needs: &OrderedMap<String, Need>,
-        shared: bool,
-        now: EpochMs,
-    ) -> Vec<String> {
+    fn mentioned(&mut self, needs: &Needs, shared: bool, now: EpochMs) -> Vec<Option<String>> {
         if !shared {
-            let everyone = Party::everyone();
-            let _made = self.tenant_balance(&everyone, now);
-            return vec![everyone.name];
+            let _made = self.tenant_balance(&Party::Everyone, now);
+            return vec![None];
         }
-        let waits = |name: &str| needs.get(name).is_some_and(|need| need.units > 0);
-        let tenant_balances = self.tenant_balances.iter_from(&self.told_next);
+        let waits = |one: &TenantBalance| {
+            let need = needs.of(one.party.name());
+            need.is_some_and(|need| need.units > 0)
+        };
+        let tenant_balances = self.tenant_balances.iter_from(self.told_next.as_deref());
         let (waiting, others): (Vec<&TenantBalance>, Vec<_>) =
-            tenant_balances.partition(|one| waits(&one.party.name));
+            tenant_balances.partition(|one| waits(one));
         let telling = others.into_iter().filter(|tenant_balance| {
-            let name = &tenant_balance.party.name;
+            let needed = needs.of(tenant_balance.party.name()).is_some();
             if self.pooled && !tenant_balance.is_short() {
-                return needs.contains_key(name)
+                return needed
                     || tenant_balance.is_untold()
                     || self.lacks_allowance(tenant_balance, now);
             }
@@ -102,26 +99,31 @@ impl Holder {
             let moves = expected != tenant_balance.balance()
                 && (expected > 0 || tenant_balance.balance() > 0);
             let news = !self.confirmed && tenant_balance.held > 0;
-            needs.contains_key(name)
+            needed
                 || moves
                 || news
                 || tenant_balance.denied > 0
                 || (self.pooled && tenant_balance.is_untold())
         });
-        let mut names: Vec<String> = waiting
+        let mut tenants: Vec<_> = waiting
             .into_iter()
             .chain(telling)
-            .map(|one| one.party.name.clone())
+            .map(|one| one.party.name().map(str::to_owned))
             .collect();
-        self.told_next = names.get(EXCHANGE_ENTRIES_MAX).cloned().unwrap_or_default();
-        names.truncate(EXCHANGE_ENTRIES_MAX);
-        names
+        self.told_next = tenants.get(EXCHANGE_ENTRIES_MAX).cloned().flatten();
+        tenants.truncate(EXCHANGE_ENTRIES_MAX);
+        tenants
     }
 
     /// What is asked for of one tenant, and what of its balance is given back: what it is not expected to use, unless
     /// requests wait for more.
-    fn want(&mut self, name: &str, need: Option<Need>, now: EpochMs) -> (Option<Want>, u64) {
-        let Some(tenant_balance) = self.tenant_balances.get(name) else {
+    fn want(
+        &mut self,
+        tenant: Option<&str>,
+        need: Option<Need>,
+        now: EpochMs,
+    ) -> (Option<Want>, u64) {
+        let Some(tenant_balance) = self.tenant_balances.get(tenant) else {
             return (None, 0);
         };
         let waits = need.map_or(0, |need| need.units);
@@ -142,16 +144,15 @@ impl Holder {
         } else {
             tenant_balance.unassigned_of(self.unassigned_for(&tenant_balance.party), first)
         };
-        let named = !name.is_empty();
         // What is too little for any request of a tenant counts against it at a parent that shares: it goes back, and
         // the whole is waited for.
         let useless = need.is_some_and(|need| {
-            let little =
-                named && tenant_balance.balance().saturating_add(unassigned) < need.smallest;
+            let little = tenant.is_some()
+                && tenant_balance.balance().saturating_add(unassigned) < need.smallest;
             little || self.useless(tenant_balance, need)
         });
         let (open, returns) = (self.open_lease(now).is_some(), self.confirmed);
-        let Some(tenant_balance) = self.tenant_balances.get_mut(name) else {
+        let Some(tenant_balance) = self.tenant_balances.get_mut(tenant) else {
             return (None, 0);
         };
         let need = need.unwrap_or(Need {
@@ -178,20 +179,20 @@ impl Holder {
         let denied = std::mem::take(&mut tenant_balance.denied);
         let missed = std::mem::take(&mut tenant_balance.missed).saturating_sub(waiting);
         let want = Want {
-            tenant: named.then(|| name.to_owned()),
+            tenant: tenant.map(str::to_owned),
             waiting,
             smallest,
             expected: expected
                 .saturating_sub(balance.saturating_add(kept.unwrap_or(0)))
                 .max(missed),
             // Also where the lease seems over here: a reply that came late was counted from when it was asked for.
-            held: if named {
+            held: if tenant.is_some() {
                 tenant_balance.held.saturating_add(kept.unwrap_or(0))
             } else {
                 0
             },
             denied,
-            rank: (&tenant_balance.party).into(),
+            rank: tenant_balance.party.tenant().map(RankBody::from),
         };
         if let Some(kept) = kept {
             tenant_balance.unassigned_max = kept;
@@ -218,19 +219,14 @@ impl Holder {
 
     /// Units in no balance that are given back: all, once the parent has spoken in this window and nobody waits whom they
     /// could serve.
-    fn unassigned_spare(
-        &mut self,
-        needs: &OrderedMap<String, Need>,
-        goal: u64,
-        now: EpochMs,
-    ) -> u64 {
-        let useless = needs.iter().all(|(name, need)| {
-            let tenant_balance = self.tenant_balances.get(name);
+    fn unassigned_spare(&mut self, needs: &Needs, goal: u64, now: EpochMs) -> u64 {
+        let useless = needs.iter().all(|(tenant, need)| {
+            let tenant_balance = self.tenant_balances.get(tenant);
             tenant_balance.is_some_and(|tenant_balance| {
                 let first = self.first_max(need.smallest);
                 let unassigned =
                     tenant_balance.unassigned_of(self.unassigned_for(&tenant_balance.party), first);
-                unassigned == 0 || self.useless(tenant_balance, *need)
+                unassigned == 0 || self.useless(tenant_balance, need)
             })
         });
         if !self.confirmed || !useless || self.open_lease(now).is_none() {

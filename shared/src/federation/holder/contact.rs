@@ -3,6 +3,7 @@
 use super::super::ahead::Ahead;
 use super::super::tenant_balance::TenantBalance;
 use super::{Holder, Lease};
+use crate::fairness::ask::Party;
 use crate::limits::{CALL_MS_MAX, LEASE_CONTACTS, LEASE_CONTACTS_SHARED};
 use crate::units::EpochMs;
 
@@ -16,9 +17,9 @@ impl Holder {
     /// Whether a tenant's units run low at its present pace, or the parent does not know yet what is used of the open
     /// window, and a message is not under way.
     #[must_use]
-    pub fn runs_low(&self, name: &str, now: EpochMs) -> bool {
+    pub fn runs_low(&self, tenant: Option<&str>, now: EpochMs) -> bool {
         let (Some(lease), Some(tenant_balance)) =
-            (self.open_lease(now), self.tenant_balances.get(name))
+            (self.open_lease(now), self.tenant_balances.get(tenant))
         else {
             return false;
         };
@@ -28,7 +29,7 @@ impl Holder {
         }
         self.unconfirmed(now)
             || (refills && self.low(lease, tenant_balance, now))
-            || self.outworn(name, now)
+            || self.outworn(tenant, now)
     }
 
     /// Whether a message that asks ahead of demand may bring something: the last one did, or it is some time ago.
@@ -147,9 +148,9 @@ impl Holder {
         if self.closing {
             return 0;
         }
-        let contacts = match (self.fixed, tenant_balance.party.name.is_empty()) {
-            (true, true) => LEASE_CONTACTS,
-            (true, false) => LEASE_CONTACTS_SHARED,
+        let contacts = match (self.fixed, &tenant_balance.party) {
+            (true, Party::Everyone) => LEASE_CONTACTS,
+            (true, Party::Tenant(_)) => LEASE_CONTACTS_SHARED,
             // What is not used of a part of a rolling window counts for many parts to come.
             (false, _) => 1,
         };
@@ -177,8 +178,8 @@ impl Timing {
         unassigned: u64,
         now: EpochMs,
     ) -> bool {
-        let left = match &tenant_balance.told {
-            Some(told) if !tenant_balance.party.name.is_empty() => told.left,
+        let left = match (&tenant_balance.told, &tenant_balance.party) {
+            (Some(told), Party::Tenant(_)) => told.left,
             _ => lease.left,
         };
         if left == 0 || self.lately {

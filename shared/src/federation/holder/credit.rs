@@ -65,10 +65,7 @@ impl Holder {
         let first_word = !std::mem::replace(&mut self.confirmed, true);
         for grant in &reply.grants {
             lease.held = lease.held.saturating_add(grant.units);
-            match self
-                .tenant_balances
-                .get_mut(grant.tenant.as_deref().unwrap_or_default())
-            {
+            match self.tenant_balances.get_mut(grant.tenant.as_deref()) {
                 Some(tenant_balance) => {
                     tenant_balance.held = tenant_balance.held.saturating_add(grant.units);
                     tenant_balance.stated = tenant_balance.stated.saturating_add(grant.units);
@@ -123,7 +120,7 @@ impl Holder {
         let weights: Vec<_> = self
             .tenant_balances
             .iter()
-            .map(|tenant_balance| tenant_balance.party.standing.weight)
+            .map(|tenant_balance| tenant_balance.party.weight())
             .collect();
         let shares = allocate(&demands, &weights, units);
         for (tenant_balance, share) in self.tenant_balances.iter_mut().zip(shares) {
@@ -131,7 +128,7 @@ impl Holder {
                 .min(self.unassigned)
                 .min(self.bounded.most(&tenant_balance.party));
             self.bounded.take(&tenant_balance.party, units);
-            let bounded = !self.alone && !tenant_balance.party.name.is_empty();
+            let bounded = !self.alone && tenant_balance.party.tenant().is_some();
             tenant_balance.opening = if tenant_balance.is_short() {
                 0
             } else {
@@ -141,9 +138,9 @@ impl Holder {
             tenant_balance.roll(units, bounded.then_some(units));
             self.unassigned -= units;
         }
-        let waiting = self.waiting.by_name();
+        let waiting = self.waiting.by_tenant();
         self.tenant_balances
-            .retain(|one| !one.idle(now) || waiting.contains_key(&one.party.name));
+            .retain(|one| !one.idle(now) || waiting.of(one.party.name()).is_some());
     }
 
     /// What the parent said of each tenant.
@@ -154,9 +151,9 @@ impl Holder {
         }
         let grants = OrderedMap::from_iter(reply.grants.iter().map(|grant| (&grant.tenant, grant)));
         for want in &asked.wants {
-            let name = want.tenant.as_deref().unwrap_or_default();
+            let tenant = want.tenant.as_deref();
             let grant = grants.get(&want.tenant);
-            let Some(tenant_balance) = self.tenant_balances.get_mut(name) else {
+            let Some(tenant_balance) = self.tenant_balances.get_mut(tenant) else {
                 continue;
             };
             let units = grant.map_or(0, |grant| grant.units);
@@ -203,8 +200,8 @@ impl Holder {
                     tenant_balance.unassigned_max = allowance;
                 }
                 tenant_balance.advance = 0;
-                let advance = self.advance_of(name, now);
-                if let Some(tenant_balance) = self.tenant_balances.get_mut(name) {
+                let advance = self.advance_of(tenant, now);
+                if let Some(tenant_balance) = self.tenant_balances.get_mut(tenant) {
                     tenant_balance.advance = advance;
                 }
             }

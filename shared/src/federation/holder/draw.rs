@@ -34,7 +34,7 @@ impl Holder {
     /// };
     /// let holder = Holder::new("tokens".to_owned(), HolderId(1), Incarnation(1), None);
     /// let mut holder = holder.with_lease(lease, Vec::new());
-    /// let everyone = Party::everyone();
+    /// let everyone = Party::Everyone;
     /// assert!(holder.draw(&everyone, 1, 100, EpochMs(1_000)).is_none() && holder.spend(&everyone, 1, EpochMs(1_000)));
     /// let drawn = holder.draw(&everyone, 3, 100, EpochMs(1_000)).unwrap();
     /// assert_eq!((drawn.decision.remaining, drawn.label), (56, WindowLabel(7))); // 6 here, 50 with the parent
@@ -48,7 +48,7 @@ impl Holder {
         let (timing, first) = (self.timing(now), self.first_max(cost));
         let unassigned = self.unassigned_for(party);
         let lease = self.lease.as_mut().filter(|lease| lease.open(now))?;
-        let tenant_balance = self.tenant_balances.get_mut(&party.name)?;
+        let tenant_balance = self.tenant_balances.get_mut(party.name())?;
         let missing = cost.saturating_sub(tenant_balance.balance());
         if cost == 0
             || cost > lease.balance()
@@ -72,7 +72,7 @@ impl Holder {
         let own = tenant_balance
             .available(unassigned, first)
             .min(lease.balance());
-        let shared = !party.name.is_empty();
+        let shared = party.tenant().is_some();
         let (left, ceiling, used) = match &tenant_balance.told {
             Some(told) if shared => (told.left, told.ceiling, told.used),
             Some(told) => (told.left, limit, 0),

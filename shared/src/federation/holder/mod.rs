@@ -26,7 +26,7 @@ use super::pace::Pace;
 use super::tenant_balance::TenantBalance;
 use super::tenant_balances::TenantBalances;
 use super::waiting::{Need, Ticket, Waiting};
-use crate::fairness::ask::Party;
+use crate::fairness::ask::{Claimant, Party};
 use crate::limits::{CALL_MS_MAX, STRANGERS_MAX, TENANT_BALANCES_MAX};
 use crate::ordered::OrderedMap;
 use crate::units::{EpochMs, HolderId, Incarnation, Revision, Sequence, WindowLabel};
@@ -84,7 +84,7 @@ pub struct Holder {
     /// The largest cost that somebody waited for lately.
     cost_max: u64,
     /// The last tenant that a message had no room for.
-    told_next: String,
+    told_next: Option<String>,
     /// The time of next contact, once the parent has named one.
     contact_at: EpochMs,
     contact_ms: u64,
@@ -139,7 +139,7 @@ impl Holder {
             holds_slices: false,
             waiting: Waiting::default(),
             cost_max: 0,
-            told_next: String::new(),
+            told_next: None,
             contact_at: EpochMs(0),
             contact_ms: 0,
             refill_at: EpochMs(0),
@@ -229,7 +229,7 @@ impl Holder {
             return false;
         }
         if let (Some(tenant_balance), Some(lease)) = (
-            self.tenant_balances.get_mut(&party.name),
+            self.tenant_balances.get_mut(party.name()),
             self.lease.as_mut(),
         ) {
             tenant_balance.cost = cost;
@@ -245,9 +245,9 @@ impl Holder {
     /// Puts `units` that a tenant spent here in the window `label` back into its balance, as the request that spent
     /// them was denied elsewhere. Answers whether it did: not when another window is held by now.
     #[must_use]
-    pub fn unspend(&mut self, label: WindowLabel, name: &str, units: u64) -> bool {
+    pub fn unspend(&mut self, label: WindowLabel, tenant: Option<&str>, units: u64) -> bool {
         let lease = self.lease.as_mut().filter(|lease| lease.label == label);
-        let tenant_balance = self.tenant_balances.get_mut(name);
+        let tenant_balance = self.tenant_balances.get_mut(tenant);
         let (Some(lease), Some(tenant_balance)) = (
             lease,
             tenant_balance.filter(|tenant_balance| tenant_balance.used >= units),
@@ -267,8 +267,8 @@ impl Holder {
     }
 
     /// Takes out of what a tenant is expected to use what a request of it held and did not use: the parent has it back.
-    pub fn came_to_less(&mut self, name: &str, units: u64) {
-        if let Some(tenant_balance) = self.tenant_balances.get_mut(name) {
+    pub fn came_to_less(&mut self, tenant: Option<&str>, units: u64) {
+        if let Some(tenant_balance) = self.tenant_balances.get_mut(tenant) {
             tenant_balance.unnote(units);
             self.flow.unnote(units);
         }
@@ -295,7 +295,7 @@ impl Holder {
             self.cost_max = self.cost_max.max(need.smallest);
         }
         let next = self.message(Sequence(self.sequence.0 + 1));
-        self.waiting.add(&party.name, need, next, now)
+        self.waiting.add(party.name(), need, next, now)
     }
 
     /// Takes a waiting need off again.
@@ -401,18 +401,19 @@ impl Holder {
     /// it does: names can be invented.
     #[must_use]
     pub fn has_seat(&self, party: &Party) -> bool {
-        let reserved = party.standing.known || party.is_overflow();
+        let reserved = |one: &Claimant| one.standing.known || one.is_overflow();
+        let reserved = party.tenant().is_none_or(reserved);
         let most = if reserved {
             TENANT_BALANCES_MAX
         } else {
             STRANGERS_MAX
         };
-        self.tenant_balances.len() < most || self.tenant_balances.contains(&party.name)
+        self.tenant_balances.len() < most || self.tenant_balances.contains(party.name())
     }
 
     /// The tenant's balance, made where it has none. `None` when there are too many.
     fn tenant_balance(&mut self, party: &Party, now: EpochMs) -> Option<&mut TenantBalance> {
-        if !self.tenant_balances.contains(&party.name) {
+        if !self.tenant_balances.contains(party.name()) {
             if !self.has_seat(party) {
                 return None;
             }
@@ -422,7 +423,7 @@ impl Holder {
             }
             self.tenant_balances.insert(tenant_balance);
         }
-        let tenant_balance = self.tenant_balances.get_mut(&party.name)?;
+        let tenant_balance = self.tenant_balances.get_mut(party.name())?;
         tenant_balance.restate(party);
         Some(tenant_balance)
     }

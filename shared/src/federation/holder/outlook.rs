@@ -30,17 +30,17 @@ pub enum Outlook {
 impl Holder {
     /// What the parent said last of a tenant in the open window.
     #[must_use]
-    pub fn told(&self, name: &str) -> Option<&ParentStatus> {
-        self.tenant_balances.get(name)?.told.as_ref()
+    pub fn told(&self, tenant: Option<&str>) -> Option<&ParentStatus> {
+        self.tenant_balances.get(tenant)?.told.as_ref()
     }
 
     /// Units that the tenant may use without asking, those included that are nobody's.
     #[must_use]
-    pub fn balance(&self, name: &str, now: EpochMs) -> u64 {
+    pub fn balance(&self, tenant: Option<&str>, now: EpochMs) -> u64 {
         let Some(lease) = self.open_lease(now) else {
             return 0;
         };
-        let tenant_balance = self.tenant_balances.get(name);
+        let tenant_balance = self.tenant_balances.get(tenant);
         let own = tenant_balance.map_or(self.unassigned, |tenant_balance| {
             tenant_balance.available(
                 self.unassigned_for(&tenant_balance.party),
@@ -63,14 +63,14 @@ impl Holder {
         if ticket.is_some_and(|ticket| self.refused >= Some(ticket.message())) {
             return Outlook::Unknown;
         }
-        let told = self.told(&party.name).filter(|told| match ticket {
+        let told = self.told(party.name()).filter(|told| match ticket {
             Some(ticket) => told.by >= ticket.message(),
             None => told.recent(now),
         });
         // What was said of an earlier claim says nothing of this one.
-        let tenant_balance = self.tenant_balances.get(&party.name);
-        let heard = tenant_balance
-            .is_some_and(|one| one.party.standing.claim_version >= party.standing.claim_version);
+        let tenant_balance = self.tenant_balances.get(party.name());
+        let heard =
+            tenant_balance.is_some_and(|one| one.party.claim_version() >= party.claim_version());
         let told = told.filter(|_| heard);
         if self.open_lease(now).is_none() {
             return match told {
@@ -88,7 +88,7 @@ impl Holder {
         let Some(told) = told else {
             return Outlook::Short;
         };
-        let shared = !party.name.is_empty();
+        let shared = party.tenant().is_some();
         let left = tenant_balance.map_or(told.left, |one| self.left_for(one, told));
         if told.outage {
             Outlook::Unknown
@@ -105,14 +105,14 @@ impl Holder {
     /// After how many milliseconds, at least 1, a request of the tenant that was denied may ask again: when the parent
     /// expects to lend more, else at the end of the window.
     #[must_use]
-    pub fn retry_ms(&self, name: &str, now: EpochMs) -> u64 {
-        let again = self.told(name).and_then(|told| told.again);
+    pub fn retry_ms(&self, tenant: Option<&str>, now: EpochMs) -> u64 {
+        let again = self.told(tenant).and_then(|told| told.again);
         let asked_at = again.map(|again| again.asked_at).filter(|at| now < *at);
-        if asked_at.is_none() && self.outworn(name, now) {
+        if asked_at.is_none() && self.outworn(tenant, now) {
             // The parent is asked meanwhile.
             return RELEASE_MS_MIN;
         }
-        if let Some(told) = self.rationed(name, now) {
+        if let Some(told) = self.rationed(tenant, now) {
             return told.until.since(now).max(RELEASE_MS_MIN);
         }
         let ends_at = self.lease.as_ref().map(|lease| lease.ends_at);

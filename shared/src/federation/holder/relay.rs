@@ -22,7 +22,7 @@ pub struct Relay<'a> {
 
 impl Divide for Relay<'_> {
     fn room(&mut self, claim: &Claim<'_>) -> Room {
-        let name = &claim.party.name;
+        let tenant = claim.party.name();
         if self.closed {
             return Room::default();
         }
@@ -30,7 +30,7 @@ impl Divide for Relay<'_> {
         self.holder.lent_to(claim.party, claim.lent, claim.now);
         let asked = asked(claim.want, self.lease);
         let expects = asked.expected;
-        let asked = if self.holder.pooled && !claim.party.standing.is_bounded() {
+        let asked = if self.holder.pooled && !claim.party.is_bounded() {
             Asked {
                 expected: 0,
                 ..asked
@@ -47,7 +47,7 @@ impl Divide for Relay<'_> {
         let units = lease_units(asked, balance, claim.holders.div_ceil(2));
         let waiting = units.min(asked.waiting);
         let all = asked.waiting.saturating_add(asked.expected);
-        self.holder.missed(name, all - units.min(all));
+        self.holder.missed(tenant, all - units.min(all));
         let lease = self.holder.lease();
         let above = lease.map_or(0, |lease| lease.left);
         let limit = lease.map_or(0, |lease| lease.limit);
@@ -56,9 +56,10 @@ impl Divide for Relay<'_> {
                 .allowance(claim.party, (asked.smallest.max(1), expects), claim.holders);
         if contended {
             // It is asked for above before somebody waits for it.
-            self.holder.missed(name, expects.saturating_sub(allowance));
+            self.holder
+                .missed(tenant, expects.saturating_sub(allowance));
         }
-        let told = self.holder.told(name).filter(|_| !name.is_empty());
+        let told = tenant.and_then(|_| self.holder.told(tenant));
         Room {
             waiting,
             ahead: units - waiting,
@@ -75,7 +76,7 @@ impl Divide for Relay<'_> {
 
     fn lent(&mut self, party: &Party, units: u64, charged: u64, now: EpochMs) {
         self.holder.lend(party, units, now);
-        self.holder.permit(&party.name, charged, now);
+        self.holder.permit(party.name(), charged, now);
     }
 
     fn idle(&mut self, units: u64, lent: &Idle) -> u64 {
@@ -99,7 +100,8 @@ impl Divide for Relay<'_> {
     }
 
     fn used(&self, party: &Party, lent: u64) -> u64 {
-        let tenant_balance = self.holder.tenant_balances.get(&party.name);
+        let tenant_balance = self.holder.tenant_balances.get(party.name());
+        let tenant_balance = tenant_balance.filter(|_| party.tenant().is_some());
         let told = tenant_balance.and_then(|tenant_balance| {
             Some(
                 tenant_balance
@@ -108,8 +110,7 @@ impl Divide for Relay<'_> {
                     .saturating_sub(tenant_balance.balance()),
             )
         });
-        told.filter(|_| !party.name.is_empty())
-            .map_or(0, |used| used.max(lent))
+        told.map_or(0, |used| used.max(lent))
     }
 }
 
@@ -131,8 +132,8 @@ impl Holder {
 
     /// Notes that a holder was lent so much less than it asked for. Not of a part of a rolling window: what is lent and
     /// not used of one counts for many to come.
-    fn missed(&mut self, name: &str, units: u64) {
-        if let Some(tenant_balance) = self.tenant_balances.get_mut(name).filter(|_| self.fixed) {
+    fn missed(&mut self, tenant: Option<&str>, units: u64) {
+        if let Some(tenant_balance) = self.tenant_balances.get_mut(tenant).filter(|_| self.fixed) {
             tenant_balance.missed = tenant_balance.missed.saturating_add(units).min(COST_MAX);
         }
     }
@@ -140,7 +141,7 @@ impl Holder {
     /// Lends `units` on.
     fn lend(&mut self, party: &Party, units: u64, now: EpochMs) {
         if self.bind(party, units, now)
-            && let Some(tenant_balance) = self.tenant_balances.get_mut(&party.name)
+            && let Some(tenant_balance) = self.tenant_balances.get_mut(party.name())
         {
             tenant_balance.use_units(units, now);
             if self.pooled {
@@ -162,7 +163,7 @@ impl Holder {
         let Some(lease) = self.lease.as_ref() else {
             return;
         };
-        if self.tenant_balances.contains("") {
+        if self.tenant_balances.contains(None) {
             return;
         }
         if self.pooled {
@@ -180,8 +181,8 @@ impl Holder {
     }
 
     /// Takes note that units of a tenant came back from below.
-    pub fn came_back(&mut self, name: &str, units: u64) {
-        if let Some(tenant_balance) = self.tenant_balances.get_mut(name) {
+    pub fn came_back(&mut self, tenant: Option<&str>, units: u64) {
+        if let Some(tenant_balance) = self.tenant_balances.get_mut(tenant) {
             tenant_balance.unuse(units);
         }
     }
@@ -198,6 +199,7 @@ impl Holder {
 mod tests {
     use super::super::Lease;
     use super::*;
+    use crate::fairness::ask::Claimant;
     use crate::federation::attribution::Attribution;
     use crate::units::{HolderId, Incarnation, WindowLabel};
     use crate::wire::exchange::Want;
@@ -226,18 +228,15 @@ mod tests {
     }
 
     fn named(ceiling: Option<u64>) -> Party {
-        let mut party = Party {
-            name: "a".to_owned(),
-            ..Party::everyone()
-        };
-        party.standing.ceiling = ceiling;
-        party
+        let mut claimant = Claimant::plain("a");
+        claimant.standing.ceiling = ceiling;
+        claimant.into()
     }
 
     /// What an isolate is lent of which 4 units wait and 20 are expected.
     fn room(holder: &mut Holder, party: &Party, closed: bool) -> Room {
         let want = Want {
-            tenant: Some(party.name.clone()),
+            tenant: party.name().map(str::to_owned),
             waiting: 4,
             smallest: 4,
             expected: 20,
@@ -285,7 +284,7 @@ mod tests {
         let room = room(&mut short, &named(None), false);
         // Of 2 that are left half may go ahead.
         assert_eq!((room.waiting, room.ahead), (4, 1));
-        assert_eq!(short.tenant_balances.get("a").unwrap().missed, 19);
+        assert_eq!(short.tenant_balances.get(Some("a")).unwrap().missed, 19);
     }
 
     #[test]
@@ -359,6 +358,6 @@ mod tests {
             [10, 24, 25].map(|lent| relay.used(&named(None), lent)),
             [24, 24, 25]
         );
-        assert_eq!(relay.used(&Party::everyone(), 10), 0);
+        assert_eq!(relay.used(&Party::Everyone, 10), 0);
     }
 }

@@ -16,32 +16,28 @@ const CONTACT_MS: u64 = 1_000;
 const ENDS_AT: EpochMs = EpochMs(70_000);
 
 fn party(name: &str) -> Party {
-    Party {
-        name: name.to_owned(),
-        ..Party::everyone()
-    }
+    Claimant::plain(name).into()
+}
+
+fn of_standing(name: &str, standing: Standing) -> Party {
+    let name = name.to_owned();
+    Claimant { name, standing }.into()
 }
 
 fn with_ceiling(name: &str) -> Party {
     let standing = Standing {
         ceiling: Some(50),
-        ..Party::everyone().standing
+        ..Standing::default()
     };
-    Party {
-        name: name.to_owned(),
-        standing,
-    }
+    of_standing(name, standing)
 }
 
 fn stranger(name: &str) -> Party {
     let standing = Standing {
         known: false,
-        ..Party::everyone().standing
+        ..Standing::default()
     };
-    Party {
-        name: name.to_owned(),
-        standing,
-    }
+    of_standing(name, standing)
 }
 
 fn shared_by(rule: RuleBody) -> Terms {
@@ -259,7 +255,7 @@ fn a_need_is_denied_meanwhile_for_as_long_as_the_parents_word_that_nothing_is_le
     assert!(!denies(&pooled(0, 1), 3, NOW), "there is some for anybody");
     assert!(!denies(&open(0, 0), 3, NOW), "tenants hold their own");
     assert!(!used_up.denies_meanwhile(&party("a"), Need::look(), NOW));
-    assert!(!used_up.denies_meanwhile(&Party::everyone(), Need::one(3), NOW));
+    assert!(!used_up.denies_meanwhile(&Party::Everyone, Need::one(3), NOW));
     let with_flag = |confirmed, alone| Holder {
         confirmed,
         alone,
@@ -284,8 +280,9 @@ fn a_need_is_denied_meanwhile_for_as_long_as_the_parents_word_that_nothing_is_le
         ..told(2)
     };
     assert!(!denies(&of(outage), 3, NOW));
-    let mut newer = party("a");
+    let mut newer = Claimant::plain("a");
     newer.standing.claim_version.revision = Revision(2);
+    let newer = newer.into();
     assert!(!of(told(2)).denies_meanwhile(&newer, Need::one(3), NOW));
 }
 
@@ -302,7 +299,7 @@ fn what_is_taken_in_advance_is_a_part_of_what_is_left_here_unless_more_than_that
             one.told = Some(told);
             (0..20).for_each(|half| one.deny(asked, EpochMs(500 * half)));
         });
-        with(pooled(50, 50), balance).advance_of("a", NOW)
+        with(pooled(50, 50), balance).advance_of(Some("a"), NOW)
     };
     // 20 of the 80 that it used were used here: half of 20 x 40 / 80.
     assert_eq!(advance(20, 20, true, 0), 5);
@@ -310,7 +307,7 @@ fn what_is_taken_in_advance_is_a_part_of_what_is_left_here_unless_more_than_that
     assert_eq!(advance(10, 10, true, 0), 2);
     assert_eq!(advance(20, 20, false, 0), 0, "it finds what it wants");
     assert_eq!(advance(20, 20, true, 50), 0, "it has what is left anyway");
-    assert_eq!(pooled(50, 50).advance_of("a", NOW), 0);
+    assert_eq!(pooled(50, 50).advance_of(Some("a"), NOW), 0);
 }
 
 #[test]
@@ -454,7 +451,7 @@ fn who_can_have_nothing_is_denied_to_the_windows_end_and_who_is_rationed_until_t
             contended: true,
             ..told(left)
         });
-        with(pooled(0, 5), balance).retry_ms("a", NOW)
+        with(pooled(0, 5), balance).retry_ms(Some("a"), NOW)
     };
     // It has asked for ten seconds, and asks for as long again: 20 times as much as in half a second.
     assert_eq!(retry_ms(10, 1), 800);
@@ -469,8 +466,8 @@ fn who_can_have_nothing_is_denied_to_the_windows_end_and_who_is_rationed_until_t
 
 #[test]
 fn when_tenants_share_a_pool_or_do_not_any_more_what_is_in_balances_is_nobodys() {
-    let after = |name: &str, terms| {
-        let balance = changed(TenantBalance::new(party(name), NOW), |one| {
+    let after = |party, terms| {
+        let balance = changed(TenantBalance::new(party, NOW), |one| {
             (one.held, one.used) = (7, 2);
         });
         let mut holder = with(open(10, 50), balance);
@@ -478,15 +475,20 @@ fn when_tenants_share_a_pool_or_do_not_any_more_what_is_in_balances_is_nobodys()
         (holder.unassigned, holder.confirmed) = (3, false);
         let _body = holder.begin(terms, NOW);
         let balances = holder.tenant_balances.iter();
-        let names: Vec<_> = balances.map(|one| one.party.name.clone()).collect();
-        (names.join(" "), holder.unassigned)
+        let parties: Vec<_> = balances.map(|one| one.party.clone()).collect();
+        (parties, holder.unassigned)
     };
     let alike = || Terms {
         sharing: None,
         ..shared_by(RuleBody::Paced)
     };
-    assert_eq!(after("a", alike()), (String::new(), 8));
-    assert_eq!(after("", alike()), (String::new(), 3));
-    assert_eq!(after("", shared_by(RuleBody::Paced)), (String::new(), 8));
-    assert_eq!(after("a", shared_by(RuleBody::Paced)), ("a".to_owned(), 3));
+    let everyone = Party::Everyone;
+    let shared = || shared_by(RuleBody::Paced);
+    assert_eq!(after(party("a"), alike()), (vec![everyone.clone()], 8));
+    assert_eq!(
+        after(everyone.clone(), alike()),
+        (vec![everyone.clone()], 3)
+    );
+    assert_eq!(after(everyone, shared()), (Vec::new(), 8));
+    assert_eq!(after(party("a"), shared()), (vec![party("a")], 3));
 }

@@ -26,12 +26,11 @@ impl Lender {
                 self.lent += units;
                 self.granted = self.granted.saturating_add(units);
                 self.row(message.holder).held += units;
-                let held = self.tenants.held(message.holder, &party.name);
-                self.tenants.note(
-                    message.holder,
-                    &party.name,
-                    held.saturating_add(units + charged),
-                );
+                if let Some(tenant) = party.name() {
+                    let held = self.tenants.held(message.holder, tenant);
+                    let held = held.saturating_add(units + charged);
+                    self.tenants.note(message.holder, tenant, held);
+                }
                 divide.lent(party, units, charged, offer.now);
             }
             if units > 0 || want.tenant.is_some() {
@@ -39,7 +38,7 @@ impl Lender {
                     tenant: want.tenant.clone(),
                     units,
                     ceiling: room.ceiling,
-                    used: divide.used(party, self.lent_to(&party.name)),
+                    used: divide.used(party, party.name().map_or(0, |tenant| self.lent_to(tenant))),
                     left: room.left,
                     allowance: room.allowance,
                     contended: room.contended,
@@ -91,10 +90,13 @@ impl Lender {
     }
 
     fn claim<'a>(&'a self, party: &'a Party, want: &'a Want, offer: &Offer) -> Claim<'a> {
-        let (holders, lent) = if party.name.is_empty() {
-            (self.holders(offer.now), self.lent)
-        } else {
-            (self.tenants.holders(&party.name), self.lent_to(&party.name))
+        let (holders, lent, presumed) = match party.name() {
+            None => (self.holders(offer.now), self.lent, 0),
+            Some(tenant) => (
+                self.tenants.holders(tenant),
+                self.lent_to(tenant),
+                self.tenants.presumed(tenant),
+            ),
         };
         Claim {
             party,
@@ -102,7 +104,7 @@ impl Lender {
             holders: holders.max(1),
             unlent: self.unlent(offer.capacity),
             lent,
-            presumed: self.tenants.presumed(&party.name),
+            presumed,
             idle: self.unattributed(),
             attribution: &self.tenants,
             now: offer.now,

@@ -1,24 +1,21 @@
 //! What a lender notes of what holders say.
 
 use super::*;
-use crate::fairness::ask::{Party, Room};
+use crate::fairness::ask::{Claimant, Party, Room};
 use crate::federation::divide::{Claim, FirstCome};
 use crate::units::{Incarnation, Revision, Sequence};
 use crate::wire::exchange::{ExchangeBody, FloorsBody, RuleBody, SharingBody, Terms, Want};
 
 fn message(sequence: u64, window: u64, held: u64) -> Message {
-    let party = Party {
-        name: "a".to_owned(),
-        ..Party::everyone()
-    };
+    let claimant = Claimant::plain("a");
     let want = Want {
-        tenant: Some(party.name.clone()),
+        tenant: Some(claimant.name.clone()),
         waiting: 0,
         smallest: 0,
         expected: 0,
         held,
         denied: 0,
-        rank: (&party).into(),
+        rank: Some((&claimant).into()),
     };
     let sharing = SharingBody {
         rule: RuleBody::Paced,

@@ -182,12 +182,9 @@ mod tests {
 
     #[test]
     fn tenants_are_told_of_the_open_window_and_not_of_one_that_would_open() {
-        use crate::fairness::ask::Party;
+        use crate::fairness::ask::Claimant;
         use crate::wire::exchange::{FloorsBody, RuleBody, SharingBody};
-        let party = Party {
-            name: "acme".to_owned(),
-            ..Party::everyone()
-        };
+        let acme = Claimant::plain("acme");
         let mut body = (*asked("weur", 1, 5, 0)).clone();
         body.terms.sharing = Some(SharingBody {
             rule: RuleBody::Paced,
@@ -195,8 +192,8 @@ mod tests {
             unknown_weight_max: 1_000_000,
             floors: FloorsBody::default(),
         });
-        body.wants[0].tenant = Some(party.name.clone());
-        body.wants[0].rank = (&party).into();
+        body.wants[0].tenant = Some(acme.name.clone());
+        body.wants[0].rank = Some((&acme).into());
         let mut pool = Pool::open(body.terms.clone(), EpochMs(0));
         pool.exchange(&Message::try_from(body).unwrap(), EpochMs(1))
             .unwrap();

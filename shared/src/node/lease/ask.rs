@@ -121,11 +121,11 @@ impl PoolAsk<'_> {
 
     fn told(&self, holder: &Holder, admitted: bool, now: EpochMs) -> Option<Decided> {
         let lease = holder.lease()?;
-        let told = holder.told(&self.party.name);
+        let told = holder.told(self.party.name());
         let (reason, retry) = if admitted {
             (Reason::Admitted, Retry::Now)
         } else {
-            let after_ms = holder.retry_ms(&self.party.name, now);
+            let after_ms = holder.retry_ms(self.party.name(), now);
             (self.reason(holder), Retry::AfterMs(after_ms))
         };
         let decision = Decision {
@@ -144,9 +144,9 @@ impl PoolAsk<'_> {
     /// What is left of the tenant's ceiling, else of the limit.
     fn remaining(&self, holder: &Holder, now: EpochMs) -> u64 {
         let left = self.left(holder, now).min(self.limit);
-        match holder.told(&self.party.name) {
+        match holder.told(self.party.name()) {
             Some(told) if self.shared() => {
-                let own = holder.balance(&self.party.name, now);
+                let own = holder.balance(self.party.name(), now);
                 let used = told.used.saturating_sub(own);
                 left.min(told.ceiling.saturating_sub(used))
             }
@@ -155,17 +155,17 @@ impl PoolAsk<'_> {
     }
 
     fn shared(&self) -> bool {
-        !self.party.name.is_empty()
+        self.party.tenant().is_some()
     }
 
     /// Units that the tenant could still have, as far as is known here.
     fn left(&self, holder: &Holder, now: EpochMs) -> u64 {
-        let above = match holder.told(&self.party.name) {
+        let above = match holder.told(self.party.name()) {
             Some(told) => told.left,
             None => holder.lease().map_or(0, |lease| lease.left),
         };
         let held = if self.shared() {
-            holder.balance(&self.party.name, now)
+            holder.balance(self.party.name(), now)
         } else {
             // All of it, and of a rolling window that is over, what was held as it was.
             holder.lease().map_or(0, Lease::balance)
@@ -187,6 +187,7 @@ impl PoolAsk<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fairness::ask::Claimant;
     use crate::units::{HolderId, Incarnation, Revision};
     use crate::wire::exchange::{
         FloorsBody, Grant, ReplyBody, RuleBody, Seen, SharingBody, VERSION, WindowBody,
@@ -196,10 +197,7 @@ mod tests {
     const LIMIT: u64 = 100;
 
     fn party(name: &str) -> Party {
-        Party {
-            name: name.to_owned(),
-            ..Party::everyone()
-        }
+        Claimant::plain(name).into()
     }
 
     fn terms(shared: bool) -> Terms {
@@ -223,11 +221,11 @@ mod tests {
     /// A holder that was lent 10 units. Of `ceiling` the tenant's holders have 25; 3 are left for it, and `left` for all.
     fn holder(party: &Party, ceiling: u64, left: u64) -> Holder {
         let mut holder = Holder::new("tokens".to_owned(), HolderId(1), Incarnation(1), None);
-        let shared = !party.name.is_empty();
+        let shared = party.tenant().is_some();
         let ticket = holder.wait_on(party, None, Need::one(10), NOW).unwrap();
         let body = holder.begin(terms(shared), NOW).unwrap();
         let grant = Grant {
-            tenant: shared.then(|| party.name.clone()),
+            tenant: party.name().map(str::to_owned),
             units: 10,
             ceiling,
             used: 25,
@@ -289,7 +287,7 @@ mod tests {
 
     #[test]
     fn where_all_draw_from_one_pool_the_limit_is_told_and_what_is_left_of_it() {
-        let everyone = Party::everyone();
+        let everyone = Party::Everyone;
         for (left, remaining) in [(50, 56), (99, LIMIT)] {
             let told = decided(&everyone, 4, &mut holder(&everyone, LIMIT, left));
             assert_eq!((told.limit, told.remaining), (LIMIT, remaining));
@@ -304,7 +302,7 @@ mod tests {
             assert_eq!((told.reason, told.remaining), (reason, 13));
             assert_eq!(told.retry, Retry::AfterMs(60_000));
         }
-        let everyone = Party::everyone();
+        let everyone = Party::Everyone;
         let told = decided(&everyone, 20, &mut holder(&everyone, LIMIT, 9));
         assert_eq!((told.reason, told.remaining), (Reason::CapReached, 19));
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::decision::Reason;
-use crate::fairness::ask::Standing;
+use crate::fairness::ask::{Claimant, Party, Standing};
 use crate::limiting::owner::Owner;
 use crate::limits::{CALL_MS_MAX, HOLDERS_ISOLATE_MAX, OWNER_PART, STRANGERS_MAX};
 use crate::units::Revision;
@@ -24,7 +24,7 @@ fn terms() -> Terms {
 
 fn asked(cost: u64) -> Asked {
     Asked {
-        party: Party::everyone(),
+        party: Party::Everyone,
         cost,
         terms: terms(),
         denial: Reason::CapReached,
@@ -169,12 +169,13 @@ fn what_changes_while_a_message_is_under_way_is_asked_for_after_its_answer_once(
 
 #[test]
 fn tenants_that_the_policy_does_not_name_share_a_seat_when_there_are_too_many_of_them() {
-    let stranger = |name: &str| Party {
-        name: name.to_owned(),
-        standing: Standing {
+    let stranger = |name: &str| {
+        let standing = Standing {
             known: false,
-            ..Party::everyone().standing
-        },
+            ..Standing::default()
+        };
+        let name = name.to_owned();
+        Party::from(Claimant { name, standing })
     };
     let mut leases = leases();
     let new = stranger("new");
@@ -185,13 +186,11 @@ fn tenants_that_the_policy_does_not_name_share_a_seat_when_there_are_too_many_of
         holder.deny(&stranger(&name.to_string()), 1, NOW);
     }
     assert_eq!(*leases.seat("tokens", &stranger("1")), stranger("1"));
-    assert!(leases.seat("tokens", &new).is_overflow());
-    let named = Party {
-        name: "named".to_owned(),
-        ..Party::everyone()
-    };
+    let seat = leases.seat("tokens", &new);
+    assert!(seat.tenant().is_some_and(Claimant::is_overflow));
+    let named = Claimant::plain("named").into();
     assert_eq!(*leases.seat("tokens", &named), named);
-    let everyone = Party::everyone();
+    let everyone = Party::Everyone;
     assert_eq!(*leases.seat("tokens", &everyone), everyone);
 }
 

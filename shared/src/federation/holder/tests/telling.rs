@@ -9,9 +9,9 @@ fn what_a_holder_below_may_use_of_an_allowance_is_used_here() {
             one.unassigned_max = 20;
         });
         let mut holder = with(pooled(50, 50), balance);
-        holder.permit("a", units, NOW);
-        holder.permit("another", units, NOW);
-        let one = holder.tenant_balances.get("a").unwrap();
+        holder.permit(Some("a"), units, NOW);
+        holder.permit(Some("another"), units, NOW);
+        let one = holder.tenant_balances.get(Some("a")).unwrap();
         (one.used, one.held, one.unassigned_max)
     };
     assert_eq!(
@@ -107,7 +107,7 @@ fn who_shares_runs_low_while_some_is_left_for_it_and_who_draws_from_one_pool_whi
         let holder = with(open(0, of_all), balance);
         holder.low(
             holder.lease().unwrap(),
-            holder.tenant_balances.get(name).unwrap(),
+            holder.tenant_balances.get(Some(name)).unwrap(),
             NOW,
         )
     };
@@ -138,19 +138,19 @@ fn more_is_asked_for_when_no_message_is_under_way_and_the_last_brought_some_or_i
                 refill_at,
                 ..holder.clone()
             };
-            holder.runs_low("a", NOW)
+            holder.runs_low(Some("a"), NOW)
         };
         // One that is further off than a contact is of a clock that stepped back.
         assert_eq!(
             [0, 1, CONTACT_MS, CONTACT_MS + 1].map(runs_low),
             [true, false, false, true]
         );
-        assert!(!holder.runs_low("another", NOW), "it is not there");
+        assert!(!holder.runs_low(Some("another"), NOW), "it is not there");
         let under_way = Holder {
             unanswered: sent(open(0, 50)),
             ..holder
         };
-        assert!(!under_way.runs_low("a", NOW));
+        assert!(!under_way.runs_low(Some("a"), NOW));
     }
 }
 
@@ -185,10 +185,10 @@ fn what_a_request_held_and_did_not_use_is_no_demand() {
         });
         let mut holder = with(holder, balance);
         let after = |holder: &mut Holder, name: &str, units| {
-            holder.came_to_less(name, units);
+            holder.came_to_less(Some(name), units);
             holder
                 .tenant_balances
-                .get("a")
+                .get(Some("a"))
                 .unwrap()
                 .expected(CONTACT_MS, NOW)
         };
@@ -219,7 +219,7 @@ fn what_was_given_back_may_be_asked_for_before_the_parent_has_said_that_it_is_th
     assert_eq!(outlook(&holder, 100), Outlook::Exhausted);
     let sent = holder.begin(shared_by(RuleBody::Paced), NOW).unwrap();
     assert_eq!(sent.returns.iter().map(|back| back.units).sum::<u64>(), 89);
-    let told = holder.told("a").unwrap();
+    let told = holder.told(Some("a")).unwrap();
     assert_eq!((told.left, told.used), (99, 1));
     assert_eq!(outlook(&holder, 99), Outlook::Short);
     assert_eq!(outlook(&holder, 100), Outlook::Exhausted);
