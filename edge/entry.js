@@ -11,7 +11,7 @@ import Worker, { Coordinator, Ledger, Region, Registry } from "./worker.js";
 
 export { Coordinator, Ledger, Region, Registry };
 
-const { admits, misframed, ready, decide, flush, traced } = Worker.prototype;
+const { admits, misframed, held, decide, flush, traced } = Worker.prototype;
 
 // Set when wasm has stopped on a panic: the Worker then starts anew with its next request.
 const wasm = globalThis.__worker_init_state;
@@ -54,7 +54,7 @@ const traceOf = (headers, env) =>
     ? undefined
     : traced(env, headers.get("traceparent") ?? undefined, headers.get("tracestate") ?? undefined);
 
-// The response of a batch that `ready` has answered.
+// The response of a batch that `held` has answered.
 const respondBatch = (body) => {
   const headers = { "content-type": JSON_TYPE, "cache-control": "no-store", "x-content-type-options": "nosniff" };
   return new Response(body, { headers });
@@ -120,11 +120,11 @@ const decideAgain = (asked, env, context) => {
 // be asked.
 const decideHeld = (asked, batch, env, context) => {
   const { authorization, region, continent, longitude, body } = asked;
-  const held = ready(authorization, region, continent, longitude, batch, body);
-  if (held === undefined) {
+  const text = held(authorization, region, continent, longitude, batch, body);
+  if (text === undefined) {
     return undefined;
   }
-  const [flushes, ...lines] = held.split("\n");
+  const [flushes, ...lines] = text.split("\n");
   if (flushes === "1") {
     flush(env, context);
   }

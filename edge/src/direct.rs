@@ -28,7 +28,7 @@ use crate::isolate::request::RequestHandles;
 use crate::isolate::{at_one_instant, contact, is_known, prepared, regions};
 use crate::objects::trace::{self, Open};
 use crate::routes::check::Asked;
-use crate::routes::ready;
+use crate::routes::held;
 
 /// Whether a token is known, so that its bearer's body may be read: what is not takes the way of all requests, on which
 /// nothing is read before that is known.
@@ -45,11 +45,11 @@ pub fn misframed() -> String {
     Failure::Framing.reply().into_text()
 }
 
-/// Answers `POST /v1/check` (or its batch) from what this isolate holds: the text of [`ready::answer`] (or of
-/// [`ready::answer_batch`]), or nothing where it takes [`decide`] to answer.
+/// Answers `POST /v1/check` (or its batch) from what this isolate holds: the text of [`held::answer`] (or of
+/// [`held::answer_batch`]), or nothing where it takes [`decide`] to answer.
 #[wasm_bindgen]
 #[must_use]
-pub fn ready(
+pub fn held(
     authorization: &str,
     region: Option<String>,
     continent: Option<String>,
@@ -59,12 +59,12 @@ pub fn ready(
 ) -> Option<String> {
     let location = location(region, continent, longitude);
     at_one_instant(|| match batch {
-        true => ready::answer_batch(authorization, &location, body),
-        false => ready::answer(authorization, &location, body),
+        true => held::answer_batch(authorization, &location, body),
+        false => held::answer(authorization, &location, body),
     })
 }
 
-/// Keeps a question that [`ready`] has answered for the next one in the same words: the number of its slot.
+/// Keeps a question that [`held`] has answered for the next one in the same words: the number of its slot.
 #[wasm_bindgen]
 #[must_use]
 pub fn prepare(
@@ -75,7 +75,7 @@ pub fn prepare(
     body: &[u8],
 ) -> Option<u32> {
     let location = location(region, continent, longitude);
-    at_one_instant(|| ready::prepare(authorization, &location, body))
+    at_one_instant(|| held::prepare(authorization, &location, body))
 }
 
 /// Decides the question of a slot: see [`prepared::spend`].
@@ -99,7 +99,7 @@ pub fn template(slot: u32, shape: u32) -> Option<String> {
     prepared::template(slot, shape)
 }
 
-/// Does what answers of [`ready`] have left to do.
+/// Does what answers of [`held`] have left to do.
 #[wasm_bindgen]
 pub fn flush(env: Env, context: RawContext) {
     let handles = RequestHandles::new(env, Context::new(context));

@@ -334,7 +334,7 @@ pub const LENDER_ACCOUNTS_MAX: usize = 100_000;
 pub const TOKENS_MAX: usize = 2_000;
 
 /// Tenants and budgets that an isolate keeps planned: more than are in use at a time, in some 2 MB.
-pub const READY_MAX: usize = 4_096;
+pub const BUDGET_PLANS_MAX: usize = 4_096;
 
 /// Questions that an isolate keeps prepared, by bearer and text: as many as a busy isolate gets repeatedly, in some 500
 /// kB on both sides.

@@ -17,7 +17,7 @@ use weir_shared::wire::access::BOOTSTRAP;
 use weir_shared::wire::check::Reason;
 
 use super::bearer::Bearer;
-use super::ready::BudgetQuestion;
+use super::budget_question::BudgetQuestion;
 use super::{Isolate, memory, now};
 use crate::http::held::HeldText;
 use crate::http::ratelimit::QuotaPolicy;

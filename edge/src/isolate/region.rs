@@ -28,9 +28,9 @@ use weir_shared::wire::shares::SharesBody;
 use worker::console_error;
 
 use super::access::Tokens;
+use super::budget_question::BudgetPlans;
 use super::kept::scope_of;
 use super::overload::Resources;
-use super::ready::Ready;
 
 /// The isolate lives once: another one has another id.
 const INCARNATION: Incarnation = Incarnation(1);
@@ -64,7 +64,7 @@ pub struct RegionView {
     /// The tokens.
     pub tokens: Tokens,
     /// What was asked of budgets lately.
-    pub ready: Ready,
+    pub plans: BudgetPlans,
     /// What is held of pools.
     pub leases: Leases,
     /// Resources that may be overloaded.
@@ -97,7 +97,7 @@ impl RegionView {
             flushing_until: EpochMs(0),
             outbox: Outbox::new(id, INCARNATION),
             tokens: Tokens::default(),
-            ready: Ready::default(),
+            plans: BudgetPlans::default(),
             leases: Leases::new(id),
             overload: Resources::default(),
             origins: Origins::default(),

@@ -100,19 +100,24 @@ fn windows_to_come_are_asked_for_until_slices_of_as_many_are_held_or_half_of_wha
 
 #[test]
 fn who_shares_runs_low_while_some_is_left_for_it_and_who_draws_from_one_pool_while_some_is_left() {
-    let low = |name, of_its_own, of_all| {
-        let balance = changed(asking(party(name)), |one| {
+    let low = |party: Party, of_its_own, of_all| {
+        let balance = changed(asking(party.clone()), |one| {
             one.told = Some(told(of_its_own));
         });
         let holder = with(open(0, of_all), balance);
         holder.low(
             holder.lease().unwrap(),
-            holder.tenant_balances.get(Some(name)).unwrap(),
+            holder.tenant_balances.get(party.name()).unwrap(),
             NOW,
         )
     };
-    assert_eq!([low("a", 1, 0), low("a", 0, 1)], [true, false]);
-    assert_eq!([low("", 1, 0), low("", 0, 1)], [false, true]);
+    let one = || party("a");
+    assert_eq!([low(one(), 1, 0), low(one(), 0, 1)], [true, false]);
+    let everyone = || Party::Everyone;
+    assert_eq!(
+        [low(everyone(), 1, 0), low(everyone(), 0, 1)],
+        [false, true]
+    );
 }
 
 /// A message that is under way.

@@ -14,8 +14,8 @@ use weir_shared::wire::role::Role;
 use crate::auth::bearer::token_of;
 use crate::http::held::HeldText;
 use crate::isolate::bearer::Bearer;
+use crate::isolate::budget_question::{BudgetAnswer, BudgetQuestion};
 use crate::isolate::place::ClientLocation;
-use crate::isolate::ready::{BudgetAnswer, BudgetQuestion};
 use crate::isolate::region::RegionView;
 use crate::isolate::{known, now, prepared};
 

@@ -11,7 +11,7 @@ use weir_shared::decision::{Decision, Reason};
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::holder::Holder;
 use weir_shared::federation::pool_name::PoolName;
-use weir_shared::limits::READY_MAX;
+use weir_shared::limits::BUDGET_PLANS_MAX;
 use weir_shared::name::tenant_name;
 use weir_shared::node::Spent;
 use weir_shared::node::lease::{self, HolderDecision};
@@ -38,7 +38,7 @@ pub struct BudgetQuestion<'a> {
 
 /// What the policy of one revision makes of tenants and budgets that were asked for.
 #[derive(Default)]
-pub struct Ready {
+pub struct BudgetPlans {
     revision: Option<Revision>,
     budgets: OrderedMap<String, Plan>,
     parties: usize,
@@ -64,7 +64,7 @@ pub struct BudgetAnswer<'a> {
     pub ask: BudgetQuestion<'a>,
 }
 
-impl Ready {
+impl BudgetPlans {
     fn find(&self, ask: &BudgetQuestion<'_>) -> Option<(&Plan, &Party)> {
         let plan = self.budgets.get(ask.budget)?;
         Some((plan, plan.parties.get(ask.tenant)?))
@@ -78,7 +78,7 @@ impl Ready {
         region: &str,
         now: EpochMs,
     ) -> Option<()> {
-        if self.revision != Some(loaded.revision) || self.parties >= READY_MAX {
+        if self.revision != Some(loaded.revision) || self.parties >= BUDGET_PLANS_MAX {
             self.revision = Some(loaded.revision);
             self.budgets.clear();
             self.parties = 0;
@@ -142,7 +142,7 @@ impl RegionView {
         let loaded = self.loaded.clone()?;
         loaded.policy.regions.iter().find(|one| *one == region)?;
         for ask in asks {
-            self.ready.plan(ask, &loaded, region, now)?;
+            self.plans.plan(ask, &loaded, region, now)?;
         }
         Some(())
     }
@@ -154,9 +154,9 @@ impl RegionView {
         asks: &[BudgetQuestion<'a>],
         (region, now): (&str, EpochMs),
     ) -> Option<Vec<BudgetAnswer<'a>>> {
-        let ready = std::mem::take(&mut self.ready);
-        let answers = self.decide_by(&ready, asks, (region, now));
-        self.ready = ready;
+        let plans = std::mem::take(&mut self.plans);
+        let answers = self.decide_by(&plans, asks, (region, now));
+        self.plans = plans;
         answers
     }
 
@@ -166,31 +166,31 @@ impl RegionView {
         ask: &BudgetQuestion<'a>,
         (region, now): (&str, EpochMs),
     ) -> Option<BudgetAnswer<'a>> {
-        let ready = std::mem::take(&mut self.ready);
-        let answer = self.spend(&ready, ask, now);
-        if let (Some(answer), Some((plan, party))) = (&answer, ready.find(ask)) {
+        let plans = std::mem::take(&mut self.plans);
+        let answer = self.spend(&plans, ask, now);
+        if let (Some(answer), Some((plan, party))) = (&answer, plans.find(ask)) {
             self.count(answer, (plan, party), (region, now));
         }
-        self.ready = ready;
+        self.plans = plans;
         answer
     }
 
     fn decide_by<'a>(
         &mut self,
-        ready: &Ready,
+        plans: &BudgetPlans,
         asks: &[BudgetQuestion<'a>],
         (region, now): (&str, EpochMs),
     ) -> Option<Vec<BudgetAnswer<'a>>> {
         let mut answers = Vec::with_capacity(asks.len());
         for ask in asks {
-            let Some(answer) = self.spend(ready, ask, now) else {
-                self.undo(ready, &answers, now);
+            let Some(answer) = self.spend(plans, ask, now) else {
+                self.undo(plans, &answers, now);
                 return None;
             };
             answers.push(answer);
         }
         for answer in &answers {
-            if let Some((plan, party)) = ready.find(&answer.ask) {
+            if let Some((plan, party)) = plans.find(&answer.ask) {
                 self.count(answer, (plan, party), (region, now));
             }
         }
@@ -199,11 +199,11 @@ impl RegionView {
 
     fn spend<'a>(
         &mut self,
-        ready: &Ready,
+        plans: &BudgetPlans,
         ask: &BudgetQuestion<'a>,
         now: EpochMs,
     ) -> Option<BudgetAnswer<'a>> {
-        let (plan, party) = ready.find(ask)?;
+        let (plan, party) = plans.find(ask)?;
         if ask.cost == 0 || ask.cost > plan.terms.limit {
             return None;
         }
@@ -224,9 +224,9 @@ impl RegionView {
         })
     }
 
-    fn undo(&mut self, ready: &Ready, answers: &[BudgetAnswer<'_>], now: EpochMs) {
+    fn undo(&mut self, plans: &BudgetPlans, answers: &[BudgetAnswer<'_>], now: EpochMs) {
         for answer in answers.iter().filter(|one| one.decision.admitted()) {
-            if let Some((plan, party)) = ready.find(&answer.ask) {
+            if let Some((plan, party)) = plans.find(&answer.ask) {
                 let spent = Spent {
                     label: answer.window,
                     tenant: party.name(),
