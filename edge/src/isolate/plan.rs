@@ -329,13 +329,11 @@ impl<'a> Planner<'a> {
     ) -> Result<Place<'a>, Failure> {
         let tenant = self.tenant.filter(|_| budget.rule().is_some());
         let (policy, revision) = (&self.loaded.policy, self.loaded.revision);
-        let party = match tenant {
-            Some(tenant) => policy
-                .claimant(tenant, Some(name), revision, self.now)
-                .ok_or_else(|| Failure::unknown("tenant", ""))?
-                .into(),
-            None => Party::Everyone,
-        };
+        let claimant = tenant.map(|tenant| {
+            let claimant = policy.claimant(tenant, Some(name), revision, self.now);
+            claimant.ok_or_else(|| Failure::unknown("tenant", ""))
+        });
+        let party = claimant.transpose()?.map_or(Party::Everyone, Party::Tenant);
         match budget.root() {
             Scope::Isolate if self.check.reserve => Err(self.unsettled(item, "budget")),
             Scope::Isolate => Ok(Place::Budget { name, terms, party }),

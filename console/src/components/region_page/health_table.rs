@@ -31,7 +31,7 @@ pub fn HealthTable(
     };
     view! {
         <div class="scroll" tabindex="0" role="region" aria-label="Regions">
-            <table class="cards">
+            <table class="cards roomy">
                 <thead>
                     <tr>
                         <th scope="col">"Region"</th>
