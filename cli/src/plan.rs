@@ -201,14 +201,14 @@ mod tests {
     use serde_json::{Value, json};
     use weir_shared::units::EpochMs;
     use weir_shared::wire::count::Count;
-    use weir_shared::wire::preview::PreviewKind;
+    use weir_shared::wire::rule_kind::RuleKind;
 
     use super::*;
     use crate::starvation::{PERCENT, Rule};
 
     fn row(tenant: &str, present: u128, candidate: u128) -> PreviewRow {
         PreviewRow {
-            kind: PreviewKind::Budget,
+            kind: RuleKind::Budget,
             name: "tokens".to_owned(),
             tenant: tenant.to_owned(),
             demand: Count(2_000),
@@ -241,7 +241,7 @@ mod tests {
         let after = if changes { &after } else { &before };
         let one = Starved {
             tenant: "b".to_owned(),
-            kind: PreviewKind::Budget,
+            kind: RuleKind::Budget,
             name: "tokens".to_owned(),
             by: Rule::Guarantee { present: 5 },
         };

@@ -17,7 +17,8 @@ use weir_shared::report::guarantee::Guarantees;
 use weir_shared::units::EpochMs;
 use weir_shared::wire::accounting::ANONYMOUS;
 use weir_shared::wire::count::Count;
-use weir_shared::wire::preview::{PreviewBody, PreviewKind, PreviewRow};
+use weir_shared::wire::preview::{PreviewBody, PreviewRow};
+use weir_shared::wire::rule_kind::RuleKind;
 
 use crate::figures::{change_percent, count};
 
@@ -30,7 +31,7 @@ pub struct Starved {
     /// The tenant.
     pub tenant: String,
     /// Of what kind it is.
-    pub kind: PreviewKind,
+    pub kind: RuleKind,
     /// The name of what it is.
     pub name: String,
     /// By which rule.
@@ -111,7 +112,7 @@ pub fn starved(both: Both<'_>, preview: &PreviewBody, percent: u8) -> Vec<Starve
 fn by_guarantee(both: Both<'_>, at: EpochMs) -> Vec<Starved> {
     let mut found = Vec::new();
     for budget in both.present.budgets.keys() {
-        if shadows(both.candidate, PreviewKind::Budget, budget) {
+        if shadows(both.candidate, RuleKind::Budget, budget) {
             continue;
         }
         let of =
@@ -122,7 +123,7 @@ fn by_guarantee(both: Both<'_>, at: EpochMs) -> Vec<Starved> {
             if present > 0 && after.units(tenant) == 0 {
                 found.push(Starved {
                     tenant: tenant.clone(),
-                    kind: PreviewKind::Budget,
+                    kind: RuleKind::Budget,
                     name: budget.clone(),
                     by: Rule::Guarantee { present },
                 });
@@ -155,13 +156,13 @@ fn by_demand(both: Both<'_>, row: &PreviewRow, percent: u8) -> Option<Starved> {
 }
 
 /// Whether a policy only counts what it decides here. A budget, meter or guard that it does not have denies everything.
-fn shadows(policy: &Policy, kind: PreviewKind, name: &str) -> bool {
+fn shadows(policy: &Policy, kind: RuleKind, name: &str) -> bool {
     let own = match kind {
-        PreviewKind::Budget => policy.budgets.get(name).map(|budget| budget.shadow),
-        PreviewKind::Meter => policy.meters.get(name).map(|meter| meter.shadow),
-        PreviewKind::Guard => policy.guards.get(name).map(|guard| guard.shadow),
-        PreviewKind::Limit => policy.limits.get(name).map(|limit| limit.shadow),
-        PreviewKind::Overload => policy.overload.get(name).map(|config| config.shadow),
+        RuleKind::Budget => policy.budgets.get(name).map(|budget| budget.shadow),
+        RuleKind::Meter => policy.meters.get(name).map(|meter| meter.shadow),
+        RuleKind::Guard => policy.guards.get(name).map(|guard| guard.shadow),
+        RuleKind::Limit => policy.limits.get(name).map(|limit| limit.shadow),
+        RuleKind::Overload => policy.overload.get(name).map(|config| config.shadow),
     };
     own.is_some_and(|shadow| shadow || !policy.enforcing)
 }
@@ -186,7 +187,7 @@ mod tests {
         valid(document.to_string().as_bytes()).unwrap().policy
     }
 
-    fn row(kind: PreviewKind, name: &str, [demand, present, candidate]: [u128; 3]) -> PreviewRow {
+    fn row(kind: RuleKind, name: &str, [demand, present, candidate]: [u128; 3]) -> PreviewRow {
         PreviewRow {
             kind,
             name: name.to_owned(),
@@ -239,7 +240,7 @@ mod tests {
             ([1_000, 100, 200], false),
             ([1_000, 0, 0], false),
         ] {
-            let rows = vec![row(PreviewKind::Budget, "tokens", units)];
+            let rows = vec![row(RuleKind::Budget, "tokens", units)];
             assert_eq!(
                 !told(&shared, &shared, rows).is_empty(),
                 starves,
@@ -270,8 +271,8 @@ mod tests {
         candidate["meters"] = json!({});
         candidate["budgets"] = json!({});
         let rows = vec![
-            row(PreviewKind::Meter, "bytes", [10, 10, 0]),
-            row(PreviewKind::Budget, "tokens", [9, 9, 0]),
+            row(RuleKind::Meter, "bytes", [10, 10, 0]),
+            row(RuleKind::Budget, "tokens", [9, 9, 0]),
         ];
         assert_eq!(
             told(&document("first_come"), &candidate, rows),
@@ -289,7 +290,7 @@ mod tests {
         let mut off = document("first_come");
         off["enforcing"] = json!(false);
         let shared = document(SHARED);
-        let row = || vec![row(PreviewKind::Budget, "tokens", [100, 80, 10])];
+        let row = || vec![row(RuleKind::Budget, "tokens", [100, 80, 10])];
         for candidate in [&counted, &off] {
             assert!(told(&shared, candidate, row()).is_empty());
             assert_eq!(
@@ -303,7 +304,7 @@ mod tests {
     fn a_program_reads_by_which_rule() {
         let one = Starved {
             tenant: "acme".to_owned(),
-            kind: PreviewKind::Budget,
+            kind: RuleKind::Budget,
             name: "tokens".to_owned(),
             by: Rule::Guarantee { present: 50 },
         };

@@ -116,13 +116,13 @@ impl Line {
 mod tests {
     use weir_shared::units::EpochMs;
     use weir_shared::wire::count::Count;
-    use weir_shared::wire::preview::PreviewKind;
+    use weir_shared::wire::rule_kind::RuleKind;
 
     use super::*;
 
     fn row(tenant: &str, present: u128, candidate: u128) -> PreviewRow {
         PreviewRow {
-            kind: PreviewKind::Budget,
+            kind: RuleKind::Budget,
             name: "tokens".to_owned(),
             tenant: tenant.to_owned(),
             demand: Count(2_000),

@@ -12,7 +12,8 @@ use weir_shared::policy::Policy;
 use weir_shared::policy::ideal::ideal;
 use weir_shared::preview::{Recorded, RecordedInterval, RecordedTenant, RecordedWindow, preview};
 use weir_shared::units::EpochMs;
-use weir_shared::wire::preview::{PreviewBody, PreviewKind};
+use weir_shared::wire::preview::PreviewBody;
+use weir_shared::wire::rule_kind::RuleKind;
 
 const NOW: EpochMs = EpochMs(1_700_000_000_000);
 
@@ -233,7 +234,7 @@ fn a_meter_lets_through_its_rate_and_its_bucket_once() {
     let body = preview(&present, &built(&candidate), &recorded, NOW);
     let a = 620 + 600 + 30;
     assert_eq!(rows(&body), [("rows", "a", a, 3_000), ("rows", "b", 5, 5)]);
-    assert_eq!(body.rows[0].kind, PreviewKind::Meter);
+    assert_eq!(body.rows[0].kind, RuleKind::Meter);
     assert_eq!((body.gains, body.intervals), (vec!["a".to_owned()], 4));
 }
 
@@ -249,7 +250,7 @@ fn a_guard_lets_through_its_minute() {
     let body = preview(&present, &built(&candidate), &recorded, NOW);
     // A full minute's, and one that flows in.
     assert_eq!(rows(&body), [("queries", "a", 120, 60)]);
-    assert_eq!((body.losing, body.rows[0].kind), (1, PreviewKind::Guard));
+    assert_eq!((body.losing, body.rows[0].kind), (1, RuleKind::Guard));
 }
 
 #[test]

@@ -188,6 +188,19 @@ fn party(want: &Want, shared: bool) -> Result<Party, Refusal> {
     }
 }
 
+impl From<RuleBody> for Rule {
+    fn from(body: RuleBody) -> Self {
+        match body {
+            RuleBody::Fair => Self::Fair,
+            RuleBody::Weighted => Self::Weighted,
+            RuleBody::Pinned => Self::Pinned,
+            RuleBody::Paced => Self::Paced,
+            RuleBody::Pooled => Self::Pooled,
+            RuleBody::None => Self::Unreserved,
+        }
+    }
+}
+
 /// How tenants share a pool of such terms.
 ///
 /// # Errors
@@ -198,14 +211,7 @@ pub fn share_terms(body: &SharingBody) -> Result<ShareTerms, Refusal> {
         return Err(malformed("terms/sharing/tenants_max"));
     }
     Ok(ShareTerms {
-        rule: match body.rule {
-            RuleBody::Fair => Rule::Fair,
-            RuleBody::Weighted => Rule::Weighted,
-            RuleBody::Pinned => Rule::Pinned,
-            RuleBody::Paced => Rule::Paced,
-            RuleBody::Pooled => Rule::Pooled,
-            RuleBody::None => Rule::Unreserved,
-        },
+        rule: body.rule.into(),
         tenants_max: body.tenants_max,
         unknown_weight_max: Weight::from_micros(body.unknown_weight_max).map_err(field)?,
         carried: true,

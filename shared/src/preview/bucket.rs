@@ -5,7 +5,7 @@ use crate::policy::Policy;
 use crate::units::EpochMs;
 use crate::wire::amount::AmountBody;
 use crate::wire::metering::RateBody;
-use crate::wire::preview::PreviewKind;
+use crate::wire::rule_kind::RuleKind;
 
 /// Millionths of a unit.
 const MICROS: f64 = 1_000_000.0;
@@ -28,32 +28,28 @@ pub(super) enum Bucket {
 
 impl Bucket {
     /// A full bucket at the start of an interval.
-    pub fn of(policy: &Policy, kind: PreviewKind, one: &RecordedInterval, now: EpochMs) -> Self {
+    pub fn of(policy: &Policy, kind: RuleKind, one: &RecordedInterval, now: EpochMs) -> Self {
         if policy.resolve(&one.tenant, now).is_none() {
             return Self::Absent;
         }
         let numbers = match kind {
-            PreviewKind::Meter => {
-                policy
-                    .meter_numbers(&one.name, &one.tenant, now)
-                    .map(|numbers| {
-                        let RateBody::PerSec(rate) = numbers.per_sec else {
-                            return None;
-                        };
-                        Some((rate.0 * MICROS, rate.0 * numbers.burst_seconds.0 * MICROS))
-                    })
-            }
-            PreviewKind::Guard => {
-                policy
-                    .guard_numbers(&one.name, &one.tenant, now)
-                    .map(|numbers| {
-                        let AmountBody::Units(calls) = numbers.per_minute else {
-                            return None;
-                        };
-                        Some((calls as f64 / 60.0 * MICROS, calls as f64 * MICROS))
-                    })
-            }
-            PreviewKind::Budget | PreviewKind::Limit | PreviewKind::Overload => None,
+            RuleKind::Meter => policy
+                .meter_numbers(&one.name, &one.tenant, now)
+                .map(|numbers| {
+                    let RateBody::PerSec(rate) = numbers.per_sec else {
+                        return None;
+                    };
+                    Some((rate.0 * MICROS, rate.0 * numbers.burst_seconds.0 * MICROS))
+                }),
+            RuleKind::Guard => policy
+                .guard_numbers(&one.name, &one.tenant, now)
+                .map(|numbers| {
+                    let AmountBody::Units(calls) = numbers.per_minute else {
+                        return None;
+                    };
+                    Some((calls as f64 / 60.0 * MICROS, calls as f64 * MICROS))
+                }),
+            RuleKind::Budget | RuleKind::Limit | RuleKind::Overload => None,
         };
         match numbers {
             None => Self::Absent,

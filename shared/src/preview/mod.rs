@@ -27,7 +27,8 @@ use crate::policy::ideal::ideal;
 use crate::units::EpochMs;
 use crate::wire::accounting::ANONYMOUS;
 use crate::wire::count::Count;
-use crate::wire::preview::{PreviewBody, PreviewKind, PreviewRow};
+use crate::wire::preview::{PreviewBody, PreviewRow};
+use crate::wire::rule_kind::RuleKind;
 
 /// What was asked for, as ledgers recorded it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -143,8 +144,8 @@ pub fn preview(
         rows.window(present, candidate, window, now);
     }
     for (kind, intervals) in [
-        (PreviewKind::Meter, &recorded.meters),
-        (PreviewKind::Guard, &recorded.guards),
+        (RuleKind::Meter, &recorded.meters),
+        (RuleKind::Guard, &recorded.guards),
     ] {
         rows.intervals(present, candidate, kind, intervals, now);
     }
@@ -155,25 +156,20 @@ pub fn preview(
         }
     };
     let limits = keys::shares(both, &recorded.limits);
-    told(limits, PreviewKind::Limit, &recorded.limits, &mut rows);
+    told(limits, RuleKind::Limit, &recorded.limits, &mut rows);
     let overload = congestion::shares(both, &recorded.overload, now);
-    told(
-        overload,
-        PreviewKind::Overload,
-        &recorded.overload,
-        &mut rows,
-    );
+    told(overload, RuleKind::Overload, &recorded.overload, &mut rows);
     rows.body(recorded, now)
 }
 
 /// What a row is about.
-type About = (PreviewKind, String, String);
+type About = (RuleKind, String, String);
 
 #[derive(Default)]
 struct Rows(OrderedMap<About, PreviewRow>);
 
 impl Rows {
-    fn row(&mut self, kind: PreviewKind, name: &str, tenant: &str) -> &mut PreviewRow {
+    fn row(&mut self, kind: RuleKind, name: &str, tenant: &str) -> &mut PreviewRow {
         let about = (kind, name.to_owned(), tenant.to_owned());
         self.0.entry(about).or_insert_with(|| PreviewRow {
             kind,
@@ -206,7 +202,7 @@ impl Rows {
         };
         let shares = shares(present).into_iter().zip(shares(candidate));
         for (one, (before, after)) in window.tenants.iter().zip(shares) {
-            let row = self.row(PreviewKind::Budget, &window.budget, &one.tenant);
+            let row = self.row(RuleKind::Budget, &window.budget, &one.tenant);
             row.demand += one.demand;
             row.served += one.served;
             row.present += before;
@@ -218,7 +214,7 @@ impl Rows {
         &mut self,
         present: &Policy,
         candidate: &Policy,
-        kind: PreviewKind,
+        kind: RuleKind,
         intervals: &[RecordedInterval],
         now: EpochMs,
     ) {
@@ -235,7 +231,7 @@ impl Rows {
     }
 
     /// What either policy lets through of an interval.
-    fn add(&mut self, kind: PreviewKind, one: &RecordedInterval, before: u64, after: u64) {
+    fn add(&mut self, kind: RuleKind, one: &RecordedInterval, before: u64, after: u64) {
         let row = self.row(kind, &one.name, &one.tenant);
         row.demand += one.demand;
         row.served += one.served;

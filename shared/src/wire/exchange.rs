@@ -126,17 +126,6 @@ pub enum RuleBody {
     None,
 }
 
-impl RuleBody {
-    /// Whether units that a holder has and no tenant uses there lie idle for all of them.
-    #[must_use]
-    pub fn pools_idle(self) -> bool {
-        match self {
-            Self::Pooled | Self::None => true,
-            Self::Fair | Self::Weighted | Self::Pinned | Self::Paced => false,
-        }
-    }
-}
-
 /// Bounds of a lease ahead of demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseBody {

@@ -3,38 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::count::{Count, is_zero};
+use super::rule_kind::RuleKind;
 use crate::limits::MINUTE_MS;
 use crate::units::EpochMs;
-
-/// What a row is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PreviewKind {
-    /// A budget, in units.
-    Budget,
-    /// A meter, in units.
-    Meter,
-    /// A guard, in calls a minute; how many ran at a time is not recorded.
-    Guard,
-    /// A limit, in units.
-    Limit,
-    /// An overload resource, in units.
-    Overload,
-}
-
-impl PreviewKind {
-    /// As it is written.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Budget => "budget",
-            Self::Meter => "meter",
-            Self::Guard => "guard",
-            Self::Limit => "limit",
-            Self::Overload => "overload",
-        }
-    }
-}
 
 /// Who gains and who loses, over what was recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,8 +42,8 @@ pub struct PreviewBody {
 /// One tenant at one budget, meter, guard, limit or overload resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreviewRow {
-    /// What it is about.
-    pub kind: PreviewKind,
+    /// What it is about: of a guard calls a minute count, as nobody records how many ran at a time.
+    pub kind: RuleKind,
     /// The name of what it is about.
     pub name: String,
     /// The tenant; requests at a limit that named none are `"\u0001anonymous"`'s.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use weir_shared::preview::{Recorded, RecordedInterval, preview};
-use weir_shared::wire::preview::PreviewKind;
+use weir_shared::wire::rule_kind::RuleKind;
 
 use super::{NOW, built, interval, rows};
 
@@ -36,10 +36,7 @@ fn what_the_origin_took_goes_by_weight_where_somebody_was_denied() {
         rows(&body),
         [("origin", "a", 300, 450), ("origin", "b", 300, 150)]
     );
-    assert_eq!(
-        (body.rows[0].kind, body.intervals),
-        (PreviewKind::Overload, 2)
-    );
+    assert_eq!((body.rows[0].kind, body.intervals), (RuleKind::Overload, 2));
 }
 
 #[test]

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use weir_shared::preview::{Recorded, RecordedInterval, preview};
 use weir_shared::wire::accounting::ANONYMOUS;
-use weir_shared::wire::preview::{PreviewBody, PreviewKind};
+use weir_shared::wire::preview::PreviewBody;
+use weir_shared::wire::rule_kind::RuleKind;
 
 use super::{NOW, built, interval, rows};
 
@@ -52,7 +53,7 @@ fn a_tenant_at_its_limit_has_what_the_candidate_gives_one_key() {
         rows(&body),
         [("login", "a", 200, 140), ("login", "b", 30, 30)]
     );
-    assert_eq!((body.rows[0].kind, body.losing), (PreviewKind::Limit, 1));
+    assert_eq!((body.rows[0].kind, body.losing), (RuleKind::Limit, 1));
 }
 
 #[test]

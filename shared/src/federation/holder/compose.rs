@@ -4,6 +4,7 @@ use super::super::tenant_balance::TenantBalance;
 use super::super::waiting::{Need, Needs};
 use super::{Holder, Lease};
 use crate::fairness::ask::Party;
+use crate::fairness::share::Rule;
 use crate::limits::{AHEAD_CONTACTS, AHEAD_REQUESTS_MIN, COST_MAX, EXCHANGE_ENTRIES_MAX};
 use crate::units::{EpochMs, Sequence};
 use crate::wire::exchange::{ExchangeBody, RankBody, Return, Terms, VERSION, Want};
@@ -19,7 +20,7 @@ impl Holder {
         self.pooled = terms
             .sharing
             .as_ref()
-            .is_some_and(|sharing| sharing.rule.pools_idle());
+            .is_some_and(|sharing| Rule::from(sharing.rule).pools_idle());
         if self.pooled && !was_pooled {
             self.flow = crate::federation::pace::Pace::new(now);
         }
