@@ -28,11 +28,11 @@ pub(crate) fn for_native() -> Result<Environment> {
     Environment::new().with_tools(&[&NEXTEST])
 }
 
-/// What building and running need.
+/// What building and running need, but for the tools: each build installs its own, so that the Worker's need not wait for the
+/// console's.
 pub(crate) fn for_builds() -> Result<Environment> {
     alone(node::ensure)?;
     alone(compiler)?;
-    tools::ensure(&[&WASM_BINDGEN, &WORKER_BUILD, &WASM_SPLIT])?;
     Environment::new()
         .with_tools(&[&WASM_BINDGEN, &WORKER_BUILD, &WASM_SPLIT])?
         .with_packages()
@@ -56,7 +56,7 @@ pub(crate) fn for_tests() -> Result<Environment> {
     node::check_version()?;
     let browser = alone(browser::ensure)?;
     let environment = for_builds()?;
-    tools::ensure(&[&NEXTEST])?;
+    tools::ensure(&[&WASM_BINDGEN, &NEXTEST])?;
     let servers = alone(servers::ensure)?;
     let python = alone(python::ensure)?;
     let go = alone(go::ensure)?;
@@ -70,7 +70,7 @@ pub(crate) fn for_tests() -> Result<Environment> {
 /// What a person needs who tests one part by hand.
 pub(crate) fn everything() -> Result<Environment> {
     let environment = for_tests()?;
-    tools::ensure(&[&WASM_PACK])?;
+    tools::ensure(&[&WORKER_BUILD, &WASM_SPLIT, &WASM_PACK])?;
     environment.with_tools(&[&WASM_PACK])
 }
 

@@ -100,6 +100,7 @@ impl Artifact {
         if self.is_complete() && stamp.matches(&inputs, &self.output_digest()?) {
             return Ok(());
         }
+        tools::ensure(self.tools)?;
         progress::step(&format!("building {}", self.title), || {
             (self.make)(environment)
         })?;
