@@ -66,6 +66,8 @@ async fn an_answer_by_number_has_the_form_and_the_numbers_of_any_other() {
     const LIMIT: u64 = 600;
     let shared = json!("weighted_fair_escrow");
     let document = with(policy(LIMIT, LONG_MS), "/budgets/tokens/sharing", shared);
+    // Whoever asks at once for all that is its own gets it, however fast it asks.
+    let document = with(document, "/budgets/tokens/reserve", json!("pinned"));
     let (workerd, revision) = deployment(Setup::isolates(&["weur"]), document).await;
     let client = workerd.client(0).unwrap();
     let mut spent = 0;

@@ -101,7 +101,7 @@ async fn ten_with_one_request_each_wait_for_less_than_one_service_beside_one_wit
     // Eight services wait one after the other: of four seconds each they would be longer than a route may let wait.
     let tempo = Tempo::of(&gateway.workerd.clients().unwrap())
         .await
-        .at_most(2);
+        .at_most(3);
     let service = tempo.stretched(SERVICE);
     let (fair, first) = tokio::join!(
         play(&gateway, "fair", tempo),
