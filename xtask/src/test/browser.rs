@@ -13,12 +13,12 @@ use crate::{paths, process};
 const PROGRAMS: [(&str, &str); 2] = [("weir-console", "web"), ("weir-shared", "promises")];
 
 /// How the programs themselves are put together. What they are made of is compiled for the release already; to optimise
-/// over all of it once more, as the release does, takes minutes of one core and shows a test nothing.
+/// the programs, or all of it once more as the release does, takes minutes of one core and shows a test nothing.
 const QUICKLY: [&str; 6] = [
     "-C",
     "lto=thin",
     "-C",
-    "opt-level=1",
+    "opt-level=0",
     "-C",
     "codegen-units=16",
 ];
