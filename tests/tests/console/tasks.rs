@@ -116,12 +116,12 @@ async fn what_did_it_get_in_the_last_hours(stranger: &Stranger) {
     stranger.arrive("tenant").await;
     stranger.choose("range", "6h").await;
     stranger.reads("range-totals", "Last 6 hours").await;
-    let key = stranger.browser.text("[data-testid=series-chart] .key");
-    let key = key.await.unwrap();
-    assert!(
-        key.contains("Guarantee") && key.contains("Fair share"),
-        "{key}"
-    );
+    eventually("guarantee and fair share in the chart's key", async || {
+        let key = stranger.browser.text("[data-testid=series-chart] .key");
+        let key = key.await.ok()?;
+        (key.contains("Guarantee") && key.contains("Fair share")).then_some(())
+    })
+    .await;
 }
 
 async fn what_would_a_draft_have_done(stranger: &Stranger) {
