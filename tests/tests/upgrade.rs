@@ -87,7 +87,7 @@ fn document() -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upgrade_and_its_rollback_keep_the_cap_the_accounts_and_what_was_given_out() {
-    let previous = paths::previous_build().unwrap();
+    let previous = paths::previous_build().unwrap_or_else(|| paths::edge_build().unwrap());
     let mut workerd = Setup::three_regions()
         .previous(&previous)
         .start()

@@ -19,6 +19,7 @@ cargo xtask test --quick              lints and quick native tests of what chang
 cargo xtask test --repeat N [--busy] [NAME]...  the end-to-end tests, or those whose names begin so, N times, and what
                                       failed how often (--busy: beside other work)
 cargo xtask bench [--only SECTION]    measure, and write the figures into BENCHMARKS.md
+cargo xtask bench --only edge --from REVISION  and beside it, in the same run, an earlier version of the Worker
 cargo xtask build [--edge|--console]  build the Worker and the console, only what changed
 cargo xtask book                      the documentation as a site: target/book/index.html
 cargo xtask book-check                makes the site, and looks at each page in a browser as a phone and as screens show it
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     Dev(DevOptions),
     Bench {
         only: Option<Section>,
+        from: Option<String>,
     },
     Test(Scope),
     Book,
@@ -246,14 +248,18 @@ fn beginning(text: &str) -> Result<String> {
 }
 
 fn bench(mut parser: lexopt::Parser) -> Result<Command> {
-    let mut only = None;
+    let (mut only, mut from) = (None, None);
     while let Some(argument) = parser.next()? {
         match argument {
             Long("only") => only = Some(Section::named(&parser.value()?.string()?)?),
+            Long("from") => from = Some(parser.value()?.string()?),
             other => return Err(other.unexpected().into()),
         }
     }
-    Ok(Command::Bench { only })
+    if from.is_some() && only != Some(Section::Edge) {
+        bail!("--from goes with --only edge");
+    }
+    Ok(Command::Bench { only, from })
 }
 
 fn upgrade(mut parser: lexopt::Parser) -> Result<Command> {
@@ -438,10 +444,15 @@ mod tests {
     }
 
     #[test]
-    fn bench_takes_one_section() {
-        check("bench", Command::Bench { only: None });
-        let only = Some(Section::Latency);
-        check("bench --only latency", Command::Bench { only });
+    fn bench_takes_one_section_and_the_edge_a_version_before() {
+        let bench = |only, from: Option<&str>| Command::Bench {
+            only,
+            from: from.map(str::to_owned),
+        };
+        check("bench", bench(None, None));
+        check("bench --only latency", bench(Some(Section::Latency), None));
+        let beside = bench(Some(Section::Edge), Some("v0.2.0"));
+        check("bench --only edge --from v0.2.0", beside);
     }
 
     #[test]
@@ -494,5 +505,6 @@ mod tests {
         refused("test --quick --only fmt", "one of");
         refused("test --busy", "--repeat");
         refused("bench --only speed", "no section `speed`");
+        refused("bench --only latency --from v0.2.0", "--only edge");
     }
 }

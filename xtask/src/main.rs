@@ -26,6 +26,7 @@ mod mutants;
 mod node;
 mod package;
 mod paths;
+mod previous;
 mod process;
 mod processor;
 mod progress;
@@ -65,7 +66,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Env => print!("{}", setup::everything()?.exports()),
         Command::Build(selection) => build::run(selection)?,
         Command::Dev(options) => return dev::run(options),
-        Command::Bench { only } => return bench::run(only),
+        Command::Bench { only, from } => return bench::run(only, from.as_deref()),
         Command::Test(scope) => return test::run(scope),
         Command::Fuzz(options) => return fuzz::run(&options),
         Command::Mutants(options) => return mutants::run(&options),

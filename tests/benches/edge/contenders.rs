@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use weir_shared::wire::access::TokenRequest;
 use weir_shared::wire::operator::Role;
-use weir_tests::fixtures::{LIMIT, policy, with};
+use weir_tests::fixtures::{LIMIT, policy, with, without};
 use weir_tests::load::Ask;
+use weir_tests::paths;
 use weir_tests::plain::Plain;
 use weir_tests::process::ProcessTree;
 use weir_tests::workerd::{Setup, Workerd};
@@ -20,10 +21,10 @@ pub const BATCH: usize = 100;
 pub const BASE: usize = 1;
 
 /// The single check that a batch is compared with, by its place.
-pub const SINGLE: usize = 2;
+pub const SINGLE: usize = 3;
 
 /// The batch, by its place.
-pub const BATCHED: usize = 7;
+pub const BATCHED: usize = 8;
 
 const TENANT: &str = "pro:acme";
 
@@ -35,6 +36,17 @@ pub struct Field {
     pub contenders: Vec<Contender>,
     plain: Plain,
     weir: Workerd,
+    previous: Option<Workerd>,
+}
+
+/// Which process answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Process {
+    /// The Workers written by hand.
+    Plain,
+    Weir,
+    /// A version of Weir before the one under test, where one is measured beside it.
+    Previous,
 }
 
 /// One kind of request.
@@ -44,7 +56,7 @@ pub struct Contender {
     pub ask: Ask,
     /// Decisions of one answer.
     pub decisions: usize,
-    is_weir: bool,
+    process: Process,
 }
 
 impl Field {
@@ -52,7 +64,6 @@ impl Field {
         eprintln!("starting workerd");
         let weir = runtime.block_on(Setup::isolates(&["weur"]).optimised().start())?;
         let tokens = runtime.block_on(prepare(&weir))?;
-        let port = weir.port(0)?;
         let admin = weir.client(0)?.with_token(&tokens.admin);
         let answer = runtime.block_on(admin.post("/v1/check", &spend("tokens")))?;
         ensure!(
@@ -60,86 +71,40 @@ impl Field {
             "headers are to be on: {answer:?}"
         );
         let plain = Plain::start(&scripts(&answer)?)?;
-
-        let check = |token: &str, question: &Value| Ask::post(port, "/v1/check", token, question);
-        let held = check(&tokens.service, &spend("tokens"));
-        let batch = json!({ "requests": vec![spend("tokens"); BATCH] });
-        let batch = Ask::post(port, "/v1/check/batch", &tokens.service, &batch);
-        let hot = json!({ "limit": LIMIT, "key": "203.0.113.7", "cost": 1 });
-        let own = check(&tokens.tenant, &json!({ "budget": "tokens", "cost": 1 }));
-        let js = |name: &str| Ok::<_, anyhow::Error>(held.to(plain.port(name)?).admitted(1));
-        let rows = [
-            (
-                "JavaScript, constant answer, question unread",
-                js(CONSTANT)?,
-                1,
-                false,
-            ),
-            (
-                "(a) JavaScript, question parsed, constant answer",
-                js(PARSES)?,
-                1,
-                false,
-            ),
-            (
-                "Weir, budget held by the isolate, a service's token",
-                held.clone().admitted(1),
-                1,
-                true,
-            ),
-            (
-                "the same, an admin's token",
-                check(&tokens.admin, &spend("tokens")).admitted(1),
-                1,
-                true,
-            ),
-            ("the same, a tenant's token", own.admitted(1), 1, true),
-            (
-                "Weir, the same denied",
-                check(&tokens.service, &spend("spent")).wants("\"allowed\":false", 1),
-                1,
-                true,
-            ),
-            (
-                "Weir, regional `gcra` limit, one hot key",
-                check(&tokens.service, &hot).admitted(1),
-                1,
-                true,
-            ),
-            (
-                "Weir, batch of 100 checks of the held budget",
-                batch.admitted(BATCH),
-                BATCH,
-                true,
-            ),
-            (
-                "(b) JavaScript, an object's call and a row a check",
-                js(OBJECT)?,
-                1,
-                false,
-            ),
-            ("Weir, `GET /healthz`", Ask::get(port, "/healthz"), 1, true),
-        ];
-        let contenders = rows.map(|(name, ask, decisions, is_weir)| Contender {
-            name,
-            ask,
-            decisions,
-            is_weir,
+        let mut contenders = by_hand(&plain, &tokens)?;
+        contenders.extend(of_weir(Process::Weir, &weir, &tokens)?);
+        let previous = paths::previous_build().map(|build| {
+            let setup = Setup::isolates(&["weur"]).optimised().build(&build);
+            runtime.block_on(setup.start())
         });
-        let contenders = contenders.into();
+        let previous = previous.transpose()?;
+        if let Some(previous) = &previous {
+            let tokens = runtime.block_on(prepare(previous))?;
+            contenders.extend(of_weir(Process::Previous, previous, &tokens)?);
+        }
         Ok(Self {
             contenders,
             plain,
             weir,
+            previous,
         })
+    }
+
+    /// The places of the same request to Weir and to the version before.
+    pub fn pairs(&self) -> Vec<(usize, usize)> {
+        let of = |process| {
+            let all = self.contenders.iter().enumerate();
+            all.filter_map(move |(place, one)| (one.process == process).then_some(place))
+        };
+        of(Process::Weir).zip(of(Process::Previous)).collect()
     }
 
     /// The process that a contender runs in.
     pub fn process(&self, contender: usize) -> Result<&ProcessTree> {
-        if self.contenders[contender].is_weir {
-            self.weir.process()
-        } else {
-            Ok(self.plain.process())
+        match self.contenders[contender].process {
+            Process::Plain => Ok(self.plain.process()),
+            Process::Weir => self.weir.process(),
+            Process::Previous => self.previous.as_ref().unwrap_or(&self.weir).process(),
         }
     }
 
@@ -147,7 +112,78 @@ impl Field {
     pub fn stop(mut self) {
         self.weir.kill_hard();
         self.plain.kill_hard();
+        if let Some(previous) = &mut self.previous {
+            previous.kill_hard();
+        }
     }
+}
+
+/// The question that the Workers written by hand are asked is the one that Weir is asked.
+fn held(port: u16, tokens: &Tokens) -> Ask {
+    Ask::post(port, "/v1/check", &tokens.service, &spend("tokens"))
+}
+
+fn by_hand(plain: &Plain, tokens: &Tokens) -> Result<Vec<Contender>> {
+    [
+        ("JavaScript, constant answer, question unread", CONSTANT),
+        ("(a) JavaScript, question parsed, constant answer", PARSES),
+        ("(b) JavaScript, an object's call and a row a check", OBJECT),
+    ]
+    .map(|(name, script)| {
+        Ok(Contender {
+            name,
+            ask: held(plain.port(script)?, tokens).admitted(1),
+            decisions: 1,
+            process: Process::Plain,
+        })
+    })
+    .into_iter()
+    .collect()
+}
+
+fn of_weir(process: Process, weir: &Workerd, tokens: &Tokens) -> Result<Vec<Contender>> {
+    let port = weir.port(0)?;
+    let check = |token: &str, question: &Value| Ask::post(port, "/v1/check", token, question);
+    let batch = json!({ "requests": vec![spend("tokens"); BATCH] });
+    let batch = Ask::post(port, "/v1/check/batch", &tokens.service, &batch);
+    let hot = json!({ "limit": LIMIT, "key": "203.0.113.7", "cost": 1 });
+    let own = check(&tokens.tenant, &json!({ "budget": "tokens", "cost": 1 }));
+    let rows = [
+        (
+            "Weir, budget held by the isolate, a service's token",
+            held(port, tokens).admitted(1),
+            1,
+        ),
+        (
+            "the same, an admin's token",
+            check(&tokens.admin, &spend("tokens")).admitted(1),
+            1,
+        ),
+        ("the same, a tenant's token", own.admitted(1), 1),
+        (
+            "Weir, the same denied",
+            check(&tokens.service, &spend("spent")).wants("\"allowed\":false", 1),
+            1,
+        ),
+        (
+            "Weir, regional `gcra` limit, one hot key",
+            check(&tokens.service, &hot).admitted(1),
+            1,
+        ),
+        (
+            "Weir, batch of 100 checks of the held budget",
+            batch.admitted(BATCH),
+            BATCH,
+        ),
+        ("Weir, `GET /healthz`", Ask::get(port, "/healthz"), 1),
+    ];
+    let contenders = rows.map(|(name, ask, decisions)| Contender {
+        name,
+        ask,
+        decisions,
+        process,
+    });
+    Ok(contenders.into())
 }
 
 fn spend(budget: &str) -> Value {
@@ -167,7 +203,8 @@ async fn prepare(weir: &Workerd) -> Result<Tokens> {
         json!({ "limit": limit, "window_ms": window_ms, "sharing": "weighted_fair_escrow", "scope": "global",
                 "reserve": "paced" })
     };
-    let document = policy(1, 60_000);
+    // No origin is asked, and a version before may not know what else the tests' policy says of origins.
+    let document = without(policy(1, 60_000), "/allow_private_origins");
     let document = with(
         document,
         "/budgets",

@@ -1,7 +1,8 @@
 //! What a check costs at the edge, beside what somebody would write by hand: real workerd, raw HTTP on kept
 //! connections, all contenders in turns.
 //!
-//! Prints Markdown; what it does meanwhile goes to the standard error. `WEIR_ROUNDS` is how often each has its turn.
+//! Prints Markdown; what it does meanwhile goes to the standard error. `WEIR_ROUNDS` is how often each has its turn. A version
+//! of the Worker before it takes part where `WEIR_PREVIOUS_BUILD` names its folder.
 
 mod contenders;
 mod scripts;
@@ -25,6 +26,7 @@ fn main() -> Result<()> {
     let field = Field::start(&runtime)?;
     let turns = turns::run(&field, rounds)?;
     table::print(&turns);
+    table::print_pairs(&turns, &field.pairs());
     // Dropped while they run, they would print what they logged, among the figures.
     field.stop();
     Ok(())

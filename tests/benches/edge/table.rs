@@ -38,6 +38,29 @@ pub fn print(all: &[Turns]) {
     );
 }
 
+/// Each request to Weir and to the version before, given by their places; nothing where there is none.
+pub fn print_pairs(all: &[Turns], pairs: &[(usize, usize)]) {
+    if pairs.is_empty() {
+        return;
+    }
+    println!("\nThe version before in the same run, and Weir in ratios to it:\n");
+    println!(
+        "| request | before: answers/s | CPU us an answer | Weir: answers of it | CPU of it |"
+    );
+    println!("| --- | --- | --- | --- | --- |");
+    for &(now, before) in pairs {
+        let (now, before) = (&all[now], &all[before]);
+        println!(
+            "| {} | {:.0} | {:.1} | {:.2} | {:.2} |",
+            now.name,
+            before.spread(|turn| turn.answers_per_sec),
+            before.spread(|turn| turn.cpu_us),
+            ratio(now, before, |turn| turn.answers_per_sec),
+            ratio(now, before, |turn| turn.cpu_us),
+        );
+    }
+}
+
 /// Of each round one ratio.
 fn ratio(one: &Turns, other: &Turns, of: fn(&Turn) -> f64) -> Spread {
     let pairs = one.turns.iter().zip(&other.turns);

@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use crate::args::Selection;
 use crate::clock::Stopwatch;
 use crate::environment::Environment;
-use crate::{build, paths, process, progress, setup};
+use crate::{build, paths, previous, process, progress, setup};
 
 pub(crate) use self::section::Section;
 
@@ -28,11 +28,12 @@ const LOAD: &str = "WEIR_GRPC_LOAD";
 /// The variable that names a build of the Worker: that one is measured as it is.
 const EDGE_BUILD: &str = "WEIR_EDGE_BUILD";
 
-/// Runs all sections or one. A failing section leaves its figures as they were and does not keep the later ones from
-/// running.
-pub(crate) fn run(only: Option<Section>) -> Result<ExitCode> {
+/// Runs all sections or one, beside the Worker of the revision `from` where that section can. A failing section leaves its
+/// figures as they were and does not keep the later ones from running.
+pub(crate) fn run(only: Option<Section>, from: Option<&str>) -> Result<ExitCode> {
     let sections = only.map_or_else(|| Section::ALL.to_vec(), |section| vec![section]);
     let environment = setup::for_builds()?;
+    let before = from.map(previous::commit).transpose()?;
     let is_built = env::var_os(EDGE_BUILD).is_some();
     if !is_built && sections.iter().any(|section| section.needs_build()) {
         build::build(Selection::BOTH, &environment)?;
@@ -48,7 +49,7 @@ pub(crate) fn run(only: Option<Section>) -> Result<ExitCode> {
             section.name(),
             section.purpose()
         ));
-        match measure(section, &commit, &environment) {
+        match measure(section, &commit, before.as_deref(), &environment) {
             Ok(()) => progress::note(&format!("section {}: {}", section.name(), watch.elapsed())),
             Err(error) => {
                 progress::note(&format!("section {} failed: {error:#}", section.name()));
@@ -63,9 +64,19 @@ pub(crate) fn run(only: Option<Section>) -> Result<ExitCode> {
     })
 }
 
-fn measure(section: Section, commit: &str, environment: &Environment) -> Result<()> {
+fn measure(
+    section: Section,
+    commit: &str,
+    before: Option<&str>,
+    environment: &Environment,
+) -> Result<()> {
     let mut cargo = environment.command("cargo")?;
     cargo.args(section.arguments());
+    let mut command = format!("`cargo xtask bench --only {}", section.name());
+    if let Some(before) = before {
+        cargo.env(previous::BUILD, previous::built(before)?);
+        command.push_str(&format!(" --from {before:.10}"));
+    }
     if let Some((package, load)) = section.program() {
         let mut build = environment.command("cargo")?;
         build.args(["build", "--release", "--package", package]);
@@ -79,10 +90,9 @@ fn measure(section: Section, commit: &str, environment: &Environment) -> Result<
     }
     let figures = process::capture(&mut cargo)?;
     println!("{figures}\n");
-    let command = format!("`cargo xtask bench --only {}`", section.name());
     write(
         section.name(),
-        &format!("{command}, at commit {commit}.\n\n{figures}"),
+        &format!("{command}`, at commit {commit}.\n\n{figures}"),
     )
 }
 
