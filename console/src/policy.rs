@@ -1,5 +1,6 @@
 //! The policy as it is edited: a draft with its faults, its forms, what it would change, and what it would meet.
 
+pub mod dimensions;
 pub mod draft;
 pub mod entries;
 pub mod fields;

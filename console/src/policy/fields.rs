@@ -5,6 +5,7 @@ use weir_shared::limits::JSON_INTEGER_MAX;
 use weir_shared::policy::budget::Budget;
 use weir_shared::wire::policy::BudgetBody;
 
+use super::dimensions;
 use super::section::Section;
 
 /// What a field takes.
@@ -26,8 +27,9 @@ pub enum Kind {
     Text,
     /// Names with commas between them, as a list.
     Names,
-    /// JSON that decides which form this is: it stays in the document while it is empty, as an empty text.
-    Parts,
+    /// The limits of a composite limit. They decide which form this is: the field stays in the document while it is empty, as an
+    /// empty text.
+    Dimensions,
 }
 
 /// One field of a form.
@@ -234,6 +236,12 @@ const TIER: &[Field] = &[field(
 /// Fields of the document as a whole.
 pub const GENERAL: &[Field] = &[
     field(
+        "regions",
+        "Regions",
+        Kind::Names,
+        "The regions that decide, with commas between them, such as weur, enam.",
+    ),
+    field(
         "enforcing",
         "Enforcing",
         Kind::Flag(true),
@@ -266,6 +274,22 @@ pub const GENERAL: &[Field] = &[
             ("none", "none but Retry-After"),
         ]),
         "What decisions carry.",
+    ),
+];
+
+/// Fields of the section of routes beside them.
+pub const ROUTES: &[Field] = &[
+    field(
+        "trusted_proxies",
+        "Trusted proxies",
+        Kind::Names,
+        "Networks that are trusted to name a client's address, with commas between them, such as 10.0.0.0/8.",
+    ),
+    field(
+        "allow_private_origins",
+        "Private origins",
+        Kind::Flag(false),
+        "Whether origins may be inside of a network.",
     ),
 ];
 
@@ -319,6 +343,9 @@ pub fn control(kind: Kind, value: Option<&Value>) -> String {
                 |names| names.join(", "),
             )
         }
+        (Kind::Dimensions, Some(value @ Value::Array(_))) => {
+            dimensions::text(value).unwrap_or_else(|| value.to_string())
+        }
         (Kind::Duration, Some(value)) if value.as_u64().is_some() => {
             crate::format::length(value.as_u64().unwrap_or_default())
         }
@@ -333,7 +360,7 @@ pub fn control(kind: Kind, value: Option<&Value>) -> String {
 pub fn typed(kind: Kind, text: &str) -> Option<Value> {
     let text = text.trim();
     if text.is_empty() {
-        return (kind == Kind::Parts).then(|| Value::String(String::new()));
+        return (kind == Kind::Dimensions).then(|| Value::String(String::new()));
     }
     let as_text = || Value::String(text.to_owned());
     let value = match kind {
@@ -351,13 +378,16 @@ pub fn typed(kind: Kind, text: &str) -> Option<Value> {
             let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
             (!names.is_empty()).then(|| Value::from(names))?
         }
-        Kind::Parts => weir_shared::json::from_str(text).unwrap_or_else(|_| as_text()),
+        Kind::Dimensions if text.starts_with('[') => {
+            weir_shared::json::from_str(text).unwrap_or_else(|_| as_text())
+        }
+        Kind::Dimensions => dimensions::parse(text).unwrap_or_else(as_text),
     };
     (!value.is_null()).then_some(value)
 }
 
 /// Digits may be grouped: `30,000`, `30 000`, `30_000`.
-fn number(text: &str) -> Option<Value> {
+pub(super) fn number(text: &str) -> Option<Value> {
     let digits: String = text
         .chars()
         .filter(|c| !matches!(c, ',' | '_' | ' ' | '\u{a0}' | '\u{202f}'))
@@ -385,7 +415,7 @@ pub fn expected(kind: Kind) -> &'static str {
         Kind::Flag(_) => "yes or no",
         Kind::Text => "enter a text",
         Kind::Names => "enter names with commas between them",
-        Kind::Parts => "enter JSON of the form above",
+        Kind::Dimensions => "enter names of limits, such as ip = per_ip * 2, resets",
     }
 }
 
@@ -398,7 +428,7 @@ pub fn unit(kind: Kind) -> &'static str {
         | Kind::Flag(_)
         | Kind::Text
         | Kind::Names
-        | Kind::Parts => "",
+        | Kind::Dimensions => "",
     }
 }
 

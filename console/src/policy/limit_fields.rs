@@ -181,8 +181,8 @@ fn dimensions(name: &'static str) -> Field {
     field(
         name,
         "Limits",
-        Kind::Parts,
-        "A list of names, or of {\"name\": \"ip\", \"limit\": \"per_ip\", \"weight\": 2}.",
+        Kind::Dimensions,
+        "Names of limits with commas between them: ip = per_ip * 2, resets. A unit costs 2 of per_ip, whose key a check calls ip.",
     )
 }
 

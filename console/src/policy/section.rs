@@ -172,16 +172,6 @@ impl Section {
                     hint: "\"refuse\", or an origin.",
                 },
                 JsonPart {
-                    pointer: "/trusted_proxies",
-                    label: "Trusted proxies",
-                    hint: "Networks that are trusted to name a client's address, such as \"10.0.0.0/8\".",
-                },
-                JsonPart {
-                    pointer: "/allow_private_origins",
-                    label: "Private origins",
-                    hint: "true or false: whether origins may be inside of a network.",
-                },
-                JsonPart {
                     pointer: "/api_keys",
                     label: "API keys",
                     hint: "Tenants by the SHA-256 of their key, in hexadecimal.",
@@ -192,11 +182,6 @@ impl Section {
                     hint: "By domain, what Envoy's descriptors charge: entries, tenant or tenant_from, budget, cost.",
                 },
             ],
-            Self::General => &[JsonPart {
-                pointer: "/regions",
-                label: "Regions",
-                hint: "A list of the regions that decide.",
-            }],
             Self::Document => &[JsonPart {
                 pointer: "",
                 label: "Policy document",

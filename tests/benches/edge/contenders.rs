@@ -92,11 +92,30 @@ impl Field {
 
     /// The places of the same request to Weir and to the version before.
     pub fn pairs(&self) -> Vec<(usize, usize)> {
-        let of = |process| {
-            let all = self.contenders.iter().enumerate();
-            all.filter_map(move |(place, one)| (one.process == process).then_some(place))
-        };
-        of(Process::Weir).zip(of(Process::Previous)).collect()
+        let (weir, previous) = (self.of(Process::Weir), self.of(Process::Previous));
+        weir.into_iter().zip(previous).collect()
+    }
+
+    /// The places in the order of a round: the version before has its turn beside its pair's.
+    pub fn in_turn(&self) -> Vec<usize> {
+        let mut places = self.of(Process::Plain);
+        let mut previous = self.of(Process::Previous).into_iter();
+        for place in self.of(Process::Weir) {
+            places.push(place);
+            places.extend(previous.next());
+        }
+        places
+    }
+
+    /// The contenders that the version before does not run.
+    pub fn now(&self) -> usize {
+        self.contenders.len() - self.of(Process::Previous).len()
+    }
+
+    fn of(&self, process: Process) -> Vec<usize> {
+        let all = self.contenders.iter().enumerate();
+        all.filter_map(|(place, one)| (one.process == process).then_some(place))
+            .collect()
     }
 
     /// The process that a contender runs in.

@@ -25,7 +25,7 @@ fn main() -> Result<()> {
     let runtime = Runtime::new().context("start a runtime")?;
     let field = Field::start(&runtime)?;
     let turns = turns::run(&field, rounds)?;
-    table::print(&turns);
+    table::print(&turns[..field.now()]);
     table::print_pairs(&turns, &field.pairs());
     // Dropped while they run, they would print what they logged, among the figures.
     field.stop();

@@ -50,7 +50,7 @@ pub fn run(field: &Field, rounds: usize) -> Result<Vec<Turns>> {
     let mut all: Vec<Turns> = field.contenders.iter().map(Turns::of).collect();
     for round in 0..rounds {
         eprintln!("round {} of {rounds}", round + 1);
-        for contender in order(all.len(), round) {
+        for contender in order(&field.in_turn(), round) {
             let turn = turn(field, contender)?;
             all[contender].turns.push(turn);
         }
@@ -69,9 +69,9 @@ pub fn run(field: &Field, rounds: usize) -> Result<Vec<Turns>> {
 }
 
 /// Each round begins one place later, and every second one goes backwards: nobody always follows the same one.
-fn order(contenders: usize, round: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..contenders).collect();
-    order.rotate_left(round % contenders);
+fn order(contenders: &[usize], round: usize) -> Vec<usize> {
+    let mut order = contenders.to_vec();
+    order.rotate_left(round % contenders.len());
     if round % 2 == 1 {
         order.reverse();
     }

@@ -86,7 +86,13 @@ fn flag(editor: Editor, field: Field, pointer: String, default: bool) -> AnyView
 fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kind) -> AnyView {
     let at = {
         let pointer = pointer.clone();
-        move || editor.at(&pointer).filter(|value| !value.is_null())
+        // An empty list of names is shown as nothing, which is typed as no list.
+        let said = move |value: &Value| match value {
+            Value::Null => false,
+            Value::Array(all) => kind != Kind::Names || !all.is_empty(),
+            _ => true,
+        };
+        move || editor.at(&pointer).filter(said)
     };
     let value = RwSignal::new(control(kind, untrack(&at).as_ref()));
     let now = at.clone();
@@ -123,7 +129,7 @@ fn text(editor: Editor, field: Field, parent: String, pointer: String, kind: Kin
             });
             view! { <SelectField label=field.label name=field.name value options error hint=field.hint/> }.into_any()
         }
-        Kind::Text | Kind::Names | Kind::Parts => {
+        Kind::Text | Kind::Names | Kind::Dimensions => {
             view! { <TextField label=field.label name=field.name value error hint=field.hint/> }
                 .into_any()
         }
@@ -176,7 +182,7 @@ pub fn is_at(flaw: &Flaw, pointer: &str) -> bool {
 }
 
 fn message(flaw: &Flaw, kind: Kind) -> String {
-    if flaw.form && !matches!(kind, Kind::Parts) {
+    if flaw.form {
         expected(kind).to_owned()
     } else {
         flaw.message.clone()

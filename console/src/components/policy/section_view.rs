@@ -13,7 +13,7 @@ use super::tenant_tree::TenantTree;
 use super::tier_rules::TierRules;
 use crate::context::Console;
 use crate::difference::shown;
-use crate::policy::fields::{Field, GENERAL, TIERS};
+use crate::policy::fields::{Field, GENERAL, ROUTES, TIERS};
 use crate::policy::section::Section;
 
 /// One section.
@@ -40,6 +40,7 @@ pub fn SectionView(
     });
     let loose = match section {
         Section::General => GENERAL,
+        Section::Routes => ROUTES,
         Section::Tiers => TIERS,
         _ => &[],
     };

@@ -45,7 +45,7 @@ pub fn TenantTree() -> impl IntoView {
         move || {
             (!found.with(|tree| tree.rows.is_empty())).then(|| view! {
             <div class="scroll" tabindex="0" role="region" aria-label="Tenants of the policy">
-                <table class="tree">
+                <table class="tree cards">
                     <thead>
                         <tr>
                             <th scope="col">"Tenant"</th>
@@ -102,10 +102,10 @@ fn row(branch: &Branch) -> AnyView {
                 <a href=Page::Tenant(branch.tenant.clone()).address()>{visible(&branch.tenant)}</a>
                 {(depth > 0).then(|| view! { <span class="unseen">{format!(" (level {})", depth + 1)}</span> })}
             </th>
-            <td>{by_rule(&branch.tier, "by rule")}</td>
-            <td class="figure">{by_rule(&branch.weight, "its tier's")}</td>
-            <td class="figure">{format::count(branch.children as u128)}</td>
-            <td class="figure">{format::count(branch.overrides as u128)}</td>
+            <td data-label="Tier">{by_rule(&branch.tier, "by rule")}</td>
+            <td class="figure" data-label="Weight">{by_rule(&branch.weight, "its tier's")}</td>
+            <td class="figure" data-label="Below it">{format::count(branch.children as u128)}</td>
+            <td class="figure" data-label="Overrides">{format::count(branch.overrides as u128)}</td>
         </tr>
     }
     .into_any()

@@ -30,8 +30,10 @@ fn what_is_typed_becomes_json() {
         (Kind::Flag(true), "false", Some(json!(false))),
         (Kind::Names, "GET, POST,", Some(json!(["GET", "POST"]))),
         (Kind::Names, " , ", None),
-        (Kind::Parts, "", Some(json!(""))),
-        (Kind::Parts, "[\"ip\"]", Some(json!(["ip"]))),
+        (Kind::Dimensions, "", Some(json!(""))),
+        (Kind::Dimensions, "ip, login", Some(json!(["ip", "login"]))),
+        (Kind::Dimensions, "ip *", Some(json!("ip *"))),
+        (Kind::Dimensions, "[\"ip\"]", Some(json!(["ip"]))),
         (Kind::Text, "5", Some(json!("5"))),
     ] {
         assert_eq!(typed(kind, text), value, "{kind:?} {text:?}");
@@ -47,11 +49,13 @@ fn what_is_shown_and_typed_again_is_the_same_value() {
         (Kind::Choice(&[]), json!("global")),
         (Kind::Names, json!(["GET", "POST"])),
         (
-            Kind::Parts,
+            Kind::Dimensions,
             json!(["ip", { "limit": "login", "weight": 2 }]),
         ),
-        (Kind::Parts, json!("[\"ip")),
-        (Kind::Parts, json!("")),
+        (Kind::Dimensions, json!([{ "limit": "ip" }, 5])),
+        (Kind::Dimensions, json!([])),
+        (Kind::Dimensions, json!("[\"ip")),
+        (Kind::Dimensions, json!("")),
         (Kind::Flag(false), json!(true)),
     ] {
         let shown = control(kind, Some(&value));

@@ -26,8 +26,6 @@ pub(crate) enum Hand {
     Text,
     /// A number, or what may stand in its place.
     Number,
-    /// JSON in a line.
-    Json,
     /// Text of many lines.
     Area,
     /// One of several.
@@ -67,7 +65,6 @@ impl Field {
             ("SELECT", _) => Hand::Select,
             ("TEXTAREA", _) => Hand::Area,
             (_, "checkbox") => Hand::Check,
-            _ if name == "field-all" || name == "field-any" => Hand::Json,
             _ if kind[2] == "decimal" => Hand::Number,
             _ => Hand::Text,
         };
@@ -85,7 +82,6 @@ impl Field {
                 self.replace(browser, "0.05").await;
                 self.replace(browser, "25000").await;
             }
-            Hand::Json => self.replace(browser, "{\"min\": 1, \"max\": 16}").await,
             Hand::Area => self.insert(browser).await,
             Hand::Select => self.choose(browser).await,
             Hand::Check => self.tick(browser).await,
@@ -237,9 +233,7 @@ impl Field {
         let (pointer, wanted) = match self.hand {
             Hand::Area => (self.part(), serde_json::from_str(&text).unwrap()),
             Hand::Check => (self.pointer(entry), ticked),
-            Hand::Number | Hand::Json => {
-                (self.pointer(entry), serde_json::from_str(&text).unwrap())
-            }
+            Hand::Number => (self.pointer(entry), serde_json::from_str(&text).unwrap()),
             Hand::Select if self.name == "field-algorithm" && (text == "all" || text == "any") => {
                 (format!("{entry}/{text}"), json!([]))
             }
