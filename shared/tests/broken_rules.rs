@@ -36,6 +36,7 @@ caught! {
     a_coordinator_that_wakes_with_nothing_granted: CoordinatorWakesUnlent in drawn,
     a_damaged_window_that_is_lent_again: DamagedWindowLentAgain in drawn,
     a_watermark_that_is_one_unit_short: WatermarkOneShort in drawn,
+    a_row_at_rest_that_is_one_unit_short: RestsOneShort in resting,
     a_failed_write_that_is_ignored: FailedWriteIgnored in drawn,
     a_return_that_is_sent_before_it_is_written: ReturnSentBeforeWrite in drawn,
     a_return_that_is_kept: ReturnKept in drawn,

@@ -101,6 +101,11 @@ fn no_run_with_edits_of_everything_breaks_an_invariant() {
     runs("edited", Setup::edited);
 }
 
+#[test]
+fn no_run_of_objects_that_write_exactly_what_they_lent_before_they_sleep_breaks_an_invariant() {
+    runs("resting", Setup::resting);
+}
+
 /// Without faults and with demand above the limit every whole window is used to the last unit, by costs of one.
 #[test]
 fn steady_demand_above_the_limit_uses_windows_to_the_last_unit() {

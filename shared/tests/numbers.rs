@@ -76,7 +76,7 @@ fn a_number_of_a_claim_is_named_by_its_table_and_where_it_is_bounded_and_travels
 fn an_algorithm_is_named_by_its_own_file_and_three_tables() {
     let expected = [
         // Any algorithm behind one interface.
-        "shared/src/algorithms/mod.rs",
+        "shared/src/algorithms.rs",
         "shared/src/algorithms/sliding_log.rs",
         // What it is called, and which numbers it is made of.
         "shared/src/policy/algorithm.rs",

@@ -1,7 +1,7 @@
 //! Requests with an `Idempotency-Key`: the first is answered and charged, and whoever asks again is given that answer.
 
 use serde::{Deserialize, Serialize};
-use weir_shared::access::endpoint::Endpoint;
+use weir_shared::access::endpoint::Matched;
 use weir_shared::json;
 use weir_shared::limiting::idempotency::{ClaimBody, Claimed, KeepBody, VERSION};
 use weir_shared::limits::{
@@ -36,7 +36,7 @@ struct Kept {
 pub async fn once(
     request: &mut Request,
     handles: &RequestHandles,
-    (endpoint, caller): (Endpoint, &Caller),
+    (matched, caller): (&Matched<'_>, &Caller),
     key: &str,
 ) -> Result<Response, Failure> {
     let body = body::json_bytes(&mut request.clone()?, CHECK_BODY_BYTES_MAX).await?;
@@ -60,7 +60,7 @@ pub async fn once(
             return Err(Failure::TooMany { detail, after_ms });
         }
     };
-    let answered = match answer(request, handles, endpoint, caller).await {
+    let answered = match answer(request, handles, matched, Some(caller)).await {
         Ok(response) => Kept::of(response).await,
         Err(failure) => Err(failure),
     };

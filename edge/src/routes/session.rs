@@ -78,7 +78,7 @@ pub async fn open(
 /// The session of the request.
 ///
 /// # Errors
-/// 404 for who has none: a bearer token is no session.
+/// 404 where there is no session: a bearer token is none.
 pub fn read(caller: &Caller) -> Result<Response, Failure> {
     let session = caller.session.as_ref().ok_or(Failure::NotFound {
         what: "session",

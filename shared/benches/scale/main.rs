@@ -7,11 +7,13 @@ mod curve;
 mod formula;
 mod month;
 mod prices;
-#[path = "../../tests/random.rs"]
-mod random;
-#[path = "../../tests/simulator/mod.rs"]
-mod simulator;
+#[path = "../../tests"]
+mod promises {
+    pub(crate) mod random;
+    pub(crate) mod simulator;
+}
 
+use promises::{random, simulator};
 use simulator::run;
 use simulator::setup::Setup;
 use simulator::shapes::{Shape, Used};

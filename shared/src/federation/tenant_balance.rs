@@ -21,7 +21,7 @@ pub struct TenantBalance {
     pub missed: u64,
     /// What the parent said last.
     pub told: Option<ParentStatus>,
-    /// Its allowance: units that it may still take from what is nobody's in the open window.
+    /// Its allowance: unassigned units of the open window that it may still take.
     pub unassigned_max: u64,
     /// Beyond that, where it wants more than it can have and yet not more than is left: what it may take before the parent
     /// speaks of it again. Nothing of this is charged before it is taken.
@@ -111,7 +111,7 @@ impl TenantBalance {
         }
     }
 
-    /// Units that it may use where so many are nobody's.
+    /// Units that it may use where so many are unassigned.
     #[must_use]
     pub fn available(&self, unassigned: u64, first_max: u64) -> u64 {
         self.balance()
@@ -123,7 +123,7 @@ impl TenantBalance {
         self.unassigned_max = self.unassigned_max.saturating_add(units);
     }
 
-    /// Takes units over that were nobody's, of those that it may take.
+    /// Takes over unassigned units, of those that it may take.
     pub fn take_unassigned(&mut self, units: u64) {
         if self.unassigned_max != u64::MAX {
             let beyond = units.saturating_sub(self.unassigned_max);
@@ -133,7 +133,7 @@ impl TenantBalance {
         self.held = self.held.saturating_add(units);
     }
 
-    /// Gives units back to the parent. Of a pool that is nobody's in particular they go to whoever asks first.
+    /// Gives units back to the parent. Of a pool without tenants they go to whoever asks first.
     pub fn give_back(&mut self, units: u64) {
         self.held -= units.min(self.held);
         if let (Some(told), Party::Tenant(_)) = (self.told.as_mut(), &self.party) {

@@ -48,6 +48,8 @@ pub enum Event<C> {
     },
     /// The instant that was named has come.
     Woke,
+    /// Nothing happens any more: the row is to say exactly what is lent on; see [`Escrow::rest`].
+    Rest,
     /// The row is durable.
     Persisted,
     /// It is not.
@@ -100,7 +102,7 @@ impl<C: Clone + PartialEq> EscrowNode<C> {
         }
     }
 
-    /// The escrow, for who looks.
+    /// The escrow, to read.
     #[must_use]
     pub fn escrow(&self) -> &Escrow {
         &self.escrow
@@ -154,6 +156,10 @@ impl<C: Clone + PartialEq> EscrowNode<C> {
                 }
             }
             Event::Woke => self.give_up_late(now, &mut effects),
+            Event::Rest => {
+                let row = self.gate.rest(|| self.escrow.rest());
+                effects.extend(row.map(Effect::Persist));
+            }
             Event::Persisted => self.written(true, now, &mut effects),
             Event::NotPersisted => self.written(false, now, &mut effects),
         }

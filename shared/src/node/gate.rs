@@ -64,11 +64,19 @@ impl<R: Clone, O> Gate<R, O> {
             return None;
         }
         let (units, due) = take();
-        let row = match self.take(None, || due) {
+        let row = self.rest(|| due);
+        Some(Refund { units, row })
+    }
+
+    /// The row to be written where nothing happens any more: `due` says it. Nothing while a write is under way.
+    pub(super) fn rest(&mut self, due: impl FnOnce() -> Option<R>) -> Option<R> {
+        if !self.is_free() {
+            return None;
+        }
+        match self.take(None, due) {
             Step::Write(row) => Some(row),
             Step::Wait | Step::Leave(_) => None,
-        };
-        Some(Refund { units, row })
+        }
     }
 
     /// Whether no write is under way.
@@ -101,6 +109,19 @@ mod tests {
         assert_eq!(gate.take(None, || Some(2)), Step::Write(2));
         assert_eq!(gate.ended().unwrap().lets_out, ['c']);
         assert!(gate.ended().is_none());
+    }
+
+    #[test]
+    fn a_row_at_rest_is_written_between_writes_and_holds_back_what_comes() {
+        let mut gate = Gate::default();
+        assert_eq!(gate.rest(|| None), None);
+        assert_eq!(gate.take(Some('a'), || Some(1)), Step::Write(1));
+        assert_eq!(gate.rest(|| Some(2)), None);
+        assert_eq!(gate.ended().unwrap().lets_out, ['a']);
+        assert_eq!(gate.rest(|| Some(2)), Some(2));
+        assert_eq!(gate.take(Some('b'), || Some(3)), Step::Wait);
+        assert!(gate.ended().unwrap().lets_out.is_empty());
+        assert_eq!(gate.take(None, || Some(3)), Step::Write(3));
     }
 
     #[test]

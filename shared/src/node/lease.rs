@@ -142,7 +142,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
         }
     }
 
-    /// The holder, for who looks.
+    /// The holder, to read.
     #[must_use]
     pub fn holder(&self) -> &Holder {
         &self.holder
@@ -166,7 +166,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
     }
 
     /// Puts units that were spent here back, as the request that spent them was denied elsewhere: whoever waits may have
-    /// them. `None` where the window is over: they are nobody's any more.
+    /// them. `None` where the window is over: they belong to nobody.
     #[must_use]
     pub fn undo(&mut self, spent: Spent<'_>, now: EpochMs) -> Option<Effects<C>> {
         if !self.holder.unspend(spent.label, spent.tenant, spent.units) {
@@ -437,7 +437,7 @@ impl<C: Copy + Ord> LeaseNode<C> {
         self.answers.retain(|(_, told)| {
             let taken_soon = now.since(told.at) < DECIDE_WAIT_MS_MAX;
             if !taken_soon && let Some(spent) = told.spent() {
-                // Units of a window that is over are nobody's any more.
+                // Units of a window that is over belong to nobody.
                 let _back = holder.unspend(spent.label, spent.tenant, spent.units);
             }
             taken_soon

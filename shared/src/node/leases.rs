@@ -210,7 +210,7 @@ impl Leases {
     /// Puts units that were spent back, as the request that spent them was denied elsewhere.
     pub fn undo(&mut self, pool: &str, spent: Spent<'_>, now: EpochMs) {
         let node = self.nodes.get_mut(pool);
-        // Units of a window that is over are nobody's any more.
+        // Units of a window that is over belong to nobody.
         let effects = node.and_then(|node| node.undo(spent, now));
         self.carry_out(effects.unwrap_or_default());
     }

@@ -98,7 +98,7 @@ impl<C: Clone> LedgerNode<C> {
         }
     }
 
-    /// The books, for who looks and changes nothing.
+    /// The books, to read.
     #[must_use]
     pub fn books(&self) -> &Books {
         &self.books

@@ -30,6 +30,8 @@ pub enum Event<C> {
         /// What a slice may have while regions change.
         handover: Option<Handover>,
     },
+    /// Nothing happens any more: the row is to say exactly what is lent; see [`Pool::rest`].
+    Rest,
     /// The row is durable.
     Persisted,
     /// It is not.
@@ -53,18 +55,7 @@ impl<C> PoolNode<C> {
         }
     }
 
-    /// The row to be written where nothing happens any more; see [`Pool::rest`].
-    #[must_use]
-    pub fn rest(&self) -> Option<StoredPool> {
-        self.pool.rest().filter(|_| self.gate.is_empty())
-    }
-
-    /// That row is durable.
-    pub fn rested(&mut self, row: &StoredPool) {
-        self.pool.stored(row);
-    }
-
-    /// The pool, for who looks and changes nothing.
+    /// The pool, to read.
     #[must_use]
     pub fn pool(&self) -> &Pool {
         &self.pool
@@ -83,6 +74,10 @@ impl<C> PoolNode<C> {
                 self.pool.hold_to(handover);
                 // What it changes is in the row of the exchange that follows.
                 Vec::new()
+            }
+            Event::Rest => {
+                let row = self.gate.rest(|| self.pool.rest());
+                row.map(Effect::Persist).into_iter().collect()
             }
             Event::Persisted => self.written(true),
             Event::NotPersisted => self.written(false),

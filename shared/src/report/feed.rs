@@ -1,4 +1,4 @@
-//! What live sockets are told: messages with numbers that never come again, the last of which are kept for who lost its
+//! What live sockets are told: messages with numbers that never come again, the last of which are kept for whoever lost its
 //! connection.
 
 use std::collections::VecDeque;

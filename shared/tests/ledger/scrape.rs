@@ -29,7 +29,14 @@ fn policy(guard_scope: &str) -> Policy {
             "here": { "limit": 7, "window_ms": 1_000, "scope": "isolate", "sharing": "first_come" }
         },
         "meters": { "bytes": { "per_sec": 5, "billable": true }, "free": { "per_sec": 5, "billable": false } },
-        "guards": { "queries": { "concurrency": 9, "per_minute": 9, "scope": guard_scope } },
+        "guards": {
+            "queries": { "concurrency": 9, "per_minute": 90, "scope": guard_scope },
+            "open": { "concurrency": "unlimited" }
+        },
+        "limits": {
+            "per_ip": { "algorithm": "gcra", "limit": 100, "period_ms": 1_500, "scope": "region" },
+            "both": { "all": [{ "limit": "per_ip", "weight": 0.5 }] }
+        },
     });
     let document = serde_json::from_value(document).unwrap();
     Policy::try_from(&document).unwrap()
@@ -343,6 +350,26 @@ fn waits_are_cumulative_buckets_in_seconds() {
 }
 
 #[test]
+fn what_the_policy_bounds_is_told_beside_what_is_used() {
+    let samples = read(&text(&[("weur".to_owned(), Some(totals("acme", true)))]));
+    for (series, value) in [
+        ("weir_guard_concurrency_calls{guard=\"queries\"}", Some(9.0)),
+        ("weir_guard_per_minute_calls{guard=\"queries\"}", Some(90.0)),
+        ("weir_guard_concurrency_calls{guard=\"open\"}", None),
+        (
+            "weir_meter_rate_units_per_second{meter=\"bytes\"}",
+            Some(5.0),
+        ),
+        ("weir_meter_burst_seconds{meter=\"bytes\"}", Some(10.0)),
+        ("weir_limit_units{limit=\"per_ip\"}", Some(100.0)),
+        ("weir_limit_window_seconds{limit=\"per_ip\"}", Some(1.5)),
+        ("weir_limit_units{limit=\"both\"}", None),
+    ] {
+        assert_eq!(samples.get(series).copied(), value, "{series}");
+    }
+}
+
+#[test]
 fn label_values_are_escaped_and_those_counted_together_are_told_from_every_tenant() {
     let tenant = "a\\b\"c";
     let regions = [
@@ -367,7 +394,7 @@ fn what_sums_over_regions_is_left_out_while_one_does_not_answer() {
     let samples = read(&text(&regions));
     assert_eq!(samples["weir_ledger_up{region=\"enam\"}"], 0.0);
     let has = |start: &str| samples.keys().any(|series| series.starts_with(start));
-    assert!(!has("weir_meter_") && !has("weir_guard_"));
+    assert!(!has("weir_meter_admitted_") && !has("weir_guard_queries_"));
     assert!(has("weir_budget_admitted_"));
 }
 

@@ -24,6 +24,8 @@ pub(crate) enum Broken {
     DamagedWindowLentAgain,
     /// A watermark that is one unit below what was lent.
     WatermarkOneShort,
+    /// What an object writes before it falls asleep is one unit below what was lent.
+    RestsOneShort,
     /// A superseded instance goes on as if its writes had succeeded.
     FailedWriteIgnored,
     /// A region sends a return before the lower holding is durable.

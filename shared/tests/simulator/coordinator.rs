@@ -145,6 +145,12 @@ impl World {
         }
     }
 
+    pub(crate) fn coordinator_rests(&mut self) {
+        if let Some(life) = self.coordinator.current {
+            self.coordinator_runs(life, PoolEvent::Rest);
+        }
+    }
+
     fn pool_of(&self, row: &StoredPool) -> Pool {
         let mut row = row.clone();
         if self.setup.broken == Some(Broken::CoordinatorWakesUnlent) {
@@ -268,6 +274,9 @@ impl World {
         if self.is_broken(Broken::WatermarkOneShort) {
             row.watermark = row.watermark.saturating_sub(1);
         }
+        if self.is_broken(Broken::RestsOneShort) && self.rests_lower(&row) {
+            row.watermark = row.watermark.saturating_sub(1);
+        }
         if self.is_broken(Broken::AheadNotWritten) {
             row.ahead.clear();
         }
@@ -287,6 +296,14 @@ impl World {
         self.last_label = row.label;
         let dies = self.halts(|world| world.coordinator_dies(life));
         (!dies).then_some(PoolEvent::Persisted)
+    }
+
+    /// Whether a row is one that is written at rest: it says less than the one that is there.
+    fn rests_lower(&self, row: &StoredPool) -> bool {
+        let durable = self.coordinator.row.as_ref();
+        let durable = durable.and_then(|text| read_row::<StoredPool>(text).ok());
+        durable
+            .is_some_and(|durable| durable.label == row.label && durable.watermark > row.watermark)
     }
 
     /// When the windows begin and end of which units are lent ahead.

@@ -45,6 +45,7 @@ impl Setup {
             faults: Faults::default(),
             broken: None,
             traced: false,
+            rests: false,
             unchecked: false,
         }
     }

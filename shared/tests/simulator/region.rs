@@ -165,6 +165,15 @@ impl World {
         self.truth.escrows_dropped += 1;
     }
 
+    pub(crate) fn region_rests(&mut self, region: usize) {
+        let Some(life) = self.regions[region].current else {
+            return;
+        };
+        if self.lives[life].node.is_some() {
+            self.region_runs(life, EscrowEvent::Rest);
+        }
+    }
+
     /// A settled reservation gives units back. What says that it was taken is written first.
     pub(crate) fn settled(&mut self, region: usize, back: Back) {
         let life = self.region_reached(region);
@@ -280,6 +289,12 @@ impl World {
             });
         }
         if self.is_broken(Broken::WatermarkOneShort) {
+            row.watermark = row.watermark.saturating_sub(1);
+        }
+        let lower = self.lives[life].written.as_ref().is_some_and(|old| {
+            old.label == row.label && old.held == row.held && old.watermark > row.watermark
+        });
+        if lower && self.is_broken(Broken::RestsOneShort) {
             row.watermark = row.watermark.saturating_sub(1);
         }
         if self.is_broken(Broken::AheadLentOnNotWritten) {

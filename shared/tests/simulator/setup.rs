@@ -83,6 +83,8 @@ pub(crate) struct Setup {
     pub(crate) cuts: Vec<Cut>,
     pub(crate) faults: Faults,
     pub(crate) broken: Option<Broken>,
+    /// Whether objects at times write exactly what they have lent, as they do before they fall asleep.
+    pub(crate) rests: bool,
     /// Whether every event is printed.
     pub(crate) traced: bool,
     /// Whether what isolates hold together is not added up after every event: for long runs of which only the figures
@@ -236,6 +238,7 @@ impl Setup {
             cuts: Vec::new(),
             faults,
             broken: None,
+            rests: false,
             traced: false,
             unchecked: false,
         }
@@ -369,6 +372,20 @@ impl Setup {
         setup.faults.edits = true;
         setup.faults.edits_often = true;
         setup.windows = random.between(8, 14);
+        setup
+    }
+
+    /// A pool of any kind, of which the objects write exactly what they have lent whenever nothing happens, and die.
+    pub(crate) fn resting(seed: u64) -> Self {
+        let mut random = Random::new(seed ^ 0x7265_u64.rotate_left(32));
+        let mut setup = match random.below(4) {
+            0 => Self::drawn(seed),
+            1 => Self::shared(seed),
+            2 => Self::standing(seed),
+            _ => Self::windows(seed),
+        };
+        setup.rests = true;
+        setup.faults.objects_die = true;
         setup
     }
 

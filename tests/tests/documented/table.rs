@@ -235,7 +235,7 @@ pub(super) const TABLE: [(&str, &str, Kept); 62] = [
         "docs/src/guides/runbooks.md",
         "rule_files: ",
         by(
-            "tests/tests/prometheus/mod.rs",
+            "tests/tests/prometheus.rs",
             "the_configuration_of_the_runbooks_is_one_of_prometheus",
         ),
     ),

@@ -90,9 +90,9 @@ mod tests {
     fn each_example_is_a_test_named_by_its_place() {
         let source = "//! One.\n//!\n//! ```\n//! # use a::b;\n//! assert!(b());\n//! ```\n\n\
                       /// ```text\n/// no code\n/// ```\n/// ```\n/// c()?;\n/// # Ok::<(), E>(())\n/// ```\nfn c() {}\n";
-        let program = program([("shared/src/node/mod.rs", source)].into_iter());
-        let due = "#[test]\nfn example_node_mod_3() {\nuse a::b;\nassert!(b());\n}\n\n\
-                   #[test]\nfn example_node_mod_11() {\nfn inner() -> Result<(), impl std::fmt::Debug> {\nc()?;\n\
+        let program = program([("shared/src/node.rs", source)].into_iter());
+        let due = "#[test]\nfn example_node_3() {\nuse a::b;\nassert!(b());\n}\n\n\
+                   #[test]\nfn example_node_11() {\nfn inner() -> Result<(), impl std::fmt::Debug> {\nc()?;\n\
                    Ok::<(), E>(())\n}\ninner().unwrap();\n}\n\n";
         assert_eq!(program, due);
         assert!(syn::parse_file(&program).is_ok());

@@ -6,6 +6,7 @@ use weir_shared::accounting::frame::{FrameOutcome, Outbox};
 use weir_shared::federation::pool_name::is_budget;
 use weir_shared::limits::{CALL_MS_MAX, CONTACT_MS_MIN};
 use weir_shared::node::escrow::Event;
+use weir_shared::node::pool::Event as PoolEvent;
 use weir_shared::units::{EpochMs, HolderId};
 use weir_shared::wire::accounting::{FrameBody, FrameReply};
 use weir_shared::wire::count::Count;
@@ -13,7 +14,7 @@ use weir_shared::wire::exchange::ReplyBody;
 use weir_shared::wire::windows::{WindowPart, WindowParts};
 use worker::console_error;
 
-use super::{Core, Machine, escrow_rows, own};
+use super::{Core, Machine};
 use crate::objects::binding::{Address, call};
 use crate::objects::calls::TakeFrame;
 use crate::objects::deadline::sleep;
@@ -115,25 +116,19 @@ impl Core {
 
     /// Writes exactly what is lent of budgets, as the object may fall asleep: the records of their windows shall be exact
     /// all the same.
-    fn rest(&self) -> Result<(), Refused> {
-        self.with(|machine, _| {
-            let escrows = machine.escrows.iter_mut();
-            for (pool, node) in escrows.filter(|(pool, _)| is_budget(pool)) {
-                if let Some(row) = node.escrow().rest() {
-                    let (statement, values) = escrow_rows::statement(pool, &row)?;
-                    self.database.run(statement, values)?;
-                    node.escrow_mut().stored(row);
-                }
-            }
-            for (pool, node) in &mut machine.own {
-                if let Some(row) = node.rest() {
-                    let (statement, values) = own::statement(pool, &row)?;
-                    self.database.run(statement, values)?;
-                    node.rested(&row);
-                }
-            }
-            Ok(())
-        })?
+    fn rest(self: &Rc<Self>) -> Result<(), Refused> {
+        let (escrows, own) = self.with(|machine, _| {
+            let budgets = machine.escrows.keys().filter(|pool| is_budget(pool));
+            let budgets: Vec<String> = budgets.cloned().collect();
+            (budgets, machine.own.keys().cloned().collect::<Vec<_>>())
+        })?;
+        for pool in escrows {
+            self.run_escrow(&pool, Event::Rest)?;
+        }
+        for pool in own {
+            self.run_own(&pool, PoolEvent::Rest)?;
+        }
+        Ok(())
     }
 
     async fn flush(self: &Rc<Self>) -> Result<(), Refused> {

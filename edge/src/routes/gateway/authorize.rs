@@ -43,7 +43,7 @@ const DENY_STATUS: &str = "weir-deny-status";
 /// request, or with 403 where the proxy asks for that.
 ///
 /// # Errors
-/// 401 and 403 for who may not ask, 400 for a question that is none.
+/// 401 and 403 for a proxy that may not ask, 400 for a question that cannot be read.
 pub async fn serve(
     request: &Request,
     handles: &RequestHandles,

@@ -1,4 +1,4 @@
-//! How much of what is nobody's a tenant with a ceiling may take.
+//! How many unassigned units a tenant with a ceiling may take.
 //!
 //! Units of a window that opened with what had been lent ahead go to whoever is short, before the root has heard of it. A
 //! tenant with a ceiling `C`, and all below one that has it together, take no more than their part of them: `C` times
@@ -22,7 +22,7 @@ pub fn ceiling_part(ceiling: u64, early: u64, limit: u64) -> u64 {
     u64::try_from(part).unwrap_or(u64::MAX).min(ceiling)
 }
 
-/// What was nobody's in the open window, and what those with a ceiling took of it.
+/// The unassigned units of the open window, and what those with a ceiling took of them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bounded {
     /// Units that this holder was lent before the window opened, without those that it had lent on.

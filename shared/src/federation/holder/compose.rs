@@ -63,7 +63,7 @@ impl Holder {
     }
 
     /// The balances of tenants where the pool is shared, else the one of all: the policy may have changed that. Units in
-    /// the others are nobody's.
+    /// the others are unassigned.
     fn keep_kind(&mut self, shared: bool) {
         let unassigned = &mut self.unassigned;
         self.tenant_balances.retain(|tenant_balance| {

@@ -170,7 +170,7 @@ pub(super) struct Timing {
 }
 
 impl Timing {
-    /// Whether a tenant's units run low at its present pace, in a lease that is open, beside so many that are nobody's.
+    /// Whether a tenant's units run low at its present pace, in a lease that is open, beside so many unassigned ones.
     pub(super) fn low(
         self,
         lease: &Lease,

@@ -34,7 +34,7 @@ impl Holder {
         self.tenant_balances.get(tenant)?.told.as_ref()
     }
 
-    /// Units that the tenant may use without asking, those included that are nobody's.
+    /// Units that the tenant may use without asking, unassigned ones included.
     #[must_use]
     pub fn balance(&self, tenant: Option<&str>, now: EpochMs) -> u64 {
         let Some(lease) = self.open_lease(now) else {

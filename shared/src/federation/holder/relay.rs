@@ -206,7 +206,7 @@ mod tests {
 
     const NOW: EpochMs = EpochMs(10_000);
 
-    /// A region that holds 50 units of 100, which are nobody's.
+    /// A region that holds 50 units of 100, all unassigned.
     fn region(pooled: bool) -> Holder {
         let lease = Lease {
             label: WindowLabel(7),

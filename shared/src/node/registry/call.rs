@@ -132,7 +132,7 @@ impl From<Invalid> for Failure {
     }
 }
 
-/// A part of what is done for who reads what is in force. One that fails keeps no other back: the asker goes on with the
+/// A part of what is done for whoever reads what is in force. One that fails keeps no other back: the asker goes on with the
 /// last that it saw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {

@@ -101,7 +101,7 @@ pub(super) fn tasks(ask: RegistryCall) -> VecDeque<Task> {
     before.into_iter().chain([decide]).collect()
 }
 
-/// What is to be done for who reads what is in force, and tells which tokens it saw.
+/// What is to be done for whoever reads what is in force, and tells which tokens it saw.
 fn read(call: ReadPolicy, now: EpochMs) -> Vec<Task> {
     let ReadPolicy {
         policy_revision,

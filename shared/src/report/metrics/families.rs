@@ -69,6 +69,8 @@ families! {
     BUDGET_WOULD_DENY_CALLS "weir_budget_would_deny_calls_total" Counter "Calls that budgets would have denied but for a shadow.";
     BUDGET_BORROWED "weir_budget_borrowed_units_total" Counter "Units that budgets admitted beyond guarantees.";
     BUDGET_RESERVED "weir_budget_reserved_units" Gauge "Units of budgets that are reserved and not settled yet.";
+    LIMIT_UNITS "weir_limit_units" Gauge "Units that a limit admits of a key in its window, by the policy.";
+    LIMIT_WINDOW "weir_limit_window_seconds" Gauge "Time that the units of a limit are for, by the policy.";
     LIMIT_ADMITTED_UNITS "weir_limit_admitted_units_total" Counter "Units used of limits, as they were settled.";
     LIMIT_ADMITTED_CALLS "weir_limit_admitted_calls_total" Counter "Calls that limits admitted.";
     LIMIT_DENIED_UNITS "weir_limit_denied_units_total" Counter "Units that limits denied.";
@@ -76,6 +78,8 @@ families! {
     LIMIT_WOULD_DENY_UNITS "weir_limit_would_deny_units_total" Counter "Units that limits would have denied but for a shadow.";
     LIMIT_WOULD_DENY_CALLS "weir_limit_would_deny_calls_total" Counter "Calls that limits would have denied but for a shadow.";
     LIMIT_RESERVED "weir_limit_reserved_units" Gauge "Units of limits that are reserved and not settled yet.";
+    METER_RATE "weir_meter_rate_units_per_second" Gauge "Units a second of a tenant without numbers of its own, by the policy; none where unlimited.";
+    METER_BURST "weir_meter_burst_seconds" Gauge "Seconds of its rate in the full bucket of a meter, by the policy; none where unlimited.";
     METER_ADMITTED_UNITS "weir_meter_admitted_units_total" Counter "Units used of meters, as they were settled.";
     METER_ADMITTED_CALLS "weir_meter_admitted_calls_total" Counter "Calls that meters admitted.";
     METER_SHED_UNITS "weir_meter_shed_units_total" Counter "Units that meters shed.";
@@ -84,6 +88,8 @@ families! {
     METER_WOULD_DENY_CALLS "weir_meter_would_deny_calls_total" Counter "Calls that meters would have shed but for a shadow.";
     METER_BILLABLE "weir_meter_billable_units_total" Counter "Units used of meters that the policy bills.";
     METER_RESERVED "weir_meter_reserved_units" Gauge "Units of meters that are reserved and not settled yet.";
+    GUARD_CONCURRENCY "weir_guard_concurrency_calls" Gauge "Calls at a time of a tenant without numbers of its own, by the policy; none where unlimited.";
+    GUARD_PER_MINUTE "weir_guard_per_minute_calls" Gauge "Calls in a minute of a tenant without numbers of its own, by the policy; none where unlimited.";
     GUARD_ALLOWED "weir_guard_queries_allowed_total" Counter "Calls that guards let through.";
     GUARD_REJECTED "weir_guard_queries_rejected_total" Counter "Calls that guards rejected, by reason.";
     GUARD_WOULD_DENY "weir_guard_queries_would_deny_total" Counter "Calls that guards would have rejected but for a shadow.";

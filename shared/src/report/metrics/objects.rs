@@ -22,7 +22,7 @@ impl Scrape<'_> {
                 page.set(&families::REGION_REVISION, &labels, revision.0.into());
             }
             if let Some(at) = status.last_contact_at {
-                page.set_ms(&families::REGION_CONTACT, &labels, at.0);
+                page.set_thousandths(&families::REGION_CONTACT, &labels, at.0);
             }
             for held in status.budgets.iter().filter(|held| !held.own) {
                 let labels = [("budget", held.budget.as_str()), labels[0]];
@@ -47,7 +47,7 @@ impl Scrape<'_> {
         let policy = self.policy;
         for (name, budget) in policy.budgets.iter().filter(|(name, _)| policy.lends(name)) {
             let labels = [("budget", name.as_str())];
-            page.set_ms(&families::BUDGET_WINDOW, &labels, budget.window_ms);
+            page.set_thousandths(&families::BUDGET_WINDOW, &labels, budget.window_ms);
             let owners: &[String] = match policy.region_owns(name) {
                 true => &policy.regions,
                 false => std::slice::from_ref(&policy.home),

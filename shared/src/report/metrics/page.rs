@@ -17,8 +17,8 @@ pub(super) struct Page {
 enum Sample {
     /// A number.
     Whole(u128),
-    /// Milliseconds, told in seconds.
-    Millis(u128),
+    /// Thousandths, such as milliseconds of what is told in seconds.
+    Thousandths(u128),
     /// Waits.
     Waits(Waits),
 }
@@ -28,8 +28,13 @@ impl Page {
         self.put(family, labels, Sample::Whole(value));
     }
 
-    pub(super) fn set_ms(&mut self, family: &Family, labels: &[(&str, &str)], ms: u64) {
-        self.put(family, labels, Sample::Millis(ms.into()));
+    pub(super) fn set_thousandths(
+        &mut self,
+        family: &Family,
+        labels: &[(&str, &str)],
+        thousandths: u64,
+    ) {
+        self.put(family, labels, Sample::Thousandths(thousandths.into()));
     }
 
     pub(super) fn waits(&mut self, family: &Family, labels: &[(&str, &str)], waits: &Waits) {
@@ -63,7 +68,7 @@ impl Page {
             for (labels, sample) in samples {
                 let _ = match sample {
                     Sample::Whole(value) => writeln!(text, "{}{{{labels}}} {value}", family.name),
-                    Sample::Millis(ms) => {
+                    Sample::Thousandths(ms) => {
                         writeln!(text, "{}{{{labels}}} {}", family.name, seconds(*ms))
                     }
                     Sample::Waits(waits) => histogram(&mut text, family, labels, waits),

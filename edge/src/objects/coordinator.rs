@@ -264,11 +264,9 @@ fn at_rest(memory: &RefCell<Memory>, database: &Database) -> Result<(), Refused>
     let mut memory = memory.try_borrow_mut()?;
     memory.is_resting = false;
     let pools = memory.pools.iter_mut();
+    let now = EpochMs(Date::now().as_millis());
     for (name, node) in pools.filter(|(name, _)| is_budget(name)) {
-        if let Some(row) = node.rest() {
-            store(database, name, &row)?;
-            node.rested(&row);
-        }
+        pool_rows::run(node, Event::Rest, now, |row| store(database, name, row))?;
     }
     Ok(())
 }

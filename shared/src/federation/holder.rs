@@ -340,7 +340,7 @@ impl Holder {
         }
     }
 
-    /// Whether the parent, or its own, is out of reach. What is nobody's is then anybody's: nobody else will divide it.
+    /// Whether the parent, or its own, is out of reach. Anyone may then take unassigned units: nobody else will divide them.
     fn left_alone(&mut self, alone: bool) {
         let was_alone = std::mem::replace(&mut self.alone, alone);
         if alone {
@@ -428,7 +428,7 @@ impl Holder {
         Some(tenant_balance)
     }
 
-    /// Sees that the balance has `units`, taking what is missing from what is nobody's. False when that is not enough.
+    /// Sees that the balance has `units`, taking what is missing from unassigned ones. False when those are not enough.
     fn bind(&mut self, party: &Party, units: u64, now: EpochMs) -> bool {
         let (unassigned, first) = (self.unassigned_for(party), self.first_max(units));
         let Some(tenant_balance) = self.tenant_balance(party, now) else {
@@ -444,7 +444,7 @@ impl Holder {
         true
     }
 
-    /// Units that are nobody's and that a tenant's ceilings let it take.
+    /// Unassigned units that a tenant's ceilings let it take.
     fn unassigned_for(&self, party: &Party) -> u64 {
         match self.unassigned {
             0 => 0,

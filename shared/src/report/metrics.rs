@@ -5,6 +5,7 @@
 //! series that sums over regions is left out while a region does not answer: a gap is not a reset, a smaller number would
 //! be taken for one. Label sets are bounded: what ledgers list by name stays listed, all others are one series.
 
+mod bounds;
 mod counted;
 pub mod families;
 mod objects;
@@ -67,6 +68,7 @@ impl Scrape<'_> {
         self.build(&mut page);
         self.objects(&mut page);
         self.budgets(&mut page);
+        self.bounds(&mut page);
         self.telemetry(&mut page);
         self.counted(&mut page);
         page.text()

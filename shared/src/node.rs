@@ -80,7 +80,7 @@ pub struct Refund<R> {
 pub struct Spent<'a> {
     /// Of which window.
     pub label: WindowLabel,
-    /// Whose; nobody's in particular where no tenants share the pool.
+    /// The tenant's name; none where no tenants share the pool.
     pub tenant: Option<&'a str>,
     /// How many.
     pub units: u64,

@@ -18,7 +18,7 @@ mod session;
 mod settle;
 mod table;
 
-use weir_shared::access::endpoint::{Access, Endpoint, Matched, Missed, Route, find};
+use weir_shared::access::endpoint::{Access, Endpoint, Matched, Missed, find};
 use weir_shared::limiting::idempotency::HEADER;
 use weir_shared::policy::doors::{Doors, Way};
 use weir_shared::trace::sampling::Begun;
@@ -99,7 +99,7 @@ async fn route(request: &mut Request, handles: &RequestHandles) -> Result<Respon
     };
     trace::name(|| format!("{method} {}", matched.route.path));
     let answered = match matched.route.access {
-        Access::Public => public(request, handles, matched.route).await,
+        Access::Public => table::answer(request, handles, &matched, None).await,
         Access::Roles(_) => private(request, handles, &matched).await,
     };
     reply::unsniffed(answered?)
@@ -126,22 +126,6 @@ async fn by_host(
     }
 }
 
-/// What anyone may ask.
-async fn public(
-    request: &mut Request,
-    handles: &RequestHandles,
-    route: &'static Route,
-) -> Result<Response, Failure> {
-    match route.endpoint {
-        Endpoint::Health => health::read(&handles.env),
-        Endpoint::OpenApi => documents::read(documents::OPENAPI),
-        Endpoint::PolicySchema => documents::read(documents::POLICY_SCHEMA),
-        Endpoint::Console => front(),
-        Endpoint::SessionOpen => session::open(request, handles, route).await,
-        _ => Err(no_route()),
-    }
-}
-
 /// What is for those that the table lets in.
 async fn private(
     request: &mut Request,
@@ -149,14 +133,13 @@ async fn private(
     matched: &Matched<'_>,
 ) -> Result<Response, Failure> {
     if matched.route.endpoint == Endpoint::Authorize {
-        return gateway::authorize::serve(request, handles, matched).await;
+        return table::answer(request, handles, matched, None).await;
     }
     let caller = admit(request, handles, matched).await?;
-    let endpoint = matched.route.endpoint;
     let key = request.headers().get(HEADER)?;
     match key.filter(|_| matched.route.takes_key()) {
-        Some(key) => idempotency::once(request, handles, (endpoint, &caller), &key).await,
-        None => table::answer(request, handles, endpoint, &caller).await,
+        Some(key) => idempotency::once(request, handles, (matched, &caller), &key).await,
+        None => table::answer(request, handles, matched, Some(&caller)).await,
     }
 }
 

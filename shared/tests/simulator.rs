@@ -284,7 +284,22 @@ impl World {
             self.escrow_swept(region);
         }
         self.pool_swept();
+        if self.setup.rests {
+            self.objects_rest();
+        }
         self.later(self.setup.window_ms / 2, Event::Swept);
+    }
+
+    /// Objects to which nothing happens write exactly what they have lent.
+    fn objects_rest(&mut self) {
+        for region in 0..self.regions.len() {
+            if self.random.chance(500) {
+                self.region_rests(region);
+            }
+        }
+        if self.random.chance(500) {
+            self.coordinator_rests();
+        }
     }
 
     fn death(&mut self, place: usize) {
