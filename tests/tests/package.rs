@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::mpsc;
+use std::sync::{OnceLock, mpsc};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -91,9 +92,27 @@ fn packed(folder: &Path) -> PathBuf {
     PathBuf::from(succeed(&mut node).trim())
 }
 
+/// A folder of what a machine with Node alone has on its PATH: Node, what comes with it, and a shell.
+fn node_alone() -> &'static Path {
+    static PROGRAMS: OnceLock<TempDir> = OnceLock::new();
+    let made = || {
+        let folder = tempfile::tempdir().unwrap();
+        let path = std::env::var_os("PATH").expect("a PATH");
+        for program in ["node", "npm", "npx", "sh"] {
+            let mut places = std::env::split_paths(&path).map(|place| place.join(program));
+            let found = places.find(|place| place.is_file());
+            let found = found.unwrap_or_else(|| panic!("no {program}"));
+            symlink(found, folder.path().join(program)).unwrap();
+        }
+        folder
+    };
+    PROGRAMS.get_or_init(made).path()
+}
+
 /// Installs the file, or without one what the folder says.
 fn npm_install(folder: &Path, cache: &Path, file: Option<&Path>) {
     let mut npm = Command::new("npm");
+    npm.env("PATH", node_alone());
     npm.current_dir(folder)
         .args(["install", "--no-audit", "--no-fund"]);
     succeed(npm.arg("--cache").arg(cache).args(file));
@@ -119,15 +138,23 @@ impl Installed {
 
     /// A command that a page shows, in a folder.
     fn shown(&self, folder: &Path, command: &'static str) -> Command {
-        self.weir(folder, &words(command))
+        let mut npx = Command::new("npx");
+        npx.arg("weir").args(words(command));
+        self.alone(npx, folder)
     }
 
-    /// `npx weir`, in a folder.
+    /// What `npx weir` starts, in a folder: to be killed, it has to be the process itself.
     fn weir(&self, folder: &Path, words: &[&str]) -> Command {
         let mut weir = Command::new("node");
         let package = self.folder.path().join("node_modules/weir");
         weir.arg(package.join("bin/weir.js")).args(words);
-        weir.current_dir(folder);
+        self.alone(weir, folder)
+    }
+
+    /// On a machine with Node alone, and nothing that the tests say to their own programs.
+    fn alone(&self, mut weir: Command, folder: &Path) -> Command {
+        weir.current_dir(folder).env("PATH", node_alone());
+        weir.env("npm_config_cache", self.folder.path().join("cache"));
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("WEIR_")) {
             weir.env_remove(name);
         }
