@@ -56,7 +56,7 @@ pub fn purpose(role: Role) -> &'static str {
     match role {
         Agent => "A program beside a proxy: it decides from units of budgets that it leases.",
         Service => {
-            "A backend that decides for any tenant, or for those whose names begin as its token says."
+            "A backend that decides for any tenant, or for tenants with the prefix in its token."
         }
         Tenant => "One tenant: it decides for itself and reads its own share.",
         Viewer => "Somebody who observes. Reads everything but tokens, and changes nothing.",

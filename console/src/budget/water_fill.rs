@@ -176,7 +176,7 @@ impl WaterFill {
         );
         if let Some(level) = self.level {
             words.push_str(&format!(
-                " Who wants more is filled to {} units for each unit of weight.",
+                " Tenants that want more get up to {} units per unit of weight.",
                 per_weight(level)
             ));
         } else if self.portions.iter().any(|portion| portion.denied > 0) {
@@ -373,8 +373,8 @@ mod tests {
         ));
         assert_eq!(
             hungry.words(70, true),
-            "3 tenants asked; 70 of 70 units are used, 28 of them beyond a guarantee. Who wants more is filled to 19 \
-             units for each unit of weight. 28 units of guarantees are not used yet."
+            "3 tenants asked; 70 of 70 units are used, 28 of them beyond a guarantee. Tenants that want more get up to 19 \
+             units per unit of weight. 28 units of guarantees are not used yet."
         );
         let calm = WaterFill::of(&record(100, &[("a", 1.0, 30, 0)])).words(100, false);
         assert!(calm.contains("1 tenant asked") && calm.contains("There is enough"));

@@ -41,7 +41,7 @@ pub fn reserve(reserve: Option<Reserve>) -> &'static str {
 /// What regions do while the coordinator is out of reach.
 pub fn outage(outage: Option<Outage>) -> &'static str {
     match outage {
-        Some(Outage::FailClosed) => "fail closed: spend what is held, then deny",
+        Some(Outage::FailClosed) => "fail closed: use the units at hand, then deny",
         Some(Outage::RegionalOnly) => "regional only: spend slices lent in advance, too",
         None => format::UNKNOWN,
     }
@@ -53,7 +53,7 @@ pub fn lease(lease: Option<&LeaseSizesBody>) -> String {
         bound.map_or_else(|| "any".to_owned(), |units| format::count(units.into()))
     };
     match lease {
-        None | Some(LeaseSizesBody::Auto) => "found by demand".to_owned(),
+        None | Some(LeaseSizesBody::Auto) => "by demand".to_owned(),
         Some(LeaseSizesBody::Between(bounds)) => {
             format!("{} to {} units", units(bounds.min), units(bounds.max))
         }
@@ -103,8 +103,8 @@ mod tests {
             ..BudgetBody::default()
         };
         assert_eq!(limit(&body), "30,000 units / 1 min");
-        assert_eq!(lease(None), "found by demand");
-        assert_eq!(lease(Some(&LeaseSizesBody::Auto)), "found by demand");
+        assert_eq!(lease(None), "by demand");
+        assert_eq!(lease(Some(&LeaseSizesBody::Auto)), "by demand");
         let bounds = LeaseBoundsBody {
             min: Some(1),
             max: None,

@@ -59,7 +59,7 @@ pub fn LoginForm(
                 {move || if busy.get() { "Logging in…" } else { "Log in" }}
             </button>
             <p id="login-help" class="muted">
-                "An admin creates tokens on the page Access. The first login of a deployment is with its "
+                "An admin creates tokens on the Access page. The first login of a deployment is with its "
                 <code>"WEIR_BOOTSTRAP_TOKEN"</code>". The token is exchanged for a session cookie; the browser does not keep it."
             </p>
         </form>

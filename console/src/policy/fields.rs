@@ -90,13 +90,13 @@ pub(super) const SHADOW: Field = field(
 );
 pub(super) const ON_UNAVAILABLE: Field = field(
     "on_unavailable",
-    "When its holder is out of reach",
+    "If Weir cannot decide",
     Kind::Choice(&[
         ("", "deny (by default)"),
         ("deny", "deny"),
         ("allow", "allow"),
     ]),
-    "What is answered while nobody can decide.",
+    "The answer while the object that decides is unreachable.",
 );
 
 const BUDGET: &[Field] = &[
@@ -128,7 +128,7 @@ const BUDGET: &[Field] = &[
             ("first_come", "first come"),
             ("static_partition", "static partition"),
         ]),
-        "Who gets how much of it. Fair shares are served at the scopes isolate and region, a static partition at global.",
+        "Who gets how much of it. Fair share works at the scopes isolate and region, a static partition at the scope global.",
     ),
     SCOPE,
     field(
@@ -145,10 +145,13 @@ const BUDGET: &[Field] = &[
     ),
     field(
         "outage",
-        "When the coordinator is out of reach",
+        "If the coordinator is unreachable",
         Kind::Choice(&[
             ("", "fail closed (by default)"),
-            ("fail_closed", "fail closed: spend what is held, then deny"),
+            (
+                "fail_closed",
+                "fail closed: use the units at hand, then deny",
+            ),
             (
                 "regional_only",
                 "regional only: spend slices lent in advance, too",
@@ -255,7 +258,7 @@ pub const GENERAL: &[Field] = &[
     ),
     field(
         "tenants_max",
-        "Tenants told apart",
+        "Tenants counted separately",
         Kind::Whole("tenants"),
         "Tenants beyond that share one account: 1 to 1,000,000.",
     ),

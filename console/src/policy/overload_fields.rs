@@ -25,20 +25,20 @@ const SHAPE: [Field; 3] = [
         "levels",
         "Levels",
         Kind::Whole("levels"),
-        "Cells of a client, one on each level; 3 by default. Not beside clients.",
+        "Levels of the sketch in which clients are counted; 3 by default. Leave it empty where clients are given.",
     ),
     field(
         "clients",
         "Clients",
         Kind::Whole("clients"),
-        "So many are expected, and the levels are computed for them. Not beside levels.",
+        "How many clients are expected: the levels are computed from it. Leave it empty where levels are given.",
     ),
 ];
 const ROTATION: Field = field(
     "rotate_ms",
     "Rotation",
     Kind::Duration,
-    "After how long clients are placed anew; 5 min by default.",
+    "How often clients move to other buckets; 5 min by default.",
 );
 const SLOTS: Field = field(
     "slots",

@@ -54,27 +54,31 @@ pub fn asked(tally: &Tally) -> u128 {
     passed(tally).saturating_add(tally.denied_units.0)
 }
 
-/// What of the whole was admitted under either policy, in a sentence; the second one only if it differs.
-pub fn summary(body: &ReplayBody, differs: bool, zone: TimeZone) -> String {
+/// What was admitted under either policy, in a sentence; the second one only if it differs. Units are those of one rule, the chosen
+/// one or the only one: tokens and bytes have no sum.
+pub fn summary(body: &ReplayBody, rule: Option<&str>, differs: bool, zone: TimeZone) -> String {
     if body.entries == 0 {
         return "Nothing was asked for in this span at a budget or a meter of either policy. Choose another span, or play a trace.".to_owned();
     }
-    let whole = body.rows.iter().map(|row| ReplayTallies {
-        present: row.present,
-        candidate: row.candidate,
-    });
-    let mut sum = body.others.unwrap_or_default();
-    for one in whole {
-        sum.present.add(&one.present);
-        sum.candidate.add(&one.candidate);
-    }
-    let (present, candidate) = (given(&sum.present), given(&sum.candidate));
     let span = format!(
         "{} from {} to {}.",
         counted(body.entries, "request"),
         date_time(body.from.0, zone),
         date_time(body.to.0, zone)
     );
+    let only = (rules(body).len() == 1).then(|| body.others.unwrap_or_default());
+    let Some(mut sum) = only.or(rule.map(|_| ReplayTallies::default())) else {
+        return match differs {
+            false => format!("{span} Choose a rule to see how many units it admits."),
+            true => format!("{span} With the draft, {}.", who(body)),
+        };
+    };
+    let rows = body.rows.iter();
+    for row in rows.filter(|row| rule.is_none_or(|rule| rule_of(row) == rule)) {
+        sum.present.add(&row.present);
+        sum.candidate.add(&row.candidate);
+    }
+    let (present, candidate) = (given(&sum.present), given(&sum.candidate));
     let now = format!(
         "Of {} the policy in force admits {} and denies {}",
         units(asked(&sum.present)),
@@ -108,9 +112,15 @@ fn who(body: &ReplayBody) -> String {
     if gains == loses && gains == "nobody" {
         return "nobody gains or loses".to_owned();
     }
-    format!("{gains} gains at some rule, {loses} loses at one")
-        .replace("tenants gains", "tenants gain")
-        .replace("tenants loses", "tenants lose")
+    let verb = |who: &str, one: &str, many: &str| match who.ends_with("tenants") {
+        true => format!("{who} {many}"),
+        false => format!("{who} {one}"),
+    };
+    format!(
+        "{} and {}",
+        verb(&gains, "gains", "gain"),
+        verb(&loses, "loses", "lose")
+    )
 }
 
 fn units(number: u128) -> String {
@@ -265,18 +275,19 @@ mod tests {
             present: tally(1_000, 0),
             candidate: tally(1_000, 0),
         });
-        let words = summary(&told, true, TimeZone::UTC);
+        let words = summary(&told, None, true, TimeZone::UTC);
         for part in [
             "3 requests from ",
             "Of 1,100 units the policy in force admits 1,070 and denies 30; the draft would admit 1,090 and deny 10: ",
-            ": 1 tenant gains at some rule, 1 tenant loses at one.",
+            ": 1 tenant gains and 1 tenant loses.",
         ] {
             assert!(words.contains(part), "{words}");
         }
-        let alone = summary(&told, false, TimeZone::UTC);
+        let alone = summary(&told, None, false, TimeZone::UTC);
         assert!(alone.ends_with("admits 1,070 and denies 30."), "{alone}");
         let same = summary(
             &body(vec![row("a", "tokens", (5, 0), (5, 0))]),
+            None,
             true,
             TimeZone::UTC,
         );
@@ -285,10 +296,30 @@ mod tests {
             row("a", "t", (1, 1), (2, 0)),
             row("b", "t", (1, 1), (2, 0)),
         ]);
-        let two = summary(&two, true, TimeZone::UTC);
+        let two = summary(&two, None, true, TimeZone::UTC);
+        assert!(two.ends_with("2 tenants gain and nobody loses."), "{two}");
+    }
+
+    #[test]
+    fn units_of_different_rules_are_not_added_up() {
+        let mixed = body(vec![
+            row("a", "tokens", (50, 30), (80, 0)),
+            row("a", "bytes", (5_000, 0), (5_000, 0)),
+        ]);
+        let all = summary(&mixed, None, false, TimeZone::UTC);
         assert!(
-            two.ends_with("2 tenants gain at some rule, nobody loses at one."),
-            "{two}"
+            all.ends_with("Choose a rule to see how many units it admits."),
+            "{all}"
+        );
+        let draft = summary(&mixed, None, true, TimeZone::UTC);
+        assert!(
+            draft.ends_with("With the draft, 1 tenant gains and nobody loses."),
+            "{draft}"
+        );
+        let one = summary(&mixed, Some("budget:tokens"), false, TimeZone::UTC);
+        assert!(
+            one.ends_with("Of 80 units the policy in force admits 50 and denies 30."),
+            "{one}"
         );
     }
 
@@ -296,7 +327,7 @@ mod tests {
     fn nothing_asked_for_says_what_to_do() {
         let mut nothing = body(Vec::new());
         nothing.entries = 0;
-        assert!(summary(&nothing, true, TimeZone::UTC).contains("Choose another span"));
+        assert!(summary(&nothing, None, true, TimeZone::UTC).contains("Choose another span"));
     }
 
     #[test]

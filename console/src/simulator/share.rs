@@ -168,7 +168,7 @@ fn words(
         );
     };
     let mut words = format!(
-        "{} of {} units are admitted. Who wants more is filled to {} units for each unit of weight over the span",
+        "{} of {} units are admitted. Tenants that want more get up to {} units per unit of weight over the span",
         count(used.into()),
         count(u128::from(used) + u128::from(denied)),
         count(level as u128)
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(told.limited, ["b", "a"], "the heaviest first");
         assert_eq!(
             told.words,
-            "70 of 210 units are admitted. Who wants more is filled to 20 units for each unit of weight over the span: \
+            "70 of 210 units are admitted. Tenants that want more get up to 20 units per unit of weight over the span: \
              b and a are limited by their share."
         );
         let b = &told.fill.portions[0];

@@ -12,8 +12,11 @@ use crate::format::count;
 pub struct Claimed {
     /// Units a second of its fair share: what it was entitled to among those that asked; none where no record tells.
     pub fair_per_s: Option<f64>,
-    /// Units that it was served beyond that. Those of a window that is longer than the interval are spread evenly over the
-    /// window.
+    /// Units of that in the windows, or the parts of windows, that records tell of.
+    pub fair: f64,
+    /// Units that it was served in them. Those of a window that is longer than the interval are spread evenly over the window.
+    pub served: f64,
+    /// What of these is beyond its fair share.
     pub borrowed: f64,
 }
 
@@ -26,7 +29,7 @@ pub fn claimed(
     starts_ms: &[u64],
     step_ms: u64,
 ) -> Vec<Claimed> {
-    let mut units = vec![(0.0, 0.0); starts_ms.len()];
+    let mut units = vec![Claimed::default(); starts_ms.len()];
     let mut covered: Vec<OrderedMap<Option<&str>, u64>> = vec![OrderedMap::new(); starts_ms.len()];
     for record in records {
         let Some(own) = record.tenants.iter().find(|one| one.tenant == tenant) else {
@@ -39,17 +42,18 @@ pub fn claimed(
                 continue;
             }
             let part = overlap_ms as f64 / window_ms.max(1) as f64;
-            units[place].0 += own.entitlement as f64 * part;
-            units[place].1 += own.borrowed.0 as f64 * part;
+            units[place].fair += own.entitlement as f64 * part;
+            units[place].served += own.served.0 as f64 * part;
+            units[place].borrowed += own.borrowed.0 as f64 * part;
             *covered[place].entry(record.region.as_deref()).or_default() += overlap_ms;
         }
     }
     let each = units.into_iter().zip(covered);
-    each.map(|((fair, borrowed), covered)| {
+    each.map(|(units, covered)| {
         let over_ms = covered.values().copied().max();
         Claimed {
-            fair_per_s: over_ms.map(|over_ms| fair * 1_000.0 / over_ms as f64),
-            borrowed,
+            fair_per_s: over_ms.map(|over_ms| units.fair * 1_000.0 / over_ms as f64),
+            ..units
         }
     })
     .collect()
@@ -72,31 +76,26 @@ pub fn with_open(mut claimed: Vec<Claimed>, admitted: &Line, step_ms: u64) -> Ve
     claimed
 }
 
-/// What a tenant got in a range beside what it was entitled to, in units, of the intervals that records tell of.
+/// What a tenant got in a range beside what it was entitled to, in units, of the windows that records tell of.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Beside {
     /// Its fair share.
     pub fair: f64,
-    /// What it was admitted.
-    pub admitted: f64,
+    /// What it was served.
+    pub served: f64,
     /// What of that is beyond the fair share.
     pub borrowed: f64,
 }
 
 impl Beside {
     /// Of the intervals of a chart; none where no record tells anything.
-    pub fn of(admitted: &Line, claimed: &[Claimed], step_ms: u64) -> Option<Self> {
+    pub fn of(claimed: &[Claimed]) -> Option<Self> {
         let mut all: Option<Self> = None;
-        for ((_, per_s), told) in admitted.points.iter().zip(claimed) {
-            let Some(fair_per_s) = told.fair_per_s else {
-                continue;
-            };
-            let units = |per_s: f64| per_s * step_ms as f64 / 1_000.0;
-            let admitted = units(per_s.unwrap_or(0.0));
+        for told in claimed.iter().filter(|told| told.fair_per_s.is_some()) {
             let sum = all.get_or_insert_default();
-            sum.fair += units(fair_per_s);
-            sum.admitted += admitted;
-            sum.borrowed += told.borrowed.min(admitted);
+            sum.fair += told.fair;
+            sum.served += told.served;
+            sum.borrowed += told.borrowed.min(told.served);
         }
         all
     }
@@ -105,7 +104,7 @@ impl Beside {
     ///
     /// ```
     /// use weir_console::tenant::claims::Beside;
-    /// let beside = Beside { fair: 1_200.0, admitted: 1_500.0, borrowed: 300.0 };
+    /// let beside = Beside { fair: 1_200.0, served: 1_500.0, borrowed: 300.0 };
     /// assert_eq!(
     ///     beside.words(),
     ///     "In the recorded windows of this range, its fair share was 1,200 units. It got 1,500: 1,200 within the share, 300 \
@@ -117,8 +116,8 @@ impl Beside {
         format!(
             "In the recorded windows of this range, its fair share was {} units. It got {}: {} within the share, {} borrowed.",
             whole(self.fair),
-            whole(self.admitted),
-            whole(self.admitted - self.borrowed),
+            whole(self.served),
+            whole(self.served - self.borrowed),
             whole(self.borrowed)
         )
     }
@@ -175,12 +174,13 @@ mod tests {
 
     use super::*;
 
+    /// Served are ten units more than were borrowed.
     fn record(region: Option<&str>, ends_at: u64, entitlement: u64, borrowed: u64) -> WindowRecord {
         serde_json::from_value(json!({
             "budget": "tokens", "region": region, "label": ends_at, "ends_at": ends_at, "limit": 100,
             "complete": true, "granted": null, "admitted": 0, "returned": 0, "unaccounted": null,
             "exact": true, "denied": 0, "jain": null, "tenants_seen": 1,
-            "tenants": [{"tenant": "a", "weight": 1, "entitlement": entitlement, "served": 0,
+            "tenants": [{"tenant": "a", "weight": 1, "entitlement": entitlement, "served": borrowed + 10,
                          "borrowed": borrowed, "denied": 0}],
         }))
         .unwrap()
@@ -195,6 +195,8 @@ mod tests {
             told[0],
             Claimed {
                 fair_per_s: Some(2.0),
+                fair: 120.0,
+                served: 32.0,
                 borrowed: 12.0
             }
         );
@@ -231,16 +233,31 @@ mod tests {
 
     #[test]
     fn what_a_tenant_got_stands_beside_its_fair_share_where_records_tell() {
-        let records = [record(None, 60_000, 120, 60)];
-        let told = claimed(&records, "a", 60_000, &[0, 60_000], 60_000);
-        let expected = Beside {
+        // Two of the four windows of the second interval are over.
+        let records = [
+            record(None, 60_000, 120, 60),
+            record(None, 75_000, 30, 5),
+            record(None, 90_000, 30, 0),
+        ];
+        let told = claimed(&records[..1], "a", 60_000, &[0, 60_000], 60_000);
+        let alone = Beside {
             fair: 120.0,
-            admitted: 180.0,
+            served: 70.0,
             borrowed: 60.0,
         };
-        let line = admitted(&[3.0, 5.0]);
-        assert_eq!(Beside::of(&line, &told, 60_000), Some(expected));
-        assert_eq!(Beside::of(&line, &[Claimed::default(); 2], 60_000), None);
+        assert_eq!(Beside::of(&told), Some(alone));
+        let told = claimed(&records[1..], "a", 15_000, &[0, 60_000], 60_000);
+        let begun = Beside {
+            fair: 60.0,
+            served: 25.0,
+            borrowed: 5.0,
+        };
+        assert_eq!(
+            Beside::of(&told),
+            Some(begun),
+            "what is not over yet is in no sum"
+        );
+        assert_eq!(Beside::of(&[Claimed::default(); 2]), None);
     }
 
     #[test]
@@ -249,6 +266,8 @@ mod tests {
         let told = claimed(&records, "a", 120_000, &[0, 60_000, 120_000], 60_000);
         let expected = Claimed {
             fair_per_s: Some(2.0),
+            fair: 120.0,
+            served: 35.0,
             borrowed: 30.0,
         };
         assert_eq!(told, [expected, expected, Claimed::default()]);
@@ -265,6 +284,8 @@ mod tests {
             told[0],
             Claimed {
                 fair_per_s: Some(3.0),
+                fair: 180.0,
+                served: 23.0,
                 borrowed: 3.0
             }
         );
@@ -279,13 +300,13 @@ mod tests {
         };
         let claims = [
             Claimed {
-                fair_per_s: None,
                 borrowed: 120.0,
+                ..Claimed::default()
             },
             // Counted of a window that reaches beyond the interval: no more is borrowed than was admitted.
             Claimed {
-                fair_per_s: None,
                 borrowed: 600.0,
+                ..Claimed::default()
             },
         ];
         let [within, beyond] = split(&admitted, &claims, 60_000);

@@ -3,11 +3,13 @@
 use serde_json::Value;
 use weir_shared::ordered::sort_by_key;
 use weir_shared::wire::effective::{EffectiveBody, FieldValue, Origin, Valued};
-use weir_shared::wire::policy::PolicyDocument;
+use weir_shared::wire::policy::{LimitBody, PolicyDocument};
 
-use super::numbers::{table, unit};
+use super::numbers::{label, table, unit};
 use super::what::{Kind, What};
 use crate::format::{count, weight};
+use crate::policy::entries::summary;
+use crate::policy::section::Section;
 
 /// One value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +78,15 @@ impl Rows {
     }
 }
 
+impl EffectiveRow {
+    /// What the field is called.
+    pub fn label(&self) -> String {
+        let kind = self.what.as_ref().map(|what| what.kind);
+        let section = SECTIONS.iter().find(|(one, _)| Some(*one) == kind);
+        label(section.map_or("", |(_, section)| section), &self.field)
+    }
+}
+
 /// The sections of the effective policy.
 const SECTIONS: [(Kind, &str); 5] = [
     (Kind::Budget, "budgets"),
@@ -131,11 +142,13 @@ pub fn rows(effective: &EffectiveBody) -> Vec<EffectiveRow> {
 
 /// Limits that count by keys and not by tenant: the same for everybody, and named so that none is missing.
 pub fn by_key(document: &PolicyDocument, effective: &EffectiveBody) -> Vec<EffectiveRow> {
-    let own = |name: &&String| !effective.limits.contains_key(*name);
-    let row = |name: &String| EffectiveRow {
+    let own = |(name, _): &(&String, &LimitBody)| !effective.limits.contains_key(*name);
+    let row = |(name, body): (&String, &LimitBody)| EffectiveRow {
         what: Some(What::new(Kind::Limit, name)),
-        field: "keys".to_owned(),
-        value: "the same for all tenants".to_owned(),
+        field: "each key".to_owned(),
+        value: weir_shared::json::to_value(body)
+            .map(|body| summary(Section::Limits, &body))
+            .unwrap_or_default(),
         origin: Origin::Policy,
         from: Some(format!(
             "/limits/{}",
@@ -143,7 +156,7 @@ pub fn by_key(document: &PolicyDocument, effective: &EffectiveBody) -> Vec<Effec
         )),
         until_ms: None,
     };
-    document.limits.keys().filter(own).map(row).collect()
+    document.limits.iter().filter(own).map(row).collect()
 }
 
 /// A number with its thousands apart where it is whole.
@@ -251,6 +264,7 @@ mod tests {
             .map(|row| (row.what.as_ref().unwrap().to_string(), row.from.as_deref()))
             .collect();
         assert_eq!(told, [("limit:login".to_owned(), Some("/limits/login"))]);
+        assert_eq!(rows[0].value, "gcra · 5 per 1 min · region");
     }
 
     #[test]

@@ -12,6 +12,8 @@ use weir_shared::wire::policy::PolicyDocument;
 
 use crate::format;
 use crate::format::parse_length;
+use crate::policy::fields as forms;
+use crate::policy::section::Section;
 
 /// One number of a budget, limit, meter or guard.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,10 +55,11 @@ impl NumberName {
         format!("/{section}{}/{field}", step(name))
     }
 
-    /// In words: `meter bytes: per_sec`.
+    /// In words: `meter bytes: rate`.
     pub fn words(&self) -> String {
         let kind = self.section.strip_suffix('s').unwrap_or(&self.section);
-        format!("{kind} {}: {}", self.name, self.field)
+        let field = label(&self.section, &self.field).to_lowercase();
+        format!("{kind} {}: {field}", self.name)
     }
 
     /// Whether it is a length of time, which is typed with its unit.
@@ -72,6 +75,33 @@ impl NumberName {
             section => unit(section, &self.field),
         }
     }
+}
+
+/// What a field is called: as in the forms, else its own name in words.
+///
+/// ```
+/// use weir_console::tenant::numbers::label;
+/// assert_eq!(label("meters", "max_debt_ms"), "Longest debt");
+/// assert_eq!((label("budgets", "borrow_max"), label("limits", "period_ms")), ("May borrow".into(), "period".into()));
+/// ```
+pub fn label(section: &str, field: &str) -> String {
+    let form = match section {
+        "meters" => forms::fields(Section::Meters, &Value::Null),
+        "guards" => forms::fields(Section::Guards, &Value::Null),
+        _ => Vec::new(),
+    };
+    let of_form = form.iter().find(|one| one.name == field);
+    let known = of_form.map(|one| one.label).or(match field {
+        "borrow_max" => Some("May borrow"),
+        "lend_max" => Some("May lend"),
+        "ceiling" => Some("Ceiling"),
+        "floor" => Some("Floor"),
+        "tier" => Some("Tier"),
+        "weight" => Some("Weight"),
+        _ => None,
+    });
+    let name = field.strip_suffix("_ms").unwrap_or(field);
+    known.map_or_else(|| name.replace('_', " "), str::to_owned)
 }
 
 /// The numbers of a section, in the order in which the policy has them.

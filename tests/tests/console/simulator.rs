@@ -287,7 +287,7 @@ async fn the_shares_are_told(browser: &Browser) {
         let words = browser.text(&test_id_selector(side)).await.unwrap();
         println!("{side}: {}", words.replace('\n', " | "));
         assert!(
-            words.contains("units for each unit of weight over the span"),
+            words.contains("units per unit of weight over the span"),
             "{words}"
         );
         assert!(words.contains("limited by"), "{words}");

@@ -87,7 +87,7 @@ fn cells(portion: &Portion) -> impl IntoView + use<> {
         <td data-label="Guarantee" class="figure">{units(portion.guarantee)}</td>
         <td data-label="Used" class="figure">{units(portion.used)}</td>
         <td data-label="Borrowed" class="figure">{units(portion.borrowed)}</td>
-        <td data-label="Reserved" class="figure">{units(portion.reserved)}</td>
+        <td data-label="Guaranteed, not used" class="figure">{units(portion.reserved)}</td>
         <td data-label="Denied" class="figure" class:denying=portion.denied != 0>{units(portion.denied)}</td>
     }
 }

@@ -25,7 +25,13 @@ pub fn Window(
         let limit = record.with(|record| record.as_ref().map_or(0, |record| record.limit));
         fill.with(|fill| fill.words(limit, open.get()))
     });
-    let reserved = Signal::derive(move || if open.get() { "reserved" } else { "not used" });
+    let reserved = Signal::derive(move || {
+        if open.get() {
+            "still guaranteed"
+        } else {
+            "not used"
+        }
+    });
     let drawn = Memo::new(move |_| fill.with(|fill| !fill.vessels.is_empty()));
     let undrawn = Memo::new(move |_| fill.with(|fill| fill.portions.len() - fill.vessels.len()));
     view! {
@@ -57,7 +63,7 @@ fn Figures(record: WindowRecord, open: bool) -> impl IntoView {
         (false, false) => view! { "ended "<Time at=ends_at/>", not all is told yet" }.into_any(),
     };
     let lent = match (record.granted, record.exact) {
-        (None, _) => "told when it is over".to_owned(),
+        (None, _) => "known when the window ends".to_owned(),
         (Some(granted), true) => units(granted.0),
         (Some(granted), false) => format!("at most {}", units(granted.0)),
     };

@@ -31,7 +31,7 @@ pub fn Holders(
                         <th scope="col">"Held by"</th>
                         <th scope="col" class="figure">"Units"</th>
                         <th scope="col" class="figure">{if own { "Of all regions" } else { "Of the window" }}</th>
-                        <th scope="col" class="wide">"Drawn"</th>
+                        <th scope="col" class="wide">"Share"</th>
                         <th scope="col" class="figure">"Leased to isolates, units"<Explain term=Term::Leased/></th>
                         <th scope="col" class="figure">"In escrow, units"<Explain term=Term::Escrow/></th>
                         <th scope="col" class="figure">"Isolates"<Explain term=Term::Isolate/></th>
@@ -41,7 +41,7 @@ pub fn Holders(
                 <tbody>{rows.collect_view()}</tbody>
                 <tfoot>
                     <tr>
-                        <th scope="row">"together"</th>
+                        <th scope="row">"Total"</th>
                         <td class="figure">{format::count(held.into())}</td>
                         <td class="figure">{format::percent(share_of(held as f64, limit as f64))}</td>
                         <td colspan="5" class="muted">{format!("of {} units", format::count(limit.into()))}</td>
@@ -73,7 +73,7 @@ fn row(holder: Holder, limit: u64) -> impl IntoView {
             </th>
             {figure("held", "Units", Some(holder.held))}
             <td class="figure" data-label="Of the window">{format::percent(share)}</td>
-            <td class="wide" data-label="Drawn">
+            <td class="wide" data-label="Share">
                 <SplitBar parts=Signal::stored(parts) whole=Signal::stored(limit as f64) label=Signal::stored(label)/>
             </td>
             {figure("leased", "Leased to isolates, units", holder.leased)}

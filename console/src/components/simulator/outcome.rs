@@ -26,8 +26,9 @@ pub fn OutcomeView(
 ) -> impl IntoView {
     let zone = use_time_zone();
     let words = move || {
+        let rule = query.with(|query| query.rule.clone());
         let body = body.get();
-        body.map(|body| summary(&body, differs.get(), zone.get()))
+        body.map(|body| summary(&body, rule.as_deref(), differs.get(), zone.get()))
     };
     let noted = move || {
         let notes = body.with(|body| body.as_deref().map(notes).unwrap_or_default());

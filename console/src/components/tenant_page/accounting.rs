@@ -109,8 +109,7 @@ fn Chart(page: Tenant, what: What, policy: Fetched<Tagged<PolicyDocument>>) -> i
         counted.with(|lines| Some(with_open(told, lines.first()?, step_ms.get())))
     });
     let beside = move || {
-        let told = claimed.get()?;
-        let beside = counted.with(|lines| Beside::of(lines.first()?, &told, step_ms.get()))?;
+        let beside = Beside::of(&claimed.get()?)?;
         Some(view! { <p class="said" data-testid="beside">{beside.words()}</p> })
     };
     let series = Signal::derive(move || {

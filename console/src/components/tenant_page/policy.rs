@@ -50,6 +50,7 @@ pub fn EffectivePolicy(
 }
 
 fn line(row: EffectiveRow) -> impl IntoView {
+    let field = row.label();
     let what = row
         .what
         .map_or_else(|| "tenant".to_owned(), |what| what.words());
@@ -57,7 +58,7 @@ fn line(row: EffectiveRow) -> impl IntoView {
     view! {
         <tr>
             <th scope="row">{what}</th>
-            <td data-label="Field">{row.field}</td>
+            <td data-label="Field">{field}</td>
             <td class="figure" data-label="Value">{row.value}</td>
             <td data-label="Set by"><span class=format!("tag origin-{origin}")>{origin}</span></td>
             <td data-label="In the policy at">{row.from.map(|from| view! { <code>{from}</code> })}</td>
