@@ -18,6 +18,7 @@ pub mod failure;
 pub mod figures;
 pub mod import;
 pub mod lines;
+pub mod log_line;
 pub mod login;
 pub mod man;
 pub mod options;

@@ -211,9 +211,14 @@ pub struct Starve {
 pub struct Replaying {
     /// The file; `-` is the standard input
     pub file: String,
-    /// Replay these requests locally: one per line, as at,tenant,kind,name,key,cost or as JSON; at is in milliseconds since 1970
+    /// Replay these requests locally: one per line, as at,tenant,kind,name,key,cost or as JSON, at in milliseconds since 1970;
+    /// or, with --limit, an access log
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "to"], required_unless_present = "from")]
     pub trace: Option<String>,
+    /// Read the trace as an access log, in the combined format or in JSON: each line that names no rule asks for this limit,
+    /// with the client's address as its key
+    #[arg(long, value_name = "NAME", requires = "trace", conflicts_with_all = ["from", "to"])]
+    pub limit: Option<String>,
     /// Compare with this policy instead of the one in force, without a deployment
     #[arg(long, value_name = "FILE", requires = "trace", conflicts_with_all = ["from", "to"])]
     pub present: Option<String>,
@@ -353,6 +358,9 @@ mod tests {
                 "1",
                 "--present",
                 "q.json",
+            ],
+            &[
+                "replay", "p.json", "--from", "0", "--to", "1", "--limit", "one",
             ],
             &["dev"],
         ] {

@@ -255,7 +255,12 @@ fn replayed(common: &Common, asked: &Replaying) -> Result<ReplayBody, Failure> {
         }
     };
     let mut replay = Replay::new(&present, &file.policy);
-    let entries = trace::read(&replay, &called(trace), &bytes(trace)?)?;
+    let entries = trace::read(
+        &replay,
+        asked.limit.as_deref(),
+        &called(trace),
+        &bytes(trace)?,
+    )?;
     let seen = std::io::stderr().is_terminal();
     trace::play(&mut replay, &entries, |done| {
         if seen {

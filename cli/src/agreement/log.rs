@@ -1,25 +1,15 @@
-//! A log with the verdicts of a limiter: a line of JSON a request, or the `combined` format of access logs.
+//! A log with the verdicts of a limiter, in the order of time.
 
-use jiff::fmt::strtime;
-use serde::Deserialize;
-use serde_json::Value;
-use weir_shared::invalid::read_json;
 use weir_shared::replay::agreement::Judged;
 use weir_shared::replay::lines::numbered;
 use weir_shared::replay::{Replay, in_order_by};
-use weir_shared::wire::replay::TraceEntry;
 
 use crate::failure::Failure;
 use crate::lines::{text, unparsed};
+use crate::log_line::{EXACT_MS, LogLine};
 
 /// Statuses by which limiters deny, where nobody says otherwise.
 pub const DENIED: [u16; 2] = [429, 503];
-
-/// How far the times of a log with milliseconds may be wrong: servers read their clock once for all that they do at a time.
-const EXACT_MS: u64 = 10;
-
-/// How far those of a log with seconds are.
-const SECOND_MS: u64 = 1_000;
 
 /// What is read into a log besides what its lines say.
 #[derive(Debug, Clone)]
@@ -41,33 +31,6 @@ pub struct Log {
     pub clock_ms: u64,
 }
 
-/// A line of JSON. Fields that are not named here are passed over: logs have many.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Line {
-    /// Seconds since 1970 where it has a point, else milliseconds.
-    at: Option<Value>,
-    /// Seconds that the request took, where `at` is the time of its end.
-    took: Option<Value>,
-    tenant: Option<String>,
-    budget: Option<String>,
-    limit: Option<String>,
-    meter: Option<String>,
-    key: Option<String>,
-    cost: Option<u64>,
-    /// What the limiter said, in a word or as true or false.
-    verdict: Option<Value>,
-    /// The status of the answer, where no verdict is told.
-    status: Option<Value>,
-}
-
-/// What one line says.
-struct LogLine {
-    entry: TraceEntry,
-    admitted: bool,
-    clock_ms: u64,
-}
-
 /// Reads a log. Blank lines are passed over.
 ///
 /// # Errors
@@ -81,15 +44,12 @@ pub fn read(
     let mut requests = Vec::new();
     let mut clock_ms = EXACT_MS;
     for (number, line) in numbered(text(file, bytes)?) {
-        let told = match line.starts_with('{') {
-            true => reading.json(line),
-            false => reading.combined(line),
-        };
-        let told = told.map_err(|why| unparsed(file, number, why))?;
-        let entry = replay.entry(told.entry);
+        let at_fault = |why: String| unparsed(file, number, why);
+        let line = LogLine::read(line, reading.limit.as_deref()).map_err(at_fault)?;
+        let admitted = line.admitted(&reading.denied).map_err(at_fault)?;
+        clock_ms = clock_ms.max(line.clock_ms);
+        let entry = replay.entry(line.entry);
         let entry = entry.map_err(|refused| unparsed(file, number, refused))?;
-        let admitted = told.admitted;
-        clock_ms = clock_ms.max(told.clock_ms);
         requests.push((number, Judged { entry, admitted }));
     }
     in_order_by(&mut requests, |(_, judged)| judged.entry.at);
@@ -101,146 +61,9 @@ pub fn read(
     })
 }
 
-impl Reading {
-    fn json(&self, line: &str) -> Result<LogLine, String> {
-        let line: Line = read_json(line.as_bytes()).map_err(|refused| refused.to_string())?;
-        let Some(at) = &line.at else {
-            return Err("/at: is required".to_owned());
-        };
-        let (at_ms, clock_ms) = instant(at)?;
-        let took_ms = match &line.took {
-            Some(took) => seconds_ms(&plain(took)).ok_or("/took: is no number of seconds")?,
-            None => 0,
-        };
-        let admitted = match (&line.verdict, &line.status) {
-            (Some(verdict), _) => admits(verdict)?,
-            (None, Some(status)) => {
-                let status = plain(status);
-                let status = status
-                    .parse()
-                    .map_err(|_| format!("/status: {status:?} is none"))?;
-                !self.denied.contains(&status)
-            }
-            (None, None) => return Err("/verdict: is required, or a status".to_owned()),
-        };
-        let names = [&line.budget, &line.limit, &line.meter];
-        let limit = match names.iter().all(|name| name.is_none()) {
-            true => Some(self.limit()?),
-            false => line.limit,
-        };
-        let entry = TraceEntry {
-            at: Some(at_ms.saturating_sub(took_ms)),
-            tenant: line.tenant,
-            budget: line.budget,
-            limit,
-            meter: line.meter,
-            key: line.key,
-            cost: line.cost,
-        };
-        Ok(LogLine {
-            entry,
-            admitted,
-            clock_ms,
-        })
-    }
-
-    /// `ADDRESS - USER [TIME] "REQUEST" STATUS ...`: the key is the address.
-    fn combined(&self, line: &str) -> Result<LogLine, String> {
-        const FORM: &str =
-            "a line is JSON, or ADDRESS - USER [TIME] \"REQUEST\" STATUS as in the format combined";
-        let (address, rest) = line.split_once(' ').ok_or(FORM)?;
-        let (_, rest) = rest.split_once('[').ok_or(FORM)?;
-        let (time, rest) = rest.split_once(']').ok_or(FORM)?;
-        let after = after_quotes(rest.trim_start()).ok_or(FORM)?;
-        let status = after.split_whitespace().next().ok_or(FORM)?;
-        let status: u16 = status
-            .parse()
-            .map_err(|_| format!("status {status:?} is none"))?;
-        let read = strtime::parse("%d/%b/%Y:%H:%M:%S %z", time);
-        let read = read.and_then(|broken| broken.to_timestamp());
-        let at = read.map_err(|why| format!("time {time:?}: {why}"))?;
-        let at = u64::try_from(at.as_millisecond())
-            .map_err(|_| format!("time {time:?} is before 1970"))?;
-        let entry = TraceEntry {
-            at: Some(at),
-            limit: Some(self.limit()?),
-            key: Some(address.to_owned()),
-            ..TraceEntry::default()
-        };
-        Ok(LogLine {
-            entry,
-            admitted: !self.denied.contains(&status),
-            clock_ms: SECOND_MS,
-        })
-    }
-
-    fn limit(&self) -> Result<String, String> {
-        let limit = self.limit.clone();
-        limit.ok_or_else(|| "it names no limit, and neither does --limit".to_owned())
-    }
-}
-
-/// What stands behind a text in quotes, in which a backslash escapes.
-fn after_quotes(text: &str) -> Option<&str> {
-    let inner = text.strip_prefix('"')?;
-    let mut escaped = false;
-    for (index, letter) in inner.char_indices() {
-        match letter {
-            '"' if !escaped => return inner.get(index + 1..),
-            '\\' => escaped = !escaped,
-            _ => escaped = false,
-        }
-    }
-    None
-}
-
-/// A number or a text, as it stands there.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-/// Milliseconds since 1970, and how far they may be wrong.
-fn instant(at: &Value) -> Result<(u64, u64), String> {
-    let text = plain(at);
-    let bad =
-        || format!("/at: {text:?} is neither milliseconds since 1970 nor seconds with a point");
-    if text.contains('.') {
-        return Ok((seconds_ms(&text).ok_or_else(bad)?, EXACT_MS));
-    }
-    Ok((text.parse().map_err(|_| bad())?, EXACT_MS))
-}
-
-/// Seconds with up to three places, exactly.
-fn seconds_ms(text: &str) -> Option<u64> {
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let digits = part.bytes().all(|byte| byte.is_ascii_digit());
-    let part: String = part.chars().chain("000".chars()).take(3).collect();
-    let ms: u64 = part.parse().ok().filter(|_| digits)?;
-    whole
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(1_000)?
-        .checked_add(ms)
-}
-
-/// Whether a word lets pass: the words of nginx's `$limit_req_status`, and plain ones.
-fn admits(verdict: &Value) -> Result<bool, String> {
-    let word = plain(verdict).to_lowercase();
-    match word.as_str() {
-        "true" | "admitted" | "allowed" | "passed" | "delayed" | "ok" => Ok(true),
-        "false" | "denied" | "rejected" | "limited" | "rejected_dry_run" => Ok(false),
-        "delayed_dry_run" => Ok(true),
-        _ => Err(format!(
-            "/verdict: {word:?} is none of passed, delayed, rejected, admitted, denied, true and false"
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use weir_shared::invalid::read_json;
     use weir_shared::policy::Policy;
 
     use super::*;

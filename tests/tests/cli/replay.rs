@@ -59,6 +59,76 @@ fn a_trace_is_played_beside_another_file_without_asking_anybody() {
     );
 }
 
+#[test]
+fn an_access_log_is_played_with_a_limit_for_its_lines() {
+    let weir = Weir::at("http://127.0.0.1:9");
+    let limit = |limit: u64| {
+        let rule =
+            json!({ "limit": limit, "period_ms": 3_600_000, "burst": limit, "scope": "region" });
+        with(document(), "/limits", json!({ "per_ip": rule }))
+    };
+    weir.write("now.json", &limit(5));
+    weir.write("then.json", &limit(8));
+    // Ten requests of one address, the last of which is written first, and one of another.
+    let line = |address: &str, second: u64, status: u64| {
+        format!(
+            "{address} - - [31/Jan/2026:13:00:{second:02} +0100] \"GET /a?b=\\\"c HTTP/1.1\" {status} 3 \"-\" \"curl\"\n"
+        )
+    };
+    let of_one = |second: u64| line("203.0.113.9", second, if second < 5 { 200 } else { 429 });
+    let log: String = (0..10).rev().map(of_one).collect();
+    std::fs::write(
+        weir.file("access.log"),
+        log + "\n" + &line("2001:db8::1", 3, 200),
+    )
+    .unwrap();
+    let words = [
+        "replay",
+        "then.json",
+        "--trace",
+        "access.log",
+        "--limit",
+        "per_ip",
+        "--present",
+        "now.json",
+    ];
+    let told = weir.ends(0, &words);
+    assert!(
+        told.contains(
+            "11 requests from 2026-01-31T12:00:00Z to 2026-01-31T12:00:09Z, beside the other file."
+        ),
+        "{told}"
+    );
+    let told = weir.json(0, &words);
+    let calls = |side: &str| told["rows"][0][side]["admitted_calls"].as_u64();
+    assert_eq!(
+        (calls("present"), calls("candidate")),
+        (Some(6), Some(9)),
+        "{told}"
+    );
+
+    // Without a limit it is told what is missing, and a line that is cut off has its number.
+    let error = weir.fails(&[
+        "replay",
+        "then.json",
+        "--trace",
+        "access.log",
+        "--present",
+        "now.json",
+    ]);
+    assert!(
+        error.contains("access.log:1: this is a line of an access log: --limit"),
+        "{error}"
+    );
+    let cut = line("203.0.113.9", 1, 200) + "203.0.113.9 - - [31/Jan/2026:13:0";
+    std::fs::write(weir.file("access.log"), cut).unwrap();
+    let error = weir.fails(&words);
+    assert!(
+        error.contains("access.log:2: a line is JSON, or ADDRESS"),
+        "{error}"
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn both_a_trace_and_what_was_recorded_are_played_beside_the_policy_in_force() {
     let deployed = deployment().await;

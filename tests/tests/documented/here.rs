@@ -30,9 +30,11 @@ const DECISION: &str = "1764150000123.5a0a02d29c9c2c19.weur.over_share.budget.to
 /// What is built before, or needs an account (`wrangler.rs`).
 const ELSEWHERE: [&str; 3] = ["cargo build ", "npx wrangler ", "wrangler "];
 
-/// A configuration of nginx, and what it logged.
+/// A configuration of nginx, and what it logged; a trace.
 const NGINX: &str = "limit_req_zone $binary_remote_addr zone=one:10m rate=10r/s;\nserver { location / { limit_req zone=one burst=20 nodelay; } }\n";
 const VERDICTS: &str = "{\"at\":1769817600.125,\"took\":0.001,\"key\":\"203.0.113.9\",\"verdict\":\"PASSED\",\"status\":200}\n";
+const ACCESS: &str =
+    "203.0.113.9 - - [31/Jan/2026:12:00:00 +0000] \"GET / HTTP/1.1\" 200 3 \"-\" \"curl/8.5.0\"\n";
 const REQUESTS: &str = "at,tenant,kind,name,key,cost\n1769860800000,acme,budget,tokens,,300\n1769860801000,acme,budget,tokens,,300\n";
 
 /// A policy with what the pages ask for.
@@ -57,6 +59,7 @@ fn furnish(folder: &Path) {
     write("requests.csv", REQUESTS);
     write("nginx.conf", NGINX);
     write("verdicts.log", VERDICTS);
+    write("access.log", ACCESS);
 }
 
 /// The id of a denial of acme's.
