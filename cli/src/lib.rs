@@ -25,6 +25,7 @@ pub mod options;
 pub mod output;
 pub mod plan;
 pub mod policy;
+pub mod progress;
 pub mod replay;
 pub mod rollout;
 pub mod run;

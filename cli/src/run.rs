@@ -8,25 +8,26 @@ use std::time::Duration;
 use clap::Parser;
 use serde_json::json;
 use weir_shared::replay::Replay;
-use weir_shared::replay::agreement::Agreement;
+use weir_shared::replay::agreement::{Agreement, Part};
 use weir_shared::wire::access::TokenRequest;
 use weir_shared::wire::replay::{ReplayBody, ReplayRequest};
 
 use crate::agreement::AgreementReport;
-use crate::agreement::log::{self, Reading};
+use crate::agreement::log::{self, Log, Reading};
 use crate::apply::{agreed, apply, confirm};
 use crate::client::Client;
 use crate::credentials::{Said, chosen, kept};
 use crate::difference::reversed;
-use crate::document::{STDIN, bytes, called, read};
+use crate::document::{STDIN, Valid, bytes, called, read};
 use crate::drift::Drift;
 use crate::ending::{Ending, FAILED};
 use crate::failure::Failure;
 use crate::import::import;
 use crate::options::{Agreeing, Command, Common, Options, Replaying, Starve, TokenCommand};
-use crate::output::{Output, again, aside, is_unread};
+use crate::output::{Output, aside, is_unread};
 use crate::plan::plan;
 use crate::policy::compare;
+use crate::progress::{ProgressLine, played};
 use crate::replay::trace;
 use crate::tail::filter::Filter;
 use crate::tail::tail;
@@ -261,15 +262,10 @@ fn replayed(common: &Common, asked: &Replaying) -> Result<ReplayBody, Failure> {
         &called(trace),
         &bytes(trace)?,
     )?;
-    let seen = std::io::stderr().is_terminal();
-    trace::play(&mut replay, &entries, |done| {
-        if seen {
-            again(done);
-        }
+    let line = ProgressLine::new();
+    trace::play(&mut replay, &entries, &mut |done, of| {
+        line.tell(&played(done, of));
     });
-    if seen {
-        again("");
-    }
     Ok(replay.told(crate::clock::epoch(), revision))
 }
 
@@ -288,13 +284,27 @@ fn agreement(asked: &Agreeing, output: Output) -> Result<Ending, Failure> {
     };
     let replay = Replay::new(&file.policy, &file.policy);
     let log = log::read(&replay, &reading, &called(&asked.log), &bytes(&asked.log)?)?;
-    let agreement = Agreement::of(&file.document, &file.policy, &log.requests, log.clock_ms);
+    let agreement = agreed_with(&file, &log);
     let less = asked
         .least_percent
         .is_some_and(|least| agreement.percent() < f64::from(least));
     let told = AgreementReport { log, agreement };
     output.either(&told.text(), &told.value())?;
     Ok(if less { Ending::Differs } else { Ending::Done })
+}
+
+/// How far the log agrees with the file, and meanwhile how much of it is played.
+fn agreed_with(file: &Valid, log: &Log) -> Agreement {
+    let line = ProgressLine::new();
+    let mut tell = |part, done, of| {
+        let what = match part {
+            Part::Verdicts => "verdicts",
+            Part::Reasons => "reasons for differences",
+        };
+        line.tell(&format!("{what}: {}", played(done, of)));
+    };
+    let (requests, clock_ms) = (&log.requests, log.clock_ms);
+    Agreement::of(&file.document, &file.policy, requests, clock_ms, &mut tell)
 }
 
 /// What `top` was told.

@@ -14,6 +14,7 @@ pub mod agreement;
 pub mod asked;
 mod entry;
 pub mod lines;
+pub mod progress;
 mod recorded;
 mod side;
 

@@ -10,7 +10,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Entry;
+use super::progress::Progress;
 use super::side::{Side, passes};
+use crate::invalid::Invalid;
 use crate::ordered::OrderedMap;
 use crate::policy::Policy;
 use crate::policy::limit::algorithm_of;
@@ -100,6 +102,15 @@ pub struct Difference {
     pub reason: Reason,
 }
 
+/// What is played of an agreement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The trace, for the policy's verdicts.
+    Verdicts,
+    /// The trace again and again, for the reasons of differences.
+    Reasons,
+}
+
 /// How far a policy agrees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Agreement {
@@ -113,7 +124,8 @@ pub struct Agreement {
 
 impl Agreement {
     /// Plays a trace, in the order of time, against a policy, which `document` says. `clock_ms`: how far the times of the
-    /// trace may be wrong; 0 and 1 for not at all.
+    /// trace may be wrong; 0 and 1 for not at all. `tell` hears now and then how much is played: first of the trace, and, where
+    /// verdicts differ, of all its repetitions that look for reasons.
     ///
     /// ```
     /// use weir_shared::invalid::read_json;
@@ -132,13 +144,21 @@ impl Agreement {
     /// // The old one let the last pass, which is a millisecond early: 3 of 4 agree, and the clock explains the other.
     /// let judged = |(entry, admitted)| Judged { entry, admitted };
     /// let trace: Vec<Judged> = entries.into_iter().zip([true, true, false, true]).map(judged).collect();
-    /// let agreement = Agreement::of(&document, &policy, &trace, 10);
+    /// let agreement = Agreement::of(&document, &policy, &trace, 10, &mut |_, _, _| {});
     /// assert_eq!((agreement.agreed(), agreement.percent()), (3, 75.0));
     /// assert_eq!(agreement.differences[0].reason, Reason::Clock);
     /// ```
     #[must_use]
-    pub fn of(document: &PolicyDocument, policy: &Policy, trace: &[Judged], clock_ms: u64) -> Self {
-        let base = verdicts(policy, trace, Entry::clone);
+    pub fn of(
+        document: &PolicyDocument,
+        policy: &Policy,
+        trace: &[Judged],
+        clock_ms: u64,
+        tell: &mut dyn FnMut(Part, usize, usize),
+    ) -> Self {
+        let mut verdicts_told = |done, of| tell(Part::Verdicts, done, of);
+        let mut progress = Progress::new(trace.len(), &mut verdicts_told);
+        let base = verdicts(policy, trace, Entry::clone, &mut progress);
         let mut reasons: OrderedMap<usize, Reason> = trace
             .iter()
             .zip(&base)
@@ -153,7 +173,8 @@ impl Agreement {
                 trace,
                 clock_ms,
             };
-            trial.explain(&mut reasons);
+            let mut reasons_told = |done, of| tell(Part::Reasons, done, of);
+            trial.explain(&mut reasons, &mut reasons_told);
         }
         let differences = reasons.into_iter().filter_map(|(index, reason)| {
             let judged = trace.get(index)?;
@@ -203,11 +224,18 @@ impl Agreement {
 }
 
 /// What a policy says of each request, changed by `change`: whether it passes, a shadow's denials taken for denials.
-fn verdicts(policy: &Policy, trace: &[Judged], change: impl Fn(&Entry) -> Entry) -> Vec<bool> {
+fn verdicts(
+    policy: &Policy,
+    trace: &[Judged],
+    change: impl Fn(&Entry) -> Entry,
+    progress: &mut Progress<'_>,
+) -> Vec<bool> {
     let mut side = Side::new(policy);
-    let decided = trace
-        .iter()
-        .map(|judged| passes(&side.play(&change(&judged.entry))));
+    let decided = trace.iter().map(|judged| {
+        let passes = passes(&side.play(&change(&judged.entry)));
+        progress.one();
+        passes
+    });
     decided.collect()
 }
 
@@ -219,41 +247,65 @@ struct Trial<'a> {
     clock_ms: u64,
 }
 
+/// A change that may be a reason: the policy that decides, and what is made of each request.
+struct Change<'a> {
+    reason: Reason,
+    policy: &'a Policy,
+    of: Box<dyn Fn(&Entry) -> Entry + 'a>,
+}
+
 impl Trial<'_> {
-    fn explain(&self, reasons: &mut OrderedMap<usize, Reason>) {
-        if self.clock_ms > 1 {
+    fn explain(&self, reasons: &mut OrderedMap<usize, Reason>, tell: &mut dyn FnMut(usize, usize)) {
+        let sizes = [true, false].map(|more| Policy::try_from(&resized(self.document, more)));
+        let changes = self.changes(&sizes);
+        let clock = self.clock_ms > 1;
+        let times = changes.len() + usize::from(clock);
+        let mut progress = Progress::new(times * self.trace.len(), tell);
+        if clock {
             let mut side = Side::new(self.policy);
             let followed = self.trace.iter();
             let followed: Vec<bool> = followed
-                .map(|judged| side.follow(&judged.entry, judged.admitted, self.clock_ms))
+                .map(|judged| {
+                    let passes = side.follow(&judged.entry, judged.admitted, self.clock_ms);
+                    progress.one();
+                    passes
+                })
                 .collect();
             self.accept(reasons, Reason::Clock, &followed);
         }
+        for change in changes {
+            self.attempt(reasons, &change, &mut progress);
+        }
+    }
+
+    /// What is tried besides the clock, in this order.
+    fn changes<'s>(&'s self, sizes: &'s [Result<Policy, Invalid>]) -> Vec<Change<'s>> {
+        let change = |reason, policy, of| Change { reason, policy, of };
+        let mut changes = Vec::new();
         if let Some(window_ms) = self.window_ms() {
             for part in 1..WINDOW_PARTS {
                 let offset_ms = window_ms * part / WINDOW_PARTS;
-                let shifted = |entry: &Entry| moved(entry, entry.at.0 + offset_ms);
-                self.attempt(reasons, Reason::Boundary, self.policy, shifted);
+                let shifted = move |entry: &Entry| moved(entry, entry.at.0 + offset_ms);
+                changes.push(change(Reason::Boundary, self.policy, Box::new(shifted)));
             }
         }
-        for more in [true, false] {
-            if let Ok(policy) = Policy::try_from(&resized(self.document, more)) {
-                self.attempt(reasons, Reason::Burst, &policy, Entry::clone);
-            }
+        for policy in sizes.iter().flatten() {
+            changes.push(change(Reason::Burst, policy, Box::new(Entry::clone)));
         }
-        self.attempt(reasons, Reason::Key, self.policy, together);
-        self.attempt(reasons, Reason::Key, self.policy, apart);
+        for of in [together, apart] {
+            changes.push(change(Reason::Key, self.policy, Box::new(of)));
+        }
+        changes
     }
 
     /// Takes a change for the reason wherever it gives the old verdict, unless it spoils half as much as it explains.
     fn attempt(
         &self,
         reasons: &mut OrderedMap<usize, Reason>,
-        reason: Reason,
-        policy: &Policy,
-        change: impl Fn(&Entry) -> Entry,
+        change: &Change<'_>,
+        progress: &mut Progress<'_>,
     ) {
-        let changed = verdicts(policy, self.trace, change);
+        let changed = verdicts(change.policy, self.trace, &change.of, progress);
         let (mut explained, mut spoiled) = (0_usize, 0_usize);
         for (index, (judged, admitted)) in self.trace.iter().zip(&changed).enumerate() {
             match (judged.admitted == *admitted, reasons.contains_key(&index)) {
@@ -263,7 +315,7 @@ impl Trial<'_> {
             }
         }
         if explained > SPOILED_TIMES * spoiled {
-            self.accept(reasons, reason, &changed);
+            self.accept(reasons, change.reason, &changed);
         }
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use weir_shared::ordered::OrderedMap;
 use weir_shared::policy::Policy;
-use weir_shared::replay::agreement::{Agreement, Judged, Reason};
+use weir_shared::replay::agreement::{Agreement, Judged, Part, Reason};
 use weir_shared::replay::{Entry, Replay};
 use weir_shared::wire::policy::PolicyDocument;
 use weir_shared::wire::replay::TraceEntry;
@@ -65,7 +65,7 @@ fn judged(old: &Value, seen: impl Fn(TraceEntry) -> TraceEntry) -> Vec<Judged> {
 fn agreement(new: &Value, trace: &[Judged], clock_ms: u64) -> Agreement {
     let document = document(new);
     let policy = Policy::try_from(&document).unwrap();
-    Agreement::of(&document, &policy, trace, clock_ms)
+    Agreement::of(&document, &policy, trace, clock_ms, &mut |_, _, _| {})
 }
 
 /// The reason that explains most, and that all differences are counted.
@@ -165,4 +165,37 @@ fn a_shadow_s_denials_are_denials() {
     let mut shadow = gcra(10, 5);
     shadow["shadow"] = json!(true);
     assert_eq!(agreement(&shadow, &trace, 1).percent(), 100.0);
+}
+
+#[test]
+fn what_is_played_is_told_to_the_end_first_for_verdicts_and_then_for_reasons() {
+    let told = |new: &Value, trace: &[Judged], clock_ms| {
+        let document = document(new);
+        let policy = Policy::try_from(&document).unwrap();
+        let mut told = Vec::new();
+        let mut tell = |part, done, of| told.push((part, done, of));
+        let _agreement = Agreement::of(&document, &policy, trace, clock_ms, &mut tell);
+        told
+    };
+    let (own, all) = (judged(&gcra(10, 5), |entry| entry), 1_200);
+    let verdicts = (Part::Verdicts, all, all);
+    assert_eq!(told(&gcra(10, 5), &own, 10), [verdicts]);
+    assert_eq!(told(&gcra(10, 5), &[], 10), []);
+    // One unit more and one less, two kinds of keys, and the clock where it may be wrong.
+    for (clock_ms, times) in [(1, 4), (10, 5)] {
+        let reasons = (Part::Reasons, times * all, times * all);
+        assert_eq!(told(&gcra(12, 5), &own, clock_ms), [verdicts, reasons]);
+    }
+    // Windows that begin at seven other instants as well.
+    let steady = judged(&fixed(7, 1_000), |entry| entry).into_iter();
+    let long: Vec<Judged> = steady.flat_map(|one| vec![one; 9]).collect();
+    let told = told(&fixed(6, 1_000), &long, 1);
+    let (verdicts, reasons): (Vec<_>, Vec<_>) = told
+        .into_iter()
+        .partition(|(part, _, _)| *part == Part::Verdicts);
+    let done = |told: &[(Part, usize, usize)]| told.iter().map(|one| one.1).collect::<Vec<_>>();
+    assert_eq!(done(&verdicts), [10_000, 10_800]);
+    let steps = (1..=11).map(|step| step * 10_000).chain([118_800]);
+    assert_eq!(done(&reasons), steps.collect::<Vec<_>>());
+    assert!(reasons.iter().all(|(_, _, of)| *of == 11 * 10_800));
 }
