@@ -37,23 +37,24 @@ export class Coalescer<A> {
     return new Promise((resolve, reject) => this.#add({ text, resolve, reject }));
   }
 
-  #add(waiting: Waiting<A>): void {
-    const bytes = bytesOf(waiting.text) + 1;
-    if (this.#open.length > 0 && this.#bytes + bytes > this.#bounds.bytes) this.#flush();
-    this.#open.push(waiting);
-    this.#bytes += bytes;
-    if (this.#open.length >= this.#bounds.questions) this.#flush();
-    // A timer, not a microtask: those who were waiting for the same thing ask in microtasks of their own.
-    else this.#timer ??= setTimeout(() => this.#flush(), this.#withinMs);
-  }
-
-  #flush(): void {
+  /** Sends what there is. */
+  flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const batch = this.#open;
     this.#open = [];
     this.#bytes = 0;
-    this.#send(batch);
+    if (batch.length > 0) this.#send(batch);
+  }
+
+  #add(waiting: Waiting<A>): void {
+    const bytes = bytesOf(waiting.text) + 1;
+    if (this.#open.length > 0 && this.#bytes + bytes > this.#bounds.bytes) this.flush();
+    this.#open.push(waiting);
+    this.#bytes += bytes;
+    if (this.#open.length >= this.#bounds.questions) this.flush();
+    // A timer, not a microtask: those who were waiting for the same thing ask in microtasks of their own.
+    else this.#timer ??= setTimeout(() => this.flush(), this.#withinMs);
   }
 }
 

@@ -2,6 +2,7 @@
 import { isObject, type Decision, type Place, type Settled, type SlotState } from "./answer.js";
 import { BATCH, checkCall, decide } from "./batch.js";
 import { Coalescer } from "./coalescer.js";
+import { WeirError } from "./error.js";
 import { settings, type CallOptions, type Settings, type WeirOptions } from "./options.js";
 import { guardOf, unitsOf, type OfGuard, type PlaceQuestion, type Question, type ReportedOutcome } from "./question.js";
 import { Reservation } from "./reservation.js";
@@ -23,15 +24,25 @@ export class Weir {
   constructor(options: WeirOptions) {
     const checked = settings(options);
     this.#settings = checked;
-    if (checked.batchMs !== undefined) {
-      this.#coalescer = new Coalescer(checked.batchMs, BATCH, (batch) => void decide(checked, batch));
-    }
+    if (checked.batchMs !== undefined) this.#coalescer = this.#gatherer(checked.batchMs);
   }
 
   /** Decides. A denial is an answer. With options of its own a check is never part of a batch. */
   async check(question: Question, options?: CallOptions): Promise<Decision> {
     if (this.#coalescer && options === undefined) return this.#coalescer.ask(JSON.stringify(question));
     return (await this.#decision(question, options)).value;
+  }
+
+  /**
+   * Decides many in as few requests as they fit in: 1,000 and 64 KiB each. The answers are in the order of the questions. One at
+   * fault has its `WeirError` in the place of a decision, and harms no other.
+   */
+  async batch(questions: Iterable<Question>): Promise<(Decision | WeirError)[]> {
+    const texts = Array.from(questions, (question) => JSON.stringify(question));
+    const gatherer = this.#gatherer(0);
+    const asked = texts.map((text) => gatherer.ask(text).catch(wrong));
+    gatherer.flush();
+    return Promise.all(asked);
   }
 
   /**
@@ -111,6 +122,10 @@ export class Weir {
     return orElse(send(this.#settings, call, options).then(() => true), () => false);
   }
 
+  #gatherer(withinMs: number): Coalescer<Decision> {
+    return new Coalescer(withinMs, BATCH, (batch) => void decide(this.#settings, batch));
+  }
+
   /** The decision, and Weir's clock. */
   #decision(question: Question, options?: CallOptions): Promise<Answered<Decision>> {
     const call = checkCall(JSON.stringify(question));
@@ -146,6 +161,12 @@ export class Weir {
     const call: Call<SlotState> = { path, body: JSON.stringify({ slot }), again: "nature", expects: isSlotState };
     return send(this.#settings, call, options);
   }
+}
+
+/** What is wrong with a request; all else is thrown on. */
+function wrong(error: unknown): WeirError {
+  if (error instanceof WeirError) return error;
+  throw error;
 }
 
 function isPlace(answer: unknown): answer is Place {

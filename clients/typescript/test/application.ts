@@ -1,5 +1,5 @@
 /** An application in TypeScript: what compiles, and what must not. */
-import { Weir, type Decision } from "@weir/client";
+import { Weir, WeirError, type Decision, type Question } from "@weir/client";
 
 /** Settles when the block ends. */
 export async function withinABlock(weir: Weir, units: number): Promise<boolean> {
@@ -26,6 +26,12 @@ export async function answer(weir: Weir): Promise<string | Decision> {
   return outcome.allowed ? outcome.value : outcome.decision;
 }
 
+/** Each answer is a decision or what was wrong. */
+export async function ofEach(weir: Weir, questions: Set<Question>): Promise<(boolean | string)[]> {
+  const answers = await weir.batch(questions);
+  return answers.map((answer) => (answer instanceof WeirError ? answer.detail : answer.allowed));
+}
+
 interface Model {
   complete(prompt: string): Promise<{ usage: { total_tokens: number } }>;
 }
@@ -50,6 +56,8 @@ export function refused(weir: Weir): void {
   void weir.check({ tenant: "acme", budget: "tokens", price: 3 });
   // @ts-expect-error: the value of a scope that may not have run
   void weir.reserve({ tenant: "acme", budget: "tokens" }, () => "x").then((outcome) => outcome.value.length);
+  // @ts-expect-error: a question of a list may be at fault
+  void weir.batch([{ tenant: "acme", budget: "tokens" }]).then(([answer]) => answer?.allowed);
   // @ts-expect-error: outcomes have names
   void weir.report("origin", "acme", "good");
 }

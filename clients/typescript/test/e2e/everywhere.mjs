@@ -45,6 +45,8 @@ export async function everywhere({ url, gone, silent, busy, token, fetch }) {
   const together = await Promise.all([batching.check(question), batching.check(question)]);
   told.batch = together.map((decision) => decision.remaining);
   told.requests = requests.splice(0);
+  told.listed = (await weir.batch([{ ...question, cost: 0 }, { ...question, cost: -1 }])).map((one) => one.status ?? one.reason);
+  requests.length = 0;
   told.again = (await weir.check(question, { retries: 1 })).remaining;
 
   told.reserved = (await weir.reserve(question, (reservation) => reservation.used(4))).allowed;

@@ -79,6 +79,31 @@ test("a batch that is answered in part is not answered, and one that is refused 
   assert.deepEqual(few.map(({ value }) => value?.reason), ["unreachable", "unreachable"]);
   const wrong = await both("wrong");
   assert.deepEqual(wrong.map(({ reason }) => reason?.status), [401, 401]);
+  const fewListed = await below("few").batch([question, question]);
+  assert.deepEqual(fewListed.map(({ reason }) => reason), ["unreachable", "unreachable"]);
+  const wrongListed = await below("wrong").batch([question, question]);
+  assert.deepEqual(wrongListed.map((error) => [error instanceof WeirError, error.status]), [[true, 401], [true, 401]]);
+});
+
+test("a list is asked in as many requests as it needs, one alone as a check, and none asks nothing", async () => {
+  seen.length = 0;
+  const weir = below("few");
+  assert.deepEqual(await weir.batch([]), []);
+  assert.equal(seen.length, 0);
+  await weir.batch(new Set([question]));
+  assert.deepEqual(seen.splice(0).map(({ url }) => url), ["/few/v1/check"]);
+  // 1,000 and 1,000 and 1; three of 30 KiB are two requests.
+  const large = { tenant: "a".repeat(30 * 1024), budget: "tokens" };
+  for (const [list, requests] of [[Array(2_001).fill(question), 3], [Array(3).fill(large), 2]]) {
+    assert.equal((await weir.batch(list)).length, list.length);
+    assert.equal(seen.splice(0).length, requests);
+  }
+});
+
+test("what is no JSON is thrown before anything is asked", async () => {
+  seen.length = 0;
+  await assert.rejects(below("few").batch([question, { ...question, cost: 1n }]), TypeError);
+  assert.equal(seen.length, 0);
 });
 
 test("hooks see each request without the token, and may add fields", async () => {

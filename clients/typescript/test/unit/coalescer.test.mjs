@@ -56,6 +56,17 @@ test("a full batch leaves at once", async () => {
   await Promise.all(asked);
 });
 
+test("what there is leaves at once when it is sent, and nothing leaves twice or empty", async () => {
+  const { batches, coalescer } = gather(0, { questions: 2 });
+  const asked = ["a", "b", "c"].map((text) => coalescer.ask(text));
+  coalescer.flush();
+  coalescer.flush();
+  assert.deepEqual(batches, [["a", "b"], ["c"]]);
+  await Promise.all(asked);
+  await wait(5);
+  assert.equal(batches.length, 2);
+});
+
 test("bytes are those of UTF-8 with a comma each, and one that is too long goes alone", async () => {
   const { batches, coalescer } = gather(0, { bytes: 10 });
   const asked = ["aaaa", "\u00fc\u00fc", "b", "x".repeat(50), "c"].map((text) => coalescer.ask(text));

@@ -49,6 +49,11 @@ test("a batch is not tried again, and each of its checks is decided by `fail`", 
   const decisions = await Promise.all([weir.check(question), weir.check(question)]);
   assert.deepEqual(paths, ["/v1/check/batch"]);
   assert.deepEqual(decisions.map(({ reason }) => reason), ["unreachable", "unreachable"]);
+  for (const fail of ["open", "closed"]) {
+    const listed = await silent({ timeoutMs: 150, retries: 2, fail, on }).batch([question, question]);
+    assert.deepEqual(listed.map(({ allowed, reason }) => [allowed, reason]), Array(2).fill([fail === "open", "unreachable"]));
+  }
+  assert.equal(paths.length, 3);
 });
 
 test("the caller's signal ends a call with its own reason", async () => {

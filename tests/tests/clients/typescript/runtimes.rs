@@ -108,6 +108,7 @@ impl Weir {
         );
         assert_eq!(told["batch"], json!([980, 970]));
         assert_eq!(told["requests"], json!(["/v1/check/batch"]));
+        assert_eq!(told["listed"], json!(["admitted", 400]));
         assert_eq!(told["again"], 960);
         assert_eq!(
             (&told["reserved"], &told["threw"]),
