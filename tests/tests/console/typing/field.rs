@@ -88,7 +88,7 @@ impl Field {
         }
     }
 
-    /// Takes out what there is, types a text, and then in the middle of it.
+    /// Takes out what there is, types a text, then in the middle of it, and undoes.
     async fn replace(&self, browser: &Browser, text: &str) {
         browser.key(Key::SelectAll).await.unwrap();
         browser.key(Key::Delete).await.unwrap();
@@ -110,6 +110,14 @@ impl Field {
             let whole = format!("{}{left}{}", &text[..1], &text[1..]);
             self.assert_is(browser, &whole, 1).await;
         }
+        // Undo is the browser's, and may take back more than one key.
+        browser.key(Key::Undo).await.unwrap();
+        let undone = self.text(browser).await;
+        assert_ne!(undone, text, "{self:?}: nothing is undone");
+        self.assert_stays(browser).await;
+        browser.key(Key::SelectAll).await.unwrap();
+        browser.type_text(text).await.unwrap();
+        self.assert_is(browser, text, text.len()).await;
     }
 
     /// Types one more entry at the start of the first list or object of a document; where there is neither, in the place
