@@ -15,11 +15,24 @@ const OBJECTS = [
 // A text of Cap'n Proto.
 const quoted = (text) => JSON.stringify(text);
 
+// The bucket that instances share, and where they reach this one.
+const shared = (cluster) =>
+  cluster === undefined
+    ? ""
+    : `
+  cluster = (
+    bucket = ${quoted(cluster.bucket)},
+    bucketOptions = [${cluster.options.map(quoted).join(", ")}],
+    address = ${quoted(cluster.address)},
+    key = ${quoted(cluster.key)},
+  ),`;
+
 const list = (entries) => entries.map((entry) => `\n      ${entry},`).join("");
 
 // The configuration. `address` is where it listens, `disk` and `files` are the folders of the state and of the console,
-// `variables` the names of the variables that it takes from its environment, `hasPolicy` whether `policy.json` lies beside it.
-export const configuration = ({ address, disk, files, variables, hasPolicy }) => {
+// `variables` the names of the variables that it takes from its environment, `hasPolicy` whether `policy.json` lies beside it,
+// `cluster` what it shares with other instances, if there are any.
+export const configuration = ({ address, disk, files, variables, hasPolicy, cluster }) => {
   const modules = [
     '(name = "worker.js", esModule = embed "worker.js")',
     '(name = "index.js", esModule = embed "index.js")',
@@ -49,7 +62,7 @@ const config :Workerd.Config = (
     (name = "disk", disk = (path = ${quoted(disk)}, writable = true)),
     (name = "internet", network = (allow = ["public", "private", "local"], tlsOptions = (trustBrowserCas = true))),
   ],
-  sockets = [(name = "http", address = ${quoted(address)}, http = (), service = "main")],
+  sockets = [(name = "http", address = ${quoted(address)}, http = (), service = "main")],${shared(cluster)}
 );
 
 const main :Workerd.Worker = (

@@ -13,6 +13,8 @@ const USAGE = `weir dev [--port N] [--demo]      Weir on this machine (--demo: w
 weir init DIR                     a folder to deploy from
 weir serve --dir STATE [--port N] [--host ADDRESS] [--env-file FILE]
                                   Weir on plain workerd, with its state on disk
+weir serve --dir STATE --cluster FILE --cluster-address HOST:PORT --workerd PROGRAM
+                                  an experiment: one of several instances that share a bucket
 weir check [FILE]                 whether a policy is valid (policy.json)
 weir --version`;
 
@@ -36,6 +38,9 @@ const COMMANDS = {
       port: { type: "string" },
       host: { type: "string", default: "127.0.0.1" },
       "env-file": { type: "string" },
+      cluster: { type: "string" },
+      "cluster-address": { type: "string" },
+      workerd: { type: "string" },
     },
     run: ({ values }) =>
       serve({
@@ -43,6 +48,9 @@ const COMMANDS = {
         port: port(values.port),
         host: values.host,
         variables: values["env-file"],
+        cluster: values.cluster,
+        clusterAddress: values["cluster-address"],
+        program: values.workerd,
       }),
   },
   check: { places: 1, run: ({ positionals }) => check(positionals[0] ?? "policy.json") },

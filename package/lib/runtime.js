@@ -18,8 +18,9 @@ const WITH_POLICY = `import policy from "./policy.json";\nglobalThis.WEIR_POLICY
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 // Starts the Worker on the state of `folder` and waits until it answers. `policy` is the file of the policy that it starts
-// with, or undefined; `variables` what its environment says. Resolves to its address, and a promise of its end.
-export const start = async ({ folder, host = "127.0.0.1", port, policy, variables }) => {
+// with, or undefined; `variables` what its environment says; `cluster` what it shares with other instances, or undefined;
+// `program` a workerd of the caller's choice. Resolves to its address, and a promise of its end.
+export const start = async ({ folder, host = "127.0.0.1", port, policy, variables, cluster, program = workerd() }) => {
   await free(host, port);
   const run = resolve(folder, "run");
   const disk = resolve(folder, "disk");
@@ -39,8 +40,11 @@ export const start = async ({ folder, host = "127.0.0.1", port, policy, variable
   const address = `${name}:${port}`;
   const files = part("dist/console");
   const names = Object.keys(variables);
-  writeFileSync(join(run, "workerd.capnp"), configuration({ address, disk, files, variables: names, hasPolicy }));
-  const child = spawn(workerd(), ["serve", join(run, "workerd.capnp")], {
+  const text = configuration({ address, disk, files, variables: names, hasPolicy, cluster });
+  // The key of a cluster is in it.
+  writeFileSync(join(run, "workerd.capnp"), text, { mode: 0o600 });
+  const experimental = cluster === undefined ? [] : ["--experimental"];
+  const child = spawn(program, ["serve", ...experimental, join(run, "workerd.capnp")], {
     env: { ...process.env, ...variables },
     stdio: ["ignore", "ignore", "inherit"],
   });

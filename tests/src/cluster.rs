@@ -1,16 +1,16 @@
 //! Several workerds that share the objects of one Worker: workerd's cluster mode, an experiment (`cargo xtask cluster`).
 //!
-//! The instances have one configuration. What they share is in a [`Bucket`]; each has a disk of its own. Whoever claims an
-//! object first owns it, and an owner that dies keeps its objects until its lease has lapsed.
+//! Each is `weir serve --cluster`, as a deployment runs it. What they share is in a [`Bucket`]; each has a disk of its own. Whoever
+//! claims an object first owns it, and an owner that dies keeps its objects until its lease has lapsed.
 
 mod bucket;
-mod config;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use serde_json::json;
 use tempfile::TempDir;
 
 pub use self::bucket::{Bucket, Owner};
@@ -18,6 +18,13 @@ use crate::client::Client;
 use crate::process::ProcessTree;
 use crate::workerd::{TOKEN, copy_modules};
 use crate::{clock, folders, paths, ports};
+
+/// Instances know each other by it. Nothing but this machine reaches them.
+const KEY: &str = "the-key-of-the-instances-of-a-test-on-one-machine";
+
+/// What the instances share, and what the Worker's environment says.
+const SHARED: &str = "cluster.json";
+const VARIABLES: &str = "variables";
 
 const READY_DEADLINE: Duration = Duration::from_secs(60);
 
@@ -57,13 +64,15 @@ impl Cluster {
     /// Starts the server of the bucket and so many instances of the workerd at `program`, and waits until each answers.
     pub async fn start(program: &Path, bucket: Bucket, count: usize) -> Result<Self> {
         let folder = folders::new("cluster")?;
-        copy_modules(&paths::edge_build()?, folder.path())?;
-        let config = folder.path().join("workerd.capnp");
-        std::fs::write(&config, config::text(&bucket)?).context("write the configuration")?;
+        package(folder.path())?;
+        let shared = json!({ "bucket": bucket.url(), "options": bucket.options(), "key": KEY });
+        let shared = serde_json::to_vec(&shared).context("write what is shared")?;
+        std::fs::write(folder.path().join(SHARED), shared).context("write what is shared")?;
+        // One configuration serves all regions.
+        let variables = format!("WEIR_BOOTSTRAP_TOKEN={TOKEN}\nALLOW_REGION_HEADER=1\n");
+        std::fs::write(folder.path().join(VARIABLES), variables).context("write the variables")?;
         let mut instances = Vec::new();
         for index in 0..count {
-            let disk = folder.path().join(format!("disk-{index}"));
-            std::fs::create_dir(disk).context("make a disk")?;
             instances.push(Instance {
                 process: None,
                 ended: None,
@@ -183,14 +192,16 @@ impl Cluster {
     }
 
     fn spawn(&mut self, index: usize) -> Result<()> {
-        let disk = self.folder.path().join(format!("disk-{index}"));
         let instance = &mut self.instances[index];
-        let mut command = Command::new(&self.program);
+        let mut command = Command::new("node");
         command
-            .args(["serve", "--experimental", "workerd.capnp"])
-            .arg(format!("--directory-path=disk={}", disk.display()))
-            .arg(format!("--socket-addr=main={}", address(instance.port)))
-            .arg(format!("--cluster-addr={}", address(instance.peer)))
+            .args(["bin/weir.js", "serve", "--env-file", VARIABLES])
+            .args(["--dir", &format!("disk-{index}")])
+            .args(["--port", &instance.port.to_string()])
+            .args(["--cluster", SHARED])
+            .args(["--cluster-address", &address(instance.peer)])
+            .arg("--workerd")
+            .arg(&self.program)
             .current_dir(self.folder.path());
         instance.process = Some(ProcessTree::spawn(&command, &instance.log)?);
         instance.ended = None;
@@ -214,6 +225,22 @@ impl Cluster {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
+}
+
+/// The package as npm installs it, of what is built, but for workerd and the console.
+fn package(folder: &Path) -> Result<()> {
+    for part in ["bin", "lib", "worker", "dist/worker", "dist/console"] {
+        std::fs::create_dir_all(folder.join(part)).with_context(|| format!("make {part}"))?;
+    }
+    let source = paths::workspace().join("package");
+    for part in ["bin", "lib", "worker"] {
+        for entry in std::fs::read_dir(source.join(part))? {
+            let entry = entry?;
+            std::fs::copy(entry.path(), folder.join(part).join(entry.file_name()))?;
+        }
+    }
+    std::fs::copy(source.join("package.json"), folder.join("package.json"))?;
+    copy_modules(&paths::edge_build()?, &folder.join("dist/worker"))
 }
 
 fn address(port: u16) -> String {

@@ -1,5 +1,7 @@
 //! The npm package: on an empty folder with Node alone, from the file that is published to the first decision.
 
+mod cluster;
+
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -261,6 +263,7 @@ async fn a_machine_with_node_alone_decides_within_a_minute_of_the_file() {
     deployment(&installed).await;
     state_survives(&installed).await;
     ends_well(&installed).await;
+    cluster::is_refused_by_the_field_at_fault(&installed);
 }
 
 /// `init` makes a folder that wrangler takes, and that runs by its own policy.

