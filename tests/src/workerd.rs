@@ -18,7 +18,6 @@ use crate::storage::shard_key;
 use crate::witness::{self, Witness};
 use crate::{clock, folders, paths, ports};
 
-pub(crate) use config::OBJECTS;
 pub use placement::{METADATA, Placement, Version};
 
 /// The admin token that the tests start a deployment with: 36 bytes.
