@@ -77,12 +77,13 @@ impl NumberName {
     }
 }
 
-/// What a field is called: as in the forms, else its own name in words.
+/// What a field is called: as in the forms of meters and guards, else its own name in words.
 ///
 /// ```
 /// use weir_console::tenant::numbers::label;
 /// assert_eq!(label("meters", "max_debt_ms"), "Longest debt");
-/// assert_eq!((label("budgets", "borrow_max"), label("limits", "period_ms")), ("May borrow".into(), "period".into()));
+/// assert_eq!(label("budgets", "borrow_max"), "May borrow");
+/// assert_eq!(label("limits", "period_ms"), "Period");
 /// ```
 pub fn label(section: &str, field: &str) -> String {
     let form = match section {
@@ -90,18 +91,18 @@ pub fn label(section: &str, field: &str) -> String {
         "guards" => forms::fields(Section::Guards, &Value::Null),
         _ => Vec::new(),
     };
-    let of_form = form.iter().find(|one| one.name == field);
-    let known = of_form.map(|one| one.label).or(match field {
-        "borrow_max" => Some("May borrow"),
-        "lend_max" => Some("May lend"),
-        "ceiling" => Some("Ceiling"),
-        "floor" => Some("Floor"),
-        "tier" => Some("Tier"),
-        "weight" => Some("Weight"),
-        _ => None,
-    });
-    let name = field.strip_suffix("_ms").unwrap_or(field);
-    known.map_or_else(|| name.replace('_', " "), str::to_owned)
+    if let Some(known) = form.iter().find(|one| one.name == field) {
+        return known.label.to_owned();
+    }
+    // The most that a tenant may do of something.
+    if let Some(verb) = field.strip_suffix("_max") {
+        return format!("May {verb}");
+    }
+    let mut words = field.strip_suffix("_ms").unwrap_or(field).replace('_', " ");
+    if let Some(first) = words.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    words
 }
 
 /// The numbers of a section, in the order in which the policy has them.

@@ -268,7 +268,9 @@ impl Field {
     fn pointer(&self, entry: &str) -> String {
         match self.name.trim_start_matches("field-") {
             // Beside the entries of its section.
-            name @ "default_tier" => format!("/{name}"),
+            name @ ("default_tier" | "trusted_proxies" | "allow_private_origins") => {
+                format!("/{name}")
+            }
             name => format!("{entry}/{name}"),
         }
     }
