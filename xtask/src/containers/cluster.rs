@@ -1,5 +1,7 @@
 //! Several instances: `deploy/cluster/`.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::{instructions_of, paths, read, variables, words, yaml};
@@ -115,12 +117,9 @@ fn each_instance_of_compose_has_an_address_a_region_and_a_disk_of_its_own() {
             (&json!(true), &json!("1000:1000"))
         );
     }
+    let different = |field: usize| own.iter().map(|one| &one[field]).collect::<BTreeSet<_>>();
     for field in 0..4 {
-        assert!(
-            own[0][field] != own[1][field]
-                && own[1][field] != own[2][field]
-                && own[0][field] != own[2][field]
-        );
+        assert_eq!(different(field).len(), 3, "{own:?}");
     }
     let server = yaml(&format!("{FOLDER}/compose.yaml"))["services"]["s3"]["image"].take();
     let version = SERVER.rsplit("==").next().unwrap();
