@@ -31,7 +31,8 @@ use visitor::Visitor;
 /// Lets a request in, or not: by the table of all routes, and by nothing else.
 ///
 /// # Errors
-/// 401 for a caller without a valid credential, 403 for one who may not, 400 for a name in the path that is none, 503 while it cannot be known.
+/// 401 for a caller without a valid credential, 403 for one who may not, 400 for a name in the path that is none, 503 while it
+/// cannot be known.
 pub async fn admit(
     request: &Request,
     handles: &RequestHandles,

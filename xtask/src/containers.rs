@@ -56,9 +56,13 @@ fn instructions_of(file: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The last instruction of a name: what counts in the image that is made.
 fn last(name: &str) -> String {
-    let all = instructions();
+    last_of(CONTAINERFILE, name)
+}
+
+/// The last instruction of a name: what counts in the image that is made.
+fn last_of(file: &str, name: &str) -> String {
+    let all = instructions_of(file);
     let found = all.iter().rev().find(|(own, _)| own == name);
     found.unwrap_or_else(|| panic!("no {name}")).1.clone()
 }

@@ -11,6 +11,20 @@ use crate::auth::caller::Caller;
 use crate::http::failure::Failure;
 use crate::isolate::request::RequestHandles;
 
+/// What is served without a known caller, whatever the table of routes says of others. A proxy asks `/v1/authorize` for somebody
+/// else, and says there itself who it is.
+fn is_open(endpoint: Endpoint) -> bool {
+    matches!(
+        endpoint,
+        Endpoint::Health
+            | Endpoint::OpenApi
+            | Endpoint::PolicySchema
+            | Endpoint::Console
+            | Endpoint::SessionOpen
+            | Endpoint::Authorize
+    )
+}
+
 /// Answers a request that the route lets in. Nobody is the caller where anyone may ask.
 ///
 /// # Errors
@@ -23,13 +37,15 @@ pub(super) async fn answer(
 ) -> Result<Response, Failure> {
     let endpoint = matched.route.endpoint;
     let known = || caller.ok_or_else(super::no_route);
+    if !is_open(endpoint) {
+        known()?;
+    }
     match endpoint {
         Endpoint::Health => health::read(&handles.env),
         Endpoint::OpenApi => documents::read(documents::OPENAPI),
         Endpoint::PolicySchema => documents::read(documents::POLICY_SCHEMA),
         Endpoint::Console => super::front(),
         Endpoint::SessionOpen => session::open(request, handles, matched.route).await,
-        // A proxy asks for somebody else, and says itself who it is.
         Endpoint::Authorize => gateway::authorize::serve(request, handles, matched).await,
         Endpoint::Check | Endpoint::CheckBatch => {
             check::answer(request, handles, known()?, endpoint).await

@@ -1,6 +1,6 @@
 //! Who takes part: all of them run before the first turn.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use weir_shared::wire::access::TokenRequest;
@@ -123,7 +123,10 @@ impl Field {
         match self.contenders[contender].process {
             Process::Plain => Ok(self.plain.process()),
             Process::Weir => self.weir.process(),
-            Process::Previous => self.previous.as_ref().unwrap_or(&self.weir).process(),
+            Process::Previous => {
+                let previous = self.previous.as_ref();
+                previous.context("no version before runs")?.process()
+            }
         }
     }
 

@@ -4,18 +4,17 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::{instructions_of, paths, read, variables, words, yaml};
+use super::{instructions_of, last_of, paths, read, variables, words, yaml};
 use crate::cluster::{SERVER, WORKERD};
 
 const FOLDER: &str = "deploy/cluster";
+const CONTAINERFILE: &str = "deploy/cluster/Containerfile";
 
 /// Where an instance reaches another one.
 const PEERS: &str = "7000";
 
 fn last(name: &str) -> String {
-    let all = instructions_of(&format!("{FOLDER}/Containerfile"));
-    let found = all.iter().rev().find(|(own, _)| own == name);
-    found.unwrap_or_else(|| panic!("no {name}")).1.clone()
+    last_of(CONTAINERFILE, name)
 }
 
 /// The command of the image, with another address for its peers.
@@ -55,7 +54,7 @@ fn pod() -> Value {
 #[test]
 fn the_image_is_that_of_one_node_with_the_runtime_that_is_tried() {
     let runtime = format!("workerd@{WORKERD} ");
-    let all = instructions_of(&format!("{FOLDER}/Containerfile"));
+    let all = instructions_of(CONTAINERFILE);
     let installs =
         |(name, rest): &(String, String)| name == "RUN" && format!("{rest} ").contains(&runtime);
     assert!(all.iter().any(installs), "{runtime}");
@@ -64,7 +63,7 @@ fn the_image_is_that_of_one_node_with_the_runtime_that_is_tried() {
         all.iter()
             .any(|(name, rest)| name == "ARG" && *rest == image)
     );
-    let single = instructions_of("deploy/Containerfile");
+    let single = super::instructions();
     let node = |all: &[(String, String)]| {
         let found = all
             .iter()
