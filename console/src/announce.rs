@@ -1,7 +1,7 @@
 //! What is said aloud to who does not see the page: changes, never the figures that move each second.
 
+use crate::in_force::InForce;
 use crate::live::Phase;
-use crate::overview::InForce;
 
 /// What a change of phase says. The first connecting and the end of the session say nothing: the page itself does.
 pub fn phase_change(before: Option<Phase>, after: Phase) -> Option<&'static str> {

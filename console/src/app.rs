@@ -5,27 +5,27 @@ use leptos_router::components::{Route, Router, Routes};
 use leptos_router::path;
 
 use crate::components::announcer::AnnouncerRegion;
-use crate::components::palette::Palette;
 use crate::components::shortcuts::Shortcuts;
 use crate::components::spark::Hatchings;
 use crate::components::toasts::ToastsRegion;
 use crate::context::Console;
-use crate::pages::access::AccessPage;
-use crate::pages::activity::ActivityPage;
-use crate::pages::budget::BudgetPage;
-use crate::pages::budgets::BudgetsPage;
-use crate::pages::decision::DecisionPage;
-use crate::pages::decisions::DecisionsPage;
-use crate::pages::glossary::GlossaryPage;
-use crate::pages::login::LoginPage;
-use crate::pages::not_found::NotFoundPage;
-use crate::pages::overview::OverviewPage;
-use crate::pages::policy::PolicyPage;
-use crate::pages::region::RegionPage;
-use crate::pages::regions::RegionsPage;
-use crate::pages::simulator::SimulatorPage;
-use crate::pages::tenant::{MovedTenant, TenantPage};
-use crate::pages::tenants::TenantsPage;
+use crate::features::access::view::page::AccessPage;
+use crate::features::activity::view::page::ActivityPage;
+use crate::features::budget::view::page::BudgetPage;
+use crate::features::budgets::view::page::BudgetsPage;
+use crate::features::decision::view::page::DecisionPage;
+use crate::features::decisions::view::page::DecisionsPage;
+use crate::features::glossary::view::GlossaryPage;
+use crate::features::login::view::page::LoginPage;
+use crate::features::not_found::view::NotFoundPage;
+use crate::features::overview::view::page::OverviewPage;
+use crate::features::palette::view::Palette;
+use crate::features::policy::view::page::PolicyPage;
+use crate::features::region::view::page::RegionPage;
+use crate::features::regions::view::page::RegionsPage;
+use crate::features::simulator::view::page::SimulatorPage;
+use crate::features::tenant::view::page::{MovedTenant, TenantPage};
+use crate::features::tenants::view::page::TenantsPage;
 
 /// The console.
 #[component]

@@ -1,40 +1,27 @@
-//! The parts of pages. They show and pass on; what they show is worked out elsewhere.
+//! Parts that several pages have. They show and pass on; what they show is worked out elsewhere.
 
-pub mod access;
-pub mod activity;
 pub mod announcer;
-pub mod budget;
-pub mod budget_table;
 pub mod chart;
 pub mod chart_table;
 pub mod choice;
-pub mod decisions;
 pub mod dialog;
 pub mod difference;
 pub mod explain;
 pub mod field;
 pub mod header;
+pub mod health_word;
 pub mod icon;
 pub mod live_control;
-pub mod login_form;
 pub mod notice;
-pub mod overview;
-pub mod palette;
-pub mod policy;
 pub mod preview;
 pub mod range_picker;
-pub mod region_page;
 pub mod rows;
 pub mod search_box;
-pub mod shadow_answer;
 pub mod shell;
 pub mod shortcuts;
-pub mod simulator;
 pub mod spark;
 pub mod states;
 pub mod tenant_link;
-pub mod tenant_list;
-pub mod tenant_page;
 pub mod time;
 pub mod toasts;
 pub mod warnings;

@@ -18,7 +18,7 @@ use crate::api::error::ApiError;
 use crate::live_hub::LiveHub;
 use crate::preferences::Preferences;
 use crate::session::{LoginReason, LoginRequest};
-use crate::simulator::trace_file::TraceFile;
+use crate::trace_file::TraceFile;
 use announcer::Announcer;
 use toasts::Toasts;
 

@@ -1,42 +1,35 @@
 //! The operator console. What is shown is worked out by plain modules, which compile and are tested anywhere;
 //! the components, which exist in a browser only, put it on the page.
 
-pub mod access;
-pub mod activity;
 pub mod address;
 pub mod announce;
 pub mod api;
-pub mod budget;
 pub mod chart;
-pub mod decisions;
 pub mod difference;
+pub mod features;
 pub mod format;
 pub mod glossary;
 pub mod health;
 pub mod icon;
+pub mod in_force;
 pub mod instant;
 pub mod json;
 pub mod live;
 pub mod loaded;
-pub mod overview;
-pub mod palette;
-pub mod policy;
 pub mod preferences;
 pub mod preview_rows;
 pub mod reason;
 pub mod rebase;
 pub mod region_name;
-pub mod regions;
 pub mod session;
 pub mod shortcut;
-pub mod simulator;
 pub mod situation;
-pub mod tenant;
 pub mod tenant_name;
-pub mod tenants;
 pub mod time_range;
 pub mod toast;
+pub mod trace_file;
 pub mod visible;
+pub mod what;
 
 #[cfg(target_arch = "wasm32")]
 pub mod app;
@@ -52,7 +45,5 @@ pub mod fetched;
 pub mod lazy;
 #[cfg(target_arch = "wasm32")]
 pub mod live_hub;
-#[cfg(target_arch = "wasm32")]
-pub mod pages;
 #[cfg(target_arch = "wasm32")]
 pub mod query_address;

@@ -1,6 +1,5 @@
-//! How the deployment stands: who is denied and why, in plain words, and what went through over time.
+//! What went through over time, and what rules in shadow mode would have denied.
 
 pub mod flow;
 pub mod query;
 pub mod shadow;
-pub mod verdict;

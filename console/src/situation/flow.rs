@@ -5,7 +5,7 @@ use weir_shared::wire::policy::{BudgetBody, Scope};
 
 use crate::chart::series::{Line, Tone, filled};
 use crate::live::rates::RatePoint;
-use crate::tenant::what::{Kind, What, seen};
+use crate::what::{Kind, What, seen};
 
 /// One outcome: what it is called, what it is drawn in, and how much of it there was.
 struct OutcomeLine<T> {

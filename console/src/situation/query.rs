@@ -2,8 +2,8 @@
 
 use form_urlencoded::{Serializer, parse};
 
-use crate::tenant::what::What;
 use crate::time_range::TimeRange;
+use crate::what::What;
 
 /// The query of the overview.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

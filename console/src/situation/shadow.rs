@@ -7,7 +7,7 @@ use weir_shared::wire::policy::PolicyDocument;
 use weir_shared::wire::preview::PreviewBody;
 
 use crate::format::{count, percent};
-use crate::tenant::what::{Kind, Seen, What, seen};
+use crate::what::{Kind, Seen, What, seen};
 
 /// Tenants that are named.
 pub const NAMED_MAX: usize = 5;

@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 use wasm_bindgen_test::wasm_bindgen_test;
 use weir_console::app::App;
-use weir_console::components::login_form::LoginForm;
+use weir_console::features::login::view::login_form::LoginForm;
 use weir_console::session::LoginError;
 
 use crate::support::{Mounted, owner, settle};

@@ -6,7 +6,6 @@ use weir_shared::wire::operator::tokens::TokensReply;
 use weir_shared::wire::operator::{SessionReply, SessionRequest};
 
 use super::{Call, Client};
-use crate::access::query::AccessQuery;
 use crate::api::ask::segment;
 use crate::api::error::ApiError;
 
@@ -37,9 +36,9 @@ impl Client {
         call.because(why).done().await
     }
 
-    /// `GET /operator/v1/tokens`: one page of the tokens.
-    pub async fn tokens(self, query: &AccessQuery) -> Result<TokensReply, ApiError> {
-        Call::get(format!("/tokens{}", query.ask())).read().await
+    /// `GET /operator/v1/tokens`: one page of the tokens, as the query string with its `?` says.
+    pub async fn tokens(self, query: &str) -> Result<TokensReply, ApiError> {
+        Call::get(format!("/tokens{query}")).read().await
     }
 
     /// `POST /operator/v1/tokens`: a new token, whose text this answer alone has.

@@ -1,7 +1,0 @@
-//! The parts of the activity page.
-
-pub mod filters;
-pub mod record;
-pub mod records;
-pub mod revert;
-pub mod verify;

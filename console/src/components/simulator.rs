@@ -1,6 +1,0 @@
-//! The parts of the simulator page.
-
-pub mod outcome;
-pub mod shares;
-pub mod source;
-pub mod trace_field;

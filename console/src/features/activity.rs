@@ -1,0 +1,5 @@
+//! The audit log.
+
+pub mod model;
+#[cfg(target_arch = "wasm32")]
+pub mod view;

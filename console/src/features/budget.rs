@@ -1,0 +1,5 @@
+//! One budget.
+
+pub mod model;
+#[cfg(target_arch = "wasm32")]
+pub mod view;

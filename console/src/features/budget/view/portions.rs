@@ -1,0 +1,93 @@
+//! What each tenant has of a window, as a table: what the drawing above it shows.
+
+use leptos::prelude::*;
+
+use crate::chart::series::Tone;
+use crate::components::rows::rows;
+use crate::components::spark::Swatch;
+use crate::components::tenant_link::TenantLink;
+use crate::features::budget::model::water_fill::{Portion, WaterFill};
+use crate::format;
+
+/// The tones of what is used within the guarantee, borrowed, left of the guarantee, and denied.
+pub const PORTION_TONES: [Tone; 4] = [Tone::ADMITTED, Tone::BORROWED, Tone::RESERVED, Tone::DENIED];
+
+/// Rows that are shown before all are asked for.
+const ROWS_MAX: usize = 30;
+
+/// A row a tenant.
+#[component]
+pub fn Portions(
+    /// What is told of.
+    #[prop(into)]
+    fill: Signal<WaterFill>,
+    /// What is left of guarantees is called.
+    #[prop(into)]
+    reserved: Signal<&'static str>,
+) -> impl IntoView {
+    let all = RwSignal::new(false);
+    let entries = Memo::new(move |_| {
+        let shown = if all.get() { usize::MAX } else { ROWS_MAX };
+        fill.with(|fill| {
+            fill.portions
+                .iter()
+                .take(shown)
+                .cloned()
+                .collect::<Vec<Portion>>()
+        })
+    });
+    let hidden = Memo::new(move |_| fill.with(|fill| fill.portions.len().saturating_sub(ROWS_MAX)));
+    let [used, borrowed, left, denied] = PORTION_TONES;
+    let head = |tone, name: &'static str| {
+        view! { <th scope="col" class="figure"><Swatch tone/>" "{name}</th> }
+    };
+    view! {
+        <div class="scroll" tabindex="0" role="region" aria-label="What each tenant has of the window, in units">
+            <table class="cards" data-testid="portions">
+                <thead>
+                    <tr>
+                        <th scope="col">"Tenant"</th>
+                        <th scope="col" class="figure">"Weight"</th>
+                        <th scope="col" class="figure">"Guarantee"</th>
+                        {head(used, "Used")}
+                        {head(borrowed, "Borrowed")}
+                        <th scope="col" class="figure capital"><Swatch tone=left/>" "{reserved}</th>
+                        {head(denied, "Denied")}
+                    </tr>
+                </thead>
+                <tbody>{rows(entries, |portion| portion.tenant.clone(), row)}</tbody>
+            </table>
+        </div>
+        {move || (hidden.get() > 0).then(|| view! {
+            <p class="more">
+                <button type="button" aria-expanded=move || all.get().to_string() on:click=move |_| all.update(|all| *all = !*all)>
+                    {move || if all.get() { "Show fewer".to_owned() } else { format!("Show {} more", format::counted(hidden.get(), "tenant")) }}
+                </button>
+            </p>
+        })}
+    }
+}
+
+fn row(entry: Memo<Portion>) -> AnyView {
+    let tenant = entry.with_untracked(|portion| portion.tenant.clone());
+    let named = tenant.clone();
+    view! {
+        <tr data-testid="portion" data-tenant=named>
+            <th scope="row"><TenantLink tenant/></th>
+            {move || entry.with(cells)}
+        </tr>
+    }
+    .into_any()
+}
+
+fn cells(portion: &Portion) -> impl IntoView + use<> {
+    let units = |units: u64| format::count(units.into());
+    view! {
+        <td data-label="Weight" class="figure">{format::weight(portion.weight)}</td>
+        <td data-label="Guarantee" class="figure">{units(portion.guarantee)}</td>
+        <td data-label="Used" class="figure">{units(portion.used)}</td>
+        <td data-label="Borrowed" class="figure">{units(portion.borrowed)}</td>
+        <td data-label="Guaranteed, not used" class="figure">{units(portion.reserved)}</td>
+        <td data-label="Denied" class="figure" class:denying=portion.denied != 0>{units(portion.denied)}</td>
+    }
+}

@@ -1,0 +1,5 @@
+//! The budgets.
+
+pub mod model;
+#[cfg(target_arch = "wasm32")]
+pub mod view;

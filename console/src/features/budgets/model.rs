@@ -1,0 +1,4 @@
+//! How full budgets are, and how each is shared, in words.
+
+pub mod utilization;
+pub mod words;

@@ -1,0 +1,4 @@
+//! The page of one decision.
+
+pub mod explained;
+pub mod page;

@@ -1,0 +1,4 @@
+//! What the words of the console mean.
+
+#[cfg(target_arch = "wasm32")]
+pub mod view;

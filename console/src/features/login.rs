@@ -1,0 +1,4 @@
+//! The login.
+
+#[cfg(target_arch = "wasm32")]
+pub mod view;

@@ -1,0 +1,4 @@
+//! The login.
+
+pub mod login_form;
+pub mod page;

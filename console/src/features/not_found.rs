@@ -1,0 +1,4 @@
+//! An address without a page.
+
+#[cfg(target_arch = "wasm32")]
+pub mod view;

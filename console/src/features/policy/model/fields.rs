@@ -1,0 +1,492 @@
+//! The fields of forms: what each is called, what it takes, and how what was typed becomes JSON.
+
+use serde_json::Value;
+use weir_shared::limits::JSON_INTEGER_MAX;
+use weir_shared::policy::budget::Budget;
+use weir_shared::wire::policy::BudgetBody;
+
+use super::dimensions;
+use super::section::Section;
+
+/// What a field takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole number, of that unit.
+    Whole(&'static str),
+    /// A length of time, in milliseconds: `1 min`, `90 s`, `250 ms`.
+    Duration,
+    /// A number, of that unit.
+    Number(&'static str),
+    /// A number of that unit, or `unlimited`.
+    OrUnlimited(&'static str),
+    /// One of these: value and label. The empty value takes the field out of the document.
+    Choice(&'static [(&'static str, &'static str)]),
+    /// Yes or no, with what counts when nothing is said.
+    Flag(bool),
+    /// Any text.
+    Text,
+    /// Names with commas between them, as a list.
+    Names,
+    /// The limits of a composite limit. They decide which form this is: the field stays in the document while it is empty, as an
+    /// empty text.
+    Dimensions,
+}
+
+/// One field of a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field {
+    /// Its name in the document.
+    pub name: &'static str,
+    /// What it is called.
+    pub label: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What it means.
+    pub hint: &'static str,
+}
+
+/// Shortens the tables below.
+pub(super) const fn field(
+    name: &'static str,
+    label: &'static str,
+    kind: Kind,
+    hint: &'static str,
+) -> Field {
+    Field {
+        name,
+        label,
+        kind,
+        hint,
+    }
+}
+
+const SCOPES: &[(&str, &str)] = &[
+    ("isolate", "isolate"),
+    ("region", "region"),
+    ("global", "global"),
+];
+const SHARED_SCOPES: &[(&str, &str)] = &[
+    ("", "global (by default)"),
+    ("region", "region"),
+    ("global", "global"),
+];
+pub(super) const SCOPE: Field = field(
+    "scope",
+    "Scope",
+    Kind::Choice(SCOPES),
+    "What it bounds: each isolate, each region, or the whole deployment.",
+);
+const SHARED_SCOPE: Field = field(
+    "scope",
+    "Scope",
+    Kind::Choice(SHARED_SCOPES),
+    "What it bounds: each region, or the whole deployment.",
+);
+pub(super) const SHADOW: Field = field(
+    "shadow",
+    "Shadow",
+    Kind::Flag(false),
+    "Decided and counted, never enforced.",
+);
+pub(super) const ON_UNAVAILABLE: Field = field(
+    "on_unavailable",
+    "If Weir cannot decide",
+    Kind::Choice(&[
+        ("", "deny (by default)"),
+        ("deny", "deny"),
+        ("allow", "allow"),
+    ]),
+    "The answer while the object that decides is unreachable.",
+);
+
+const BUDGET: &[Field] = &[
+    field(
+        "description",
+        "Description",
+        Kind::Text,
+        "What it is for, in a sentence; shown on the budget's page.",
+    ),
+    field(
+        "limit",
+        "Limit",
+        Kind::Whole("units"),
+        "Units per window, of all tenants together.",
+    ),
+    field(
+        "window_ms",
+        "Window",
+        Kind::Duration,
+        "How long a window is, such as 1 min; of global budgets at least 1 s.",
+    ),
+    field(
+        "sharing",
+        "Sharing",
+        Kind::Choice(&[
+            ("weighted_fair_escrow", "weighted fair escrow"),
+            ("fair_share", "fair share"),
+            ("weighted_fair_share", "weighted fair share"),
+            ("first_come", "first come"),
+            ("static_partition", "static partition"),
+        ]),
+        "Who gets how much of it. Fair share works at the scopes isolate and region, a static partition at the scope global.",
+    ),
+    SCOPE,
+    field(
+        "reserve",
+        "Unused guarantees",
+        Kind::Choice(&[
+            ("", "pooled from 10 s, else pinned (by default)"),
+            ("pooled", "pooled: as much as all are expected to need"),
+            ("paced", "paced: released at an even pace"),
+            ("pinned", "pinned: reserved until the window ends"),
+            ("none", "none: nothing is reserved"),
+        ]),
+        "Paced, pooled and none go with weighted fair escrow alone.",
+    ),
+    field(
+        "outage",
+        "If the coordinator is unreachable",
+        Kind::Choice(&[
+            ("", "fail closed (by default)"),
+            (
+                "fail_closed",
+                "fail closed: use the units at hand, then deny",
+            ),
+            (
+                "regional_only",
+                "regional only: spend slices lent in advance, too",
+            ),
+        ]),
+        "What a region does then. Regional only at the scope global.",
+    ),
+    field(
+        "lease/min",
+        "Smallest lease",
+        Kind::Whole("units"),
+        "The least that an isolate is lent; follows demand when empty.",
+    ),
+    field(
+        "lease/max",
+        "Largest lease",
+        Kind::Whole("units"),
+        "The most that an isolate is lent; follows demand when empty.",
+    ),
+    SHADOW,
+    ON_UNAVAILABLE,
+];
+
+const METER: &[Field] = &[
+    field(
+        "per_sec",
+        "Rate",
+        Kind::OrUnlimited("units/s"),
+        "Units per second of each tenant, or unlimited.",
+    ),
+    field(
+        "burst_seconds",
+        "Burst",
+        Kind::Number("s"),
+        "Seconds of that rate in a full bucket; 10 by default.",
+    ),
+    field(
+        "max_debt_ms",
+        "Longest debt",
+        Kind::Duration,
+        "For how long one batch may leave the bucket empty; 1 min by default.",
+    ),
+    SHARED_SCOPE,
+    field(
+        "billable",
+        "Billable",
+        Kind::Flag(true),
+        "What it admits is billed.",
+    ),
+    SHADOW,
+    ON_UNAVAILABLE,
+];
+
+const GUARD: &[Field] = &[
+    field(
+        "concurrency",
+        "Concurrency",
+        Kind::OrUnlimited("calls"),
+        "Calls of a tenant at a time; unlimited by default.",
+    ),
+    field(
+        "per_minute",
+        "Per minute",
+        Kind::OrUnlimited("calls/min"),
+        "Calls of a tenant that start in a minute; unlimited by default.",
+    ),
+    field(
+        "lease_ms",
+        "Lease",
+        Kind::Duration,
+        "After how long a call counts as ended if nobody renewed or released it; 30 s by default.",
+    ),
+    SHARED_SCOPE,
+    SHADOW,
+    ON_UNAVAILABLE,
+];
+
+const TIER: &[Field] = &[field(
+    "weight",
+    "Weight",
+    Kind::Number("shares"),
+    "The weight of each tenant in it that has none of its own; at most six decimals.",
+)];
+
+/// Fields of the document as a whole.
+pub const GENERAL: &[Field] = &[
+    field(
+        "regions",
+        "Regions",
+        Kind::Names,
+        "The regions that decide, with commas between them, such as weur, enam.",
+    ),
+    field(
+        "enforcing",
+        "Enforcing",
+        Kind::Flag(true),
+        "Off: everything is decided and counted, and admitted.",
+    ),
+    field(
+        "home",
+        "Home region",
+        Kind::Text,
+        "Where coordinators, registry and ledgers are first placed; the first region when empty.",
+    ),
+    field(
+        "tenants_max",
+        "Tenants counted separately",
+        Kind::Whole("tenants"),
+        "Tenants beyond that share one account: 1 to 1,000,000.",
+    ),
+    field(
+        "unknown_weight_max",
+        "Weight of unnamed tenants",
+        Kind::Number("shares"),
+        "The most that all tenants not named in the policy weigh together.",
+    ),
+    field(
+        "rate_limit_headers",
+        "Rate-limit headers",
+        Kind::Choice(&[
+            ("ietf", "RateLimit and RateLimit-Policy"),
+            ("x_ratelimit", "X-RateLimit-Limit, -Remaining, -Reset"),
+            ("none", "none but Retry-After"),
+        ]),
+        "What decisions carry.",
+    ),
+];
+
+/// Fields of the section of routes beside them.
+pub const ROUTES: &[Field] = &[
+    field(
+        "trusted_proxies",
+        "Trusted proxies",
+        Kind::Names,
+        "Networks that are trusted to name a client's address, with commas between them, such as 10.0.0.0/8.",
+    ),
+    field(
+        "allow_private_origins",
+        "Private origins",
+        Kind::Flag(false),
+        "Whether origins may be inside of a network.",
+    ),
+];
+
+/// Fields of the section of tiers beside its entries.
+pub const TIERS: &[Field] = &[field(
+    "default_tier",
+    "Default tier",
+    Kind::Text,
+    "The tier of tenants that have none of their own and fit no rule; they are refused when this is empty.",
+)];
+
+/// The fields of one entry of a section. Those of a limit depend on what it is.
+pub fn fields(section: Section, entry: &Value) -> Vec<Field> {
+    match section {
+        Section::Budgets => BUDGET.to_vec(),
+        Section::Limits => super::limit_fields::fields(entry),
+        Section::Meters => METER.to_vec(),
+        Section::Guards => GUARD.to_vec(),
+        Section::Tiers => TIER.to_vec(),
+        Section::Overload => super::overload_fields::fields(entry),
+        _ => Vec::new(),
+    }
+}
+
+/// A flag in a word: as its box stands.
+///
+/// ```
+/// use serde_json::json;
+/// use weir_console::features::policy::model::fields::flag_word;
+/// assert_eq!((flag_word(Some(&json!(true)), false), flag_word(None, false)), ("on", "off"));
+/// ```
+pub fn flag_word(value: Option<&Value>, default: bool) -> &'static str {
+    match value.and_then(Value::as_bool).unwrap_or(default) {
+        true => "on",
+        false => "off",
+    }
+}
+
+/// The value of a field as its control shows it.
+pub fn control(kind: Kind, value: Option<&Value>) -> String {
+    match (kind, value) {
+        (Kind::Flag(default), value) => value
+            .and_then(Value::as_bool)
+            .unwrap_or(default)
+            .to_string(),
+        (_, None | Some(Value::Null)) => String::new(),
+        (Kind::Names, Some(Value::Array(names))) => {
+            let named = names.iter().map(Value::as_str).collect::<Option<Vec<_>>>();
+            named.map_or_else(
+                || Value::from(names.clone()).to_string(),
+                |names| names.join(", "),
+            )
+        }
+        (Kind::Dimensions, Some(value @ Value::Array(_))) => {
+            dimensions::text(value).unwrap_or_else(|| value.to_string())
+        }
+        (Kind::Duration, Some(value)) if value.as_u64().is_some() => {
+            crate::format::length(value.as_u64().unwrap_or_default())
+        }
+        // A text in its place is what is being typed.
+        (_, Some(Value::String(text))) => text.clone(),
+        (_, Some(value)) => value.to_string(),
+    }
+}
+
+/// What was typed, as JSON; `None` takes the field out of the document. What is no number stays text, so that the
+/// validation finds it where it stands.
+pub fn typed(kind: Kind, text: &str) -> Option<Value> {
+    let text = text.trim();
+    if text.is_empty() {
+        return (kind == Kind::Dimensions).then(|| Value::String(String::new()));
+    }
+    let as_text = || Value::String(text.to_owned());
+    let value = match kind {
+        Kind::Whole(_) | Kind::Number(_) | Kind::OrUnlimited(_) => {
+            number(text).unwrap_or_else(as_text)
+        }
+        Kind::Duration => crate::format::parse_length(text)
+            .map(Value::from)
+            .or_else(|| number(text))
+            .unwrap_or_else(as_text),
+        Kind::Choice(_) | Kind::Text => as_text(),
+        Kind::Flag(_) => Value::Bool(text == "true"),
+        Kind::Names => {
+            let names = text.split(',').map(str::trim);
+            let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+            (!names.is_empty()).then(|| Value::from(names))?
+        }
+        Kind::Dimensions if text.starts_with('[') => {
+            weir_shared::json::from_str(text).unwrap_or_else(|_| as_text())
+        }
+        Kind::Dimensions => dimensions::parse(text).unwrap_or_else(as_text),
+    };
+    (!value.is_null()).then_some(value)
+}
+
+/// Digits may be grouped: `30,000`, `30 000`, `30_000`.
+pub(super) fn number(text: &str) -> Option<Value> {
+    let digits: String = text
+        .chars()
+        .filter(|c| !matches!(c, ',' | '_' | ' ' | '\u{a0}' | '\u{202f}'))
+        .collect();
+    if let Ok(whole) = digits.parse::<i64>() {
+        return Some(whole.into());
+    }
+    let number: f64 = digits.parse().ok().filter(|n: &f64| n.is_finite())?;
+    let whole = number.fract() == 0.0 && number.abs() <= JSON_INTEGER_MAX as f64;
+    Some(if whole {
+        (number as i64).into()
+    } else {
+        serde_json::Number::from_f64(number)?.into()
+    })
+}
+
+/// What to say of a value that is not of the form that a field takes.
+pub fn expected(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Whole(_) => "enter a whole number",
+        Kind::Duration => "enter a length of time, such as 1 min or 250 ms",
+        Kind::Number(_) => "enter a number",
+        Kind::OrUnlimited(_) => "enter a number, or unlimited",
+        Kind::Choice(_) => "choose one of the list",
+        Kind::Flag(_) => "yes or no",
+        Kind::Text => "enter a text",
+        Kind::Names => "enter names with commas between them",
+        Kind::Dimensions => "enter names of limits, such as ip = per_ip * 2, resets",
+    }
+}
+
+/// What stands behind a control: the unit.
+pub fn unit(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Whole(unit) | Kind::Number(unit) | Kind::OrUnlimited(unit) => unit,
+        Kind::Duration
+        | Kind::Choice(_)
+        | Kind::Flag(_)
+        | Kind::Text
+        | Kind::Names
+        | Kind::Dimensions => "",
+    }
+}
+
+/// What a list of an entry offers: of a budget only what is served with its sharing and its scope.
+pub fn offered(
+    section: Section,
+    field: &Field,
+    entry: &Value,
+) -> Vec<(&'static str, &'static str)> {
+    let Kind::Choice(all) = field.kind else {
+        return Vec::new();
+    };
+    let depends =
+        section == Section::Budgets && matches!(field.name, "scope" | "reserve" | "outage");
+    let fits = |value: &str| !depends || value.is_empty() || is_served(entry, field.name, value);
+    all.iter()
+        .copied()
+        .filter(|(value, _)| fits(value))
+        .collect()
+}
+
+/// Whether a budget with that value would be served, were nothing else wrong with it.
+fn is_served(entry: &Value, name: &str, value: &str) -> bool {
+    let mut probe = serde_json::json!({ "limit": JSON_INTEGER_MAX, "window_ms": 60_000 });
+    for known in ["sharing", "scope"] {
+        probe[known] = entry.get(known).cloned().unwrap_or(Value::Null);
+    }
+    probe[name] = Value::String(value.to_owned());
+    let body = weir_shared::json::from_value::<BudgetBody>(&probe);
+    body.is_ok_and(|body| Budget::try_from(&body).is_ok())
+}
+
+/// A budget with another sharing: its scope and what depends on both stay where they are served with it.
+pub fn shared_by(entry: &Value, sharing: &str) -> Value {
+    let mut entry = entry.clone();
+    entry["sharing"] = Value::String(sharing.to_owned());
+    let keeps = |entry: &Value, name: &str| {
+        let now = entry.get(name).and_then(Value::as_str);
+        now.is_none_or(|now| is_served(entry, name, now))
+    };
+    if !keeps(&entry, "scope") {
+        let scopes = SCOPES.iter().map(|(value, _)| *value);
+        if let Some(scope) = scopes.rev().find(|scope| is_served(&entry, "scope", scope)) {
+            entry["scope"] = Value::String(scope.to_owned());
+        }
+    }
+    for name in ["reserve", "outage"] {
+        if !keeps(&entry, name)
+            && let Some(fields) = entry.as_object_mut()
+        {
+            fields.remove(name);
+        }
+    }
+    entry
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,18 @@
+//! The parts of the policy page.
+
+pub mod bar;
+pub mod conflict;
+pub mod draft_field;
+pub mod editor;
+pub mod entry_form;
+pub mod entry_list;
+pub mod json_part;
+pub mod page;
+pub mod reset_form;
+pub mod review;
+pub mod routes;
+pub mod section_nav;
+pub mod section_view;
+pub mod shadow_answer;
+pub mod tenant_tree;
+pub mod tier_rules;

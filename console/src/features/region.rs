@@ -1,0 +1,4 @@
+//! One region.
+
+#[cfg(target_arch = "wasm32")]
+pub mod view;

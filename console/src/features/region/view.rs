@@ -1,0 +1,4 @@
+//! The page of one region.
+
+pub mod one;
+pub mod page;

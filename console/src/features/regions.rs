@@ -1,0 +1,5 @@
+//! The regions.
+
+pub mod model;
+#[cfg(target_arch = "wasm32")]
+pub mod view;

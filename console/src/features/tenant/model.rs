@@ -1,0 +1,17 @@
+//! One tenant: what is asked of its page, what counts for it, why it was denied, and how it is changed.
+
+pub mod bound;
+pub mod claims;
+pub mod conflict;
+pub mod counted;
+pub mod denial;
+pub mod draft;
+pub mod effective_rows;
+pub mod explanation;
+pub mod numbers;
+pub mod override_draft;
+pub mod query;
+pub mod reset;
+pub mod share;
+pub mod totals;
+pub mod when;
