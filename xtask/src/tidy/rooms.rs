@@ -282,7 +282,7 @@ mod tests {
         let offences = check(lines);
         assert_eq!(offences.len(), 1, "{offences:?}");
         assert!(
-            offences[0].starts_with("shared/src/units.rs:4:"),
+            offences[0].starts_with("shared/src/units.rs:5:"),
             "{offences:?}"
         );
         assert_eq!(

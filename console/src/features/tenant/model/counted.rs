@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::what::Kind;
 
-    fn view(points: serde_json::Value) -> SeriesView {
+    fn recorded(points: serde_json::Value) -> SeriesView {
         serde_json::from_value(json!({
             "from": 0, "to": 300_000, "step_ms": 60_000, "tenant": "a", "unreachable": [], "points": points,
         }))
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn intervals_that_were_left_out_are_zero_and_in_their_place() {
-        let view = view(json!([
+        let view = recorded(json!([
             { "at": 60_000, "budgets": { "tokens": tally(1, 2) } },
             { "at": 240_000, "budgets": { "tokens": tally(3, 0), "other": tally(9, 9) } },
         ]));
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_makes_no_sense_is_no_end_of_intervals() {
-        let mut view = view(json!([]));
+        let mut view = recorded(json!([]));
         view.step_ms = 0;
         view.to.0 = u64::MAX;
         assert_eq!(intervals(&view, &tokens()).len(), 5_000);
@@ -166,7 +166,8 @@ mod tests {
         let busy = json!({
             "at": 180_000, "budgets": { "tokens": tally(5, 2) }, "limits": { "per_ip": tally(0, 7) },
         });
-        let view = view(json!([{ "at": 0, "budgets": { "tokens": tally(0, 50) } }, busy, quiet]));
+        let view =
+            recorded(json!([{ "at": 0, "budgets": { "tokens": tally(0, 50) } }, busy, quiet]));
         let (what, interval) = last_denial(&view).unwrap();
         assert_eq!(
             (what, interval.at_ms),
@@ -182,9 +183,9 @@ mod tests {
 
     #[test]
     fn without_a_denial_there_is_none() {
-        let view = view(json!([{ "at": 0, "budgets": { "tokens": tally(5, 0) } }]));
+        let view = recorded(json!([{ "at": 0, "budgets": { "tokens": tally(5, 0) } }]));
         assert_eq!(last_denial(&view), None);
         assert_eq!(last_denial_at(&view, &tokens()), None);
-        assert_eq!(busiest(&super::tests::view(json!([]))), None);
+        assert_eq!(busiest(&recorded(json!([]))), None);
     }
 }
