@@ -3,7 +3,6 @@
 use leptos::prelude::*;
 use weir_shared::wire::operator::regions::{RegionBudget, RegionStatus};
 
-use super::health_table::HealthTable;
 use crate::address::Page;
 use crate::api::Client;
 use crate::api::ask::SeriesAsk;
@@ -12,6 +11,7 @@ use crate::components::chart::{Kind as Drawn, SeriesChart, intervals};
 use crate::components::range_picker::RangePicker;
 use crate::components::states::States;
 use crate::components::time::Age;
+use crate::features::regions::view::health_table::HealthTable;
 use crate::fetched::{Follow, fetched};
 use crate::format;
 use crate::query_address::{use_ask, use_asked, use_range};
