@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use weir_shared::accounting::counters::{Charged, Decided, Entry};
-use weir_shared::accounting::pending::{InWindow, WindowClaim};
+use weir_shared::accounting::pending::InWindow;
 use weir_shared::algorithms::composite::Mode;
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::fairness::ask::Party;
+use weir_shared::federation::party::window_claim;
 use weir_shared::federation::pool_name::PoolName;
 use weir_shared::limiting::owner::Account;
 use weir_shared::limiting::verdict::{DimensionRules, QuestionVerdict, StepRules};
@@ -295,7 +296,7 @@ impl Agent {
                     label,
                     limit: step.terms.limit,
                     ends_at: answer.decision.reset_at,
-                    claim: WindowClaim::from(&step.party),
+                    claim: window_claim(&step.party),
                 });
                 state.outbox.enter(&decided, entry, window.as_ref());
             }

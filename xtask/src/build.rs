@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 use crate::args::Selection;
 use crate::environment::Environment;
 use crate::stamp::{Fingerprint, Stamp};
-use crate::{paths, progress, rust, setup, tools};
+use crate::{crates, paths, progress, rust, setup, tools};
 
 /// Sets up and builds what is selected.
 pub(crate) fn run(selection: Selection) -> Result<()> {
@@ -46,8 +46,8 @@ pub(crate) fn build(selection: Selection, environment: &Environment) -> Result<(
 pub(crate) fn sources_print() -> Result<String> {
     let mut fingerprint = Fingerprint::new();
     for artifact in [&edge::ARTIFACT, &console::ARTIFACT] {
-        for path in COMMON_INPUTS.iter().chain(artifact.inputs) {
-            fingerprint.glance(paths::root(), path, artifact.skip)?;
+        for path in artifact.made_from() {
+            fingerprint.glance(paths::root(), &path, artifact.skip)?;
         }
     }
     Ok(fingerprint.finish())
@@ -56,15 +56,13 @@ pub(crate) fn sources_print() -> Result<String> {
 /// Digits of the hash in the name of a file that browsers keep for good: 64 bits.
 const HASH_DIGITS: usize = 16;
 
-/// Files and folders that both artefacts are made from.
-const COMMON_INPUTS: [&str; 8] = [
+/// Files and folders that both artefacts are made from, beside the crates of the core.
+const COMMON_INPUTS: [&str; 6] = [
     "Cargo.toml",
     "Cargo.lock",
     "package-lock.json",
     "rust-toolchain.toml",
     ".cargo/config.toml",
-    "shared/Cargo.toml",
-    "shared/src",
     "xtask/src/build",
 ];
 
@@ -133,10 +131,16 @@ impl Artifact {
             let value = std::env::var_os(name).unwrap_or_default();
             fingerprint.text(name, &value.to_string_lossy());
         }
-        for path in COMMON_INPUTS.iter().chain(self.inputs) {
-            fingerprint.tree(paths::root(), path, self.skip)?;
+        for path in self.made_from() {
+            fingerprint.tree(paths::root(), &path, self.skip)?;
         }
         Ok(fingerprint.finish())
+    }
+
+    /// All that it is made from.
+    fn made_from(&self) -> impl Iterator<Item = String> {
+        let named = COMMON_INPUTS.iter().chain(self.inputs);
+        named.map(|path| (*path).to_owned()).chain(crates::inputs())
     }
 
     fn output_digest(&self) -> Result<String> {
@@ -165,8 +169,8 @@ mod tests {
     #[test]
     fn the_inputs_exist() {
         for artifact in [&edge::ARTIFACT, &console::ARTIFACT] {
-            for path in COMMON_INPUTS.iter().chain(artifact.inputs) {
-                assert!(paths::root().join(path).exists(), "{path}");
+            for path in artifact.made_from() {
+                assert!(paths::root().join(&path).exists(), "{path}");
             }
         }
     }

@@ -200,7 +200,7 @@ fn the_port_is_one_and_its_health_is_asked_for_where_it_is_told() {
     let port = option("--port");
     assert_eq!(last("EXPOSE"), port);
     let health = "/healthz";
-    assert!(read("shared/src/access/endpoint.rs").contains(&format!("\"{health}\"")));
+    assert!(read("shared/access/src/endpoint.rs").contains(&format!("\"{health}\"")));
     assert!(last("HEALTHCHECK").contains(&format!("http://127.0.0.1:{port}{health}")));
     let published = format!("127.0.0.1:{port}:{port}");
     let service = &yaml(COMPOSE)["services"]["weir"];

@@ -14,6 +14,7 @@ mod clock;
 mod cluster;
 #[cfg(test)]
 mod containers;
+mod crates;
 mod dependencies;
 mod dev;
 #[cfg(test)]

@@ -41,11 +41,11 @@ pub(crate) fn read_by_the_code() -> BTreeSet<String> {
     texts.retain(|text| text.contains(".var("));
     assert!(texts.len() > 5, "{} files read variables", texts.len());
     for file in [
-        "gateway/client_address.rs",
-        "policy/doors.rs",
-        "trace/settings.rs",
+        "gateway/src/client_address.rs",
+        "policy/src/doors.rs",
+        "core/src/trace/settings.rs",
     ] {
-        texts.push(read(&format!("shared/src/{file}")));
+        texts.push(read(&format!("shared/{file}")));
     }
     texts
         .iter()

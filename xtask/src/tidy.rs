@@ -1,6 +1,7 @@
 //! Rules about the text of the repository that no compiler checks.
 
 mod links;
+mod order;
 mod rooms;
 
 use std::collections::BTreeMap;
@@ -8,8 +9,9 @@ use std::fs;
 
 use anyhow::{Result, bail};
 
-use crate::{paths, repository};
+use crate::{crates, paths, repository};
 use links::Pages;
+use order::Order;
 use rooms::Rooms;
 
 const LINES_MAX: usize = 500;
@@ -75,10 +77,15 @@ pub(crate) fn run() -> Result<()> {
     let mut offences = Vec::new();
     let document = fs::read_to_string(paths::root().join(rooms::DOCUMENT))?;
     let rooms = Rooms::read(&document);
+    let order = Order::read(&document);
+    if !order.has(&crates::FOLDERS) {
+        offences.push(format!("{}: not the crates of `shared`", rooms::DOCUMENT));
+    }
     let texts = texts()?;
     for (path, text) in &texts {
         offences.extend(check(path, text));
         offences.extend(rooms.check(path, text));
+        offences.extend(order.check(path, text));
         let missing = links::named(text).filter(|page| !texts.contains_key(*page));
         offences.extend(missing.map(|page| format!("{path}: {page} is not there")));
     }
@@ -142,9 +149,9 @@ fn is_rust(path: &str) -> bool {
 
 /// Whether it is part of what the Worker or the console is made of. `ordered` itself names what it stands in for.
 fn becomes_wasm(path: &str) -> bool {
-    let sources = ["shared/src/", "edge/src/", "console/src/"];
-    sources.iter().any(|folder| path.starts_with(folder))
-        && !path.starts_with("shared/src/ordered/")
+    let sources = ["edge/src/", "console/src/"];
+    (crates::source(path).is_some() || sources.iter().any(|folder| path.starts_with(folder)))
+        && !path.starts_with("shared/core/src/ordered/")
 }
 
 #[cfg(test)]
@@ -164,7 +171,10 @@ mod tests {
 
     #[test]
     fn what_becomes_wasm_keeps_its_maps_in_runs() {
-        offends("shared/src/a.rs", ["use std::collections::BTree", "Map;"]);
+        offends(
+            "shared/wire/src/a.rs",
+            ["use std::collections::BTree", "Map;"],
+        );
         offends("edge/src/a.rs", ["use std::collections::BTree", "Set;"]);
         passes("shared/tests/a.rs", "use std::collections::BTreeMap;");
     }

@@ -1,10 +1,11 @@
 //! The answer to a question: decided, counted, and reserved where it was asked for.
 
 use weir_shared::accounting::counters::{Charged, Decided, Entry};
-use weir_shared::accounting::pending::{InWindow, WindowClaim};
+use weir_shared::accounting::pending::InWindow;
 use weir_shared::check::{Check, Item, Target};
 use weir_shared::decision::id::Denial;
 use weir_shared::decision::{Decision, Reason};
+use weir_shared::federation::party::window_claim;
 use weir_shared::limiting::owner::{Account, Asking};
 use weir_shared::limiting::reservation::{
     Counted, Place as ReservedPlace, Reservable, Reservation, Reserved,
@@ -467,7 +468,7 @@ fn in_window<'a>(step: &Step<'a>, answers: &Answers, at: At) -> Option<InWindow<
         label: answer.window?,
         limit: terms.limit,
         ends_at: answer.decision.reset_at,
-        claim: WindowClaim::from(party),
+        claim: window_claim(party),
     })
 }
 

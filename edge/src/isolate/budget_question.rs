@@ -5,11 +5,12 @@
 //! changed by having tried.
 
 use weir_shared::accounting::counters::{Charged, Decided};
-use weir_shared::accounting::pending::{InWindow, WindowClaim};
+use weir_shared::accounting::pending::InWindow;
 use weir_shared::decision::id::Denial;
 use weir_shared::decision::{Decision, Reason};
 use weir_shared::fairness::ask::Party;
 use weir_shared::federation::holder::Holder;
+use weir_shared::federation::party::window_claim;
 use weir_shared::federation::pool_name::PoolName;
 use weir_shared::limits::BUDGET_PLANS_MAX;
 use weir_shared::name::tenant_name;
@@ -260,7 +261,7 @@ impl RegionView {
             label: answer.window,
             limit: plan.terms.limit,
             ends_at: decision.reset_at,
-            claim: WindowClaim::from(party),
+            claim: window_claim(party),
         };
         self.outbox.decided(&decided, Some(&window));
         let pending = self.outbox.pending();

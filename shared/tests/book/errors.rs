@@ -7,7 +7,7 @@ use weir_shared::wire::check::DecisionBody;
 
 use crate::book::source::{snake, variants};
 
-const REASONS: &str = include_str!("../../src/wire/check.rs");
+const REASONS: &str = include_str!("../../wire/src/check.rs");
 const FAILURES: &str = include_str!("../../../edge/src/http/failure.rs");
 
 const HEAD: &str = "\

@@ -6,7 +6,7 @@ const HEAD: &str = "\
 # Limits
 
 This page has every bound of Weir, with its reason. Weir keeps, counts and waits for nothing from outside beyond these. A request
-that exceeds one is refused with the field that is at fault. Names and values are those of the code (`shared/src/limits`), so
+that exceeds one is refused with the field that is at fault. Names and values are those of the code (`shared/core/src/limits`), so
 `64 * 1024` is 65,536.
 ";
 
@@ -14,19 +14,19 @@ that exceeds one is refused with the field that is at fault. Names and values ar
 const PARTS: [(&str, &str); 9] = [
     (
         "Requests, policies and leases",
-        include_str!("../../src/limits.rs"),
+        include_str!("../../core/src/limits.rs"),
     ),
-    ("Sharing", include_str!("../../src/limits/sharing.rs")),
-    ("Keys", include_str!("../../src/limits/keys.rs")),
-    ("Overload", include_str!("../../src/limits/overload.rs")),
-    ("Gateway", include_str!("../../src/limits/gateway.rs")),
+    ("Sharing", include_str!("../../core/src/limits/sharing.rs")),
+    ("Keys", include_str!("../../core/src/limits/keys.rs")),
+    ("Overload", include_str!("../../core/src/limits/overload.rs")),
+    ("Gateway", include_str!("../../core/src/limits/gateway.rs")),
     (
         "Counters and records",
-        include_str!("../../src/limits/accounting.rs"),
+        include_str!("../../core/src/limits/accounting.rs"),
     ),
-    ("Agents", include_str!("../../src/limits/agent.rs")),
-    ("Operators", include_str!("../../src/limits/operator.rs")),
-    ("Traces", include_str!("../../src/limits/trace.rs")),
+    ("Agents", include_str!("../../core/src/limits/agent.rs")),
+    ("Operators", include_str!("../../core/src/limits/operator.rs")),
+    ("Traces", include_str!("../../core/src/limits/trace.rs")),
 ];
 
 pub(super) fn page() -> String {

@@ -9,17 +9,17 @@ use crate::book::source::{Member, fields, snake, variants};
 
 /// The forms that a policy is made of are in these.
 const SOURCES: [&str; 11] = [
-    include_str!("../../src/wire/policy.rs"),
-    include_str!("../../src/wire/tenant.rs"),
-    include_str!("../../src/wire/numbers.rs"),
-    include_str!("../../src/wire/overrides.rs"),
-    include_str!("../../src/wire/metering.rs"),
-    include_str!("../../src/wire/amount.rs"),
-    include_str!("../../src/wire/lease_sizes.rs"),
-    include_str!("../../src/wire/overload.rs"),
-    include_str!("../../src/wire/route.rs"),
-    include_str!("../../src/wire/descriptor.rs"),
-    include_str!("../../src/wire/token_usage.rs"),
+    include_str!("../../wire/src/policy.rs"),
+    include_str!("../../wire/src/tenant.rs"),
+    include_str!("../../wire/src/numbers.rs"),
+    include_str!("../../wire/src/overrides.rs"),
+    include_str!("../../wire/src/metering.rs"),
+    include_str!("../../wire/src/amount.rs"),
+    include_str!("../../wire/src/lease_sizes.rs"),
+    include_str!("../../wire/src/overload.rs"),
+    include_str!("../../wire/src/route.rs"),
+    include_str!("../../wire/src/descriptor.rs"),
+    include_str!("../../wire/src/token_usage.rs"),
 ];
 
 /// The whole document.

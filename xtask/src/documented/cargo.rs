@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::paths;
+use crate::{crates, paths};
 
-/// The folders of the packages.
+/// The folders of the packages beside the crates of the core.
 const PACKAGES: [&str; 10] = [
     "agent",
     "cli",
@@ -35,7 +35,13 @@ fn manifest(folder: &Path) -> String {
 
 fn folder(package: &str) -> Option<PathBuf> {
     let named = format!("name = \"{package}\"");
-    let folders = PACKAGES.iter().map(|folder| paths::root().join(folder));
+    let crates = crates::FOLDERS
+        .iter()
+        .map(|name| paths::root().join("shared").join(name));
+    let folders = PACKAGES
+        .iter()
+        .map(|folder| paths::root().join(folder))
+        .chain(crates);
     folders
         .into_iter()
         .find(|folder| manifest(folder).contains(&named))

@@ -28,8 +28,8 @@ pub(super) fn program<'a>(sources: impl Iterator<Item = (&'a str, &'a str)>) -> 
 
 /// Of its file and its line: `node_lease_ask_12`.
 fn name(path: &str, line: usize) -> String {
-    let path = path.trim_start_matches("shared/src/");
-    let path = path.trim_end_matches(".rs");
+    let path = path.trim_start_matches("shared/").replace("/src/", "/");
+    let path = path.trim_end_matches(".rs").trim_end_matches("/lib");
     format!(
         "example_{}_{line}",
         path.replace(|sign: char| !sign.is_alphanumeric(), "_")
@@ -90,7 +90,7 @@ mod tests {
     fn each_example_is_a_test_named_by_its_place() {
         let source = "//! One.\n//!\n//! ```\n//! # use a::b;\n//! assert!(b());\n//! ```\n\n\
                       /// ```text\n/// no code\n/// ```\n/// ```\n/// c()?;\n/// # Ok::<(), E>(())\n/// ```\nfn c() {}\n";
-        let program = program([("shared/src/node.rs", source)].into_iter());
+        let program = program([("shared/node/src/lib.rs", source)].into_iter());
         let due = "#[test]\nfn example_node_3() {\nuse a::b;\nassert!(b());\n}\n\n\
                    #[test]\nfn example_node_11() {\nfn inner() -> Result<(), impl std::fmt::Debug> {\nc()?;\n\
                    Ok::<(), E>(())\n}\ninner().unwrap();\n}\n\n";

@@ -5,9 +5,9 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::{paths, process, tools};
+use crate::{crates, paths, process, tools};
 
-/// Rooms of `shared` that decide.
+/// Crates of the core that decide.
 pub(super) const ROOMS: [&str; 9] = [
     "access",
     "accounting",
@@ -74,24 +74,21 @@ pub(super) struct Place {
 }
 
 impl Mutant {
-    /// The room of `shared` that it is in.
+    /// The crate of the core that it is in.
     pub(super) fn room(&self) -> &str {
-        let path = self.file.trim_start_matches("shared/src/");
-        let room = path.split('/').next().unwrap_or(path);
-        room.trim_end_matches(".rs")
+        crates::source(&self.file).map_or(&*self.file, |(folder, _)| folder)
     }
 }
 
-/// All mutants of the rooms that decide.
+/// All mutants of the crates that decide.
 pub(super) fn all() -> Result<Vec<Mutant>> {
     let mut cargo = Command::new(tools::MUTANTS.bin()?.join("cargo-mutants"));
     cargo.current_dir(paths::root()).arg("mutants");
     cargo.args(["--no-config", "--colors", "never"]);
-    cargo.args(["--package", "weir-shared", "--list", "--json"]);
     for room in ROOMS {
-        cargo.arg("--file").arg(format!("shared/src/{room}/**"));
-        cargo.arg("--file").arg(format!("shared/src/{room}.rs"));
+        cargo.arg("--package").arg(format!("weir-{room}"));
     }
+    cargo.args(["--list", "--json"]);
     read(&process::capture(&mut cargo)?)
 }
 
@@ -184,7 +181,7 @@ pub(super) mod tests {
         };
         Mutant {
             name: format!("a.rs:{start}: replace {what} with {with}"),
-            file: "shared/src/limiting/a.rs".to_owned(),
+            file: "shared/limiting/src/a.rs".to_owned(),
             genre,
             span: span(start, start + what.len()),
             replacement: with.to_owned(),
@@ -197,8 +194,8 @@ pub(super) mod tests {
 
     #[test]
     fn a_mutant_is_read_with_its_place() {
-        let json = r#"[{"name": "shared/src/node/a.rs:3:9: replace f -> u8 with 1", "file": "shared/src/node/a.rs",
-            "genre": "FnValue", "replacement": "1", "package": "weir-shared",
+        let json = r#"[{"name": "shared/node/src/a.rs:3:9: replace f -> u8 with 1", "file": "shared/node/src/a.rs",
+            "genre": "FnValue", "replacement": "1", "package": "weir-node",
             "span": {"start": {"line": 3, "column": 9}, "end": {"line": 4, "column": 2}},
             "function": {"function_name": "f", "return_type": "-> u8",
                 "span": {"start": {"line": 2, "column": 1}, "end": {"line": 5, "column": 2}}}}]"#;
@@ -217,10 +214,7 @@ pub(super) mod tests {
     #[test]
     fn every_room_that_decides_is_there() {
         for room in ROOMS {
-            let source = paths::root().join("shared/src");
-            let is_there =
-                source.join(room).is_dir() || source.join(format!("{room}.rs")).is_file();
-            assert!(is_there, "{room}");
+            assert!(crates::FOLDERS.contains(&room), "{room}");
         }
     }
 }

@@ -6,13 +6,14 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::tree;
-use crate::process;
+use crate::{crates, process};
 
 /// Builds them, and returns where they are.
 pub(super) fn build() -> Result<Vec<PathBuf>> {
     let mut cargo = tree::cargo(false);
     cargo.args(["test", "--no-run", "--quiet", "--message-format", "json"]);
-    cargo.args(["--package", "weir-shared", "--lib"]);
+    cargo.args(crates::NAMES.iter().flat_map(|name| ["--package", name]));
+    cargo.arg("--lib");
     cargo.args(["--test", "promises", "--test", "examples"]);
     let programs = executables(&process::capture(&mut cargo)?);
     if programs.is_empty() {

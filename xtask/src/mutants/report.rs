@@ -96,16 +96,16 @@ mod tests {
     fn what_is_caught_is_counted_and_what_survives_is_named() {
         let one = mutant_of("f", Genre::Return, "f", "true");
         let named = |file: &str| Mutant {
-            name: format!("shared/src/{file}:1:1: replace f"),
-            file: format!("shared/src/{file}"),
+            name: format!("shared/{file}:1:1: replace f"),
+            file: format!("shared/{file}"),
             ..one.clone()
         };
         let mutants = [
-            "node/a.rs",
-            "node/b.rs",
-            "access/c.rs",
-            "access/d.rs",
-            "node/e.rs",
+            "node/src/a.rs",
+            "node/src/b.rs",
+            "access/src/c.rs",
+            "access/src/d.rs",
+            "node/src/e.rs",
         ]
         .map(named);
         let viable = Viable {
@@ -122,8 +122,8 @@ mod tests {
         let due = "seed 7: 2 of 3 mutants caught (1 more do not compile; 1 not tried)\n\
                    access          1 of    1\n\
                    node            1 of    2\n\
-                   survives: shared/src/node/b.rs:1:1: replace f (no test reaches it)\n\
-                   not tried: shared/src/node/e.rs:1:1: replace f\n";
+                   survives: shared/node/src/b.rs:1:1: replace f (no test reaches it)\n\
+                   not tried: shared/node/src/e.rs:1:1: replace f\n";
         assert_eq!(text, due);
     }
 }

@@ -59,7 +59,7 @@ fn remaining(site: &Site, left_out: impl Fn(Id) -> bool) -> Option<Site> {
 }
 
 fn is(id: Id) -> String {
-    format!("crate::mutant::is({id})")
+    format!("weir_core::mutant::is({id})")
 }
 
 impl Written {
@@ -185,7 +185,7 @@ mod tests {
         assert!(syn::parse_file(&text).is_ok(), "{text}");
         let text = text.strip_prefix("fn f() { ").unwrap();
         let text = text.strip_suffix(" }").unwrap();
-        text.replace("crate::mutant::is", "is")
+        text.replace("weir_core::mutant::is", "is")
     }
 
     #[test]
@@ -276,7 +276,7 @@ mod tests {
         let source = "fn f() { a + b - c }";
         let sites = found(source, &[(Binary, "+", "-"), (Binary, "-", "+")]).sites;
         let text = write(source, &sites, |id| id == 1).text;
-        let due = "fn f() { (if crate::mutant::is(2) { a + b + c } else { a + b - c }) }";
+        let due = "fn f() { (if weir_core::mutant::is(2) { a + b + c } else { a + b - c }) }";
         assert_eq!(text, due);
         assert_eq!(write(source, &sites, |_| true).text, source);
     }

@@ -11,7 +11,7 @@ pub(super) const FEATURES: &str =
     "#![feature(core_intrinsics, const_eval_select)]\n#![allow(internal_features)]\n";
 
 /// What the copy's crate ends with.
-pub(super) const MODULE: &str = "\nmod mutant;\n";
+pub(super) const MODULE: &str = "\npub mod mutant;\n";
 
 /// The module `mutant` of the copy, for `count` mutants.
 ///

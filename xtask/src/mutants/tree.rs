@@ -27,7 +27,7 @@ pub(super) fn cargo(incremental: bool) -> Command {
     cargo.env("CARGO_TARGET_DIR", folder().join("build"));
     cargo.env("CARGO_INCREMENTAL", if incremental { "1" } else { "0" });
     // The switch is a constant function that reads a variable while running, for which there is no stable way.
-    cargo.env("RUSTC_BOOTSTRAP", "weir_shared");
+    cargo.env("RUSTC_BOOTSTRAP", "weir_core");
     // Both sides of a switch need not be reached, nor be used.
     cargo.env("RUSTFLAGS", "--cap-lints allow");
     cargo

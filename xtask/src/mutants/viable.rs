@@ -10,12 +10,15 @@ use super::list::{Genre, Mutant};
 use super::schema::{Written, write};
 use super::site::{Found, find};
 use super::{Id, examples, switch, tree};
-use crate::{paths, progress};
+use crate::{crates, paths, progress};
 
 /// An error hides others, those of borrowing all of them: a handful of rounds is usual.
 const ROUNDS_MAX: usize = 20;
 
-const CRATE: &str = "shared/src/lib.rs";
+/// The crate that has the switch: all others need it.
+const CRATE: &str = "shared/core/src/lib.rs";
+
+/// The package that has the examples as tests: it has all crates.
 const MANIFEST: &str = "shared/Cargo.toml";
 
 /// What came of the attempt to compile them.
@@ -129,7 +132,10 @@ fn texts(written: &BTreeMap<&str, Written>, count: usize) -> Result<BTreeMap<Str
     let mut texts: BTreeMap<String, String> = written.iter().map(text).collect();
     let whole = format!("{}{}{}", switch::FEATURES, read(CRATE)?, switch::MODULE);
     texts.insert(CRATE.to_owned(), whole);
-    texts.insert("shared/src/mutant.rs".to_owned(), switch::module(count));
+    texts.insert(
+        "shared/core/src/mutant.rs".to_owned(),
+        switch::module(count),
+    );
     let manifest = read(MANIFEST)? + examples::TARGET;
     texts.insert(MANIFEST.to_owned(), manifest);
     texts.insert("shared/tests/examples.rs".to_owned(), examples()?);
@@ -138,7 +144,7 @@ fn texts(written: &BTreeMap<&str, Written>, count: usize) -> Result<BTreeMap<Str
 
 fn examples() -> Result<String> {
     let files = tree::listed()?;
-    let is_source = |file: &&String| file.starts_with("shared/src/") && file.ends_with(".rs");
+    let is_source = |file: &&String| crates::source(file).is_some() && file.ends_with(".rs");
     let sources = files.iter().filter(is_source);
     let sources: Vec<(&str, String)> = sources
         .map(|file| Ok((file.as_str(), read(file)?)))

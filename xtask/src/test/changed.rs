@@ -2,26 +2,13 @@
 
 use anyhow::{Context, Result};
 
-use crate::{process, repository};
+use crate::{crates, process, repository};
 
 /// A folder, and the packages that are made from what is in it.
-const MADE_FROM: [(&str, &[&str]); 11] = [
+const MADE_FROM: [(&str, &[&str]); 10] = [
     ("xtask/", &["xtask"]),
-    ("shared/tests/", &["weir-shared"]),
-    (
-        "shared/",
-        &[
-            "weir-shared",
-            "weir-reference",
-            "weir-fuzz",
-            "weir-console",
-            "weir-edge",
-            "weir-agent",
-            "weir-cli",
-            "weir-tests",
-        ],
-    ),
-    ("reference/", &["weir-reference", "weir-shared"]),
+    ("shared/tests/", &[FACADE]),
+    ("reference/", &["weir-reference", FACADE]),
     ("fuzz/", &["weir-fuzz"]),
     ("console/", &["weir-console"]),
     ("edge/", &["weir-edge"]),
@@ -29,6 +16,20 @@ const MADE_FROM: [(&str, &[&str]); 11] = [
     ("cli/", &["weir-cli"]),
     ("clients/rust/", &["weir-client", "weir-tests"]),
     ("tests/", &["weir-tests"]),
+];
+
+/// What holds the crates of the core together, and their tests.
+const FACADE: &str = "weir-shared";
+
+/// What is made of the core.
+const MADE_OF_THE_CORE: [&str; 7] = [
+    "weir-reference",
+    "weir-fuzz",
+    "weir-console",
+    "weir-edge",
+    "weir-agent",
+    "weir-cli",
+    "weir-tests",
 ];
 
 /// Texts that tests of `weir-shared` read.
@@ -43,9 +44,9 @@ const EVERYTHING: [&str; 5] = [
     ".c",
 ];
 
-const ALL: [&str; 10] = [
+/// All that are beside the core.
+const BESIDE_THE_CORE: [&str; 9] = [
     "xtask",
-    "weir-shared",
     "weir-reference",
     "weir-fuzz",
     "weir-console",
@@ -97,27 +98,41 @@ fn files(arguments: &[&str], prefix: usize) -> Result<Vec<String>> {
 }
 
 fn of_files(files: &[String]) -> Vec<&'static str> {
-    let mut packages: Vec<&'static str> = files
-        .iter()
-        .flat_map(|file| of_file(file))
-        .copied()
-        .collect();
+    let mut packages: Vec<_> = files.iter().flat_map(|file| of_file(file)).collect();
     packages.sort_unstable();
     packages.dedup();
     packages
 }
 
-fn of_file(file: &str) -> &'static [&'static str] {
+fn of_file(file: &str) -> Vec<&'static str> {
     if EVERYTHING.iter().any(|start| file.starts_with(start)) {
-        return &ALL;
+        return all();
     }
     if READ_BY_SHARED.iter().any(|start| file.starts_with(start)) {
-        return &["weir-shared"];
+        return vec![FACADE];
     }
     let made = MADE_FROM
         .iter()
         .find(|(folder, _)| file.starts_with(folder));
-    made.map_or(&[], |(_, packages)| packages)
+    match made {
+        Some((_, packages)) => packages.to_vec(),
+        None => file
+            .strip_prefix("shared/")
+            .map(of_core)
+            .unwrap_or_default(),
+    }
+}
+
+/// Of a file in `shared`: what is made from its crate, all behind it at the most.
+fn of_core(file: &str) -> Vec<&'static str> {
+    let folder = file.split('/').next().unwrap_or_default();
+    let place = crates::FOLDERS.iter().position(|name| *name == folder);
+    let later = &crates::NAMES[place.unwrap_or(crates::FOLDERS.len())..];
+    later.iter().copied().chain(MADE_OF_THE_CORE).collect()
+}
+
+fn all() -> Vec<&'static str> {
+    crates::NAMES.into_iter().chain(BESIDE_THE_CORE).collect()
 }
 
 #[cfg(test)]
@@ -148,13 +163,29 @@ mod tests {
                 "weir-tests"
             ]
         );
+        let from_one_crate_on = of(&["shared/contact/src/lib.rs"]);
+        assert_eq!(
+            from_one_crate_on[1..],
+            [
+                "weir-cli",
+                "weir-console",
+                "weir-contact",
+                "weir-edge",
+                "weir-fuzz",
+                "weir-gateway",
+                "weir-operations",
+                "weir-reference",
+                "weir-shared",
+                "weir-tests"
+            ]
+        );
         assert_eq!(
             of(&["shared/tests/cap.rs", "xtask/src/main.rs"]),
             ["weir-shared", "xtask"]
         );
         assert_eq!(of(&["docs/src/reference/algorithms.md"]), ["weir-shared"]);
         assert_eq!(of(&["README.md"]), [""; 0]);
-        assert_eq!(of(&[".config/nextest.toml"]).len(), ALL.len());
+        assert_eq!(of(&[".config/nextest.toml"]).len(), all().len());
     }
 
     #[test]

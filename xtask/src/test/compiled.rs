@@ -9,12 +9,12 @@ use anyhow::{Context, Result};
 use super::lints::selected;
 use super::workbench::Workbench;
 use crate::environment::Environment;
-use crate::{paths, process};
+use crate::{crates, paths, process};
 
-/// Everything that is compiled natively. Always all of it: cargo compiles what they share anew for another choice.
-pub(super) const PACKAGES: [&str; 9] = [
+/// What is compiled natively beside the crates of the core. Always all of it: cargo compiles what they share anew for
+/// another choice.
+const BESIDE_THE_CORE: [&str; 8] = [
     "xtask",
-    "weir-shared",
     "weir-reference",
     "weir-fuzz",
     "weir-console",
@@ -24,6 +24,11 @@ pub(super) const PACKAGES: [&str; 9] = [
     "weir-client",
     END_TO_END,
 ];
+
+/// All of them, the core's first.
+pub(super) fn packages() -> Vec<&'static str> {
+    crates::NAMES.into_iter().chain(BESIDE_THE_CORE).collect()
+}
 
 /// What holds the tests of the built Worker.
 pub(super) const END_TO_END: &str = "weir-tests";
@@ -87,7 +92,7 @@ pub(super) fn compile(
 ) -> Result<()> {
     let nextest = |words: &[&str]| -> Result<Command> {
         let mut cargo = environment.command("cargo")?;
-        cargo.arg("nextest").args(words).args(selected(&PACKAGES));
+        cargo.arg("nextest").args(words).args(selected(&packages()));
         cargo.args(choice.programs());
         Ok(cargo)
     };
@@ -97,7 +102,7 @@ pub(super) fn compile(
         let mut benches = environment.command("cargo")?;
         benches
             .args(["build", "--benches"])
-            .args(selected(&PACKAGES));
+            .args(selected(&packages()));
         bench.compile(benches)?;
     }
     let made = [
@@ -120,7 +125,7 @@ pub(super) fn suite(environment: &Environment, suite: &str) -> Result<Command> {
     let (filter, profile) = Choice::Named(vec![format!("{suite}::")]).filter();
     let mut cargo = environment.command("cargo")?;
     cargo.args(["nextest", "run", "--profile", profile, "--retries", "0"]);
-    cargo.args(selected(&PACKAGES)).args(["--test", "e2e"]);
+    cargo.args(selected(&packages())).args(["--test", "e2e"]);
     cargo.args(["--filterset", &filter]);
     Ok(cargo)
 }

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::compiled::{self, Choice, END_TO_END, PACKAGES};
+use super::compiled::{self, Choice, END_TO_END, packages};
 use super::lints::selected;
 use super::workbench::Workbench;
 use crate::environment::Environment;
@@ -14,7 +14,7 @@ pub(super) fn all(bench: &mut Workbench<'_>, environment: &Environment) -> Resul
     bench.test(compiled::run(environment, &Choice::Native, &[])?)?;
     let mut cargo = environment.command("cargo")?;
     // All of them, as they were compiled: for one alone cargo compiles it anew.
-    cargo.args(["test", "--doc"]).args(selected(&PACKAGES));
+    cargo.args(["test", "--doc"]).args(selected(&packages()));
     bench.test(cargo)
 }
 
@@ -26,7 +26,7 @@ pub(super) fn of_what_changed(
     changed: &[&str],
 ) -> Result<()> {
     let wanted = |name: &&str| changed.contains(name);
-    let packages: Vec<_> = PACKAGES.into_iter().filter(wanted).collect();
+    let packages: Vec<_> = packages().into_iter().filter(wanted).collect();
     if packages.is_empty() {
         bench.say("nothing of this has changed");
         return Ok(());

@@ -1,0 +1,123 @@
+//! Fair share (ThrottleKit's rule): each tenant may have up to `max(1, floor(L / n))` of `n` that are there, while units
+//! last; what others leave goes to whoever comes first. It is the weighted rule with equal weights.
+
+use super::ask::{Ask, ClaimVersion, Moment, Room, Standing};
+use super::share::{ShareRow, ShareTerms};
+use super::weighted_fair_share::WeightedFairShare;
+use crate::weight::Weight;
+
+/// Tenants that share by this rule.
+///
+/// ```
+/// use weir_fairness::ask::{Ask, Moment, Standing};
+/// use weir_fairness::fair_share::FairShare;
+/// use weir_fairness::share::{Rule, ShareTerms};
+/// use weir_fairness::weight::Weight;
+/// let mut share = FairShare::new(ShareTerms {
+///     rule: Rule::Fair, tenants_max: 100, unknown_weight_max: Weight::WHOLE, carried: false, floors: 0,
+/// });
+/// let at = Moment { limit: 7, unlent: 7, left_ms: 1_000, window_ms: 1_000 };
+/// let standing = Standing::default();
+/// let ceilings = ["a", "b", "c"].map(|name| share.room(name, &standing, &Ask::default(), &at).ceiling);
+/// assert_eq!(ceilings, [7, 3, 2]);
+/// ```
+#[derive(Debug, Clone)]
+pub struct FairShare {
+    equal: WeightedFairShare,
+}
+
+impl FairShare {
+    /// Nobody has used anything.
+    #[must_use]
+    pub fn new(terms: ShareTerms) -> Self {
+        Self {
+            equal: WeightedFairShare::new(terms),
+        }
+    }
+
+    /// Other terms, for what comes.
+    pub fn retune(&mut self, terms: ShareTerms) {
+        self.equal.retune(terms);
+    }
+
+    /// The next window.
+    pub fn roll(&mut self) {
+        self.equal.roll();
+    }
+
+    /// Counts a tenant among those that are there.
+    pub fn join(&mut self, name: &str, standing: &Standing) {
+        self.equal.join(name, &equal(standing));
+    }
+
+    /// What a tenant may be charged. It counts as there from now on.
+    pub fn room(&mut self, name: &str, standing: &Standing, ask: &Ask, at: &Moment) -> Room {
+        self.equal.room(name, &equal(standing), ask, at)
+    }
+
+    /// What a tenant would be told, without it counting as there.
+    #[must_use]
+    pub fn peek(&self, name: &str, standing: &Standing, at: &Moment) -> Room {
+        self.equal.peek(name, &equal(standing), at)
+    }
+
+    /// Counts units as used.
+    pub fn charge(&mut self, name: &str, units: u64) {
+        self.equal.charge(name, units);
+    }
+
+    /// Sets what a tenant has used, which counts as there from now on.
+    pub fn set_used(&mut self, name: &str, standing: &Standing, used: u64) {
+        self.equal.set_used(name, &equal(standing), used);
+    }
+
+    /// Takes units off what a tenant has used.
+    pub fn lower(&mut self, name: &str, units: u64) {
+        self.equal.lower(name, units);
+    }
+
+    /// By which word the claim is that a tenant's own account goes by.
+    #[must_use]
+    pub fn claim_version(&self, name: &str) -> Option<ClaimVersion> {
+        self.equal.claim_version(name)
+    }
+
+    /// Units that a tenant has used, if it has an account of its own.
+    #[must_use]
+    pub fn own(&self, name: &str) -> Option<u64> {
+        self.equal.own(name)
+    }
+
+    /// Units that a tenant has used.
+    #[must_use]
+    pub fn used(&self, name: &str) -> u64 {
+        self.equal.used(name)
+    }
+
+    /// Units that all tenants have used.
+    #[must_use]
+    pub fn used_total(&self) -> u64 {
+        self.equal.used_total()
+    }
+
+    /// Each tenant's share, by name.
+    #[must_use]
+    pub fn rows(&self, at: &Moment) -> Vec<ShareRow> {
+        self.equal.rows(at)
+    }
+
+    /// Steps that were taken so far.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.equal.operations()
+    }
+}
+
+/// The standing with a weight of 1.
+fn equal(standing: &Standing) -> Standing {
+    Standing {
+        weight: Weight::WHOLE,
+        above: Vec::new(),
+        ..standing.clone()
+    }
+}
